@@ -1,0 +1,1 @@
+"""The rules: pure functions over the events of one debate."""

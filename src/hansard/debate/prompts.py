@@ -1,0 +1,161 @@
+"""Prompts as recipes: what was sent is recorded as how it was made (FORMAT.md §4).
+
+A recipe is a list of parts. Its digest folds one part after the other, so an
+append-only transcript costs the same for every turn however long the debate.
+Rendering is pure: templates, clear parameters and texts in, messages out.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from hashlib import sha256
+from itertools import pairwise
+from typing import Any
+
+from hansard.debate.events import Blob
+from hansard.record.canonical import dump
+
+Part = dict[str, Any]
+TextOf = Callable[[str], str]
+
+START = b"\0" * 32
+_FIELD = re.compile(r"\{\{([a-z][a-z0-9_]*)\}\}")
+_CONTROL = re.compile(
+    "[\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069\ufeff]"
+)
+
+
+def role(name: str) -> Part:
+    """Begin a message of `name` (system, user or assistant)."""
+    return {"role": name}
+
+
+def template(digest: str, **values: str) -> Part:
+    """Fill the template with that hash; values are clear parameters, never texts."""
+    return {"template": digest, "values": values}
+
+
+def quoted(blob: Blob) -> Part:
+    """Quote the text of a blob line by line: data, whatever it says."""
+    return {"blob": blob["sha256"], "struck": [], "view": "quoted"}
+
+
+def fold(digest: bytes, parts: Iterable[Part]) -> bytes:
+    """Return the digest after `parts`: d' = SHA-256(d || SHA-256(JCS(part)))."""
+    for part in parts:
+        digest = sha256(digest + sha256(dump(part)).digest()).digest()
+    return digest
+
+
+@dataclass(slots=True)
+class Recipe:
+    """An append-only list of parts whose digest is folded once, when first asked for."""
+
+    parts: list[Part] = field(default_factory=list)
+    _digest: bytes = START
+    _folded: int = 0
+
+    def digest(self) -> bytes:
+        """Return the digest of all parts so far (32 bytes)."""
+        if self._folded < len(self.parts):
+            self._digest = fold(self._digest, self.parts[self._folded :])
+            self._folded = len(self.parts)
+        return self._digest
+
+
+@dataclass(frozen=True, slots=True)
+class Prompt:
+    """What one call is asked: `length` parts of a shared recipe, then its own parts."""
+
+    shared: Recipe
+    length: int
+    own: Sequence[Part]
+    digest: str
+
+    @classmethod
+    def of(cls, shared: Recipe, own: Sequence[Part]) -> Prompt:
+        """Freeze the shared recipe as it stands now, with `own` parts after it."""
+        return cls(shared, len(shared.parts), own, fold(shared.digest(), own).hex())
+
+    @property
+    def parts(self) -> list[Part]:
+        """Every part, in order."""
+        return [*self.shared.parts[: self.length], *self.own]
+
+
+@dataclass(frozen=True)
+class Message:
+    """One message as it is sent: its role, and its text in pieces to be joined."""
+
+    role: str
+    pieces: Sequence[str]
+
+    @cached_property
+    def text(self) -> str:
+        """The whole text."""
+        return "".join(self.pieces)
+
+
+def quote(text: str) -> str:
+    """Prefix each line with `| ` and spell out control and bidi characters.
+
+    Nothing inside can close the quote: a line begins only at U+000A, and every
+    other character that some reader takes for a line break is spelled out.
+    """
+    shown = _CONTROL.sub(lambda found: f"<U+{ord(found[0]):04X}>", text)
+    return "".join(f"| {line}\n" for line in shown.split("\n"))
+
+
+def fill(text: str, values: Mapping[str, str]) -> str:
+    """Replace each `{{name}}` by its value: one pass, literal; an unknown name stays."""
+    return _FIELD.sub(lambda found: values.get(found[1], found[0]), text)
+
+
+class Renderer:
+    """Turns the recipes of one debate into messages, each text quoted once.
+
+    `templates` maps hash to bytes, `text_of` blob name to text; both raise
+    KeyError for what is gone.
+    """
+
+    def __init__(self, templates: Mapping[str, bytes], text_of: TextOf) -> None:
+        self._templates = templates
+        self._text_of = text_of
+        self._quoted: dict[str, str] = {}
+        self._pieces: list[str] = []  # of the shared recipe, part by part
+        self._sizes: list[int] = [0]  # its UTF-8 bytes up to each part
+
+    def size(self, prompt: Prompt) -> int:
+        """Return how many UTF-8 bytes the prompt has; costs what is new since the last one."""
+        self._follow(prompt)
+        return self._sizes[prompt.length] + sum(len(self._piece(p).encode()) for p in prompt.own)
+
+    def messages(self, prompt: Prompt) -> list[Message]:
+        """Return the messages of `prompt`, their texts not yet joined."""
+        self._follow(prompt)
+        pieces = [*self._pieces[: prompt.length], *map(self._piece, prompt.own)]
+        parts = prompt.parts
+        begins = [i for i, part in enumerate(parts) if "role" in part] + [len(parts)]
+        return [
+            Message(parts[begin]["role"], pieces[begin + 1 : end])
+            for begin, end in pairwise(begins)
+        ]
+
+    def _follow(self, prompt: Prompt) -> None:
+        for part in prompt.shared.parts[len(self._pieces) : prompt.length]:
+            piece = self._piece(part)
+            self._pieces.append(piece)
+            self._sizes.append(self._sizes[-1] + len(piece.encode()))
+
+    def _piece(self, part: Part) -> str:
+        if "role" in part:
+            return ""
+        if "template" in part:
+            return fill(self._templates[part["template"]].decode(), part["values"])
+        name = part["blob"]
+        if name not in self._quoted:
+            self._quoted[name] = quote(self._text_of(name))
+        return self._quoted[name]

@@ -1,0 +1,84 @@
+"""The shared transcript: what everybody may see, as an append-only recipe (FORMAT.md §7).
+
+Layout `shared-prefix`: the neutral protocol, the question, the evidence, then
+one block a turn, and last whatever is meant for one seat alone. Nothing that
+changes between turns stands before the transcript, so all seats on one model
+share the prefix and the provider's prompt cache pays for most of the input.
+"""
+
+from __future__ import annotations
+
+from hansard.debate.events import Blob, TemplateHash
+from hansard.debate.prompts import Part, Prompt, Recipe, quoted, role, template
+from hansard.debate.state import DebateState, Step
+
+
+def hash_of(rows: list[TemplateHash], name: str) -> str:
+    """Return the hash recorded for `name`; raises KeyError where there is none."""
+    for row in rows:
+        if row["role"] == name:
+            return row["sha256"]
+    raise KeyError(name)
+
+
+class Transcript:
+    """Follows one debate's state and gives the prompt of a step that is due.
+
+    It only ever adds to its recipe, so that a prompt costs the same after two
+    turns and after two thousand.
+    """
+
+    def __init__(self, state: DebateState) -> None:
+        self._state = state
+        self._recipe = Recipe()
+        self._turns = self._round = 0
+
+    def prompt(self, step: Step) -> Prompt:
+        """Return what `step`'s speaker is asked, given everything said so far."""
+        if not self._recipe.parts:
+            self._begin()
+        for turn in self._state.turns[self._turns :]:
+            self._reach(turn.data["round"])
+            if turn.reply:
+                data = turn.data
+                label = f"{data['speaker']}, round {data['round']}, {data['phase']}"
+                self._recipe.parts += self._block(label, turn.reply)
+        self._turns = len(self._state.turns)
+        self._reach(step.round)
+        return Prompt.of(self._recipe, self._own(step))
+
+    def _begin(self) -> None:
+        spec = self._state.spec
+        terms = spec["terms"]
+        self._recipe.parts += [
+            role("system"),
+            template(hash_of(spec["templates"], "protocol"), options=", ".join(terms["options"])),
+            role("user"),
+            *self._block("question", spec["question"]),
+        ]
+
+    def _reach(self, round_: int) -> None:
+        """Add the documents that become visible up to `round_`."""
+        for document in self._state.evidence:
+            if self._round < document["from_round"] <= round_:
+                label = f"evidence {document['document']}"
+                self._recipe.parts += self._block(label, document["text"])
+        self._round = max(self._round, round_)
+
+    def _own(self, step: Step) -> list[Part]:
+        spec = self._state.spec
+        persona = self._state.seats[step.speaker]["persona"]
+        return [
+            *(self._block(f"persona of {step.speaker}", persona) if persona else ()),
+            template(
+                hash_of(spec["templates"], "debater"),
+                max_rounds=str(spec["terms"]["max_rounds"]),
+                options=", ".join(spec["terms"]["options"]),
+                phase=step.phase,
+                round=str(step.round),
+                speaker=step.speaker,
+            ),
+        ]
+
+    def _block(self, label: str, text: Blob) -> list[Part]:
+        return [template(hash_of(self._state.spec["templates"], "block"), label=label), quoted(text)]

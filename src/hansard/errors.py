@@ -1,0 +1,28 @@
+"""Every error Hansard raises on purpose: one tree, each with a stable code.
+
+Two branches matter to a caller: `UsageError` says that the caller asked for
+something that cannot be done, `DataError` that bytes which were read are bad.
+The message is one sentence that says what to mend and where; it never holds
+a secret and never a text written by a model.
+"""
+
+from __future__ import annotations
+
+
+class HansardError(Exception):
+    """Base of all errors raised on purpose.
+
+    `code` is stable (`<area>.<defect>`); `str(error)` is one clear sentence.
+    """
+
+    def __init__(self, code: str, message: str) -> None:
+        super().__init__(message)
+        self.code = code
+
+
+class UsageError(HansardError):
+    """You misused it: a spec, an argument or a call that cannot be honoured."""
+
+
+class DataError(HansardError):
+    """The data is bad: bytes that were read are not what they must be."""

@@ -1,0 +1,47 @@
+"""Salted texts: every text of a debate lives outside the chain (FORMAT.md §2).
+
+A blob file is a fixed-length header with 64 hex characters of salt, LF, and
+the UTF-8 text; its name is the SHA-256 of the whole file. The header's length
+is fixed so that no byte can move between salt and text.
+"""
+
+from __future__ import annotations
+
+import re
+from hashlib import sha256
+
+from hansard.errors import DataError
+
+MAGIC = b"hansard-blob/v1 "
+HEADER = len(MAGIC) + 64 + 1
+_HEADER = re.compile(rb"hansard-blob/v1 [0-9a-f]{64}\n").match
+
+
+def pack(text: str, salt: bytes) -> tuple[str, bytes]:
+    """Return the name and the file of `text` under 32 bytes of fresh `salt`.
+
+    Raises DataError `8.text` when the text is not well-formed Unicode.
+    """
+    if len(salt) != 32:
+        raise ValueError("a salt has 32 bytes")
+    try:
+        body = text.encode()
+    except UnicodeEncodeError:
+        raise DataError("8.text", "a text holds a lone surrogate") from None
+    file = MAGIC + salt.hex().encode() + b"\n" + body
+    return sha256(file).hexdigest(), file
+
+
+def unpack(file: bytes) -> str:
+    """Return the text of a blob file; raise DataError `8.header` or `8.text`."""
+    if not _HEADER(file):
+        raise DataError("8.header", "a blob does not begin with its header and salt")
+    try:
+        return file[HEADER:].decode()
+    except UnicodeDecodeError:
+        raise DataError("8.text", "a blob's text is not UTF-8") from None
+
+
+def blob_name(file: bytes) -> str:
+    """Return the name a blob file must have: the hex SHA-256 of all its bytes."""
+    return sha256(file).hexdigest()

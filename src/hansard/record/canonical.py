@@ -1,0 +1,91 @@
+"""The JCS profile of event lines: write, and strict bounded read (FORMAT.md §1).
+
+RFC 8785 canonical JSON, restricted: keys `[a-z][a-z0-9_]*`, strings
+`[A-Za-z0-9._:/@+=-]{1,256}`, integers within ±(2^53-1), no floats, at most 32
+nested containers, at most 1 MiB. Inside this profile `orjson` with sorted keys
+writes exactly the bytes of RFC 8785; outside it does not, so nothing outside
+is ever handed to it.
+"""
+
+from __future__ import annotations
+
+import re
+from functools import lru_cache
+from typing import Any
+
+import orjson
+
+from hansard.errors import DataError
+
+MAX_LINE = 1 << 20
+MAX_DEPTH = 32
+MAX_INT = (1 << 53) - 1
+
+TEXT = re.compile(r"[A-Za-z0-9._:/@+=-]{1,256}").fullmatch
+_KEY = re.compile(r"[a-z][a-z0-9_]*").fullmatch
+
+
+def encode(value: object) -> bytes:
+    """Return the canonical bytes of `value`.
+
+    Raises DataError `4.profile` or `4.size` for what no line may hold.
+    """
+    check_profile(value)
+    line = dump(value)
+    if len(line) > MAX_LINE:
+        raise DataError("4.size", f"a line has {len(line)} bytes, more than {MAX_LINE}")
+    return line
+
+
+def decode(line: bytes) -> Any:
+    """Parse one canonical line (without its LF) and return its value.
+
+    Raises DataError with code `4.size`, `4.json`, `4.bytes` (another spelling
+    of the same value, which includes duplicate keys and 7.0 for 7) or
+    `4.profile`.
+    """
+    if len(line) > MAX_LINE:
+        raise DataError("4.size", f"a line has {len(line)} bytes, more than {MAX_LINE}")
+    try:
+        value = orjson.loads(line)
+        rewritten = dump(value)
+    except ValueError:
+        raise DataError("4.json", "a line is not JSON in strict UTF-8") from None
+    if rewritten != line:
+        raise DataError("4.bytes", "a line is not in canonical form")
+    check_profile(value)
+    return value
+
+
+def dump(value: object) -> bytes:
+    """Write `value` with sorted keys; canonical for values known to be in the profile."""
+    return orjson.dumps(value, option=orjson.OPT_SORT_KEYS)
+
+
+@lru_cache(maxsize=1024)
+def _is_key(key: str) -> bool:
+    return _KEY(key) is not None
+
+
+def check_profile(value: object, depth: int = 0) -> None:
+    """Raise DataError `4.profile` unless `value` and all it holds is in the profile."""
+    kind = type(value)
+    if kind is str:
+        if not TEXT(value):  # type: ignore[arg-type]
+            raise DataError("4.profile", "a string is not an id, hash, time or base64")
+    elif kind is int:
+        if not -MAX_INT <= value <= MAX_INT:  # type: ignore[operator]
+            raise DataError("4.profile", "an integer is beyond 2^53-1")
+    elif kind is dict or kind is list:
+        if depth >= MAX_DEPTH:
+            raise DataError("4.profile", f"more than {MAX_DEPTH} nested containers")
+        if kind is dict:
+            for key, item in value.items():  # type: ignore[attr-defined]
+                if type(key) is not str or not _is_key(key):
+                    raise DataError("4.profile", "a key is not of the form [a-z][a-z0-9_]*")
+                check_profile(item, depth + 1)
+        else:
+            for item in value:  # type: ignore[attr-defined]
+                check_profile(item, depth + 1)
+    elif value is not None and kind is not bool:
+        raise DataError("4.profile", f"a value of type {kind.__name__} has no place in a line")

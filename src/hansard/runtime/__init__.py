@@ -1,0 +1,1 @@
+"""The effects: the only place with a clock, chance and models."""

@@ -1,0 +1,143 @@
+"""Reading what a user wrote: a spec, and the files it names.
+
+Every mistake is a UsageError `spec.*` whose sentence says what to mend and
+where. Nothing is written before all of it has been read.
+"""
+
+from __future__ import annotations
+
+import re
+from functools import cache
+from importlib.resources import files
+from pathlib import Path
+from typing import Any, TypeVar
+
+import yaml
+from pydantic import BaseModel, ValidationError
+
+from hansard.debate.formats.consensus import TEMPLATES
+from hansard.debate.spec import DebateSpec, Evidence
+from hansard.errors import UsageError
+
+MAX_FILE = 4_000_000
+M = TypeVar("M", bound=BaseModel)
+
+_CODES = {
+    "extra_forbidden": ("spec.unknown_field", "there is no such field"),
+    "missing": ("spec.missing_field", "this field must be given"),
+    "too_short": ("spec.too_few", None),
+    "too_long": ("spec.too_many", None),
+    "greater_than": ("spec.out_of_range", None),
+    "greater_than_equal": ("spec.out_of_range", None),
+    "less_than": ("spec.out_of_range", None),
+    "less_than_equal": ("spec.out_of_range", None),
+}
+
+
+class _Loader(yaml.SafeLoader):
+    """YAML 1.2's plain words: `yes`, `no` and dates stay text; no key stands twice."""
+
+    def construct_mapping(self, node: Any, deep: bool = False) -> dict[Any, Any]:
+        seen: set[Any] = set()
+        for key_node, _ in node.value:
+            key = self.construct_object(key_node, deep=True)  # type: ignore[no-untyped-call]
+            if not isinstance(key, (str, int)) or key in seen:
+                problem = f"the key {key!r} stands twice or is no name"
+                raise yaml.MarkedYAMLError(problem=problem, problem_mark=key_node.start_mark)
+            seen.add(key)
+        return super().construct_mapping(node, deep)
+
+
+_Loader.yaml_implicit_resolvers = {
+    first: [row for row in rows if row[0].rpartition(":")[2] not in ("bool", "timestamp")]
+    for first, rows in yaml.SafeLoader.yaml_implicit_resolvers.items()
+}
+_Loader.add_implicit_resolver(  # type: ignore[no-untyped-call]
+    "tag:yaml.org,2002:bool", re.compile("^(true|false)$"), list("tf")
+)
+
+
+def load_spec(path: Path) -> DebateSpec:
+    """Read a spec from a YAML or JSON file; files it names are not read yet."""
+    return validate(DebateSpec, load_yaml(path), path.name)
+
+
+def load_yaml(path: Path) -> object:
+    """Return what a YAML or JSON file holds."""
+    text = read_text(path, "spec.unreadable")
+    try:
+        return yaml.load(text, _Loader)  # noqa: S506 - a SafeLoader
+    except (yaml.YAMLError, RecursionError) as error:
+        where, what = path.name, "it nests too deeply"
+        if isinstance(error, yaml.YAMLError):
+            mark = getattr(error, "problem_mark", None)
+            where = f"{path.name}, line {mark.line + 1}" if mark else path.name
+            what = getattr(error, "problem", None) or "it is not YAML"
+        raise UsageError("spec.yaml", f"{where}: {what}") from None
+
+
+def validate(model: type[M], value: object, where: str) -> M:
+    """Return `value` as `model`, or raise UsageError naming the first field to mend."""
+    if not isinstance(value, dict):
+        raise UsageError("spec.yaml", f"{where}: expected fields with values, one a line")
+    try:
+        return model.model_validate(value)
+    except ValidationError as error:
+        raise _first(error, where) from None
+
+
+def _first(error: ValidationError, where: str) -> UsageError:
+    rows = error.errors(include_url=False, include_input=False, include_context=False)
+    row = rows[0]
+    code, sentence = _CODES.get(row["type"], ("spec.invalid_value", None))
+    if row["type"].startswith("spec."):
+        code = row["type"]
+    field = ".".join(str(part) for part in row["loc"] if part != "function-before")
+    more = f" (and {len(rows) - 1} more)" if len(rows) > 1 else ""
+    place = f"{where}: {field}: " if field else f"{where}: "
+    return UsageError(code, f"{place}{sentence or row['msg']}{more}")
+
+
+def read_text(path: Path, code: str) -> str:
+    """Return a UTF-8 file's text with LF line ends; UsageError `code` where it cannot be read."""
+    try:
+        if path.stat().st_size > MAX_FILE:
+            raise UsageError(code, f"{path} is larger than {MAX_FILE} bytes")
+        text = path.read_text(encoding="utf-8-sig")
+    except FileNotFoundError:
+        raise UsageError(code, f"there is no file {path}") from None
+    except UnicodeDecodeError:
+        raise UsageError(code, f"{path} is not UTF-8 text") from None
+    except OSError as error:
+        raise UsageError(code, f"{path} cannot be read: {error.strerror}") from None
+    return text
+
+
+def read_evidence(spec: DebateSpec, folder: Path) -> DebateSpec:
+    """Return the spec with every document's text in place of its file."""
+    documents = []
+    for document in spec.evidence:
+        if document.file is None:
+            documents.append(document)
+            continue
+        text = read_text(folder / document.file, "spec.evidence_missing")
+        if not text.strip():
+            raise UsageError("spec.evidence_empty", f"evidence {document.file} is empty")
+        documents.append(Evidence(id=document.id, text=text, from_round=document.from_round))
+    return spec.model_copy(update={"evidence": documents})
+
+
+@cache
+def packaged(name: str) -> bytes:
+    """Return the packaged template `name` (`consensus/debater`), as UTF-8 bytes."""
+    return (files("hansard.debate") / "prompts" / f"{name}.md").read_bytes()
+
+
+def read_templates(spec: DebateSpec, folder: Path) -> dict[str, bytes]:
+    """Return the bytes of each template by role: the user's own file, or the packaged one."""
+    return {
+        role: read_text(folder / spec.prompts[role], "spec.prompt_missing").encode()
+        if role in spec.prompts
+        else packaged(f"{spec.format}/{role}")
+        for role in TEMPLATES
+    }

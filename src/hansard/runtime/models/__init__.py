@@ -1,0 +1,1 @@
+"""Models: whatever answers a seat's call, behind one narrow seam (`base`)."""

@@ -1,0 +1,102 @@
+"""The seam to a model: a request in, a completion or a ModelError out.
+
+The engine sees nothing else. A model never retries by itself: each attempt is
+an event of the record, and the engine makes it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Protocol, get_args
+
+from hansard.debate.events import CallError, Finish, Parameters
+from hansard.debate.prompts import Message
+from hansard.debate.replies import Schema
+from hansard.debate.spec import PriceSpec
+from hansard.record.canonical import MAX_INT
+
+
+@dataclass(frozen=True)
+class Request:
+    """What one call asks of a model.
+
+    `messages` are rendered when first read; a model that does not read them
+    costs nothing for a long transcript.
+    """
+
+    call: str
+    round: int
+    phase: str
+    speaker: str
+    model: str
+    parameters: Parameters
+    reply_schema: Schema
+    render: Callable[[], list[Message]]
+
+    @cached_property
+    def messages(self) -> list[Message]:
+        """The prompt, message by message."""
+        return self.render()
+
+    @property
+    def prompt(self) -> str:
+        """The prompt as one text, for models that know no messages."""
+        return "\n".join(message.text for message in self.messages)
+
+
+@dataclass(frozen=True)
+class Completion:
+    """What came back: the exact text of the reply, and what is known about it.
+
+    Token counts include cached ones in `tokens_in`; None is unknown.
+    `sent_as_rendered` is None where nothing went over a wire; where it is
+    False, `sent` is the body that was sent.
+    """
+
+    text: str
+    model: str | None = None
+    finish: Finish = "stop"
+    tokens_in: int | None = None
+    tokens_cached: int | None = None
+    tokens_out: int | None = None
+    response_id: str | None = None
+    request_id: str | None = None
+    fingerprint: str | None = None
+    sent_as_rendered: bool | None = None
+    sent: str | None = None
+
+    def __post_init__(self) -> None:
+        """Refuse what no record can hold, while it is still the model's mistake."""
+        for text in (self.text, self.sent):
+            if text is not None:
+                text.encode()
+        if self.finish not in get_args(Finish):
+            raise ValueError(f"finish must be one of {get_args(Finish)}")
+        for count in (self.tokens_in, self.tokens_cached, self.tokens_out):
+            if count is not None and not (type(count) is int and 0 <= count <= MAX_INT):
+                raise ValueError("a token count is a whole number")
+
+
+class ModelError(Exception):
+    """A call that brought no reply. `kind` is one of the record's error classes.
+
+    `detail` is a short name such as an exception's class, never its text:
+    error texts of clients quote keys and addresses.
+    """
+
+    def __init__(self, kind: CallError, detail: str | None = None) -> None:
+        super().__init__(kind if detail is None else f"{kind} ({detail})")
+        self.kind: CallError = kind
+        self.detail = detail
+
+
+class Model(Protocol):
+    """Answers calls. `price` is what the model states about itself, if anything."""
+
+    price: PriceSpec | None
+
+    async def complete(self, request: Request) -> Completion:
+        """Return the reply to `request`, or raise ModelError."""
+        ...

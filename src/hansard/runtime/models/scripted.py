@@ -1,0 +1,110 @@
+"""Scripted replies: a debate without any model, for examples, tests and rehearsals.
+
+The file (YAML or JSON) is keyed by debater, round and phase; `"*"` stands for
+any round or phase that is not named:
+
+    price: {input: "2.50", output: "10.00"}      # optional, US dollars per million tokens
+    replies:
+      planner:
+        1:
+          proposal: {stance: …, rationale: …, vote: release}
+        "*":
+          "*": any text at all, sent as it stands
+
+A reply is a mapping (sent as JSON), a text, or a mapping with `reply` and
+optionally `tokens: {in, cached, out}` and `finish`; `{error: timeout}` fails
+the call. A list gives one entry for each attempt, the last one repeating.
+"""
+
+from __future__ import annotations
+
+import json
+from typing import Annotated, Any
+
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field
+
+from hansard.debate.events import CallError, Finish
+from hansard.debate.spec import PriceSpec
+from hansard.runtime.models.base import Completion, ModelError, Request
+
+
+class Tokens(BaseModel):
+    """What a scripted reply says it used."""
+
+    model_config = ConfigDict(extra="forbid")
+    in_: int = Field(alias="in", ge=0)
+    cached: int = Field(default=0, ge=0)
+    out: int = Field(ge=0)
+
+
+class Entry(BaseModel):
+    """One scripted reply or failure."""
+
+    model_config = ConfigDict(extra="forbid")
+    reply: str | dict[str, Any] | None = None
+    tokens: Tokens | None = None
+    finish: Finish = "stop"
+    error: CallError | None = None
+
+
+def _entries(value: object) -> object:
+    """Admit the short forms: one entry for a list of one, a bare reply for an entry."""
+    rows = value if isinstance(value, list) else [value]
+    return [
+        row if isinstance(row, dict) and ("reply" in row or "error" in row) else {"reply": row}
+        for row in rows
+    ]
+
+
+def _text_keys(value: object) -> object:
+    """YAML reads `1:` as a number; rounds are looked up by their text."""
+    return {str(key): row for key, row in value.items()} if isinstance(value, dict) else value
+
+
+Entries = Annotated[list[Entry], BeforeValidator(_entries), Field(min_length=1)]
+Rounds = Annotated[dict[str, dict[str, Entries]], BeforeValidator(_text_keys)]
+
+
+class Script(BaseModel):
+    """A file of scripted replies, keyed by debater, round and phase."""
+
+    model_config = ConfigDict(extra="forbid")
+    price: PriceSpec | None = None
+    replies: Annotated[dict[str, Rounds], BeforeValidator(_text_keys)]
+
+    def find(self, speaker: str, round_: int, phase: str) -> list[Entry]:
+        """Return the entries for a turn, the most specific first; empty where there are none."""
+        rounds = self.replies.get(speaker, {})
+        for by_phase in (rounds.get(str(round_), {}), rounds.get("*", {})):
+            for key in (phase, "*"):
+                if key in by_phase:
+                    return by_phase[key]
+        return []
+
+
+class ScriptedModel:
+    """Answers from a Script."""
+
+    def __init__(self, script: Script) -> None:
+        self.price = script.price
+        self._script = script
+
+    async def complete(self, request: Request) -> Completion:
+        """Return the scripted reply; ModelError `no_reply` where the script has none."""
+        entries = self._script.find(request.speaker, request.round, request.phase)
+        if not entries:
+            raise ModelError("no_reply", "not-in-script")
+        attempt = int(request.call.rpartition(":")[2])
+        entry = entries[min(attempt, len(entries)) - 1]
+        if entry.error:
+            raise ModelError(entry.error, "scripted")
+        tokens = entry.tokens
+        return Completion(
+            entry.reply
+            if isinstance(entry.reply, str)
+            else json.dumps(entry.reply, ensure_ascii=False),
+            finish=entry.finish,
+            tokens_in=tokens.in_ if tokens else None,
+            tokens_cached=tokens.cached if tokens else None,
+            tokens_out=tokens.out if tokens else None,
+        )

@@ -1,0 +1,1 @@
+"""The shelf: the only place that knows `eventsourcing`."""

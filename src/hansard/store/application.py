@@ -1,0 +1,255 @@
+"""The store: debates as they are kept, through `eventsourcing` (record.md §8).
+
+An `Application` gives wiring and the notification log; our mapper stores the
+canonical line itself as an event's state, so that the bytes which were hashed
+are the bytes which are kept.
+"""
+
+from __future__ import annotations
+
+import os
+import sqlite3
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Self
+from uuid import UUID, uuid4
+
+from eventsourcing.application import Application
+from eventsourcing.persistence import Mapper, PersistenceError, StoredEvent
+from eventsourcing.utils import Environment
+
+from hansard.debate.events import Event, parse
+from hansard.errors import DataError, UsageError
+from hansard.record.bundle import Bundle, Head
+from hansard.store.sqlite import APPLICATION_ID, Extras, IntegrityError, Recorder, RunnerLock
+
+DEFAULT_URL = "sqlite:///hansard.db"
+_SCHEME = "sqlite:///"
+
+
+@dataclass(frozen=True, slots=True)
+class StoredLine:
+    """A line on its way into the store; `eventsourcing` names its key originator."""
+
+    originator_id: UUID
+    originator_version: int
+    type: str
+    line: bytes
+
+
+class LineMapper(Mapper[UUID]):
+    """Stores a line's bytes untouched and reads them back through the closed union.
+
+    A stored topic is only a label: it never selects code.
+    """
+
+    def to_stored_event(self, domain_event: Any) -> StoredEvent:
+        return StoredEvent(
+            domain_event.originator_id,
+            domain_event.originator_version,
+            domain_event.type,
+            domain_event.line,
+        )
+
+    def to_domain_event(self, stored_event: StoredEvent) -> Any:
+        return parse(line_of(stored_event))
+
+
+def line_of(stored: StoredEvent) -> bytes:
+    """Return the bytes of a stored line; SQLite columns may hold anything."""
+    if type(stored.state) is not bytes:
+        raise DataError("store.corrupt", "a stored line is not bytes; the database was altered")
+    return stored.state
+
+
+class _Debates(Application[UUID]):
+    name = "hansard"
+
+    def construct_env(self, name: str, env: Any = None) -> Environment:
+        return Environment(name, dict(env))  # the process environment changes nothing here
+
+    def construct_mapper(self) -> LineMapper:
+        return LineMapper(self.construct_transcoder())
+
+
+class Store:
+    """The debates of one SQLite file.
+
+    Every failure of the file is a DataError `store.*`; what was appended
+    before it stays. Use as a context manager, or call `close`.
+    """
+
+    def __init__(self, url: str, application: _Debates, path: Path | None) -> None:
+        self.url = url
+        self._application = application
+        self._path = path
+        assert isinstance(application.recorder, Recorder)
+        self._recorder = application.recorder
+
+    @classmethod
+    def open(cls, url: str = DEFAULT_URL, *, create: bool = False) -> Self:
+        """Open the store at `sqlite:///PATH` or `sqlite:///:memory:`.
+
+        Raises UsageError `store.url`, `store.missing` (unless `create`), or
+        DataError `store.corrupt` or `store.foreign`.
+        """
+        if not url.startswith(_SCHEME) or url == _SCHEME:
+            raise UsageError("store.url", f"{url!r} is not a store; write sqlite:///PATH/FILE.db")
+        name = url.removeprefix(_SCHEME)
+        path = None if name == ":memory:" else Path(name)
+        if path is None:
+            name = f"file:{uuid4()}?mode=memory&cache=shared"
+        elif path.exists():
+            _examine(path)
+        elif not create:
+            raise UsageError(
+                "store.missing", f"there is no store at {path}; run a debate first, or name --store"
+            )
+        elif not path.parent.is_dir():
+            raise UsageError("store.missing", f"there is no folder {path.parent} for the store")
+        with _guard():
+            application = _Debates(
+                {
+                    "PERSISTENCE_MODULE": "hansard.store.sqlite:Factory",
+                    "SQLITE_DBNAME": name,
+                }
+            )
+        return cls(url, application, path)
+
+    def close(self) -> None:
+        """Close every connection."""
+        self._application.close()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def append(
+        self,
+        debate: str,
+        first: int,
+        lines: Sequence[tuple[str, bytes]],
+        extras: Extras,
+    ) -> None:
+        """Append (type, line) pairs from sequence number `first`, all or nothing, durably.
+
+        Raises UsageError `store.conflict` when another process appended first.
+        """
+        key = UUID(debate)
+        batch = [StoredEvent(key, first + i, kind, line) for i, (kind, line) in enumerate(lines)]
+        try:
+            with _guard():
+                self._recorder.insert_events(batch, extras=extras)
+        except IntegrityError:
+            raise UsageError(
+                "store.conflict",
+                f"another process is writing debate {debate}; this one stops, nothing is lost",
+            ) from None
+
+    def debates(self) -> list[str]:
+        """Return the ids of all debates, in the order they were opened."""
+        with _guard():
+            rows = self._recorder.select(
+                "SELECT originator_id FROM stored_events WHERE originator_version = 1 ORDER BY rowid"
+            )
+            return [str(UUID(row[0])) for row in rows]
+
+    def find(self, prefix: str) -> str:
+        """Return the one debate id that begins with `prefix`.
+
+        Raises UsageError `store.unknown` or `store.ambiguous`.
+        """
+        found = [debate for debate in self.debates() if prefix and debate.startswith(prefix.lower())]
+        if len(found) == 1:
+            return found[0]
+        if found:
+            raise UsageError(
+                "store.ambiguous", f"{len(found)} debates begin with {prefix!r}; write more of the id"
+            )
+        raise UsageError("store.unknown", f"no debate in {self.url} begins with {prefix!r}")
+
+    def lines(self, debate: str) -> list[bytes]:
+        """Return a debate's lines in order."""
+        with _guard():
+            return [line_of(row) for row in self._recorder.select_events(UUID(debate))]
+
+    def events(self, debate: str) -> list[Event]:
+        """Return a debate's lines as events; raises DataError for a line that is not one."""
+        return [parse(line) for line in self.lines(debate)]
+
+    def bundle(self, debate: str) -> Bundle:
+        """Return everything that is kept of a debate, as it stands in the file."""
+        key = UUID(debate).hex
+        with _guard():
+            select = self._recorder.select
+            blobs = select("SELECT name, body FROM blobs WHERE debate = ?", key)
+            templates = select("SELECT sha256, body FROM templates")
+            heads = select("SELECT length, head FROM heads WHERE debate = ?", key)
+            for row in (*blobs, *templates):
+                if type(row[0]) is not str or type(row[1]) is not bytes:
+                    raise DataError("store.corrupt", "a stored blob is not bytes")
+        return Bundle(
+            lines=self.lines(debate),
+            blobs={row[0]: row[1] for row in blobs},
+            templates={row[0]: row[1] for row in templates},
+            head=Head(*heads[0]) if heads else Head(0, ""),
+        )
+
+    def folder(self, debate: str) -> Path:
+        """Return the folder in which the run's relative file names begin."""
+        with _guard():
+            rows = self._recorder.select("SELECT folder FROM runs WHERE debate = ?", UUID(debate).hex)
+        return Path(rows[0][0]) if rows else Path()
+
+    @contextmanager
+    def runner(self, debate: str) -> Iterator[None]:
+        """Hold the right to run `debate` while the block runs.
+
+        Raises UsageError `store.running` where another process holds it.
+        """
+        if self._path is None:
+            yield
+            return
+        lock = RunnerLock(f"{self._path}-run-{debate}")
+        if not lock.acquire():
+            raise UsageError(
+                "store.running", f"another process is running debate {debate}; wait until it ends"
+            )
+        try:
+            yield
+        finally:
+            lock.release()
+            Path(lock.path).unlink(missing_ok=True)
+
+
+@contextmanager
+def _guard() -> Iterator[None]:
+    """Turn every failure of the database but a conflict into one clear error."""
+    try:
+        yield
+    except IntegrityError:
+        raise
+    except (sqlite3.Error, PersistenceError) as error:
+        raise DataError("store.failed", f"the store cannot be read or written: {error}") from None
+
+
+def _examine(path: Path) -> None:
+    """Refuse a file that is not a store before anything is written into it."""
+    if path.is_file() and os.stat(path).st_size == 0:
+        return
+    try:
+        connection = sqlite3.connect(f"{path.absolute().as_uri()}?mode=ro", uri=True)
+        try:
+            found = connection.execute("PRAGMA application_id").fetchone()[0]
+        finally:
+            connection.close()
+    except sqlite3.Error as error:
+        raise DataError(
+            "store.corrupt", f"{path} cannot be read as a store: {error}; restore it from a copy"
+        ) from None
+    if found != APPLICATION_ID:
+        raise DataError("store.foreign", f"{path} is a SQLite database, but not one of Hansard's")

@@ -1,0 +1,152 @@
+"""SQLite: lines, blobs and heads in one file and one transaction (record.md §8).
+
+The `eventsourcing` recorder stores each line as it was hashed. Beside it stand
+the blobs of that batch, the templates, and each debate's head and length, so
+that a line lost from the end shows.
+"""
+
+from __future__ import annotations
+
+import sqlite3
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+from uuid import UUID
+
+from eventsourcing.persistence import IntegrityError, StoredEvent
+from eventsourcing.sqlite import (
+    SQLiteApplicationRecorder,
+    SQLiteConnection,
+    SQLiteConnectionPool,
+    SQLiteCursor,
+    SQLiteDatastore,
+    SQLiteFactory,
+)
+
+from hansard.record.bundle import Head
+
+APPLICATION_ID = 0x48414E53  # "HANS": tells our files from other SQLite databases
+LOCK_SECONDS = 60
+_TABLES = (
+    "CREATE TABLE IF NOT EXISTS blobs (debate TEXT, name TEXT, body BLOB NOT NULL, "
+    "PRIMARY KEY (debate, name)) WITHOUT ROWID",
+    "CREATE TABLE IF NOT EXISTS templates (sha256 TEXT PRIMARY KEY, body BLOB NOT NULL)",
+    "CREATE TABLE IF NOT EXISTS heads (debate TEXT PRIMARY KEY, length INTEGER NOT NULL, "
+    "head TEXT NOT NULL) WITHOUT ROWID",
+    # Where a run's relative file names begin: not part of any record.
+    "CREATE TABLE IF NOT EXISTS runs (debate TEXT PRIMARY KEY, folder TEXT NOT NULL)",
+    # They stop accidents, not an owner of the file; the chain shows the rest.
+    "CREATE TRIGGER IF NOT EXISTS lines_stay BEFORE DELETE ON stored_events "
+    "BEGIN SELECT RAISE(ABORT, 'lines are never deleted'); END",
+    "CREATE TRIGGER IF NOT EXISTS lines_stand BEFORE UPDATE ON stored_events "
+    "BEGIN SELECT RAISE(ABORT, 'lines are never changed'); END",
+    f"PRAGMA application_id = {APPLICATION_ID}",
+)
+
+
+class Extras(NamedTuple):
+    """What is stored in the same transaction as a batch of lines."""
+
+    head: Head
+    blobs: Sequence[tuple[str, bytes]] = ()
+    templates: Sequence[tuple[str, bytes]] = ()
+    folder: str | None = None
+
+
+class Pool(SQLiteConnectionPool):
+    """Connections that reach the disk before they say so and leave no deleted text behind."""
+
+    def _create_connection(self) -> SQLiteConnection:
+        connection = super()._create_connection()
+        cursor = connection.cursor()
+        cursor.execute("PRAGMA synchronous = FULL")
+        cursor.execute("PRAGMA secure_delete = ON")
+        return connection
+
+
+class Recorder(SQLiteApplicationRecorder):
+    """Stores a batch of lines with its blobs and its head, all or nothing."""
+
+    def construct_create_table_statements(self) -> list[str]:
+        return [*super().construct_create_table_statements(), *_TABLES]
+
+    def _insert_events(
+        self,
+        c: SQLiteCursor,
+        stored_events: Sequence[StoredEvent],
+        *,
+        extras: Extras,
+        **kwargs: Any,
+    ) -> Sequence[int] | None:
+        first = stored_events[0]
+        debate = _key(first.originator_id)
+        inserted = super()._insert_events(c, stored_events, **kwargs)
+        if extras.blobs:
+            c.executemany(
+                "INSERT INTO blobs VALUES (?, ?, ?)",
+                [(debate, name, body) for name, body in extras.blobs],
+            )
+        if extras.templates:
+            c.executemany("INSERT OR IGNORE INTO templates VALUES (?, ?)", extras.templates)
+        if extras.folder is not None:
+            c.execute("INSERT INTO runs VALUES (?, ?)", (debate, extras.folder))
+        length, head = extras.head.length, extras.head.hash
+        if first.originator_version == 1:
+            c.execute("INSERT INTO heads VALUES (?, ?, ?)", (debate, length, head))
+        else:
+            c.execute(
+                "UPDATE heads SET length = ?, head = ? WHERE debate = ? AND length = ?",
+                (length, head, debate, first.originator_version - 1),
+            )
+            if c.sqlite_cursor.rowcount != 1:
+                raise sqlite3.IntegrityError("the debate has another length")
+        return inserted
+
+    def select(self, statement: str, *params: object) -> list[sqlite3.Row]:
+        """Return the rows of a read-only statement."""
+        with self.datastore.transaction(commit=False) as c:
+            c.execute(statement, params)
+            return list(c.fetchall())
+
+
+class Factory(SQLiteFactory):
+    """Wires the recorder to our connections; found by `eventsourcing` by its place here."""
+
+    application_recorder_class = Recorder
+
+    def __init__(self, env: Any) -> None:
+        super().__init__(env)
+        pool = self.datastore.pool
+        self.datastore.pool = Pool(db_name=pool.db_name, lock_timeout=LOCK_SECONDS)
+
+
+def _key(debate: UUID | str) -> str:
+    return debate.hex if isinstance(debate, UUID) else debate
+
+
+class RunnerLock:
+    """A lock on one debate that dies with its process.
+
+    It is SQLite's own lock on an empty file beside the store: an operating
+    system lock, portable, and gone however the process ends. Should two
+    runners append all the same, the sequence number decides.
+    """
+
+    def __init__(self, path: str) -> None:
+        self.path = path
+        self._connection = sqlite3.connect(path, timeout=0, isolation_level=None)
+
+    def acquire(self) -> bool:
+        """Take the lock; False where another process holds it."""
+        try:
+            self._connection.execute("BEGIN EXCLUSIVE")
+        except sqlite3.OperationalError:
+            self._connection.close()
+            return False
+        return True
+
+    def release(self) -> None:
+        """Give the lock back."""
+        self._connection.close()
+
+
+__all__ = ["Extras", "Factory", "IntegrityError", "Recorder", "RunnerLock", "SQLiteDatastore"]

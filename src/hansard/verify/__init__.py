@@ -1,0 +1,1 @@
+"""Checking a record: numbered steps, each with its evidence."""
