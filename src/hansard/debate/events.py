@@ -280,6 +280,8 @@ class ClosedData(TypedDict):
 
 
 class _Line(TypedDict):
+    """What every line has beside its type and data."""
+
     at: Time
     debate: DebateId
     prev: Hash
@@ -380,7 +382,8 @@ Event = (
     | DecisionReached
     | DebateClosed
 )
-_ADAPTER: TypeAdapter[Event] = TypeAdapter(Annotated[Event, Field(discriminator="type")])
+EVENTS: TypeAdapter[Event] = TypeAdapter(Annotated[Event, Field(discriminator="type")])
+_VALIDATE = EVENTS.validator.validate_python
 
 
 class Fact(NamedTuple):
@@ -401,14 +404,23 @@ def parse(line: bytes) -> Event:
     try:
         value = orjson.loads(line)
         if canonical.dump(value) == line and len(line) <= canonical.MAX_LINE:
-            _ADAPTER.validate_python(value)
+            _VALIDATE(value)
             return cast(Event, value)
-    except ValidationError as error:
-        canonical.decode(line)
-        defect = error.errors(include_url=False, include_input=False, include_context=False)[0]
-        field = ".".join(str(part) for part in defect["loc"] if part != value.get("type"))
-        raise DataError("7.schema", f"field {field or 'type'}: {defect['msg']}") from None
     except ValueError:
-        pass
-    canonical.decode(line)
-    raise AssertionError("unreachable: the line is canonical")  # pragma: no cover
+        pass  # whatever is wrong is found and named below
+    raise _defect(line)
+
+
+def _defect(line: bytes) -> DataError:
+    """Return what is wrong with a line that `parse` does not admit."""
+    try:
+        value = canonical.decode(line)
+        EVENTS.validate_python(value)
+    except ValidationError as error:
+        first = error.errors(include_url=False, include_input=False, include_context=False)[0]
+        kind = value.get("type") if isinstance(value, dict) else None
+        field = ".".join(str(part) for part in first["loc"] if part != kind)
+        return DataError("7.schema", f"{field or 'the entry'}: {first['msg']}")
+    except DataError as error:
+        return error
+    raise AssertionError("parse refuses what the union admits")

@@ -9,16 +9,15 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
-from functools import cached_property
+from dataclasses import dataclass
+from functools import cached_property, lru_cache
 from hashlib import sha256
 from itertools import pairwise
-from typing import Any
+from typing import Any, NamedTuple
 
 from hansard.debate.events import Blob
 from hansard.record.canonical import dump
 
-Part = dict[str, Any]
 TextOf = Callable[[str], str]
 
 START = b"\0" * 32
@@ -28,46 +27,56 @@ _CONTROL = re.compile(
 )
 
 
+class Part(NamedTuple):
+    """One part of a recipe, and the SHA-256 of its canonical JSON."""
+
+    content: Mapping[str, Any]
+    digest: bytes
+
+
+def _part(content: Mapping[str, Any]) -> Part:
+    return Part(content, sha256(dump(content)).digest())
+
+
 def role(name: str) -> Part:
     """Begin a message of `name` (system, user or assistant)."""
-    return {"role": name}
+    return _part({"role": name})
 
 
+@lru_cache(maxsize=4096)  # the same few labels come again in every debate that is verified
 def template(digest: str, **values: str) -> Part:
     """Fill the template with that hash; values are clear parameters, never texts."""
-    return {"template": digest, "values": values}
+    return _part({"template": digest, "values": values})
 
 
 def quoted(blob: Blob) -> Part:
     """Quote the text of a blob line by line: data, whatever it says."""
-    return {"blob": blob["sha256"], "struck": [], "view": "quoted"}
+    return _part({"blob": blob["sha256"], "struck": [], "view": "quoted"})
 
 
 def fold(digest: bytes, parts: Iterable[Part]) -> bytes:
     """Return the digest after `parts`: d' = SHA-256(d || SHA-256(JCS(part)))."""
     for part in parts:
-        digest = sha256(digest + sha256(dump(part)).digest()).digest()
+        digest = sha256(digest + part.digest).digest()
     return digest
 
 
-@dataclass(slots=True)
 class Recipe:
-    """An append-only list of parts whose digest is folded once, when first asked for."""
+    """An append-only list of parts with the digest of all of them."""
 
-    parts: list[Part] = field(default_factory=list)
-    _digest: bytes = START
-    _folded: int = 0
+    __slots__ = ("digest", "parts")
 
-    def digest(self) -> bytes:
-        """Return the digest of all parts so far (32 bytes)."""
-        if self._folded < len(self.parts):
-            self._digest = fold(self._digest, self.parts[self._folded :])
-            self._folded = len(self.parts)
-        return self._digest
+    def __init__(self) -> None:
+        self.parts: list[Part] = []
+        self.digest = START
+
+    def extend(self, parts: Sequence[Part]) -> None:
+        """Add `parts` at the end."""
+        self.parts += parts
+        self.digest = fold(self.digest, parts)
 
 
-@dataclass(frozen=True, slots=True)
-class Prompt:
+class Prompt(NamedTuple):
     """What one call is asked: `length` parts of a shared recipe, then its own parts."""
 
     shared: Recipe
@@ -78,7 +87,7 @@ class Prompt:
     @classmethod
     def of(cls, shared: Recipe, own: Sequence[Part]) -> Prompt:
         """Freeze the shared recipe as it stands now, with `own` parts after it."""
-        return cls(shared, len(shared.parts), own, fold(shared.digest(), own).hex())
+        return cls(shared, len(shared.parts), own, fold(shared.digest, own).hex())
 
     @property
     def parts(self) -> list[Part]:
@@ -138,9 +147,9 @@ class Renderer:
         self._follow(prompt)
         pieces = [*self._pieces[: prompt.length], *map(self._piece, prompt.own)]
         parts = prompt.parts
-        begins = [i for i, part in enumerate(parts) if "role" in part] + [len(parts)]
+        begins = [i for i, part in enumerate(parts) if "role" in part.content] + [len(parts)]
         return [
-            Message(parts[begin]["role"], pieces[begin + 1 : end])
+            Message(parts[begin].content["role"], pieces[begin + 1 : end])
             for begin, end in pairwise(begins)
         ]
 
@@ -151,11 +160,12 @@ class Renderer:
             self._sizes.append(self._sizes[-1] + len(piece.encode()))
 
     def _piece(self, part: Part) -> str:
-        if "role" in part:
+        content = part.content
+        if "role" in content:
             return ""
-        if "template" in part:
-            return fill(self._templates[part["template"]].decode(), part["values"])
-        name = part["blob"]
+        if "template" in content:
+            return fill(self._templates[content["template"]].decode(), content["values"])
+        name = content["blob"]
         if name not in self._quoted:
             self._quoted[name] = quote(self._text_of(name))
         return self._quoted[name]

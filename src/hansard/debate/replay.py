@@ -15,7 +15,7 @@ from typing import Any, cast
 
 from hansard.debate import steps
 from hansard.debate.counting import needed
-from hansard.debate.events import Event, Fact, OpenedData, RegisteredData
+from hansard.debate.events import CallAnsweredData, Event, Fact, OpenedData, RegisteredData
 from hansard.debate.formats import FORMATS
 from hansard.debate.state import DebateState, evolve, speaker_of
 from hansard.debate.steps import Ask, Read
@@ -50,6 +50,7 @@ class Replay:
         self.transcript = Transcript(self.state)
         self.unread: list[str] = []  # steps whose reply is gone: taken as recorded
         self._text_of = text_of
+        self._replies: dict[str, Mapping[str, Any]] = {}  # read, by call, until recorded
 
     def step(self, event: Event) -> list[Difference]:
         """Check the next event, fold it in, and return the differences.
@@ -58,33 +59,31 @@ class Replay:
         """
         recorded = cast(dict[str, Any], event["data"])
         derived = self._derive(event["type"], recorded)
-        differences = [
+        if derived.items() <= recorded.items():
+            evolve(self.state, event)
+            return []
+        evolve(self.state, cast(Event, {**event, "data": {**recorded, **derived}}))
+        return [
             Difference(field, value, recorded[field])
             for field, value in derived.items()
             if recorded[field] != value
         ]
-        if differences:
-            event = cast(Event, {**event, "data": {**recorded, **derived}})
-        evolve(self.state, event)
-        return differences
 
     def _derive(self, kind: str, data: Mapping[str, Any]) -> Mapping[str, Any]:
         """Return the fields of `data` that the rules determine, with their values."""
         state = self.state
-        if state.opened is None:
-            return self._opening(kind, cast(OpenedData, data))
-        if not state.seated:
-            return self._seating(kind, data)
         if state.last_answer:
-            rejected = self._rejection(kind)
+            rejected = self._rejection(kind, state.last_answer)
             if rejected is not None:
                 return rejected
-        if kind == "debate.resumed" and not state.closed:
-            return {}
+        if not state.seated:
+            return self._seating(kind, data)
         if kind == "call.started":
             return self._start(data)
         if kind in ("call.answered", "call.failed") and not state.abandoned:
             return self._end_of_call(kind, data)
+        if kind == "debate.resumed" and not state.closed:
+            return {}
         due = steps.decide(state)
         if isinstance(due, Read):
             return self._recorded(kind, due, data)
@@ -107,8 +106,10 @@ class Replay:
         }
 
     def _seating(self, kind: str, data: Mapping[str, Any]) -> Mapping[str, Any]:
-        """Seats first, in order of position, then documents; no id twice."""
+        """The opening first, then seats in order of position, then documents; no id twice."""
         state = self.state
+        if state.opened is None:
+            return self._opening(kind, cast(OpenedData, data))
         seats = state.spec["seats"]
         if len(state.seats) < seats:
             if kind != "debater.registered" or data["id"] in state.seats:
@@ -129,17 +130,16 @@ class Replay:
         if offline != self.state.spec["scripted"]:
             raise NotDue(f"debate.opened with scripted: {str(offline).lower()}")
 
-    def _rejection(self, kind: str) -> Mapping[str, Any] | None:
+    def _rejection(self, kind: str, answer: CallAnsweredData) -> Mapping[str, Any] | None:
         """A reply that does not count is rejected right after it came, and no other reply is."""
         state = self.state
-        answer = state.last_answer
-        assert answer is not None
         text = self._text_of(answer["reply"]["sha256"])
         step = answer["call"].rpartition(":")[0]
         if text is None:
             return {"step": step, "call": answer["call"]} if kind == "turn.rejected" else None
         found = steps.read_reply(state, answer, text)
         if not isinstance(found, str):
+            self._replies[answer["call"]] = found
             return None
         if kind != "turn.rejected":
             raise NotDue("turn.rejected")
@@ -168,13 +168,10 @@ class Replay:
     def _recorded(self, kind: str, due: Read, data: Mapping[str, Any]) -> Mapping[str, Any]:
         if kind != "turn.recorded":
             raise NotDue(_name(due))
-        text = self._text_of(due.answer["reply"]["sha256"])
-        if text is None:
+        call = due.answer["call"]
+        if call not in self._replies:
             self.unread.append(due.step.id)
-            return steps.record(due.step, due.answer["call"], data).data
-        found = steps.read_reply(self.state, due.answer, text)
-        assert not isinstance(found, str), "a rejected reply is never in hand"
-        return steps.record(due.step, due.answer["call"], found).data
+        return steps.record(due.step, call, self._replies.pop(call, data)).data
 
 
 def _name(due: steps.Due | None) -> str:

@@ -7,6 +7,7 @@ or it does not count.
 from __future__ import annotations
 
 import json
+from collections.abc import Iterable
 from typing import Any, NoReturn
 
 from hansard.record.canonical import MAX_DEPTH, MAX_INT
@@ -31,15 +32,13 @@ def read(text: str) -> JSON:
     """
     body = _without_fence(text.strip(_SPACE))
     try:
-        value = json.loads(
-            body,
-            object_pairs_hook=_unique,
-            parse_constant=_refuse,
-            parse_int=_integer,
-        )
+        value = _DECODER.decode(body)
     except (ValueError, RecursionError) as error:
         raise Unreadable(str(error)) from None
-    _check(value, 0)
+    if body.count("{") + body.count("[") > MAX_DEPTH and _depth(value) > MAX_DEPTH:
+        raise Unreadable(f"more than {MAX_DEPTH} nested containers")
+    if "\\u" in body and _has_lone_surrogate(value):
+        raise Unreadable("a string holds a lone surrogate")
     return value
 
 
@@ -70,48 +69,49 @@ def _integer(digits: str) -> int:
     return value
 
 
-def _check(value: JSON, depth: int) -> None:
-    """Refuse lone surrogates and deep nesting, which the parser lets through."""
+_DECODER = json.JSONDecoder(object_pairs_hook=_unique, parse_constant=_refuse, parse_int=_integer)
+
+
+def _items(value: JSON) -> Iterable[JSON]:
+    if isinstance(value, dict):
+        return [*value, *value.values()]
+    return value if isinstance(value, list) else ()
+
+
+def _depth(value: JSON) -> int:
+    if not isinstance(value, (dict, list)):
+        return 0
+    return 1 + max(map(_depth, _items(value)), default=0)
+
+
+def _has_lone_surrogate(value: JSON) -> bool:
     if isinstance(value, str):
-        if not value.isascii() and any("\ud800" <= char <= "\udfff" for char in value):
-            raise Unreadable("a string holds a lone surrogate")
-    elif isinstance(value, (dict, list)):
-        if depth >= MAX_DEPTH:
-            raise Unreadable(f"more than {MAX_DEPTH} nested containers")
-        if isinstance(value, dict):
-            for key in value:
-                _check(key, depth)
-            value = list(value.values())
-        for item in value:
-            _check(item, depth + 1)
+        return any("\ud800" <= char <= "\udfff" for char in value)
+    return any(map(_has_lone_surrogate, _items(value)))
 
 
-def mismatch(value: JSON, schema: Schema, path: str = "") -> tuple[str, str] | None:
-    """Return where and why `value` does not fit `schema`, or None where it fits.
+def mismatch(value: JSON, schema: Schema) -> tuple[str, str] | None:
+    """Return the member and the keyword in which `value` does not fit `schema`, or None.
 
-    The subset of JSON Schema that reply schemas use: `type` (object, string,
-    integer), `properties` with `required` and no others, `minLength` and
-    `enum`. The second item is the keyword that failed. Object members are
-    tried in the order of `required`.
+    The subset of JSON Schema that reply schemas use: an object with
+    `required` members and no others, each a string with `minLength` or an
+    `enum`. Members are tried in the order of `required`; the object itself is
+    the member "".
     """
-    kind = schema["type"]
-    if kind == "object":
-        if not isinstance(value, dict):
-            return path, "type"
-        for key in schema["required"]:
-            if key not in value:
-                return f"{path}/{key}", "required"
-        if len(value) > len(schema["required"]):
-            return path, "additionalProperties"
-        for key in schema["required"]:
-            found = mismatch(value[key], schema["properties"][key], f"{path}/{key}")
-            if found:
-                return found
-        return None
-    if not isinstance(value, str):
-        return path, "type"
-    if "enum" in schema and value not in schema["enum"]:
-        return path, "enum"
-    if len(value) < schema.get("minLength", 0):
-        return path, "minLength"
+    required: list[str] = schema["required"]
+    if not isinstance(value, dict):
+        return "", "type"
+    for key in required:
+        if key not in value:
+            return key, "required"
+    if len(value) > len(required):
+        return "", "additionalProperties"
+    for key in required:
+        member, rule = value[key], schema["properties"][key]
+        if not isinstance(member, str):
+            return key, "type"
+        if "enum" in rule and member not in rule["enum"]:
+            return key, "enum"
+        if len(member) < rule.get("minLength", 0):
+            return key, "minLength"
     return None

@@ -58,7 +58,7 @@ class Debater(_Strict):
 
     id: Name = Field(description="Letters, digits and ._:/@+=- only; speaks in the order listed")
     model: str = Field(
-        description="provider:name, e.g. scripted:replies.yaml, recorded:<debate id>, python:<name>",
+        description="provider:name, as in scripted:replies.yaml, recorded:<debate>, python:<name>",
         pattern=r"^[A-Za-z0-9._:/@+=-]{1,256}$",
     )
     persona: Text | None = None
@@ -78,7 +78,9 @@ class Evidence(_Strict):
     """A document: a file (named alone, or with an id and a round) or its text."""
 
     id: Name = Field(default="", validate_default=True, description="Default: the file's stem")
-    file: str | None = Field(default=None, min_length=1, description="Markdown or plain text, UTF-8")
+    file: str | None = Field(
+        default=None, min_length=1, description="Markdown or plain text, UTF-8"
+    )
     text: Text | None = None
     from_round: int = Field(default=1, ge=1, description="The first round in which it is seen")
 
@@ -174,7 +176,7 @@ class DebateSpec(_Strict):
 
 
 def _refuse(code: str, sentence: str) -> NoReturn:
-    raise PydanticCustomError(code, sentence)  # type: ignore[arg-type]
+    raise PydanticCustomError(code, sentence)
 
 
 def _unique(what: str, names: list[str]) -> None:

@@ -9,6 +9,7 @@ makes sure of that before it folds one in.
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from typing import NamedTuple
 
 from hansard.debate.events import (
     Blob,
@@ -20,6 +21,7 @@ from hansard.debate.events import (
     Event,
     EvidenceData,
     OpenedData,
+    Phase,
     RegisteredData,
     TurnForfeitedData,
     TurnRecordedData,
@@ -27,18 +29,18 @@ from hansard.debate.events import (
 )
 
 
-@dataclass(frozen=True, slots=True)
-class Step:
-    """One speaker's turn in the schedule."""
+class Step(NamedTuple):
+    """One speaker's turn in the schedule, and its name in the record."""
 
     round: int
-    phase: str
+    phase: Phase
     speaker: str
+    id: str
 
-    @property
-    def id(self) -> str:
-        """The step's name in the record."""
-        return f"r{self.round}.{self.phase}.{self.speaker}"
+    @classmethod
+    def of(cls, round_: int, phase: Phase, speaker: str) -> Step:
+        """Return the step with its name."""
+        return cls(round_, phase, speaker, f"r{round_}.{phase}.{speaker}")
 
 
 @dataclass(slots=True)
@@ -52,14 +54,8 @@ class Progress:
     exhausted: bool = False
     rejected: bool = False  # the last attempt brought a reply, and it did not count
 
-    @property
-    def settled(self) -> bool:
-        """Whether nothing more is to be asked for this step."""
-        return self.answer is not None or self.exhausted
 
-
-@dataclass(frozen=True, slots=True)
-class Turn:
+class Turn(NamedTuple):
     """A turn of the schedule that is over: what was recorded, and the reply it was read from."""
 
     data: TurnRecordedData | TurnForfeitedData
@@ -98,6 +94,7 @@ class DebateState:
     opened_at: str = ""
     at: str = ""
     opened: OpenedData | None = None
+    seated: bool = False  # every seat and document that the opening announces is there
     seats: dict[str, RegisteredData] = field(default_factory=dict)
     evidence: list[EvidenceData] = field(default_factory=list)
     steps: dict[str, Progress] = field(default_factory=dict)  # of turns not yet over
@@ -119,15 +116,6 @@ class DebateState:
         """The frozen spec; a state without one is not a debate yet."""
         assert self.opened is not None, "the debate was not opened"
         return self.opened
-
-    @property
-    def seated(self) -> bool:
-        """Whether every seat and document that the opening announces is there."""
-        return (
-            self.opened is not None
-            and len(self.seats) == self.opened["seats"]
-            and len(self.evidence) == self.opened["documents"]
-        )
 
     @property
     def rounds_run(self) -> int:
@@ -178,8 +166,10 @@ def evolve(state: DebateState, event: Event) -> DebateState:
         state.seats[seat["id"]] = seat
         state.votes[seat["id"]] = None
         state.spend[seat["id"]] = Spend()
+        state.seated = _is_seated(state)
     elif event["type"] == "evidence.admitted":
         state.evidence.append(event["data"])
+        state.seated = _is_seated(state)
     elif event["type"] == "decision.reached":
         state.decision = event["data"]
     elif event["type"] == "debate.closed":
@@ -192,6 +182,11 @@ def evolve(state: DebateState, event: Event) -> DebateState:
         state.opened_at = event["at"]
         state.opened = event["data"]
     return state
+
+
+def _is_seated(state: DebateState) -> bool:
+    spec = state.spec
+    return len(state.seats) == spec["seats"] and len(state.evidence) == spec["documents"]
 
 
 def _started(state: DebateState, data: CallStartedData) -> None:

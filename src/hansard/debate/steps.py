@@ -9,14 +9,12 @@ the schedule, never by a model.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
-from typing import Any, cast
+from typing import Any, NamedTuple, cast
 
 from hansard.debate import replies
 from hansard.debate.events import (
     CallAnsweredData,
     CallError,
-    CallStartedData,
     Fact,
     Price,
     Rejection,
@@ -38,16 +36,14 @@ _UNFINISHED: dict[str, Rejection] = {
 }
 
 
-@dataclass(frozen=True, slots=True)
-class Ask:
-    """These steps want a call now; none while calls that are open are waited for."""
+class Ask(NamedTuple):
+    """Steps that want a call now; none while calls that are open are waited for."""
 
     steps: list[Step]
 
 
-@dataclass(frozen=True, slots=True)
-class Read:
-    """This step's turn is to be recorded from the reply in hand."""
+class Read(NamedTuple):
+    """The turn of this step is to be recorded from the reply in hand."""
 
     step: Step
     answer: CallAnsweredData
@@ -67,13 +63,18 @@ def decide(state: DebateState) -> Due | None:
     if fact:
         return fact
     steps: list[Step] = rules.due(state)
-    progress = [state.steps.get(step.id) or Progress() for step in steps]
-    waiting = [s for s, p in zip(steps, progress, strict=True) if not p.settled]
+    wanted = []
+    waiting = False
+    for step in steps:
+        progress = state.steps.get(step.id)
+        if progress is None or not (progress.answer or progress.exhausted):
+            waiting = True
+            if progress is None or progress.call is None:
+                wanted.append(step)
     if waiting:
-        asked = {call["step"] for call in state.calls.values()}
-        return Ask([step for step in waiting if step.id not in asked])
-    answer = progress[0].answer
-    return Read(steps[0], answer) if answer else forfeit(steps[0], progress[0])
+        return Ask(wanted)
+    first = state.steps[steps[0].id]
+    return Read(steps[0], first.answer) if first.answer else forfeit(steps[0], first)
 
 
 def forfeit(step: Step, progress: Progress) -> Fact:

@@ -32,53 +32,56 @@ class Transcript:
         self._state = state
         self._recipe = Recipe()
         self._turns = self._round = 0
+        self._personas: dict[str, list[Part]] = {}
+        self._block_hash = self._own_hash = ""
 
     def prompt(self, step: Step) -> Prompt:
         """Return what `step`'s speaker is asked, given everything said so far."""
         if not self._recipe.parts:
             self._begin()
         for turn in self._state.turns[self._turns :]:
-            self._reach(turn.data["round"])
+            data = turn.data
+            self._reach(data["round"])
             if turn.reply:
-                data = turn.data
                 label = f"{data['speaker']}, round {data['round']}, {data['phase']}"
-                self._recipe.parts += self._block(label, turn.reply)
+                self._recipe.extend(self._block(label, turn.reply))
         self._turns = len(self._state.turns)
         self._reach(step.round)
-        return Prompt.of(self._recipe, self._own(step))
+        return Prompt.of(self._recipe, [*self._personas[step.speaker], self._instruction(step)])
 
     def _begin(self) -> None:
         spec = self._state.spec
-        terms = spec["terms"]
-        self._recipe.parts += [
-            role("system"),
-            template(hash_of(spec["templates"], "protocol"), options=", ".join(terms["options"])),
-            role("user"),
-            *self._block("question", spec["question"]),
-        ]
+        self._block_hash = hash_of(spec["templates"], "block")
+        self._own_hash = hash_of(spec["templates"], "debater")
+        self._options = ", ".join(spec["terms"]["options"])
+        self._rounds = str(spec["terms"]["max_rounds"])
+        for seat in self._state.seats.values():
+            persona = seat["persona"]
+            self._personas[seat["id"]] = (
+                self._block(f"persona of {seat['id']}", persona) if persona else []
+            )
+        protocol = template(hash_of(spec["templates"], "protocol"), options=self._options)
+        question = self._block("question", spec["question"])
+        self._recipe.extend([role("system"), protocol, role("user"), *question])
 
     def _reach(self, round_: int) -> None:
         """Add the documents that become visible up to `round_`."""
-        for document in self._state.evidence:
-            if self._round < document["from_round"] <= round_:
-                label = f"evidence {document['document']}"
-                self._recipe.parts += self._block(label, document["text"])
-        self._round = max(self._round, round_)
+        if round_ > self._round:
+            for document in self._state.evidence:
+                if self._round < document["from_round"] <= round_:
+                    label = f"evidence {document['document']}"
+                    self._recipe.extend(self._block(label, document["text"]))
+            self._round = round_
 
-    def _own(self, step: Step) -> list[Part]:
-        spec = self._state.spec
-        persona = self._state.seats[step.speaker]["persona"]
-        return [
-            *(self._block(f"persona of {step.speaker}", persona) if persona else ()),
-            template(
-                hash_of(spec["templates"], "debater"),
-                max_rounds=str(spec["terms"]["max_rounds"]),
-                options=", ".join(spec["terms"]["options"]),
-                phase=step.phase,
-                round=str(step.round),
-                speaker=step.speaker,
-            ),
-        ]
+    def _instruction(self, step: Step) -> Part:
+        return template(
+            self._own_hash,
+            max_rounds=self._rounds,
+            options=self._options,
+            phase=step.phase,
+            round=str(step.round),
+            speaker=step.speaker,
+        )
 
     def _block(self, label: str, text: Blob) -> list[Part]:
-        return [template(hash_of(self._state.spec["templates"], "block"), label=label), quoted(text)]
+        return [template(self._block_hash, label=label), quoted(text)]

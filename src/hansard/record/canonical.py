@@ -67,25 +67,25 @@ def _is_key(key: str) -> bool:
     return _KEY(key) is not None
 
 
-def check_profile(value: object, depth: int = 0) -> None:
+def check_profile(value: Any, depth: int = 0) -> None:
     """Raise DataError `4.profile` unless `value` and all it holds is in the profile."""
     kind = type(value)
     if kind is str:
-        if not TEXT(value):  # type: ignore[arg-type]
+        if not TEXT(value):
             raise DataError("4.profile", "a string is not an id, hash, time or base64")
     elif kind is int:
-        if not -MAX_INT <= value <= MAX_INT:  # type: ignore[operator]
+        if not -MAX_INT <= value <= MAX_INT:
             raise DataError("4.profile", "an integer is beyond 2^53-1")
     elif kind is dict or kind is list:
         if depth >= MAX_DEPTH:
             raise DataError("4.profile", f"more than {MAX_DEPTH} nested containers")
         if kind is dict:
-            for key, item in value.items():  # type: ignore[attr-defined]
+            for key, item in value.items():
                 if type(key) is not str or not _is_key(key):
                     raise DataError("4.profile", "a key is not of the form [a-z][a-z0-9_]*")
                 check_profile(item, depth + 1)
         else:
-            for item in value:  # type: ignore[attr-defined]
+            for item in value:
                 check_profile(item, depth + 1)
     elif value is not None and kind is not bool:
         raise DataError("4.profile", f"a value of type {kind.__name__} has no place in a line")

@@ -40,7 +40,7 @@ class _Loader(yaml.SafeLoader):
     def construct_mapping(self, node: Any, deep: bool = False) -> dict[Any, Any]:
         seen: set[Any] = set()
         for key_node, _ in node.value:
-            key = self.construct_object(key_node, deep=True)  # type: ignore[no-untyped-call]
+            key = self.construct_object(key_node, deep=True)
             if not isinstance(key, (str, int)) or key in seen:
                 problem = f"the key {key!r} stands twice or is no name"
                 raise yaml.MarkedYAMLError(problem=problem, problem_mark=key_node.start_mark)
@@ -52,9 +52,7 @@ _Loader.yaml_implicit_resolvers = {
     first: [row for row in rows if row[0].rpartition(":")[2] not in ("bool", "timestamp")]
     for first, rows in yaml.SafeLoader.yaml_implicit_resolvers.items()
 }
-_Loader.add_implicit_resolver(  # type: ignore[no-untyped-call]
-    "tag:yaml.org,2002:bool", re.compile("^(true|false)$"), list("tf")
-)
+_Loader.add_implicit_resolver("tag:yaml.org,2002:bool", re.compile("^(true|false)$"), list("tf"))
 
 
 def load_spec(path: Path) -> DebateSpec:

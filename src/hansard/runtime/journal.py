@@ -22,7 +22,13 @@ class Journal:
     """
 
     def __init__(
-        self, store: Store, debate: str, clock: Clock, *, seq: int = 0, prev: str = GENESIS,
+        self,
+        store: Store,
+        debate: str,
+        clock: Clock,
+        *,
+        seq: int = 0,
+        prev: str = GENESIS,
         at: str = "",
     ) -> None:
         self.debate = debate

@@ -118,9 +118,7 @@ async def resume(
         names = {seat["id"]: seat["model"] for seat in state.seats.values()}
         seats = find_models(names, store.folder(debate), store, models)
         last = bundle.lines[-1]
-        journal = Journal(
-            store, debate, clock, seq=state.seq, prev=line_hash(last), at=state.at
-        )
+        journal = Journal(store, debate, clock, seq=state.seq, prev=line_hash(last), at=state.at)
         journal.texts.update({name: blob.unpack(file) for name, file in bundle.blobs.items()})
         engine = Engine(state, journal, seats, bundle.templates, clock, observe)
         engine.resumed()

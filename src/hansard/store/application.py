@@ -7,7 +7,6 @@ are the bytes which are kept.
 
 from __future__ import annotations
 
-import os
 import sqlite3
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
@@ -19,6 +18,7 @@ from uuid import UUID, uuid4
 from eventsourcing.application import Application
 from eventsourcing.persistence import Mapper, PersistenceError, StoredEvent
 from eventsourcing.utils import Environment
+from typing_extensions import override
 
 from hansard.debate.events import Event, parse
 from hansard.errors import DataError, UsageError
@@ -45,6 +45,7 @@ class LineMapper(Mapper[UUID]):
     A stored topic is only a label: it never selects code.
     """
 
+    @override
     def to_stored_event(self, domain_event: Any) -> StoredEvent:
         return StoredEvent(
             domain_event.originator_id,
@@ -53,6 +54,7 @@ class LineMapper(Mapper[UUID]):
             domain_event.line,
         )
 
+    @override
     def to_domain_event(self, stored_event: StoredEvent) -> Any:
         return parse(line_of(stored_event))
 
@@ -67,9 +69,11 @@ def line_of(stored: StoredEvent) -> bytes:
 class _Debates(Application[UUID]):
     name = "hansard"
 
+    @override
     def construct_env(self, name: str, env: Any = None) -> Environment:
         return Environment(name, dict(env))  # the process environment changes nothing here
 
+    @override
     def construct_mapper(self) -> LineMapper:
         return LineMapper(self.construct_transcoder())
 
@@ -154,7 +158,8 @@ class Store:
         """Return the ids of all debates, in the order they were opened."""
         with _guard():
             rows = self._recorder.select(
-                "SELECT originator_id FROM stored_events WHERE originator_version = 1 ORDER BY rowid"
+                "SELECT originator_id FROM stored_events "
+                "WHERE originator_version = 1 ORDER BY rowid"
             )
             return [str(UUID(row[0])) for row in rows]
 
@@ -163,12 +168,15 @@ class Store:
 
         Raises UsageError `store.unknown` or `store.ambiguous`.
         """
-        found = [debate for debate in self.debates() if prefix and debate.startswith(prefix.lower())]
+        found = [
+            debate for debate in self.debates() if prefix and debate.startswith(prefix.lower())
+        ]
         if len(found) == 1:
             return found[0]
         if found:
             raise UsageError(
-                "store.ambiguous", f"{len(found)} debates begin with {prefix!r}; write more of the id"
+                "store.ambiguous",
+                f"{len(found)} debates begin with {prefix!r}; write more of the id",
             )
         raise UsageError("store.unknown", f"no debate in {self.url} begins with {prefix!r}")
 
@@ -202,7 +210,9 @@ class Store:
     def folder(self, debate: str) -> Path:
         """Return the folder in which the run's relative file names begin."""
         with _guard():
-            rows = self._recorder.select("SELECT folder FROM runs WHERE debate = ?", UUID(debate).hex)
+            rows = self._recorder.select(
+                "SELECT folder FROM runs WHERE debate = ?", UUID(debate).hex
+            )
         return Path(rows[0][0]) if rows else Path()
 
     @contextmanager
@@ -239,7 +249,7 @@ def _guard() -> Iterator[None]:
 
 def _examine(path: Path) -> None:
     """Refuse a file that is not a store before anything is written into it."""
-    if path.is_file() and os.stat(path).st_size == 0:
+    if path.is_file() and path.stat().st_size == 0:
         return
     try:
         connection = sqlite3.connect(f"{path.absolute().as_uri()}?mode=ro", uri=True)

@@ -21,24 +21,27 @@ from eventsourcing.sqlite import (
     SQLiteDatastore,
     SQLiteFactory,
 )
+from typing_extensions import override
 
 from hansard.record.bundle import Head
 
 APPLICATION_ID = 0x48414E53  # "HANS": tells our files from other SQLite databases
 LOCK_SECONDS = 60
 _TABLES = (
-    "CREATE TABLE IF NOT EXISTS blobs (debate TEXT, name TEXT, body BLOB NOT NULL, "
-    "PRIMARY KEY (debate, name)) WITHOUT ROWID",
-    "CREATE TABLE IF NOT EXISTS templates (sha256 TEXT PRIMARY KEY, body BLOB NOT NULL)",
-    "CREATE TABLE IF NOT EXISTS heads (debate TEXT PRIMARY KEY, length INTEGER NOT NULL, "
-    "head TEXT NOT NULL) WITHOUT ROWID",
+    """CREATE TABLE IF NOT EXISTS blobs
+       (debate TEXT, name TEXT, body BLOB NOT NULL, PRIMARY KEY (debate, name)) WITHOUT ROWID""",
+    """CREATE TABLE IF NOT EXISTS templates
+       (sha256 TEXT PRIMARY KEY, body BLOB NOT NULL) WITHOUT ROWID""",
+    """CREATE TABLE IF NOT EXISTS heads
+       (debate TEXT PRIMARY KEY, length INTEGER NOT NULL, head TEXT NOT NULL) WITHOUT ROWID""",
     # Where a run's relative file names begin: not part of any record.
-    "CREATE TABLE IF NOT EXISTS runs (debate TEXT PRIMARY KEY, folder TEXT NOT NULL)",
+    """CREATE TABLE IF NOT EXISTS runs
+       (debate TEXT PRIMARY KEY, folder TEXT NOT NULL) WITHOUT ROWID""",
     # They stop accidents, not an owner of the file; the chain shows the rest.
-    "CREATE TRIGGER IF NOT EXISTS lines_stay BEFORE DELETE ON stored_events "
-    "BEGIN SELECT RAISE(ABORT, 'lines are never deleted'); END",
-    "CREATE TRIGGER IF NOT EXISTS lines_stand BEFORE UPDATE ON stored_events "
-    "BEGIN SELECT RAISE(ABORT, 'lines are never changed'); END",
+    """CREATE TRIGGER IF NOT EXISTS lines_stay BEFORE DELETE ON stored_events
+       BEGIN SELECT RAISE(ABORT, 'lines are never deleted'); END""",
+    """CREATE TRIGGER IF NOT EXISTS lines_stand BEFORE UPDATE ON stored_events
+       BEGIN SELECT RAISE(ABORT, 'lines are never changed'); END""",
     f"PRAGMA application_id = {APPLICATION_ID}",
 )
 
@@ -55,6 +58,7 @@ class Extras(NamedTuple):
 class Pool(SQLiteConnectionPool):
     """Connections that reach the disk before they say so and leave no deleted text behind."""
 
+    @override
     def _create_connection(self) -> SQLiteConnection:
         connection = super()._create_connection()
         cursor = connection.cursor()
@@ -66,17 +70,18 @@ class Pool(SQLiteConnectionPool):
 class Recorder(SQLiteApplicationRecorder):
     """Stores a batch of lines with its blobs and its head, all or nothing."""
 
+    @override
     def construct_create_table_statements(self) -> list[str]:
         return [*super().construct_create_table_statements(), *_TABLES]
 
+    @override
     def _insert_events(
         self,
         c: SQLiteCursor,
         stored_events: Sequence[StoredEvent],
-        *,
-        extras: Extras,
         **kwargs: Any,
     ) -> Sequence[int] | None:
+        extras: Extras = kwargs.pop("extras")
         first = stored_events[0]
         debate = _key(first.originator_id)
         inserted = super()._insert_events(c, stored_events, **kwargs)

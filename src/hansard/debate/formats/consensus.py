@@ -14,6 +14,9 @@ model with one prompt. Cost: debaters x 4 x rounds calls at the most.
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+from functools import lru_cache
+
 from hansard.debate.counting import RULE_NAMES, tally, winner
 from hansard.debate.events import ClosedData, DecisionData, Fact, Phase, VotesCountedData
 from hansard.debate.replies import Schema
@@ -24,15 +27,20 @@ ESCALATE = "escalate"
 TEMPLATES = ("protocol", "block", "debater")
 
 
-def reply_schema(options: list[str]) -> Schema:
+def reply_schema(options: Iterable[str]) -> Schema:
     """Return what a reply must be: stance and rationale in words, a vote for one option."""
+    return _reply_schema(tuple(options))
+
+
+@lru_cache(maxsize=64)
+def _reply_schema(options: tuple[str, ...]) -> Schema:
     words = {"minLength": 1, "type": "string"}
     return {
         "additionalProperties": False,
         "properties": {
             "rationale": words,
             "stance": words,
-            "vote": {"enum": options, "type": "string"},
+            "vote": {"enum": list(options), "type": "string"},
         },
         "required": ["stance", "rationale", "vote"],
         "type": "object",
@@ -50,7 +58,7 @@ def due(state: DebateState) -> list[Step]:
     number, spoken = divmod(len(state.turns), len(seats))
     round_, phase = phase_of(number)
     last = len(seats) if number == 0 else spoken + 1
-    return [Step(round_, phase, speaker) for speaker in seats[spoken:last]]
+    return [Step.of(round_, phase, speaker) for speaker in seats[spoken:last]]
 
 
 def next_fact(state: DebateState) -> Fact | None:

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Protocol, get_args
+from typing import Protocol, get_args, runtime_checkable
 
 from hansard.debate.events import CallError, Finish, Parameters
 from hansard.debate.prompts import Message
@@ -92,6 +92,7 @@ class ModelError(Exception):
         self.detail = detail
 
 
+@runtime_checkable
 class Model(Protocol):
     """Answers calls. `price` is what the model states about itself, if anything."""
 

@@ -85,4 +85,4 @@ def _unfit(error: BaseException) -> bool:
 
 def as_model(model: Model | ModelFunction) -> Model:
     """Return `model` itself, or a function as a model."""
-    return model if hasattr(model, "complete") else CallableModel(model)
+    return model if isinstance(model, Model) else CallableModel(model)

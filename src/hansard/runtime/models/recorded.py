@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from hansard.debate.events import parse
+from hansard.debate.spec import PriceSpec
 from hansard.errors import UsageError
 from hansard.record import blob
 from hansard.record.bundle import Bundle
@@ -15,9 +16,8 @@ class RecordedModel:
     Raises UsageError `model.recorded` for a record that cannot be read.
     """
 
-    price = None
-
     def __init__(self, bundle: Bundle) -> None:
+        self.price: PriceSpec | None = None
         self._ends: dict[str, Completion | ModelError] = {}
         for line in bundle.lines:
             event = parse(line)
@@ -29,7 +29,8 @@ class RecordedModel:
                 name = answer["reply"]["sha256"]
                 if name not in bundle.blobs:
                     raise UsageError(
-                        "model.recorded", f"the reply to {answer['call']} is no longer in the record"
+                        "model.recorded",
+                        f"the reply to {answer['call']} is no longer in the record",
                     )
                 self._ends[answer["call"]] = Completion(
                     blob.unpack(bundle.blobs[name]),

@@ -1,0 +1,264 @@
+"""One function a check: bytes or events in, findings and evidence out (FORMAT.md §10)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from hashlib import sha256
+from typing import Any, cast
+
+from hansard.debate.events import Event, parse
+from hansard.debate.replay import Difference, NotDue, Replay
+from hansard.errors import DataError
+from hansard.record import blob
+from hansard.record.bundle import Head
+from hansard.record.line import GENESIS, line_hash
+from hansard.verify.findings import Finding
+
+# The fields of each type that name a blob. A field may also hold an id, or null.
+BLOB_FIELDS: dict[str, tuple[str, ...]] = {
+    "debate.opened": ("question", "review"),
+    "debater.registered": ("persona",),
+    "evidence.admitted": ("text",),
+    "call.answered": ("reply", "model", "response_id", "request_id", "fingerprint", "sent"),
+    "decision.reached": ("review",),
+}
+
+# Which check a difference in a derived field belongs to: by type and field, else by type.
+_CHECK_OF_FIELD = {
+    ("debate.opened", "terms"): 14,
+    ("debate.opened", "schemas"): 10,
+    ("call.started", "template"): 10,
+    ("call.started", "schema"): 10,
+    ("call.started", "prompt"): 11,
+    ("call.answered", "cost_micro_usd"): 15,
+    ("call.failed", "cost_micro_usd"): 15,
+    ("turn.recorded", "vote"): 12,
+    ("turn.rejected", "code"): 12,
+}
+_CHECK_OF_TYPE = {"votes.counted": 14, "decision.reached": 16, "debate.closed": 16}
+_SCHEDULE = 9
+
+
+def check_lines(lines: Sequence[bytes]) -> tuple[list[Event], list[Finding]]:
+    """Checks 4 and 7: read every line; the events stop at the first one that is rejected."""
+    events: list[Event] = []
+    findings: list[Finding] = []
+    for seq, line in enumerate(lines, 1):
+        try:
+            event = parse(line)
+        except DataError as error:
+            findings.append(Finding(code=error.code, seq=seq, message=str(error)))
+        else:
+            if not findings:
+                events.append(event)
+    return events, findings
+
+
+def check_chain(
+    lines: Sequence[bytes], events: Sequence[Event], head: Head | None
+) -> list[Finding]:
+    """Check 5: links, sequence, one debate, and the head kept beside the lines.
+
+    A broken link is reported at the entry before it: that is the one whose
+    bytes no longer have the hash that was recorded.
+    """
+    findings = []
+    prev, debate = GENESIS, events[0]["debate"] if events else None
+    for seq, (line, event) in enumerate(zip(lines, events, strict=False), 1):
+        if event["prev"] != prev:
+            message = "the next entry was linked to other bytes than this one has"
+            findings.append(
+                Finding(
+                    code="5.prev",
+                    seq=seq - 1,
+                    message=message if seq > 1 else "the first entry does not begin a chain",
+                    expected=event["prev"],
+                    found=prev,
+                )
+            )
+        if event["seq"] != seq:
+            message = "entries are missing, repeated or out of order"
+            findings.append(
+                Finding(code="5.seq", seq=seq, message=message, expected=seq, found=event["seq"])
+            )
+        if event["debate"] != debate:
+            message = "this entry belongs to another debate"
+            findings.append(
+                Finding(
+                    code="5.debate",
+                    seq=seq,
+                    message=message,
+                    expected=debate,
+                    found=event["debate"],
+                )
+            )
+        prev = line_hash(line)
+    if not lines:
+        findings.append(Finding(code="5.empty", seq=0, message="the record has no entries"))
+    elif head is not None:
+        findings += _check_head(lines, head)
+    return findings
+
+
+def _check_head(lines: Sequence[bytes], head: Head) -> Iterator[Finding]:
+    if head.length != len(lines):
+        yield Finding(
+            code="5.length",
+            seq=len(lines),
+            message="the store counted another number of entries",
+            expected=head.length,
+            found=len(lines),
+        )
+    elif head.hash != (last := line_hash(lines[-1])):
+        yield Finding(
+            code="5.head",
+            seq=len(lines),
+            message="the last entry is not the one the store had last",
+            expected=head.hash,
+            found=last,
+        )
+
+
+def check_time(events: Sequence[Event]) -> list[Finding]:
+    """Check 6: no entry is dated before the one before it."""
+    findings = []
+    last = ""
+    for seq, event in enumerate(events, 1):
+        if event["at"] < last:
+            findings.append(
+                Finding(
+                    code="6.order",
+                    seq=seq,
+                    message="this entry is dated before the one before it",
+                    expected=last,
+                    found=event["at"],
+                )
+            )
+        last = max(last, event["at"])
+    return findings
+
+
+def blob_names(event: Event) -> Iterator[str]:
+    """Yield the names of the blobs that an event names."""
+    data = cast(Mapping[str, Any], event["data"])
+    for key in BLOB_FIELDS.get(event["type"], ()):
+        if type(data[key]) is dict:
+            yield data[key]["sha256"]
+
+
+def check_blobs(
+    events: Sequence[Event], blobs: Mapping[str, bytes], complete: bool
+) -> tuple[dict[str, str], list[Finding]]:
+    """Check 8: every blob named is there, is what its name says, and no other one is.
+
+    Returns the texts by name as well. `complete` says whether all events could
+    be read: only then can a blob be called unnamed.
+    """
+    texts: dict[str, str] = {}
+    findings = []
+    named: dict[str, int] = {}
+    for seq, event in enumerate(events, 1):
+        for name in blob_names(event):
+            if name not in named:
+                named[name] = seq
+                if name not in blobs:
+                    message = "a text named here is missing, and nothing explains why"
+                    findings.append(
+                        Finding(code="8.missing", seq=seq, message=message, expected=name)
+                    )
+    salts: dict[bytes, str] = {}
+    for name, file in blobs.items():
+        seq = named.get(name, 0)
+        if blob.blob_name(file) != name:
+            message = "a text is not the one that was recorded"
+            findings.append(
+                Finding(
+                    code="8.hash",
+                    seq=seq,
+                    message=message,
+                    expected=name,
+                    found=blob.blob_name(file),
+                )
+            )
+            continue
+        try:
+            texts[name] = blob.unpack(file)
+        except DataError as error:
+            findings.append(Finding(code=error.code, seq=seq, message=str(error), found=name))
+            continue
+        if salts.setdefault(file[: blob.HEADER], name) != name:
+            message = "two texts have one salt"
+            findings.append(Finding(code="8.salt", seq=seq, message=message, found=name))
+        if complete and not seq:
+            message = "a text is there that no entry names"
+            findings.append(Finding(code="8.unnamed", seq=0, message=message, found=name))
+    return texts, findings
+
+
+def check_templates(events: Sequence[Event], templates: Mapping[str, bytes]) -> list[Finding]:
+    """Check 10, first half: each template and schema named at the opening has that hash."""
+    findings = []
+    opened = events[0] if events else None
+    if opened is None or opened["type"] != "debate.opened":
+        return []
+    for row in (*opened["data"]["templates"], *opened["data"]["schemas"]):
+        body = templates.get(row["sha256"])
+        found = sha256(body).hexdigest() if body is not None else None
+        if found != row["sha256"]:
+            message = f"the template of the role {row['role']} is not the one that was recorded"
+            if body is None:
+                message = f"the template of the role {row['role']} is missing"
+            findings.append(
+                Finding(
+                    code="10.hash" if body is not None else "10.missing",
+                    seq=1,
+                    message=message,
+                    expected=row["sha256"],
+                    found=found,
+                )
+            )
+    return findings
+
+
+@dataclass(slots=True)
+class Walk:
+    """What the replay of a record showed: checks 9 to 16."""
+
+    replay: Replay
+    walked: int = 0  # entries that could be replayed
+    findings: list[Finding] = field(default_factory=list)
+
+
+def check_rules(events: Sequence[Event], texts: Mapping[str, str]) -> Walk:
+    """Checks 9 to 16: derive again what was due and every fact that follows from replies."""
+    walk = Walk(Replay(texts.get))
+    for seq, event in enumerate(events, 1):
+        try:
+            differences = walk.replay.step(event)
+        except NotDue as error:
+            walk.findings.append(
+                Finding(
+                    code="9.not_due",
+                    seq=seq,
+                    message="this entry was not due; the rules are not followed from here on",
+                    expected=error.due,
+                    found=event["type"],
+                )
+            )
+            break
+        walk.walked = seq
+        for difference in differences:
+            walk.findings.append(_differs(event["type"], seq, difference))
+    return walk
+
+
+def _differs(kind: str, seq: int, difference: Difference) -> Finding:
+    check = _CHECK_OF_FIELD.get((kind, difference.field)) or _CHECK_OF_TYPE.get(kind, _SCHEDULE)
+    return Finding(
+        code=f"{check}.{difference.field}",
+        seq=seq,
+        message=f"{kind}: {difference.field} is not what the rules give",
+        expected=cast(Any, difference.expected),
+        found=cast(Any, difference.found),
+    )
