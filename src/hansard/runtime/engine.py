@@ -13,7 +13,6 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, cast
 
-from hansard import __version__
 from hansard.debate import steps
 from hansard.debate.events import Blob, CallFailedData, CallStartedData, Event, Fact
 from hansard.debate.formats import FORMATS
@@ -25,6 +24,7 @@ from hansard.record.canonical import TEXT
 from hansard.runtime.clock import Clock
 from hansard.runtime.journal import Journal, Observer
 from hansard.runtime.models.base import Completion, Model, ModelError, Request
+from hansard.version import __version__
 
 ENGINE = f"hansard/{__version__}"
 
@@ -130,7 +130,7 @@ class Engine:
             render=lambda: self._renderer.messages(prompt),
         )
         began = self._clock.monotonic()
-        task = asyncio.ensure_future(self._models[step.speaker].complete(request))
+        task = asyncio.ensure_future(_ask(self._models[step.speaker], request))
         self._running[task] = _Running(data, began, began + spec["timeout_ms"] / 1000)
 
     async def _wait(self) -> None:
@@ -157,7 +157,7 @@ class Engine:
                 known = isinstance(error, ModelError)
                 self._failed(
                     running,
-                    error if known else ModelError("crashed", _fitting(type(error).__name__)),  # type: ignore[arg-type]
+                    error if known else ModelError("crashed", type(error).__name__),  # type: ignore[arg-type]
                 )
             else:
                 self._answered(running, task.result())
@@ -214,5 +214,9 @@ class Engine:
             task.cancel()
 
 
-def _fitting(name: str) -> str | None:
-    return name if TEXT(name) else None
+async def _ask(model: Model, request: Request) -> Completion:
+    """Call `model`, holding it to its side of the seam."""
+    completion = await model.complete(request)
+    if not isinstance(completion, Completion):
+        raise TypeError("a model must return a Completion")
+    return completion

@@ -46,20 +46,22 @@ class Journal:
         return {"sha256": name}
 
     def add(self, fact: Fact) -> Event:
-        """Give a fact its place in the chain and return it as an event."""
-        self._seq += 1
-        self._at = max(self._clock.now(), self._at)
+        """Give a fact its place in the chain and return it as an event.
+
+        A fact that no line can hold raises DataError and takes no place.
+        """
+        at = max(self._clock.now(), self._at)
         event = {
-            "at": self._at,
+            "at": at,
             "data": fact.data,
             "debate": self.debate,
             "prev": self._prev,
-            "seq": self._seq,
+            "seq": self._seq + 1,
             "type": fact.type,
             "v": VERSION,
         }
         line = encode_line(event)
-        self._prev = line_hash(line)
+        self._seq, self._at, self._prev = self._seq + 1, at, line_hash(line)
         self._lines.append((fact.type, line))
         return cast(Event, event)
 

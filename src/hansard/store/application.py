@@ -22,11 +22,14 @@ from typing_extensions import override
 
 from hansard.debate.events import Event, parse
 from hansard.errors import DataError, UsageError
+from hansard.record.blob import unpack
 from hansard.record.bundle import Bundle, Head
 from hansard.store.sqlite import APPLICATION_ID, Extras, IntegrityError, Recorder, RunnerLock
 
 DEFAULT_URL = "sqlite:///hansard.db"
 _SCHEME = "sqlite:///"
+_LINES = "SELECT state FROM stored_events WHERE originator_id = ? ORDER BY originator_version"
+_BLOBS = "SELECT name, body FROM blobs WHERE debate = ?"
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,14 +59,14 @@ class LineMapper(Mapper[UUID]):
 
     @override
     def to_domain_event(self, stored_event: StoredEvent) -> Any:
-        return parse(line_of(stored_event))
+        return parse(_bytes(stored_event.state))
 
 
-def line_of(stored: StoredEvent) -> bytes:
-    """Return the bytes of a stored line; SQLite columns may hold anything."""
-    if type(stored.state) is not bytes:
-        raise DataError("store.corrupt", "a stored line is not bytes; the database was altered")
-    return stored.state
+def _bytes(value: object) -> bytes:
+    """Return a stored value that must be bytes; SQLite columns may hold anything."""
+    if type(value) is not bytes:
+        raise DataError("store.corrupt", "a stored line or text is not bytes: it was altered")
+    return value
 
 
 class _Debates(Application[UUID]):
@@ -85,12 +88,24 @@ class Store:
     before it stays. Use as a context manager, or call `close`.
     """
 
-    def __init__(self, url: str, application: _Debates, path: Path | None) -> None:
+    def __init__(self, url: str, database: str, path: Path | None) -> None:
         self.url = url
-        self._application = application
+        self._database = database
         self._path = path
-        assert isinstance(application.recorder, Recorder)
-        self._recorder = application.recorder
+        self._application: _Debates | None = None
+
+    @property
+    def _recorder(self) -> Recorder:
+        """The open database: a new file is made only when something is there to be stored."""
+        if self._application is None:
+            self._application = _Debates(
+                {
+                    "PERSISTENCE_MODULE": "hansard.store.sqlite:Factory",
+                    "SQLITE_DBNAME": self._database,
+                }
+            )
+        assert isinstance(self._application.recorder, Recorder)
+        return self._application.recorder
 
     @classmethod
     def open(cls, url: str = DEFAULT_URL, *, create: bool = False) -> Self:
@@ -113,18 +128,12 @@ class Store:
             )
         elif not path.parent.is_dir():
             raise UsageError("store.missing", f"there is no folder {path.parent} for the store")
-        with _guard():
-            application = _Debates(
-                {
-                    "PERSISTENCE_MODULE": "hansard.store.sqlite:Factory",
-                    "SQLITE_DBNAME": name,
-                }
-            )
-        return cls(url, application, path)
+        return cls(url, name, path)
 
     def close(self) -> None:
         """Close every connection."""
-        self._application.close()
+        if self._application is not None:
+            self._application.close()
 
     def __enter__(self) -> Self:
         return self
@@ -156,6 +165,8 @@ class Store:
 
     def debates(self) -> list[str]:
         """Return the ids of all debates, in the order they were opened."""
+        if self._path and not self._path.exists():
+            return []
         with _guard():
             rows = self._recorder.select(
                 "SELECT originator_id FROM stored_events "
@@ -183,27 +194,35 @@ class Store:
     def lines(self, debate: str) -> list[bytes]:
         """Return a debate's lines in order."""
         with _guard():
-            return [line_of(row) for row in self._recorder.select_events(UUID(debate))]
+            return [_bytes(row[0]) for row in self._recorder.select(_LINES, UUID(debate).hex)]
 
     def events(self, debate: str) -> list[Event]:
         """Return a debate's lines as events; raises DataError for a line that is not one."""
         return [parse(line) for line in self.lines(debate)]
 
+    def text(self, debate: str, name: str) -> str:
+        """Return the text of one blob; raises KeyError where it is gone."""
+        with _guard():
+            key = UUID(debate).hex
+            rows = self._recorder.select(f"{_BLOBS} AND name = ?", key, name)
+        if not rows:
+            raise KeyError(name)
+        return unpack(_bytes(rows[0][1]))
+
     def bundle(self, debate: str) -> Bundle:
-        """Return everything that is kept of a debate, as it stands in the file."""
+        """Return everything that is kept of a debate, as it stands in the file at one moment."""
         key = UUID(debate).hex
         with _guard():
-            select = self._recorder.select
-            blobs = select("SELECT name, body FROM blobs WHERE debate = ?", key)
-            templates = select("SELECT sha256, body FROM templates")
-            heads = select("SELECT length, head FROM heads WHERE debate = ?", key)
-            for row in (*blobs, *templates):
-                if type(row[0]) is not str or type(row[1]) is not bytes:
-                    raise DataError("store.corrupt", "a stored blob is not bytes")
+            lines, blobs, templates, heads = self._recorder.select_all(
+                (_LINES, key),
+                (_BLOBS, key),
+                ("SELECT sha256, body FROM templates",),
+                ("SELECT length, head FROM heads WHERE debate = ?", key),
+            )
         return Bundle(
-            lines=self.lines(debate),
-            blobs={row[0]: row[1] for row in blobs},
-            templates={row[0]: row[1] for row in templates},
+            lines=[_bytes(row[0]) for row in lines],
+            blobs={str(row[0]): _bytes(row[1]) for row in blobs},
+            templates={str(row[0]): _bytes(row[1]) for row in templates},
             head=Head(*heads[0]) if heads else Head(0, ""),
         )
 

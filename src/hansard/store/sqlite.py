@@ -108,9 +108,16 @@ class Recorder(SQLiteApplicationRecorder):
 
     def select(self, statement: str, *params: object) -> list[sqlite3.Row]:
         """Return the rows of a read-only statement."""
+        return self.select_all((statement, *params))[0]
+
+    def select_all(self, *queries: tuple[object, ...]) -> list[list[sqlite3.Row]]:
+        """Return the rows of several statements as they stood at one moment."""
+        found = []
         with self.datastore.transaction(commit=False) as c:
-            c.execute(statement, params)
-            return list(c.fetchall())
+            for query in queries:
+                c.execute(query[0], query[1:])
+                found.append(list(c.fetchall()))
+        return found
 
 
 class Factory(SQLiteFactory):

@@ -41,7 +41,7 @@ def verify(bundle: Bundle) -> Verification:
         findings += checks.check_templates(events, bundle.templates)
         walk = checks.check_rules(events, texts)
         findings += walk.findings
-    findings.sort(key=lambda finding: (finding.seq, finding.check))
+    findings.sort(key=lambda finding: (finding.seq, finding.check, finding.code))
     return _report(bundle, events, walk, findings)
 
 

@@ -15,7 +15,7 @@ from hansard.debate.events import CallError, Finish, Parameters
 from hansard.debate.prompts import Message
 from hansard.debate.replies import Schema
 from hansard.debate.spec import PriceSpec
-from hansard.record.canonical import MAX_INT
+from hansard.record.canonical import MAX_INT, TEXT
 
 
 @dataclass(frozen=True)
@@ -69,10 +69,14 @@ class Completion:
 
     def __post_init__(self) -> None:
         """Refuse what no record can hold, while it is still the model's mistake."""
-        for text in (self.text, self.sent):
-            if text is not None:
-                text.encode()
-        if self.finish not in get_args(Finish):
+        names = (self.model, self.response_id, self.request_id, self.fingerprint)
+        for text in (self.text, *(row for row in (self.sent, *names) if row is not None)):
+            if type(text) is not str:
+                raise TypeError("what a model says about its reply is text")
+            text.encode()
+        if self.sent_as_rendered not in (None, True, False):
+            raise TypeError("sent_as_rendered is true, false or unknown")
+        if type(self.finish) is not str or self.finish not in get_args(Finish):
             raise ValueError(f"finish must be one of {get_args(Finish)}")
         for count in (self.tokens_in, self.tokens_cached, self.tokens_out):
             if count is not None and not (type(count) is int and 0 <= count <= MAX_INT):
@@ -83,10 +87,13 @@ class ModelError(Exception):
     """A call that brought no reply. `kind` is one of the record's error classes.
 
     `detail` is a short name such as an exception's class, never its text:
-    error texts of clients quote keys and addresses.
+    error texts of clients quote keys and addresses. What is no id is dropped.
     """
 
     def __init__(self, kind: CallError, detail: str | None = None) -> None:
+        if kind not in get_args(CallError) or kind == "abandoned":
+            raise ValueError(f"{kind!r} is not a class of error that a model can report")
+        detail = detail if type(detail) is str and TEXT(detail) else None
         super().__init__(kind if detail is None else f"{kind} ({detail})")
         self.kind: CallError = kind
         self.detail = detail

@@ -1,0 +1,1 @@
+"""Packaged examples: what `hansard init` writes and `hansard demo` runs."""

@@ -1,0 +1,434 @@
+"""What a model does wrong ends in the record, one attempt at a time, and loses nothing."""
+
+from __future__ import annotations
+
+import asyncio
+import threading
+import time
+
+import pytest
+
+from hansard.errors import DataError
+from hansard.runtime.clock import Clock
+from hansard.runtime.models.base import Completion, ModelError
+
+GOOD = '{"stance": "s", "rationale": "r", "vote": "release"}'
+
+
+def reply(vote="release"):
+    return {"stance": "my position", "rationale": "my reasons", "vote": vote}
+
+
+def raising(error):
+    def model(request):
+        raise error
+
+    return model
+
+
+def araising(error):
+    async def model(request):
+        raise error
+
+    return model
+
+
+def giving(make):
+    return lambda request: make()
+
+
+async def hangs_async(request):
+    await asyncio.sleep(60)
+
+
+async def clings(request):
+    try:
+        await asyncio.sleep(60)
+    except asyncio.CancelledError:
+        return reply()
+
+
+def hangs_in_a_thread(request):
+    time.sleep(1)
+
+
+class Awaitable:
+    def __await__(self):
+        raise KeyError("secret")
+        yield
+
+
+class ModelWith:
+    """A model in the seam's own shape whose `complete` is `function`."""
+
+    price = None
+
+    def __init__(self, function):
+        self.complete = function
+
+
+async def not_a_completion(request):
+    return "just text"
+
+
+def complete_is_not_async(request):
+    return Completion(GOOD)
+
+
+FAULTS = {
+    "raises": (raising(ValueError("sk-secret")), "crashed", "ValueError"),
+    "async raises": (araising(OSError("host")), "crashed", "OSError"),
+    "says a class": (raising(ModelError("rate_limited", "429")), "rate_limited", "429"),
+    "says a class, async": (araising(ModelError("server_error")), "server_error", None),
+    "detail is a sentence": (raising(ModelError("timeout", "no no no")), "timeout", None),
+    "detail is a number": (raising(ModelError("timeout", 7)), "timeout", None),
+    "class is unknown": (giving(lambda: ModelError("odd")), "crashed", "ValueError"),
+    "class is abandoned": (giving(lambda: ModelError("abandoned")), "crashed", "ValueError"),
+    "StopIteration": (raising(StopIteration()), "crashed", "RuntimeError"),
+    "exits": (raising(SystemExit(3)), "crashed", "RuntimeError"),
+    "cancels itself": (araising(asyncio.CancelledError()), "crashed", "CancelledError"),
+    "odd class name": (raising(type("Not An Id", (Exception,), {})()), "crashed", None),
+    "awaitable raises": (giving(Awaitable), "crashed", "KeyError"),
+    "gives None": (giving(lambda: None), "crashed", "TypeError"),
+    "gives a number": (giving(lambda: 7), "crashed", "TypeError"),
+    "gives a list": (giving(lambda: [reply()]), "crashed", "TypeError"),
+    "gives bytes": (giving(GOOD.encode), "crashed", "TypeError"),
+    "gives no JSON": (giving(lambda: {"vote": object()}), "crashed", "TypeError"),
+    "lone surrogate": (giving(lambda: "\ud800"), "crashed", "UnicodeEncodeError"),
+    "surrogate in a mapping": (
+        giving(lambda: reply() | {"stance": "\udfff"}),
+        "crashed",
+        "UnicodeEncodeError",
+    ),
+    "negative tokens": (giving(lambda: Completion(GOOD, tokens_in=-1)), "crashed", "ValueError"),
+    "tokens are true": (giving(lambda: Completion(GOOD, tokens_out=True)), "crashed", "ValueError"),
+    "tokens too many": (giving(lambda: Completion(GOOD, tokens_in=1 << 53)), "crashed", "ValueError"),
+    "finish is no text": (giving(lambda: Completion(GOOD, finish=[])), "crashed", "ValueError"),
+    "odd finish": (giving(lambda: Completion(GOOD, finish="done")), "crashed", "ValueError"),
+    "text is no text": (giving(lambda: Completion(7)), "crashed", "TypeError"),
+    "model is no text": (giving(lambda: Completion(GOOD, model=7)), "crashed", "TypeError"),
+    "id is no text": (giving(lambda: Completion(GOOD, response_id=b"x")), "crashed", "TypeError"),
+    "surrogate in an id": (
+        giving(lambda: Completion(GOOD, fingerprint="\ud800")),
+        "crashed",
+        "UnicodeEncodeError",
+    ),
+    "sent flag is text": (
+        giving(lambda: Completion(GOOD, sent_as_rendered="yes")),
+        "crashed",
+        "TypeError",
+    ),
+    "hangs": (hangs_async, "timeout", None),
+    "hangs and clings": (clings, "timeout", None),
+    "hangs in a thread": (hangs_in_a_thread, "timeout", None),
+    "model gives text": (ModelWith(not_a_completion), "crashed", "TypeError"),
+    "model is not async": (ModelWith(complete_is_not_async), "crashed", "TypeError"),
+    "model raises at once": (ModelWith(raising(ValueError())), "crashed", "ValueError"),
+}
+
+
+@pytest.mark.parametrize("fault", FAULTS)
+def test_a_fault_is_recorded_tried_again_and_forfeited(table, fault):
+    model, kind, detail = FAULTS[fault]
+    state = table.run({"critic": model}, timeout_seconds=0.08 if kind == "timeout" else 9)
+    failed = [(row["call"], row["error"], row["detail"]) for row in table.data("call.failed")]
+    assert failed == [(f"r1.proposal.critic:{n}", kind, detail) for n in (1, 2)]
+    assert [row["again"] for row in table.data("call.failed")] == [True, False]
+    (forfeit,) = table.data("turn.forfeited")
+    assert (forfeit["speaker"], forfeit["reason"]) == ("critic", "no_reply")
+    assert state.votes == {"planner": "release", "critic": None, "operator": "release"}
+    assert state.decision["decision"] == "release"
+    assert table.verified().ok, table.verified().findings
+    assert b"secret" not in b"".join(table.store.lines(table.debate))
+
+
+@pytest.mark.parametrize("kind", ["client_error", "no_reply"])
+def test_what_would_only_fail_alike_is_not_tried_again(table, kind):
+    table.run({"critic": raising(ModelError(kind))}, attempts=5)
+    (failed,) = table.data("call.failed")
+    assert (failed["error"], failed["again"]) == (kind, False)
+    assert len(table.data("turn.forfeited")) == 1
+    assert table.verified().ok
+
+
+REJECTED = {
+    "unreadable": "I vote release!",
+    "schema": '{"vote": "release"}',
+    "unknown_option": GOOD.replace("release", "Release"),
+    "cut_off": Completion(GOOD, finish="length"),
+    "refused": Completion(GOOD, finish="refusal"),
+    "filtered": Completion(GOOD, finish="content_filter"),
+    "not_finished": Completion(GOOD, finish="other"),
+}
+
+
+@pytest.mark.parametrize("code", REJECTED)
+def test_a_reply_that_does_not_count_is_kept_rejected_and_forfeited(table, code):
+    table.run({"critic": lambda request: REJECTED[code]})
+    assert [(row["code"], row["again"]) for row in table.data("turn.rejected")] == [
+        (code, True),
+        (code, False),
+    ]
+    assert [row["reason"] for row in table.data("turn.forfeited")] == ["invalid_reply"]
+    assert len(table.data("call.answered")) == 4
+    assert table.verified().ok
+
+
+def test_failures_and_rejections_count_towards_one_number_of_attempts(table):
+    replies = iter([None, "no JSON", GOOD])
+    table.run({"critic": lambda request: next(replies)}, attempts=3)
+    assert [row["call"] for row in table.data("turn.recorded")] == [
+        "r1.proposal.planner:1",
+        "r1.proposal.critic:3",
+        "r1.proposal.operator:1",
+    ]
+    assert not table.data("turn.forfeited")
+
+
+def test_a_forfeit_turns_an_earlier_vote_into_an_abstention(table):
+    def critic(request):
+        return reply("revise") if request.phase == "proposal" else None
+
+    def planner(request):
+        return reply("release" if request.phase == "proposal" else "revise")
+
+    votes = {"planner": planner, "critic": critic, "operator": lambda _: reply("escalate")}
+    state = table.run(votes)
+    assert [row["abstentions"] for row in state.counts] == [0, 1, 1, 1]
+    assert state.decision["rule"] == "max_rounds_exhausted"
+    assert table.verified().ok
+
+
+@pytest.mark.parametrize("kind", ["async", "threads"])
+def test_the_first_phase_runs_at_once(table, kind):
+    """Three calls wait for each other: asked one by one they would run out of time."""
+    together = threading.Barrier(3)
+    barriers = []  # an asyncio.Barrier belongs to the loop that it is made in
+
+    async def meets_async(request):
+        barriers or barriers.append(asyncio.Barrier(3))
+        async with asyncio.timeout(5):
+            await barriers[0].wait()
+        return reply()
+
+    def meets(request):
+        together.wait(5)
+        return reply()
+
+    state = table.run(meets_async if kind == "async" else meets, attempts=1)
+    assert state.decision["votes"] == 3
+    assert not table.data("call.failed")
+
+
+def test_later_phases_ask_one_speaker_after_the_other(table):
+    now, most = [], {}
+
+    async def model(request):
+        now.append(request.speaker)
+        most[request.phase] = max(most.get(request.phase, 0), len(now))
+        await asyncio.sleep(0)
+        now.remove(request.speaker)
+        return reply({"planner": "release", "critic": "revise"}.get(request.speaker, "escalate"))
+
+    table.run(model)
+    assert most == {"proposal": 3, "critique": 1, "revision": 1, "consensus": 1}
+
+
+def test_replies_are_recorded_as_they_arrive_and_turns_in_schedule_order(table):
+    heard = {}
+
+    async def model(request):
+        after = {"planner": "critic", "critic": "operator"}.get(request.speaker)
+        for seat in ("planner", "critic", "operator"):
+            heard.setdefault(seat, asyncio.Event())
+        if after:
+            await heard[after].wait()
+            await asyncio.sleep(0.01)
+        heard[request.speaker].set()
+        return reply()
+
+    table.run(model)
+    assert [row["call"].split(".")[2] for row in table.data("call.answered")] == [
+        "operator:1",
+        "critic:1",
+        "planner:1",
+    ]
+    turns = [row["speaker"] for row in table.data("turn.recorded")]
+    assert turns == ["planner", "critic", "operator"]
+    assert table.verified().ok
+
+
+def test_cancelled_in_mid_call_it_keeps_what_arrived_and_can_be_resumed(table):
+    asked = []
+
+    async def cancelled_while_operator_thinks():
+        arrived = asyncio.Event()
+
+        async def answers(request):
+            asked.append(request.call)
+            if request.speaker == "critic":
+                await asyncio.sleep(0)
+                arrived.set()  # cancelled right now: this reply is there, nobody has looked
+            return reply()
+
+        async def thinks(request):
+            asked.append(request.call)
+            await asyncio.sleep(60)
+
+        models = {"planner": answers, "critic": answers, "operator": thinks}
+        task = asyncio.ensure_future(table.running(models))
+        await arrived.wait()
+        task.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await task
+
+    asyncio.run(cancelled_while_operator_thinks())
+    assert {row["call"] for row in table.data("call.answered")} == {
+        "r1.proposal.planner:1",
+        "r1.proposal.critic:1",
+    }
+    left = table.verified()
+    assert left.ok
+    assert left.open
+
+    def goes_on(request):
+        asked.append(request.call)
+        return reply()
+
+    state = table.resume(goes_on)
+    assert asked == [f"r1.proposal.{seat}:1" for seat in ("planner", "critic", "operator")] + [
+        "r1.proposal.operator:2"
+    ]
+    (failed,) = table.data("call.failed")
+    assert (failed["call"], failed["error"]) == ("r1.proposal.operator:1", "abandoned")
+    assert state.decision["votes"] == 3
+    assert table.verified().ok
+
+
+def test_a_reply_after_its_time_is_up_changes_nothing(table):
+    release = threading.Event()
+
+    def late(request):
+        release.wait(5)
+        return reply("revise")
+
+    def operator(request):
+        return reply()
+
+    table.run({"critic": late, "operator": operator}, attempts=1, timeout_seconds=0.05)
+    before = table.store.lines(table.debate)
+    release.set()
+    time.sleep(0.02)
+    assert table.store.lines(table.debate) == before
+    assert [row["error"] for row in table.data("call.failed")] == ["timeout"]
+
+
+def test_one_bad_end_among_parallel_ones_leaves_no_gap(table):
+    """All three end in one turn of the loop; the record stays gap-free whatever they are."""
+    table.run(
+        {
+            "planner": araising(ModelError("timeout", "not an id")),
+            "critic": araising(ModelError("crashed", "nor this")),
+        }
+    )
+    assert table.verified().ok
+
+
+def test_a_fact_that_no_line_can_hold_leaves_the_record_as_it_was(table):
+    """Not reachable through models; still the journal must not number what it refused."""
+
+    class Broken(Clock):
+        calls = 0
+
+        def now(self):
+            Broken.calls += 1
+            return "not a time, spaces" if Broken.calls > 6 else super().now()
+
+    with pytest.raises(DataError):
+        table.run(clock=Broken())
+    rows = table.store.events(table.debate)
+    assert [row["seq"] for row in rows] == list(range(1, len(rows) + 1))
+
+
+def test_observers_hear_every_event_once_in_order(table):
+    heard = []
+    table.run(observe=heard.append)
+    assert heard == table.events
+
+
+def test_what_a_provider_names_stands_in_the_line_where_it_fits_else_as_a_text(table):
+    def model(request):
+        return Completion(
+            GOOD,
+            model="served-1",
+            response_id="resp_1",
+            request_id="not an id",
+            fingerprint="",
+            sent_as_rendered=False,
+            sent="the body\n",
+        )
+
+    table.run({"critic": model})
+    answer = next(row for row in table.data("call.answered") if "critic" in row["call"])
+    assert answer["model"] == "served-1"
+    assert answer["response_id"] == "resp_1"
+    for field in ("request_id", "fingerprint", "sent"):
+        assert answer[field]["sha256"] in table.store.bundle(table.debate).blobs
+    assert table.verified().ok
+
+
+def test_time_never_goes_back_in_a_record(table):
+    class Backwards(Clock):
+        hour = 23
+
+        def now(self):
+            self.hour = max(0, self.hour - 1)
+            return f"2026-11-21T{self.hour:02}:00:00.000000Z"
+
+    table.run(clock=Backwards())
+    assert {event["at"] for event in table.events} == {"2026-11-21T22:00:00.000000Z"}
+    assert table.verified().ok
+
+
+def test_messages_reach_the_model_with_evidence_but_no_other_proposal(table):
+    seen = {}
+
+    def model(request):
+        seen[request.speaker, request.phase] = request.prompt
+        return reply({"planner": "release", "critic": "revise"}.get(request.speaker, "escalate"))
+
+    table.run(model, evidence=[{"id": "memo", "text": "a fact"}])
+    assert "| a fact\n" in seen["planner", "proposal"]
+    assert "my position" not in seen["operator", "proposal"]
+    assert seen["operator", "critique"].count("my position") == 5
+
+
+def test_the_worst_case_is_reserved_and_the_cost_computed_and_rounded_up(table):
+    table.run(
+        lambda request: Completion(GOOD, tokens_in=1001, tokens_cached=1, tokens_out=3),
+        prices={"python:critic": {"input": "0.0015", "output": "2", "cached": "0.001"}},
+        debaters=[
+            {"id": seat, "model": f"python:{seat}", "settings": {"max_tokens": 10}}
+            for seat in ("planner", "critic", "operator")
+        ],
+    )
+    costs = {row["call"]: row["cost_micro_usd"] for row in table.data("call.answered")}
+    # 1000 x 1500 + 1 x 1000 + 3 x 2000000 millionths of a micro-dollar = 7.501 micro-dollars
+    assert costs["r1.proposal.critic:1"] == 8
+    assert costs["r1.proposal.planner:1"] is None
+    started = {row["call"]: row for row in table.data("call.started")}
+    row = started["r1.proposal.critic:1"]
+    assert row["reserved_tokens_out"] == 10
+    worst = row["reserved_tokens_in"] * 1500 + 10 * 2_000_000
+    assert row["reserved_cost_micro_usd"] == -(-worst // 1_000_000)
+    assert started["r1.proposal.planner:1"]["reserved_cost_micro_usd"] is None
+    assert table.verified().ok
+
+
+def test_more_cached_than_read_is_charged_as_all_cached(table):
+    table.run(
+        lambda request: Completion(GOOD, tokens_in=10, tokens_cached=99, tokens_out=0),
+        prices={"python:critic": {"input": "5", "output": "0", "cached": "1"}},
+    )
+    assert {row["cost_micro_usd"] for row in table.data("call.answered")} == {None, 10}
+    assert table.verified().ok

@@ -1,0 +1,115 @@
+"""Facts become chained lines, and reach the store all or not at all."""
+
+from __future__ import annotations
+
+import json
+from hashlib import sha256
+
+import pytest
+
+from hansard.debate.events import Fact
+from hansard.errors import DataError, UsageError
+from hansard.record import blob
+from hansard.runtime.clock import Clock
+from hansard.runtime.journal import Journal
+
+RESUMED = Fact("debate.resumed", {"engine": "hansard/0"})
+
+
+class Shelf:
+    """Keeps what is appended, or fails."""
+
+    def __init__(self):
+        self.rows, self.extras, self.error = [], [], None
+
+    def append(self, debate, first, lines, extras):
+        if self.error:
+            raise self.error
+        self.rows += [(first + i, kind, line) for i, (kind, line) in enumerate(lines)]
+        self.extras.append(extras)
+
+
+@pytest.fixture
+def shelf():
+    return Shelf()
+
+
+@pytest.fixture
+def journal(shelf):
+    return Journal(shelf, "5c1d3e0a-1111-4111-8111-111111111111", Clock())
+
+
+def test_lines_are_numbered_and_linked_by_their_bytes(shelf, journal):
+    for _ in range(3):
+        journal.add(RESUMED)
+    journal.flush()
+    journal.add(RESUMED)
+    journal.flush()
+    prev = "0" * 64
+    for seq, (first, kind, line) in enumerate(shelf.rows, 1):
+        event = json.loads(line)
+        assert (event["seq"], first, kind) == (seq, seq, "debate.resumed")
+        assert event["prev"] == prev
+        prev = sha256(line).hexdigest()
+    assert [extras.head.length for extras in shelf.extras] == [3, 4]
+    assert shelf.extras[-1].head.hash == prev
+
+
+def test_blobs_go_with_the_next_lines_and_never_alone(shelf, journal):
+    named = journal.blob("a text")
+    journal.flush()
+    assert shelf.rows == []
+    journal.add(RESUMED)
+    journal.flush()
+    ((name, file),) = shelf.extras[0].blobs
+    assert named == {"sha256": name}
+    assert blob.unpack(file) == "a text" == journal.texts[name]
+
+
+def test_the_same_text_twice_has_two_salts(journal):
+    assert journal.blob("a text") != journal.blob("a text")
+
+
+def test_nothing_to_write_writes_nothing(shelf, journal):
+    journal.flush()
+    assert shelf.extras == []
+
+
+def test_a_failed_flush_loses_nothing_and_can_be_repeated(shelf, journal):
+    journal.blob("a text")
+    journal.add(RESUMED)
+    shelf.error = DataError("store.failed", "the disk is full")
+    with pytest.raises(DataError):
+        journal.flush()
+    shelf.error = None
+    journal.add(RESUMED)
+    journal.flush()
+    assert [row[0] for row in shelf.rows] == [1, 2]
+    assert len(shelf.extras[0].blobs) == 1
+
+
+def test_a_fact_that_does_not_fit_a_line_takes_no_number(shelf, journal):
+    journal.add(RESUMED)
+    with pytest.raises(DataError) as error:
+        journal.add(Fact("debate.resumed", {"engine": "two words"}))
+    assert error.value.code == "4.profile"
+    journal.add(RESUMED)
+    journal.flush()
+    assert [json.loads(line)["seq"] for _, _, line in shelf.rows] == [1, 2]
+    assert json.loads(shelf.rows[1][2])["prev"] == sha256(shelf.rows[0][2]).hexdigest()
+
+
+def test_a_text_with_a_lone_surrogate_is_refused(shelf, journal):
+    with pytest.raises(DataError) as error:
+        journal.blob("\ud800")
+    assert error.value.code == "8.text"
+    journal.add(RESUMED)
+    journal.flush()
+    assert shelf.extras[0].blobs == []
+
+
+def test_a_conflict_is_passed_on(shelf, journal):
+    journal.add(RESUMED)
+    shelf.error = UsageError("store.conflict", "another process is writing")
+    with pytest.raises(UsageError):
+        journal.flush()
