@@ -1,2 +1,47 @@
 """Structured debates between language models, with a record that proves itself."""
-__version__ = "0.1.0"
+
+from hansard.api import (
+    Completion,
+    DataError,
+    Debater,
+    DebateResult,
+    DebateSpec,
+    Evidence,
+    HansardError,
+    ModelError,
+    Request,
+    Store,
+    UsageError,
+    Verification,
+    open_store,
+    result,
+    resume,
+    resume_sync,
+    run,
+    run_sync,
+    verify,
+)
+from hansard.version import __version__
+
+__all__ = [
+    "Completion",
+    "DataError",
+    "DebateResult",
+    "DebateSpec",
+    "Debater",
+    "Evidence",
+    "HansardError",
+    "ModelError",
+    "Request",
+    "Store",
+    "UsageError",
+    "Verification",
+    "__version__",
+    "open_store",
+    "result",
+    "resume",
+    "resume_sync",
+    "run",
+    "run_sync",
+    "verify",
+]

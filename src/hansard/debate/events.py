@@ -8,7 +8,7 @@ not known is `null`, so that one fact has one spelling.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from typing import Annotated, Any, Literal, NamedTuple, cast
 
 import orjson
@@ -19,7 +19,7 @@ from typing_extensions import TypedDict  # pydantic reads only this one before P
 from hansard.errors import DataError
 from hansard.record import canonical
 
-RULES: Literal[1] = 1  # the version of schedule, counting and rendering
+RULES = 1  # the version of schedule, counting and rendering
 
 _TIME = (
     r"^[0-9]{4}-(0[1-9]|1[0-2])-(0[1-9]|[12][0-9]|3[01])"
@@ -35,6 +35,7 @@ DebateId = Annotated[str, StringConstraints(pattern=_UUID4)]
 Decimal = Annotated[str, StringConstraints(pattern=r"^[0-9]{1,9}(\.[0-9]{1,9})?$")]
 Seed = Annotated[str, StringConstraints(pattern=r"^(0|[1-9][0-9]{0,76})$")]
 Count = Annotated[int, Field(ge=0, le=canonical.MAX_INT)]
+One = Annotated[int, Field(ge=1, le=1)]  # Literal[1] would let 1.0 and true pass for it
 Positive = Annotated[int, Field(ge=1, le=canonical.MAX_INT)]
 
 Phase = Literal["proposal", "critique", "revision", "consensus"]
@@ -112,7 +113,7 @@ class OpenedData(TypedDict):
     """The frozen spec: everything the rules depend on."""
 
     engine: Id
-    rules: Literal[1]
+    rules: One
     terms: ConsensusTerms
     question: Blob
     review: Blob
@@ -286,7 +287,7 @@ class _Line(TypedDict):
     debate: DebateId
     prev: Hash
     seq: Positive
-    v: Literal[1]
+    v: One
 
 
 @closed
@@ -386,6 +387,24 @@ EVENTS: TypeAdapter[Event] = TypeAdapter(Annotated[Event, Field(discriminator="t
 _VALIDATE = EVENTS.validator.validate_python
 
 
+# The fields of each type that name a blob. A field may also hold an id, or null.
+_BLOB_FIELDS: dict[str, tuple[str, ...]] = {
+    "debate.opened": ("question", "review"),
+    "debater.registered": ("persona",),
+    "evidence.admitted": ("text",),
+    "call.answered": ("reply", "model", "response_id", "request_id", "fingerprint", "sent"),
+    "decision.reached": ("review",),
+}
+
+
+def blob_names(event: Event) -> Iterator[str]:
+    """Yield the names of the blobs that an event names."""
+    data = cast(Mapping[str, Any], event["data"])
+    for key in _BLOB_FIELDS.get(event["type"], ()):
+        if type(data[key]) is dict:
+            yield data[key]["sha256"]
+
+
 class Fact(NamedTuple):
     """An event before it has a place in the chain: its type and its data."""
 
@@ -406,7 +425,7 @@ def parse(line: bytes) -> Event:
         if canonical.dump(value) == line and len(line) <= canonical.MAX_LINE:
             _VALIDATE(value)
             return cast(Event, value)
-    except ValueError:
+    except (ValueError, TypeError):
         pass  # whatever is wrong is found and named below
     raise _defect(line)
 

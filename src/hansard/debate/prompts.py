@@ -114,8 +114,12 @@ def quote(text: str) -> str:
     Nothing inside can close the quote: a line begins only at U+000A, and every
     other character that some reader takes for a line break is spelled out.
     """
-    shown = _CONTROL.sub(lambda found: f"<U+{ord(found[0]):04X}>", text)
-    return "".join(f"| {line}\n" for line in shown.split("\n"))
+    return "".join(f"| {line}\n" for line in spell_out(text).split("\n"))
+
+
+def spell_out(text: str) -> str:
+    """Write each control and bidi character but tab and line feed as `<U+XXXX>`."""
+    return _CONTROL.sub(lambda found: f"<U+{ord(found[0]):04X}>", text)
 
 
 def fill(text: str, values: Mapping[str, str]) -> str:

@@ -35,7 +35,7 @@ def read(text: str) -> JSON:
         value = _DECODER.decode(body)
     except (ValueError, RecursionError) as error:
         raise Unreadable(str(error)) from None
-    if body.count("{") + body.count("[") > MAX_DEPTH and _depth(value) > MAX_DEPTH:
+    if body.count("{") + body.count("[") > MAX_DEPTH and _too_deep(value):
         raise Unreadable(f"more than {MAX_DEPTH} nested containers")
     if "\\u" in body and _has_lone_surrogate(value):
         raise Unreadable("a string holds a lone surrogate")
@@ -78,10 +78,13 @@ def _items(value: JSON) -> Iterable[JSON]:
     return value if isinstance(value, list) else ()
 
 
-def _depth(value: JSON) -> int:
-    if not isinstance(value, (dict, list)):
-        return 0
-    return 1 + max(map(_depth, _items(value)), default=0)
+def _too_deep(value: JSON) -> bool:
+    level, depth = [value], 0
+    while level and depth <= MAX_DEPTH:
+        containers = [row for row in level if isinstance(row, (dict, list))]
+        level = [item for row in containers for item in _items(row)]
+        depth += bool(containers)
+    return depth > MAX_DEPTH
 
 
 def _has_lone_surrogate(value: JSON) -> bool:

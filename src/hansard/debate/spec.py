@@ -11,10 +11,11 @@ import unicodedata
 from typing import Annotated, Literal, NoReturn, Self
 
 from pydantic import BaseModel, ConfigDict, Field, field_validator, model_validator
+from pydantic.config import JsonDict, JsonValue
 from pydantic_core import PydanticCustomError
 
 from hansard.debate.counting import needed
-from hansard.debate.events import Name
+from hansard.debate.events import Decimal, Name
 from hansard.debate.formats.consensus import TEMPLATES
 
 Text = Annotated[str, Field(min_length=1, max_length=4_000_000)]
@@ -36,11 +37,21 @@ class PriceSpec(_Strict):
     cached: str | None = Field(default=None, pattern=r"^[0-9]{1,6}(\.[0-9]{1,6})?$")
 
 
+def _or_number(schema: JsonDict) -> None:
+    """Say in the published schema that a decimal may also be written as a number."""
+    text = dict(schema)
+    schema.clear()
+    schema["anyOf"] = [text, {"type": "number", "minimum": 0, "maximum": 999_999_999}]
+
+
+Number = Annotated[Decimal, Field(json_schema_extra=_or_number)]
+
+
 class Settings(_Strict):
     """What a model is asked to keep to; decimals as text, recorded as written."""
 
-    temperature: str | None = Field(default=None, pattern=r"^[0-9]{1,9}(\.[0-9]{1,9})?$")
-    top_p: str | None = Field(default=None, pattern=r"^[0-9]{1,9}(\.[0-9]{1,9})?$")
+    temperature: Number | None = None
+    top_p: Number | None = None
     seed: int | None = Field(default=None, ge=0, le=(1 << 53) - 1)
     max_tokens: int | None = Field(default=None, ge=1, le=(1 << 53) - 1)
     reasoning_effort: Name | None = None
@@ -74,10 +85,25 @@ class Debater(_Strict):
         return value
 
 
+def _or_file_name(schema: JsonDict) -> None:
+    """Say in the published schema that a file's name alone will do, and that a text needs an id."""
+    sources: JsonValue = [
+        {"required": ["file"], "properties": {"file": {"type": "string"}}},
+        {"required": ["text", "id"], "properties": {"text": {"type": "string"}}},
+    ]
+    row: JsonDict = {**schema, "oneOf": sources}
+    schema.clear()
+    schema["anyOf"] = [{"type": "string", "minLength": 1}, row]
+
+
 class Evidence(_Strict):
     """A document: a file (named alone, or with an id and a round) or its text."""
 
-    id: Name = Field(default="", validate_default=True, description="Default: the file's stem")
+    model_config = ConfigDict(json_schema_extra=_or_file_name)
+
+    id: Name = Field(
+        default_factory=str, validate_default=True, description="Default: the file's stem"
+    )
     file: str | None = Field(
         default=None, min_length=1, description="Markdown or plain text, UTF-8"
     )
@@ -115,12 +141,21 @@ class Evidence(_Strict):
         return self
 
 
+def _threshold_with_its_rule(schema: JsonDict) -> None:
+    """Say in the published schema which rule takes a threshold."""
+    schema["if"] = {"properties": {"rule": {"const": "threshold"}}}
+    schema["then"] = {"required": ["threshold"], "properties": {"threshold": {"type": "integer"}}}
+    schema["else"] = {"properties": {"threshold": {"type": "null"}}}
+
+
 class DebateSpec(_Strict):
     """A debate in the `consensus` format.
 
     `threshold` belongs to the rule `threshold` and has no default; `majority`
     is more than half of the debaters, `unanimity` all of them.
     """
+
+    model_config = ConfigDict(json_schema_extra=_threshold_with_its_rule)
 
     format: Literal["consensus"] = "consensus"
     question: Text

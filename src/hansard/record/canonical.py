@@ -22,6 +22,7 @@ MAX_DEPTH = 32
 MAX_INT = (1 << 53) - 1
 
 TEXT = re.compile(r"[A-Za-z0-9._:/@+=-]{1,256}").fullmatch
+_BRACKET = re.compile(rb"[][{}]").findall
 _KEY = re.compile(r"[a-z][a-z0-9_]*").fullmatch
 
 
@@ -46,6 +47,13 @@ def decode(line: bytes) -> Any:
     """
     if len(line) > MAX_LINE:
         raise DataError("4.size", f"a line has {len(line)} bytes, more than {MAX_LINE}")
+    # Strings of the profile hold no brackets, so counting them needs no parser, and every
+    # parser agrees on what is too deep, whatever its own limit is.
+    depth = 0
+    for bracket in _BRACKET(line):
+        depth += 1 if bracket in b"{[" else -1
+        if depth > MAX_DEPTH:
+            raise DataError("4.profile", f"more than {MAX_DEPTH} nested containers")
     try:
         value = orjson.loads(line)
         rewritten = dump(value)

@@ -4,7 +4,7 @@
 >>> line
 b'{"prev":"0000000000000000000000000000000000000000000000000000000000000000","seq":1}'
 >>> line_hash(line)[:16]
-'56f3b3e8ff74f82a'
+'bf44c921c01c4cd3'
 """
 
 from __future__ import annotations

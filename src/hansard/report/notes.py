@@ -40,6 +40,8 @@ _REJECTIONS: dict[Rejection, str] = {
     "not_finished": "the model did not finish it",
 }
 
+_OFFLINE: dict[NoteCode, str] = {"scripted": "scripted", "recorded": "taken from a record"}
+
 
 class Note(BaseModel):
     """One thing a reader must know."""
@@ -51,9 +53,12 @@ class Note(BaseModel):
     seq: int | None = Field(description="The entry it is about; null: the debate as a whole")
 
 
-def of_debate(state: DebateState, text_of: TextOf) -> Iterator[Note]:
-    """Yield what must be known of the debate as a whole."""
-    for code, words in (("scripted", "scripted"), ("recorded", "taken from a record")):
+def of_debate(state: DebateState, unpriced: int, text_of: TextOf) -> Iterator[Note]:
+    """Yield what must be known of the debate as a whole.
+
+    `unpriced` is the number of replies whose cost is not known.
+    """
+    for code, words in _OFFLINE.items():
         seats = [key for key, seat in state.seats.items() if seat["model"].startswith(f"{code}:")]
         if seats:
             whose = "" if len(seats) == len(state.seats) else f" of {', '.join(seats)}"
@@ -61,7 +66,8 @@ def of_debate(state: DebateState, text_of: TextOf) -> Iterator[Note]:
     threshold, seated = state.spec["terms"]["threshold"], len(state.seats)
     if threshold * 2 <= seated:
         yield _note(
-            "low_threshold", f"The threshold of {threshold} is no more than half of {seated} debaters"
+            "low_threshold",
+            f"The threshold {threshold} is no more than half of {seated} debaters",
         )
     alike: dict[tuple[str, str | None], list[str]] = {}
     for key, seat in state.seats.items():
@@ -75,15 +81,18 @@ def of_debate(state: DebateState, text_of: TextOf) -> Iterator[Note]:
             yield _note(
                 "theatre", f"{', '.join(seats)} share the model {model} and {shared}: theatre"
             )
+    if unpriced and state.spec["prices"]:
+        yield _note(
+            "cost_incomplete", f"The cost of {unpriced} replies is not known; the sums leave it out"
+        )
 
 
 def of_event(state: DebateState, event: Event, text_of: TextOf) -> Iterator[Note]:
     """Yield what must be known of one event; `state` is the state after it."""
     seq = event["seq"]
     if event["type"] == "turn.forfeited":
-        forfeit = event["data"]
-        why = REASONS[forfeit["reason"]]
-        yield _note("forfeited", f"{_place(forfeit['step'])} was not heard: {why}; an abstention", seq)
+        who, why = _place(event["data"]["step"]), REASONS[event["data"]["reason"]]
+        yield _note("forfeited", f"{who} was not heard: {why}; this is an abstention", seq)
     elif event["type"] == "turn.rejected":
         data = event["data"]
         then = "it was asked again" if data["again"] else "it was not asked again"

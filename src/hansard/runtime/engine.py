@@ -207,11 +207,12 @@ class Engine:
 
     def _stop(self) -> None:
         """Keep what has arrived and let go of the rest."""
-        if self._running:
+        try:
             self._collect()
-            self._journal.flush()
-        for task in self._running:
-            task.cancel()
+            self._journal.flush()  # once more where the store failed: what is here was paid for
+        finally:
+            for task in self._running:
+                task.cancel()
 
 
 async def _ask(model: Model, request: Request) -> Completion:

@@ -65,8 +65,10 @@ def load_yaml(path: Path) -> object:
     text = read_text(path, "spec.unreadable")
     try:
         return yaml.load(text, _Loader)  # noqa: S506 - a SafeLoader
-    except (yaml.YAMLError, RecursionError) as error:
+    except (yaml.YAMLError, RecursionError, ValueError) as error:
         where, what = path.name, "it nests too deeply"
+        if isinstance(error, ValueError):
+            what = "it holds a number that cannot be read"
         if isinstance(error, yaml.YAMLError):
             mark = getattr(error, "problem_mark", None)
             where = f"{path.name}, line {mark.line + 1}" if mark else path.name
@@ -106,6 +108,8 @@ def read_text(path: Path, code: str) -> str:
         raise UsageError(code, f"there is no file {path}") from None
     except UnicodeDecodeError:
         raise UsageError(code, f"{path} is not UTF-8 text") from None
+    except ValueError:
+        raise UsageError(code, f"{str(path)!r} is no file's name") from None
     except OSError as error:
         raise UsageError(code, f"{path} cannot be read: {error.strerror}") from None
     return text

@@ -8,15 +8,16 @@ from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
-from hansard.debate.events import Fact, parse
+from hansard.debate.events import Fact, blob_names, parse
 from hansard.debate.formats import FORMATS
-from hansard.debate.replay import OFFLINE
+from hansard.debate.replay import OFFLINE, NotDue, Replay
 from hansard.debate.spec import DebateSpec, PriceSpec
 from hansard.debate.state import DebateState, evolve
 from hansard.errors import DataError, UsageError
 from hansard.record import blob
+from hansard.record.bundle import Bundle, Head
 from hansard.record.canonical import dump
-from hansard.record.line import line_hash
+from hansard.record.line import GENESIS, line_hash
 from hansard.runtime.clock import Clock
 from hansard.runtime.engine import ENGINE, Engine
 from hansard.runtime.inputs import load_yaml, read_evidence, read_templates, validate
@@ -106,23 +107,46 @@ async def resume(
     clock = clock or Clock()
     with store.runner(debate):
         bundle = store.bundle(debate)
-        state = DebateState()
-        for line in bundle.lines:
-            evolve(state, parse(line))
+        if not bundle.lines:
+            raise UsageError("store.unknown", f"there is no debate {debate} in {store.url}")
+        state, texts = _reload(debate, bundle)
         if state.closed:
             raise UsageError("debate.closed", f"debate {debate} is closed; there is nothing to do")
-        if bundle.head is None or bundle.head.hash != line_hash(bundle.lines[-1]):
-            raise DataError(
-                "store.head", f"debate {debate} does not end where its store says; verify it first"
-            )
         names = {seat["id"]: seat["model"] for seat in state.seats.values()}
         seats = find_models(names, store.folder(debate), store, models)
         last = bundle.lines[-1]
         journal = Journal(store, debate, clock, seq=state.seq, prev=line_hash(last), at=state.at)
-        journal.texts.update({name: blob.unpack(file) for name, file in bundle.blobs.items()})
+        journal.texts.update(texts)
         engine = Engine(state, journal, seats, bundle.templates, clock, observe)
         engine.resumed()
         return await engine.run()
+
+
+def _reload(debate: str, bundle: Bundle) -> tuple[DebateState, dict[str, str]]:
+    """Return the state and texts of a record, having followed it from its first line.
+
+    Nothing is added to a record that is not whole: raises DataError `debate.damaged`.
+    """
+    texts = {name: blob.unpack(file) for name, file in bundle.blobs.items()}
+    replay = Replay(texts.get)
+    prev = GENESIS
+    whole = bundle.head == Head(len(bundle.lines), line_hash(bundle.lines[-1]))
+    try:
+        for line in bundle.lines:
+            event = parse(line)
+            whole &= event["prev"] == prev and not replay.step(event)
+            whole &= all(name in texts for name in blob_names(event))
+            prev = line_hash(line)
+    except NotDue:
+        whole = False
+    spec = replay.state.opened
+    hashes = [row["sha256"] for row in (*spec["templates"], *spec["schemas"])] if spec else []
+    if not whole or not all(name in bundle.templates for name in hashes):
+        raise DataError(
+            "debate.damaged",
+            f"debate {debate} is damaged; `hansard verify {debate[:8]}` says where",
+        )
+    return replay.state, texts
 
 
 def opening(

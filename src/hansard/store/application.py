@@ -69,6 +69,13 @@ def _bytes(value: object) -> bytes:
     return value
 
 
+def _head(length: object, head: object) -> Head:
+    """Return a stored head, whose columns may hold anything as well."""
+    if type(length) is not int or type(head) is not str:
+        raise DataError("store.corrupt", "a stored head is not a length and a hash")
+    return Head(length, head)
+
+
 class _Debates(Application[UUID]):
     name = "hansard"
 
@@ -128,6 +135,9 @@ class Store:
             )
         elif not path.parent.is_dir():
             raise UsageError("store.missing", f"there is no folder {path.parent} for the store")
+        if path is not None:
+            path = path.absolute()  # `file:x.db` is a name, and a process may change its folder
+            name = str(path)
         return cls(url, name, path)
 
     def close(self) -> None:
@@ -172,7 +182,10 @@ class Store:
                 "SELECT originator_id FROM stored_events "
                 "WHERE originator_version = 1 ORDER BY rowid"
             )
-            return [str(UUID(row[0])) for row in rows]
+            try:
+                return [str(UUID(row[0])) for row in rows]
+            except (AttributeError, TypeError, ValueError):
+                raise DataError("store.corrupt", "a stored debate's id was altered") from None
 
     def find(self, prefix: str) -> str:
         """Return the one debate id that begins with `prefix`.
@@ -223,7 +236,7 @@ class Store:
             lines=[_bytes(row[0]) for row in lines],
             blobs={str(row[0]): _bytes(row[1]) for row in blobs},
             templates={str(row[0]): _bytes(row[1]) for row in templates},
-            head=Head(*heads[0]) if heads else Head(0, ""),
+            head=_head(*heads[0]) if heads else Head(0, ""),
         )
 
     def folder(self, debate: str) -> Path:
@@ -243,8 +256,10 @@ class Store:
         if self._path is None:
             yield
             return
-        lock = RunnerLock(f"{self._path}-run-{debate}")
-        if not lock.acquire():
+        with _guard():
+            lock = RunnerLock(f"{self._path}-run-{debate}")
+            held = lock.acquire()
+        if not held:
             raise UsageError(
                 "store.running", f"another process is running debate {debate}; wait until it ends"
             )
@@ -252,7 +267,6 @@ class Store:
             yield
         finally:
             lock.release()
-            Path(lock.path).unlink(missing_ok=True)
 
 
 @contextmanager
@@ -262,7 +276,7 @@ def _guard() -> Iterator[None]:
         yield
     except IntegrityError:
         raise
-    except (sqlite3.Error, PersistenceError) as error:
+    except (OSError, sqlite3.Error, PersistenceError) as error:
         raise DataError("store.failed", f"the store cannot be read or written: {error}") from None
 
 

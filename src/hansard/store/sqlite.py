@@ -9,6 +9,9 @@ from __future__ import annotations
 
 import sqlite3
 from collections.abc import Sequence
+from contextlib import suppress
+from os.path import samestat
+from pathlib import Path
 from typing import Any, NamedTuple
 from uuid import UUID
 
@@ -144,20 +147,27 @@ class RunnerLock:
     """
 
     def __init__(self, path: str) -> None:
-        self.path = path
+        self.path = Path(path)
+        self.path.touch()
+        self._file = self.path.stat()
         self._connection = sqlite3.connect(path, timeout=0, isolation_level=None)
 
     def acquire(self) -> bool:
         """Take the lock; False where another process holds it."""
         try:
             self._connection.execute("BEGIN EXCLUSIVE")
-        except sqlite3.OperationalError:
-            self._connection.close()
-            return False
-        return True
+            # Only the holder removes the file: a lock on one that is gone is no lock.
+            if samestat(self._file, self.path.stat()):
+                return True
+        except (FileNotFoundError, sqlite3.OperationalError):
+            pass
+        self._connection.close()
+        return False
 
     def release(self) -> None:
         """Give the lock back."""
+        with suppress(OSError):  # some systems keep a file that is open
+            self.path.unlink()
         self._connection.close()
 
 

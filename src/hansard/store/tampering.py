@@ -25,7 +25,11 @@ def alter_text(path: Path, debate: str, name: str, old: bytes, new: bytes) -> No
 
 
 def _alter(
-    path: Path, table: str, column: str, where: str, key: tuple[object, ...],
+    path: Path,
+    table: str,
+    column: str,
+    where: str,
+    key: tuple[object, ...],
     change: tuple[bytes, bytes],
 ) -> None:
     with closing(sqlite3.connect(path)) as connection, connection:

@@ -7,22 +7,13 @@ from dataclasses import dataclass, field
 from hashlib import sha256
 from typing import Any, cast
 
-from hansard.debate.events import Event, parse
+from hansard.debate.events import Event, blob_names, parse
 from hansard.debate.replay import Difference, NotDue, Replay
 from hansard.errors import DataError
 from hansard.record import blob
 from hansard.record.bundle import Head
 from hansard.record.line import GENESIS, line_hash
 from hansard.verify.findings import Finding
-
-# The fields of each type that name a blob. A field may also hold an id, or null.
-BLOB_FIELDS: dict[str, tuple[str, ...]] = {
-    "debate.opened": ("question", "review"),
-    "debater.registered": ("persona",),
-    "evidence.admitted": ("text",),
-    "call.answered": ("reply", "model", "response_id", "request_id", "fingerprint", "sent"),
-    "decision.reached": ("review",),
-}
 
 # Which check a difference in a derived field belongs to: by type and field, else by type.
 _CHECK_OF_FIELD = {
@@ -137,14 +128,6 @@ def check_time(events: Sequence[Event]) -> list[Finding]:
             )
         last = max(last, event["at"])
     return findings
-
-
-def blob_names(event: Event) -> Iterator[str]:
-    """Yield the names of the blobs that an event names."""
-    data = cast(Mapping[str, Any], event["data"])
-    for key in BLOB_FIELDS.get(event["type"], ()):
-        if type(data[key]) is dict:
-            yield data[key]["sha256"]
 
 
 def check_blobs(

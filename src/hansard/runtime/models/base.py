@@ -71,10 +71,10 @@ class Completion:
         """Refuse what no record can hold, while it is still the model's mistake."""
         names = (self.model, self.response_id, self.request_id, self.fingerprint)
         for text in (self.text, *(row for row in (self.sent, *names) if row is not None)):
-            if type(text) is not str:
+            if not isinstance(text, str):
                 raise TypeError("what a model says about its reply is text")
             text.encode()
-        if self.sent_as_rendered not in (None, True, False):
+        if not (self.sent_as_rendered is None or isinstance(self.sent_as_rendered, bool)):
             raise TypeError("sent_as_rendered is true, false or unknown")
         if type(self.finish) is not str or self.finish not in get_args(Finish):
             raise ValueError(f"finish must be one of {get_args(Finish)}")

@@ -11,19 +11,20 @@ from hansard.runtime.models.base import Completion, ModelError, Request
 
 
 class RecordedModel:
-    """Answers each call as the record says that it ended.
+    """Answers the calls of each step as the record says that they ended.
 
-    Raises UsageError `model.recorded` for a record that cannot be read.
+    Calls that were abandoned have no end, so attempts are counted without
+    them; the last end repeats. Raises UsageError `model.recorded` for a record that cannot be read.
     """
 
     def __init__(self, bundle: Bundle) -> None:
         self.price: PriceSpec | None = None
-        self._ends: dict[str, Completion | ModelError] = {}
+        self._ends: dict[str, list[Completion | ModelError]] = {}
         for line in bundle.lines:
             event = parse(line)
             if event["type"] == "call.failed" and event["data"]["error"] != "abandoned":
                 data = event["data"]
-                self._ends[data["call"]] = ModelError(data["error"], data["detail"])
+                self._end(data["call"], ModelError(data["error"], data["detail"]))
             elif event["type"] == "call.answered":
                 answer = event["data"]
                 name = answer["reply"]["sha256"]
@@ -32,19 +33,25 @@ class RecordedModel:
                         "model.recorded",
                         f"the reply to {answer['call']} is no longer in the record",
                     )
-                self._ends[answer["call"]] = Completion(
+                completion = Completion(
                     blob.unpack(bundle.blobs[name]),
                     finish=answer["finish"],
                     tokens_in=answer["tokens_in"],
                     tokens_cached=answer["tokens_cached"],
                     tokens_out=answer["tokens_out"],
                 )
+                self._end(answer["call"], completion)
+
+    def _end(self, call: str, end: Completion | ModelError) -> None:
+        self._ends.setdefault(call.rpartition(":")[0], []).append(end)
 
     async def complete(self, request: Request) -> Completion:
         """Return the recorded reply to the call of this name, or fail as it failed."""
-        end = self._ends.get(request.call)
-        if end is None:
+        step, _, attempt = request.call.rpartition(":")
+        ends = self._ends.get(step)
+        if not ends:
             raise ModelError("no_reply", "not-in-record")
+        end = ends[min(int(attempt), len(ends)) - 1]
         if isinstance(end, ModelError):
             raise ModelError(end.kind, end.detail)
         return end

@@ -19,9 +19,11 @@ the call. A list gives one entry for each attempt, the last one repeating.
 from __future__ import annotations
 
 import json
-from typing import Annotated, Any
+from typing import Annotated, Any, Self
 
-from pydantic import BaseModel, BeforeValidator, ConfigDict, Field
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, model_validator
+from pydantic_core import PydanticCustomError
+from pydantic.config import JsonDict
 
 from hansard.debate.events import CallError, Finish
 from hansard.debate.spec import PriceSpec
@@ -46,6 +48,14 @@ class Entry(BaseModel):
     finish: Finish = "stop"
     error: CallError | None = None
 
+    @model_validator(mode="after")
+    def _one_end(self) -> Self:
+        if (self.reply is None) == (self.error is None) or self.error == "abandoned":
+            raise PydanticCustomError(
+                "spec.invalid_value", "an entry has a reply or an error that a model can report"
+            )
+        return self
+
 
 def _entries(value: object) -> object:
     """Admit the short forms: one entry for a list of one, a bare reply for an entry."""
@@ -56,12 +66,26 @@ def _entries(value: object) -> object:
     ]
 
 
+def _or_short(schema: JsonDict) -> None:
+    """Say in the published schema that the short forms will do."""
+    entry = schema["items"]
+    is_entry: JsonDict = {"anyOf": [{"required": ["reply"]}, {"required": ["error"]}]}
+    one: JsonDict = {
+        "anyOf": [{"type": "string"}, {"type": "object", "not": is_entry}, entry],
+    }
+    rows = {**schema, "items": one}
+    schema.clear()
+    schema["anyOf"] = [one, rows]
+
+
 def _text_keys(value: object) -> object:
     """YAML reads `1:` as a number; rounds are looked up by their text."""
     return {str(key): row for key, row in value.items()} if isinstance(value, dict) else value
 
 
-Entries = Annotated[list[Entry], BeforeValidator(_entries), Field(min_length=1)]
+Entries = Annotated[
+    list[Entry], BeforeValidator(_entries), Field(min_length=1, json_schema_extra=_or_short)
+]
 Rounds = Annotated[dict[str, dict[str, Entries]], BeforeValidator(_text_keys)]
 
 

@@ -1,0 +1,5 @@
+"""`python -m hansard` is `hansard`."""
+
+from hansard.cli.main import run
+
+run()

@@ -1,0 +1,229 @@
+"""The public API: a debate is one awaitable call with typed input and result.
+
+>>> from hansard import open_store, run_sync, verify
+>>> def steady(request):
+...     vote = "release" if request.speaker == "planner" else "revise"
+...     return {"stance": "as before", "rationale": "it holds", "vote": vote}
+>>> spec = {
+...     "question": "Shall version 2 be released on Friday?",
+...     "options": ["release", "revise"],
+...     "threshold": 2,
+...     "max_rounds": 2,
+...     "debaters": [
+...         {"id": "planner", "model": "python:steady"},
+...         {"id": "critic", "model": "python:steady"},
+...         {"id": "operator", "model": "python:steady"},
+...     ],
+... }
+>>> with open_store("sqlite:///:memory:") as store:
+...     result = run_sync(spec, models={"steady": steady}, store=store)
+...     print(verify(store, result.debate).verdict)
+SELF-CONSISTENT, SIGNER UNKNOWN
+>>> print(result.to_report())
+debater_ids: [planner, critic, operator]
+rounds_run: 1
+max_rounds: 2
+phase_sequence: [proposal]
+consensus_threshold: 2
+vote_tally: {release: 1, revise: 2}
+decision: revise
+decision_rule: threshold_vote
+speaker_schedule: [planner, critic, operator]
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Coroutine, Iterator, Mapping
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+from hansard.debate.events import parse
+from hansard.debate.spec import Debater, DebateSpec, Evidence
+from hansard.errors import DataError, HansardError, UsageError
+from hansard.record import blob
+from hansard.report.view import DebateResult, build
+from hansard.runtime import session
+from hansard.runtime.inputs import load_spec, validate
+from hansard.runtime.journal import Observer
+from hansard.runtime.models.base import Completion, ModelError, Request
+from hansard.runtime.session import Models
+from hansard.store.application import Store
+from hansard.verify import verifier
+from hansard.verify.findings import Verification
+
+__all__ = [
+    "Completion",
+    "DataError",
+    "DebateResult",
+    "DebateSpec",
+    "Debater",
+    "Evidence",
+    "HansardError",
+    "ModelError",
+    "Request",
+    "Store",
+    "UsageError",
+    "Verification",
+    "open_store",
+    "result",
+    "resume",
+    "resume_sync",
+    "run",
+    "run_sync",
+    "verify",
+]
+
+IN_MEMORY = "sqlite:///:memory:"
+Spec = DebateSpec | Path | str | Mapping[str, Any]
+
+
+async def run(
+    spec: Spec,
+    *,
+    models: Models | None = None,
+    store: Store | str | None = None,
+    folder: Path | str | None = None,
+    observe: Observer | None = None,
+) -> DebateResult:
+    """Run one debate to its end and return what became of it.
+
+    `spec` is a DebateSpec, the path of a YAML or JSON file, or the same fields
+    as a mapping. `models` maps the NAME of each `python:NAME` model to a sync or
+    async function of a Request that returns the reply's text, a mapping or a
+    Completion. `store` is an open Store, or the URL of one to open (and make)
+    and close again; by default the record is kept in memory and gone on return,
+    so pass a store to verify it later. Relative file names begin in `folder`:
+    by default the spec file's own, else the working directory. `observe` is
+    called with every event of the record, as it is recorded.
+
+    A debate that ends in `escalate` is a result. Raises UsageError for a spec
+    or a model that cannot be used, before anything is recorded, and DataError
+    where the store fails; the debate can then be resumed.
+    """
+    parsed, begin = _read(spec, folder)
+    with _opened(store if store is not None else IN_MEMORY, create=True) as shelf:
+        state = await session.run(parsed, shelf, begin, models=models, observe=observe)
+        return result(shelf, state.debate)
+
+
+def run_sync(
+    spec: Spec,
+    *,
+    models: Models | None = None,
+    store: Store | str | None = None,
+    folder: Path | str | None = None,
+    observe: Observer | None = None,
+) -> DebateResult:
+    """Do what `run` does, from code that is not async.
+
+    Raises UsageError `api.running_loop` inside a running event loop.
+    """
+    return _wait(
+        lambda: run(spec, models=models, store=store, folder=folder, observe=observe), "run"
+    )
+
+
+async def resume(
+    debate: str,
+    *,
+    store: Store | str,
+    models: Models | None = None,
+    observe: Observer | None = None,
+) -> DebateResult:
+    """Go on with a debate that was left open, and return what became of it.
+
+    `debate` is its id or an unambiguous beginning of it. No reply in the record
+    is asked for again. Raises UsageError `store.unknown`, `store.ambiguous`,
+    `debate.closed` or `store.running`, and DataError for a damaged record.
+    """
+    with _opened(store, create=False) as shelf:
+        state = await session.resume(shelf.find(debate), shelf, models=models, observe=observe)
+        return result(shelf, state.debate)
+
+
+def resume_sync(
+    debate: str,
+    *,
+    store: Store | str,
+    models: Models | None = None,
+    observe: Observer | None = None,
+) -> DebateResult:
+    """Do what `resume` does, from code that is not async.
+
+    Raises UsageError `api.running_loop` inside a running event loop.
+    """
+    return _wait(lambda: resume(debate, store=store, models=models, observe=observe), "resume")
+
+
+def open_store(url: str, create: bool = True) -> Store:
+    """Open the store at `sqlite:///PATH/FILE.db` or `sqlite:///:memory:`.
+
+    Close it, or use it as a context manager. Raises UsageError `store.url`, or
+    `store.missing` where there is none and `create` is False; DataError for a
+    file that is no store.
+
+    >>> with open_store("sqlite:///:memory:") as store:
+    ...     store.debates()
+    []
+    """
+    return Store.open(url, create=create)
+
+
+def result(store: Store, debate: str) -> DebateResult:
+    """Return what the store holds of a debate, open or closed.
+
+    `debate` is its id or an unambiguous beginning of it. A text that is gone is
+    None. This shows the record; `verify` says whether it is what was recorded.
+    Raises UsageError `store.unknown` or `store.ambiguous`, and DataError for a
+    record that cannot be read.
+    """
+    bundle = store.bundle(store.find(debate))
+
+    def text_of(name: str) -> str | None:
+        return blob.unpack(bundle.blobs[name]) if name in bundle.blobs else None
+
+    return build(map(parse, bundle.lines), text_of)
+
+
+def verify(store: Store, debate: str) -> Verification:
+    """Check a debate's record: every link, text, turn, prompt, vote and the decision.
+
+    `ok` says that no check failed; `findings` lists each defect with its entry.
+    `debate` is its id or an unambiguous beginning of it. Raises UsageError
+    `store.unknown` or `store.ambiguous`; never for bytes that are bad.
+    """
+    return verifier.verify(store.bundle(store.find(debate)))
+
+
+def _read(spec: Spec, folder: Path | str | None) -> tuple[DebateSpec, Path]:
+    """Return the spec, and the folder in which its relative file names begin."""
+    begin = Path(folder) if folder is not None else Path()
+    if isinstance(spec, DebateSpec):
+        return spec, begin
+    if isinstance(spec, Mapping):
+        return validate(DebateSpec, dict(spec), "spec"), begin
+    path = Path(spec)
+    return load_spec(path), path.parent if folder is None else begin
+
+
+@contextmanager
+def _opened(store: Store | str, *, create: bool) -> Iterator[Store]:
+    """Give the store itself, or the one at that URL while the block runs."""
+    if isinstance(store, Store):
+        yield store
+        return
+    with Store.open(store, create=create) as shelf:
+        yield shelf
+
+
+def _wait(start: Callable[[], Coroutine[Any, Any, DebateResult]], name: str) -> DebateResult:
+    try:
+        asyncio.get_running_loop()
+    except RuntimeError:
+        return asyncio.run(start())
+    raise UsageError(
+        "api.running_loop",
+        f"{name}_sync was called inside a running event loop; write `await {name}(…)` there",
+    )

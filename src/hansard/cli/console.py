@@ -1,0 +1,84 @@
+"""Printing: pipes and NO_COLOR are respected, and record text is inert (cli.md, report.md).
+
+Whatever a record holds goes through `report.safe` before it is printed, and
+into `rich` only as `Text`: escape sequences and bidi characters are spelled
+out, and nothing a model wrote is ever read as markup.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+import sys
+from collections.abc import Sequence
+
+from pydantic import BaseModel
+from rich.console import Console
+from rich.text import Text
+
+from hansard.report.safe import one_line, shown
+
+_SEATS = ("blue", "magenta", "cyan", "yellow", "green")
+_OPTIONS = ("green", "yellow", "red", "magenta", "cyan")
+_BEYOND_ASCII = re.compile("[\x7f-\uffff]")
+_UNBOUNDED = 1_000_000  # columns, where nobody looks at a width
+
+
+class _Console(Console):
+    def on_broken_pipe(self) -> None:
+        """Leave a closed pipe to `main`, which is quiet about it in every command alike."""
+        raise BrokenPipeError
+
+
+def is_terminal(*, stderr: bool = False) -> bool:
+    """Say whether somebody is watching."""
+    return (sys.stderr if stderr else sys.stdout).isatty()
+
+
+def console(*, stderr: bool = False) -> Console:
+    """Return a console on standard output or error that reads no markup."""
+    return _Console(
+        stderr=stderr,
+        markup=False,
+        emoji=False,
+        highlight=False,
+        width=None if is_terminal(stderr=stderr) else _UNBOUNDED,
+    )
+
+
+def value(found: object, limit: int = 100) -> str:
+    """Return a value from a record as short, safe JSON."""
+    text = found if isinstance(found, str) else json.dumps(found, ensure_ascii=False)
+    return one_line(text, limit)
+
+
+def document(model: BaseModel) -> str:
+    """Return the one JSON document that `--json` prints, without a last line end.
+
+    What a terminal would obey is escaped as JSON escapes it: the values stay the same.
+    """
+    text = json.dumps(model.model_dump(mode="json"), indent=2, ensure_ascii=False)
+    return _BEYOND_ASCII.sub(_escaped, text)
+
+
+def _escaped(found: re.Match[str]) -> str:
+    return found[0] if shown(found[0]) == found[0] else f"\\u{ord(found[0]):04x}"
+
+
+def money(micro_usd: int | None) -> str:
+    """Return micro-US-dollars as people write them; a dash where nobody knows."""
+    if micro_usd is None:
+        return "–"
+    return f"${micro_usd / 1_000_000:.{2 if micro_usd >= 1_000_000 else 4}f}"
+
+
+def style_of(name: str, names: Sequence[str], *, options: bool = False) -> str:
+    """Return the colour of a seat or an option, by its place among `names`."""
+    palette = _OPTIONS if options else _SEATS
+    return palette[names.index(name) % len(palette)] if name in names else ""
+
+
+def fields(rows: Sequence[tuple[str, Text | str]], width: int = 11) -> Text:
+    """Lay out label and content, one row a line."""
+    lines = [Text.assemble((f"{label:<{width}} ", "bold"), content) for label, content in rows]
+    return Text("\n").join(lines)

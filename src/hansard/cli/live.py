@@ -1,0 +1,178 @@
+"""The live view: what happens scrolls by; on a terminal, where the debate stands is below it."""
+
+from __future__ import annotations
+
+import time
+from types import TracebackType
+from typing import Self
+
+from rich.console import Console, Group, RenderableType
+from rich.live import Live
+from rich.panel import Panel
+from rich.progress_bar import ProgressBar
+from rich.spinner import Spinner
+from rich.table import Table
+from rich.text import Text
+
+from hansard.cli.console import is_terminal, money, style_of
+from hansard.cli.happenings import Follower, Happening, TextOf
+from hansard.debate.events import Event
+from hansard.debate.formats import FORMATS
+from hansard.debate.state import DebateState, speaker_of
+
+_STYLES = {"control": "yellow", "count": "dim", "decision": "bold"}
+
+
+class View:
+    """Shows a debate event by event.
+
+    `pause` lets each speaker be seen for so many seconds, where replies come
+    faster than people read.
+    """
+
+    def __init__(self, console: Console, text_of: TextOf, pause: float = 0) -> None:
+        self.debate = Follower(text_of)
+        self._console = console
+        self._pause = pause
+        self._began = time.monotonic()
+        watched = is_terminal(stderr=console.stderr) and not console.is_dumb_terminal
+        self._live = (
+            Live(console=console, transient=True, refresh_per_second=8) if watched else None
+        )
+
+    def __enter__(self) -> Self:
+        if self._live:
+            self._live.start()
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """Take the standing off the terminal; what scrolled by remains."""
+        if self._live:
+            self._live.stop()
+
+    def observe(self, event: Event) -> None:
+        """Show what happened just now."""
+        for happening in self.debate.follow(event):
+            if self._live:
+                self._console.print(self._row(happening))
+            else:
+                self._console.print(Text(_plain(happening)))
+        if self._live:
+            if self.debate.state.seated:
+                self._live.update(_standing(self.debate.state, self._began), refresh=True)
+            if event["type"] == "call.started":
+                time.sleep(self._pause)
+
+    def _row(self, row: Happening) -> Table:
+        seats = list(self.debate.state.seats)
+        options = self.debate.state.spec["terms"]["options"]
+        style = _STYLES.get(row.who, "")
+        grid = Table.grid(expand=True, padding=(0, 1, 0, 0))
+        grid.add_column(width=5, justify="right", style="dim")
+        grid.add_column(width=_width([*seats, *_STYLES]), no_wrap=True, overflow="ellipsis")
+        grid.add_column(ratio=1, no_wrap=bool(row.vote), overflow="ellipsis")
+        cells = [
+            Text(f"#{row.seq}"),
+            Text(row.who, style=style or f"bold {style_of(row.who, seats)}"),
+            Text(row.text, style=style),
+        ]
+        if row.vote:
+            grid.add_column(width=_width(options), no_wrap=True, overflow="ellipsis")
+            grid.add_column(width=7, justify="right", style="dim")
+            grid.add_column(width=4, justify="right", style="dim")
+            cells += [Text(row.vote, style=style_of(row.vote, options, options=True))]
+            cells += [Text(row.cost), Text(row.time)]
+        grid.add_row(*cells)
+        return grid
+
+
+def _plain(row: Happening) -> str:
+    if row.vote:
+        return (
+            f"#{row.seq} {row.place} {row.who} -> {row.vote}: {row.text} ({row.cost}, {row.time})"
+        )
+    return f"#{row.seq} {row.who}: {row.text}"
+
+
+def _width(names: list[str]) -> int:
+    return min(16, max(map(len, names)))
+
+
+class _Elapsed:
+    """The time since the debate began, at the moment it is drawn."""
+
+    def __init__(self, began: float) -> None:
+        self._began = began
+
+    def __rich__(self) -> Text:
+        minutes, seconds = divmod(int(time.monotonic() - self._began), 60)
+        return Text(f"{minutes}:{seconds:02}")
+
+
+def _standing(state: DebateState, began: float) -> RenderableType:
+    """Return where the debate stands: round, phase, speakers, votes, how far it has come.
+
+    It is drawn again from another thread, so it holds nothing that changes but the time.
+    """
+    terms = state.spec["terms"]
+    most = len(state.seats) * len(FORMATS[terms["format"]].PHASES) * terms["max_rounds"]
+    done = len(state.turns)
+    head = Table.grid(padding=(0, 2, 0, 0))
+    head.add_row(
+        Text.assemble(("Round ", "bold"), _place(state)),
+        Text.assemble(("Cost ", "bold"), money(state.total().cost_micro_usd)),
+        Text("Time", style="bold"),
+        _Elapsed(began),
+    )
+    bar = Table.grid(padding=(0, 2, 0, 0))
+    bar.add_row(
+        ProgressBar(total=most, completed=done, width=40),
+        Text(f"turn {done} of at most {most}", style="dim"),
+    )
+    return Panel(
+        Group(head, bar, _speaking(state), _votes(state)),
+        title=f"debate {state.debate[:8]}",
+        title_align="left",
+        border_style="blue",
+    )
+
+
+def _place(state: DebateState) -> str:
+    """Return round and phase of the call in the air, else of the last turn."""
+    step = next((call["step"] for call in state.calls.values()), None)
+    if step is None and state.turns:
+        step = state.turns[-1].data["step"]
+    round_, phase, _ = (step or "r1..").split(".", 2)
+    return f"{round_[1:]} of at most {state.spec['terms']['max_rounds']}, {phase or 'opening'}"
+
+
+def _speaking(state: DebateState) -> RenderableType:
+    seats = list(state.seats)
+    names = [speaker_of(call["step"]) for call in state.calls.values()]
+    if not names:
+        return Text()
+    row = Table.grid(padding=(0, 1, 0, 0))
+    styled = [Text(name, style=style_of(name, seats)) for name in names]
+    row.add_row(Text("Speaking", style="bold"), Text(", ").join(styled), Spinner("dots"))
+    return row
+
+
+def _votes(state: DebateState) -> Text:
+    """Return the votes that count, each with who holds it."""
+    terms = state.spec["terms"]
+    text = Text("Votes that count  ", style="bold")
+    for option in terms["options"]:
+        holders = [seat for seat, vote in state.votes.items() if vote == option]
+        if holders:
+            style = style_of(option, terms["options"], options=True)
+            text.append(f"{option} {len(holders)} ", style=style)
+            text.append(f"{', '.join(holders)}   ", style="not bold")
+    return text.append(f"threshold {terms['threshold']}")

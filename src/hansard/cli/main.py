@@ -1,0 +1,94 @@
+"""`hansard`: the group of commands, and what becomes of every kind of failure."""
+
+from __future__ import annotations
+
+import io
+import os
+import sys
+import traceback
+from typing import Any
+
+import click
+
+from hansard.cli import demo, reading, running, starting, verifying
+from hansard.cli.context import ALTERED, store_option
+from hansard.cli.running import INTERRUPTED
+from hansard.errors import HansardError
+from hansard.report.safe import one_line
+from hansard.version import __version__
+
+_PIPE_CLOSED = 141  # as a shell reports a process that SIGPIPE ended
+_EPILOG = """\b
+Exit codes: 0 done, and what was checked holds; 1 a check failed;
+2 wrong use, or the input cannot be read; 130 interrupted.
+
+\b
+Completion for bash (zsh and fish alike):
+  eval "$(_HANSARD_COMPLETE=bash_source hansard)"
+"""
+
+
+class _Commands(click.Group):
+    """Turns every failure into one line on standard error and an exit code."""
+
+    def invoke(self, ctx: click.Context) -> Any:
+        try:
+            return super().invoke(ctx)
+        except HansardError as error:
+            _say(str(error), error.code)
+            ctx.exit(1 if error.code == ALTERED else 2)
+        except KeyboardInterrupt:
+            click.echo("interrupted", err=True)
+            ctx.exit(INTERRUPTED)
+        except BrokenPipeError:
+            # Whoever read has enough. Python would complain once more while it flushes at exit.
+            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+            ctx.exit(_PIPE_CLOSED)
+        except (click.ClickException, click.exceptions.Exit, click.Abort):
+            raise
+        except Exception as error:  # noqa: BLE001 - whatever it is, people get one sentence
+            if os.environ.get("HANSARD_DEBUG") == "1":
+                traceback.print_exc()
+            kind = type(error).__name__
+            _say(f"{kind} inside Hansard: please report it, run with HANSARD_DEBUG=1", "internal")
+            ctx.exit(2)
+
+
+def _say(sentence: str, code: str) -> None:
+    click.echo(f"error: {one_line(sentence)} [{code}]", err=True)
+
+
+@click.group(
+    cls=_Commands, epilog=_EPILOG, context_settings={"help_option_names": ["-h", "--help"]}
+)
+@click.version_option(__version__, message="hansard %(version)s")
+@store_option
+def cli() -> None:
+    """Structured debates between language models, with a record that proves itself.
+
+    Start with `hansard demo`, then `hansard init my-debate`. A debate is named
+    by its id or by any beginning of it that is unambiguous.
+    """
+
+
+for _command in (
+    demo.demo,
+    starting.init,
+    running.run,
+    running.resume,
+    reading.list_,
+    reading.show,
+    reading.report,
+    reading.replay,
+    verifying.verify,
+    starting.schema,
+):
+    cli.add_command(_command)
+
+
+def run() -> None:
+    """Run the command line: the console script and `python -m hansard`."""
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper):
+            stream.reconfigure(errors="backslashreplace")
+    cli(prog_name="hansard")

@@ -1,0 +1,275 @@
+"""`list`, `show`, `report` and `replay`: what is in the record, without changing it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Literal
+
+import click
+from rich.console import RenderableType
+from rich.table import Table
+from rich.text import Text
+
+from hansard.cli.console import console, document, fields, is_terminal, money, style_of, value
+from hansard.cli.context import (
+    Record,
+    next_step,
+    open_store,
+    read_record,
+    sound_record,
+    store_option,
+)
+from hansard.cli.happenings import counted
+from hansard.cli.summary import ARROW, option, outcome, say_notes
+from hansard.debate import steps
+from hansard.debate.events import Event
+from hansard.debate.replay import NotDue, Replay
+from hansard.debate.state import DebateState
+from hansard.debate.steps import Ask, Read
+from hansard.errors import DataError, UsageError
+from hansard.report import prompt
+from hansard.report.listing import Entry, Listing, entry
+from hansard.report.markdown import markdown
+from hansard.report.safe import one_line, shown
+from hansard.report.view import GONE, DebateResult
+from hansard.store.application import Store
+
+
+@click.command("list")
+@click.option("--json", "as_json", is_flag=True, help="Print the list as JSON.")
+@store_option
+def list_(as_json: bool) -> None:
+    """List the debates of the store.
+
+    The record of each is checked: one that was altered says so.
+
+    Exit codes: 0 listed, whatever the records hold; 2 there is no store, or it
+    cannot be read.
+    """
+    with open_store() as store:
+        listing = Listing(debates=tuple(_entry(store, debate) for debate in store.debates()))
+    if as_json:
+        click.echo(document(listing))
+        return
+    out = console()
+    if listing.debates:
+        out.print(_table(listing))
+    bad = sum(row.state in ("altered", "unreadable") for row in listing.debates)
+    many = len(listing.debates)
+    text = f"{many} debate{'' if many == 1 else 's'}" + (f", {bad} not as recorded" if bad else "")
+    out.print(Text(text, style="red" if bad else "dim"))
+
+
+def _entry(store: Store, debate: str) -> Entry:
+    try:
+        record = read_record(store, debate)
+        return entry(record.result) if record.verification.ok else _bad(debate, "altered")
+    except DataError:
+        return _bad(debate, "unreadable")
+
+
+def _bad(debate: str, state: Literal["altered", "unreadable"]) -> Entry:
+    return Entry(debate=debate, state=state)
+
+
+def _table(listing: Listing) -> Table:
+    table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0), header_style="bold")
+    for name in ("Held (UTC)", "Debate"):
+        table.add_column(name, no_wrap=True)
+    table.add_column(
+        "Question", no_wrap=True, overflow="ellipsis", ratio=1 if is_terminal() else None
+    )
+    for name in ("Decision", "Votes"):
+        table.add_column(name, no_wrap=True)
+    table.add_column("Cost", no_wrap=True, justify="right")
+    table.add_column("Record", no_wrap=True)
+    for row in listing.debates:
+        votes = f"{row.votes}/{row.debaters}" if row.votes is not None else "–"
+        state = row.state if row.state in ("open", "closed") else row.state.upper()
+        label = ", scripted" if row.scripted else ""
+        table.add_row(
+            Text((row.opened_at or "–")[:16].replace("T", " ")),
+            Text(row.debate[:8]),
+            Text(one_line(row.question or ("–" if row.opened_at is None else GONE))),
+            Text(row.decision or "–", style="bold"),
+            Text(votes),
+            Text(money(row.cost_micro_usd)),
+            Text(state + label, style="bold red" if state.isupper() else ""),
+        )
+    return table
+
+
+@click.command()
+@click.argument("debate", metavar="ID")
+@click.option(
+    "--prompt", "call", metavar="CALL", help="Print what the model was sent in that call."
+)
+@store_option
+def show(debate: str, call: str | None) -> None:
+    """Show decision, dissent and costs of the debate ID.
+
+    With --prompt r1.critique.NAME:1 it prints exactly what that call sent.
+
+    Exit codes: 0 shown; 1 the record was altered; 2 there is no such debate or
+    call.
+    """
+    with open_store() as store:
+        record = sound_record(store, debate)
+    if call is not None:
+        _show_prompt(record, call)
+        return
+    result = record.result
+    out = console()
+    out.print(Text(shown(result.question or GONE), style="bold"))
+    rows = outcome(result)
+    if result.evidence:
+        rows.append(("Evidence", ", ".join(row.id for row in result.evidence)))
+    rows.append(("Held", f"{result.opened_at} to {result.closed_at or 'now: still open'}"))
+    rows.append(("Record", f"{result.debate}, {result.entries} entries, as recorded"))
+    out.print(fields(rows))
+    out.print()
+    out.print(_seats(result))
+    if result.notes:
+        out.print(Text("\nTo know", style="bold"))
+        for note in result.notes:
+            out.print(Text(f"  - {note.message}" + (f" (#{note.seq})" if note.seq else "")))
+    short = result.debate[:8]
+    for step in (f"report {short} --as markdown", f"replay {short}", f"verify {short}"):
+        console(stderr=True).print(Text(next_step(step), style="dim"))
+
+
+def _seats(result: DebateResult) -> RenderableType:
+    table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0), header_style="dim")
+    for name in ("Debater", "Model", "Votes"):
+        table.add_column(name)
+    for name in ("Calls", "Tokens in", "out", "Cost"):
+        table.add_column(name, justify="right")
+    for seat in result.seats:
+        table.add_row(
+            Text(seat.id, style=style_of(seat.id, result.debater_ids)),
+            Text(seat.model),
+            Text(ARROW).join(option(result, vote) for vote in seat.votes),
+            str(seat.calls),
+            f"{seat.tokens_in:,}",
+            f"{seat.tokens_out:,}",
+            money(seat.cost_micro_usd),
+        )
+    return table
+
+
+def _show_prompt(record: Record, call: str) -> None:
+    found = prompt.render(record.events, record.bundle.templates, record.text_of, call)
+    for message in found.messages:
+        click.echo(f"--- {message.role} ---\n{shown(message.text)}")
+    same = "is" if found.digest == found.recorded else "IS NOT"
+    say_notes([f"The digest of this prompt {same} the one recorded in entry {found.seq}"])
+
+
+@click.command()
+@click.argument("debate", metavar="ID")
+@click.option(
+    "--as",
+    "form",
+    type=click.Choice(["text", "markdown", "json"]),
+    default="text",
+    show_default=True,
+    help="text is the nine lines of the counted decision; the others hold everything said.",
+)
+@store_option
+def report(debate: str, form: str) -> None:
+    """Print the report of the debate ID.
+
+    Exit codes: 0 printed; 1 the record was altered; 2 there is no such debate.
+    """
+    with open_store() as store:
+        result = sound_record(store, debate).result
+    if form == "json":
+        click.echo(document(result))
+    elif form == "markdown":
+        click.echo(markdown(result).rstrip("\n"))
+    else:
+        click.echo(result.to_report())
+        say_notes(note.message for note in result.notes)
+
+
+@click.command()
+@click.argument("debate", metavar="ID")
+@click.option(
+    "--until", type=click.IntRange(min=1), metavar="N", help="Show the state after entry N."
+)
+@store_option
+def replay(debate: str, until: int | None) -> None:
+    """Run the rules again on the record of the debate ID.
+
+    No model is asked: the recorded replies are read again. It says whether the
+    same events come out. With --until N it shows the debate as
+    it stood after entry N: votes, counts, who is due, what was spent.
+
+    Exit codes: 0 the same events come out; 1 they differ; 2 there is no such
+    debate, or it cannot be read.
+    """
+    with open_store() as store:
+        record = read_record(store, store.find(debate))
+    events = record.events
+    if until is not None and until > len(events):
+        raise UsageError("replay.until", f"the record has {len(events)} entries, not {until}")
+    walked = Replay(record.text_of)
+    asked = events[:until]
+    out = console()
+    differing = 0
+    for row in _differences(walked, asked):
+        differing += 1
+        out.print(row)
+    if until is not None and not differing:
+        out.print(_state(walked.state))
+    same = len(asked) - differing if walked.state.seq == len(asked) else walked.state.seq
+    style = "red" if differing else "green"
+    out.print(Text(f"{same} of {len(asked)} events come out the same", style=style))
+    if differing:
+        raise click.exceptions.Exit(1)
+
+
+def _differences(walked: Replay, events: Iterable[Event]) -> Iterable[Text]:
+    """Walk the events and yield a line for each that does not come out the same."""
+    for seq, event in enumerate(events, 1):
+        try:
+            found = walked.step(event)
+        except NotDue as error:
+            yield Text(f"#{seq} {event['type']} was not due, but {error.due}; the walk ends here")
+            return
+        if found:
+            parts = [
+                f"{row.field}: derived {value(row.expected)}, recorded {value(row.found)}"
+                for row in found
+            ]
+            yield Text(f"#{seq} {event['type']} differs in {'; '.join(parts)}")
+
+
+def _state(state: DebateState) -> Text:
+    """Return the debate as it stood."""
+    votes = [f"{seat}: {vote or '–'}" for seat, vote in state.votes.items()]
+    spent = state.total()
+    rows: list[tuple[str, Text | str]] = [
+        ("After", f"entry {state.seq}, {state.at}"),
+        ("Turns", f"{len(state.turns)}, round {max(1, state.rounds_run)}"),
+        ("Votes", ", ".join(votes) or "nobody is seated yet"),
+        ("Counted", counted(state.counts[-1]) if state.counts else "nothing yet"),
+        ("Due next", _due(state)),
+        ("Spent", f"{spent.calls} calls, {money(spent.cost_micro_usd)}"),
+    ]
+    return fields(rows)
+
+
+def _due(state: DebateState) -> str:
+    """Say what the rules call for next."""
+    if not state.seated:
+        return "the seats and documents of the opening"
+    due = steps.decide(state)
+    if due is None:
+        return "nothing: the debate is closed"
+    if isinstance(due, Ask):
+        names = [step.id for step in due.steps]
+        return f"a call for {', '.join(names)}" if names else "the end of a call in the air"
+    if isinstance(due, Read):
+        return f"the turn {due.step.id}, from the reply that came"
+    return due.type

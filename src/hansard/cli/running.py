@@ -1,0 +1,110 @@
+"""`run` and `resume`: the debate on standard error while it runs, its report on standard output."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import signal
+import sys
+from collections.abc import Coroutine
+from pathlib import Path
+from typing import Any
+
+import click
+
+from hansard import api
+from hansard.cli.console import console, document
+from hansard.cli.context import next_step, open_store, sound_record, store_option
+from hansard.cli.live import View
+from hansard.cli.summary import say_outcome
+from hansard.debate.state import DebateState
+from hansard.report.view import DebateResult
+from hansard.runtime import session
+from hansard.runtime.inputs import load_spec
+
+INTERRUPTED = 130
+_SHOW_CURSOR = b"\x1b[?25h"
+
+
+@click.command()
+@click.argument("spec", type=click.Path(path_type=Path))
+@click.option("--json", "as_json", is_flag=True, help="Print the whole result as JSON instead.")
+@store_option
+def run(spec: Path, as_json: bool) -> None:
+    """Run the debate that the file SPEC describes.
+
+    Its report goes to standard output, everything else to standard error. Each
+    step is recorded as it is taken: Ctrl-C leaves the debate open, and `hansard
+    resume` goes on with it.
+
+    Exit codes: 0 the debate ended, also in `escalate`; 2 the spec cannot be
+    run; 130 interrupted.
+    """
+    parsed = load_spec(spec)
+    with open_store(create=True) as store:
+        with View(console(stderr=True), store.text) as view:
+            work = session.run(parsed, store, spec.parent, observe=view.observe)
+            until_closed(work, view)
+        _print(api.result(store, view.debate.state.debate), as_json=as_json)
+
+
+@click.command()
+@click.argument("debate", metavar="ID")
+@click.option("--json", "as_json", is_flag=True, help="Print the whole result as JSON instead.")
+@store_option
+def resume(debate: str, as_json: bool) -> None:
+    """Go on with the open debate ID.
+
+    It starts where its process stopped. No reply that was recorded is asked for again.
+
+    Exit codes: 0 the debate ended; 1 its record was altered; 2 it cannot be
+    resumed; 130 interrupted.
+    """
+    with open_store() as store:
+        record = sound_record(store, debate)
+        with View(console(stderr=True), store.text) as view:
+            for event in record.events:
+                view.debate.fold(event)
+            until_closed(session.resume(record.debate, store, observe=view.observe), view)
+        _print(api.result(store, record.debate), as_json=as_json)
+
+
+def _print(result: DebateResult, *, as_json: bool) -> None:
+    click.echo(document(result) if as_json else result.to_report())
+    short = result.debate[:8]
+    say_outcome(result, f"verify {short}", f"show {short}", f"report {short} --as markdown")
+
+
+def until_closed(work: Coroutine[Any, Any, DebateState], view: View) -> None:
+    """Run the debate to its end; Ctrl-C ends the process with the debate left open."""
+    before = signal.getsignal(signal.SIGINT)
+    try:
+        asyncio.run(_interruptible(work))
+    except asyncio.CancelledError:
+        view.close()
+        short = view.debate.state.debate[:8]
+        step = next_step(f"resume {short}")
+        click.echo(f"interrupted; debate {short} stays open, go on with: {step}", err=True)
+        raise click.exceptions.Exit(INTERRUPTED) from None
+    finally:
+        signal.signal(signal.SIGINT, before)
+
+
+async def _interruptible(work: Coroutine[Any, Any, DebateState]) -> None:
+    """Await `work`; Ctrl-C cancels it so that what has arrived is recorded, a second one kills."""
+    task = asyncio.ensure_future(work)
+    loop = asyncio.get_running_loop()
+
+    def stop(*_: object) -> None:
+        signal.signal(signal.SIGINT, _leave)
+        loop.call_soon_threadsafe(task.cancel)
+
+    signal.signal(signal.SIGINT, stop)
+    await task
+
+
+def _leave(*_: object) -> None:
+    """Leave at once, whatever hangs; the record on disk is whole at every moment."""
+    if sys.stderr.isatty():
+        os.write(sys.stderr.fileno(), _SHOW_CURSOR)  # the live view hid it
+    os._exit(INTERRUPTED)

@@ -1,0 +1,74 @@
+"""`init` and `schema`: what somebody needs to write a debate of their own."""
+
+from __future__ import annotations
+
+from importlib.resources import files
+from importlib.resources.abc import Traversable
+from pathlib import Path
+
+import click
+from rich.text import Text
+
+from hansard.cli.console import console, fields
+from hansard.errors import UsageError
+from hansard.schemas import SCHEMAS, render
+
+
+@click.command()
+@click.argument("folder", metavar="DIR", type=click.Path(path_type=Path))
+def init(folder: Path) -> None:
+    """Write a debate that runs as it is into DIR.
+
+    It holds a spec that says what each field means, evidence, scripted replies,
+    and the schema by which editors complete the spec.
+
+    Exit codes: 0 written; 2 DIR is not empty, or cannot be written.
+    """
+    write_example(folder)
+    spec = folder / "debate.yaml"
+    out = console()
+    out.print(
+        fields(
+            [
+                ("Written", f"{spec}, its evidence and its scripted replies"),
+                ("Next", f"hansard run {spec}"),
+                ("Then", f"edit {spec}: it says what each field means, and how to put a model in"),
+            ]
+        )
+    )
+
+
+def write_example(folder: Path) -> None:
+    """Write the packaged example into `folder`, with the schema that editors complete it by.
+
+    Raises UsageError `init.not_empty` or `init.failed`, before anything is written.
+    """
+    try:
+        if folder.exists() and any(folder.iterdir()):
+            raise UsageError("init.not_empty", f"{folder} is not empty; name a new folder")
+        _copy(files("hansard.examples") / "consensus", folder)
+        (folder / "debate.schema.json").write_text(render("spec"), encoding="utf-8")
+    except OSError as error:
+        raise UsageError("init.failed", f"{folder} cannot be written: {error.strerror}") from None
+
+
+def _copy(source: Traversable, target: Path) -> None:
+    target.mkdir(parents=True, exist_ok=True)
+    for item in source.iterdir():
+        if item.is_dir():
+            _copy(item, target / item.name)
+        else:
+            (target / item.name).write_bytes(item.read_bytes())
+
+
+@click.command()
+@click.argument("name", required=False)
+def schema(name: str | None) -> None:
+    """Print the JSON Schema NAME, or list the names.
+
+    Exit codes: 0 printed; 2 there is no such schema.
+    """
+    if name is None:
+        console().print(Text("\n".join(SCHEMAS)))
+    else:
+        click.echo(render(name), nl=False)

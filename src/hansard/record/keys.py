@@ -1,0 +1,114 @@
+"""Keys and trust: role-bound, in force for a time, from outside the record (FORMAT.md §14).
+
+A trust file names the keys that a reader believes, each for one role:
+
+    {"v":1,"keys":[{"role":"export","key":"<verifier key>","from":"<time>","until":"<time>"}]}
+
+`from` and `until` may be null; a key is in force for a debate opened at `from`
+or later and before `until`.
+"""
+
+from __future__ import annotations
+
+import json
+from typing import Annotated, Literal, get_args
+
+from cryptography.exceptions import UnsupportedAlgorithm
+from cryptography.hazmat.primitives import serialization
+from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
+from pydantic import BaseModel, ConfigDict, StringConstraints, ValidationError
+
+from hansard.errors import DataError, UsageError
+from hansard.record.note import VerifierKey
+
+Role = Literal["log", "export", "approval", "reviewer"]
+ROLES: tuple[Role, ...] = get_args(Role)
+_Time = Annotated[
+    str,
+    StringConstraints(
+        pattern=r"^[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}:[0-9]{2}\.[0-9]{6}Z$"
+    ),
+]
+
+
+class _Strict(BaseModel):
+    model_config = ConfigDict(extra="forbid", frozen=True, strict=True, populate_by_name=True)
+
+
+class TrustedKey(_Strict):
+    """A key that is believed in one role for a time."""
+
+    role: Role
+    key: str
+    from_: _Time | None = None
+    until: _Time | None = None
+
+    model_config = ConfigDict(alias_generator=lambda name: name.rstrip("_"))
+
+    def in_force(self, at: str) -> bool:
+        """Say whether the key counts for a debate opened at `at`."""
+        return (self.from_ is None or self.from_ <= at) and (self.until is None or at < self.until)
+
+
+class Trust(_Strict):
+    """A trust file."""
+
+    v: Literal[1] = 1
+    keys: list[TrustedKey] = []
+
+    def keys_of(self, role: Role, at: str) -> list[VerifierKey]:
+        """Return the keys believed in `role` for a debate opened at `at`."""
+        return [
+            VerifierKey.parse(row.key) for row in self.keys if row.role == role and row.in_force(at)
+        ]
+
+    def dump(self) -> bytes:
+        """Return the file's bytes."""
+        rows = self.model_dump(by_alias=True)
+        return json.dumps(rows, indent=1).encode() + b"\n"
+
+
+def parse_trust(data: bytes) -> Trust:
+    """Read a trust file; raises DataError `trust.malformed`."""
+    try:
+        trust = Trust.model_validate_json(data)
+        for row in trust.keys:
+            VerifierKey.parse(row.key)
+    except (ValidationError, DataError):
+        raise DataError(
+            "trust.malformed", "the trust file cannot be read; see FORMAT.md §14"
+        ) from None
+    return trust
+
+
+def generate() -> Ed25519PrivateKey:
+    """Return a new private key."""
+    return Ed25519PrivateKey.generate()
+
+
+def to_pem(key: Ed25519PrivateKey, passphrase: bytes | None = None) -> bytes:
+    """Return a private key as PKCS#8 PEM, encrypted where a passphrase is given."""
+    return key.private_bytes(
+        serialization.Encoding.PEM,
+        serialization.PrivateFormat.PKCS8,
+        serialization.BestAvailableEncryption(passphrase)
+        if passphrase
+        else serialization.NoEncryption(),
+    )
+
+
+def from_pem(data: bytes, passphrase: bytes | None = None) -> Ed25519PrivateKey:
+    """Read a private key; raises DataError `key.malformed` or UsageError `key.passphrase`."""
+    try:
+        key = serialization.load_pem_private_key(data, passphrase)
+    except TypeError:
+        raise UsageError(
+            "key.passphrase", "the key has a passphrase: set HANSARD_PASSPHRASE"
+        ) from None
+    except (ValueError, UnsupportedAlgorithm):
+        raise DataError(
+            "key.malformed", "the key cannot be read: no PEM of Ed25519, or another passphrase"
+        ) from None
+    if not isinstance(key, Ed25519PrivateKey):
+        raise DataError("key.malformed", "the key is not an Ed25519 key")
+    return key

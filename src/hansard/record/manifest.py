@@ -1,0 +1,58 @@
+"""The manifest: `SHA256SUMS` over every file of an export (FORMAT.md §13).
+
+Its lines are what `sha256sum -c` reads; the files that are withheld from a
+recipient stand in comments. It is the text of a note signed with the export key.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from hashlib import sha256
+
+from hansard.errors import DataError
+
+NAME = "SHA256SUMS"
+UNLISTED = frozenset({NAME, "report.html"})  # the page embeds the rest
+_LINE = re.compile(r"([0-9a-f]{64})  ([A-Za-z0-9./]+)").fullmatch
+_WITHHELD = re.compile(r"# withheld ([A-Za-z0-9./]+) ([a-z0-9_]{1,64})").fullmatch
+
+
+@dataclass(frozen=True, slots=True)
+class Manifest:
+    """What an export holds, by name and hash, and what it withholds, by name and reason."""
+
+    files: Mapping[str, str]
+    withheld: Mapping[str, str] = field(default_factory=dict)
+
+
+def write(files: Mapping[str, bytes], withheld: Mapping[str, str] | None = None) -> bytes:
+    """Return the manifest's text for `files`, names in byte order."""
+    listed = [
+        f"{sha256(files[name]).hexdigest()}  {name}\n"
+        for name in sorted(files)
+        if name not in UNLISTED
+    ]
+    left_out = [
+        f"# withheld {name} {reason}\n" for name, reason in sorted((withheld or {}).items())
+    ]
+    return "".join(listed + left_out).encode()
+
+
+def parse(text: bytes) -> Manifest:
+    """Read a manifest's text; raises DataError `2.malformed` for anything but its one spelling."""
+    files: dict[str, str] = {}
+    withheld: dict[str, str] = {}
+    for line in text.decode("ascii", "replace").split("\n")[:-1]:
+        if found := _LINE(line):
+            files[found[2]] = found[1]
+        elif left_out := _WITHHELD(line):
+            withheld[left_out[1]] = left_out[2]
+        else:
+            raise DataError("2.malformed", "a line of SHA256SUMS cannot be read")
+    spelled = "".join(f"{files[name]}  {name}\n" for name in sorted(files))
+    spelled += "".join(f"# withheld {name} {withheld[name]}\n" for name in sorted(withheld))
+    if spelled.encode() != text:
+        raise DataError("2.malformed", "SHA256SUMS is not in its one order, or names a file twice")
+    return Manifest(files, withheld)

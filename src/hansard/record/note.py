@@ -1,0 +1,145 @@
+"""Signed notes: one envelope for everything that is signed (FORMAT.md §14).
+
+A C2SP signed note is readable text, an empty line, and signature lines:
+
+    <text, ended by LF>
+    LF
+    — <key name> <base64(key id ‖ ed25519 signature)>LF
+
+The signature is over the text. A key is known by its name and its id, the
+first four bytes of SHA-256(name ‖ LF ‖ 0x01 ‖ public key); a verifier key is
+written `<name>+<hex id>+<base64(0x01 ‖ public key)>`.
+"""
+
+from __future__ import annotations
+
+import base64
+import binascii
+import re
+from dataclasses import dataclass
+from hashlib import sha256
+
+from cryptography.exceptions import InvalidSignature
+from cryptography.hazmat.primitives.asymmetric.ed25519 import (
+    Ed25519PrivateKey,
+    Ed25519PublicKey,
+)
+
+from hansard.errors import DataError
+
+ED25519 = b"\x01"
+MAX_NOTE = 1 << 26
+_DASH = "— ".encode()
+_NAME = re.compile(r"[A-Za-z0-9._:/@=-]{1,128}").fullmatch
+
+
+@dataclass(frozen=True, slots=True)
+class VerifierKey:
+    """A public key under a name."""
+
+    name: str
+    public: bytes
+
+    @property
+    def id(self) -> bytes:
+        """The four bytes that signature lines begin with."""
+        return sha256(self.name.encode() + b"\n" + ED25519 + self.public).digest()[:4]
+
+    def __str__(self) -> str:
+        return f"{self.name}+{self.id.hex()}+{base64.b64encode(ED25519 + self.public).decode()}"
+
+    @classmethod
+    def parse(cls, text: str) -> VerifierKey:
+        """Read a verifier key; raises DataError `key.malformed`."""
+        name, _, rest = text.partition("+")
+        key_id, _, encoded = rest.partition("+")
+        body = _decode(encoded.encode())
+        if _NAME(name) and body is not None and len(body) == 33 and body[:1] == ED25519:
+            key = cls(name, body[1:])
+            if key.id.hex() == key_id:
+                return key
+        raise DataError("key.malformed", "a verifier key is not <name>+<id>+<base64>")
+
+    def verifies(self, message: bytes, signature: bytes) -> bool:
+        """Say whether `signature` over `message` is this key's."""
+        try:
+            Ed25519PublicKey.from_public_bytes(self.public).verify(signature, message)
+        except (InvalidSignature, ValueError):
+            return False
+        return True
+
+
+@dataclass(frozen=True, slots=True)
+class Signer:
+    """A private key under a name."""
+
+    name: str
+    private: Ed25519PrivateKey
+
+    @property
+    def key(self) -> VerifierKey:
+        """The public half."""
+        return VerifierKey(self.name, self.private.public_key().public_bytes_raw())
+
+    def sign(self, message: bytes) -> bytes:
+        """Return the 64 bytes of a signature over `message`."""
+        return self.private.sign(message)
+
+
+@dataclass(frozen=True, slots=True)
+class Signature:
+    """One signature line."""
+
+    name: str
+    key_id: bytes
+    signature: bytes
+
+
+@dataclass(frozen=True, slots=True)
+class Note:
+    """A note as it was read: nothing about it is believed yet."""
+
+    text: bytes
+    signatures: tuple[Signature, ...]
+
+    def signed_by(self, key: VerifierKey) -> bool:
+        """Say whether `key` signed this text."""
+        return any(
+            row.name == key.name and row.key_id == key.id and key.verifies(self.text, row.signature)
+            for row in self.signatures
+        )
+
+
+def sign(text: bytes, signer: Signer) -> bytes:
+    """Return `text`, which must end with LF, as a note signed by `signer`."""
+    if not text.endswith(b"\n"):
+        raise ValueError("a note's text ends with LF")
+    body = base64.b64encode(signer.key.id + signer.sign(text))
+    return text + b"\n" + _DASH + signer.name.encode() + b" " + body + b"\n"
+
+
+def parse(note: bytes) -> Note:
+    """Read a note; raises DataError `note.malformed` for anything but its one spelling."""
+    text, found, tail = note.rpartition(b"\n\n")
+    lines = tail.split(b"\n")
+    if not found or len(note) > MAX_NOTE or lines[-1] != b"" or len(lines) < 2:
+        raise DataError("note.malformed", "a signed note does not end with signature lines")
+    return Note(text + b"\n", tuple(map(_signature, lines[:-1])))
+
+
+def _signature(line: bytes) -> Signature:
+    name, _, encoded = line.removeprefix(_DASH).partition(b" ")
+    body = _decode(encoded)
+    readable = name.decode("ascii", "replace")
+    if not line.startswith(_DASH) or not _NAME(readable) or body is None or len(body) != 68:
+        raise DataError("note.malformed", "a signature line of a note cannot be read")
+    return Signature(readable, body[:4], body[4:])
+
+
+def _decode(encoded: bytes) -> bytes | None:
+    """Base64 that encodes to itself again; None for any other spelling."""
+    try:
+        body = base64.b64decode(encoded, validate=True)
+    except binascii.Error:
+        return None
+    return body if base64.b64encode(body) == encoded else None

@@ -1,0 +1,54 @@
+"""The debates of a store, one entry each."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+from pydantic import BaseModel, ConfigDict, Field
+
+from hansard.report.view import DebateResult
+
+State = Literal["open", "closed", "altered", "unreadable"]
+
+
+class _Part(BaseModel):
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+
+class Entry(_Part):
+    """One debate. Of a record that does not hold, nothing is said but its id and its state."""
+
+    debate: str
+    state: State = Field(
+        description="altered: a check failed; unreadable: it cannot be read at all"
+    )
+    opened_at: str | None = None
+    question: str | None = None
+    decision: str | None = None
+    votes: int | None = Field(default=None, description="How many hold the decision")
+    debaters: int | None = None
+    cost_micro_usd: int | None = None
+    scripted: bool | None = Field(default=None, description="Whether any reply was no model's")
+
+
+class Listing(_Part):
+    """The debates of a store, in the order they were opened."""
+
+    listing: Literal["hansard-list/v1"] = "hansard-list/v1"
+    debates: tuple[Entry, ...]
+
+
+def entry(result: DebateResult) -> Entry:
+    """Return the entry of a debate whose record holds."""
+    decided = result.decision is not None
+    return Entry(
+        debate=result.debate,
+        state="open" if result.status == "open" else "closed",
+        opened_at=result.opened_at,
+        question=result.question,
+        decision=result.decision,
+        votes=result.vote_tally.get(result.decision or "", 0) if decided else None,
+        debaters=len(result.debater_ids),
+        cost_micro_usd=result.totals.cost_micro_usd,
+        scripted=result.scripted,
+    )

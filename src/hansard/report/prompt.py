@@ -1,0 +1,57 @@
+"""What a model was asked: a prompt rendered again from its recipe (FORMAT.md §4)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+
+from hansard.debate import steps
+from hansard.debate.events import Event
+from hansard.debate.prompts import Message, Renderer
+from hansard.debate.replay import Replay
+from hansard.debate.steps import Ask
+from hansard.errors import DataError, UsageError
+from hansard.report.notes import TextOf
+
+
+@dataclass(frozen=True, slots=True)
+class Rendered:
+    """The prompt of one call: its messages, and the digests derived and recorded."""
+
+    seq: int
+    messages: list[Message]
+    digest: str
+    recorded: str
+
+
+def render(
+    events: Iterable[Event], templates: Mapping[str, bytes], text_of: TextOf, call: str
+) -> Rendered:
+    """Return the prompt of `call` as it was sent.
+
+    The rules are followed up to that call, so the prompt rests on what was
+    recorded before it and on nothing else. Raises UsageError `prompt.unknown`
+    for a call that was never started, DataError `prompt.gone` where a text that
+    it quotes is erased.
+    """
+
+    def present(name: str) -> str:
+        text = text_of(name)
+        if text is None:
+            raise DataError("prompt.gone", f"the prompt of {call} quotes a text that is gone")
+        return text
+
+    replay = Replay(text_of)
+    for event in events:
+        if event["type"] == "call.started" and event["data"]["call"] == call:
+            due = steps.decide(replay.state)
+            assert isinstance(due, Ask), "a verified call was due"
+            step = next(step for step in due.steps if step.id == event["data"]["step"])
+            prompt = replay.transcript.prompt(step)
+            messages = Renderer(templates, present).messages(prompt)
+            return Rendered(event["seq"], messages, prompt.digest, event["data"]["prompt"])
+        replay.step(event)
+    raise UsageError(
+        "prompt.unknown",
+        f"there is no call {call}; a call is named r<round>.<phase>.<speaker>:<attempt>",
+    )

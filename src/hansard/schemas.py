@@ -1,0 +1,70 @@
+"""The published JSON Schemas, by name: what is read, what is recorded, what is printed."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from functools import partial
+from typing import Annotated, Any, Literal, get_args, get_type_hints
+
+from pydantic import Field, TypeAdapter
+
+from hansard.debate.events import Event
+from hansard.debate.spec import DebateSpec
+from hansard.errors import UsageError
+from hansard.report.listing import Listing
+from hansard.report.view import DebateResult
+from hansard.runtime.models.scripted import Script
+from hansard.verify.findings import Verification
+
+Schema = dict[str, Any]
+
+
+def render(name: str) -> str:
+    """Return the schema `name` as JSON with a last line end.
+
+    Raises UsageError `schema.unknown` for a name that is not in SCHEMAS.
+
+    >>> json.loads(render("spec"))["$id"]
+    'urn:hansard:schema:spec:v1'
+    """
+    if name not in SCHEMAS:
+        known = ", ".join(SCHEMAS)
+        raise UsageError("schema.unknown", f"there is no schema {name!r}; there are {known}")
+    return json.dumps(SCHEMAS[name](), indent=2, ensure_ascii=False) + "\n"
+
+
+def _document(
+    name: str, title: str, kind: Any, mode: Literal["validation", "serialization"]
+) -> Schema:
+    schema = TypeAdapter(kind).json_schema(mode=mode)
+    return {
+        "$schema": "https://json-schema.org/draft/2020-12/schema",
+        "$id": f"urn:hansard:schema:{name}:v1",
+        **schema,
+        "title": title,
+    }
+
+
+def _type_of(event: Any) -> str:
+    """Return the `type` of a class of the union."""
+    name: str = get_args(get_type_hints(event)["type"])[0]
+    return name
+
+
+_PUBLISHED: list[tuple[str, str, Any, Literal["validation", "serialization"]]] = [
+    ("spec", "What a user writes: a debate", DebateSpec, "validation"),
+    ("script", "Scripted replies", Script, "validation"),
+    ("event", "One line of a record", Annotated[Event, Field(discriminator="type")], "validation"),
+    *(
+        (f"event.{_type_of(event)}", f"A line of the type {_type_of(event)}", event, "validation")
+        for event in get_args(Event)
+    ),
+    ("findings", "The result of a verification", Verification, "serialization"),
+    ("report", "What became of a debate", DebateResult, "serialization"),
+    ("list", "The debates of a store", Listing, "serialization"),
+]
+
+SCHEMAS: dict[str, Callable[[], Schema]] = {
+    name: partial(_document, name, title, kind, mode) for name, title, kind, mode in _PUBLISHED
+}
