@@ -70,7 +70,10 @@ def resume(debate: str, as_json: bool) -> None:
 
 
 def _print(result: DebateResult, *, as_json: bool) -> None:
+    around = console(stderr=True)
+    around.print()
     click.echo(document(result) if as_json else result.to_report())
+    around.print()
     short = result.debate[:8]
     say_outcome(result, f"verify {short}", f"show {short}", f"report {short} --as markdown")
 

@@ -11,7 +11,6 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Annotated, Any, Literal, NamedTuple, cast
 
-import orjson
 from pydantic import ConfigDict, Field, StringConstraints, TypeAdapter, with_config
 from pydantic_core import ValidationError
 from typing_extensions import TypedDict  # pydantic reads only this one before Python 3.12
@@ -55,8 +54,8 @@ Rejection = Literal[
     "unreadable", "schema", "unknown_option", "cut_off", "refused", "filtered", "not_finished"
 ]
 DecisionRule = Literal["threshold_vote", "majority_vote", "unanimous_vote", "max_rounds_exhausted"]
-Outcome = Literal["complete"]
-CloseReason = Literal["votes_reached", "max_rounds_exhausted"]
+Outcome = Literal["complete", "failed"]
+CloseReason = Literal["votes_reached", "max_rounds_exhausted", "prompt_refused"]
 
 closed = with_config(ConfigDict(extra="forbid", strict=True))
 
@@ -123,6 +122,7 @@ class OpenedData(TypedDict):
     timeout_ms: Positive
     seed: Seed
     layout: Literal["shared-prefix"]
+    policy: Hash | None
     templates: list[TemplateHash]
     schemas: list[TemplateHash]
     prices: list[Price]
@@ -173,6 +173,16 @@ class CallStartedData(TypedDict):
     reserved_tokens_in: Count
     reserved_tokens_out: Count
     reserved_cost_micro_usd: Count | None
+
+
+@closed
+class CallRefusedData(TypedDict):
+    """A template was not the approved one, so its model was not called."""
+
+    step: Id
+    role: Name
+    found: Hash
+    approved: Hash | None
 
 
 @closed
@@ -321,6 +331,12 @@ class CallStarted(_Line):
 
 
 @closed
+class CallRefused(_Line):
+    type: Literal["call.refused"]
+    data: CallRefusedData
+
+
+@closed
 class CallAnswered(_Line):
     type: Literal["call.answered"]
     data: CallAnsweredData
@@ -374,6 +390,7 @@ Event = (
     | DebaterRegistered
     | EvidenceAdmitted
     | CallStarted
+    | CallRefused
     | CallAnswered
     | CallFailed
     | TurnRecorded
@@ -384,7 +401,7 @@ Event = (
     | DebateClosed
 )
 EVENTS: TypeAdapter[Event] = TypeAdapter(Annotated[Event, Field(discriminator="type")])
-_VALIDATE = EVENTS.validator.validate_python
+_READ = EVENTS.validator.validate_json
 
 
 # The fields of each type that name a blob. A field may also hold an id, or null.
@@ -421,9 +438,8 @@ def parse(line: bytes) -> Event:
     name its defect. Raises DataError `4.*` (FORMAT.md §1) or `7.schema`.
     """
     try:
-        value = orjson.loads(line)
+        value = _READ(line)
         if canonical.dump(value) == line and len(line) <= canonical.MAX_LINE:
-            _VALIDATE(value)
             return cast(Event, value)
     except (ValueError, TypeError):
         pass  # whatever is wrong is found and named below

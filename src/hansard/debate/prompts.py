@@ -10,7 +10,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cached_property, lru_cache
+from functools import cached_property
 from hashlib import sha256
 from itertools import pairwise
 from typing import Any, NamedTuple
@@ -43,7 +43,6 @@ def role(name: str) -> Part:
     return _part({"role": name})
 
 
-@lru_cache(maxsize=4096)  # the same few labels come again in every debate that is verified
 def template(digest: str, **values: str) -> Part:
     """Fill the template with that hash; values are clear parameters, never texts."""
     return _part({"template": digest, "values": values})
@@ -100,7 +99,7 @@ class Message:
     """One message as it is sent: its role, and its text in pieces to be joined."""
 
     role: str
-    pieces: Sequence[str]
+    pieces: list[str]
 
     @cached_property
     def text(self) -> str:
@@ -138,6 +137,7 @@ class Renderer:
         self._templates = templates
         self._text_of = text_of
         self._quoted: dict[str, str] = {}
+        self._begins: list[int] = []  # where messages begin in the shared recipe
         self._pieces: list[str] = []  # of the shared recipe, part by part
         self._sizes: list[int] = [0]  # its UTF-8 bytes up to each part
 
@@ -149,16 +149,19 @@ class Renderer:
     def messages(self, prompt: Prompt) -> list[Message]:
         """Return the messages of `prompt`, their texts not yet joined."""
         self._follow(prompt)
-        pieces = [*self._pieces[: prompt.length], *map(self._piece, prompt.own)]
-        parts = prompt.parts
-        begins = [i for i, part in enumerate(parts) if "role" in part.content] + [len(parts)]
-        return [
-            Message(parts[begin].content["role"], pieces[begin + 1 : end])
-            for begin, end in pairwise(begins)
+        parts = prompt.shared.parts
+        begins = [begin for begin in self._begins if begin < prompt.length]
+        messages = [
+            Message(parts[begin].content["role"], self._pieces[begin + 1 : end])
+            for begin, end in pairwise([*begins, prompt.length])
         ]
+        messages[-1].pieces.extend(map(self._piece, prompt.own))
+        return messages
 
     def _follow(self, prompt: Prompt) -> None:
         for part in prompt.shared.parts[len(self._pieces) : prompt.length]:
+            if "role" in part.content:
+                self._begins.append(len(self._pieces))
             piece = self._piece(part)
             self._pieces.append(piece)
             self._sizes.append(self._sizes[-1] + len(piece.encode()))

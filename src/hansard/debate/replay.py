@@ -43,13 +43,23 @@ class NotDue(Exception):
 
 
 class Replay:
-    """The walk over one record. `text_of` gives a blob's text, or None where it is gone."""
+    """The walk over one record.
 
-    def __init__(self, text_of: Callable[[str], str | None]) -> None:
+    `text_of` gives a blob's text, or None where it is gone; `approved` the
+    template hashes by role of the policy that the opening names, or None where
+    it names none or the policy is gone.
+    """
+
+    def __init__(
+        self,
+        text_of: Callable[[str], str | None],
+        approved: Mapping[str, str] | None = None,
+    ) -> None:
         self.state = DebateState()
         self.transcript = Transcript(self.state)
         self.unread: list[str] = []  # steps whose reply is gone: taken as recorded
         self._text_of = text_of
+        self._approved = approved
         self._replies: dict[str, Mapping[str, Any]] = {}  # read, by call, until recorded
 
     def step(self, event: Event) -> list[Difference]:
@@ -59,15 +69,18 @@ class Replay:
         """
         recorded = cast(dict[str, Any], event["data"])
         derived = self._derive(event["type"], recorded)
-        if derived.items() <= recorded.items():
-            evolve(self.state, event)
-            return []
-        evolve(self.state, cast(Event, {**event, "data": {**recorded, **derived}}))
-        return [
-            Difference(field, value, recorded[field])
-            for field, value in derived.items()
-            if recorded[field] != value
-        ]
+        differences = []
+        if event["type"] == "call.started" and self._approved is not None:
+            differences = self._unapproved(derived["step"])
+        if not derived.items() <= recorded.items():
+            event = cast(Event, {**event, "data": {**recorded, **derived}})
+            differences += [
+                Difference(field, value, recorded[field])
+                for field, value in derived.items()
+                if recorded[field] != value
+            ]
+        evolve(self.state, event)
+        return differences
 
     def _derive(self, kind: str, data: Mapping[str, Any]) -> Mapping[str, Any]:
         """Return the fields of `data` that the rules determine, with their values."""
@@ -80,6 +93,8 @@ class Replay:
             return self._seating(kind, data)
         if kind == "call.started":
             return self._start(data)
+        if kind == "call.refused":
+            return self._refuse(data)
         if kind in ("call.answered", "call.failed") and not state.abandoned:
             return self._end_of_call(kind, data)
         if kind == "debate.resumed" and not state.closed:
@@ -151,6 +166,35 @@ class Replay:
             if step.id == data["step"]:
                 return steps.start(self.state, step, self.transcript.prompt(step))
         raise NotDue(_name(due))
+
+    def _unapproved(self, step: str) -> list[Difference]:
+        """Say which template a call was made with that the policy does not approve."""
+        refused = self._refusal(step)
+        if not refused:
+            return []
+        return [Difference("not_approved", refused["approved"], refused["found"])]
+
+    def _refusal(self, step: str) -> Mapping[str, Any] | None:
+        """Return the refusal that is due for `step` because of the opening's own templates."""
+        opened = {row["role"]: row["sha256"] for row in self.state.spec["templates"]}
+        fact = steps.refusal(self.state, step, self._approved or {}, opened)
+        return fact.data if fact else None
+
+    def _refuse(self, data: Mapping[str, Any]) -> Mapping[str, Any]:
+        due = steps.decide(self.state)
+        if not isinstance(due, Ask) or not due.steps or self.state.spec["policy"] is None:
+            raise NotDue(_name(due))
+        step = due.steps[0].id
+        if self._approved is None:
+            return {"step": step}
+        refused = self._refusal(step)
+        if refused:
+            return refused
+        roles = [row["role"] for row in self.state.spec["templates"]]
+        approved = self._approved.get(data["role"])
+        if data["role"] not in roles or data["found"] == approved:
+            raise NotDue(_name(due))
+        return {"step": step, "approved": approved}
 
     def _end_of_call(self, kind: str, data: Mapping[str, Any]) -> Mapping[str, Any]:
         state = self.state

@@ -22,7 +22,7 @@ Text = Annotated[str, Field(min_length=1, max_length=4_000_000)]
 TemplateRole = Literal["protocol", "block", "debater"]
 assert set(TEMPLATES) == {"protocol", "block", "debater"}
 NAME = re.compile(r"[A-Za-z0-9._:/@+=-]{1,64}").fullmatch
-PROVIDERS = ("scripted", "recorded", "python")
+PROVIDERS = ("scripted", "recorded", "python", "openai")
 
 
 class _Strict(BaseModel):
@@ -69,7 +69,8 @@ class Debater(_Strict):
 
     id: Name = Field(description="Letters, digits and ._:/@+=- only; speaks in the order listed")
     model: str = Field(
-        description="provider:name, as in scripted:replies.yaml, recorded:<debate>, python:<name>",
+        description="provider:name, as in openai:<model>, scripted:replies.yaml, "
+        "recorded:<debate>, python:<name>",
         pattern=r"^[A-Za-z0-9._:/@+=-]{1,256}$",
     )
     persona: Text | None = None

@@ -9,12 +9,14 @@ makes sure of that before it folds one in.
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from functools import lru_cache
 from typing import NamedTuple
 
 from hansard.debate.events import (
     Blob,
     CallAnsweredData,
     CallFailedData,
+    CallRefusedData,
     CallStartedData,
     ClosedData,
     DecisionData,
@@ -37,10 +39,11 @@ class Step(NamedTuple):
     speaker: str
     id: str
 
-    @classmethod
-    def of(cls, round_: int, phase: Phase, speaker: str) -> Step:
+    @staticmethod
+    @lru_cache(maxsize=4096)
+    def of(round_: int, phase: Phase, speaker: str) -> Step:
         """Return the step with its name."""
-        return cls(round_, phase, speaker, f"r{round_}.{phase}.{speaker}")
+        return Step(round_, phase, speaker, f"r{round_}.{phase}.{speaker}")
 
 
 @dataclass(slots=True)
@@ -104,6 +107,7 @@ class DebateState:
     turns: list[Turn] = field(default_factory=list)
     votes: dict[str, str | None] = field(default_factory=dict)
     counts: list[VotesCountedData] = field(default_factory=list)
+    refused: CallRefusedData | None = None
     decision: DecisionData | None = None
     closed: ClosedData | None = None
     spend: dict[str, Spend] = field(default_factory=dict)  # by seat
@@ -172,6 +176,8 @@ def evolve(state: DebateState, event: Event) -> DebateState:
         state.seated = _is_seated(state)
     elif event["type"] == "decision.reached":
         state.decision = event["data"]
+    elif event["type"] == "call.refused":
+        state.refused = event["data"]
     elif event["type"] == "debate.closed":
         state.closed = event["data"]
     elif event["type"] == "debate.resumed":

@@ -58,6 +58,9 @@ def decide(state: DebateState) -> Due | None:
         return None
     if state.abandoned:
         return abandon(state, state.abandoned[0])
+    if state.refused:
+        closed = {"outcome": "failed", "reason": "prompt_refused"}
+        return Ask([]) if state.calls else Fact("debate.closed", closed)
     rules = FORMATS[state.spec["terms"]["format"]]
     fact: Fact | None = rules.next_fact(state)
     if fact:
@@ -75,6 +78,22 @@ def decide(state: DebateState) -> Due | None:
         return Ask(wanted)
     first = state.steps[steps[0].id]
     return Read(steps[0], first.answer) if first.answer else forfeit(steps[0], first)
+
+
+def refusal(
+    state: DebateState, step: str, approved: Mapping[str, str], found: Mapping[str, str]
+) -> Fact | None:
+    """Return what stands in place of a call whose templates are not the approved ones.
+
+    `approved` and `found` map template roles to hashes. None where all agree.
+    """
+    for row in state.spec["templates"]:
+        role = row["role"]
+        for digest in (row["sha256"], found[role]):
+            if digest != approved.get(role):
+                data = {"step": step, "role": role, "found": digest}
+                return Fact("call.refused", {**data, "approved": approved.get(role)})
+    return None
 
 
 def forfeit(step: Step, progress: Progress) -> Fact:

@@ -8,6 +8,8 @@ share the prefix and the provider's prompt cache pays for most of the input.
 
 from __future__ import annotations
 
+from functools import lru_cache
+
 from hansard.debate.events import Blob, TemplateHash
 from hansard.debate.prompts import Part, Prompt, Recipe, quoted, role, template
 from hansard.debate.state import DebateState, Step
@@ -47,7 +49,8 @@ class Transcript:
                 self._recipe.extend(self._block(label, turn.reply))
         self._turns = len(self._state.turns)
         self._reach(step.round)
-        return Prompt.of(self._recipe, [*self._personas[step.speaker], self._instruction(step)])
+        instruction = _instruction(self._own_hash, self._rounds, self._options, step)
+        return Prompt.of(self._recipe, [*self._personas[step.speaker], instruction])
 
     def _begin(self) -> None:
         spec = self._state.spec
@@ -73,15 +76,23 @@ class Transcript:
                     self._recipe.extend(self._block(label, document["text"]))
             self._round = round_
 
-    def _instruction(self, step: Step) -> Part:
-        return template(
-            self._own_hash,
-            max_rounds=self._rounds,
-            options=self._options,
-            phase=step.phase,
-            round=str(step.round),
-            speaker=step.speaker,
-        )
-
     def _block(self, label: str, text: Blob) -> list[Part]:
-        return [template(self._block_hash, label=label), quoted(text)]
+        return [_title(self._block_hash, label), quoted(text)]
+
+
+# The same few titles and instructions come again in every debate that is verified.
+@lru_cache(maxsize=4096)
+def _title(digest: str, label: str) -> Part:
+    return template(digest, label=label)
+
+
+@lru_cache(maxsize=4096)
+def _instruction(digest: str, rounds: str, options: str, step: Step) -> Part:
+    return template(
+        digest,
+        max_rounds=rounds,
+        options=options,
+        phase=step.phase,
+        round=str(step.round),
+        speaker=step.speaker,
+    )

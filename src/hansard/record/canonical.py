@@ -10,7 +10,7 @@ is ever handed to it.
 from __future__ import annotations
 
 import re
-from functools import lru_cache
+from collections.abc import Iterable
 from typing import Any
 
 import orjson
@@ -70,30 +70,39 @@ def dump(value: object) -> bytes:
     return orjson.dumps(value, option=orjson.OPT_SORT_KEYS)
 
 
-@lru_cache(maxsize=1024)
-def _is_key(key: str) -> bool:
-    return _KEY(key) is not None
+_known_keys: set[str] = set()  # those that matched already; only a writer's own, so few
 
 
-def check_profile(value: Any, depth: int = 0) -> None:
+def check_profile(value: Any, depth: int = 1) -> None:
     """Raise DataError `4.profile` unless `value` and all it holds is in the profile."""
     kind = type(value)
-    if kind is str:
-        if not TEXT(value):
-            raise DataError("4.profile", "a string is not an id, hash, time or base64")
-    elif kind is int:
-        if not -MAX_INT <= value <= MAX_INT:
-            raise DataError("4.profile", "an integer is beyond 2^53-1")
-    elif kind is dict or kind is list:
-        if depth >= MAX_DEPTH:
-            raise DataError("4.profile", f"more than {MAX_DEPTH} nested containers")
-        if kind is dict:
-            for key, item in value.items():
-                if type(key) is not str or not _is_key(key):
-                    raise DataError("4.profile", "a key is not of the form [a-z][a-z0-9_]*")
-                check_profile(item, depth + 1)
-        else:
-            for item in value:
-                check_profile(item, depth + 1)
-    elif value is not None and kind is not bool:
-        raise DataError("4.profile", f"a value of type {kind.__name__} has no place in a line")
+    if kind is dict:
+        if not _known_keys.issuperset(value):
+            _check_keys(value)
+        items: Iterable[Any] = value.values()
+    elif kind is list:
+        items = value
+    else:
+        items, depth = (value,), 0
+    if depth > MAX_DEPTH:
+        raise DataError("4.profile", f"more than {MAX_DEPTH} nested containers")
+    for item in items:
+        kind = type(item)
+        if kind is str:
+            if not TEXT(item):
+                raise DataError("4.profile", "a string is not an id, hash, time or base64")
+        elif kind is int:
+            if not -MAX_INT <= item <= MAX_INT:
+                raise DataError("4.profile", "an integer is beyond 2^53-1")
+        elif kind is dict or kind is list:
+            check_profile(item, depth + 1)
+        elif item is not None and kind is not bool:
+            raise DataError("4.profile", f"a value of type {kind.__name__} has no place in a line")
+
+
+def _check_keys(value: dict[Any, Any]) -> None:
+    for key in value:
+        if type(key) is not str or not _KEY(key):
+            raise DataError("4.profile", "a key is not of the form [a-z][a-z0-9_]*")
+    if len(_known_keys) < 1024:
+        _known_keys.update(value)

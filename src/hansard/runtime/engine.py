@@ -11,10 +11,19 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Mapping
 from dataclasses import dataclass
+from hashlib import sha256
 from typing import Any, cast
 
 from hansard.debate import steps
-from hansard.debate.events import Blob, CallFailedData, CallStartedData, Event, Fact
+from hansard.debate.events import (
+    Blob,
+    CallAnsweredData,
+    CallFailedData,
+    CallStartedData,
+    Event,
+    Fact,
+    Rejection,
+)
 from hansard.debate.formats import FORMATS
 from hansard.debate.prompts import Prompt, Renderer
 from hansard.debate.state import DebateState, Step, evolve
@@ -43,7 +52,9 @@ class Engine:
 
     `models` gives the model of each seat, `templates` the bytes of every
     template hash; `journal` must stand at the end of the record that `state`
-    was folded from. `observe` is called with every event, after it is folded.
+    was folded from. `approved` gives the approved template hash of each role
+    where the debate was opened under a policy. `observe` is called with every
+    event, after it is folded.
     """
 
     def __init__(
@@ -53,15 +64,19 @@ class Engine:
         models: Mapping[str, Model],
         templates: Mapping[str, bytes],
         clock: Clock,
+        approved: Mapping[str, str] | None = None,
         observe: Observer | None = None,
     ) -> None:
         self.state = state
         self._journal = journal
         self._models = models
         self._clock = clock
+        self._approved = approved
+        self._templates = templates
         self._observe = observe
         self._transcript = Transcript(state)
         self._renderer = Renderer(templates, journal.texts.__getitem__)
+        self._replies: dict[str, Mapping[str, Any]] = {}  # that count, by call, until recorded
         self._running: dict[asyncio.Task[Completion], _Running] = {}
 
     async def run(self) -> DebateState:
@@ -73,6 +88,9 @@ class Engine:
         try:
             while (due := steps.decide(self.state)) is not None:
                 if isinstance(due, Ask):
+                    if due.steps and (refused := self._refusal(due.steps[0])):
+                        self._record(refused)
+                        continue
                     started = [(step, *self._start(step)) for step in due.steps]
                     self._journal.flush()
                     for step, data, prompt in started:
@@ -96,11 +114,30 @@ class Engine:
             self._observe(event)
         return event
 
+    def _refusal(self, step: Step) -> Fact | None:
+        """Hash each role's template again: a call is made only with approved ones."""
+        if self._approved is None:
+            return None
+        found = {
+            row["role"]: sha256(self._templates[row["sha256"]]).hexdigest()
+            for row in self.state.spec["templates"]
+        }
+        return steps.refusal(self.state, step.id, self._approved, found)
+
     def _read(self, due: Read) -> Fact:
-        text = self._journal.texts[due.answer["reply"]["sha256"]]
-        reply = steps.read_reply(self.state, due.answer, text)
-        assert not isinstance(reply, str), "a rejected reply is never in hand"
-        return steps.record(due.step, due.answer["call"], reply)
+        call = due.answer["call"]
+        if call not in self._replies:  # it came before this process took over
+            text = self._journal.texts[due.answer["reply"]["sha256"]]
+            self._keep(due.answer, text)
+        return steps.record(due.step, call, self._replies.pop(call))
+
+    def _keep(self, answer: CallAnsweredData, text: str) -> Rejection | None:
+        """Read a reply and keep it for its turn; return the code that says why not, if not."""
+        reply = steps.read_reply(self.state, answer, text)
+        if isinstance(reply, str):
+            return reply
+        self._replies[answer["call"]] = reply
+        return None
 
     def _start(self, step: Step) -> tuple[CallStartedData, Prompt]:
         prompt = self._transcript.prompt(step)
@@ -194,9 +231,9 @@ class Engine:
         }
         event = self._record(Fact("call.answered", answer))
         assert event["type"] == "call.answered"
-        reply = steps.read_reply(self.state, event["data"], completion.text)
-        if isinstance(reply, str):
-            self._record(steps.reject(self.state, started["step"], started["call"], reply))
+        rejected = self._keep(event["data"], completion.text)
+        if rejected:
+            self._record(steps.reject(self.state, started["step"], started["call"], rejected))
 
     def _name(self, text: str | None) -> str | Blob | None:
         """A provider's string stands in the line if it fits there, else it is a blob."""

@@ -18,17 +18,20 @@ from hansard.record import blob
 from hansard.record.bundle import Bundle, Head
 from hansard.record.canonical import dump
 from hansard.record.line import GENESIS, line_hash
+from hansard.record.policy import Policy
+from hansard.record.policy import parse as parse_policy
 from hansard.runtime.clock import Clock
 from hansard.runtime.engine import ENGINE, Engine
 from hansard.runtime.inputs import load_yaml, read_evidence, read_templates, validate
 from hansard.runtime.journal import Journal, Observer
-from hansard.runtime.models.base import Model
+from hansard.runtime.models.base import Closing, Model
 from hansard.runtime.models.callables import ModelFunction, as_model
 from hansard.runtime.models.recorded import RecordedModel
 from hansard.runtime.models.scripted import Script, ScriptedModel
 from hansard.store.application import Store
 
 Models = Mapping[str, Model | ModelFunction]
+Approved = Mapping[str, str] | None
 
 
 def find_models(
@@ -52,9 +55,29 @@ def find_models(
         elif provider == "scripted":
             script = validate(Script, load_yaml(folder / rest), rest)
             found[name] = ScriptedModel(script)
+        elif provider == "openai":
+            found[name] = _open_model(rest)
         else:
             found[name] = RecordedModel(store.bundle(store.find(rest)))
     return {seat: found[name] for seat, name in names.items()}
+
+
+def _open_model(name: str) -> Model:
+    """Open a model behind HTTP; its packages are an extra, and take a second to import."""
+    from hansard.runtime.models.pydantic_ai import open_model  # noqa: PLC0415
+
+    return open_model(name)
+
+
+async def _play(engine: Engine, seats: Mapping[str, Model], given: Models | None) -> DebateState:
+    """Run the engine to the end, and close the models that were opened for it, not the given."""
+    try:
+        return await engine.run()
+    finally:
+        kept = {id(model) for model in (given or {}).values()}
+        for model in {id(model): model for model in seats.values()}.values():
+            if isinstance(model, Closing) and id(model) not in kept:
+                await model.aclose()
 
 
 async def run(
@@ -63,13 +86,16 @@ async def run(
     folder: Path,
     *,
     models: Models | None = None,
+    policy: Policy | None = None,
     clock: Clock | None = None,
     observe: Observer | None = None,
 ) -> DebateState:
     """Open the debate that `spec` describes, run it to its end and return its state.
 
     Relative file names begin in `folder`. Everything the spec names is read
-    and checked before the first event is written.
+    and checked before the first event is written. Under a `policy` (whose
+    signature the caller has checked) no model is called with a template that
+    it does not approve.
     """
     clock = clock or Clock()
     spec = read_evidence(spec, folder)
@@ -81,14 +107,17 @@ async def run(
     rules = FORMATS[spec.format]
     schema = dump(rules.reply_schema(spec.options))
     files = {sha256(body).hexdigest(): body for body in (*templates.values(), schema)}
+    kept = files if policy is None else {**files, policy.hash: policy.data}
+    approved = policy.approved(spec.format) if policy else None
     with store.runner(debate):
-        for fact in opening(spec, templates, schema, seats, journal):
+        for fact in opening(spec, templates, schema, seats, journal, policy):
             event = journal.add(fact)
             evolve(state, event)
             if observe:
                 observe(event)
-        journal.flush(tuple(files.items()), str(folder.absolute()))
-        return await Engine(state, journal, seats, files, clock, observe).run()
+        journal.flush(tuple(kept.items()), str(folder.absolute()))
+        engine = Engine(state, journal, seats, files, clock, approved, observe)
+        return await _play(engine, seats, models)
 
 
 async def resume(
@@ -109,7 +138,7 @@ async def resume(
         bundle = store.bundle(debate)
         if not bundle.lines:
             raise UsageError("store.unknown", f"there is no debate {debate} in {store.url}")
-        state, texts = _reload(debate, bundle)
+        state, texts, approved = _reload(debate, bundle)
         if state.closed:
             raise UsageError("debate.closed", f"debate {debate} is closed; there is nothing to do")
         names = {seat["id"]: seat["model"] for seat in state.seats.values()}
@@ -117,36 +146,46 @@ async def resume(
         last = bundle.lines[-1]
         journal = Journal(store, debate, clock, seq=state.seq, prev=line_hash(last), at=state.at)
         journal.texts.update(texts)
-        engine = Engine(state, journal, seats, bundle.templates, clock, observe)
+        engine = Engine(state, journal, seats, bundle.templates, clock, approved, observe)
         engine.resumed()
-        return await engine.run()
+        return await _play(engine, seats, models)
 
 
-def _reload(debate: str, bundle: Bundle) -> tuple[DebateState, dict[str, str]]:
-    """Return the state and texts of a record, having followed it from its first line.
+def _reload(debate: str, bundle: Bundle) -> tuple[DebateState, dict[str, str], Approved]:
+    """Return a record's state, its texts and what its policy approves, having followed it all.
 
     Nothing is added to a record that is not whole: raises DataError `debate.damaged`.
     """
+    damaged = DataError(
+        "debate.damaged", f"debate {debate} is damaged; `hansard verify {debate[:8]}` says where"
+    )
+    if bundle.head != Head(len(bundle.lines), line_hash(bundle.lines[-1])):
+        raise damaged
+    events = [parse(line) for line in bundle.lines]
+    opened = events[0]
+    if opened["type"] != "debate.opened":
+        raise damaged
+    data = opened["data"]
+    files = {**bundle.templates, **bundle.policies}
+    hashes = [row["sha256"] for row in (*data["templates"], *data["schemas"])]
+    hashes += [data["policy"]] if data["policy"] else []
+    if any(sha256(files.get(name, b"")).hexdigest() != name for name in hashes):
+        raise damaged
+    approved = None
+    if data["policy"]:
+        approved = parse_policy(files[data["policy"]]).approved(data["terms"]["format"])
     texts = {name: blob.unpack(file) for name, file in bundle.blobs.items()}
-    replay = Replay(texts.get)
+    replay = Replay(texts.get, approved)
     prev = GENESIS
-    whole = bundle.head == Head(len(bundle.lines), line_hash(bundle.lines[-1]))
     try:
-        for line in bundle.lines:
-            event = parse(line)
-            whole &= event["prev"] == prev and not replay.step(event)
-            whole &= all(name in texts for name in blob_names(event))
+        for line, event in zip(bundle.lines, events, strict=True):
+            whole = event["prev"] == prev and all(name in texts for name in blob_names(event))
+            if not whole or replay.step(event):
+                raise damaged
             prev = line_hash(line)
     except NotDue:
-        whole = False
-    spec = replay.state.opened
-    hashes = [row["sha256"] for row in (*spec["templates"], *spec["schemas"])] if spec else []
-    if not whole or not all(name in bundle.templates for name in hashes):
-        raise DataError(
-            "debate.damaged",
-            f"debate {debate} is damaged; `hansard verify {debate[:8]}` says where",
-        )
-    return replay.state, texts
+        raise damaged from None
+    return replay.state, texts, approved
 
 
 def opening(
@@ -155,6 +194,7 @@ def opening(
     schema: bytes,
     models: Mapping[str, Model],
     journal: Journal,
+    policy: Policy | None = None,
 ) -> list[Fact]:
     """Return the facts that open a debate: the frozen spec, its seats, its documents."""
     prices = {row.model: models[row.id].price for row in spec.debaters} | spec.prices
@@ -176,6 +216,7 @@ def opening(
         "timeout_ms": max(1, round(spec.timeout_seconds * 1000)),
         "seed": str(spec.seed),
         "layout": "shared-prefix",
+        "policy": policy.hash if policy else None,
         "templates": [
             {"role": role, "sha256": sha256(body).hexdigest()} for role, body in templates.items()
         ],

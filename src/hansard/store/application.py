@@ -232,11 +232,15 @@ class Store:
                 ("SELECT sha256, body FROM templates",),
                 ("SELECT length, head FROM heads WHERE debate = ?", key),
             )
+        bodies = [_bytes(row[0]) for row in lines]
+        kept = {str(row[0]): _bytes(row[1]) for row in templates}
+        named, policy = _named(bodies)
         return Bundle(
-            lines=[_bytes(row[0]) for row in lines],
+            lines=bodies,
             blobs={str(row[0]): _bytes(row[1]) for row in blobs},
-            templates={str(row[0]): _bytes(row[1]) for row in templates},
+            templates={name: kept[name] for name in named if name in kept},
             head=_head(*heads[0]) if heads else Head(0, ""),
+            policies={policy: kept[policy]} if policy in kept else {},
         )
 
     def folder(self, debate: str) -> Path:
@@ -267,6 +271,18 @@ class Store:
             yield
         finally:
             lock.release()
+
+
+def _named(lines: Sequence[bytes]) -> tuple[list[str], str]:
+    """Return the hashes of templates and schemas, and of the policy, that an opening names."""
+    try:
+        opened = parse(lines[0]) if lines else None
+    except DataError:
+        opened = None
+    if opened is None or opened["type"] != "debate.opened":
+        return [], ""
+    data = opened["data"]
+    return [row["sha256"] for row in (*data["templates"], *data["schemas"])], data["policy"] or ""
 
 
 @contextmanager

@@ -63,11 +63,22 @@ class Pool(SQLiteConnectionPool):
 
     @override
     def _create_connection(self) -> SQLiteConnection:
-        connection = super()._create_connection()
-        cursor = connection.cursor()
-        cursor.execute("PRAGMA synchronous = FULL")
-        cursor.execute("PRAGMA secure_delete = ON")
-        return connection
+        # The base class asks for `cached_statements=True`, which is a cache of one: every
+        # statement of an append would be compiled again.
+        connection = sqlite3.connect(
+            self.db_name,
+            timeout=LOCK_SECONDS,
+            isolation_level=None,
+            check_same_thread=False,
+            cached_statements=128,
+            uri=True,
+        )
+        if not self.is_sqlite_memory_mode:
+            connection.execute("PRAGMA journal_mode = WAL")
+        connection.execute("PRAGMA synchronous = FULL")
+        connection.execute("PRAGMA secure_delete = ON")
+        connection.row_factory = sqlite3.Row
+        return SQLiteConnection(connection, max_age=self.max_age)
 
 
 class Recorder(SQLiteApplicationRecorder):

@@ -108,3 +108,12 @@ class Model(Protocol):
     async def complete(self, request: Request) -> Completion:
         """Return the reply to `request`, or raise ModelError."""
         ...
+
+
+@runtime_checkable
+class Closing(Protocol):
+    """A model that holds something open, and is told when nobody will ask it again."""
+
+    async def aclose(self) -> None:
+        """Let go of it."""
+        ...

@@ -22,8 +22,8 @@ import json
 from typing import Annotated, Any, Self
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, model_validator
-from pydantic_core import PydanticCustomError
 from pydantic.config import JsonDict
+from pydantic_core import PydanticCustomError
 
 from hansard.debate.events import CallError, Finish
 from hansard.debate.spec import PriceSpec

@@ -1,0 +1,1 @@
+"""Records leave the house: exports that carry all that is needed to check them."""

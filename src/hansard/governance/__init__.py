@@ -1,0 +1,1 @@
+"""Governance: what must hold before and around a debate."""

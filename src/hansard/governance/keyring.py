@@ -1,0 +1,139 @@
+"""The keys of this house: one PEM file a role, and the trust file (cli.md).
+
+They live in HANSARD_HOME (default ~/.config/hansard): `keys/<role>.pem`, mode
+0600, beside it `<role>.pub` with the verifier key to hand out, and
+`trust.json`, which has one's own keys by default. A key that is missing is
+made at first use, like a host key, and whoever asks is told.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import socket
+from collections.abc import Callable
+from pathlib import Path
+
+from hansard.errors import DataError, UsageError
+from hansard.record import keys
+from hansard.record.keys import ROLES, Role, Trust, TrustedKey
+from hansard.record.note import Signer, VerifierKey
+
+Tell = Callable[[str], None]
+
+
+class Keyring:
+    """The keys and the trust file in one folder.
+
+    `now` gives the time for keys that come into force; `tell` is called with a
+    sentence when a key is made. A passphrase comes from HANSARD_PASSPHRASE.
+    """
+
+    def __init__(self, folder: Path, now: Callable[[], str], tell: Tell) -> None:
+        self.folder = folder
+        self._now = now
+        self._tell = tell
+        self._passphrase = os.environ.get("HANSARD_PASSPHRASE", "").encode() or None
+
+    @classmethod
+    def default_folder(cls) -> Path:
+        """Return HANSARD_HOME, or its default."""
+        named = os.environ.get("HANSARD_HOME")
+        return Path(named) if named else Path.home() / ".config" / "hansard"
+
+    @property
+    def trust_file(self) -> Path:
+        """Where the trust file is."""
+        return self.folder / "trust.json"
+
+    def signer(self, role: Role) -> Signer:
+        """Return the key of `role`, made now where there is none."""
+        path = self._path(role)
+        if not path.exists():
+            self._make(role)
+        key = self.public(role)
+        private = keys.from_pem(_read(path), self._passphrase)
+        if key is None or Signer(key.name, private).key != key:
+            raise DataError("key.mismatch", f"{path} and its .pub file are not of one key")
+        return Signer(key.name, private)
+
+    def public(self, role: Role) -> VerifierKey | None:
+        """Return the public key of `role`, or None where there is no key."""
+        path = self._path(role).with_suffix(".pub")
+        return VerifierKey.parse(_read(path).decode().strip()) if path.exists() else None
+
+    def rotate(self, role: Role) -> VerifierKey:
+        """Put a new key in the place of `role`'s; the old one counts for records until now."""
+        old = self.public(role)
+        if old is None:
+            return self.signer(role).key
+        self._retire(role, old)
+        return self._make(role)
+
+    def revoke(self, role: Role) -> VerifierKey:
+        """Take `role`'s key out of use: it counts for no record opened from now on."""
+        key = self.public(role)
+        if key is None:
+            raise UsageError("key.missing", f"there is no {role} key to revoke")
+        self._retire(role, key)
+        return key
+
+    def trust(self) -> Trust:
+        """Return the trust file's keys; none where there is no file."""
+        return keys.parse_trust(_read(self.trust_file)) if self.trust_file.exists() else Trust()
+
+    def _path(self, role: Role) -> Path:
+        if role not in ROLES:
+            raise UsageError("key.role", f"{role!r} is no role; a key is one of {', '.join(ROLES)}")
+        return self.folder / "keys" / f"{role}.pem"
+
+    def _make(self, role: Role) -> VerifierKey:
+        path = self._path(role)
+        path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+        private = keys.generate()
+        _write(path, keys.to_pem(private, self._passphrase))
+        key = Signer(_name(role), private).key
+        _write(path.with_suffix(".pub"), f"{key}\n".encode())
+        row = TrustedKey(role=role, key=str(key))
+        self._save(Trust(keys=[*self.trust().keys, row]))
+        self._tell(f"made a new {role} key in {path}: {key}")
+        return key
+
+    def _retire(self, role: Role, key: VerifierKey) -> None:
+        now = self._now()
+        rows = [
+            row.model_copy(update={"until": now}) if row.key == str(key) else row
+            for row in self.trust().keys
+        ]
+        self._save(Trust(keys=rows))
+        path = self._path(role)
+        for suffix in (".pem", ".pub"):
+            path.with_suffix(suffix).rename(path.with_name(f"{role}-{key.id.hex()}{suffix}"))
+
+    def _save(self, trust: Trust) -> None:
+        _write(self.trust_file, trust.dump())
+
+
+def _name(role: Role) -> str:
+    """Name a new key after the house that holds it: HANSARD_ORG, else this host."""
+    org = os.environ.get("HANSARD_ORG") or socket.gethostname()
+    return f"{re.sub('[^A-Za-z0-9._-]', '-', org)}/{role}"
+
+
+def _read(path: Path) -> bytes:
+    try:
+        return path.read_bytes()
+    except OSError as error:
+        raise DataError("key.unreadable", f"{path} cannot be read: {error.strerror}") from None
+
+
+def _write(path: Path, data: bytes) -> None:
+    """Replace a private file as a whole, readable by its owner alone."""
+    new = path.with_name(path.name + ".new")
+    try:
+        new.unlink(missing_ok=True)
+        with os.fdopen(os.open(new, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "wb") as file:
+            file.write(data)
+        new.replace(path)
+    except OSError as error:
+        raise UsageError("key.unwritable", f"{path} cannot be written: {error.strerror}") from None
