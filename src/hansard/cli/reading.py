@@ -10,7 +10,7 @@ from rich.console import RenderableType
 from rich.table import Table
 from rich.text import Text
 
-from hansard.cli.console import console, document, fields, is_terminal, money, style_of, value
+from hansard.cli.console import console, document, fields, money, style_of, value
 from hansard.cli.context import (
     Record,
     next_step,
@@ -34,6 +34,9 @@ from hansard.report.safe import one_line, shown
 from hansard.report.view import GONE, DebateResult
 from hansard.store.application import Store
 
+_COLUMNS = ("Held (UTC)", "Debate", "Question", "Decision", "Votes", "Cost", "Record")
+_BAD = ("altered", "unreadable")
+
 
 @click.command("list")
 @click.option("--json", "as_json", is_flag=True, help="Print the list as JSON.")
@@ -53,8 +56,8 @@ def list_(as_json: bool) -> None:
         return
     out = console()
     if listing.debates:
-        out.print(_table(listing))
-    bad = sum(row.state in ("altered", "unreadable") for row in listing.debates)
+        out.print(_table(listing, out.width))
+    bad = sum(row.state in _BAD for row in listing.debates)
     many = len(listing.debates)
     text = f"{many} debate{'' if many == 1 else 's'}" + (f", {bad} not as recorded" if bad else "")
     out.print(Text(text, style="red" if bad else "dim"))
@@ -72,31 +75,32 @@ def _bad(debate: str, state: Literal["altered", "unreadable"]) -> Entry:
     return Entry(debate=debate, state=state)
 
 
-def _table(listing: Listing) -> Table:
+def _table(listing: Listing, width: int) -> Table:
+    rows = [_cells(row) for row in listing.debates]
+    columns = list(zip(_COLUMNS, *rows, strict=True))
+    taken = sum(2 + max(map(len, column)) for column in columns if column[0] != "Question")
     table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0), header_style="bold")
-    for name in ("Held (UTC)", "Debate"):
-        table.add_column(name, no_wrap=True)
-    table.add_column(
-        "Question", no_wrap=True, overflow="ellipsis", ratio=1 if is_terminal() else None
-    )
-    for name in ("Decision", "Votes"):
-        table.add_column(name, no_wrap=True)
-    table.add_column("Cost", no_wrap=True, justify="right")
-    table.add_column("Record", no_wrap=True)
-    for row in listing.debates:
-        votes = f"{row.votes}/{row.debaters}" if row.votes is not None else "–"
-        state = row.state if row.state in ("open", "closed") else row.state.upper()
-        label = ", scripted" if row.scripted else ""
-        table.add_row(
-            Text((row.opened_at or "–")[:16].replace("T", " ")),
-            Text(row.debate[:8]),
-            Text(one_line(row.question or ("–" if row.opened_at is None else GONE))),
-            Text(row.decision or "–", style="bold"),
-            Text(votes),
-            Text(money(row.cost_micro_usd)),
-            Text(state + label, style="bold red" if state.isupper() else ""),
-        )
+    for name in _COLUMNS:
+        # What is short and exact stands in full; the question gives way.
+        room = max(20, width - taken - 2) if name == "Question" else None
+        table.add_column(name, no_wrap=True, overflow="ellipsis", max_width=room)
+    for row, cells in zip(listing.debates, rows, strict=True):
+        style = "bold red" if row.state in _BAD else ""
+        table.add_row(*(Text(cell, style=style) for cell in cells))
     return table
+
+
+def _cells(row: Entry) -> list[str]:
+    state = row.state.upper() if row.state in _BAD else row.state
+    return [
+        (row.opened_at or "–")[:16].replace("T", " "),
+        row.debate[:8],
+        one_line(row.question or GONE) if row.opened_at else "–",
+        row.decision or "–",
+        f"{row.votes}/{row.debaters}" if row.votes is not None else "–",
+        money(row.cost_micro_usd),
+        f"{state}, scripted" if row.scripted else state,
+    ]
 
 
 @click.command()

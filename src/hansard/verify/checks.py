@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 from hashlib import sha256
 from typing import Any, cast
 
-from hansard.debate.events import Event, blob_names, parse
+from hansard.debate.events import Event, OpenedData, blob_names, parse
 from hansard.debate.replay import Difference, NotDue, Replay
 from hansard.errors import DataError
 from hansard.record import blob
-from hansard.record.bundle import Head
+from hansard.record.bundle import Bundle, Head
 from hansard.record.line import GENESIS, line_hash
+from hansard.record.policy import Policy
+from hansard.record.policy import parse as parse_policy
 from hansard.verify.findings import Finding
 
 # Which check a difference in a derived field belongs to: by type and field, else by type.
@@ -21,13 +24,19 @@ _CHECK_OF_FIELD = {
     ("debate.opened", "schemas"): 10,
     ("call.started", "template"): 10,
     ("call.started", "schema"): 10,
+    ("call.started", "not_approved"): 10,
     ("call.started", "prompt"): 11,
     ("call.answered", "cost_micro_usd"): 15,
     ("call.failed", "cost_micro_usd"): 15,
     ("turn.recorded", "vote"): 12,
     ("turn.rejected", "code"): 12,
 }
-_CHECK_OF_TYPE = {"votes.counted": 14, "decision.reached": 16, "debate.closed": 16}
+_CHECK_OF_TYPE = {
+    "call.refused": 10,
+    "votes.counted": 14,
+    "decision.reached": 16,
+    "debate.closed": 16,
+}
 _SCHEDULE = 9
 
 
@@ -131,12 +140,16 @@ def check_time(events: Sequence[Event]) -> list[Finding]:
 
 
 def check_blobs(
-    events: Sequence[Event], blobs: Mapping[str, bytes], complete: bool
+    events: Sequence[Event],
+    blobs: Mapping[str, bytes],
+    complete: bool,
+    withheld: Collection[str] = (),
 ) -> tuple[dict[str, str], list[Finding]]:
     """Check 8: every blob named is there, is what its name says, and no other one is.
 
     Returns the texts by name as well. `complete` says whether all events could
-    be read: only then can a blob be called unnamed.
+    be read: only then can a blob be called unnamed. The blobs that are
+    `withheld` need not be there.
     """
     texts: dict[str, str] = {}
     findings = []
@@ -145,7 +158,7 @@ def check_blobs(
         for name in blob_names(event):
             if name not in named:
                 named[name] = seq
-                if name not in blobs:
+                if name not in blobs and name not in withheld:
                     message = "a text named here is missing, and nothing explains why"
                     findings.append(
                         Finding(code="8.missing", seq=seq, message=message, expected=name)
@@ -179,29 +192,42 @@ def check_blobs(
     return texts, findings
 
 
-def check_templates(events: Sequence[Event], templates: Mapping[str, bytes]) -> list[Finding]:
-    """Check 10, first half: each template and schema named at the opening has that hash."""
+def check_templates(opened: OpenedData, bundle: Bundle) -> tuple[Policy | None, list[Finding]]:
+    """Check 10, first half: templates, schemas and policy are those that the opening names.
+
+    Returns the policy as well, where there is one and it can be read.
+    """
     findings = []
-    opened = events[0] if events else None
-    if opened is None or opened["type"] != "debate.opened":
-        return []
-    for row in (*opened["data"]["templates"], *opened["data"]["schemas"]):
-        body = templates.get(row["sha256"])
+    rows = (*opened["templates"], *opened["schemas"])
+    for row in rows:
+        body = bundle.templates.get(row["sha256"])
         found = sha256(body).hexdigest() if body is not None else None
         if found != row["sha256"]:
-            message = f"the template of the role {row['role']} is not the one that was recorded"
-            if body is None:
-                message = f"the template of the role {row['role']} is missing"
+            code, what = ("10.missing", "is missing") if body is None else ("10.hash", "is another")
             findings.append(
                 Finding(
-                    code="10.hash" if body is not None else "10.missing",
+                    code=code,
                     seq=1,
-                    message=message,
+                    message=f"the template or schema of the role {row['role']} {what}",
                     expected=row["sha256"],
                     found=found,
                 )
             )
-    return findings
+    named = {row["sha256"] for row in rows}
+    for name in (*bundle.templates.keys() - named, *bundle.policies.keys() - {opened["policy"]}):
+        message = "a template or policy is there that the opening does not name"
+        findings.append(Finding(code="10.unnamed", seq=0, message=message, found=name))
+    policy = None
+    if opened["policy"] is not None:
+        with suppress(KeyError, DataError):
+            policy = parse_policy(bundle.policies[opened["policy"]])
+        if policy is None or policy.hash != opened["policy"]:
+            policy = None
+            message = "the policy that the opening names is missing, another, or unreadable"
+            findings.append(
+                Finding(code="10.policy", seq=1, message=message, expected=opened["policy"])
+            )
+    return policy, findings
 
 
 @dataclass(slots=True)
@@ -213,9 +239,11 @@ class Walk:
     findings: list[Finding] = field(default_factory=list)
 
 
-def check_rules(events: Sequence[Event], texts: Mapping[str, str]) -> Walk:
+def check_rules(
+    events: Sequence[Event], texts: Mapping[str, str], approved: Mapping[str, str] | None
+) -> Walk:
     """Checks 9 to 16: derive again what was due and every fact that follows from replies."""
-    walk = Walk(Replay(texts.get))
+    walk = Walk(Replay(texts.get, approved))
     for seq, event in enumerate(events, 1):
         try:
             differences = walk.replay.step(event)

@@ -7,7 +7,12 @@ from typing import Literal
 from pydantic import BaseModel, ConfigDict, Field, JsonValue
 
 Status = Literal["pass", "fail", "unchecked", "unsupported"]
-Verdict = Literal["SELF-CONSISTENT, SIGNER UNKNOWN", "ALTERED"]
+Verdict = Literal["INTACT", "SELF-CONSISTENT, SIGNER UNKNOWN", "ALTERED"]
+VERDICTS: dict[int | None, Verdict] = {
+    1: "INTACT",
+    0: "SELF-CONSISTENT, SIGNER UNKNOWN",
+    None: "ALTERED",
+}
 
 CHECKS: dict[int, str] = {
     1: "container",
@@ -63,7 +68,9 @@ class Verification(_Result):
     debate: str | None = Field(description="The debate's id as its first entry states it")
     entries: int
     open: bool = Field(description="Whether the debate has not been closed")
-    level: int | None = Field(description="0: the record agrees with itself; null: it does not")
+    level: int | None = Field(
+        description="1: signed by trusted keys; 0: the record agrees with itself; null: it does not"
+    )
     verdict: Verdict
     unchecked: str = Field(description="What could not be checked because a text is gone")
     checks: list[Check]

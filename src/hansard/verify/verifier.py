@@ -7,25 +7,45 @@
 It reads bytes and nothing else: no store, no clock, no network. Nothing that
 can be recomputed is believed. A check is `pass`, `fail`, `unchecked` (what it
 rests on is gone or was not reached) or `unsupported` (there is nothing here
-to check it on); only `fail` changes the verdict.
+to check it on); only `fail` makes a record ALTERED.
 """
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from hansard.debate.events import Event
 from hansard.record.bundle import Bundle
+from hansard.record.keys import Trust
 from hansard.verify import checks
+from hansard.verify import envelope as envelopes
 from hansard.verify.checks import Walk
-from hansard.verify.findings import CHECKS, Check, Finding, Status, Verification
+from hansard.verify.envelope import Envelope
+from hansard.verify.findings import CHECKS, VERDICTS, Check, Finding, Status, Verification
 
-_NO_EXPORT = "read from a store, which has no container, manifest or signature"
+_NOT_READ = "the container could not be read"
 
 
 def verify(bundle: Bundle) -> Verification:
-    """Check everything that one record's bytes can show; never raises for bad bytes."""
+    """Check everything that a record in a store can show; never raises for bad bytes."""
+    return _verify(bundle, envelopes.of_store(), Trust())
+
+
+def verify_export(export: bytes | Mapping[str, bytes], trust: Trust) -> Verification:
+    """Check an export against the keys that its reader trusts; never raises for bad bytes.
+
+    `export` is a zip's bytes, or the files of a folder by name. The level
+    reached is in the result; whether it is enough is for the caller to say.
+    """
+    # 1 container, 2 manifest
+    bundle, envelope = envelopes.open_export(export)
+    if bundle is None:
+        return _unread(envelope.findings)
+    return _verify(bundle, envelope, trust)
+
+
+def _verify(bundle: Bundle, envelope: Envelope, trust: Trust) -> Verification:
     # 4 canonical, 7 schema: a rejected line leaves 9 to 16 unchecked
     events, findings = checks.check_lines(bundle.lines)
     complete = not findings
@@ -33,47 +53,81 @@ def verify(bundle: Bundle) -> Verification:
     findings += checks.check_chain(bundle.lines, events, bundle.head)
     findings += checks.check_time(events)
     # 8 blobs
-    texts, found = checks.check_blobs(events, bundle.blobs, complete)
+    texts, found = checks.check_blobs(events, bundle.blobs, complete, envelope.withheld)
     findings += found
-    # 9 schedule, 10 templates, 11 prompts, 12 replies, 14 counts, 15 limits, 16 outcome
+    # 10 templates and policy, 3 signatures: by the keys in force when the debate was opened
+    first = events[0] if events else None
+    opened = first["data"] if first and first["type"] == "debate.opened" else None
+    policy = None
+    if opened:
+        policy, found = checks.check_templates(opened, bundle)
+        findings += found if complete else []
+    named = bool(opened and opened["policy"])
+    envelopes.check_signatures(envelope, policy, named, trust, first["at"] if first else "")
+    # 9 schedule, 11 prompts, 12 replies, 14 counts, 15 limits, 16 outcome
     walk = None
     if complete and events:
-        findings += checks.check_templates(events, bundle.templates)
-        walk = checks.check_rules(events, texts)
+        approved = policy.approved(opened["terms"]["format"]) if opened and policy else None
+        walk = checks.check_rules(events, texts, approved)
         findings += walk.findings
+    findings += envelope.findings
     findings.sort(key=lambda finding: (finding.seq, finding.check, finding.code))
-    return _report(bundle, events, walk, findings)
+    return _report(bundle, events, walk, envelope, findings)
 
 
 def _report(
-    bundle: Bundle, events: Sequence[Event], walk: Walk | None, findings: list[Finding]
+    bundle: Bundle,
+    events: Sequence[Event],
+    walk: Walk | None,
+    envelope: Envelope,
+    findings: list[Finding],
 ) -> Verification:
     evidence = _evidence(bundle, events, walk)
-    failed = Counter(finding.check for finding in findings)
+    failed = Counter([finding.check for finding in findings])
     unread = walk.replay.unread if walk else []
     rows = []
     for number, name in CHECKS.items():
-        status: Status = "pass"
-        text = evidence[number]
+        status, text = envelope.rows.get(number, ("unchecked", "there is no manifest to check"))
         if failed[number]:
             first = next(finding for finding in findings if finding.check == number)
             status, text = "fail", _where(first, failed[number])
-        elif number <= 3:
-            status = "unsupported"
         elif number >= 9 and (walk is None or walk.walked < len(events)):
             reached = walk.walked if walk else 0
             status, text = "unchecked", f"only {reached} of {len(bundle.lines)} entries followed"
         elif unread and number in (12, 14, 16):
             status, text = "unchecked", f"{len(unread)} of its replies are gone"
+        elif number > 3:
+            status, text = "pass", evidence[number]
         rows.append(Check(number=number, name=name, status=status, evidence=text))
+    level = None if findings else int(envelope.trusted)
     votes = len(walk.replay.state.turns) if walk else 0
     return Verification(
         debate=events[0]["debate"] if events else None,
         entries=len(bundle.lines),
         open=walk is None or walk.replay.state.closed is None,
-        level=None if findings else 0,
-        verdict="ALTERED" if findings else "SELF-CONSISTENT, SIGNER UNKNOWN",
+        level=level,
+        verdict=VERDICTS[level],
         unchecked=f"{len(unread)} of {votes} votes unchecked" if unread else "",
+        checks=rows,
+        findings=findings,
+    )
+
+
+def _unread(findings: list[Finding]) -> Verification:
+    """Return the result for a container that cannot be read: one check, and no other."""
+    rows = [
+        Check(number=number, name=name, status="unchecked", evidence=_NOT_READ)
+        for number, name in CHECKS.items()
+    ]
+    failed: Status = "fail"
+    rows[0] = rows[0].model_copy(update={"status": failed, "evidence": findings[0].message})
+    return Verification(
+        debate=None,
+        entries=0,
+        open=True,
+        level=None,
+        verdict=VERDICTS[None],
+        unchecked="",
         checks=rows,
         findings=findings,
     )
@@ -94,10 +148,12 @@ def _evidence(bundle: Bundle, events: Sequence[Event], walk: Walk | None) -> dic
     state = walk.replay.state if walk else None
     templates = len(state.opened["templates"]) if state and state.opened else 0
     decision = state.decision if state else None
+    outcome = "the debate is still open: there is no decision to check"
+    if decision:
+        outcome = f"{decision['decision']} by {decision['rule']}, recomputed"
+    elif state and state.closed:
+        outcome = f"failed: {state.closed['reason']}"
     return {
-        1: _NO_EXPORT,
-        2: _NO_EXPORT,
-        3: _NO_EXPORT,
         4: f"{lines} of {lines} entries are spelled canonically",
         5: f"{lines} entries linked in order"
         + (", up to the head that the store keeps" if bundle.head else ""),
@@ -111,7 +167,5 @@ def _evidence(bundle: Bundle, events: Sequence[Event], walk: Walk | None) -> dic
         13: "the replies of this format quote no documents",
         14: f"{kinds['votes.counted']} of {kinds['votes.counted']} counts recomputed",
         15: f"costs of {answers} calls recomputed; no ceilings were set",
-        16: f"{decision['decision']} by {decision['rule']}, recomputed"
-        if decision
-        else "the debate is still open: there is no decision to check",
+        16: outcome,
     }

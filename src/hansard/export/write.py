@@ -1,0 +1,35 @@
+"""Writing an export: the same record and key give the same bytes (FORMAT.md §13)."""
+
+from __future__ import annotations
+
+from hashlib import sha256
+from importlib.resources import files as resources
+from pathlib import Path
+
+from hansard.record import bundle as bundles
+from hansard.record import manifest as manifests
+from hansard.record import note
+from hansard.record.bundle import Bundle
+from hansard.record.note import Signer
+
+
+def export(bundle: Bundle, signer: Signer) -> bytes:
+    """Return the zip of one record, its manifest signed with the export key."""
+    files = bundles.to_files(bundle)
+    files["VERIFY.md"] = instructions()
+    files[manifests.NAME] = note.sign(manifests.write(files), signer)
+    return bundles.pack(files)
+
+
+def instructions() -> bytes:
+    """Return VERIFY.md: how to check an export with stock tools, and without trusting it."""
+    template = (resources("hansard.export") / "VERIFY.md").read_text(encoding="utf-8")
+    digest = sha256(standalone_verifier().read_bytes()).hexdigest()
+    return template.replace("{{verifier}}", digest).encode()
+
+
+def standalone_verifier() -> Path:
+    """Return the file of the standard-library verifier that comes with this release."""
+    packaged = Path(str(resources("hansard"))) / "standalone" / "verify.py"
+    # In a checkout the wheel's copy does not exist yet: the file is where it is written.
+    return packaged if packaged.exists() else packaged.parents[3] / "tools" / "verify.py"

@@ -1,0 +1,144 @@
+"""Steps 1 to 3: container, manifest, and who signed them (FORMAT.md §13, §14)."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from hashlib import sha256
+
+from hansard.errors import DataError
+from hansard.record import bundle as bundles
+from hansard.record import manifest as manifests
+from hansard.record import note as notes
+from hansard.record.bundle import Bundle
+from hansard.record.keys import Role, Trust
+from hansard.record.manifest import Manifest
+from hansard.record.note import Note, VerifierKey
+from hansard.record.policy import Policy
+from hansard.verify.findings import Finding, Status
+
+_NO_EXPORT = "read from a store, which has no container, manifest or signature"
+_BLOBS = "blobs/"
+
+
+@dataclass(slots=True)
+class Envelope:
+    """What steps 1 to 3 found: status and evidence by check, findings, and the signed manifest."""
+
+    rows: dict[int, tuple[Status, str]] = field(default_factory=dict)
+    findings: list[Finding] = field(default_factory=list)
+    manifest: Manifest = field(default_factory=lambda: Manifest({}))
+    note: Note | None = None
+    trusted: bool = False
+
+    @property
+    def withheld(self) -> frozenset[str]:
+        """The names of blobs that were kept from this recipient."""
+        names = self.manifest.withheld
+        return frozenset(name.removeprefix(_BLOBS) for name in names if name.startswith(_BLOBS))
+
+
+def of_store() -> Envelope:
+    """Return the envelope of a record that never left its store."""
+    return Envelope(rows=dict.fromkeys((1, 2, 3), ("unsupported", _NO_EXPORT)))
+
+
+def open_export(export: bytes | Mapping[str, bytes]) -> tuple[Bundle | None, Envelope]:
+    """Steps 1 and 2: take the files out of an export and compare them with its manifest.
+
+    `export` is a zip's bytes, or the files of a folder by name. The record is
+    None where the container cannot be read.
+    """
+    envelope = Envelope()
+    try:
+        if isinstance(export, bytes):
+            files: Mapping[str, bytes] = bundles.unpack(export)
+        else:
+            bundles.check_names(list(export))
+            files = export
+        bundle = bundles.of_files(files)
+    except DataError as error:
+        envelope.findings.append(Finding(code=error.code, seq=0, message=str(error)))
+        return None, envelope
+    envelope.rows[1] = ("pass", f"{len(files)} files, and nothing else")
+    _check_manifest(files, envelope)
+    return bundle, envelope
+
+
+def _check_manifest(files: Mapping[str, bytes], envelope: Envelope) -> None:
+    data = files.get(manifests.NAME)
+    if data is None:
+        message = "the export has no SHA256SUMS, so nobody signed it"
+        envelope.findings.append(Finding(code="2.missing", seq=0, message=message))
+        return
+    try:
+        note = notes.parse(data)
+        manifest = manifests.parse(note.text)
+    except DataError:
+        message = "SHA256SUMS is not a signed manifest in its one spelling"
+        envelope.findings.append(Finding(code="2.malformed", seq=0, message=message))
+        return
+    envelope.note, envelope.manifest = note, manifest
+    listed, there = manifest.files, files.keys() - manifests.UNLISTED
+    for name in sorted(there | listed.keys() | manifest.withheld.keys()):
+        if name in there and name in manifest.withheld:
+            code, message = "2.withheld", f"{name} is there, though it is listed as withheld"
+        elif name in there and name not in listed:
+            code, message = "2.unlisted", f"{name} is not in the manifest"
+        elif name in listed and name not in there:
+            code, message = "2.absent", f"{name} is in the manifest, but not there"
+        elif name in listed and sha256(files[name]).hexdigest() != listed[name]:
+            code, message = "2.hash", f"{name} is not the file that was signed"
+        else:
+            continue
+        envelope.findings.append(Finding(code=code, seq=0, message=message, found=name))
+    withheld = f", {len(manifest.withheld)} withheld" if manifest.withheld else ""
+    envelope.rows[2] = ("pass", f"{len(listed)} files as listed{withheld}")
+
+
+def check_signatures(
+    envelope: Envelope, policy: Policy | None, policy_named: bool, trust: Trust, opened_at: str
+) -> None:
+    """Step 3: who signed manifest and policy, as far as the reader's trust file tells."""
+    if envelope.note is None:
+        return
+    signed = _look(envelope, envelope.note, "export", "3.signature", trust, opened_at)
+    evidence = [f"manifest {signed[1]}"]
+    envelope.trusted = signed[0]
+    if policy_named:
+        approved = (False, "cannot be read")
+        if policy:
+            approved = _look(envelope, policy.note, "approval", "3.policy", trust, opened_at)
+        evidence.append(f"policy {approved[1]}")
+        envelope.trusted &= approved[0]
+    status: Status = "pass" if envelope.trusted else "unchecked"
+    envelope.rows[3] = (status, "; ".join(evidence))
+
+
+def _look(
+    envelope: Envelope, note: Note, role: Role, code: str, trust: Trust, at: str
+) -> tuple[bool, str]:
+    """Say whether a trusted key of `role` in force signed `note`, and who did in words."""
+    in_force = trust.keys_of(role, at)
+    known = {
+        (key.name, key.id): (key, row.role)
+        for row in trust.keys
+        for key in [VerifierKey.parse(row.key)]
+    }
+    words = ""
+    for line in note.signatures:
+        found = known.get((line.name, line.key_id))
+        if found is None:
+            words = words or f"signed by {line.name}, which your trust file does not name"
+            continue
+        key, its_role = found
+        if not key.verifies(note.text, line.signature):
+            message = f"the signature of {line.name} is not over this text"
+            envelope.findings.append(Finding(code=code, seq=0, message=message, found=line.name))
+        elif key in in_force:
+            return True, f"signed by {line.name}, which you trust"
+        elif its_role != role:
+            words = f"signed by {line.name}, which you trust as {its_role} key, not as {role} key"
+        else:
+            words = f"signed by {line.name}, which was not in force when the debate was opened"
+    return False, words
