@@ -4,19 +4,25 @@ from __future__ import annotations
 
 import os
 import shlex
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
+from pathlib import Path
 from typing import Any, NamedTuple, TypeVar
 
 import click
 
 from hansard.debate.events import Event, parse
-from hansard.errors import DataError
+from hansard.debate.replay import approved_by
+from hansard.errors import DataError, UsageError
+from hansard.governance.keyring import Keyring
 from hansard.record import blob
 from hansard.record.bundle import Bundle
+from hansard.record.keys import Trust, parse_trust
 from hansard.report.view import DebateResult, build
+from hansard.runtime.clock import Clock
 from hansard.store.application import DEFAULT_URL, Store
+from hansard.verify.envelope import open_export
 from hansard.verify.findings import Verification
-from hansard.verify.verifier import verify
+from hansard.verify.verifier import verify, verify_export
 
 ALTERED = "record.altered"
 F = TypeVar("F", bound=Callable[..., Any])
@@ -50,6 +56,42 @@ def next_step(command: str) -> str:
     return f"hansard {command}" + (f" --store {shlex.quote(named)}" if named else "")
 
 
+def keyring() -> Keyring:
+    """Return one's own keys; a key that is made says so on standard error."""
+    return Keyring(Keyring.default_folder(), Clock().now, lambda said: click.echo(said, err=True))
+
+
+def trust_of(path: Path | None) -> Trust:
+    """Return the keys that the reader trusts: those of a file, or one's own trust file's."""
+    return keyring().trust() if path is None else parse_trust(read_file(path))
+
+
+def read_file(path: Path) -> bytes:
+    """Return a file's bytes; raises UsageError `input.unreadable`."""
+    try:
+        return path.read_bytes()
+    except OSError as error:
+        raise UsageError("input.unreadable", f"{path} cannot be read: {error.strerror}") from None
+
+
+def read_export(path: Path) -> bytes | dict[str, bytes]:
+    """Return a zip's bytes, or the files of a folder by name.
+
+    What is no regular file is taken as one without content: it has no place in
+    an export, and verifying it says so. Raises UsageError `input.unreadable`.
+    """
+    if not path.is_dir():
+        return read_file(path)
+    files: dict[str, bytes] = {}
+    for item in sorted(path.rglob("*")):
+        name = item.relative_to(path).as_posix()
+        if item.is_symlink() or not (item.is_file() or item.is_dir()):
+            files[f"{name} is no file"] = b""
+        elif item.is_file():
+            files[name] = read_file(item)
+    return files
+
+
 class Record(NamedTuple):
     """One debate as it is kept, and what verifying it found."""
 
@@ -63,6 +105,14 @@ class Record(NamedTuple):
         return [parse(line) for line in self.bundle.lines]
 
     @property
+    def approved(self) -> Mapping[str, str] | None:
+        """The template hashes that its policy approves, where it has one."""
+        first = self.events[0]
+        if first["type"] != "debate.opened":
+            return None
+        return approved_by(first["data"], self.bundle.policies)
+
+    @property
     def result(self) -> DebateResult:
         """What became of it; only for a record that was verified."""
         return build(self.events, self.text_of)
@@ -73,10 +123,30 @@ class Record(NamedTuple):
         return None if file is None else blob.unpack(file)
 
 
+def read_source(source: str) -> Record:
+    """Read a record from an export or from the store, whatever it holds."""
+    path = find_export(source)
+    if path is None:
+        with open_store() as store:
+            return read_record(store, store.find(source))
+    export = read_export(path)
+    verification = verify_export(export, Trust())
+    bundle, _ = open_export(export)
+    if bundle is None:
+        raise DataError(ALTERED, f"{path}: {verification.findings[0].message}")
+    return Record(verification.debate or "", bundle, verification)
+
+
 def read_record(store: Store, debate: str) -> Record:
     """Read a debate and verify it, whatever comes of that."""
     bundle = store.bundle(debate)
     return Record(debate, bundle, verify(bundle))
+
+
+def find_export(name: str) -> Path | None:
+    """Return the path that `name` is, where it is one; a debate's id is none."""
+    path = Path(name)
+    return path if path.exists() or "/" in name or path.suffix else None
 
 
 def sound_record(store: Store, prefix: str) -> Record:

@@ -10,7 +10,7 @@ from typing import Any
 
 import click
 
-from hansard.cli import demo, reading, running, starting, verifying
+from hansard.cli import demo, reading, running, signing, starting, verifying
 from hansard.cli.context import ALTERED, store_option
 from hansard.cli.running import INTERRUPTED
 from hansard.errors import HansardError
@@ -81,6 +81,9 @@ for _command in (
     reading.report,
     reading.replay,
     verifying.verify,
+    signing.export,
+    signing.keys,
+    signing.policy,
     starting.schema,
 ):
     cli.add_command(_command)

@@ -16,6 +16,7 @@ from hansard.cli.context import (
     next_step,
     open_store,
     read_record,
+    read_source,
     sound_record,
     store_option,
 )
@@ -82,7 +83,7 @@ def _table(listing: Listing, width: int) -> Table:
     table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0), header_style="bold")
     for name in _COLUMNS:
         # What is short and exact stands in full; the question gives way.
-        room = max(20, width - taken - 2) if name == "Question" else None
+        room = max(8, width - taken) if name == "Question" else None
         table.add_column(name, no_wrap=True, overflow="ellipsis", max_width=room)
     for row, cells in zip(listing.debates, rows, strict=True):
         style = "bold red" if row.state in _BAD else ""
@@ -162,7 +163,9 @@ def _seats(result: DebateResult) -> RenderableType:
 
 
 def _show_prompt(record: Record, call: str) -> None:
-    found = prompt.render(record.events, record.bundle.templates, record.text_of, call)
+    found = prompt.render(
+        record.events, record.bundle.templates, record.text_of, call, record.approved
+    )
     for message in found.messages:
         click.echo(f"--- {message.role} ---\n{shown(message.text)}")
     same = "is" if found.digest == found.recorded else "IS NOT"
@@ -197,13 +200,13 @@ def report(debate: str, form: str) -> None:
 
 
 @click.command()
-@click.argument("debate", metavar="ID")
+@click.argument("source", metavar="ID|EXPORT")
 @click.option(
     "--until", type=click.IntRange(min=1), metavar="N", help="Show the state after entry N."
 )
 @store_option
-def replay(debate: str, until: int | None) -> None:
-    """Run the rules again on the record of the debate ID.
+def replay(source: str, until: int | None) -> None:
+    """Run the rules again on the record of the debate ID, or of an export.
 
     No model is asked: the recorded replies are read again. It says whether the
     same events come out. With --until N it shows the debate as
@@ -212,12 +215,11 @@ def replay(debate: str, until: int | None) -> None:
     Exit codes: 0 the same events come out; 1 they differ; 2 there is no such
     debate, or it cannot be read.
     """
-    with open_store() as store:
-        record = read_record(store, store.find(debate))
+    record = read_source(source)
     events = record.events
     if until is not None and until > len(events):
         raise UsageError("replay.until", f"the record has {len(events)} entries, not {until}")
-    walked = Replay(record.text_of)
+    walked = Replay(record.text_of, record.approved)
     asked = events[:until]
     out = console()
     differing = 0

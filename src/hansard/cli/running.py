@@ -14,12 +14,21 @@ import click
 
 from hansard import api
 from hansard.cli.console import console, document
-from hansard.cli.context import next_step, open_store, sound_record, store_option
+from hansard.cli.context import (
+    keyring,
+    next_step,
+    open_store,
+    read_file,
+    sound_record,
+    store_option,
+)
 from hansard.cli.live import View
 from hansard.cli.summary import say_outcome
 from hansard.debate.state import DebateState
+from hansard.governance import approval
 from hansard.report.view import DebateResult
 from hansard.runtime import session
+from hansard.runtime.clock import Clock
 from hansard.runtime.inputs import load_spec
 
 INTERRUPTED = 130
@@ -29,23 +38,36 @@ _SHOW_CURSOR = b"\x1b[?25h"
 @click.command()
 @click.argument("spec", type=click.Path(path_type=Path))
 @click.option("--json", "as_json", is_flag=True, help="Print the whole result as JSON instead.")
+@click.option(
+    "--policy",
+    "policy_file",
+    metavar="FILE",
+    type=click.Path(path_type=Path),
+    help="Call no model with a prompt that this signed policy does not approve.",
+)
 @store_option
-def run(spec: Path, as_json: bool) -> None:
+def run(spec: Path, as_json: bool, policy_file: Path | None) -> None:
     """Run the debate that the file SPEC describes.
 
     Its report goes to standard output, everything else to standard error. Each
     step is recorded as it is taken: Ctrl-C leaves the debate open, and `hansard
     resume` goes on with it.
 
-    Exit codes: 0 the debate ended, also in `escalate`; 2 the spec cannot be
-    run; 130 interrupted.
+    Exit codes: 0 the debate ended, also in `escalate`; 1 it failed; 2 the spec
+    cannot be run; 130 interrupted.
     """
     parsed = load_spec(spec)
+    policy = None
+    if policy_file:
+        policy = approval.load(read_file(policy_file), keyring().trust(), Clock().now())
     with open_store(create=True) as store:
         with View(console(stderr=True), store.text) as view:
-            work = session.run(parsed, store, spec.parent, observe=view.observe)
+            work = session.run(parsed, store, spec.parent, policy=policy, observe=view.observe)
             until_closed(work, view)
-        _print(api.result(store, view.debate.state.debate), as_json=as_json)
+        result = api.result(store, view.debate.state.debate)
+        _print(result, as_json=as_json)
+        if result.status == "failed":
+            raise click.exceptions.Exit(1)
 
 
 @click.command()

@@ -18,7 +18,8 @@ def outcome(result: DebateResult) -> list[tuple[str, Text | str]]:
     """Return the rows that say what was decided, who dissents, who must look, what it cost."""
     rounds = f"round {result.rounds_run} of at most {result.max_rounds}"
     if result.decision is None:
-        rows: list[tuple[str, Text | str]] = [("Decision", f"none yet: still open, {rounds}")]
+        why = f"none: failed, {result.reason}" if result.reason else "none yet: still open"
+        rows: list[tuple[str, Text | str]] = [("Decision", f"{why}, {rounds}")]
     else:
         votes = result.vote_tally.get(result.decision, 0)
         counted = f"{votes} of {len(result.debater_ids)} votes, {result.consensus_threshold} needed"

@@ -2,41 +2,75 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import click
 from rich.console import Console
 from rich.text import Text
 
 from hansard.cli.console import console, document, value
-from hansard.cli.context import open_store, read_record, store_option
+from hansard.cli.context import (
+    find_export,
+    open_store,
+    read_export,
+    read_record,
+    store_option,
+    trust_of,
+)
 from hansard.report.safe import one_line
 from hansard.verify.findings import Check, Finding, Verification
+from hansard.verify.verifier import verify_export
 
 _STYLES = {"pass": "green", "fail": "bold red", "unchecked": "yellow", "unsupported": "dim"}
-_UNPROVEN = (
-    "Not proven: who wrote this. Whoever can write to the store could have replaced the whole "
-    "record by another one that agrees with itself, or invented a reply before it was recorded."
-)
+_UNPROVEN: dict[int | None, str] = {
+    0: "Not proven: who wrote this. Whoever could write to it could have replaced the whole "
+    "record by another one that agrees with itself, or invented a reply before it was recorded.",
+    1: "Not proven: that no reply was invented before it was recorded, and that whoever holds "
+    "the keys did not record the debate anew.",
+}
+_LEVELS = click.Choice(["0", "1", "2"])
 
 
 @click.command()
-@click.argument("debate", metavar="ID")
+@click.argument("source", metavar="ID|EXPORT|FOLDER")
+@click.option(
+    "--trust",
+    metavar="FILE",
+    type=click.Path(path_type=Path),
+    help="The keys you trust; else trust.json in HANSARD_HOME.",
+)
+@click.option(
+    "--require-level",
+    "level",
+    type=_LEVELS,
+    help="0: agrees with itself. 1: signed by trusted keys, the default for an export.",
+)
 @click.option("--json", "as_json", is_flag=True, help="Print checks and findings as JSON.")
 @store_option
-def verify(debate: str, as_json: bool) -> None:
-    """Check the whole record of the debate ID.
+def verify(source: str, trust: Path | None, level: str | None, as_json: bool) -> None:
+    """Check a whole record: the debate ID of the store, or an export.
 
-    Every link, text, turn, prompt, reply, vote and the decision are derived again.
+    Every link, text, turn, prompt, reply, vote and the decision are derived
+    again. An export must also be signed by a key that you trust.
 
-    Exit codes: 0 the record agrees with itself; 1 it was altered; 2 there is no
-    such debate, or the store cannot be read.
+    Exit codes: 0 the level that is required is reached; 1 it is not; 2 there is
+    no such debate or file, or it cannot be read.
     """
-    with open_store() as store:
-        found = read_record(store, store.find(debate)).verification
+    path = find_export(source)
+    if path:
+        found = verify_export(read_export(path), trust_of(trust))
+    else:
+        with open_store() as store:
+            found = read_record(store, store.find(source)).verification
+    required = int(level) if level else int(path is not None)
+    reached = found.level is not None and found.level >= required
     if as_json:
         click.echo(document(found))
     else:
         print_verification(console(), found)
-    if not found.ok:
+        if found.ok and not reached:
+            console().print(Text(f"  level {required} is required, {found.level} is reached"))
+    if not reached:
         raise click.exceptions.Exit(1)
 
 
@@ -87,7 +121,7 @@ def _print_finding(out: Console, finding: Finding) -> None:
 def _print_verdict(out: Console, found: Verification) -> None:
     out.print()
     if found.ok:
-        out.print(Text(_UNPROVEN, style="dim"))
+        out.print(Text(_UNPROVEN[found.level], style="dim"))
     out.print(
         Text.assemble(
             (f" {found.verdict} ", "reverse bold green" if found.ok else "reverse bold red"),

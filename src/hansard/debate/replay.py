@@ -21,6 +21,7 @@ from hansard.debate.state import DebateState, evolve, speaker_of
 from hansard.debate.steps import Ask, Read
 from hansard.debate.transcript import Transcript
 from hansard.record.canonical import dump
+from hansard.record.policy import parse as parse_policy
 
 OFFLINE = ("scripted:", "recorded:")  # models whose replies nobody paid for
 
@@ -216,6 +217,15 @@ class Replay:
         if call not in self._replies:
             self.unread.append(due.step.id)
         return steps.record(due.step, call, self._replies.pop(call, data)).data
+
+
+def approved_by(opened: OpenedData, policies: Mapping[str, bytes]) -> Mapping[str, str] | None:
+    """Return the template hashes by role that a debate's policy approves.
+
+    None where its opening names no policy, or one that is not among `policies`.
+    """
+    data = policies.get(opened["policy"] or "")
+    return parse_policy(data).approved(opened["terms"]["format"]) if data else None
 
 
 def _name(due: steps.Due | None) -> str:

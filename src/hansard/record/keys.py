@@ -11,7 +11,7 @@ or later and before `until`.
 from __future__ import annotations
 
 import json
-from typing import Annotated, Literal, get_args
+from typing import Annotated, Literal, NamedTuple, get_args
 
 from cryptography.exceptions import UnsupportedAlgorithm
 from cryptography.hazmat.primitives import serialization
@@ -19,7 +19,7 @@ from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 from pydantic import BaseModel, ConfigDict, StringConstraints, ValidationError
 
 from hansard.errors import DataError, UsageError
-from hansard.record.note import VerifierKey
+from hansard.record.note import Note, VerifierKey
 
 Role = Literal["log", "export", "approval", "reviewer"]
 ROLES: tuple[Role, ...] = get_args(Role)
@@ -56,12 +56,6 @@ class Trust(_Strict):
     v: Literal[1] = 1
     keys: list[TrustedKey] = []
 
-    def keys_of(self, role: Role, at: str) -> list[VerifierKey]:
-        """Return the keys believed in `role` for a debate opened at `at`."""
-        return [
-            VerifierKey.parse(row.key) for row in self.keys if row.role == role and row.in_force(at)
-        ]
-
     def dump(self) -> bytes:
         """Return the file's bytes."""
         rows = self.model_dump(by_alias=True)
@@ -79,6 +73,39 @@ def parse_trust(data: bytes) -> Trust:
             "trust.malformed", "the trust file cannot be read; see FORMAT.md §14"
         ) from None
     return trust
+
+
+class Signing(NamedTuple):
+    """Who signed a note, as far as a trust file tells."""
+
+    trusted: bool  # a key of the right role in force did
+    words: str
+    forged: tuple[str, ...]  # known names whose signature is not over this text
+
+
+def who_signed(note: Note, role: Role, trust: Trust, at: str) -> Signing:
+    """Look at each signature of `note` for one by a key of `role` that is in force at `at`."""
+    known: dict[tuple[str, bytes], tuple[VerifierKey, list[TrustedKey]]] = {}
+    for row in trust.keys:
+        key = VerifierKey.parse(row.key)
+        known.setdefault((key.name, key.id), (key, []))[1].append(row)
+    trusted, words = False, ""
+    forged = []
+    for line in note.signatures:
+        found = known.get((line.name, line.key_id))
+        if found is None:
+            words = words or f"signed by {line.name}, which your trust file does not name"
+            continue
+        key, rows = found
+        if not key.verifies(note.text, line.signature):
+            forged.append(line.name)
+        elif any(row.role == role and row.in_force(at) for row in rows):
+            trusted, words = True, f"signed by {line.name}, which you trust"
+        elif not trusted and all(row.role != role for row in rows):
+            words = f"signed by {line.name}, which you trust as {rows[0].role} key, not as {role}"
+        elif not trusted:
+            words = f"signed by {line.name}, which was not in force at {at}"
+    return Signing(trusted, words or "not signed as it says", tuple(forged))
 
 
 def generate() -> Ed25519PrivateKey:

@@ -8,7 +8,7 @@ from pydantic import BaseModel, ConfigDict, Field
 
 from hansard.report.view import DebateResult
 
-State = Literal["open", "closed", "altered", "unreadable"]
+State = Literal["open", "closed", "failed", "altered", "unreadable"]
 
 
 class _Part(BaseModel):
@@ -43,7 +43,7 @@ def entry(result: DebateResult) -> Entry:
     decided = result.decision is not None
     return Entry(
         debate=result.debate,
-        state="open" if result.status == "open" else "closed",
+        state="closed" if result.status == "complete" else result.status,
         opened_at=result.opened_at,
         question=result.question,
         decision=result.decision,

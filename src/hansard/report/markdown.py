@@ -107,7 +107,9 @@ def _decision(result: DebateResult) -> Iterator[str]:
     yield "## Decision"
     many, needed = len(result.debater_ids), result.consensus_threshold
     rounds = f"after {result.rounds_run} of at most {result.max_rounds} rounds"
-    if result.decision is None:
+    if result.status == "failed":
+        yield f"None: the debate failed (`{result.reason}`) {rounds}."
+    elif result.decision is None:
         yield f"None yet: the debate is still open {rounds}."
     elif result.decision_rule == "max_rounds_exhausted":
         yield f"**`{result.decision}`**: no single option was held by {needed} of {many} {rounds}."

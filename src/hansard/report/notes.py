@@ -23,7 +23,9 @@ NoteCode = Literal[
     "cost_incomplete",
     "forfeited",
     "rejected",
+    "failed",
     "abandoned",
+    "refused",
     "resumed",
     "tie",
     "text_gone",
@@ -100,7 +102,22 @@ def of_event(state: DebateState, event: Event, text_of: TextOf) -> Iterator[Note
         yield _note(
             "rejected", f"A reply of {_place(data['step'])} does not count: {why}; {then}", seq
         )
-    elif event["type"] == "call.failed" and event["data"]["error"] == "abandoned":
+    elif event["type"] == "call.refused":
+        refused = event["data"]
+        yield _note(
+            "refused",
+            f"The template of the role {refused['role']} is not the approved one, so no model was "
+            "called and the debate ended",
+            seq,
+        )
+    elif event["type"] == "call.failed" and event["data"]["error"] != "abandoned":
+        failed = event["data"]
+        detail = f" ({failed['detail']})" if failed["detail"] else ""
+        then = "it was tried again" if failed["again"] else "it was not tried again"
+        yield _note(
+            "failed", f"The call {failed['call']} failed: {failed['error']}{detail}; {then}", seq
+        )
+    elif event["type"] == "call.failed":
         call = event["data"]["call"]
         yield _note(
             "abandoned",

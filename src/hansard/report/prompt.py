@@ -25,7 +25,11 @@ class Rendered:
 
 
 def render(
-    events: Iterable[Event], templates: Mapping[str, bytes], text_of: TextOf, call: str
+    events: Iterable[Event],
+    templates: Mapping[str, bytes],
+    text_of: TextOf,
+    call: str,
+    approved: Mapping[str, str] | None = None,
 ) -> Rendered:
     """Return the prompt of `call` as it was sent.
 
@@ -41,7 +45,7 @@ def render(
             raise DataError("prompt.gone", f"the prompt of {call} quotes a text that is gone")
         return text
 
-    replay = Replay(text_of)
+    replay = Replay(text_of, approved)
     for event in events:
         if event["type"] == "call.started" and event["data"]["call"] == call:
             due = steps.decide(replay.state)

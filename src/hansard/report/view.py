@@ -105,7 +105,7 @@ class DebateResult(_Part):
     question: str | None
     options: tuple[str, ...]
     rule: Rule
-    status: Literal["open", "complete"]
+    status: Literal["open", "complete", "failed"]
     reason: CloseReason | None = Field(description="Why it stopped; null while it is open")
     opened_at: str
     closed_at: str | None
@@ -207,7 +207,7 @@ def _result(
         question=text_of(spec["question"]["sha256"]),
         options=tuple(terms["options"]),
         rule=terms["rule"],
-        status="complete" if closed else "open",
+        status=closed["outcome"] if closed else "open",
         reason=closed["reason"] if closed else None,
         opened_at=state.opened_at,
         closed_at=state.at if closed else None,

@@ -135,11 +135,15 @@ def packaged(name: str) -> bytes:
     return (files("hansard.debate") / "prompts" / f"{name}.md").read_bytes()
 
 
+def packaged_templates(format_: str) -> dict[str, bytes]:
+    """Return the bytes of each packaged template of a format, by role."""
+    return {role: packaged(f"{format_}/{role}") for role in TEMPLATES}
+
+
 def read_templates(spec: DebateSpec, folder: Path) -> dict[str, bytes]:
     """Return the bytes of each template by role: the user's own file, or the packaged one."""
-    return {
-        role: read_text(folder / spec.prompts[role], "spec.prompt_missing").encode()
-        if role in spec.prompts
-        else packaged(f"{spec.format}/{role}")
-        for role in TEMPLATES
+    own = {
+        role: read_text(folder / file, "spec.prompt_missing").encode()
+        for role, file in spec.prompts.items()
     }
+    return packaged_templates(spec.format) | own

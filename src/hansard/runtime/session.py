@@ -10,16 +10,15 @@ from typing import Any
 
 from hansard.debate.events import Fact, blob_names, parse
 from hansard.debate.formats import FORMATS
-from hansard.debate.replay import OFFLINE, NotDue, Replay
+from hansard.debate.replay import OFFLINE, NotDue, Replay, approved_by
 from hansard.debate.spec import DebateSpec, PriceSpec
 from hansard.debate.state import DebateState, evolve
 from hansard.errors import DataError, UsageError
 from hansard.record import blob
-from hansard.record.bundle import Bundle, Head
+from hansard.record.bundle import Bundle, Head, of_files, unpack
 from hansard.record.canonical import dump
 from hansard.record.line import GENESIS, line_hash
 from hansard.record.policy import Policy
-from hansard.record.policy import parse as parse_policy
 from hansard.runtime.clock import Clock
 from hansard.runtime.engine import ENGINE, Engine
 from hansard.runtime.inputs import load_yaml, read_evidence, read_templates, validate
@@ -58,7 +57,7 @@ def find_models(
         elif provider == "openai":
             found[name] = _open_model(rest)
         else:
-            found[name] = RecordedModel(store.bundle(store.find(rest)))
+            found[name] = RecordedModel(_recorded(folder / rest, rest, store))
     return {seat: found[name] for seat, name in names.items()}
 
 
@@ -78,6 +77,13 @@ async def _play(engine: Engine, seats: Mapping[str, Model], given: Models | None
         for model in {id(model): model for model in seats.values()}.values():
             if isinstance(model, Closing) and id(model) not in kept:
                 await model.aclose()
+
+
+def _recorded(path: Path, name: str, store: Store) -> Bundle:
+    """Return the record that a `recorded:` model answers from: an export's, or the store's."""
+    if path.is_file():
+        return of_files(unpack(path.read_bytes()))
+    return store.bundle(store.find(name))
 
 
 async def run(
@@ -171,9 +177,7 @@ def _reload(debate: str, bundle: Bundle) -> tuple[DebateState, dict[str, str], A
     hashes += [data["policy"]] if data["policy"] else []
     if any(sha256(files.get(name, b"")).hexdigest() != name for name in hashes):
         raise damaged
-    approved = None
-    if data["policy"]:
-        approved = parse_policy(files[data["policy"]]).approved(data["terms"]["format"])
+    approved = approved_by(data, bundle.policies)
     texts = {name: blob.unpack(file) for name, file in bundle.blobs.items()}
     replay = Replay(texts.get, approved)
     prev = GENESIS

@@ -11,9 +11,9 @@ from hansard.record import bundle as bundles
 from hansard.record import manifest as manifests
 from hansard.record import note as notes
 from hansard.record.bundle import Bundle
-from hansard.record.keys import Role, Trust
+from hansard.record.keys import Role, Trust, who_signed
 from hansard.record.manifest import Manifest
-from hansard.record.note import Note, VerifierKey
+from hansard.record.note import Note
 from hansard.record.policy import Policy
 from hansard.verify.findings import Finding, Status
 
@@ -118,27 +118,8 @@ def check_signatures(
 def _look(
     envelope: Envelope, note: Note, role: Role, code: str, trust: Trust, at: str
 ) -> tuple[bool, str]:
-    """Say whether a trusted key of `role` in force signed `note`, and who did in words."""
-    in_force = trust.keys_of(role, at)
-    known = {
-        (key.name, key.id): (key, row.role)
-        for row in trust.keys
-        for key in [VerifierKey.parse(row.key)]
-    }
-    words = ""
-    for line in note.signatures:
-        found = known.get((line.name, line.key_id))
-        if found is None:
-            words = words or f"signed by {line.name}, which your trust file does not name"
-            continue
-        key, its_role = found
-        if not key.verifies(note.text, line.signature):
-            message = f"the signature of {line.name} is not over this text"
-            envelope.findings.append(Finding(code=code, seq=0, message=message, found=line.name))
-        elif key in in_force:
-            return True, f"signed by {line.name}, which you trust"
-        elif its_role != role:
-            words = f"signed by {line.name}, which you trust as {its_role} key, not as {role} key"
-        else:
-            words = f"signed by {line.name}, which was not in force when the debate was opened"
-    return False, words
+    signing = who_signed(note, role, trust, at)
+    for name in signing.forged:
+        message = f"the signature of {name} is not over this text"
+        envelope.findings.append(Finding(code=code, seq=0, message=message, found=name))
+    return signing.trusted, signing.words

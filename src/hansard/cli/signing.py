@@ -1,0 +1,152 @@
+"""`export`, `keys` and `policy`: what is signed, and with which keys."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import cast
+
+import click
+from rich.text import Text
+
+from hansard.cli.console import console, fields
+from hansard.cli.context import keyring, open_store, read_file, sound_record, store_option
+from hansard.errors import UsageError
+from hansard.export.write import export as write_export
+from hansard.governance import approval
+from hansard.record import policy as policies
+from hansard.record.keys import ROLES, Role
+from hansard.runtime.clock import Clock
+from hansard.runtime.inputs import load_spec, packaged_templates, read_templates
+
+_FILE = click.Path(path_type=Path)
+_ROLE = click.argument("role", type=click.Choice(ROLES))
+
+
+@click.command()
+@click.argument("debate", metavar="ID")
+@click.option("-o", "--output", metavar="FILE", type=_FILE, required=True)
+@store_option
+def export(debate: str, output: Path) -> None:
+    """Write the record of the debate ID as one signed zip, FILE.
+
+    Whoever gets it can check it without trusting you: VERIFY.md inside says
+    how. They need your public export key from elsewhere; `hansard keys` prints it.
+
+    Exit codes: 0 written; 1 the record was altered, so nothing is written; 2
+    there is no such debate, or FILE cannot be written.
+    """
+    with open_store() as store:
+        record = sound_record(store, debate)
+    signer = keyring().signer("export")
+    save(output, write_export(record.bundle, signer))
+    say = console(stderr=True)
+    say.print(Text(f"{output}: {len(record.bundle.lines)} entries, signed by {signer.name}"))
+    say.print(Text(f"hansard verify {output}", style="dim"))
+
+
+def save(path: Path, data: bytes) -> None:
+    """Write a file as a whole or not at all."""
+    new = path.with_name(path.name + ".part")
+    try:
+        new.write_bytes(data)
+        new.replace(path)
+    except OSError as error:
+        new.unlink(missing_ok=True)
+        raise UsageError("output.failed", f"{path} cannot be written: {error.strerror}") from None
+
+
+@click.group(invoke_without_command=True)
+@click.pass_context
+def keys(context: click.Context) -> None:
+    """Show your keys, and make, rotate or revoke them.
+
+    They are Ed25519 keys, one a role, in HANSARD_HOME (default
+    ~/.config/hansard), encrypted where HANSARD_PASSPHRASE is set. A key that is
+    needed and missing is made. Your own trust file names them.
+    """
+    if context.invoked_subcommand is None:
+        ring = keyring()
+        rows: list[tuple[str, Text | str]] = []
+        for role in ROLES:
+            key = ring.public(role)
+            rows.append((role, str(key) if key else "none yet; made at first use"))
+        rows.append(("trust file", str(ring.trust_file)))
+        console().print(fields(rows))
+
+
+@keys.command()
+@_ROLE
+def make(role: str) -> None:
+    """Make the key of ROLE, if there is none, and print its public half."""
+    click.echo(keyring().signer(cast(Role, role)).key)
+
+
+@keys.command()
+@_ROLE
+def rotate(role: str) -> None:
+    """Put a new key in place of the key of ROLE.
+
+    The old one goes on counting for debates opened before now.
+    """
+    click.echo(keyring().rotate(cast(Role, role)))
+
+
+@keys.command()
+@_ROLE
+def revoke(role: str) -> None:
+    """Take the key of ROLE out of use: it counts for no debate opened from now on."""
+    click.echo(f"revoked {keyring().revoke(cast(Role, role))}")
+
+
+@click.group()
+def policy() -> None:
+    """Approve the prompts that debates may use, and check that they are used."""
+
+
+@policy.command()
+@click.option("--spec", type=_FILE, help="Approve what this spec uses, not the packaged prompts.")
+@click.option("-o", "--output", metavar="FILE", type=_FILE, required=True)
+def approve(spec: Path | None, output: Path) -> None:
+    """Write a list of template hashes, signed with your approval key, to FILE.
+
+    Read the templates before you sign: `hansard run --policy FILE` calls no model
+    with any other.
+    """
+    templates = _templates(spec)
+    signer = keyring().signer("approval")
+    save(output, approval.approve("consensus", templates, signer))
+    console(stderr=True).print(Text(f"{output}: {len(templates)} templates, by {signer.name}"))
+
+
+@policy.command("show")
+@click.argument("file", type=_FILE)
+def show_policy(file: Path) -> None:
+    """Print what FILE approves, and its hash. Who signed it: `hansard policy check`."""
+    found = policies.parse(read_file(file))
+    rows = [(f"{name}.{role}", digest) for (name, role), digest in sorted(found.templates.items())]
+    console().print(fields([*rows, ("hash", found.hash)], width=20))
+
+
+@policy.command()
+@click.argument("file", type=_FILE)
+@click.option("--spec", type=_FILE, help="Compare with what this spec uses.")
+def check(file: Path, spec: Path | None) -> None:
+    """Say whether FILE counts, and whether the prompts of today are those it approves.
+
+    Exit codes: 0 both hold; 1 a prompt is another one; 2 the policy does not count.
+    """
+    found = approval.load(read_file(file), keyring().trust(), Clock().now())
+    approved = found.approved("consensus")
+    rows = []
+    for role, digest in approval.hashes(_templates(spec)).items():
+        same = approved.get(role) == digest
+        rows.append((role, "approved" if same else f"NOT APPROVED: {digest}"))
+    console().print(fields(rows))
+    if any(text != "approved" for _, text in rows):
+        raise click.exceptions.Exit(1)
+
+
+def _templates(spec: Path | None) -> dict[str, bytes]:
+    if spec is None:
+        return packaged_templates("consensus")
+    return read_templates(load_spec(spec), spec.parent)

@@ -1,0 +1,39 @@
+"""Approving prompts, and believing an approval (record.md §6, FORMAT.md §15)."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from hashlib import sha256
+
+from hansard.errors import DataError
+from hansard.record import note
+from hansard.record.keys import Trust, who_signed
+from hansard.record.note import Signer
+from hansard.record.policy import Policy, parse, write
+
+
+def approve(format_: str, templates: Mapping[str, bytes], signer: Signer) -> bytes:
+    """Return a policy that approves these templates of a format, by role, signed."""
+    named = {(format_, role): digest for role, digest in hashes(templates).items()}
+    return note.sign(write(named), signer)
+
+
+def hashes(templates: Mapping[str, bytes]) -> dict[str, str]:
+    """Return the hash of each template, by role."""
+    return {role: sha256(body).hexdigest() for role, body in templates.items()}
+
+
+def load(data: bytes, trust: Trust, now: str) -> Policy:
+    """Return a policy whose approval counts now.
+
+    Raises DataError `policy.malformed`, `policy.forged` where its text is not
+    the one that was signed, or `policy.untrusted` where no trusted approval
+    key in force signed it.
+    """
+    policy = parse(data)
+    signing = who_signed(policy.note, "approval", trust, now)
+    if signing.forged:
+        raise DataError("policy.forged", "the policy was altered after it was signed")
+    if not signing.trusted:
+        raise DataError("policy.untrusted", f"the policy is {signing.words}")
+    return policy
