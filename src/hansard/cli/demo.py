@@ -1,12 +1,12 @@
-"""`demo`: a whole debate offline, its verification, and two forgeries that are caught."""
+"""`demo`: a whole debate offline, its signed export, and two forgeries that are caught."""
 
 from __future__ import annotations
 
 import shutil
-from collections.abc import Callable
+import subprocess
+import sys
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import NamedTuple
 
 import click
 from rich.console import Console
@@ -20,28 +20,29 @@ from hansard.cli.running import until_closed
 from hansard.cli.starting import write_example
 from hansard.cli.summary import outcome
 from hansard.cli.verifying import print_findings, print_verification
+from hansard.export.write import export, standalone_verifier
+from hansard.record import bundle as bundles
+from hansard.record import keys
+from hansard.record.keys import Trust, TrustedKey
+from hansard.record.note import Signer
+from hansard.report.safe import one_line
 from hansard.runtime import session
 from hansard.runtime.inputs import load_spec
 from hansard.store import tampering
 from hansard.store.application import Store
+from hansard.verify.findings import Verification
+from hansard.verify.verifier import verify_export
 
 _PAUSE = 0.3  # seconds a speaker is seen on a terminal: scripted replies come at once
-
-
-class _Forgery(NamedTuple):
-    """What was changed in a copy, and the check and entry that must name it."""
-
-    before: str
-    after: str
-    check: int
-    seq: int
+_WORD = ("there is no automatic check", "there is an automatic check")
 
 
 @click.command()
 def demo() -> None:
     """Run and verify a debate offline, and catch a forger.
 
-    Copies of the record are altered, and verifying them names what was altered.
+    The record is exported and checked by two independent verifiers, here and in
+    altered copies, which both of them refuse.
 
     The replies are scripted: no model, no network, no key. Nothing is left behind.
 
@@ -51,26 +52,32 @@ def demo() -> None:
     with TemporaryDirectory(prefix="hansard-demo-") as name:
         folder = Path(name)
         write_example(folder / "example")
-        original = folder / "hansard.db"
-        record = _debate(out, folder / "example" / "debate.yaml", original)
+        record = _debate(out, folder / "example" / "debate.yaml", folder / "hansard.db")
         _title(out, "2  Is this what was recorded?")
         print_verification(out, record.verification)
-        _title(out, "3  In a copy of the store, somebody changes one word of a reply")
-        word = _caught(out, folder / "word.db", original, record, _forge_word)
-        _title(out, "4  In another copy, somebody changes one vote, and the dissent is gone")
-        vote = _caught(out, folder / "vote.db", original, record, _forge_vote)
-    _title(out, "5  Your turn")
+        _title(out, "3  The record leaves the house: signed, and checked by two verifiers")
+        signer = Signer("demo/export", keys.generate())
+        trust = Trust(keys=[TrustedKey(role="export", key=str(signer.key))])
+        genuine = export(record.bundle, signer)
+        intact = _both(out, folder, genuine, trust)
+        _title(out, "4  In a copy of the export, somebody changes one word of a reply")
+        forged = _forge_word(out, record, genuine)
+        word = _both(out, folder, forged, trust)
+        _title(out, "5  In a copy of the store, somebody changes one vote")
+        vote = _forge_vote(out, folder, record)
+    _title(out, "6  Your turn")
     out.print(
         fields(
             [
                 ("Write", "hansard init my-debate          the same example, to be edited"),
                 ("Run", "hansard run my-debate/debate.yaml"),
-                ("Look", "hansard list, then hansard show, replay, verify and report"),
+                ("Look", "hansard list, then hansard show, replay, verify, report and export"),
             ],
             width=6,
         )
     )
-    if not (record.verification.ok and word and vote):
+    caught = word == (False, False) and not vote.ok
+    if not (record.verification.ok and intact == (True, True) and caught):
         raise click.exceptions.Exit(1)
 
 
@@ -94,43 +101,46 @@ def _debate(out: Console, spec: Path, path: Path) -> Record:
     return record
 
 
-def _caught(
-    out: Console,
-    copy: Path,
-    original: Path,
-    record: Record,
-    forge: Callable[[Path, Record], _Forgery],
-) -> bool:
-    """Alter a copy of the store and say whether verifying it names what was altered."""
-    shutil.copyfile(original, copy)
-    forgery = forge(copy, record)
-    out.print(fields([("before", forgery.before), ("after", forgery.after)], width=6))
-    with Store.open(f"sqlite:///{copy}") as store:
-        found = read_record(store, record.debate).verification
-    failed = [check for check in found.checks if check.status == "fail"]
-    out.print()
+def _both(out: Console, folder: Path, data: bytes, trust: Trust) -> tuple[bool, bool]:
+    """Check an export with the package and with the standalone verifier; say whether it is INTACT.
+
+    The second one is a single file that shares no code with the first.
+    """
+    path, trusted = folder / "record.zip", folder / "trust.json"
+    path.write_bytes(data)
+    trusted.write_bytes(trust.dump())
+    found = verify_export(data, trust)
     print_findings(out, found)
-    named = any(row.check == forgery.check and row.seq == forgery.seq for row in found.findings)
-    return bool(failed) and named and not found.ok
+    command = [sys.executable, str(standalone_verifier()), str(path), "--trust", str(trusted)]
+    second = subprocess.run(command, capture_output=True, text=True, check=False)  # noqa: S603
+    verdict = one_line(second.stdout.strip().rpartition("\n")[2])
+    out.print(Text.assemble(("\nverify.py says  ", "bold"), verdict))
+    return found.level == 1, second.returncode == 0
 
 
-def _forge_word(copy: Path, record: Record) -> _Forgery:
-    """Let the dissenting debater say the opposite."""
-    old, new = "there is no automatic check", "there is an automatic check"
-    for event in record.events:
-        if event["type"] == "call.answered":
-            name = event["data"]["reply"]["sha256"]
-            if old in (record.text_of(name) or ""):
-                tampering.alter_text(copy, record.debate, name, old.encode(), new.encode())
-                return _Forgery(f"… {old} …", f"… {new} …", check=8, seq=event["seq"])
-    raise AssertionError("the packaged example holds the sentence")
+def _forge_word(out: Console, record: Record, genuine: bytes) -> bytes:
+    """Let the dissenting debater say the opposite, in a copy of the export."""
+    old, new = _WORD
+    files = bundles.unpack(genuine)
+    name = next(name for name in files if old in (record.text_of(name.rpartition("/")[2]) or ""))
+    files[name] = files[name].replace(old.encode(), new.encode())
+    out.print(fields([("before", f"… {old} …"), ("after", f"… {new} …")], width=6))
+    out.print()
+    return bundles.pack(files)
 
 
-def _forge_vote(copy: Path, record: Record) -> _Forgery:
-    """Make the last vote for something else one for the decision."""
+def _forge_vote(out: Console, folder: Path, record: Record) -> Verification:
+    """Make the last vote for something else one for the decision, in a copy of the store."""
     result = record.result
     turn = [row for row in result.transcript if row.vote != result.decision][-1]
     old, new = f'"vote":"{turn.vote}"', f'"vote":"{result.decision}"'
+    copy = folder / "vote.db"
+    shutil.copyfile(folder / "hansard.db", copy)
     tampering.alter_line(copy, record.debate, turn.seq, old.encode(), new.encode())
-    line = f"entry {turn.seq}, {turn.speaker_id}: "
-    return _Forgery(line + old, line + new, check=5, seq=turn.seq)
+    where = f"entry {turn.seq}, {turn.speaker_id}: "
+    out.print(fields([("before", where + old), ("after", where + new)], width=6))
+    out.print()
+    with Store.open(f"sqlite:///{copy}") as store:
+        found = read_record(store, record.debate).verification
+    print_findings(out, found)
+    return found

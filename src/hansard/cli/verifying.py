@@ -112,10 +112,9 @@ def _print_check(out: Console, check: Check) -> None:
 def _print_finding(out: Console, finding: Finding) -> None:
     place = f"entry {finding.seq}" if finding.seq else "the record"
     out.print(Text(f"\n{place}  {finding.code}  {one_line(finding.message)}", style="red"))
-    if finding.expected is not None or finding.found is not None:
-        out.print(
-            Text(f"  expected  {value(finding.expected)}\n  found     {value(finding.found)}")
-        )
+    for label, what in (("expected", finding.expected), ("found", finding.found)):
+        if what is not None:
+            out.print(Text(f"  {label:<8}  {value(what)}"))
 
 
 def _print_verdict(out: Console, found: Verification) -> None:

@@ -1,0 +1,70 @@
+"""The README's commands and examples do what it says."""
+
+import os
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parent.parent
+README = (ROOT / "README.md").read_text(encoding="utf-8")
+ID = "0a1b2c3d"  # stands for the id of the one debate of the session
+
+
+def blocks(language):
+    return re.findall(rf"^```{language}\n(.*?)^```$", README, re.DOTALL | re.MULTILINE)
+
+
+def as_pattern(expected):
+    """A line of nothing but an ellipsis is any number of lines, one within a line any text."""
+    lines = [
+        r"(?:.*\n)*?" if line == "…" else re.escape(line).replace("…", ".*") + r"\n"
+        for line in expected.splitlines()
+    ]
+    return "".join(lines)
+
+
+def test_the_session_goes_as_shown(tmp_path):
+    environment = os.environ | {
+        "PATH": f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}",
+        "HANSARD_HOME": str(tmp_path / "home"),
+        "HANSARD_STORE": f"sqlite:///{tmp_path}/hansard.db",
+    }
+
+    def shell(command):
+        done = subprocess.run(
+            ["bash", "-c", f"{command} 2>&1"],
+            cwd=tmp_path, env=environment, capture_output=True, text=True,
+        )  # fmt: skip
+        return done.stdout
+
+    real = None
+    for step in re.split(r"^\$ ", "".join(blocks("console")), flags=re.MULTILINE)[1:]:
+        command, _, expected = step.partition("\n")
+        if ID in command and real is None:
+            listed = shell("hansard list --json")
+            real = re.search(r'"debate": "([0-9a-f]{8})', listed)[1]
+        found = shell(command.replace(ID, real or ID)).replace(real or ID, ID)
+        if real is None:
+            found = re.sub(r"^(Debate +)[0-9a-f]{8}-", rf"\g<1>{ID}-", found, flags=re.MULTILINE)
+        assert re.fullmatch(as_pattern(expected), found), f"$ {command}\n{found}"
+
+
+def test_the_library_example_runs():
+    for example in blocks("python"):
+        exec(compile(example, "README.md", "exec"), {})
+
+
+@pytest.mark.parametrize("command", ["hansard demo", "tools/check --full"])
+def test_the_two_commands_are_one_line_each(command):
+    lines = [line for line in README.splitlines() if line.startswith("    python3 -m venv ")]
+    assert sum(line.endswith(command) for line in lines) == 1
+
+
+def test_every_command_is_listed():
+    from hansard.cli.main import cli
+
+    for name in cli.commands:
+        assert f"`hansard {name}" in README or f"`{name} " in README, name
