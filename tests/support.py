@@ -38,6 +38,10 @@ def digest(data: bytes) -> str:
     return sha256(data).hexdigest()
 
 
+OWN = {role: digest(text.encode()) for role, text in TEMPLATES.items()}
+POLICY = digest(b"policy")
+
+
 class Reply(NamedTuple):
     text: str
     finish: str = "stop"
@@ -83,6 +87,7 @@ class Setup:
     evidence: Sequence[tuple[str, str, int]] = ()  # id, text, from which round
     personas: Mapping[str, str] = field(default_factory=dict)
     prices: Sequence[Mapping[str, Any]] = ()
+    approved: Mapping[str, str] | None = None  # template hashes by role; None: no policy
 
 
 class Record:
@@ -141,9 +146,8 @@ def opening(setup: Setup, record: Record) -> Iterable[Fact]:
             "timeout_ms": 1000,
             "seed": "0",
             "layout": "shared-prefix",
-            "templates": [
-                {"role": role, "sha256": digest(text.encode())} for role, text in TEMPLATES.items()
-            ],
+            "policy": None if setup.approved is None else POLICY,
+            "templates": [{"role": role, "sha256": found} for role, found in OWN.items()],
             "schemas": [
                 {"role": "debater", "sha256": digest(rfc8785.dumps(reply_schema(setup.options)))}
             ],
@@ -172,18 +176,23 @@ def opening(setup: Setup, record: Record) -> Iterable[Fact]:
 class Debate:
     """One debate on its way: does what `decide` says, and asks `script` how each call ends.
 
-    `pick` chooses which of the open calls ends next.
+    `pick` chooses which of the open calls ends next; `found` are the hashes that
+    templates have when a call is made.
     """
 
     def __init__(
-        self, setup: Setup, script: Script, pick: Callable[[list[str]], str] = lambda calls: calls[0]
+        self,
+        setup: Setup,
+        script: Script,
+        pick: Callable[[list[str]], str] = lambda calls: calls[0],
     ) -> None:
         self.setup = setup
         self.record = Record()
         self.state = DebateState()
         self.transcript = Transcript(self.state)
         self._script, self._pick = script, pick
-        self._asked: dict[str, Call] = {}
+        self.asked: dict[str, Call] = {}
+        self.found = dict(OWN)
         for fact in opening(setup, self.record):
             self.add(fact)
 
@@ -199,9 +208,23 @@ class Debate:
             self.do(due)
         raise AssertionError("the debate does not close")
 
+    def cut(self, length: int, script: Script) -> Debate:
+        """The same debate killed after `length` events and taken over by another process."""
+        other = Debate(self.setup, script, self._pick)
+        other.record.texts |= self.record.texts
+        for event in self.record.events[len(other.record.events) : length]:
+            other.add(Fact(event["type"], event["data"]))
+        assert other.record.lines == self.record.lines[:length]
+        other.add(Fact("debate.resumed", {"engine": "test/1"}))
+        return other
+
     def do(self, due: steps.Due) -> None:
         """Do one thing that is due."""
         if isinstance(due, steps.Ask):
+            refused = due.steps and self.refusal(due.steps[0])
+            if refused:
+                self.add(refused)
+                return
             for step in due.steps:
                 self.start(step)
             self.end(self._pick(list(self.state.calls)))
@@ -212,9 +235,15 @@ class Debate:
         else:
             self.add(due)
 
+    def refusal(self, step: Step) -> Fact | None:
+        approved = self.setup.approved
+        return (
+            None if approved is None else (steps.refusal(self.state, step.id, approved, self.found))
+        )
+
     def start(self, step: Step) -> None:
         data = steps.start(self.state, step, self.transcript.prompt(step))
-        self._asked[data["call"]] = Call(step, data["attempt"])
+        self.asked[data["call"]] = Call(step, data["attempt"])
         reserved = {
             "reserved_tokens_in": 10,
             "reserved_tokens_out": 0,
@@ -224,8 +253,8 @@ class Debate:
 
     def end(self, call: str) -> None:
         """End an open call as the script says."""
-        step = self._asked[call].step.id
-        end = self._script(self._asked[call])
+        step = self.asked[call].step.id
+        end = self._script(self.asked[call])
         if isinstance(end, Die):
             self.add(Fact("debate.resumed", {"engine": "test/1"}))
         elif isinstance(end, Fail):
@@ -258,10 +287,12 @@ def fold(events: Iterable[Event]) -> DebateState:
 
 
 def walk(
-    events: Iterable[Event], text_of: Callable[[str], str | None]
+    events: Iterable[Event],
+    text_of: Callable[[str], str | None],
+    approved: Mapping[str, str] | None = None,
 ) -> list[tuple[int, Difference]]:
     """Replay events and return every difference with the place of its event."""
-    replay = Replay(text_of)
+    replay = Replay(text_of, approved)
     return [(event["seq"], row) for event in events for row in replay.step(event)]
 
 

@@ -58,7 +58,8 @@ class Replay:
     ) -> None:
         self.state = DebateState()
         self.transcript = Transcript(self.state)
-        self.unread: list[str] = []  # steps whose reply is gone: taken as recorded
+        self.unread: list[str] = []  # steps whose reply is gone: their turn is taken as recorded
+        self.unjudged: list[str] = []  # steps with a rejected reply that is gone
         self._text_of = text_of
         self._approved = approved
         self._replies: dict[str, Mapping[str, Any]] = {}  # read, by call, until recorded
@@ -73,7 +74,7 @@ class Replay:
         differences = []
         if event["type"] == "call.started" and self._approved is not None:
             differences = self._unapproved(derived["step"])
-        if not derived.items() <= recorded.items():
+        if {**recorded, **derived} != recorded:
             event = cast(Event, {**event, "data": {**recorded, **derived}})
             differences += [
                 Difference(field, value, recorded[field])
@@ -149,11 +150,14 @@ class Replay:
     def _rejection(self, kind: str, answer: CallAnsweredData) -> Mapping[str, Any] | None:
         """A reply that does not count is rejected right after it came, and no other reply is."""
         state = self.state
-        text = self._text_of(answer["reply"]["sha256"])
         step = answer["call"].rpartition(":")[0]
-        if text is None:
-            return {"step": step, "call": answer["call"]} if kind == "turn.rejected" else None
-        found = steps.read_reply(state, answer, text)
+        text = self._text_of(answer["reply"]["sha256"])
+        if text is None and answer["finish"] == "stop":
+            if kind != "turn.rejected":
+                return None
+            self.unjudged.append(step)
+            return {"step": step, "call": answer["call"], "again": steps.again(state, step)}
+        found = steps.read_reply(state, answer, text or "")
         if not isinstance(found, str):
             self._replies[answer["call"]] = found
             return None
@@ -215,6 +219,8 @@ class Replay:
             raise NotDue(_name(due))
         call = due.answer["call"]
         if call not in self._replies:
+            if data["vote"] not in self.state.spec["terms"]["options"]:
+                raise NotDue(f"{_name(due)} with a vote for an option")
             self.unread.append(due.step.id)
         return steps.record(due.step, call, self._replies.pop(call, data)).data
 

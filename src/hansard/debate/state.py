@@ -2,14 +2,13 @@
 
 `evolve` applies one event to the state it is given and touches nothing
 outside it: the same events give the same state, with every text erased too.
-It assumes events that were due (`steps.check` says which); the verifier
+It assumes events that were due (`steps.decide` says which); the verifier
 makes sure of that before it folds one in.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from functools import lru_cache
 from typing import NamedTuple
 
 from hansard.debate.events import (
@@ -40,7 +39,6 @@ class Step(NamedTuple):
     id: str
 
     @staticmethod
-    @lru_cache(maxsize=4096)
     def of(round_: int, phase: Phase, speaker: str) -> Step:
         """Return the step with its name."""
         return Step(round_, phase, speaker, f"r{round_}.{phase}.{speaker}")
@@ -97,6 +95,7 @@ class DebateState:
     opened_at: str = ""
     at: str = ""
     opened: OpenedData | None = None
+    spec: OpenedData = field(init=False)  # the same, once the debate is opened
     seated: bool = False  # every seat and document that the opening announces is there
     seats: dict[str, RegisteredData] = field(default_factory=dict)
     evidence: list[EvidenceData] = field(default_factory=list)
@@ -114,12 +113,6 @@ class DebateState:
     failures: list[CallFailedData] = field(default_factory=list)
     rejections: int = 0
     resumes: int = 0
-
-    @property
-    def spec(self) -> OpenedData:
-        """The frozen spec; a state without one is not a debate yet."""
-        assert self.opened is not None, "the debate was not opened"
-        return self.opened
 
     @property
     def rounds_run(self) -> int:
@@ -186,7 +179,7 @@ def evolve(state: DebateState, event: Event) -> DebateState:
     else:
         state.debate = event["debate"]
         state.opened_at = event["at"]
-        state.opened = event["data"]
+        state.opened = state.spec = event["data"]
     return state
 
 

@@ -65,7 +65,7 @@ def decide(state: DebateState) -> Due | None:
     fact: Fact | None = rules.next_fact(state)
     if fact:
         return fact
-    steps: list[Step] = rules.due(state)
+    steps: tuple[Step, ...] = rules.due(state)
     wanted = []
     waiting = False
     for step in steps:

@@ -7,23 +7,31 @@ Nothing is ever decompressed: entries are stored.
 
 from __future__ import annotations
 
-import io
 import re
 import struct
-import zipfile
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from typing import NamedTuple
+from zlib import crc32
 
 from hansard.errors import DataError
 from hansard.record.line import split_lines
 
 EVENTS = "events.jsonl"
 MAX_EXPORT = 1 << 30
-MAX_ENTRIES = 200_000
+MAX_ENTRIES = 0xFFFF  # what a zip without extensions can count
 _NAMES = re.compile(
     r"report\.html|VERIFY\.md|SHA256SUMS|events\.jsonl|register\.jsonl|checkpoint"
     r"|(blobs|templates|policies)/[0-9a-f]{64}"
 ).fullmatch
+# Version, flags, method, time, date, CRC-32, two sizes, name, extra: alike in both headers.
+_COMMON = "5H3L2H"
+_LOCAL = struct.Struct("<4s" + _COMMON)
+_CENTRAL = struct.Struct("<4sH" + _COMMON + "3H2L")
+_END = struct.Struct("<4s4H2LH")
+_DATED = 0x0021  # 1980-01-01
+_MADE_BY = 3 << 8 | 20  # Unix, version 2.0
+_MODE = 0o100644 << 16
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,57 +56,100 @@ class Bundle:
     policies: Mapping[str, bytes] = field(default_factory=dict)
 
 
+class _Entry(NamedTuple):
+    """What the directory of a zip says of one file."""
+
+    name: str
+    method: int
+    stored: int
+    size: int
+    offset: int
+
+
 def pack(files: Mapping[str, bytes]) -> bytes:
-    """Return the one zip that holds `files`: stored, in byte order, without any metadata."""
-    buffer = io.BytesIO()
-    with zipfile.ZipFile(buffer, "w", zipfile.ZIP_STORED) as archive:
-        for name in sorted(files):
-            entry = zipfile.ZipInfo(name, (1980, 1, 1, 0, 0, 0))
-            entry.create_system = 3
-            entry.external_attr = 0o100644 << 16
-            archive.writestr(entry, files[name])
-    return buffer.getvalue()
+    """Return the one zip that holds `files`: stored, in byte order, without any metadata.
+
+    Raises DataError `1.entries` for more files than a zip can count.
+    """
+    if len(files) > MAX_ENTRIES:
+        raise DataError("1.entries", f"a record of more than {MAX_ENTRIES} files fits no export")
+    parts, directory, offset = [], [], 0
+    for name in sorted(files):
+        body, path = files[name], name.encode("ascii")
+        size = len(body)
+        common = (20, 0, 0, 0, _DATED, crc32(body), size, size, len(path), 0)
+        header = _LOCAL.pack(b"PK\x03\x04", *common) + path
+        parts += [header, body]
+        directory.append(
+            _CENTRAL.pack(b"PK\x01\x02", _MADE_BY, *common, 0, 0, 0, _MODE, offset) + path
+        )
+        offset += len(header) + size
+    length, count = sum(map(len, directory)), len(directory)
+    end = _END.pack(b"PK\x05\x06", 0, 0, count, count, length, offset, 0)
+    return b"".join([*parts, *directory, end])
 
 
 def unpack(data: bytes) -> dict[str, bytes]:
     """Return the files of an export's zip by name.
 
     Raises DataError `1.unreadable`, `1.name` (a name no export has, which all
-    absolute and parent paths are), `1.entries` (a name twice, or too many),
-    `1.size`, or `1.container` (the same files would make another zip).
+    absolute and parent paths are), `1.entries` (a name twice), `1.size`, or
+    `1.container` (the same files would make another zip).
     """
     if len(data) > MAX_EXPORT:
         raise DataError("1.size", f"the export has more than {MAX_EXPORT} bytes")
-    files: dict[str, bytes] = {}
-    try:
-        with zipfile.ZipFile(io.BytesIO(data)) as archive:
-            entries = archive.infolist()
-            _check_entries([entry.filename for entry in entries])
-            if any(entry.compress_type != zipfile.ZIP_STORED for entry in entries):
-                raise DataError("1.container", "an entry of the export is compressed")
-            if sum(entry.file_size for entry in entries) > len(data):
-                raise DataError("1.size", "the entries of the export overlap")
-            for entry in entries:
-                files[entry.filename] = archive.read(entry)
-    except (
-        zipfile.BadZipFile,
-        ValueError,
-        NotImplementedError,
-        RuntimeError,
-        EOFError,
-        OSError,
-        struct.error,
-    ):
-        raise DataError("1.unreadable", "the export is not a zip that can be read") from None
+    entries = list(_directory(data))
+    names = [entry.name for entry in entries]
+    if len(set(names)) < len(names):
+        raise DataError("1.entries", "the export holds one name twice")
+    check_names(names)
+    if any(entry.method for entry in entries):
+        raise DataError("1.container", "an entry of the export is compressed")
+    if sum(entry.size for entry in entries) > len(data):
+        raise DataError("1.size", "the entries of the export overlap")
+    files = {entry.name: _stored(data, entry) for entry in entries}
     if pack(files) != data:
         raise DataError("1.container", "the export's zip was not built the one way it is built")
     return files
 
 
-def _check_entries(names: Sequence[str]) -> None:
-    if len(names) > MAX_ENTRIES or len(set(names)) < len(names):
-        raise DataError("1.entries", "the export has too many entries, or one name twice")
-    check_names(names)
+def _unreadable() -> DataError:
+    return DataError("1.unreadable", "the export is not a zip that can be read")
+
+
+def _directory(data: bytes) -> Iterator[_Entry]:
+    """Yield the entries of the directory that the end record points to."""
+    end = data.rfind(b"PK\x05\x06", max(0, len(data) - _END.size - 0xFFFF))
+    if end < 0 or end + _END.size > len(data):
+        raise _unreadable()
+    _, _, _, _, count, length, at, comment = _END.unpack_from(data, end)
+    stop = at + length
+    if end + _END.size + comment != len(data) or stop > end:
+        raise _unreadable()
+    while at < stop:
+        if at + _CENTRAL.size > stop or data[at : at + 4] != b"PK\x01\x02":
+            raise _unreadable()
+        row = _CENTRAL.unpack_from(data, at)
+        method, (stored, size, name, extra, comment), offset = row[4], row[8:13], row[16]
+        at += _CENTRAL.size
+        path = data[at : at + name].decode("utf-8", "surrogateescape")
+        yield _Entry(path, method, stored, size, offset)
+        at += name + extra + comment
+        count -= 1
+    if at != stop or count:
+        raise _unreadable()
+
+
+def _stored(data: bytes, entry: _Entry) -> bytes:
+    """Return the bytes of an entry, where its local header says that they begin."""
+    at = entry.offset
+    if data[at : at + 4] != b"PK\x03\x04" or at + _LOCAL.size > len(data):
+        raise _unreadable()
+    row = _LOCAL.unpack_from(data, at)
+    at += _LOCAL.size + row[9] + row[10]
+    if at + entry.stored > len(data):
+        raise _unreadable()
+    return data[at : at + entry.stored]
 
 
 def check_names(names: Sequence[str]) -> None:

@@ -16,7 +16,7 @@ from typing import Annotated, Literal, NamedTuple, get_args
 from cryptography.exceptions import UnsupportedAlgorithm
 from cryptography.hazmat.primitives import serialization
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
-from pydantic import BaseModel, ConfigDict, StringConstraints, ValidationError
+from pydantic import BaseModel, ConfigDict, Field, StringConstraints
 
 from hansard.errors import DataError, UsageError
 from hansard.record.note import Note, VerifierKey
@@ -26,13 +26,14 @@ ROLES: tuple[Role, ...] = get_args(Role)
 _Time = Annotated[
     str,
     StringConstraints(
-        pattern=r"^[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}:[0-9]{2}\.[0-9]{6}Z$"
+        pattern=r"^[0-9]{4}-(0[1-9]|1[0-2])-(0[1-9]|[12][0-9]|3[01])"
+        r"T([01][0-9]|2[0-3]):[0-5][0-9]:[0-5][0-9]\.[0-9]{6}Z$"
     ),
 ]
 
 
 class _Strict(BaseModel):
-    model_config = ConfigDict(extra="forbid", frozen=True, strict=True, populate_by_name=True)
+    model_config = ConfigDict(extra="forbid", frozen=True, strict=True)
 
 
 class TrustedKey(_Strict):
@@ -45,15 +46,17 @@ class TrustedKey(_Strict):
 
     model_config = ConfigDict(alias_generator=lambda name: name.rstrip("_"))
 
-    def in_force(self, at: str) -> bool:
-        """Say whether the key counts for a debate opened at `at`."""
+    def in_force(self, at: str | None) -> bool:
+        """Say whether the key counts for a debate opened at `at`; it counts for none without."""
+        if at is None:
+            return False
         return (self.from_ is None or self.from_ <= at) and (self.until is None or at < self.until)
 
 
 class Trust(_Strict):
     """A trust file."""
 
-    v: Literal[1] = 1
+    v: Annotated[int, Field(ge=1, le=1)] = 1  # Literal[1] would let true pass for it
     keys: list[TrustedKey] = []
 
     def dump(self) -> bytes:
@@ -65,14 +68,22 @@ class Trust(_Strict):
 def parse_trust(data: bytes) -> Trust:
     """Read a trust file; raises DataError `trust.malformed`."""
     try:
-        trust = Trust.model_validate_json(data)
+        text = data.decode()
+        json.loads(text, object_pairs_hook=_no_twins)
+        trust = Trust.model_validate_json(text)
         for row in trust.keys:
             VerifierKey.parse(row.key)
-    except (ValidationError, DataError):
+    except (ValueError, RecursionError, DataError):
         raise DataError(
             "trust.malformed", "the trust file cannot be read; see FORMAT.md §14"
         ) from None
     return trust
+
+
+def _no_twins(pairs: list[tuple[str, object]]) -> None:
+    """Refuse a key that stands twice in one object: readers would differ on which counts."""
+    if len({key for key, _ in pairs}) < len(pairs):
+        raise ValueError("a key stands twice")
 
 
 class Signing(NamedTuple):
@@ -83,8 +94,11 @@ class Signing(NamedTuple):
     forged: tuple[str, ...]  # known names whose signature is not over this text
 
 
-def who_signed(note: Note, role: Role, trust: Trust, at: str) -> Signing:
-    """Look at each signature of `note` for one by a key of `role` that is in force at `at`."""
+def who_signed(note: Note, role: Role, trust: Trust, at: str | None) -> Signing:
+    """Look at each signature of `note` for one by a key of `role` that is in force at `at`.
+
+    `at` is None where nobody can tell when the debate was opened.
+    """
     known: dict[tuple[str, bytes], tuple[VerifierKey, list[TrustedKey]]] = {}
     for row in trust.keys:
         key = VerifierKey.parse(row.key)
@@ -114,14 +128,19 @@ def generate() -> Ed25519PrivateKey:
 
 
 def to_pem(key: Ed25519PrivateKey, passphrase: bytes | None = None) -> bytes:
-    """Return a private key as PKCS#8 PEM, encrypted where a passphrase is given."""
-    return key.private_bytes(
-        serialization.Encoding.PEM,
-        serialization.PrivateFormat.PKCS8,
-        serialization.BestAvailableEncryption(passphrase)
-        if passphrase
-        else serialization.NoEncryption(),
-    )
+    """Return a private key as PKCS#8 PEM, encrypted where a passphrase is given.
+
+    Raises UsageError `key.passphrase` for one that is too long.
+    """
+    locked: serialization.KeySerializationEncryption = serialization.NoEncryption()
+    try:
+        if passphrase:
+            locked = serialization.BestAvailableEncryption(passphrase)
+        return key.private_bytes(
+            serialization.Encoding.PEM, serialization.PrivateFormat.PKCS8, locked
+        )
+    except ValueError:
+        raise UsageError("key.passphrase", "the passphrase is too long") from None
 
 
 def from_pem(data: bytes, passphrase: bytes | None = None) -> Ed25519PrivateKey:
@@ -129,9 +148,8 @@ def from_pem(data: bytes, passphrase: bytes | None = None) -> Ed25519PrivateKey:
     try:
         key = serialization.load_pem_private_key(data, passphrase)
     except TypeError:
-        raise UsageError(
-            "key.passphrase", "the key has a passphrase: set HANSARD_PASSPHRASE"
-        ) from None
+        told = "has no passphrase: unset" if passphrase else "has a passphrase: set"
+        raise UsageError("key.passphrase", f"the key {told} HANSARD_PASSPHRASE") from None
     except (ValueError, UnsupportedAlgorithm):
         raise DataError(
             "key.malformed", "the key cannot be read: no PEM of Ed25519, or another passphrase"

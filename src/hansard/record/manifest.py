@@ -45,7 +45,7 @@ def parse(text: bytes) -> Manifest:
     files: dict[str, str] = {}
     withheld: dict[str, str] = {}
     for line in text.decode("ascii", "replace").split("\n")[:-1]:
-        if found := _LINE(line):
+        if (found := _LINE(line)) and found[2] not in UNLISTED:
             files[found[2]] = found[1]
         elif left_out := _WITHHELD(line):
             withheld[left_out[1]] = left_out[2]

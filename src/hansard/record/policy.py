@@ -20,7 +20,7 @@ from hansard.record import note
 from hansard.record.note import Note
 
 _HEAD = b"hansard-policy/v1\n"
-_LINE = re.compile(r"([a-z0-9_-]+)\.([a-z0-9_-]+) ([0-9a-f]{64})").fullmatch
+_LINE = re.compile(r"([a-z][a-z0-9_]*)\.([a-z][a-z0-9_]*) ([0-9a-f]{64})").fullmatch
 
 
 @dataclass(frozen=True, slots=True)

@@ -149,47 +149,48 @@ def check_blobs(
 
     Returns the texts by name as well. `complete` says whether all events could
     be read: only then can a blob be called unnamed. The blobs that are
-    `withheld` need not be there.
+    `withheld` need not be there, and are not read.
     """
     texts: dict[str, str] = {}
     findings = []
     named: dict[str, int] = {}
     for seq, event in enumerate(events, 1):
         for name in blob_names(event):
-            if name not in named:
-                named[name] = seq
-                if name not in blobs and name not in withheld:
-                    message = "a text named here is missing, and nothing explains why"
-                    findings.append(
-                        Finding(code="8.missing", seq=seq, message=message, expected=name)
-                    )
-    salts: dict[bytes, str] = {}
-    for name, file in blobs.items():
-        seq = named.get(name, 0)
-        if blob.blob_name(file) != name:
-            message = "a text is not the one that was recorded"
-            findings.append(
-                Finding(
-                    code="8.hash",
-                    seq=seq,
-                    message=message,
-                    expected=name,
-                    found=blob.blob_name(file),
-                )
-            )
-            continue
-        try:
-            texts[name] = blob.unpack(file)
-        except DataError as error:
-            findings.append(Finding(code=error.code, seq=seq, message=str(error), found=name))
-            continue
-        if salts.setdefault(file[: blob.HEADER], name) != name:
-            message = "two texts have one salt"
-            findings.append(Finding(code="8.salt", seq=seq, message=message, found=name))
-        if complete and not seq:
+            named.setdefault(name, seq)
+    salts: set[bytes] = set()
+    for name, seq in named.items():
+        file = blobs.get(name)
+        if file is not None:
+            text, finding = _read_text(name, file, seq, salts)
+            if finding:
+                findings.append(finding)
+            elif name not in withheld:
+                texts[name] = text
+        elif name not in withheld:
+            message = "a text named here is missing, and nothing explains why"
+            findings.append(Finding(code="8.missing", seq=seq, message=message, expected=name))
+    for name in blobs if complete else ():
+        if name not in named:
             message = "a text is there that no entry names"
             findings.append(Finding(code="8.unnamed", seq=0, message=message, found=name))
     return texts, findings
+
+
+def _read_text(name: str, file: bytes, seq: int, salts: set[bytes]) -> tuple[str, Finding | None]:
+    """Return a blob's text, or what is wrong with it; its salt joins `salts`."""
+    found = blob.blob_name(file)
+    if found != name:
+        message = "a text is not the one that was recorded"
+        return "", Finding(code="8.hash", seq=seq, message=message, expected=name, found=found)
+    try:
+        text = blob.unpack(file)
+    except DataError as error:
+        return "", Finding(code=error.code, seq=seq, message=str(error), found=name)
+    header = file[: blob.HEADER]
+    if header in salts:
+        return "", Finding(code="8.salt", seq=seq, message="two texts have one salt", found=name)
+    salts.add(header)
+    return text, None
 
 
 def check_templates(opened: OpenedData, bundle: Bundle) -> tuple[Policy | None, list[Finding]]:

@@ -80,24 +80,29 @@ def _check_manifest(files: Mapping[str, bytes], envelope: Envelope) -> None:
         return
     envelope.note, envelope.manifest = note, manifest
     listed, there = manifest.files, files.keys() - manifests.UNLISTED
-    for name in sorted(there | listed.keys() | manifest.withheld.keys()):
-        if name in there and name in manifest.withheld:
-            code, message = "2.withheld", f"{name} is there, though it is listed as withheld"
-        elif name in there and name not in listed:
+    for name in sorted(there | listed.keys()):
+        if name not in listed:
             code, message = "2.unlisted", f"{name} is not in the manifest"
-        elif name in listed and name not in there:
+        elif name not in there:
             code, message = "2.absent", f"{name} is in the manifest, but not there"
-        elif name in listed and sha256(files[name]).hexdigest() != listed[name]:
+        elif sha256(files[name]).hexdigest() != listed[name]:
             code, message = "2.hash", f"{name} is not the file that was signed"
         else:
             continue
         envelope.findings.append(Finding(code=code, seq=0, message=message, found=name))
+    for name in sorted(files.keys() & manifest.withheld.keys()):
+        message = f"{name} is there, though it is listed as withheld"
+        envelope.findings.append(Finding(code="2.withheld", seq=0, message=message, found=name))
     withheld = f", {len(manifest.withheld)} withheld" if manifest.withheld else ""
     envelope.rows[2] = ("pass", f"{len(listed)} files as listed{withheld}")
 
 
 def check_signatures(
-    envelope: Envelope, policy: Policy | None, policy_named: bool, trust: Trust, opened_at: str
+    envelope: Envelope,
+    policy: Policy | None,
+    policy_named: bool,
+    trust: Trust,
+    opened_at: str | None,
 ) -> None:
     """Step 3: who signed manifest and policy, as far as the reader's trust file tells."""
     if envelope.note is None:
@@ -116,7 +121,7 @@ def check_signatures(
 
 
 def _look(
-    envelope: Envelope, note: Note, role: Role, code: str, trust: Trust, at: str
+    envelope: Envelope, note: Note, role: Role, code: str, trust: Trust, at: str | None
 ) -> tuple[bool, str]:
     signing = who_signed(note, role, trust, at)
     for name in signing.forged:

@@ -4,10 +4,10 @@ import doctest
 import subprocess
 
 import pytest
-from support import eventful
 
 from hansard.record import line
 from hansard.record.line import GENESIS, line_hash, split_lines
+from support import eventful
 
 
 def test_the_modules_own_examples_run():

@@ -72,9 +72,7 @@ class Table:
         )
 
     def resume(self, models=None):
-        return asyncio.run(
-            session.resume(self.debate, self.store, models=self.seated(models))
-        )
+        return asyncio.run(session.resume(self.debate, self.store, models=self.seated(models)))
 
     @staticmethod
     def seated(models):

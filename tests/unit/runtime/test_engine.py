@@ -102,7 +102,11 @@ FAULTS = {
     ),
     "negative tokens": (giving(lambda: Completion(GOOD, tokens_in=-1)), "crashed", "ValueError"),
     "tokens are true": (giving(lambda: Completion(GOOD, tokens_out=True)), "crashed", "ValueError"),
-    "tokens too many": (giving(lambda: Completion(GOOD, tokens_in=1 << 53)), "crashed", "ValueError"),
+    "tokens too many": (
+        giving(lambda: Completion(GOOD, tokens_in=1 << 53)),
+        "crashed",
+        "ValueError",
+    ),
     "finish is no text": (giving(lambda: Completion(GOOD, finish=[])), "crashed", "ValueError"),
     "odd finish": (giving(lambda: Completion(GOOD, finish="done")), "crashed", "ValueError"),
     "text is no text": (giving(lambda: Completion(7)), "crashed", "TypeError"),
@@ -115,6 +119,11 @@ FAULTS = {
     ),
     "sent flag is text": (
         giving(lambda: Completion(GOOD, sent_as_rendered="yes")),
+        "crashed",
+        "TypeError",
+    ),
+    "sent flag is a number": (
+        giving(lambda: Completion(GOOD, sent_as_rendered=1)),
         "crashed",
         "TypeError",
     ),

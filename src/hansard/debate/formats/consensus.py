@@ -52,13 +52,17 @@ def phase_of(number: int) -> tuple[int, Phase]:
     return number // len(PHASES) + 1, PHASES[number % len(PHASES)]
 
 
-def due(state: DebateState) -> list[Step]:
+def due(state: DebateState) -> tuple[Step, ...]:
     """Return the steps to be heard now: all of the first phase at once, then one by one."""
-    seats = list(state.seats)
-    number, spoken = divmod(len(state.turns), len(seats))
+    return _due(len(state.turns), tuple(state.seats))
+
+
+@lru_cache(maxsize=4096)  # a schedule depends on nothing else, and is asked for at every turn
+def _due(turns: int, seats: tuple[str, ...]) -> tuple[Step, ...]:
+    number, spoken = divmod(turns, len(seats))
     round_, phase = phase_of(number)
     last = len(seats) if number == 0 else spoken + 1
-    return [Step.of(round_, phase, speaker) for speaker in seats[spoken:last]]
+    return tuple(Step.of(round_, phase, speaker) for speaker in seats[spoken:last])
 
 
 def next_fact(state: DebateState) -> Fact | None:

@@ -15,7 +15,9 @@ from hansard.debate.events import CallError, Finish, Parameters
 from hansard.debate.prompts import Message
 from hansard.debate.replies import Schema
 from hansard.debate.spec import PriceSpec
-from hansard.record.canonical import MAX_INT, TEXT
+from hansard.record.canonical import TEXT
+
+MAX_TOKENS = 10**9  # of one call: its cost at any price then fits an integer of the record
 
 
 @dataclass(frozen=True)
@@ -79,8 +81,8 @@ class Completion:
         if type(self.finish) is not str or self.finish not in get_args(Finish):
             raise ValueError(f"finish must be one of {get_args(Finish)}")
         for count in (self.tokens_in, self.tokens_cached, self.tokens_out):
-            if count is not None and not (type(count) is int and 0 <= count <= MAX_INT):
-                raise ValueError("a token count is a whole number")
+            if count is not None and not (type(count) is int and 0 <= count <= MAX_TOKENS):
+                raise ValueError(f"a token count is a whole number up to {MAX_TOKENS}")
 
 
 class ModelError(Exception):

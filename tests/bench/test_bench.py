@@ -1,0 +1,43 @@
+"""tools/bench runs and prints every figure; how large they are is not a test's business."""
+
+import json
+import subprocess
+import sys
+from collections import Counter
+from pathlib import Path
+
+import pytest
+
+BENCH = Path(__file__).parents[2] / "tools" / "bench"
+
+
+def bench(*options: str) -> str:
+    command = [sys.executable, str(BENCH), "--quick", *options]
+    return subprocess.run(command, check=True, capture_output=True, text=True).stdout
+
+
+@pytest.mark.slow
+def test_every_figure_is_printed():
+    figures = json.loads(bench("--json"))["figures"]
+    assert Counter(row["number"] for row in figures) == {1: 4, 2: 13, 3: 4, 4: 3}
+    assert all(row["ours"] > 0 for row in figures)
+    targets = Counter((row["number"], row["target"]) for row in figures if row["target"])
+    assert targets == {
+        (1, ">= 0.5"): 2,
+        (1, ">= 0.28"): 2,
+        (2, "<= 5"): 3,
+        (2, "<= 1.1"): 4,
+        (3, "0.95 to 1.05"): 4,
+        (4, ">= 0.1"): 1,
+        (4, ">= 0.3"): 1,
+    }
+    assert all((row["met"] is None) == (row["target"] == "") for row in figures)
+
+
+@pytest.mark.slow
+def test_the_table_shows_each_target_beside_its_figure():
+    head, *rows, about = bench().splitlines()
+    assert head.split() == ["figure", "ours", "floor", "unit", "ratio", "target"]
+    assert len(rows) == 24
+    assert all(row.endswith(("met", "MISSED")) for row in rows if "=" in row)
+    assert about.startswith("python ")

@@ -1,0 +1,221 @@
+"""Wrong use: one line that says what to mend, its code, exit 2, and nothing is created."""
+
+import sqlite3
+from contextlib import closing
+from pathlib import Path
+
+import pytest
+
+from cli_support import NAMES, files, leave_open, write_debate
+from hansard.cli import reading
+
+VOTES = dict(zip(NAMES, ("release", "revise", "revise"), strict=True))
+SEAT = {"id": "one", "model": "scripted:replies.yaml"}
+
+SPECS = {
+    "unknown field": ({"treshold": 2}, "spec.unknown_field"),
+    "missing evidence": ({"evidence": ["nowhere.md"]}, "spec.evidence_missing"),
+    "duplicate id": ({"debaters": [SEAT, SEAT]}, "spec.duplicate"),
+    "one debater": ({"debaters": [SEAT]}, "spec.too_few"),
+    "cap 0": ({"max_rounds": 0}, "spec.out_of_range"),
+    "threshold 0": ({"threshold": 0}, "spec.out_of_range"),
+    "threshold 4 of 3": ({"threshold": 4}, "spec.threshold"),
+    "no threshold": ({"threshold": None}, "spec.threshold"),
+    "no cap": ({"max_rounds": None}, "spec.missing_field"),
+    "no options": ({"options": []}, "spec.too_few"),
+    "no question": ({"question": None}, "spec.missing_field"),
+    "unknown format": ({"format": "duel"}, "spec.invalid_value"),
+    "unknown model": (
+        {"debaters": [SEAT, {"id": "two", "model": "gpt-9"}]},
+        "spec.unknown_model",
+    ),
+    "no script": (
+        {"debaters": [SEAT, {"id": "two", "model": "scripted:nowhere.yaml"}]},
+        "spec.unreadable",
+    ),
+    "no callable": ({"debaters": [SEAT, {"id": "two", "model": "python:f"}]}, "model.not_given"),
+    "no record": (
+        {"debaters": [SEAT, {"id": "two", "model": "recorded:abc"}]},
+        "store.unknown",
+    ),
+    "no prompt": ({"prompts": {"debater": "nowhere.md"}}, "spec.prompt_missing"),
+    "hostile field": ({"\x1b[31m[red]": 1}, "spec.unknown_field"),
+}
+
+
+def assert_refused(done, code):
+    assert done.code == 2
+    assert done.out == ""
+    assert done.err.startswith("error: ")
+    assert done.err.endswith(f" [{code}]\n")
+    assert done.err.count("\n") == 1
+    assert "\x1b" not in done.err
+
+
+@pytest.mark.parametrize("case", SPECS)
+def test_a_spec_that_cannot_be_run(hansard, case):
+    fields, code = SPECS[case]
+    write_debate(VOTES, **fields)
+    before = files()
+    assert_refused(hansard("run", "debate.yaml"), code)
+    assert files() == before
+
+
+@pytest.mark.parametrize(
+    ("text", "code"),
+    [
+        (b"question: [", "spec.yaml"),
+        (b"a: 1\na: 2", "spec.yaml"),
+        (b"", "spec.yaml"),
+        (b"- 1", "spec.yaml"),
+        (b"question: \x00", "spec.yaml"),
+        (b"\xff\xfe\xfa", "spec.unreadable"),
+        (b"[" * 5000, "spec.yaml"),
+        (b"&a [*a]", "spec.yaml"),
+        (b"question: !!python/object/apply:os.system [id]", "spec.yaml"),
+    ],
+)
+def test_a_spec_that_cannot_be_read(hansard, text, code):
+    Path("debate.yaml").write_bytes(text)
+    assert_refused(hansard("run", "debate.yaml"), code)
+    assert files() == ["debate.yaml"]
+
+
+@pytest.mark.parametrize("name", ["nowhere.yaml", "."])
+def test_a_spec_that_is_no_file(hansard, name):
+    assert_refused(hansard("run", name), "spec.unreadable")
+
+
+READING = [
+    ["list"],
+    ["list", "--json"],
+    ["show", "abc"],
+    ["report", "abc"],
+    ["replay", "abc"],
+    ["verify", "abc"],
+    ["resume", "abc"],
+]
+
+
+@pytest.mark.parametrize("args", READING)
+def test_a_store_that_is_not_there(hansard, args):
+    assert_refused(hansard(*args), "store.missing")
+    assert files() == []
+
+
+@pytest.mark.parametrize("args", [*READING, ["run", "debate.yaml"]])
+@pytest.mark.parametrize(
+    ("content", "code"),
+    [(b"no database at all" * 100, "store.corrupt"), (None, "store.foreign")],
+)
+def test_a_store_that_is_none(hansard, args, content, code):
+    write_debate(VOTES)
+    path = Path("hansard.db")
+    if content:
+        path.write_bytes(content)
+    else:
+        with closing(sqlite3.connect(path)) as connection:
+            connection.execute("CREATE TABLE mine (a)")
+    before = path.read_bytes()
+    assert_refused(hansard(*args), code)
+    assert path.read_bytes() == before
+
+
+@pytest.mark.parametrize("args", [["list"], ["verify", "a"], ["run", "debate.yaml"]])
+def test_a_store_whose_pages_are_damaged(hansard, debate, args):
+    path = Path("hansard.db")
+    whole = path.read_bytes()
+    path.write_bytes(whole[:200] + b"\xaa" * (len(whole) - 200))
+    done = hansard(*args)
+    assert (done.code, done.out) == (2, "")
+    assert done.err.splitlines()[-1].endswith(("[store.failed]", "[store.corrupt]"))
+    assert "Traceback" not in done.err
+
+
+@pytest.mark.parametrize("url", ["hansard.db", "sqlite:///", "postgresql://x/y", ""])
+def test_a_store_that_is_no_url(hansard, url):
+    done = hansard("list", "--store", url)
+    assert done.code == 2
+    assert done.err.startswith("error: ")
+    assert files() == []
+
+
+def test_a_store_in_no_folder(hansard):
+    write_debate(VOTES)
+    assert_refused(hansard("run", "debate.yaml", "--store", "sqlite:///a/b.db"), "store.missing")
+
+
+@pytest.mark.parametrize("command", ["show", "report", "replay", "verify", "resume"])
+def test_an_id_that_names_no_debate_or_several(hansard, debate, command, monkeypatch):
+    assert_refused(hansard(command, "zzz"), "store.unknown")
+    assert_refused(hansard(command, ""), "store.unknown")
+    known = [debate, f"{debate[:3]}{'0' * 5}{debate[8:]}"]
+    monkeypatch.setattr("hansard.store.application.Store.debates", lambda _: known)
+    assert_refused(hansard(command, debate[:3]), "store.ambiguous")
+
+
+def test_a_call_or_an_entry_that_is_not_there(hansard, debate):
+    assert_refused(hansard("show", debate, "--prompt", "r9.proposal.planner:1"), "prompt.unknown")
+    assert_refused(hansard("replay", debate, "--until", "999"), "replay.until")
+
+
+def test_a_prompt_whose_texts_are_gone(hansard, debate, monkeypatch):
+    monkeypatch.setattr("hansard.cli.context.Record.text_of", lambda *_: None)
+    done = hansard("show", debate, "--prompt", "r1.proposal.planner:1")
+    assert_refused(done, "prompt.gone")
+
+
+def test_an_unknown_schema(hansard):
+    assert_refused(hansard("schema", "nothing"), "schema.unknown")
+
+
+def test_a_folder_that_is_not_empty(hansard):
+    Path("mine").mkdir()
+    Path("mine/notes.txt").write_text("keep me")
+    assert_refused(hansard("init", "mine"), "init.not_empty")
+    assert [path.name for path in Path("mine").iterdir()] == ["notes.txt"]
+
+
+def test_a_folder_that_cannot_be_written(hansard):
+    Path("file").write_text("")
+    assert_refused(hansard("init", "file"), "init.failed")
+    assert_refused(hansard("init", "file/below"), "init.failed")
+
+
+@pytest.mark.parametrize("args", [["nonsense"], ["run"], ["report", "x", "--as", "pdf"]])
+def test_a_command_line_that_cannot_be_parsed(hansard, args):
+    done = hansard(*args)
+    assert done.code == 2
+    assert "Usage:" in done.err
+
+
+def test_a_mistake_of_ours(hansard, debate, monkeypatch):
+    def broken(_):
+        raise ZeroDivisionError("secret")
+
+    monkeypatch.setattr(reading, "markdown", broken)
+    done = hansard("report", debate, "--as", "markdown")
+    assert_refused(done, "internal")
+    assert "ZeroDivisionError" in done.err
+    assert "secret" not in done.err
+    done = hansard("report", debate, "--as", "markdown", env={"HANSARD_DEBUG": "1"})
+    assert done.code == 2
+    assert "Traceback" in done.err
+
+
+def test_ctrl_c_elsewhere(hansard, debate, monkeypatch):
+    def interrupted(_):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(reading, "markdown", interrupted)
+    done = hansard("report", debate, "--as", "markdown")
+    assert (done.code, done.out, done.err) == (130, "", "interrupted\n")
+
+
+def test_an_open_debate_is_said_to_be_open(hansard):
+    write_debate(VOTES)
+    debate = leave_open(turns=1)
+    assert "none yet: still open" in hansard("show", debate).out
+    assert "The debate is still open" in hansard("verify", debate).out
+    assert "open" in hansard("list").out
+    assert "decision: none" in hansard("report", debate).out

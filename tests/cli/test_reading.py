@@ -1,0 +1,229 @@
+"""`list`, `show`, `report`, `replay`, `verify`, `schema`: what a record holds."""
+
+import json
+from pathlib import Path
+
+import jsonschema
+import pytest
+
+from cli_support import NAMES, leave_open, only_debate, write_debate
+from hansard.cli import context
+from hansard.errors import DataError
+from hansard.schemas import render
+from hansard.store import tampering
+from hansard.store.application import Store
+
+VOTES = dict(zip(NAMES, ("release", "revise", "revise"), strict=True))
+DB = Path("hansard.db")
+
+
+@pytest.fixture
+def example(hansard):
+    """The packaged example, run; its id."""
+    assert hansard("init", "mine").code == 0
+    assert hansard("run", "mine/debate.yaml").code == 0
+    return only_debate()
+
+
+def alter(debate, old, new, kind="turn.recorded"):
+    """Change one entry of the store; return its place."""
+    with Store.open("sqlite:///hansard.db") as store:
+        lines = store.lines(debate)
+    seq = next(
+        seq for seq, line in enumerate(lines, 1) if old in line and f'"{kind}"'.encode() in line
+    )
+    tampering.alter_line(DB, debate, seq, old, new)
+    return seq
+
+
+def test_list(hansard, example):
+    done = hansard("list")
+    head, row, many = done.out.splitlines()
+    assert done.code == 0
+    assert head.split("  ")[0] == "Held (UTC)"
+    assert row.split()[2] == example[:8]
+    assert "from 1 April?  revise    2/3    $0.0232  closed, scripted" in row
+    assert many == "1 debate"
+
+
+def test_list_as_json_fits_its_schema(hansard, example):
+    listing = json.loads(hansard("list", "--json").out)
+    jsonschema.validate(listing, json.loads(render("list")))
+    (row,) = listing["debates"]
+    assert (row["debate"], row["decision"], row["state"]) == (example, "revise", "closed")
+
+
+def test_list_of_an_empty_store(hansard):
+    DB.touch()
+    assert hansard("list").out == "0 debates\n"
+
+
+def test_list_names_records_that_do_not_hold(hansard, debate):
+    alter(debate, b'"vote":"release"', b'"vote":"revise"')
+    done = hansard("list")
+    assert done.code == 0
+    assert "ALTERED" in done.out
+    assert "1 debate, 1 not as recorded" in done.out
+    alter(debate, b'"debate":', b'"DEBATE":', kind="votes.counted")
+    assert "ALTERED" in hansard("list").out
+
+
+def test_show(hansard, example):
+    done = hansard("show", example[:6])
+    assert done.code == 0
+    for part in (
+        "Decision    revise  2 of 3 votes, 2 needed, round 1 of at most 2 (threshold_vote)",
+        "Dissent     fraud: escalate",
+        "Evidence    pilot, fraud-review",
+        "release → release → revise",
+        "A reply of operations in round 1, critique, does not count",
+    ):
+        assert part in done.out
+
+
+def test_show_the_prompt_of_a_call(hansard, example):
+    done = hansard("show", example, "--prompt", "r1.critique.operations:2")
+    assert done.code == 0
+    assert done.out.startswith("--- system ---\nThis is a structured debate")
+    assert "[fraud, round 1, proposal]\n| {" in done.out
+    assert 'You are the debater "operations"' in done.out
+    assert "The digest of this prompt is the one recorded in entry 20" in done.err
+
+
+def test_report(hansard, debate):
+    text = hansard("report", debate)
+    assert text.out == hansard("report", debate, "--as", "text").out
+    assert text.out.count("\n") == 9
+    assert "Replies were scripted" in text.err
+    result = json.loads(hansard("report", debate, "--as", "json").out)
+    jsonschema.validate(result, json.loads(render("report")))
+    assert result["vote_tally"] == {"release": 1, "revise": 2}
+    assert hansard("report", debate, "--as", "markdown").out.startswith("# Shall we release?\n")
+
+
+def test_replay(hansard, example):
+    done = hansard("replay", example)
+    assert (done.code, done.out) == (0, "41 of 41 events come out the same\n")
+
+
+@pytest.mark.parametrize(
+    ("until", "parts"),
+    [
+        (1, ["the seats and documents of the opening", "nobody is seated yet"]),
+        (6, ["r1.proposal.operations, r1.proposal.fraud, r1.proposal.conduct"]),
+        (9, ["the end of a call in the air", "Counted     nothing yet"]),
+        (12, ["the turn r1.proposal.operations, from the reply that came"]),
+        (16, ["a call for r1.critique.operations", "release 1, revise 1, escalate 1"]),
+        (39, ["decision.reached", "threshold 2 reached", "10 calls, $0.0232"]),
+        (41, ["nothing: the debate is closed"]),
+    ],
+)
+def test_replay_until(hansard, example, until, parts):
+    done = hansard("replay", example, "--until", until)
+    assert done.code == 0
+    assert done.out.endswith(f"{until} of {until} events come out the same\n")
+    for part in parts:
+        assert part in done.out
+
+
+def test_replay_of_an_altered_record(hansard, debate):
+    seq = alter(debate, b'"vote":"release"', b'"vote":"revise"')
+    done = hansard("replay", debate)
+    assert done.code == 1
+    assert f"#{seq} turn.recorded differs in vote: derived release, recorded revise" in done.out
+    alter(debate, b'"votes.counted"', b'"debate.closed"', kind="votes.counted")
+    assert hansard("replay", debate).code == 2
+
+
+def test_replay_stops_at_an_event_that_was_not_due(hansard, debate):
+    with Store.open("sqlite:///hansard.db") as store:
+        lines = store.lines(debate)
+    # The second seat is replaced by the first one.
+    tampering.alter_line(DB, debate, 3, lines[2], lines[1])
+    done = hansard("replay", debate)
+    assert done.code == 1
+    assert "#3 debater.registered was not due, but debater.registered at position 2" in done.out
+    assert done.out.endswith(f"2 of {len(lines)} events come out the same\n")
+
+
+def test_verify(hansard, debate):
+    done = hansard("verify", debate)
+    assert done.code == 0
+    assert " 5  chain       pass " in done.out
+    assert "SELF-CONSISTENT, SIGNER UNKNOWN" in done.out
+    assert "Not proven: who wrote this." in done.out
+    found = json.loads(hansard("verify", debate, "--json").out)
+    jsonschema.validate(found, json.loads(render("findings")))
+    assert found["level"] == 0
+
+
+def test_verify_an_altered_record(hansard, debate):
+    seq = alter(debate, b'"vote":"release"', b'"vote":"revise"')
+    done = hansard("verify", debate)
+    assert done.code == 1
+    assert f"entry {seq}  12.vote  " in done.out
+    assert "expected  release\n  found     revise\n" in done.out
+    assert "ALTERED   do not rely on this record" in done.out
+    done = hansard("verify", debate, "--json")
+    assert done.code == 1
+    assert json.loads(done.out)["verdict"] == "ALTERED"
+
+
+@pytest.mark.parametrize("command", ["show", "report", "resume"])
+def test_nothing_is_drawn_from_an_altered_record(hansard, debate, command):
+    alter(debate, b'"vote":"release"', b'"vote":"revise"')
+    done = hansard(command, debate)
+    assert (done.code, done.out) == (1, "")
+    assert f"`hansard verify {debate[:8]}` shows where [record.altered]" in done.err
+
+
+def test_verify_says_what_could_not_be_checked(hansard, debate, monkeypatch):
+    verify = context.verify
+
+    def partly(bundle):
+        return verify(bundle).model_copy(update={"unchecked": "2 of 3 votes unchecked"})
+
+    monkeypatch.setattr(context, "verify", partly)
+    assert "2 of 3 votes unchecked" in hansard("verify", debate).out
+
+
+def test_schema(hansard):
+    names = hansard("schema").out.split()
+    assert {"spec", "event", "findings", "report", "list"} <= set(names)
+    assert hansard("schema", "spec").out == render("spec")
+
+
+def test_an_unreadable_record_does_not_hide_the_others(hansard, debate, monkeypatch):
+    write_debate(VOTES)
+    other = "0" * 8 + debate[8:]
+    debates = Store.debates
+    monkeypatch.setattr(Store, "debates", lambda self: [other, *debates(self)])
+
+    bundle = Store.bundle
+
+    def corrupt(self, name):
+        if name == other:
+            raise DataError("store.corrupt", "a stored line is not bytes")
+        return bundle(self, name)
+
+    monkeypatch.setattr(Store, "bundle", corrupt)
+    done = hansard("list")
+    assert "UNREADABLE" in done.out
+    assert "closed, scripted" in done.out
+
+
+def test_help_of_every_command_gives_its_exit_codes(hansard):
+    help_text = hansard("--help").out
+    assert "Completion for bash" in help_text
+    for name in (
+        *("demo", "init", "list", "replay", "report", "resume"),
+        *("run", "schema", "show", "verify"),
+    ):
+        assert f"\n  {name} " in help_text
+        assert "Exit codes: 0" in hansard(name, "--help").out.replace("\n  ", " ")
+    assert hansard("--version").out.startswith("hansard ")
+
+
+def test_a_debate_left_open_can_be_replayed(hansard):
+    write_debate(dict(zip(NAMES, ("release", "revise", "escalate"), strict=True)))
+    assert "come out the same" in hansard("replay", leave_open(turns=4)).out

@@ -1,0 +1,23 @@
+import pytest
+
+from hansard.report.safe import one_line, shown
+
+
+@pytest.mark.parametrize(
+    ("text", "safe"),
+    [
+        ("\x1b[2J", "<U+001B>[2J"),
+        ("a\r\nb\tc", "a<U+000D>\nb\tc"),
+        ("\u202eexe.txt", "<U+202E>exe.txt"),
+        ("\u2066\u2069\u200e\ufeff\x7f\x9b", "<U+2066><U+2069><U+200E><U+FEFF><U+007F><U+009B>"),
+        ("naïve – 語 🙂", "naïve – 語 🙂"),
+    ],
+)
+def test_control_and_bidi_characters_are_spelled_out(text, safe):
+    assert shown(text) == safe
+
+
+def test_one_line_folds_white_space_and_cuts():
+    assert one_line("  a\n\n b\tc ") == "a b c"
+    assert one_line("12345", 5) == "12345"
+    assert one_line("123456", 5) == "1234…"

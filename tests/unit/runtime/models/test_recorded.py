@@ -1,0 +1,98 @@
+"""A record answers again as it answered before, without any model."""
+
+from __future__ import annotations
+
+import dataclasses
+
+import pytest
+
+from hansard.errors import UsageError
+from hansard.runtime.models.base import Completion, ModelError
+from hansard.runtime.models.recorded import RecordedModel
+
+
+def answers(request):
+    """Split votes with a failure, a rejection and a forfeit on the way."""
+    attempt = int(request.call.rpartition(":")[2])
+    if request.speaker == "critic" and request.phase == "critique":
+        raise ModelError("server_error", "HTTP-503")
+    if request.speaker == "operator" and attempt == 1:
+        return "no JSON"
+    if request.speaker == "planner" and attempt == 1:
+        raise ModelError("timeout")
+    vote = {"planner": "release", "critic": "revise"}.get(request.speaker, "escalate")
+    text = f'{{"stance": "s", "rationale": "r", "vote": "{vote}"}}'
+    return Completion(text, tokens_in=100, tokens_cached=10, tokens_out=5)
+
+
+def good(request):
+    return {"stance": "s", "rationale": "r", "vote": "release"}
+
+
+def seats(debate):
+    return [
+        {"id": seat, "model": f"recorded:{debate}"} for seat in ("planner", "critic", "operator")
+    ]
+
+
+def story(table):
+    """What happened, time, salts, models and the offline label aside."""
+    dropped = {
+        *("reply", "latency_ms", "model", "prompt", "question", "review", "scripted", "prices"),
+        *("reserved_cost_micro_usd", "cost_micro_usd"),
+    }
+    return [
+        (event["type"], {key: row for key, row in event["data"].items() if key not in dropped})
+        for event in table.events
+    ]
+
+
+def test_a_recorded_debate_runs_again_to_the_same_decision(table):
+    first = table.run(answers)
+    before = story(table)
+    second = table.run(debaters=seats(table.debate))
+    assert len(table.store.debates()) == 2
+    assert second.decision == first.decision | {"review": second.decision["review"]}
+    assert sorted(map(str, story(table))) == sorted(map(str, before))
+    (opened,) = table.data("debate.opened")
+    assert opened["scripted"] is True
+    assert table.verified().ok
+
+
+def test_a_call_that_was_abandoned_is_no_end_and_its_second_try_answers(table):
+    """A record with a crash in it re-runs to the same decision."""
+
+    class Died(Exception):
+        pass
+
+    def die(event):
+        if event["type"] == "call.answered" and event["seq"] > 7:
+            raise Died
+
+    with pytest.raises(Died):
+        table.run(good, observe=die)
+    first = table.resume(good)
+    assert "abandoned" in [row["error"] for row in table.data("call.failed")]
+    assert first.decision["votes"] == 3
+    second = table.run(debaters=seats(table.debate))
+    assert second.votes == first.votes
+
+
+def test_a_call_that_is_not_in_the_record_has_no_reply(table):
+    table.run(max_rounds=1)  # all say release: decided after the proposals
+    late = [*seats(table.debate), {"id": "newcomer", "model": f"recorded:{table.debate}"}]
+    state = table.run(debaters=late)
+    (failed,) = table.data("call.failed")
+    assert (failed["call"], failed["error"]) == ("r1.proposal.newcomer:1", "no_reply")
+    assert failed["detail"] == "not-in-record"
+    assert state.votes["newcomer"] is None
+
+
+def test_a_record_whose_reply_is_gone_is_refused(table):
+    table.run()
+    bundle = table.store.bundle(table.debate)
+    gone = table.data("call.answered")[0]["reply"]["sha256"]
+    blobs = {name: file for name, file in bundle.blobs.items() if name != gone}
+    with pytest.raises(UsageError) as caught:
+        RecordedModel(dataclasses.replace(bundle, blobs=blobs))
+    assert caught.value.code == "model.recorded"

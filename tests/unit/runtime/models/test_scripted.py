@@ -1,0 +1,133 @@
+"""Scripted replies: the most specific entry, attempt by attempt."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+
+import pytest
+
+from hansard.errors import UsageError
+from hansard.runtime.inputs import load_yaml, validate
+from hansard.runtime.models.base import ModelError, Request
+from hansard.runtime.models.scripted import Script, ScriptedModel
+
+
+def request(speaker="a", round_=1, phase="proposal", attempt=1):
+    return Request(
+        call=f"r{round_}.{phase}.{speaker}:{attempt}",
+        round=round_,
+        phase=phase,
+        speaker=speaker,
+        model="scripted:replies.yaml",
+        parameters={},
+        reply_schema={},
+        render=list,
+    )
+
+
+@pytest.fixture
+def model(tmp_path):
+    def model(text):
+        path = tmp_path / "replies.yaml"
+        path.write_text(text)
+        return ScriptedModel(validate(Script, load_yaml(path), path.name))
+
+    return model
+
+
+def answer(model, **where):
+    return asyncio.run(model.complete(request(**where)))
+
+
+def test_the_most_specific_entry_is_taken(model):
+    scripted = model(
+        """
+        replies:
+          a:
+            1: {proposal: one, "*": any phase of one}
+            "*": {proposal: any proposal, "*": anything}
+        """
+    )
+    assert answer(scripted).text == "one"
+    assert answer(scripted, phase="critique").text == "any phase of one"
+    assert answer(scripted, round_=2).text == "any proposal"
+    assert answer(scripted, round_=2, phase="revision").text == "anything"
+
+
+def test_what_is_not_scripted_is_no_reply(model):
+    scripted = model("replies: {a: {2: {proposal: two}}}")
+    for where in ({}, {"speaker": "b", "round_": 2}, {"round_": 2, "phase": "critique"}):
+        with pytest.raises(ModelError) as caught:
+            answer(scripted, **where)
+        assert (caught.value.kind, caught.value.detail) == ("no_reply", "not-in-script")
+
+
+def test_a_list_has_an_entry_an_attempt_and_the_last_one_repeats(model):
+    scripted = model("replies: {a: {1: {proposal: [{error: timeout}, oops, {vote: release}]}}}")
+    with pytest.raises(ModelError) as caught:
+        answer(scripted)
+    assert (caught.value.kind, caught.value.detail) == ("timeout", "scripted")
+    assert answer(scripted, attempt=2).text == "oops"
+    for attempt in (3, 4):
+        assert json.loads(answer(scripted, attempt=attempt).text) == {"vote": "release"}
+
+
+def test_a_mapping_is_sent_as_json_and_text_as_it_stands(model):
+    scripted = model(
+        """
+        replies:
+          a:
+            1:
+              proposal: {stance: "café", rationale: no, vote: yes}
+              critique: "  not JSON\\n"
+        """
+    )
+    assert answer(scripted).text == '{"stance": "café", "rationale": "no", "vote": "yes"}'
+    assert answer(scripted, phase="critique").text == "  not JSON\n"
+
+
+def test_tokens_finish_and_price_are_what_the_script_says(model):
+    scripted = model(
+        """
+        price: {input: "2.50", output: "10"}
+        replies:
+          a:
+            1:
+              proposal: {reply: cut, tokens: {in: 100, cached: 40, out: 7}, finish: length}
+              critique: {reply: whole, tokens: {in: 1, out: 2}}
+              revision: whole
+        """
+    )
+    cut = answer(scripted)
+    assert (cut.text, cut.finish) == ("cut", "length")
+    assert (cut.tokens_in, cut.tokens_cached, cut.tokens_out) == (100, 40, 7)
+    whole = answer(scripted, phase="critique")
+    assert (whole.finish, whole.tokens_cached) == ("stop", 0)
+    silent = answer(scripted, phase="revision")
+    assert (silent.tokens_in, silent.tokens_cached, silent.tokens_out) == (None, None, None)
+    assert scripted.price.input == "2.50"
+
+
+WRONG = {
+    "replies: {a: {1: {proposal: []}}}": "spec.too_few",
+    "replies: {a: {1: {proposal: {reply: x, mood: bad}}}}": "spec.unknown_field",
+    "replies: {a: {1: {proposal: {reply: x, tokens: {in: -1, out: 0}}}}}": "spec.out_of_range",
+    "replies: {a: {1: {proposal: {error: odd}}}}": "spec.invalid_value",
+    "replies: {a: {1: {proposal: {error: abandoned}}}}": "spec.invalid_value",
+    "replies: {a: {1: {proposal: {reply: x, finish: done}}}}": "spec.invalid_value",
+    "replies: {a: {1: {proposal: 7}}}": "spec.invalid_value",
+    "replies: {a: {1: {proposal: {reply: null}}}}": "spec.invalid_value",
+    "replies: {a: [x]}": "spec.invalid_value",
+    "replies: [x]": "spec.invalid_value",
+    "price: {input: 1e9, output: '1'}\nreplies: {}": "spec.invalid_value",
+    "{}": "spec.missing_field",
+}
+
+
+@pytest.mark.parametrize("text", WRONG)
+def test_a_mistake_in_a_script_is_refused(model, text):
+    with pytest.raises(UsageError) as caught:
+        model(text)
+    assert caught.value.code == WRONG[text]
+    assert str(caught.value).startswith("replies.yaml: ")

@@ -1,0 +1,226 @@
+"""What a user wrote is read whole and strictly, or refused in one sentence with a code."""
+
+from __future__ import annotations
+
+import re
+
+import pytest
+
+from hansard.debate.spec import DebateSpec
+from hansard.errors import UsageError
+from hansard.runtime import inputs
+
+SPEC = """\
+question: Do we release?
+debaters:
+  - {id: a, model: "python:m"}
+  - {id: b, model: "python:m"}
+options: [release, revise]
+threshold: 2
+max_rounds: 1
+"""
+
+
+@pytest.fixture
+def write(tmp_path):
+    def write(text, name="spec.yaml"):
+        path = tmp_path / name
+        path.parent.mkdir(exist_ok=True)
+        path.write_bytes(text if isinstance(text, bytes) else text.encode())
+        return path
+
+    return write
+
+
+def refused(function, *args):
+    """Return the error, which must be one sentence."""
+    with pytest.raises(UsageError) as caught:
+        function(*args)
+    assert re.fullmatch(r"[a-z]+\.[a-z_]+", caught.value.code)
+    sentence = str(caught.value)
+    assert sentence
+    assert "\n" not in sentence
+    assert "Traceback" not in sentence
+    return caught.value
+
+
+def test_a_spec_is_read_from_yaml_and_json(write):
+    from_yaml = inputs.load_spec(write(SPEC))
+    as_json = from_yaml.model_dump_json(exclude={"evidence"})
+    assert inputs.load_spec(write(as_json, "spec.json")) == from_yaml
+
+
+def test_plain_words_stay_text(write):
+    words = "[yes, no, on, off, y, n, Yes, NO, 2026-11-21, null_, ~x]"
+    spec = inputs.load_spec(write(SPEC.replace("[release, revise]", words.replace(", ~x", ""))))
+    assert spec.options == ["yes", "no", "on", "off", "y", "n", "Yes", "NO", "2026-11-21", "null_"]
+
+
+def test_true_and_false_are_no_options(write):
+    assert refused(inputs.load_spec, write(SPEC.replace("revise", "true"))).code == (
+        "spec.invalid_value"
+    )
+
+
+WRONG = {
+    "duplicate key": (SPEC + "threshold: 1\n", "spec.yaml", "stands twice"),
+    "duplicate key below": (
+        SPEC.replace("{id: a,", "{id: a, id: c,"),
+        "spec.yaml",
+        "line 3",
+    ),
+    "key is a list": ("? [a]\n: b\n", "spec.yaml", "no name"),
+    "key is a mapping": ("{{a: b}: c}", "spec.yaml", "no name"),
+    "key is a float": ("1.5: a\n", "spec.yaml", "no name"),
+    "broken": ("question: [", "spec.yaml", "spec.yaml, line"),
+    "control characters": ("question: \x07", "spec.yaml", "spec.yaml"),
+    "a tag that makes objects": ("!!python/object/apply:os.system [ls]", "spec.yaml", "line 1"),
+    "a merge key": ("a: &a {b: c}\nd:\n  <<: *a\n", "spec.yaml", "spec.yaml"),
+    "a number too long to read": (f"threshold: {'9' * 5000}", "spec.yaml", "spec.yaml"),
+    "a hexadecimal nothing": ("threshold: 0x_", "spec.yaml", "spec.yaml"),
+    "a number that is none": ("threshold: !!int x", "spec.yaml", "spec.yaml"),
+    "nested too deeply": ("[" * 2000, "spec.yaml", "nests too deeply"),
+    "a list": ("- a\n", "spec.yaml", "expected fields"),
+    "a text": ("just words", "spec.yaml", "expected fields"),
+    "nothing": ("", "spec.yaml", "expected fields"),
+    "unknown field": (SPEC + "jury: 3\n", "spec.unknown_field", "jury"),
+    "unknown field below": (
+        SPEC.replace("{id: a,", "{id: a, mood: bad,"),
+        "spec.unknown_field",
+        "debaters.0.mood",
+    ),
+    "missing field": (SPEC.replace("max_rounds: 1\n", ""), "spec.missing_field", "max_rounds"),
+    "one debater": (
+        SPEC.replace('  - {id: b, model: "python:m"}\n', ""),
+        "spec.too_few",
+        "debaters",
+    ),
+    "no options": (SPEC.replace("[release, revise]", "[]"), "spec.too_few", "options"),
+    "too many debaters": (
+        SPEC.replace(
+            "options",
+            "".join(f'  - {{id: x{n}, model: "python:m"}}\n' for n in range(99)) + "options",
+        ),
+        "spec.too_many",
+        "debaters",
+    ),
+    "threshold 0": (SPEC.replace("threshold: 2", "threshold: 0"), "spec.out_of_range", "threshold"),
+    "max_rounds 0": (
+        SPEC.replace("max_rounds: 1", "max_rounds: 0"),
+        "spec.out_of_range",
+        "max_rounds",
+    ),
+    "timeout is no number": (
+        SPEC + "timeout_seconds: .nan\n",
+        "spec.out_of_range",
+        "timeout_seconds",
+    ),
+    "timeout without end": (
+        SPEC + "timeout_seconds: .inf\n",
+        "spec.out_of_range",
+        "timeout_seconds",
+    ),
+    "threshold too high": (SPEC.replace("threshold: 2", "threshold: 3"), "spec.threshold", "above"),
+    "two of one id": (SPEC.replace("id: b", "id: a"), "spec.duplicate", "debater id a"),
+    "unknown model": (SPEC.replace("python:m", "gpt:m", 1), "spec.unknown_model", "gpt:m"),
+    "two mistakes": (SPEC.replace("max_rounds: 1", "rounds: 1"), "spec.missing_field", "1 more"),
+    "lone surrogate": (
+        SPEC.replace("Do we release?", '"\\ud800"'),
+        "spec.invalid_value",
+        "question",
+    ),
+}
+
+
+@pytest.mark.parametrize("mistake", WRONG)
+def test_a_mistake_is_named_where_it_is(write, mistake):
+    text, code, words = WRONG[mistake]
+    error = refused(inputs.load_spec, write(text))
+    assert error.code == code
+    assert words in str(error)
+    assert "spec.yaml" in str(error)
+
+
+UNREADABLE = {
+    "missing": lambda write: write("", "a.md").with_name("b.md"),
+    "a folder": lambda write: write("", "a/b.md").parent,
+    "not UTF-8": lambda write: write(b"caf\xe9", "a.md"),
+    "UTF-16": lambda write: write("café".encode("utf-16"), "a.md"),
+    "too large": lambda write: write(b"x" * (inputs.MAX_FILE + 1), "a.md"),
+    "below a file": lambda write: write("", "a.md") / "b.md",
+    "a name too long": lambda write: write("", "a.md").with_name("x" * 300),
+    "a name with NUL": lambda write: write("", "a.md").with_name("a\0b"),
+}
+
+
+@pytest.mark.parametrize("how", UNREADABLE)
+def test_a_file_that_cannot_be_read_is_named(write, how):
+    path = UNREADABLE[how](write)
+    assert refused(inputs.read_text, path, "spec.unreadable").code == "spec.unreadable"
+
+
+def test_a_file_of_the_largest_size_is_read(write):
+    assert (
+        len(inputs.read_text(write(b"x" * inputs.MAX_FILE), "spec.unreadable")) == inputs.MAX_FILE
+    )
+
+
+def spec_with(*evidence):
+    return DebateSpec(
+        question="q",
+        debaters=[{"id": seat, "model": "python:m"} for seat in "ab"],
+        options=["yes"],
+        threshold=2,
+        max_rounds=2,
+        evidence=list(evidence),
+    )
+
+
+def test_evidence_comes_without_mark_with_lf_and_in_nfc(write):
+    write(b"\xef\xbb\xbfcafe\xcc\x81\r\none\rtwo\n", "memo.md")
+    folder = write("", "x").parent
+    (document,) = inputs.read_evidence(spec_with("memo.md"), folder).evidence
+    assert (document.id, document.text) == ("memo", "café\none\ntwo\n")
+
+
+def test_a_mark_inside_a_text_stays(write):
+    folder = write(b"a\xef\xbb\xbfb", "memo.md").parent
+    (document,) = inputs.read_evidence(spec_with("memo.md"), folder).evidence
+    assert document.text == "a\ufeffb"
+
+
+def test_evidence_given_as_text_stays_and_rounds_are_kept(write):
+    folder = write("from a file", "memo.md").parent
+    given = {"id": "note", "text": "as given"}
+    late = {"file": "memo.md", "from_round": 2}
+    spec = inputs.read_evidence(spec_with(given, late), folder)
+    assert [(row.id, row.text, row.from_round) for row in spec.evidence] == [
+        ("note", "as given", 1),
+        ("memo", "from a file", 2),
+    ]
+
+
+@pytest.mark.parametrize("text", [b"", b" \n\t\r\n", b"\xef\xbb\xbf"])
+def test_empty_evidence_is_refused(write, text):
+    folder = write(text, "memo.md").parent
+    assert refused(inputs.read_evidence, spec_with("memo.md"), folder).code == "spec.evidence_empty"
+
+
+def test_missing_evidence_is_refused(tmp_path):
+    error = refused(inputs.read_evidence, spec_with("memo.md"), tmp_path)
+    assert error.code == "spec.evidence_missing"
+    assert "memo.md" in str(error)
+
+
+def test_own_templates_stand_in_for_packaged_ones(write):
+    folder = write("Vote, {{speaker}}!\n", "mine.md").parent
+    spec = spec_with().model_copy(update={"prompts": {"debater": "mine.md"}})
+    templates = inputs.read_templates(spec, folder)
+    assert list(templates) == ["protocol", "block", "debater"]
+    assert templates["debater"] == b"Vote, {{speaker}}!\n"
+    assert templates["protocol"] == inputs.packaged("consensus/protocol")
+
+
+def test_a_missing_template_is_refused(tmp_path):
+    spec = spec_with().model_copy(update={"prompts": {"debater": "mine.md"}})
+    assert refused(inputs.read_templates, spec, tmp_path).code == "spec.prompt_missing"

@@ -1,0 +1,222 @@
+"""Opening and taking over: everything is checked before the first event is written."""
+
+from __future__ import annotations
+
+import asyncio
+import sqlite3
+from contextlib import closing
+from pathlib import Path
+from uuid import UUID, uuid4
+
+import pytest
+
+from hansard.debate.spec import DebateSpec
+from hansard.errors import DataError, HansardError, UsageError
+from hansard.runtime import session
+from hansard.store.application import Store
+
+SCRIPT = """
+price: {input: "1", output: "2"}
+replies:
+  planner: {"*": {"*": {reply: {stance: s, rationale: r, vote: release}, tokens: {in: 3, out: 4}}}}
+  critic: {"*": {"*": {stance: s, rationale: r, vote: release}}}
+  operator: {"*": {"*": {stance: s, rationale: r, vote: revise}}}
+"""
+SEATS = ("planner", "critic", "operator")
+
+
+def seats(model):
+    return [{"id": seat, "model": model} for seat in SEATS]
+
+
+def good(request):
+    return {"stance": "s", "rationale": "r", "vote": "release"}
+
+
+WRONG = {
+    "callable not given": ({"debaters": seats("python:absent")}, "model.not_given"),
+    "no script": ({"debaters": seats("scripted:absent.yaml")}, "spec.unreadable"),
+    "bad script": ({"debaters": seats("scripted:bad.yaml")}, "spec.unknown_field"),
+    "no such record": ({"debaters": seats("recorded:abc")}, "store.unknown"),
+    "no evidence": ({"evidence": ["absent.md"]}, "spec.evidence_missing"),
+    "empty evidence": ({"evidence": ["empty.md"]}, "spec.evidence_empty"),
+    "no template": ({"prompts": {"block": "absent.md"}}, "spec.prompt_missing"),
+}
+
+
+@pytest.mark.parametrize("mistake", WRONG)
+def test_nothing_is_written_before_all_is_read(table, mistake):
+    (table.folder / "bad.yaml").write_text("replies: {}\nmood: bad\n")
+    (table.folder / "empty.md").write_text("\n")
+    changes, code = WRONG[mistake]
+    with pytest.raises(UsageError) as caught:
+        table.run(**changes)
+    assert caught.value.code == code
+    assert table.store.debates() == []
+
+
+def test_a_script_speaks_for_its_seats_and_says_so(table):
+    (table.folder / "replies.yaml").write_text(SCRIPT)
+    state = table.run(debaters=seats("scripted:replies.yaml"))
+    assert state.decision["decision"] == "release"
+    (opened,) = table.data("debate.opened")
+    assert opened["scripted"] is True
+    (price,) = opened["prices"]
+    assert price == {
+        "model": "scripted:replies.yaml",
+        "input_micro_usd": 1_000_000,
+        "cached_micro_usd": 1_000_000,
+        "output_micro_usd": 2_000_000,
+    }
+    assert [row["cost_micro_usd"] for row in table.data("call.answered")] == [11, None, None]
+    assert table.verified().ok
+
+
+def test_a_price_in_the_spec_stands_above_the_models_own(table):
+    (table.folder / "replies.yaml").write_text(SCRIPT)
+    prices = {"scripted:replies.yaml": {"input": "0.000001", "output": "0", "cached": "0"}}
+    table.run(debaters=seats("scripted:replies.yaml"), prices=prices)
+    (price,) = table.data("debate.opened")[0]["prices"]
+    assert (price["input_micro_usd"], price["cached_micro_usd"]) == (1, 0)
+    assert table.data("call.answered")[0]["cost_micro_usd"] == 1  # rounded up from 3 millionths
+
+
+def test_the_opening_holds_the_whole_spec(table):
+    table.run(
+        debaters=[
+            {"id": seat, "model": f"python:{seat}", "persona": f"You are {seat}."} for seat in SEATS
+        ],
+        evidence=[{"id": "memo", "text": "a fact"}],
+        seed=7,
+        timeout_seconds=0.5,
+    )
+    (opened,) = table.data("debate.opened")
+    assert (opened["seats"], opened["documents"], opened["seed"]) == (3, 1, "7")
+    assert (opened["timeout_ms"], opened["attempts"], opened["scripted"]) == (500, 2, False)
+    bundle = table.store.bundle(table.debate)
+    for row in (*opened["templates"], *opened["schemas"]):
+        assert row["sha256"] in bundle.templates
+    for row in table.data("debater.registered"):
+        assert table.store.text(table.debate, row["persona"]["sha256"]) == f"You are {row['id']}."
+
+
+def resuming(table, debate=None):
+    models = dict.fromkeys(SEATS, good)
+    return asyncio.run(session.resume(debate or table.debate, table.store, models=models))
+
+
+def test_a_closed_debate_is_not_resumed_and_stays_as_it_is(table):
+    table.run()
+    before = table.store.lines(table.debate)
+    with pytest.raises(UsageError) as caught:
+        resuming(table)
+    assert caught.value.code == "debate.closed"
+    assert table.store.lines(table.debate) == before
+
+
+def test_a_debate_that_is_not_there_is_not_resumed(table):
+    with pytest.raises(UsageError) as caught:
+        resuming(table, str(uuid4()))
+    assert caught.value.code == "store.unknown"
+    assert table.store.debates() == []
+
+
+@pytest.fixture
+def left_open(tmp_path):
+    """A store on disk with a debate whose process died in its second phase."""
+
+    async def dies(request):
+        if request.phase == "critique" and request.speaker == "critic":
+            raise SystemExit
+        vote = {"planner": "release", "critic": "revise"}.get(request.speaker, "escalate")
+        return {"stance": "s", "rationale": "r", "vote": vote}
+
+    path = tmp_path / "h.db"
+    spec = DebateSpec(
+        question="q",
+        debaters=[{"id": seat, "model": f"python:{seat}"} for seat in SEATS],
+        options=["release", "revise", "escalate"],
+        threshold=2,
+        max_rounds=1,
+    )
+    with Store.open(f"sqlite:///{path}", create=True) as store:
+        with pytest.raises(SystemExit):
+            asyncio.run(session.run(spec, store, tmp_path, models=dict.fromkeys(SEATS, dies)))
+        yield store, path
+
+
+def alter(path, *statements):
+    with closing(sqlite3.connect(path)) as connection, connection:
+        for statement, params in statements:
+            connection.execute("DROP TRIGGER IF EXISTS lines_stay")
+            connection.execute("DROP TRIGGER IF EXISTS lines_stand")
+            connection.execute(statement, params)
+
+
+DAMAGE = {
+    "head altered": ("UPDATE heads SET head = ?", ("0" * 64,)),
+    "head gone": ("DELETE FROM heads", ()),
+    "last line gone": (
+        "DELETE FROM stored_events WHERE originator_version = (SELECT length FROM heads)",
+        (),
+    ),
+    "line gone": ("DELETE FROM stored_events WHERE originator_version = 6", ()),
+    "opening gone": ("DELETE FROM stored_events WHERE originator_version = 1", ()),
+    "line garbled": ("UPDATE stored_events SET state = ? WHERE originator_version = 6", (b"{}",)),
+    "line is text": ("UPDATE stored_events SET state = ? WHERE originator_version = 6", ("{}",)),
+    "blob gone": ("DELETE FROM blobs", ()),
+    "blob garbled": ("UPDATE blobs SET body = ?", (b"no blob",)),
+    "template gone": ("DELETE FROM templates", ()),
+}
+
+
+@pytest.mark.parametrize("damage", DAMAGE)
+def test_a_damaged_record_is_not_gone_on_with(left_open, damage):
+    store, path = left_open
+    alter(path, DAMAGE[damage])
+    if damage == "opening gone":
+        debate = str(UUID(store._recorder.select("SELECT debate FROM heads")[0][0]))
+    else:
+        debate = store.debates()[0]
+    count = "SELECT count(*) FROM stored_events"
+    before = store._recorder.select(count)[0][0]
+    with pytest.raises(HansardError) as caught:
+        asyncio.run(session.resume(debate, store, models=dict.fromkeys(SEATS, good)))
+    assert isinstance(caught.value, DataError), caught.value.code
+    assert store._recorder.select(count)[0][0] == before
+
+
+def test_the_same_debate_undamaged_is_gone_on_with(left_open):
+    store, _ = left_open
+    (debate,) = store.debates()
+    state = asyncio.run(session.resume(debate, store, models=dict.fromkeys(SEATS, good)))
+    assert state.closed
+
+
+def test_a_run_finds_its_files_again_from_anywhere(tmp_path, monkeypatch):
+    """Relative names begin in the folder of the run, wherever it is resumed."""
+    home = tmp_path / "home"
+    home.mkdir()
+    (home / "replies.yaml").write_text(SCRIPT)
+    monkeypatch.chdir(home)
+    spec = DebateSpec(
+        question="q",
+        debaters=seats("scripted:replies.yaml"),
+        options=["release", "revise"],
+        threshold=2,
+        max_rounds=1,
+    )
+
+    class Stop(Exception):
+        pass
+
+    def stop(event):
+        if event["type"] == "call.answered":
+            raise Stop
+
+    with Store.open(f"sqlite:///{home}/h.db", create=True) as store:
+        with pytest.raises(Stop):
+            asyncio.run(session.run(spec, store, Path(), observe=stop))
+        monkeypatch.chdir("/")
+        (debate,) = store.debates()
+        assert asyncio.run(session.resume(debate, store)).decision["decision"] == "release"

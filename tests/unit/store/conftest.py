@@ -1,0 +1,51 @@
+"""A store on disk, with lines that are chained but say nothing in particular."""
+
+from __future__ import annotations
+
+import sqlite3
+from contextlib import closing
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+
+from hansard.debate.events import Fact
+from hansard.runtime.clock import Clock
+from hansard.runtime.journal import Journal
+from hansard.store.application import Store
+
+DEBATE = "5c1d3e0a-1111-4111-8111-111111111111"
+
+
+@dataclass
+class Shelf:
+    path: Path
+    store: Store
+
+    def journal(self, store=None, debate=DEBATE, **place):
+        return Journal(store or self.store, debate, Clock(), **place)
+
+    def fill(self, lines=3, debate=DEBATE):
+        """Append some lines, each with a blob's text beside it."""
+        journal = self.journal(debate=debate)
+        for n in range(lines):
+            journal.blob(f"text {n}")
+            journal.add(Fact("debate.resumed", {"engine": f"hansard/{n}"}))
+        journal.flush((("ab" * 32, b"a template"),), "/somewhere")
+        return journal
+
+    def sql(self, *statements):
+        """Do what an owner of the file can do, past the triggers; return the last rows."""
+        with closing(sqlite3.connect(self.path)) as connection, connection:
+            for name in ("lines_stay", "lines_stand"):
+                connection.execute(f"DROP TRIGGER IF EXISTS {name}")
+            for statement, *params in statements:
+                rows = connection.execute(statement, params).fetchall()
+        return rows
+
+
+@pytest.fixture
+def shelf(tmp_path):
+    path = tmp_path / "h.db"
+    with Store.open(f"sqlite:///{path}", create=True) as store:
+        yield Shelf(path, store)

@@ -1,0 +1,415 @@
+"""What is stored is what was hashed, whole or not at all, and damage is named."""
+
+from __future__ import annotations
+
+import sqlite3
+import subprocess
+import sys
+from contextlib import closing
+from hashlib import sha256
+from pathlib import Path
+from uuid import UUID
+
+import pytest
+
+from hansard.debate.events import Fact
+from hansard.errors import DataError, UsageError
+from hansard.record import blob
+from hansard.record.bundle import Head
+from hansard.store.application import LineMapper, Store, StoredLine
+from hansard.store.sqlite import Extras, RunnerLock
+
+DEBATE = "5c1d3e0a-1111-4111-8111-111111111111"
+OTHER = "5c1d3e0a-2222-4222-8222-222222222222"
+
+
+def code_of(function, *args, **more):
+    """Return the code of the error, whose sentence is one line."""
+    with pytest.raises((UsageError, DataError)) as caught:
+        function(*args, **more)
+    assert str(caught.value).strip()
+    assert "\n" not in str(caught.value)
+    return caught.value.code
+
+
+# Opening
+
+
+@pytest.mark.parametrize("url", ["", "h.db", "sqlite://h.db", "sqlite:///", "postgresql://x"])
+def test_a_store_is_named_by_its_url(url):
+    assert code_of(Store.open, url, create=True) == "store.url"
+
+
+def test_a_store_that_is_not_there_is_made_only_when_asked(tmp_path):
+    url = f"sqlite:///{tmp_path}/h.db"
+    assert code_of(Store.open, url) == "store.missing"
+    assert code_of(Store.open, f"sqlite:///{tmp_path}/no/h.db", create=True) == "store.missing"
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_new_store_makes_no_file_before_something_is_stored(shelf):
+    assert shelf.store.debates() == []
+    assert list(shelf.path.parent.iterdir()) == []
+    shelf.fill()
+    assert shelf.path.exists()
+
+
+def test_an_empty_file_is_a_new_store(tmp_path):
+    (tmp_path / "h.db").touch()
+    with Store.open(f"sqlite:///{tmp_path}/h.db") as store:
+        assert store.debates() == []
+
+
+def foreign(path):
+    with closing(sqlite3.connect(path)) as connection, connection:
+        connection.execute("CREATE TABLE diary (day TEXT)")
+
+
+NO_STORES = {
+    "another program's database": (foreign, "store.foreign"),
+    "a text": (lambda path: path.write_text("no database\n" * 100), "store.corrupt"),
+    "a folder": (lambda path: path.mkdir(), "store.corrupt"),
+    "bytes": (lambda path: path.write_bytes(bytes(range(256)) * 20), "store.corrupt"),
+}
+
+
+@pytest.mark.parametrize("what", NO_STORES)
+def test_a_file_that_is_no_store_is_refused_and_not_touched(tmp_path, what):
+    path = tmp_path / "h.db"
+    make, code = NO_STORES[what]
+    make(path)
+    before = path.read_bytes() if path.is_file() else None
+    assert code_of(Store.open, f"sqlite:///{path}", create=True) == code
+    assert before == (path.read_bytes() if path.is_file() else None)
+
+
+@pytest.mark.parametrize("kept", [1, 50, 100, 4096, 10_000])
+def test_a_truncated_store_is_named_as_such(shelf, kept):
+    shelf.fill(200)
+    shelf.store.close()
+    data = shelf.path.read_bytes()
+    assert len(data) > kept
+    shelf.path.write_bytes(data[:kept])
+
+    def read():
+        with Store.open(f"sqlite:///{shelf.path}") as store:
+            for debate in store.debates() or [DEBATE]:
+                store.bundle(debate)
+
+    assert code_of(read) in ("store.corrupt", "store.failed", "store.foreign")
+
+
+@pytest.mark.parametrize(
+    "name", ["a b.db", "ünï.db", "a#b%20.db", "a?mode=memory.db", "x:memory:.db"]
+)
+def test_odd_file_names_are_file_names(tmp_path, name):
+    with Store.open(f"sqlite:///{tmp_path}/{name}", create=True) as store:
+        store.append(DEBATE, 1, [("t", b"{}")], Extras(Head(1, "h")))
+    assert (tmp_path / name).stat().st_size > 0
+    with Store.open(f"sqlite:///{tmp_path}/{name}") as store:
+        assert store.lines(DEBATE) == [b"{}"]
+
+
+def test_a_relative_name_is_never_a_uri(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    with Store.open("sqlite:///file:h.db", create=True) as store:
+        store.append(DEBATE, 1, [("t", b"{}")], Extras(Head(1, "h")))
+        assert store.debates() == [DEBATE]
+    assert [path.name for path in tmp_path.iterdir()] == ["file:h.db"]
+
+
+def test_stores_in_memory_are_apart():
+    with Store.open("sqlite:///:memory:") as one, Store.open("sqlite:///:memory:") as other:
+        one.append(DEBATE, 1, [("t", b"{}")], Extras(Head(1, "h")))
+        assert (one.debates(), other.debates()) == ([DEBATE], [])
+        with one.runner(DEBATE), one.runner(DEBATE):
+            pass
+
+
+def test_the_environment_has_no_say(tmp_path, monkeypatch):
+    """Other programs on `eventsourcing` are set up by such variables; a record is not."""
+    settings = {
+        "PERSISTENCE_MODULE": "eventsourcing.popo",
+        "SQLITE_DBNAME": str(tmp_path / "elsewhere.db"),
+        "SQLITE_LOCK_TIMEOUT": "nonsense",
+        "MAPPER_TOPIC": "os:system",
+        "TRANSCODER_TOPIC": "os:system",
+        "COMPRESSOR_TOPIC": "zlib",
+        "CIPHER_TOPIC": "eventsourcing.cipher:AESCipher",
+        "CIPHER_KEY": "x",
+        "CREATE_TABLE": "n",
+        "IS_SNAPSHOTTING_ENABLED": "y",
+        "ORIGINATOR_ID_TYPE": "text",
+    }
+    for name, value in settings.items():
+        monkeypatch.setenv(name, value)
+        monkeypatch.setenv(f"HANSARD_{name}", value)
+    path = tmp_path / "h.db"
+    with Store.open(f"sqlite:///{path}", create=True) as store:
+        store.append(DEBATE, 1, [("t", b'{"a":1}')], Extras(Head(1, "h")))
+        assert store.lines(DEBATE) == [b'{"a":1}']
+    assert not (tmp_path / "elsewhere.db").exists()
+    with closing(sqlite3.connect(path)) as connection:
+        assert connection.execute("SELECT state FROM stored_events").fetchall() == [(b'{"a":1}',)]
+
+
+def test_a_commit_is_on_disk_and_deleted_text_is_overwritten(shelf):
+    shelf.fill()
+    pragmas = ("synchronous", "secure_delete", "journal_mode", "application_id")
+    found = {name: shelf.store._recorder.select(f"PRAGMA {name}")[0][0] for name in pragmas}
+    assert found == {
+        "synchronous": 2,
+        "secure_delete": 1,
+        "journal_mode": "wal",
+        "application_id": 0x48414E53,
+    }
+    with shelf.store._recorder.datastore.transaction(commit=True) as cursor:
+        cursor.execute("PRAGMA busy_timeout")
+        assert cursor.fetchone()[0] == 60_000
+        cursor.execute("PRAGMA synchronous")
+        assert cursor.fetchone()[0] == 2
+
+
+# Reading back
+
+
+def test_what_was_appended_comes_back_byte_for_byte(shelf):
+    line = b'{"any":"bytes","even":not json \xff\x00}'
+    body = blob.pack("text", bytes(32))
+    template = (sha256(b"x").hexdigest(), b"x")
+    shelf.store.append(
+        DEBATE, 1, [("t", line)], Extras(Head(1, "h" * 64), [body], [template], "/home")
+    )
+    bundle = shelf.store.bundle(DEBATE)
+    assert list(bundle.lines) == [line] == shelf.store.lines(DEBATE)
+    assert bundle.blobs == dict([body])
+    assert bundle.templates == {}  # only those that the opening names, and this is none
+    assert bundle.head == Head(1, "h" * 64)
+    assert shelf.store.folder(DEBATE) == Path("/home")
+    assert shelf.store.text(DEBATE, body[0]) == "text"
+    with pytest.raises(KeyError):
+        shelf.store.text(OTHER, body[0])
+
+
+def test_debates_are_found_by_the_beginning_of_their_id(shelf):
+    shelf.fill(debate=DEBATE)
+    shelf.fill(debate=OTHER)
+    find = shelf.store.find
+    assert shelf.store.debates() == [DEBATE, OTHER]
+    assert find(OTHER) == find(OTHER[:11]) == find(OTHER[:11].upper()) == OTHER
+    assert code_of(find, OTHER[:8]) == "store.ambiguous"
+    for prefix in ("", "6", "%", "_", "x" * 99):
+        assert code_of(find, prefix) == "store.unknown"
+
+
+def test_a_debate_that_is_not_there_is_empty(shelf):
+    shelf.fill()
+    bundle = shelf.store.bundle(OTHER)
+    assert (list(bundle.lines), bundle.blobs, bundle.head) == ([], {}, Head(0, ""))
+    assert shelf.store.folder(OTHER) == Path()
+
+
+def test_events_are_read_through_the_closed_union(shelf):
+    shelf.fill()
+    assert [event["data"] for event in shelf.store.events(DEBATE)] == [
+        {"engine": f"hansard/{n}"} for n in range(3)
+    ]
+    shelf.sql(("UPDATE stored_events SET state = ? WHERE originator_version = 2", b"{}"))
+    assert code_of(shelf.store.events, DEBATE) == "7.schema"
+
+
+def test_a_stored_topic_selects_no_code(shelf):
+    shelf.fill()
+    shelf.sql(("UPDATE stored_events SET topic = 'os:system'",))
+    mapper = shelf.store._application.mapper
+    assert isinstance(mapper, LineMapper)
+    (first, *_) = shelf.store._recorder.select_events(UUID(DEBATE))
+    assert first.topic == "os:system"
+    assert mapper.to_domain_event(first)["type"] == "debate.resumed"
+    stored = mapper.to_stored_event(StoredLine(UUID(DEBATE), 9, "t", b"{}"))
+    assert (stored.originator_version, stored.topic, stored.state) == (9, "t", b"{}")
+
+
+def test_the_notification_log_gives_the_lines_in_order(shelf):
+    shelf.fill()
+    shelf.fill(debate=OTHER)
+    rows = shelf.store._recorder.select_notifications(start=1, limit=10)
+    assert [row.state for row in rows] == [
+        *shelf.store.lines(DEBATE),
+        *shelf.store.lines(OTHER),
+    ]
+
+
+ALTERED = {
+    "line is text": "UPDATE stored_events SET state = '{}' WHERE originator_version = 2",
+    "line is a number": "UPDATE stored_events SET state = 7 WHERE originator_version = 2",
+    "line is nothing": "UPDATE stored_events SET state = NULL WHERE originator_version = 2",
+    "blob is text": "UPDATE blobs SET body = 'text'",
+    "blob is a number": "UPDATE blobs SET body = 7",
+    "template is text": "UPDATE templates SET body = 'text'",
+    "length is text": "UPDATE heads SET length = 'three'",
+    "length is bytes": "UPDATE heads SET length = x'03'",
+    "length is a fraction": "UPDATE heads SET length = 3.5",
+    "head is bytes": "UPDATE heads SET head = x'00'",
+    "table gone": "DROP TABLE blobs",
+}
+
+
+@pytest.mark.parametrize("how", ALTERED)
+def test_what_is_not_of_its_kind_is_corrupt(shelf, how):
+    shelf.fill()
+    shelf.sql((ALTERED[how],))
+    assert code_of(shelf.store.bundle, DEBATE) in ("store.corrupt", "store.failed")
+
+
+def test_a_debate_whose_key_is_no_id_is_corrupt(shelf):
+    shelf.fill()
+    shelf.sql(("INSERT INTO stored_events (originator_id, originator_version) VALUES ('zz', 1)",))
+    assert code_of(shelf.store.debates) == "store.corrupt"
+
+
+def test_a_failing_disk_is_one_clear_error_and_changes_nothing(shelf, monkeypatch):
+    shelf.fill()
+    before = shelf.store.bundle(DEBATE)
+
+    def full(*args, **more):
+        raise sqlite3.OperationalError("database or disk is full")
+
+    with monkeypatch.context() as patch:
+        patch.setattr(shelf.store._recorder, "_insert_events", full)
+        extras = Extras(Head(4, "x"))
+        assert code_of(shelf.store.append, DEBATE, 4, [("t", b"{}")], extras) == "store.failed"
+    assert shelf.store.bundle(DEBATE) == before
+
+
+# Appending
+
+
+def test_lines_are_neither_changed_nor_deleted(shelf):
+    shelf.fill()
+    before = shelf.store.lines(DEBATE)
+    for statement in ("UPDATE stored_events SET state = x'00'", "DELETE FROM stored_events"):
+        refused = pytest.raises(sqlite3.IntegrityError, match="lines are never")
+        with closing(sqlite3.connect(shelf.path)) as connection, refused:
+            connection.execute(statement)
+    assert shelf.store.lines(DEBATE) == before
+
+
+@pytest.mark.parametrize("first", [1, 2, 3, 5, 9])
+def test_only_the_next_number_is_taken(shelf, first):
+    shelf.fill(3)
+    before = shelf.store.bundle(DEBATE)
+    extras = Extras(Head(first, "x"), [blob.pack("new", bytes(32))], [("cd" * 32, b"new")], "/new")
+    assert code_of(shelf.store.append, DEBATE, first, [("t", b"{}")], extras) == "store.conflict"
+    assert shelf.store.bundle(DEBATE) == before
+    assert shelf.store.folder(DEBATE) == Path("/somewhere")
+
+
+def test_two_journals_at_one_place_one_goes_on_the_other_stops(shelf):
+    """The loser's blobs, templates and head leave no trace."""
+    shelf.fill(3)
+    lines = shelf.store.lines(DEBATE)
+    place = {"seq": 3, "prev": sha256(lines[-1]).hexdigest()}
+    with Store.open(f"sqlite:///{shelf.path}") as second:
+        winner, loser = shelf.journal(**place), shelf.journal(second, **place)
+        for journal, name in ((winner, "winner"), (loser, "loser")):
+            journal.blob(name)
+            for n in range(3):
+                journal.add(Fact("debate.resumed", {"engine": f"{name}/{n}"}))
+        winner.flush()
+        after = shelf.store.bundle(DEBATE)
+        assert code_of(loser.flush) == "store.conflict"
+        assert code_of(loser.flush) == "store.conflict"
+        assert shelf.store.bundle(DEBATE) == second.bundle(DEBATE) == after
+        winner.add(Fact("debate.resumed", {"engine": "winner/3"}))
+        winner.flush()
+    assert [event["data"]["engine"] for event in shelf.store.events(DEBATE)[3:]] == [
+        f"winner/{n}" for n in range(4)
+    ]
+
+
+def test_a_debate_is_opened_once(shelf):
+    shelf.fill()
+    extras = Extras(Head(1, "x"))
+    assert code_of(shelf.store.append, DEBATE, 1, [("t", b"{}")], extras) == "store.conflict"
+
+
+# The runner's lock
+
+HOLD = """
+import sys, time
+from hansard.store.application import Store
+with Store.open(sys.argv[1], create=True) as store, store.runner(sys.argv[2]):
+    print("held", flush=True)
+    time.sleep(60)
+"""
+
+
+@pytest.fixture
+def holder(shelf):
+    """Start a process that holds the lock, and end it whatever happens."""
+    started = []
+
+    def start():
+        process = subprocess.Popen(
+            [sys.executable, "-c", HOLD, f"sqlite:///{shelf.path}", DEBATE],
+            stdout=subprocess.PIPE,
+            text=True,
+        )
+        started.append(process)
+        assert process.stdout.readline() == "held\n"
+        return process
+
+    yield start
+    for process in started:
+        process.kill()
+        process.wait()
+        process.stdout.close()
+
+
+def runs(store):
+    with store.runner(DEBATE):
+        return True
+
+
+def test_a_second_process_is_refused_until_the_first_is_gone(shelf, holder):
+    process = holder()
+    assert code_of(runs, shelf.store) == "store.running"
+    with shelf.store.runner(OTHER):  # other debates are free
+        pass
+    process.kill()  # SIGKILL: nothing is cleaned up
+    process.wait()
+    assert runs(shelf.store)
+    holder()
+
+
+def test_the_lock_is_given_back_and_leaves_no_file(shelf):
+    with pytest.raises(ZeroDivisionError), shelf.store.runner(DEBATE):
+        raise ZeroDivisionError
+    assert runs(shelf.store)
+    assert list(shelf.path.parent.iterdir()) == []
+
+
+def test_who_was_waiting_on_an_old_lock_file_does_not_run_beside_a_new_one(shelf):
+    """A second runner may open the lock's file just before the first one removes it."""
+    path = f"{shelf.path}-run-{DEBATE}"
+    with shelf.store.runner(DEBATE):
+        early = RunnerLock(path)
+    late = RunnerLock(path)
+    try:
+        assert [early.acquire(), late.acquire()].count(True) <= 1
+    finally:
+        early.release()
+        late.release()
+
+
+def test_a_place_where_no_lock_can_be_made_is_one_clear_error(shelf):
+    Path(f"{shelf.path}-run-{DEBATE}").mkdir()
+    assert code_of(runs, shelf.store).startswith("store.")
+
+
+def test_ids_are_uuids(shelf):
+    """A debate's id becomes part of a file's name and of SQL keys only as a UUID."""
+    for debate in ("../../etc/passwd", "", "x" * 36):
+        with pytest.raises(ValueError):
+            shelf.store.lines(debate)

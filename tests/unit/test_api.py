@@ -1,0 +1,232 @@
+import asyncio
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+import hansard
+from hansard import (
+    Completion,
+    DataError,
+    DebateSpec,
+    ModelError,
+    Store,
+    UsageError,
+    open_store,
+    result,
+    resume,
+    resume_sync,
+    run,
+    run_sync,
+    verify,
+)
+
+SEATS = ("planner", "critic", "operator")
+
+
+def spec_of(**changes):
+    fields = {
+        "question": "Do we release the migration?",
+        "debaters": [{"id": seat, "model": "python:seat"} for seat in SEATS],
+        "options": ["release", "revise", "escalate"],
+        "threshold": 2,
+        "max_rounds": 2,
+    }
+    return fields | changes
+
+
+def answering(label="", **by_speaker):
+    """A model that speaks as the pattern's worked examples do."""
+
+    def seat(request):
+        return {
+            "stance": f"{request.speaker} {label}position during {request.phase}",
+            "rationale": f"{request.speaker} {label}rationale during {request.phase}",
+            "vote": by_speaker[request.speaker],
+        }
+
+    return {"seat": seat}
+
+
+AGREEING = answering(planner="release", critic="revise", operator="revise")
+
+
+def test_the_first_worked_example_comes_out_character_for_character():
+    result = run_sync(spec_of(), models=AGREEING)
+    assert result.decision == "revise"
+    assert result.vote_tally == {"release": 1, "revise": 2}
+    assert result.decision_rule == "threshold_vote"
+    assert result.rounds_run == 1
+    assert tuple(turn.speaker_id for turn in result.transcript) == result.speaker_schedule
+    assert (
+        result.to_report()
+        == """debater_ids: [planner, critic, operator]
+rounds_run: 1
+max_rounds: 2
+phase_sequence: [proposal]
+consensus_threshold: 2
+vote_tally: {release: 1, revise: 2}
+decision: revise
+decision_rule: threshold_vote
+speaker_schedule: [planner, critic, operator]"""
+    )
+    assert result.transcript[0].stance == "planner position during proposal"
+    assert result.transcript[2].rationale == "operator rationale during proposal"
+
+
+def test_the_second_worked_example_comes_out():
+    models = answering("split ", planner="release", critic="revise", operator="escalate")
+    split_result = run_sync(spec_of(), models=models)
+    assert split_result.decision_rule == "max_rounds_exhausted"
+    assert split_result.decision == "escalate"
+    assert split_result.rounds_run == split_result.max_rounds
+    assert split_result.vote_tally == {"release": 1, "revise": 1, "escalate": 1}
+    phases = ", ".join(("proposal", "critique", "revision", "consensus") * 2)
+    assert split_result.to_report() == (
+        "debater_ids: [planner, critic, operator]\n"
+        "rounds_run: 2\n"
+        "max_rounds: 2\n"
+        f"phase_sequence: [{phases}]\n"
+        "consensus_threshold: 2\n"
+        "vote_tally: {release: 1, revise: 1, escalate: 1}\n"
+        "decision: escalate\n"
+        "decision_rule: max_rounds_exhausted\n"
+        f"speaker_schedule: [{', '.join(SEATS * 8)}]"
+    )
+    assert split_result.transcript[-1].stance == "operator split position during consensus"
+
+
+def test_a_debate_can_be_awaited_inside_other_work():
+    async def work():
+        return await asyncio.gather(
+            run(spec_of(), models=AGREEING), run(DebateSpec(**spec_of()), models=AGREEING)
+        )
+
+    first, second = asyncio.run(work())
+    assert first.decision == second.decision == "revise"
+    assert first.debate != second.debate
+
+
+def test_the_sync_forms_refuse_to_run_inside_a_loop():
+    async def work(call):
+        call()
+
+    with open_store("sqlite:///:memory:") as store:
+        for name, call in (
+            ("run", lambda: run_sync(spec_of(), models=AGREEING)),
+            ("resume", lambda: resume_sync("a", store=store)),
+        ):
+            with pytest.raises(UsageError, match=f"await {name}") as caught:
+                asyncio.run(work(call))
+            assert caught.value.code == "api.running_loop"
+
+
+def test_a_store_that_is_passed_stays_open_and_can_be_verified():
+    seen = []
+    with open_store("sqlite:///:memory:") as store:
+        made = run_sync(spec_of(), models=AGREEING, store=store, observe=seen.append)
+        assert len(seen) == made.entries
+        assert verify(store, made.debate[:8]).ok
+        assert result(store, made.debate[:8]) == made
+
+
+def test_a_store_named_by_its_url_is_made_and_closed(tmp_path):
+    url = f"sqlite:///{tmp_path / 'debates.db'}"
+    made = run_sync(spec_of(), models=AGREEING, store=url)
+    with open_store(url, create=False) as store:
+        assert isinstance(store, Store)
+        assert result(store, made.debate) == made
+
+
+def test_a_spec_file_names_files_beside_itself_or_in_another_folder(tmp_path):
+    (tmp_path / "there").mkdir()
+    for folder, text in ((tmp_path, "short"), (tmp_path / "there", "much longer")):
+        (folder / "facts.md").write_text(text)
+    path = tmp_path / "debate.yaml"
+    path.write_text(
+        "question: q\noptions: [release, revise]\nthreshold: 2\nmax_rounds: 1\n"
+        "evidence: [facts.md]\n"
+        "debaters:\n"
+        "  - {id: planner, model: 'python:seat'}\n"
+        "  - {id: operator, model: 'python:seat'}\n"
+    )
+    models = answering(planner="release", operator="release")
+    beside = run_sync(path, models=models)
+    assert beside.evidence[0].characters == len("short")
+    assert run_sync(str(path), models=models).evidence[0].characters == len("short")
+    there = run_sync(path, models=models, folder=str(tmp_path / "there"))
+    assert there.evidence[0].characters == len("much longer")
+
+
+def test_a_spec_that_cannot_be_used_is_refused_by_its_field():
+    with pytest.raises(UsageError, match="spec: threshold 4 is above the 3 debaters"):
+        run_sync(spec_of(threshold=4))
+    with pytest.raises(UsageError) as caught:
+        run_sync(spec_of())
+    assert caught.value.code == "model.not_given"
+
+
+def test_an_interrupted_debate_is_resumed_to_its_end():
+    async def seat(request):
+        return Completion('{"stance": "s", "rationale": "r", "vote": "revise"}', tokens_in=1)
+
+    async def stop_and_resume(store):
+        def stop(event):
+            if event["type"] == "call.answered":
+                raise KeyError("the process dies")
+
+        with pytest.raises(KeyError):
+            await run(spec_of(), models={"seat": seat}, store=store, observe=stop)
+        debate = store.debates()[0]
+        assert result(store, debate).status == "open"
+        return await resume(debate[:6], store=store, models={"seat": seat})
+
+    with open_store("sqlite:///:memory:") as store:
+        made = asyncio.run(stop_and_resume(store))
+        assert (made.decision, made.resumes) == ("revise", 1)
+        assert verify(store, made.debate).ok
+        with pytest.raises(UsageError) as caught:
+            resume_sync(made.debate, store=store, models={"seat": seat})
+        assert caught.value.code == "debate.closed"
+
+
+def test_a_model_that_fails_is_an_abstention():
+    def seat(request):
+        if request.speaker == "planner":
+            raise ModelError("client_error")
+        return AGREEING["seat"](request)
+
+    made = run_sync(spec_of(), models={"seat": seat})
+    assert made.vote_tally == {"revise": 2, "abstain": 1}
+
+
+def test_unknown_debates_and_stores_are_refused(tmp_path):
+    with open_store("sqlite:///:memory:") as store:
+        for call in (result, verify):
+            with pytest.raises(UsageError) as caught:
+                call(store, "ab")
+            assert caught.value.code == "store.unknown"
+    with pytest.raises(UsageError) as caught:
+        open_store(f"sqlite:///{tmp_path / 'none.db'}", create=False)
+    assert caught.value.code == "store.missing"
+    (tmp_path / "other").write_text("no database at all")
+    with pytest.raises(DataError):
+        open_store(f"sqlite:///{tmp_path / 'other'}")
+
+
+def test_every_public_name_is_there_and_documented():
+    assert sorted(hansard.__all__) == hansard.__all__
+    for name in hansard.__all__:
+        assert getattr(hansard, name).__doc__
+    assert hansard.verify is verify
+
+
+def test_the_import_brings_no_command_line_along():
+    check = "import sys, hansard; assert not {'click', 'rich'} & sys.modules.keys()"
+    subprocess.run([sys.executable, "-c", check], check=True)
+
+
+def test_the_version_is_that_of_the_package():
+    project = Path(__file__).parents[2] / "pyproject.toml"
+    assert f'\nversion = "{hansard.__version__}"\n' in project.read_text()

@@ -1,0 +1,24 @@
+"""Every example in a docstring runs."""
+
+import doctest
+import importlib
+import pkgutil
+
+import pytest
+
+import hansard
+
+MODULES = [
+    row.name
+    for row in pkgutil.walk_packages(hansard.__path__, "hansard.")
+    if not row.name.endswith("__main__")
+]
+
+
+@pytest.mark.parametrize("name", MODULES)
+def test_the_examples_run(name):
+    assert doctest.testmod(importlib.import_module(name)).failed == 0
+
+
+def test_the_public_api_has_examples():
+    assert doctest.testmod(importlib.import_module("hansard.api")).attempted >= 6

@@ -1,0 +1,169 @@
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+import yaml
+from jsonschema import Draft202012Validator
+
+from hansard.debate.spec import DebateSpec
+from hansard.errors import UsageError
+from hansard.record.bundle import Bundle
+from hansard.report.view import build
+from hansard.runtime.models.scripted import Script
+from hansard.schemas import SCHEMAS, render
+from hansard.verify.verifier import verify
+from support import Debate, Setup, eventful, votes
+
+ROOT = Path(__file__).parents[2]
+
+
+def validator(name):
+    return Draft202012Validator(json.loads(render(name)))
+
+
+def accepted(model, value):
+    try:
+        model.model_validate(value)
+    except ValueError:
+        return False
+    return True
+
+
+SPEC = {
+    "question": "q",
+    "debaters": [{"id": "a", "model": "python:x"}, {"id": "b", "model": "python:x"}],
+    "options": ["yes", "no"],
+    "threshold": 2,
+    "max_rounds": 1,
+}
+DEBATERS = "debaters: [{{id: a, model: 'python:x', settings: {0}}}, {{id: b, model: 'python:x'}}]"
+
+
+@pytest.mark.parametrize(
+    ("changes", "valid"),
+    [
+        ("{}", True),
+        ("evidence: [facts.md, {file: b.md, from_round: 1}, {id: c, text: words}]", True),
+        ("evidence: [{id: c, file: b.md, text: null}]", True),
+        ("evidence: [{text: words}]", False),
+        ("evidence: [{id: c}]", False),
+        ("evidence: [{id: c, text: words, file: b.md}]", False),
+        ("evidence: ['']", False),
+        ("evidence: [1]", False),
+        (DEBATERS.format("{temperature: 0.7, top_p: '0.9'}"), True),
+        (DEBATERS.format("{temperature: 1, top_p: null}"), True),
+        (DEBATERS.format("{temperature: -1}"), False),
+        (DEBATERS.format("{temperature: warm}"), False),
+        (DEBATERS.format("{temperature: true}"), False),
+        ("threshold: null", False),
+        ("{rule: majority, threshold: null}", True),
+        ("{rule: majority, threshold: 2}", False),
+        ("max_rounds: 0", False),
+        ("options: []", False),
+        ("extra: 1", False),
+        ("prices: {'python:x': {input: '2.50', output: '10'}}", True),
+        ("prices: {'python:x': {input: 2.50, output: '10'}}", False),
+        ("prompts: {debater: mine.md}", True),
+        ("prompts: {judge: mine.md}", False),
+        ("timeout_seconds: 0.5", True),
+    ],
+)
+def test_the_spec_schema_admits_what_a_spec_file_may_hold(changes, valid):
+    value = SPEC | yaml.safe_load(changes)
+    assert accepted(DebateSpec, value) is valid
+    assert validator("spec").is_valid(value) is valid
+
+
+@pytest.mark.parametrize(
+    ("entry", "valid"),
+    [
+        ("any text at all", True),
+        ({"stance": "s", "rationale": "r", "vote": "v"}, True),
+        ({"reply": "x", "tokens": {"in": 1, "out": 2}, "finish": "length"}, True),
+        ({"error": "timeout"}, True),
+        ([{"error": "timeout"}, "then a text", {"reply": {"vote": "v"}}], True),
+        ([], False),
+        (7, False),
+        ({"error": "no such error"}, False),
+        ({"reply": "x", "other": 1}, False),
+        ({"reply": "x", "tokens": {"in": -1, "out": 2}}, False),
+    ],
+)
+def test_the_script_schema_admits_the_short_forms(entry, valid):
+    value = {"replies": {"planner": {"*": {"proposal": entry}}}}
+    assert accepted(Script, value) is valid
+    assert validator("script").is_valid(value) is valid
+
+
+def test_every_line_of_a_record_fits_the_event_schema_and_that_of_its_type():
+    union = validator("event")
+    seen = set()
+    refused = Debate(Setup(approved={}), script=lambda call: None).run()
+    for event in (*eventful().record.events, *refused.record.events):
+        assert union.is_valid(event)
+        assert validator(f"event.{event['type']}").is_valid(event)
+        assert not union.is_valid(event | {"more": 1})
+        assert not union.is_valid(event | {"data": event["data"] | {"more": 1}})
+        seen.add(f"event.{event['type']}")
+    assert seen == {name for name in SCHEMAS if name.startswith("event.")}
+
+
+@pytest.mark.parametrize("gone", [False, True])
+def test_a_report_fits_its_schema(gone):
+    debate = eventful()
+    shown = build(debate.record.events, (lambda _: None) if gone else debate.record.texts.get)
+    value = json.loads(shown.model_dump_json())
+    assert validator("report").is_valid(value)
+    assert not validator("report").is_valid({**value, "more": 1})
+    del value["decision"]
+    assert not validator("report").is_valid(value)
+
+
+def test_findings_fit_their_schema():
+    debate = Debate(Setup(), votes(planner="release", critic="revise", operator="revise")).run()
+    found = verify(Bundle(debate.record.lines, {}, {}))
+    assert found.findings
+    assert validator("findings").is_valid(json.loads(found.model_dump_json()))
+
+
+@pytest.mark.parametrize("name", SCHEMAS)
+def test_each_schema_is_one_and_says_what_it_is(name):
+    text = render(name)
+    schema = json.loads(text)
+    Draft202012Validator.check_schema(schema)
+    assert schema["$id"] == f"urn:hansard:schema:{name}:v1"
+    assert schema["title"]
+    assert text == render(name)
+    assert text.endswith("}\n")
+    assert (ROOT / "schemas" / f"{name}.schema.json").read_text(encoding="utf-8") == text
+
+
+def test_a_name_that_is_no_schema_is_refused():
+    with pytest.raises(UsageError, match="there are spec, script, event") as caught:
+        render("specs")
+    assert caught.value.code == "schema.unknown"
+
+
+def test_the_tool_writes_and_finds_what_is_stale(tmp_path):
+    (tmp_path / "tools").mkdir()
+    tool = tmp_path / "tools" / "schemas.py"
+    tool.write_bytes((ROOT / "tools" / "schemas.py").read_bytes())
+
+    def call(*options):
+        done = subprocess.run(
+            [sys.executable, tool, *options], check=False, capture_output=True, text=True
+        )
+        return done.returncode, done.stdout
+
+    assert call("--check")[0] == 1
+    assert call() == (0, "")
+    assert call("--check") == (0, "")
+    (tmp_path / "schemas" / "spec.schema.json").write_text("{}")
+    (tmp_path / "schemas" / "old.schema.json").write_text("{}")
+    names = ("old", "spec")
+    stale = [f"stale: schemas/{name}.schema.json; run tools/schemas.py\n" for name in names]
+    assert call("--check") == (1, "".join(stale))
+    assert call() == (0, "")
+    assert not (tmp_path / "schemas" / "old.schema.json").exists()
