@@ -25,7 +25,9 @@ def test_demo(hansard):
         "hansard init my-debate",
     ):
         assert part in done.out
-    assert done.out.count("ALTERED") == 2
+    assert done.out.count("ALTERED") == 3
+    assert "verify.py says  INTACT" in done.out
+    assert "verify.py says  ALTERED" in done.out
     assert done.err == ""
     assert files() == []
 
