@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import os
 import shlex
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
+from stat import S_ISDIR, S_ISREG
 from typing import Any, NamedTuple, TypeVar
 
 import click
@@ -15,10 +16,11 @@ from hansard.debate.replay import approved_by
 from hansard.errors import DataError, UsageError
 from hansard.governance.keyring import Keyring
 from hansard.record import blob
-from hansard.record.bundle import Bundle
+from hansard.record.bundle import FOLDERS, MAX_EXPORT, Bundle, is_name
 from hansard.record.keys import Trust, parse_trust
 from hansard.report.view import DebateResult, build
 from hansard.runtime.clock import Clock
+from hansard.runtime.inputs import MAX_FILE
 from hansard.store.application import DEFAULT_URL, Store
 from hansard.verify.envelope import open_export
 from hansard.verify.findings import Verification
@@ -66,10 +68,19 @@ def trust_of(path: Path | None) -> Trust:
     return keyring().trust() if path is None else parse_trust(read_file(path))
 
 
-def read_file(path: Path) -> bytes:
-    """Return a file's bytes; raises UsageError `input.unreadable`."""
+def read_file(path: Path, most: int = MAX_FILE) -> bytes:
+    """Return a file's bytes; raises UsageError `input.unreadable`, also for more than `most`."""
+    data = _read(path, most)
+    if len(data) > most:
+        raise UsageError("input.unreadable", f"{path} has more than {most} bytes")
+    return data
+
+
+def _read(path: Path, most: int) -> bytes:
+    """Return at most one byte more than `most`: enough to see that it is too much."""
     try:
-        return path.read_bytes()
+        with path.open("rb") as file:
+            return file.read(most + 1)
     except OSError as error:
         raise UsageError("input.unreadable", f"{path} cannot be read: {error.strerror}") from None
 
@@ -77,19 +88,31 @@ def read_file(path: Path) -> bytes:
 def read_export(path: Path) -> bytes | dict[str, bytes]:
     """Return a zip's bytes, or the files of a folder by name.
 
-    What is no regular file is taken as one without content: it has no place in
-    an export, and verifying it says so. Raises UsageError `input.unreadable`.
+    What has no place in an export is not opened and stands as a file without
+    content under a name that verifying refuses. Raises UsageError
+    `input.unreadable`.
     """
-    if not path.is_dir():
-        return read_file(path)
-    files: dict[str, bytes] = {}
-    for item in sorted(path.rglob("*")):
-        name = item.relative_to(path).as_posix()
-        if item.is_symlink() or not (item.is_file() or item.is_dir()):
-            files[f"{name} is no file"] = b""
-        elif item.is_file():
-            files[name] = read_file(item)
-    return files
+    try:
+        mode = path.stat().st_mode
+        if S_ISDIR(mode):
+            return dict(_files(path, ""))
+    except OSError as error:
+        raise UsageError("input.unreadable", f"{path} cannot be read: {error.strerror}") from None
+    if not S_ISREG(mode):
+        raise UsageError("input.unreadable", f"{path} is neither a file nor a folder")
+    return _read(path, MAX_EXPORT)
+
+
+def _files(folder: Path, prefix: str) -> Iterator[tuple[str, bytes]]:
+    """Yield name and content of each file of an export's folder; links are never followed."""
+    for item in sorted(folder.iterdir()):
+        name, mode = prefix + item.name, item.lstat().st_mode
+        if S_ISDIR(mode) and name in FOLDERS:
+            yield from _files(item, f"{name}/")
+        elif S_ISREG(mode) and is_name(name):
+            yield name, read_file(item, MAX_EXPORT)
+        else:
+            yield f"{name} is no file of an export", b""
 
 
 class Record(NamedTuple):
@@ -146,7 +169,7 @@ def read_record(store: Store, debate: str) -> Record:
 def find_export(name: str) -> Path | None:
     """Return the path that `name` is, where it is one; a debate's id is none."""
     path = Path(name)
-    return path if path.exists() or "/" in name or path.suffix else None
+    return path if os.path.exists(name) or "/" in name or path.suffix else None  # noqa: PTH110 - never raises
 
 
 def sound_record(store: Store, prefix: str) -> Record:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from pathlib import Path
 from typing import cast
 
@@ -46,12 +47,15 @@ def export(debate: str, output: Path) -> None:
 
 def save(path: Path, data: bytes) -> None:
     """Write a file as a whole or not at all."""
+    if not path.name or (path.exists() and not path.is_file()):
+        raise UsageError("output.failed", f"{path} cannot be written: it is no plain file")
     new = path.with_name(path.name + ".part")
     try:
         new.write_bytes(data)
         new.replace(path)
     except OSError as error:
-        new.unlink(missing_ok=True)
+        with suppress(OSError):
+            new.unlink()
         raise UsageError("output.failed", f"{path} cannot be written: {error.strerror}") from None
 
 

@@ -33,13 +33,16 @@ class Keyring:
         self.folder = folder
         self._now = now
         self._tell = tell
-        self._passphrase = os.environ.get("HANSARD_PASSPHRASE", "").encode() or None
+        self._passphrase = os.fsencode(os.environ.get("HANSARD_PASSPHRASE", "")) or None
 
     @classmethod
     def default_folder(cls) -> Path:
         """Return HANSARD_HOME, or its default."""
         named = os.environ.get("HANSARD_HOME")
-        return Path(named) if named else Path.home() / ".config" / "hansard"
+        try:
+            return Path(named) if named else Path.home() / ".config" / "hansard"
+        except RuntimeError:
+            raise UsageError("key.folder", "nobody can tell your home: set HANSARD_HOME") from None
 
     @property
     def trust_file(self) -> Path:
@@ -49,7 +52,7 @@ class Keyring:
     def signer(self, role: Role) -> Signer:
         """Return the key of `role`, made now where there is none."""
         path = self._path(role)
-        if not path.exists():
+        if not _there(path):
             self._make(role)
         key = self.public(role)
         private = keys.from_pem(_read(path), self._passphrase)
@@ -60,7 +63,12 @@ class Keyring:
     def public(self, role: Role) -> VerifierKey | None:
         """Return the public key of `role`, or None where there is no key."""
         path = self._path(role).with_suffix(".pub")
-        return VerifierKey.parse(_read(path).decode().strip()) if path.exists() else None
+        if not _there(path):
+            return None
+        try:
+            return VerifierKey.parse(_read(path).decode("ascii", "replace").strip())
+        except DataError as error:
+            raise DataError(error.code, f"{path} is no verifier key") from None
 
     def rotate(self, role: Role) -> VerifierKey:
         """Put a new key in the place of `role`'s; the old one counts for records until now."""
@@ -80,7 +88,7 @@ class Keyring:
 
     def trust(self) -> Trust:
         """Return the trust file's keys; none where there is no file."""
-        return keys.parse_trust(_read(self.trust_file)) if self.trust_file.exists() else Trust()
+        return keys.parse_trust(_read(self.trust_file)) if _there(self.trust_file) else Trust()
 
     def _path(self, role: Role) -> Path:
         if role not in ROLES:
@@ -88,14 +96,16 @@ class Keyring:
         return self.folder / "keys" / f"{role}.pem"
 
     def _make(self, role: Role) -> VerifierKey:
+        """Make the key of `role`; its PEM file comes last, so that what is there is whole."""
         path = self._path(role)
-        path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
         private = keys.generate()
-        _write(path, keys.to_pem(private, self._passphrase))
         key = Signer(_name(role), private).key
+        pem = keys.to_pem(private, self._passphrase)
+        trust = Trust(keys=[*self.trust().keys, TrustedKey(role=role, key=str(key))])
+        _make_folders(path.parent)
+        self._save(trust)
         _write(path.with_suffix(".pub"), f"{key}\n".encode())
-        row = TrustedKey(role=role, key=str(key))
-        self._save(Trust(keys=[*self.trust().keys, row]))
+        _write(path, pem)
         self._tell(f"made a new {role} key in {path}: {key}")
         return key
 
@@ -107,8 +117,13 @@ class Keyring:
         ]
         self._save(Trust(keys=rows))
         path = self._path(role)
-        for suffix in (".pem", ".pub"):
-            path.with_suffix(suffix).rename(path.with_name(f"{role}-{key.id.hex()}{suffix}"))
+        try:
+            for suffix in (".pem", ".pub"):
+                path.with_suffix(suffix).rename(path.with_name(f"{role}-{key.id.hex()}{suffix}"))
+        except OSError as error:
+            raise UsageError(
+                "key.unwritable", f"{path} cannot be moved: {error.strerror}"
+            ) from None
 
     def _save(self, trust: Trust) -> None:
         _write(self.trust_file, trust.dump())
@@ -117,7 +132,27 @@ class Keyring:
 def _name(role: Role) -> str:
     """Name a new key after the house that holds it: HANSARD_ORG, else this host."""
     org = os.environ.get("HANSARD_ORG") or socket.gethostname()
-    return f"{re.sub('[^A-Za-z0-9._-]', '-', org)}/{role}"
+    return f"{re.sub('[^A-Za-z0-9._-]', '-', org)[:100]}/{role}"
+
+
+def _there(path: Path) -> bool:
+    """Say whether a file is there; raises DataError `key.unreadable` where nobody can tell."""
+    try:
+        path.stat()
+    except FileNotFoundError:
+        return False
+    except OSError as error:
+        raise DataError("key.unreadable", f"{path} cannot be read: {error.strerror}") from None
+    return True
+
+
+def _make_folders(folder: Path) -> None:
+    """Make the folders of the keys, for their owner alone."""
+    try:
+        for path in (folder.parent, folder):
+            path.mkdir(parents=True, exist_ok=True, mode=0o700)
+    except OSError as error:
+        raise UsageError("key.unwritable", f"{folder} cannot be made: {error.strerror}") from None
 
 
 def _read(path: Path) -> bytes:

@@ -20,7 +20,8 @@ from hansard.record.line import split_lines
 EVENTS = "events.jsonl"
 MAX_EXPORT = 1 << 30
 MAX_ENTRIES = 0xFFFF  # what a zip without extensions can count
-_NAMES = re.compile(
+FOLDERS = ("blobs", "templates", "policies")
+is_name = re.compile(
     r"report\.html|VERIFY\.md|SHA256SUMS|events\.jsonl|register\.jsonl|checkpoint"
     r"|(blobs|templates|policies)/[0-9a-f]{64}"
 ).fullmatch
@@ -154,7 +155,7 @@ def _stored(data: bytes, entry: _Entry) -> bytes:
 
 def check_names(names: Sequence[str]) -> None:
     """Raise DataError `1.name` unless every name is one that an export has."""
-    if not all(map(_NAMES, names)):
+    if not all(map(is_name, names)):
         raise DataError("1.name", "the export holds a file that does not belong there")
 
 

@@ -118,7 +118,7 @@ def who_signed(note: Note, role: Role, trust: Trust, at: str | None) -> Signing:
         elif not trusted and all(row.role != role for row in rows):
             words = f"signed by {line.name}, which you trust as {rows[0].role} key, not as {role}"
         elif not trusted:
-            words = f"signed by {line.name}, which was not in force at {at}"
+            words = f"signed by {line.name}, which was not in force at {at or 'its time'}"
     return Signing(trusted, words or "not signed as it says", tuple(forged))
 
 

@@ -63,7 +63,8 @@ def _verify(bundle: Bundle, envelope: Envelope, trust: Trust) -> Verification:
         policy, found = checks.check_templates(opened, bundle)
         findings += found if complete else []
     named = bool(opened and opened["policy"])
-    envelopes.check_signatures(envelope, policy, named, trust, first["at"] if first and opened else None)
+    at = first["at"] if first and opened else None
+    envelopes.check_signatures(envelope, policy, named, trust, at)
     # 9 schedule, 11 prompts, 12 replies, 14 counts, 15 limits, 16 outcome
     walk = None
     if complete and events:

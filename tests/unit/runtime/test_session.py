@@ -153,6 +153,10 @@ def alter(path, *statements):
             connection.execute(statement, params)
 
 
+SECOND_AS_FIRST = """
+    REPLACE INTO stored_events
+    SELECT originator_id, 1, topic, state FROM stored_events WHERE originator_version = 2
+"""
 DAMAGE = {
     "head altered": ("UPDATE heads SET head = ?", ("0" * 64,)),
     "head gone": ("DELETE FROM heads", ()),
@@ -164,6 +168,10 @@ DAMAGE = {
     "opening gone": ("DELETE FROM stored_events WHERE originator_version = 1", ()),
     "line garbled": ("UPDATE stored_events SET state = ? WHERE originator_version = 6", (b"{}",)),
     "line is text": ("UPDATE stored_events SET state = ? WHERE originator_version = 6", ("{}",)),
+    "opening is no opening": (
+        SECOND_AS_FIRST,
+        (),
+    ),
     "blob gone": ("DELETE FROM blobs", ()),
     "blob garbled": ("UPDATE blobs SET body = ?", (b"no blob",)),
     "template gone": ("DELETE FROM templates", ()),

@@ -299,7 +299,8 @@ def test_lines_are_neither_changed_nor_deleted(shelf):
 def test_only_the_next_number_is_taken(shelf, first):
     shelf.fill(3)
     before = shelf.store.bundle(DEBATE)
-    extras = Extras(Head(first, "x"), [blob.pack("new", bytes(32))], [("cd" * 32, b"new")], "/new")
+    folder = "/new" if first == 1 else None
+    extras = Extras(Head(first, "x"), [blob.pack("new", bytes(32))], [("cd" * 32, b"new")], folder)
     assert code_of(shelf.store.append, DEBATE, first, [("t", b"{}")], extras) == "store.conflict"
     assert shelf.store.bundle(DEBATE) == before
     assert shelf.store.folder(DEBATE) == Path("/somewhere")

@@ -1,0 +1,212 @@
+"""`kill -9` at every boundary of the seed's first example, then `resume`."""
+
+from __future__ import annotations
+
+import asyncio
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from hansard.debate.replay import Replay
+from hansard.errors import UsageError
+from hansard.record import blob
+from hansard.runtime import session
+from hansard.store.application import Store
+from hansard.verify.verifier import verify
+
+CHILD = Path(__file__).with_name("child.py")
+VOTES = {"planner": "release", "critic": "revise", "operator": "revise"}
+EVENTS, BATCHES = 16, 6
+POINTS = [
+    *(f"add-{n}" for n in range(1, EVENTS + 1)),
+    *(f"{side}-{n}" for n in range(1, BATCHES + 1) for side in ("before", "after")),
+]
+SIGKILLED = -9
+
+
+def child(*args):
+    """Run the child and return how each point ended."""
+    command = [sys.executable, str(CHILD), *map(str, args)]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=100, check=True)
+    assert not done.stderr, done.stderr
+    return {point: int(code) for point, code in map(str.split, done.stdout.splitlines())}
+
+
+@pytest.fixture(scope="module")
+def ends(tmp_path_factory):
+    """The folders of all points, each with what its dead process left there."""
+    home = tmp_path_factory.mktemp("points")
+    assert child(home, "none", *POINTS) == {"none": 0} | dict.fromkeys(POINTS, SIGKILLED)
+    return home
+
+
+@pytest.fixture
+def asked():
+    return []
+
+
+@pytest.fixture
+def resume(asked):
+    def model(request):
+        asked.append(request.call)
+        return {"stance": "s", "rationale": "r", "vote": VOTES[request.speaker]}
+
+    def resume(store):
+        debate = store.debates()[0]
+        return asyncio.run(session.resume(debate, store, models={"seats": model}))
+
+    return resume
+
+
+def data(store, kind):
+    (debate,) = store.debates()
+    return [event["data"] for event in store.events(debate) if event["type"] == kind]
+
+
+def calls(store, kind):
+    return [row["call"] for row in data(store, kind)]
+
+
+def noted(folder):
+    """The calls that reached the dead process's model."""
+    path = folder / "asked"
+    return path.read_text().split() if path.exists() else []
+
+
+def check(store, state):
+    """The record is whole and gives what an undisturbed run gives."""
+    (debate,) = store.debates()
+    assert state.closed == {"outcome": "complete", "reason": "votes_reached"}
+    assert state.decision == {
+        "decision": "revise",
+        "rule": "threshold_vote",
+        "votes": 2,
+        "threshold": 2,
+        "rounds_run": 1,
+        "review": None,
+    }
+    assert state.votes == VOTES
+    assert [turn["speaker"] for turn in data(store, "turn.recorded")] == list(VOTES)
+    bundle = store.bundle(debate)
+    verification = verify(bundle)
+    assert verification.ok, verification.findings
+    assert not verification.open
+    texts = {name: blob.unpack(file) for name, file in bundle.blobs.items()}
+    replay = Replay(texts.get)
+    assert [replay.step(event) for event in store.events(debate)] == [[]] * len(bundle.lines)
+    assert replay.state.decision == state.decision
+
+
+def test_an_undisturbed_run_has_the_boundaries_that_are_tested(ends):
+    with Store.open(f"sqlite:///{ends}/none/h.db") as store:
+        (debate,) = store.debates()
+        assert len(store.lines(debate)) == EVENTS
+        state = Replay(lambda name: None).state
+        for event in store.events(debate):
+            session.evolve(state, event)
+        check(store, state)
+    assert len(noted(ends / "none")) == 3
+    assert child(ends, f"before-{BATCHES + 1}") == {f"before-{BATCHES + 1}": 0}
+
+
+@pytest.mark.parametrize("point", POINTS)
+def test_killed_and_resumed(ends, point, asked, resume):
+    folder = ends / point
+    with Store.open(f"sqlite:///{folder}/h.db", create=True) as store:
+        if not store.debates():  # it died before anything was stored: nobody was asked
+            assert point in ("add-1", "add-2", "add-3", "add-4", "before-1")
+            assert noted(folder) == []
+            return
+        (debate,) = store.debates()
+        before = store.lines(debate)
+        left = verify(store.bundle(debate))
+        assert left.ok, left.findings
+        started, answered = calls(store, "call.started"), calls(store, "call.answered")
+        assert set(noted(folder)) <= set(started), "a model was asked off the record"
+        if not left.open:
+            assert point == f"after-{BATCHES}"
+            with pytest.raises(UsageError, match="is closed"):
+                resume(store)
+            return
+        state = resume(store)
+        assert store.lines(debate)[: len(before)] == before
+        abandoned = [row["call"] for row in data(store, "call.failed")]
+        assert {row["error"] for row in data(store, "call.failed")} <= {"abandoned"}
+        assert abandoned == [call for call in started if call not in answered]
+        steps = {call.rpartition(":")[0] for call in answered}
+        assert not steps & {call.rpartition(":")[0] for call in asked}, "paid for twice"
+        assert sorted(asked) == sorted(
+            f"r1.proposal.{seat}:{2 if f'r1.proposal.{seat}:1' in started else 1}"
+            for seat in VOTES
+            if f"r1.proposal.{seat}" not in steps
+        )
+        check(store, state)
+
+
+def test_killed_again_and_again(tmp_path, asked, resume):
+    """Every resume is killed too; what one of them was paid for, the next one keeps."""
+    folder = tmp_path / "after-3"
+    assert child(tmp_path, "after-3") == {"after-3": SIGKILLED}
+    for point in ("again-add-1", "again-before-1", "again-after-1", "again-add-3", "again-after-2"):
+        assert child(folder, point) == {point: SIGKILLED}
+        with Store.open(f"sqlite:///{folder}/h.db") as store:
+            left = verify(store.bundle(store.debates()[0]))
+            assert left.ok, left.findings
+    with Store.open(f"sqlite:///{folder}/h.db") as store:
+        answered = calls(store, "call.answered")
+        state = resume(store)
+        assert state.resumes == 1 + len(data(store, "debate.resumed")) - 1 > 1
+        assert not {call.rpartition(":")[0] for call in answered} & {
+            call.rpartition(":")[0] for call in asked
+        }
+        every = noted(folder) + asked
+        assert len(every) == len(set(every)), "one call id was asked twice"
+        check(store, state)
+
+
+@pytest.fixture
+def runner(tmp_path):
+    """A process that goes on with a killed debate and stands in the middle of a call."""
+    child(tmp_path, "after-3")
+    folder = tmp_path / "after-3"
+    command = [sys.executable, str(CHILD), str(folder), "--resume"]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as process:
+        try:
+            assert process.stdout.readline() == "asked\n"
+            yield process, folder
+        finally:
+            process.kill()
+
+
+def another(process):
+    """Start the same command once more and return what it says."""
+    done = subprocess.run(process.args, capture_output=True, text=True, timeout=30, check=True)
+    return done.stdout + done.stderr
+
+
+def test_of_two_processes_on_one_debate_one_goes_on(runner, asked, resume):
+    process, folder = runner
+    assert another(process) == "store.running\n"
+    with Store.open(f"sqlite:///{folder}/h.db") as store:
+        (debate,) = store.debates()
+        before = store.lines(debate)
+        with pytest.raises(UsageError, match="another process is running") as caught:
+            resume(store)
+        assert caught.value.code == "store.running"
+        assert store.lines(debate) == before
+        assert asked == []
+        (folder / "go").touch()
+        assert process.stdout.read().split()[-1] == "closed"
+        assert another(process) == "debate.closed\n"
+        assert verify(store.bundle(debate)).ok
+        assert len(data(store, "debate.resumed")) == 1
+
+
+def test_a_killed_runner_frees_its_debate(runner, resume):
+    process, folder = runner
+    process.kill()
+    process.wait()
+    with Store.open(f"sqlite:///{folder}/h.db") as store:
+        check(store, resume(store))

@@ -1,0 +1,98 @@
+"""Debates over real HTTP on loopback, in a store on disk."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+
+from hansard.debate.spec import DebateSpec
+from hansard.record.blob import unpack
+from hansard.report.prompt import render
+from hansard.runtime import session
+from hansard.store.application import Store
+from hansard.verify.verifier import verify
+from services.server import KEY, SEATS, Server
+
+
+@dataclass
+class Table:
+    """A store on disk, and the debate played in it last."""
+
+    store: Store
+    folder: Path
+
+    @property
+    def debate(self):
+        return self.store.debates()[-1]
+
+    @property
+    def events(self):
+        return self.store.events(self.debate)
+
+    @property
+    def types(self):
+        return [event["type"] for event in self.events]
+
+    def data(self, kind):
+        return [event["data"] for event in self.events if event["type"] == kind]
+
+    def text(self, name):
+        return unpack(self.store.bundle(self.debate).blobs[name])
+
+    def prompt(self, call):
+        """The messages of a call, rendered again from the record alone, as they go on the wire."""
+        templates = self.store.bundle(self.debate).templates
+        rendered = render(self.events, templates, self.text, call)
+        return [{"role": row.role, "content": row.text} for row in rendered.messages]
+
+    def starts(self):
+        """How often each model was asked for each prompt, by the record."""
+        asked = self.data("call.started")
+        return sorted((row["model"], json.dumps(self.prompt(row["call"]))) for row in asked)
+
+    def verified(self):
+        return verify(self.store.bundle(self.debate))
+
+    @staticmethod
+    def spec(**changes):
+        """A debate of three seats on `openai:<seat>`."""
+        fields = {
+            "question": "Do we release the migration?",
+            "debaters": [{"id": seat, "model": f"openai:{seat}"} for seat in SEATS],
+            "options": ["release", "revise", "escalate"],
+            "threshold": 2,
+            "max_rounds": 2,
+            "attempts": 2,
+        }
+        return DebateSpec.model_validate(fields | changes)
+
+    def run(self, **changes):
+        """Play a debate to its end; return its state."""
+        return asyncio.run(session.run(self.spec(**changes), self.store, self.folder))
+
+
+@pytest.fixture
+def table(tmp_path):
+    with Store.open(f"sqlite:///{tmp_path}/hansard.db", create=True) as store:
+        yield Table(store, tmp_path)
+
+
+@pytest.fixture
+def serve(monkeypatch):
+    """Start a scripted server, and point the environment at it."""
+    running = []
+
+    def start(script):
+        server = Server(script)
+        running.append(server.__enter__())
+        monkeypatch.setenv("OPENAI_BASE_URL", server.url)
+        monkeypatch.setenv("OPENAI_API_KEY", KEY)
+        return server
+
+    yield start
+    for server in running:
+        server.__exit__()

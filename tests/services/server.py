@@ -1,0 +1,134 @@
+"""A small OpenAI-compatible server on loopback whose answers a test writes.
+
+    with Server(lambda body: completion("hello")) as server:
+        ...POST server.url + "/chat/completions"...
+        server.bodies      # what was asked, as it came over the wire
+
+An answer is the JSON body of a completion, or a Raw: any status, any bytes, or
+a connection that ends without a word.
+"""
+
+from __future__ import annotations
+
+import json
+import threading
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from typing import Any, Self
+
+
+@dataclass(frozen=True)
+class Raw:
+    """An answer that is no completion. None as `body` hangs up at once; `cut` announces more."""
+
+    status: int = 200
+    body: bytes | None = b""
+    headers: Mapping[str, str] = field(default_factory=dict)
+    cut: int = 0
+
+
+KEY = "sk-planted-4f9a17"
+SEATS = ("planner", "critic", "operator")
+
+Answer = Mapping[str, Any] | Raw
+Script = Callable[[dict[str, Any]], Answer]
+
+
+def completion(
+    text: str | None, *, finish: Any = "stop", refusal: str | None = None, **more: Any
+) -> dict[str, Any]:
+    """The body of a completion; `more` replaces or adds top-level fields."""
+    message = {"role": "assistant", "content": text, "refusal": refusal}
+    return {
+        "id": "chatcmpl-1",
+        "object": "chat.completion",
+        "created": 1_790_000_000,
+        "model": "served-2026-11-01",
+        "system_fingerprint": "fp_1",
+        "choices": [{"index": 0, "message": message, "finish_reason": finish}],
+        **more,
+    }
+
+
+def usage(tokens_in: int, tokens_out: int, cached: int = 0) -> dict[str, Any]:
+    return {
+        "prompt_tokens": tokens_in,
+        "completion_tokens": tokens_out,
+        "total_tokens": tokens_in + tokens_out,
+        "prompt_tokens_details": {"cached_tokens": cached},
+    }
+
+
+class Server:
+    """Serves POST /v1/chat/completions on a free port of loopback until the block ends."""
+
+    def __init__(self, script: Script) -> None:
+        self.script = script
+        self.raw: list[bytes] = []
+        self.headers: list[dict[str, str]] = []
+        self._http = ThreadingHTTPServer(("127.0.0.1", 0), _Handler)
+        self._http.daemon_threads = True
+        self._http.scripted = self  # type: ignore[attr-defined]
+        self._lock = threading.Lock()
+        self._thread = threading.Thread(target=self._http.serve_forever, args=(0.02,), daemon=True)
+
+    @property
+    def url(self) -> str:
+        return f"http://127.0.0.1:{self._http.server_port}/v1"
+
+    @property
+    def bodies(self) -> list[dict[str, Any]]:
+        return [json.loads(body) for body in self.raw]
+
+    def answer(self, body: bytes, headers: dict[str, str]) -> Answer:
+        with self._lock:
+            self.raw.append(body)
+            self.headers.append(headers)
+        return self.script(json.loads(body))
+
+    def __enter__(self) -> Self:
+        self._thread.start()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._http.shutdown()
+        self._thread.join()
+        self._http.server_close()
+
+
+class _Handler(BaseHTTPRequestHandler):
+    protocol_version = "HTTP/1.1"
+    number = 0
+
+    def do_POST(self) -> None:
+        body = self.rfile.read(int(self.headers["content-length"]))
+        server: Server = self.server.scripted  # type: ignore[attr-defined]
+        if self.path.partition("?")[0] != "/v1/chat/completions":
+            return self._send(Raw(404, b'{"error": {"message": "no such path"}}'))
+        answer = server.answer(body, {key.lower(): value for key, value in self.headers.items()})
+        if not isinstance(answer, Raw):
+            answer = Raw(
+                200,
+                json.dumps(answer).encode(),
+                {"content-type": "application/json", "x-request-id": "req_1"},
+            )
+        return self._send(answer)
+
+    def _send(self, answer: Raw) -> None:
+        self.close_connection = answer.body is None or answer.cut > 0
+        if answer.body is None:
+            return
+        try:
+            self.send_response(answer.status)
+            headers = {"content-type": "application/json", **answer.headers}
+            headers["content-length"] = str(len(answer.body) + answer.cut)
+            for key, value in headers.items():
+                self.send_header(key, value)
+            self.end_headers()
+            self.wfile.write(answer.body)
+        except (BrokenPipeError, ConnectionResetError):
+            self.close_connection = True  # the client gave up first
+
+    def log_message(self, *_: object) -> None:
+        """Say nothing: what was asked stands in `server.raw`."""

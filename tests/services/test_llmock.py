@@ -1,0 +1,127 @@
+"""`openai:MODEL` against llmock, a mock server that others wrote: the wire and its faults."""
+
+from __future__ import annotations
+
+import shutil
+from importlib.resources import as_file, files
+from pathlib import Path
+
+import pytest
+from llmock.scenarios import Reply
+
+from hansard import api
+
+
+def one_seat_a_time(**more):
+    """Two seats in one phase; `attempts` tells how often a turn is tried."""
+    seats = [{"id": name, "model": "openai:gpt-x"} for name in ("planner", "critic")]
+    return {"debaters": seats, "threshold": 2, "max_rounds": 1, **more}
+
+
+def requests_and_calls(llmock, table):
+    return len(llmock.requests), len(table.data("call.started"))
+
+
+def test_the_packaged_debate_on_a_real_endpoint(llmock, table, tmp_path):
+    with as_file(files("hansard.examples") / "consensus") as example:
+        shutil.copytree(example, tmp_path / "debate")
+    spec = tmp_path / "debate" / "debate.yaml"
+    spec.write_text(spec.read_text().replace("model: scripted:replies.yaml", "model: openai:gpt-x"))
+    result = api.run_sync(Path(spec), store=table.store)
+    assert (result.decision, result.decision_rule) == ("release", "threshold_vote")
+    assert requests_and_calls(llmock, table) == (3, 3)
+    assert sorted(str(row.body["messages"]) for row in llmock.requests) == sorted(
+        str(table.prompt(row["call"])) for row in table.data("call.started")
+    )
+    answers = table.data("call.answered")
+    assert {(row["model"], row["finish"], row["sent_as_rendered"]) for row in answers} == {
+        ("gpt-x", "stop", True)
+    }
+    assert table.verified().ok
+    llmock.assert_resilient(strict=True)
+
+
+def fail(status):
+    return lambda llmock: llmock.fail(status)
+
+
+FAULTS = {
+    "rate limit": (
+        lambda llmock: llmock.rate_limit(retry_after=0.0), ("rate_limited", "http-429", True)
+    ),
+    "server error": (fail(500), ("server_error", "http-500", True)),
+    "bad gateway": (fail(502), ("server_error", "http-502", True)),
+    "request timeout": (fail(408), ("timeout", "http-408", True)),
+    "no credit": (fail(402), ("client_error", "http-402", False)),
+    "wrong key": (fail(401), ("client_error", "http-401", False)),
+    "prompt too long": (
+        lambda llmock: llmock.context_overflow(), ("client_error", "http-400", False)
+    ),
+    "too slow": (lambda llmock: llmock.delay(1.5), ("timeout", None, True)),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("fault", FAULTS)
+def test_a_fault_is_an_event_and_the_debate_goes_on(llmock, table, fault):
+    inject, expected = FAULTS[fault]
+    inject(llmock)
+    table.run(**one_seat_a_time(timeout_seconds=0.75))
+    (failed,) = table.data("call.failed")
+    assert (failed["error"], failed["detail"], failed["again"]) == expected
+    assert table.data("decision.reached")[0]["decision"] == "release"
+    requests, calls = requests_and_calls(llmock, table)
+    assert requests == calls
+    assert table.verified().ok
+    llmock.assert_resilient()
+
+
+@pytest.mark.xfail(strict=True, reason="the engine does not wait between attempts yet")
+def test_a_retry_waits_as_long_as_the_endpoint_asks(llmock, table):
+    llmock.rate_limit(retry_after=0.5)
+    table.run(**one_seat_a_time())
+    llmock.assert_resilient()
+
+
+def test_an_outage_ends_in_escalate(llmock, table):
+    llmock.outage(status=503)
+    table.run(**one_seat_a_time())
+    requests, calls = requests_and_calls(llmock, table)
+    assert requests == calls == 16
+    assert table.data("decision.reached")[0]["decision"] == "escalate"
+    assert table.verified().ok
+
+
+REPLIES = {
+    "cut off": (Reply(text='{"stance": "I wou', finish_reason="length"), "length", "cut_off"),
+    "filtered": (Reply(text="", finish_reason="content_filter"), "content_filter", "filtered"),
+    "a tool call": (Reply(text="x", finish_reason="tool_calls"), "other", "not_finished"),
+    "no JSON": (Reply(text="{oops"), "stop", "unreadable"),
+    "not the schema": (Reply(text='{"vote": "release"}'), "stop", "schema"),
+    "no such option": (
+        Reply(text='{"stance": "s", "rationale": "r", "vote": "ship"}'), "stop", "unknown_option"
+    ),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("case", REPLIES)
+def test_a_reply_that_does_not_count_is_tried_again(llmock, table, case):
+    reply, finish, code = REPLIES[case]
+    llmock.add(reply)
+    table.run(**one_seat_a_time())
+    (rejected,) = table.data("turn.rejected")
+    assert (rejected["code"], rejected["again"]) == (code, True)
+    answer = next(row for row in table.data("call.answered") if row["call"] == rejected["call"])
+    assert answer["finish"] == finish
+    assert table.text(answer["reply"]["sha256"]) == (reply.text or "")
+    assert requests_and_calls(llmock, table) == (3, 3)
+    assert table.verified().ok
+
+
+def test_quotas_of_the_endpoint_are_counted_as_it_sees_them(llmock, table):
+    """A client that retried by itself would spend more requests than the record has calls."""
+    llmock.limits(rpm=1)
+    table.run(**one_seat_a_time(attempts=1))
+    requests, calls = requests_and_calls(llmock, table)
+    assert requests == calls
+    assert {row["error"] for row in table.data("call.failed")} == {"rate_limited"}
+    assert {row.sdk_retry_count for row in llmock.requests} == {0}

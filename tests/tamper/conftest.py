@@ -1,0 +1,157 @@
+"""The seed's two examples as records, and one in which much goes wrong and all is used."""
+
+from __future__ import annotations
+
+import asyncio
+from hashlib import sha256
+from pathlib import Path
+
+import pytest
+
+from hansard.debate.spec import DebateSpec
+from hansard.record import keys, note
+from hansard.record import policy as policies
+from hansard.runtime import session
+from hansard.runtime.inputs import packaged
+from hansard.runtime.models.base import Completion, ModelError
+from hansard.store.application import Store
+from hansard.verify.verifier import verify
+
+SEATS = ("planner", "critic", "operator")
+SPLIT = dict(zip(SEATS, ("release", "revise", "escalate"), strict=True))
+
+
+def reply(vote, words):
+    return f'{{"stance": "{words}", "rationale": "because", "vote": "{vote}"}}'
+
+
+def split(request):
+    return reply(SPLIT[request.speaker], f"{request.speaker} in {request.phase}")
+
+
+class Died(BaseException):
+    pass
+
+
+def agreed(request):
+    return reply("release" if request.speaker == "planner" else "revise", request.speaker)
+
+
+async def troubled(request):
+    """Fail, stammer, hang and state costs: every type of event, every class of field."""
+    if request.call == "r1.proposal.operator:1":
+        await asyncio.sleep(60)  # its process dies first: abandoned
+    attempt = int(request.call.rpartition(":")[2])
+    if (request.round, request.phase) == (1, "critique"):
+        if request.speaker == "planner":
+            raise ModelError("server_error", "HTTP-503")  # three times: forfeited
+        if request.speaker == "critic":
+            raise ModelError("client_error")  # once: forfeited
+        if attempt < 3:
+            return Completion("no JSON" if attempt == 1 else reply("ship-it", "x"), tokens_in=9)
+    if (request.round, request.phase, attempt) == (1, "revision", 1):
+        return Completion(reply("revise", "cut"), finish="length")
+    if (request.round, request.phase, request.speaker) == (1, "consensus", "critic"):
+        return "never JSON"  # three times: forfeited
+    return Completion(
+        reply(SPLIT[request.speaker], f"{request.speaker} {request.phase} {request.round}"),
+        model="served-1",
+        tokens_in=1001 if request.speaker != "critic" else None,
+        tokens_cached=400,
+        tokens_out=30,
+        response_id="resp_1",
+        request_id="no id: a text",
+        fingerprint="fp",
+        sent_as_rendered=False,
+        sent="the body that was sent",
+    )
+
+
+def spec(**changes):
+    fields = {
+        "question": "Do we release?",
+        "options": ["release", "revise", "escalate"],
+        "threshold": 2,
+        "max_rounds": 2,
+        "debaters": [{"id": seat, "model": f"python:{seat}"} for seat in SEATS],
+    }
+    return DebateSpec.model_validate(fields | changes)
+
+
+TROUBLED = spec(
+    evidence=[
+        {"id": "memo", "text": "It failed twice."},
+        {"id": "runbook", "text": "An hour.", "from_round": 2},
+    ],
+    prices={
+        f"python:{seat}": {"input": "2.5", "cached": "1.5", "output": "10"}
+        for seat in ("planner", "operator")
+    },
+    debaters=[
+        {
+            "id": seat,
+            "model": f"python:{seat}",
+            "persona": f"You are {seat}.",
+            "settings": {"temperature": "0.7", "top_p": "1", "seed": 7, "max_tokens": 100}
+            | {"reasoning_effort": "low"},
+        }
+        for seat in SEATS
+    ],
+    seed=7,
+)
+
+
+def policy(**instead):
+    """A signed policy that approves the packaged templates, or others in their place."""
+    approved = {
+        role: sha256(packaged(f"consensus/{role}")).hexdigest()
+        for role in ("protocol", "block", "debater")
+    } | instead
+    text = policies.write({("consensus", role): digest for role, digest in approved.items()})
+    return policies.parse(note.sign(text, note.Signer("test/approval", keys.generate())))
+
+
+def play(store, spec, model, die_at=0, policy=None):
+    models = dict.fromkeys(SEATS, model)
+
+    def observe(event):
+        if event["seq"] == die_at:
+            raise Died
+
+    try:
+        asyncio.run(session.run(spec, store, Path(), models=models, policy=policy, observe=observe))
+    except Died:
+        asyncio.run(session.resume(store.debates()[-1], store, models=models))
+    bundle = store.bundle(store.debates()[-1])
+    verification = verify(bundle)
+    assert verification.ok, verification.findings
+    assert not verification.open
+    return bundle
+
+
+@pytest.fixture(scope="session")
+def records():
+    """The records by name; `other` is a second debate of the plain kind."""
+    with Store.open("sqlite:///:memory:") as store:
+        yield {
+            "decided": play(store, spec(), agreed),
+            "plain": play(store, spec(), split),
+            "rich": play(store, TROUBLED, troubled, die_at=11, policy=policy()),
+            "refused": play(store, spec(), split, policy=policy(debater="ab" * 32)),
+            "other": play(store, spec(question="Another one?"), split),
+        }
+
+
+@pytest.fixture(scope="session")
+def plain(records):
+    return records["plain"]
+
+
+@pytest.fixture(scope="session")
+def rich(records):
+    return records["rich"]
+
+
+@pytest.fixture(scope="session")
+def other(records):
+    return records["other"]

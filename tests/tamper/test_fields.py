@@ -1,0 +1,290 @@
+"""Every field of every line, changed one at a time: as it stands, and with the chain made to fit.
+
+As it stands, the chain names the line. A forger who chains the record anew,
+head and all, is found where the changed field is derived from others. What is
+left is an input that nothing in the record contradicts: the table BLIND is
+the exact list of what level 0 does not prove, and the reason why signatures
+and checkpoints exist.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+
+import pytest
+from pydantic import TypeAdapter
+
+import altering
+from hansard.debate.events import Event
+from hansard.verify.verifier import verify
+
+# Fields of which some change cannot show in a record that is chained anew, and why.
+BLIND = {
+    "* at": "the clock's word; only its order is checked",
+    "debate.opened engine": "who wrote the record is its own word",
+    "debate.opened timeout_ms": "nothing derives from it: a timeout is recorded as a failure",
+    "debate.opened attempts": "as long as no step used up, or would have used up, its tries",
+    "debate.opened prices": "in another order, or repeated: the first of a model counts",
+    "debate.opened prices.*.input_micro_usd": "as far as every cost is rounded to the same",
+    "debate.opened prices.*.cached_micro_usd": "as far as every cost is rounded to the same",
+    "debate.opened prices.*.output_micro_usd": "as far as every cost is rounded to the same",
+    "debate.opened seed": "this format draws nothing by lot",
+    "debate.opened terms.rule": "majority and a threshold of that number, while nobody has won",
+    "debate.resumed engine": "who went on is its own word",
+    "call.started reserved_tokens_in": "an estimate made before the call",
+    "call.started reserved_tokens_out": "an estimate made before the call",
+    "call.started reserved_cost_micro_usd": "an estimate, unless the call was abandoned",
+    "call.answered model": "which model served is the provider's word",
+    "call.answered response_id": "the provider's word",
+    "call.answered request_id": "the provider's word",
+    "call.answered fingerprint": "the provider's word",
+    "call.answered tokens_in": "the provider's word, unless there is a price",
+    "call.answered tokens_cached": "the provider's word, unless there is a price",
+    "call.answered tokens_out": "the provider's word, unless there is a price",
+    "call.answered latency_ms": "the clock's word",
+    "call.answered sent_as_rendered": "the transport's word",
+    "call.failed error": "another class that is, or is not, tried again alike",
+    "call.failed detail": "the client's word",
+    "call.failed latency_ms": "the clock's word",
+}
+
+# Where the other changes show when the chain is made to fit. `here` is the very line; `later`
+# the first line that no longer follows from it; `record` is no line: a text that nobody names.
+SHOWN = """
+*                   at                          later 6.order
+*                   debate                      here 5.debate, later 5.debate
+*                   seq                         here 5.seq
+debate.opened       attempts                    later 9.again
+debate.opened       documents                   later 9.not_due
+debate.opened       policy                      here 10.policy, record 10.unnamed
+debate.opened       prices                      later 15.cost_micro_usd
+debate.opened       prices.*.cached_micro_usd   later 15.cost_micro_usd
+debate.opened       prices.*.input_micro_usd    later 15.cost_micro_usd
+debate.opened       prices.*.model              later 15.cost_micro_usd
+debate.opened       prices.*.output_micro_usd   later 15.cost_micro_usd
+debate.opened       question.sha256             here 8.missing
+debate.opened       review.sha256               here 8.missing
+debate.opened       schemas                     here 10.schemas
+debate.opened       schemas.*.role              here 10.schemas
+debate.opened       schemas.*.sha256            here 10.missing
+debate.opened       scripted                    later 9.not_due
+debate.opened       seats                       later 9.not_due
+debate.opened       templates                   here 9.not_due
+debate.opened       templates.*.role            here 9.not_due
+debate.opened       templates.*.sha256          here 10.missing, later 10.not_approved
+debate.opened       templates.*.sha256          later 10.template, later 11.prompt
+debate.opened       terms.max_rounds            later 11.prompt
+debate.opened       terms.options               here 10.schemas
+debate.opened       terms.options.*             here 10.schemas
+debate.opened       terms.rule                  here 14.terms, later 16.rule
+debate.opened       terms.threshold             later 14.reached, later 14.threshold
+debater.registered  id                          here 9.not_due, later 9.not_due
+debater.registered  model                       later 9.model
+debater.registered  parameters.max_tokens       later 9.parameters
+debater.registered  parameters.reasoning_effort later 9.parameters
+debater.registered  parameters.seed             later 9.parameters
+debater.registered  parameters.temperature      later 9.parameters
+debater.registered  parameters.top_p            later 9.parameters
+debater.registered  persona                     here 8.missing, later 11.prompt
+debater.registered  persona.sha256              here 8.missing
+debater.registered  position                    here 9.position
+evidence.admitted   document                    later 11.prompt
+evidence.admitted   from_round                  later 11.prompt
+evidence.admitted   text.sha256                 here 8.missing
+call.started        attempt                     here 9.attempt
+call.started        call                        here 9.call
+call.started        model                       here 9.model
+call.started        parameters.max_tokens       here 9.parameters
+call.started        parameters.reasoning_effort here 9.parameters
+call.started        parameters.seed             here 9.parameters
+call.started        parameters.temperature      here 9.parameters
+call.started        parameters.top_p            here 9.parameters
+call.started        prompt                      here 11.prompt
+call.started        reserved_cost_micro_usd     later 15.cost_micro_usd
+call.started        schema                      here 10.schema
+call.started        step                        here 9.not_due
+call.started        template                    here 10.template
+call.answered       call                        here 9.not_due
+call.answered       cost_micro_usd              here 15.cost_micro_usd
+call.answered       fingerprint                 here 8.missing
+call.answered       finish                      later 12.code, later 9.not_due
+call.answered       reply.sha256                here 8.missing, later 12.vote
+call.answered       request_id                  here 8.missing, record 8.unnamed
+call.answered       request_id.sha256           here 8.missing
+call.answered       response_id                 here 8.missing
+call.answered       sent                        here 8.missing, record 8.unnamed
+call.answered       sent.sha256                 here 8.missing
+call.answered       tokens_cached               here 15.cost_micro_usd
+call.answered       tokens_in                   here 15.cost_micro_usd
+call.answered       tokens_out                  here 15.cost_micro_usd
+call.failed         again                       here 9.again
+call.failed         call                        here 9.call, here 9.not_due
+call.failed         cost_micro_usd              here 15.cost_micro_usd
+call.failed         detail                      here 9.detail
+call.failed         error                       here 9.again, here 9.error, here 9.not_due
+call.failed         latency_ms                  here 9.latency_ms
+turn.recorded       call                        here 9.call
+turn.recorded       phase                       here 9.phase
+turn.recorded       round                       here 9.round
+turn.recorded       speaker                     here 9.speaker
+turn.recorded       step                        here 9.step
+turn.recorded       vote                        here 12.vote
+turn.rejected       again                       here 9.again
+turn.rejected       call                        here 9.call
+turn.rejected       code                        here 12.code
+turn.rejected       step                        here 9.step
+turn.forfeited      phase                       here 9.phase
+turn.forfeited      reason                      here 9.reason
+turn.forfeited      round                       here 9.round
+turn.forfeited      speaker                     here 9.speaker
+turn.forfeited      step                        here 9.step
+votes.counted       abstentions                 here 14.abstentions
+votes.counted       phase                       here 14.phase
+votes.counted       reached                     here 14.reached
+votes.counted       round                       here 14.round
+votes.counted       tally                       here 14.tally
+votes.counted       tally.*.option              here 14.tally
+votes.counted       tally.*.votes               here 14.tally
+votes.counted       threshold                   here 14.threshold
+decision.reached    decision                    here 16.decision
+decision.reached    review                      here 16.review, here 8.missing
+decision.reached    review.sha256               here 8.missing
+decision.reached    rounds_run                  here 16.rounds_run
+decision.reached    rule                        here 16.rule
+decision.reached    threshold                   here 16.threshold
+decision.reached    votes                       here 16.votes
+debate.closed       reason                      here 16.reason
+"""
+# In a debate that was refused before anybody spoke, nothing rests on these either.
+BLIND_UNHEARD = {
+    "debate.opened terms.max_rounds",
+    "debate.opened terms.threshold",
+    "debater.registered id",
+    "debater.registered model",
+    "debater.registered parameters.reasoning_effort",
+    "debater.registered parameters.seed",
+}
+RECORDS = ("decided", "plain", "rich")
+ENVELOPE = ("at", "debate", "seq")
+
+
+def table():
+    """Both tables as one: `type field` to the set of outcomes."""
+    rows = defaultdict(set)
+    for field in BLIND:
+        rows[field].add("blind")
+    for line in SHOWN.strip().splitlines():
+        kind, field, outcomes = line.split(maxsplit=2)
+        rows[f"{kind} {field}"] |= set(outcomes.split(", "))
+    return dict(rows)
+
+
+def sample(bundle):
+    """The first two and the last line of each type."""
+    by_type = defaultdict(list)
+    for event in altering.events_of(bundle):
+        by_type[event["type"]].append(event["seq"])
+    picked = ({*row[:2], row[-1]} for row in by_type.values())
+    return sorted(set().union(*picked))
+
+
+def outcome(verification, seq):
+    """Say where the first finding is, as seen from line `seq`."""
+    found = verification.findings
+    if not found:
+        return "blind"
+    first = next((row for row in found if row.seq), found[0])
+    place = "here" if first.seq == seq else "later" if first.seq > seq else "earlier"
+    return f"{place if first.seq else 'record'} {first.code}"
+
+
+def observe(bundle, lines):
+    """Change the lines one field at a time, chain each record anew; collect what shows where."""
+    seen = defaultdict(set)
+    for seq in lines:
+        kind = altering.events_of(bundle)[seq - 1]["type"]
+        for change in altering.changes(bundle, seq):
+            field = change.path.removeprefix("data.")
+            if field == "prev" and isinstance(change.event.get("prev"), str):
+                continue  # no change at all: the link is made anew
+            verification = verify(altering.chained_anew(bundle, seq, change.event))
+            codes = {row.code for row in verification.findings if row.seq == seq}
+            if codes & {"4.bytes", "4.profile", "7.schema"}:
+                continue  # it no longer fits its type, and is named for that
+            assert field not in ("", "data", "v", "type"), change.name
+            seen[f"{'*' if field in ENVELOPE else kind} {field}"].add(outcome(verification, seq))
+    return seen
+
+
+@pytest.mark.parametrize("name", RECORDS)
+def test_chained_anew_each_change_shows_where_the_table_says(records, name):
+    expected = table()
+    for field, outcomes in observe(records[name], sample(records[name])).items():
+        assert outcomes <= expected.get(field, set()), field
+
+
+@pytest.mark.slow
+def test_the_table_is_exact(records):
+    """A field that stands in a table and does not belong there fails as well."""
+    seen = defaultdict(set)
+    for name in RECORDS:
+        bundle = records[name]
+        for field, outcomes in observe(bundle, range(1, len(bundle.lines) + 1)).items():
+            seen[field] |= outcomes
+    assert dict(seen) == table()
+
+
+def test_in_a_refused_debate_nothing_rests_on_what_was_never_used(records):
+    bundle = records["refused"]
+    seen = observe(bundle, range(1, len(bundle.lines) + 1))
+    blind = {field for field, outcomes in seen.items() if "blind" in outcomes}
+    assert blind - set(BLIND) == BLIND_UNHEARD
+    for field in ("role", "found", "approved", "step"):
+        assert seen[f"call.refused {field}"] == {f"here 10.{field}"}
+
+
+def stands(bundle, lines, most):
+    """Change the lines as they stand: each time the changed line must be the first one named."""
+    count = 0
+    for seq in lines:
+        done = defaultdict(int)
+        for change in altering.changes(bundle, seq):
+            done[change.path] += 1
+            if done[change.path] > most:
+                continue
+            count += 1
+            verification = verify(altering.as_it_stands(bundle, seq, change.event))
+            assert not verification.ok, (seq, change.name)
+            named = [row.seq for row in verification.findings if row.seq or change.path == "prev"]
+            # A broken link is reported at the line before it: its bytes are in question too.
+            linked = change.path == "prev" and verification.findings[0].code == "5.prev"
+            assert named[0] == seq - linked, (seq, change.name, verification.findings[0])
+            assert seq in named or seq == len(bundle.lines), (seq, change.name)
+    return count
+
+
+@pytest.mark.parametrize("name", [*RECORDS, "refused"])
+def test_as_it_stands_each_change_names_its_line(records, name):
+    assert stands(records[name], sample(records[name]), most=3) > 30 * len(sample(records[name]))
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", [*RECORDS, "refused"])
+def test_as_it_stands_each_change_of_each_line_names_it(records, name):
+    bundle = records[name]
+    assert stands(bundle, range(1, len(bundle.lines) + 1), most=99) > 50 * len(bundle.lines)
+
+
+def test_every_type_and_every_field_is_tried(records):
+    """The records hold every type of event of this format, and each optional field filled."""
+    filled = defaultdict(set)
+    for name in (*RECORDS, "refused"):
+        for event in altering.events_of(records[name]):
+            filled[event["type"]] |= {key for key, row in event["data"].items() if row is not None}
+    schema = TypeAdapter(Event).json_schema()["$defs"]
+    expected = {}
+    for row in schema.values():
+        if "type" in row.get("properties", {}) and "const" in row["properties"]["type"]:
+            data = schema[row["properties"]["data"]["$ref"].rpartition("/")[2]]
+            expected[row["properties"]["type"]["const"]] = set(data["properties"])
+    assert filled == expected
