@@ -7,7 +7,7 @@ tie is no consensus.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import Literal
 
 from hansard.debate.events import DecisionRule, OptionVotes
@@ -28,7 +28,7 @@ def needed(rule: Rule, debaters: int, threshold: int | None) -> int | None:
     return debaters if rule == "unanimity" else threshold
 
 
-def tally(options: Iterable[str], votes: Iterable[str | None]) -> tuple[list[OptionVotes], int]:
+def tally(options: Sequence[str], votes: Iterable[str | None]) -> tuple[list[OptionVotes], int]:
     """Count current votes: every option in declared order, and the abstentions (None)."""
     counts = dict.fromkeys(options, 0)
     abstentions = 0
@@ -37,7 +37,7 @@ def tally(options: Iterable[str], votes: Iterable[str | None]) -> tuple[list[Opt
             abstentions += 1
         else:
             counts[vote] += 1
-    return [{"option": option, "votes": n} for option, n in counts.items()], abstentions
+    return [{"option": option, "votes": counts[option]} for option in options], abstentions
 
 
 def winner(counts: Iterable[OptionVotes], threshold: int) -> OptionVotes | None:

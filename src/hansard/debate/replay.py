@@ -58,8 +58,8 @@ class Replay:
     ) -> None:
         self.state = DebateState()
         self.transcript = Transcript(self.state)
-        self.unread: list[str] = []  # steps whose reply is gone: their turn is taken as recorded
-        self.unjudged: list[str] = []  # steps with a rejected reply that is gone
+        self.gone: list[str] = []  # calls whose reply is gone, and would have had to be read
+        self.unread: list[str] = []  # steps whose turn is for that reason taken as recorded
         self._text_of = text_of
         self._approved = approved
         self._replies: dict[str, Mapping[str, Any]] = {}  # read, by call, until recorded
@@ -155,7 +155,6 @@ class Replay:
         if text is None and answer["finish"] == "stop":
             if kind != "turn.rejected":
                 return None
-            self.unjudged.append(step)
             return {"step": step, "call": answer["call"], "again": steps.again(state, step)}
         found = steps.read_reply(state, answer, text or "")
         if not isinstance(found, str):
@@ -210,6 +209,8 @@ class Replay:
             if data["error"] == "abandoned":
                 raise NotDue("debate.resumed before a call is abandoned")
             return {"again": steps.again(state, step, data["error"]), "cost_micro_usd": None}
+        if data["finish"] == "stop" and self._text_of(data["reply"]["sha256"]) is None:
+            self.gone.append(data["call"])
         model = state.seats[speaker_of(step)]["model"]
         tokens = (data["tokens_in"], data["tokens_cached"], data["tokens_out"])
         return {"cost_micro_usd": steps.cost(state.spec["prices"], model, tokens)}

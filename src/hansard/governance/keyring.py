@@ -12,6 +12,7 @@ import os
 import re
 import socket
 from collections.abc import Callable
+from contextlib import suppress
 from pathlib import Path
 
 from hansard.errors import DataError, UsageError
@@ -65,8 +66,9 @@ class Keyring:
         path = self._path(role).with_suffix(".pub")
         if not _there(path):
             return None
+        text = _read(path).decode("ascii", "replace").strip()
         try:
-            return VerifierKey.parse(_read(path).decode("ascii", "replace").strip())
+            return VerifierKey.parse(text)
         except DataError as error:
             raise DataError(error.code, f"{path} is no verifier key") from None
 
@@ -118,8 +120,8 @@ class Keyring:
         self._save(Trust(keys=rows))
         path = self._path(role)
         try:
-            for suffix in (".pem", ".pub"):
-                path.with_suffix(suffix).rename(path.with_name(f"{role}-{key.id.hex()}{suffix}"))
+            for old in filter(_there, (path, path.with_suffix(".pub"))):
+                old.rename(path.with_name(f"{role}-{key.id.hex()}{old.suffix}"))
         except OSError as error:
             raise UsageError(
                 "key.unwritable", f"{path} cannot be moved: {error.strerror}"
@@ -171,4 +173,6 @@ def _write(path: Path, data: bytes) -> None:
             file.write(data)
         new.replace(path)
     except OSError as error:
+        with suppress(OSError):
+            new.unlink()
         raise UsageError("key.unwritable", f"{path} cannot be written: {error.strerror}") from None

@@ -74,9 +74,9 @@ def parse_trust(data: bytes) -> Trust:
         for row in trust.keys:
             VerifierKey.parse(row.key)
     except (ValueError, RecursionError, DataError):
-        raise DataError(
-            "trust.malformed", "the trust file cannot be read; see FORMAT.md §14"
-        ) from None
+        trust = Trust()
+    if trust.model_fields_set != {"v", "keys"}:
+        raise DataError("trust.malformed", "the trust file cannot be read; see FORMAT.md §14")
     return trust
 
 
@@ -91,7 +91,7 @@ class Signing(NamedTuple):
 
     trusted: bool  # a key of the right role in force did
     words: str
-    forged: tuple[str, ...]  # known names whose signature is not over this text
+    forged: str | None = None  # the first known name whose signature is not over this text
 
 
 def who_signed(note: Note, role: Role, trust: Trust, at: str | None) -> Signing:
@@ -104,7 +104,6 @@ def who_signed(note: Note, role: Role, trust: Trust, at: str | None) -> Signing:
         key = VerifierKey.parse(row.key)
         known.setdefault((key.name, key.id), (key, []))[1].append(row)
     trusted, words = False, ""
-    forged = []
     for line in note.signatures:
         found = known.get((line.name, line.key_id))
         if found is None:
@@ -112,14 +111,14 @@ def who_signed(note: Note, role: Role, trust: Trust, at: str | None) -> Signing:
             continue
         key, rows = found
         if not key.verifies(note.text, line.signature):
-            forged.append(line.name)
-        elif any(row.role == role and row.in_force(at) for row in rows):
+            return Signing(False, f"not signed by {line.name}, as it says", line.name)
+        if any(row.role == role and row.in_force(at) for row in rows):
             trusted, words = True, f"signed by {line.name}, which you trust"
         elif not trusted and all(row.role != role for row in rows):
             words = f"signed by {line.name}, which you trust as {rows[0].role} key, not as {role}"
         elif not trusted:
             words = f"signed by {line.name}, which was not in force at {at or 'its time'}"
-    return Signing(trusted, words or "not signed as it says", tuple(forged))
+    return Signing(trusted, words)
 
 
 def generate() -> Ed25519PrivateKey:

@@ -29,6 +29,7 @@ from hansard.errors import DataError
 
 ED25519 = b"\x01"
 MAX_NOTE = 1 << 26
+MAX_SIGNATURES = 16  # each costs a verification
 _DASH = "— ".encode()
 _NAME = re.compile(r"[A-Za-z0-9._:/@=-]{1,128}").fullmatch
 
@@ -53,7 +54,7 @@ class VerifierKey:
         """Read a verifier key; raises DataError `key.malformed`."""
         name, _, rest = text.partition("+")
         key_id, _, encoded = rest.partition("+")
-        body = _decode(encoded.encode())
+        body = _decode(encoded.encode("ascii", "replace"))
         if _NAME(name) and body is not None and len(body) == 33 and body[:1] == ED25519:
             key = cls(name, body[1:])
             if key.id.hex() == key_id:
@@ -122,7 +123,8 @@ def parse(note: bytes) -> Note:
     """Read a note; raises DataError `note.malformed` for anything but its one spelling."""
     text, found, tail = note.rpartition(b"\n\n")
     lines = tail.split(b"\n")
-    if not found or len(note) > MAX_NOTE or lines[-1] != b"" or len(lines) < 2:
+    signed = len(lines) - 1
+    if not found or len(note) > MAX_NOTE or lines[-1] != b"" or not 1 <= signed <= MAX_SIGNATURES:
         raise DataError("note.malformed", "a signed note does not end with signature lines")
     return Note(text + b"\n", tuple(map(_signature, lines[:-1])))
 

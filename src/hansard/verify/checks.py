@@ -38,6 +38,7 @@ _CHECK_OF_TYPE = {
     "debate.closed": 16,
 }
 _SCHEDULE = 9
+MOST_REJECTED = 1000  # lines that are listed: a hostile file may hold nothing else
 
 
 def check_lines(lines: Sequence[bytes]) -> tuple[list[Event], list[Finding]]:
@@ -49,6 +50,8 @@ def check_lines(lines: Sequence[bytes]) -> tuple[list[Event], list[Finding]]:
             event = parse(line)
         except DataError as error:
             findings.append(Finding(code=error.code, seq=seq, message=str(error)))
+            if len(findings) == MOST_REJECTED:
+                break
         else:
             if not findings:
                 events.append(event)

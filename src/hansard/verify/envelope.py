@@ -72,13 +72,12 @@ def _check_manifest(files: Mapping[str, bytes], envelope: Envelope) -> None:
         envelope.findings.append(Finding(code="2.missing", seq=0, message=message))
         return
     try:
-        note = notes.parse(data)
-        manifest = manifests.parse(note.text)
+        envelope.note = notes.parse(data)
+        envelope.manifest = manifest = manifests.parse(envelope.note.text)
     except DataError:
         message = "SHA256SUMS is not a signed manifest in its one spelling"
         envelope.findings.append(Finding(code="2.malformed", seq=0, message=message))
         return
-    envelope.note, envelope.manifest = note, manifest
     listed, there = manifest.files, files.keys() - manifests.UNLISTED
     for name in sorted(there | listed.keys()):
         if name not in listed:
@@ -124,7 +123,7 @@ def _look(
     envelope: Envelope, note: Note, role: Role, code: str, trust: Trust, at: str | None
 ) -> tuple[bool, str]:
     signing = who_signed(note, role, trust, at)
-    for name in signing.forged:
-        message = f"the signature of {name} is not over this text"
-        envelope.findings.append(Finding(code=code, seq=0, message=message, found=name))
+    if signing.forged:
+        message = f"the signature of {signing.forged} is not over this text"
+        envelope.findings.append(Finding(code=code, seq=0, message=message, found=signing.forged))
     return signing.trusted, signing.words

@@ -85,8 +85,7 @@ def _report(
 ) -> Verification:
     evidence = _evidence(bundle, events, walk)
     failed = Counter([finding.check for finding in findings])
-    unread = walk.replay.unread if walk else []
-    unjudged = walk.replay.unjudged if walk else []
+    gone, unread = (walk.replay.gone, walk.replay.unread) if walk else ([], [])
     rows = []
     for number, name in CHECKS.items():
         status, text = envelope.rows.get(number, ("unchecked", "there is no manifest to check"))
@@ -96,8 +95,8 @@ def _report(
         elif number >= 9 and (walk is None or walk.walked < len(events)):
             reached = walk.walked if walk else 0
             status, text = "unchecked", f"only {reached} of {len(bundle.lines)} entries followed"
-        elif (unread and number in (12, 14, 16)) or (unjudged and number == 12):
-            status, text = "unchecked", f"{len(unread) + len(unjudged)} replies are gone"
+        elif gone and number in (12, 14, 16):
+            status, text = "unchecked", f"{len(gone)} of its replies are gone"
         elif number > 3:
             status, text = "pass", evidence[number]
         rows.append(Check(number=number, name=name, status=status, evidence=text))

@@ -1,0 +1,291 @@
+"""The keys of this house: made at first use, told once, private, and never lost in silence."""
+
+import json
+import stat
+import subprocess
+
+import pytest
+
+from hansard.errors import DataError, HansardError, UsageError
+from hansard.governance.keyring import Keyring
+from hansard.record import keys, note
+from hansard.record.keys import ROLES, Trust, who_signed
+from hansard.record.note import Signer
+
+NOW = "2026-11-21T20:16:03.123456Z"
+BEFORE, AFTER = NOW.replace("456Z", "455Z"), NOW.replace("456Z", "457Z")
+
+
+@pytest.fixture(autouse=True)
+def environment(monkeypatch):
+    monkeypatch.setenv("HANSARD_ORG", "house")
+    monkeypatch.delenv("HANSARD_PASSPHRASE", raising=False)
+
+
+@pytest.fixture
+def told():
+    return []
+
+
+@pytest.fixture
+def ring(tmp_path, told):
+    return Keyring(tmp_path / "home", lambda: NOW, told.append)
+
+
+def again(ring):
+    """The keyring of another process."""
+    return Keyring(ring.folder, lambda: NOW, pytest.fail)
+
+
+def path_of(ring, name):
+    return ring.folder / "keys" / name
+
+
+def mode(path):
+    return stat.S_IMODE(path.stat().st_mode)
+
+
+def names(ring):
+    return sorted(str(path.relative_to(ring.folder)) for path in ring.folder.rglob("*.*"))
+
+
+def counts(ring, key, at, role="export"):
+    signed = note.parse(note.sign(b"x\n", key))
+    return who_signed(signed, role, ring.trust(), at).trusted
+
+
+@pytest.mark.parametrize("role", ROLES)
+def test_a_key_is_made_at_first_use_and_told_in_one_sentence(ring, told, role):
+    assert ring.public(role) is None
+    assert ring.trust() == Trust()
+    signer = ring.signer(role)
+    assert signer.name == f"house/{role}"
+    assert told == [f"made a new {role} key in {path_of(ring, role)}.pem: {signer.key}"]
+    assert again(ring).signer(role).key == again(ring).public(role) == signer.key
+    assert path_of(ring, f"{role}.pub").read_text() == f"{signer.key}\n"
+    rows = [{"role": role, "key": str(signer.key), "from": None, "until": None}]
+    assert json.loads(ring.trust_file.read_bytes()) == {"v": 1, "keys": rows}
+    assert names(ring) == [f"keys/{role}.pem", f"keys/{role}.pub", "trust.json"]
+
+
+def test_keys_are_for_their_owner_alone(ring):
+    ring.signer("export")
+    assert mode(path_of(ring, "export.pem")) == 0o600
+    assert mode(path_of(ring, "")) == mode(ring.folder) == 0o700
+
+
+def test_keys_of_several_roles_stand_side_by_side(ring):
+    made = {role: ring.signer(role).key for role in ROLES}
+    assert len(set(made.values())) == 4
+    assert [(row.role, row.key) for row in ring.trust().keys] == [
+        (role, str(key)) for role, key in made.items()
+    ]
+
+
+def test_a_trust_file_that_is_there_is_kept(ring):
+    ring.folder.mkdir()
+    other = Signer("other/export", keys.generate()).key
+    row = {"role": "export", "key": str(other), "from": BEFORE}
+    ring.trust_file.write_text(json.dumps({"v": 1, "keys": [row]}))
+    mine = ring.signer("export").key
+    assert [row.key for row in ring.trust().keys] == [str(other), str(mine)]
+    assert ring.trust().keys[0].from_ == BEFORE
+
+
+def test_a_new_key_counts_for_every_debate_and_a_rotated_one_for_those_before(ring, told):
+    old = ring.signer("export")
+    new_key = ring.rotate("export")
+    new = ring.signer("export")
+    assert new.key == new_key != old.key
+    assert len(told) == 2
+    assert (counts(ring, old, BEFORE), counts(ring, old, NOW), counts(ring, old, AFTER)) == (
+        True,
+        False,
+        False,
+    )
+    assert counts(ring, new, BEFORE)
+    assert counts(ring, new, AFTER)
+    kept = path_of(ring, f"export-{old.key.id.hex()}.pem")
+    assert keys.from_pem(kept.read_bytes()).private_bytes_raw() == old.private.private_bytes_raw()
+    assert mode(kept) == 0o600
+
+
+def test_rotated_twice_each_key_is_kept(ring):
+    made = [ring.signer("log").key, ring.rotate("log"), ring.rotate("log")]
+    assert len({row.key for row in ring.trust().keys}) == 3
+    assert [row.until for row in ring.trust().keys] == [NOW, NOW, None]
+    assert len(list(path_of(ring, "").glob("*.pem"))) == 3
+    assert ring.public("log") == made[-1]
+
+
+def test_rotating_what_is_not_there_makes_it(ring, told):
+    assert ring.rotate("log") == ring.public("log")
+    assert len(told) == 1
+
+
+def test_a_revoked_key_counts_no_more_and_the_next_use_makes_another(ring, told):
+    old = ring.signer("approval")
+    assert ring.revoke("approval") == old.key
+    assert ring.public("approval") is None
+    assert counts(ring, old, BEFORE, "approval")
+    assert not counts(ring, old, NOW, "approval")
+    assert ring.signer("approval").key != old.key
+    with pytest.raises(UsageError) as caught:
+        again(ring).revoke("reviewer")
+    assert caught.value.code == "key.missing"
+
+
+def test_a_key_whose_private_half_is_lost_can_be_revoked(ring):
+    old = ring.signer("export")
+    path_of(ring, "export.pem").unlink()
+    assert ring.revoke("export") == old.key
+    assert not counts(ring, old, NOW)
+
+
+def test_the_other_halves_of_two_keys(ring):
+    ring.signer("export")
+    path_of(ring, "export.pub").write_text(f"{Signer('house/export', keys.generate()).key}\n")
+    assert refused(ring, DataError) == "key.mismatch"
+    path_of(ring, "export.pub").unlink()
+    assert refused(ring, DataError) == "key.mismatch"
+
+
+def raises(error):
+    def call(*_, **__):
+        raise error
+
+    return call
+
+
+def refused(ring, kind=HansardError, call="signer", role="export"):
+    """The code of a clear sentence, and not a file more or less than before."""
+    before = names(ring)
+    with pytest.raises(kind) as caught:
+        getattr(again(ring), call)(role)
+    assert "\n" not in str(caught.value)
+    assert names(ring) == before
+    return caught.value.code
+
+
+# Passphrase
+
+
+def test_with_a_passphrase_the_key_is_encrypted(ring, monkeypatch):
+    monkeypatch.setenv("HANSARD_PASSPHRASE", "sëcret \udcff")
+    signer = Keyring(ring.folder, lambda: NOW, str).signer("export")
+    assert b"ENCRYPTED" in path_of(ring, "export.pem").read_bytes()
+    assert again(ring).signer("export").key == signer.key
+    monkeypatch.setenv("HANSARD_PASSPHRASE", "another")
+    assert refused(ring, DataError) == "key.malformed"
+    monkeypatch.setenv("HANSARD_PASSPHRASE", "")
+    assert refused(ring, UsageError) == "key.passphrase"
+    assert again(ring).public("export") == signer.key
+
+
+def test_a_passphrase_for_a_key_that_has_none(ring, monkeypatch):
+    ring.signer("export")
+    monkeypatch.setenv("HANSARD_PASSPHRASE", "secret")
+    assert refused(ring, UsageError) == "key.passphrase"
+
+
+def test_a_passphrase_that_is_too_long_makes_nothing(ring, monkeypatch):
+    monkeypatch.setenv("HANSARD_PASSPHRASE", "x" * 5000)
+    assert refused(ring, UsageError) == "key.passphrase"
+    assert not ring.folder.exists()
+
+
+# What is there is bad
+
+DAMAGE = {
+    "export.pem": {b"": "key.malformed", b"\xff": "key.malformed", None: "key.unreadable"},
+    "export.pub": {b"": "key.malformed", b"\xff": "key.malformed", None: "key.unreadable"},
+}
+
+
+@pytest.mark.parametrize("name", DAMAGE)
+def test_a_file_of_a_key_that_is_damaged(ring, name):
+    for content, code in DAMAGE[name].items():
+        damaged = Keyring(ring.folder.parent / code / str(content), lambda: NOW, str)
+        damaged.signer("export")
+        path = path_of(damaged, name)
+        path.unlink()
+        path.mkdir() if content is None else path.write_bytes(content)
+        assert refused(damaged, DataError) == code
+
+
+def test_a_trust_file_that_is_damaged_makes_no_key(ring):
+    ring.folder.mkdir()
+    ring.trust_file.write_bytes(b"{")
+    assert refused(ring, DataError) == "trust.malformed"
+    assert refused(ring, DataError, "rotate") == "trust.malformed"
+    ring.trust_file.unlink()
+    ring.trust_file.mkdir()
+    assert refused(ring, DataError) == "key.unreadable"
+
+
+def test_a_home_that_is_a_file(ring):
+    ring.folder.write_text("")
+    assert refused(ring) == "key.unreadable"
+
+
+def test_a_home_that_cannot_be_made_or_written(ring, monkeypatch):
+    blocked = Keyring(ring.folder, lambda: NOW, str)
+    ring.folder.mkdir()
+    (ring.folder / "trust.json.new").mkdir()  # as little to be written as a full disk
+    assert refused(blocked, UsageError) == "key.unwritable"
+    monkeypatch.setattr("pathlib.Path.mkdir", raises(OSError(30, "no")))
+    assert refused(Keyring(ring.folder / "x", lambda: NOW, str), UsageError) == "key.unwritable"
+
+
+def test_a_key_that_cannot_be_moved_away(ring, monkeypatch):
+    ring.signer("export")
+    monkeypatch.setattr("pathlib.Path.rename", raises(OSError(30, "no")))
+    assert refused(ring, UsageError, "revoke") == "key.unwritable"
+
+
+def test_no_role(ring):
+    for call in ("signer", "public", "rotate", "revoke"):
+        assert refused(ring, UsageError, call, "../x") == "key.role"
+    assert not ring.folder.exists()
+
+
+# Where, and under which name
+
+
+def test_the_home(monkeypatch, tmp_path):
+    monkeypatch.setenv("HANSARD_HOME", str(tmp_path))
+    assert Keyring.default_folder() == tmp_path
+    monkeypatch.delenv("HANSARD_HOME")
+    monkeypatch.setenv("HOME", str(tmp_path / "me"))
+    assert Keyring.default_folder() == tmp_path / "me" / ".config" / "hansard"
+    monkeypatch.setattr("pathlib.Path.home", raises(RuntimeError()))
+    with pytest.raises(UsageError) as caught:
+        Keyring.default_folder()
+    assert caught.value.code == "key.folder"
+
+
+@pytest.mark.parametrize(
+    ("org", "name"),
+    [
+        ("acme", "acme/log"),
+        ("Acme & Søns +1", "Acme---S-ns--1/log"),
+        ("x" * 300, "x" * 100 + "/log"),
+        ("a/b\nc", "a-b-c/log"),
+    ],
+)
+def test_a_key_is_named_after_its_house(ring, monkeypatch, org, name):
+    monkeypatch.setenv("HANSARD_ORG", org)
+    assert ring.signer("log").name == name
+    assert again(ring).public("log").name == name
+
+
+def test_without_a_house_after_the_host(ring, monkeypatch):
+    monkeypatch.delenv("HANSARD_ORG")
+    monkeypatch.setattr("socket.gethostname", lambda: "box.local")
+    assert ring.signer("log").name == "box.local/log"
+
+
+def test_openssl_reads_the_key(ring):
+    ring.signer("export")
+    words = ["openssl", "pkey", "-in", str(path_of(ring, "export.pem")), "-noout"]
+    assert subprocess.run(words, check=False).returncode == 0

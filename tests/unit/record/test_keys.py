@@ -1,0 +1,235 @@
+"""Keys at rest, and whom a reader trusts, in which role, for how long."""
+
+import json
+import subprocess
+
+import pytest
+from cryptography.hazmat.primitives import serialization as form
+from cryptography.hazmat.primitives.asymmetric import dsa, ec, ed448, rsa, x25519
+from hypothesis import given
+from hypothesis import strategies as st
+
+from hansard.errors import DataError, UsageError
+from hansard.record import keys, note
+from hansard.record.keys import ROLES, Trust, TrustedKey, parse_trust, who_signed
+from hansard.record.note import Signer
+
+AT = "2026-11-21T20:16:03.123456Z"
+JUST_BEFORE, JUST_AFTER = AT.replace("456Z", "455Z"), AT.replace("456Z", "457Z")
+MINE, OTHER = (Signer(name, keys.generate()) for name in ("house/export", "other/export"))
+KEY = str(MINE.key)
+NOTE = note.parse(note.sign(b"text\n", MINE))
+
+times = st.datetimes().map(lambda time: time.isoformat("T", "microseconds") + "Z")
+rows = st.fixed_dictionaries(
+    {"role": st.sampled_from(ROLES), "key": st.just(KEY)},
+    optional={"from": times | st.none(), "until": times | st.none()},
+)
+
+
+def row(role="export", key=KEY, **limits):
+    return TrustedKey.model_validate({"role": role, "key": str(key), **limits})
+
+
+def trust(*found):
+    return Trust(keys=list(found))
+
+
+# PEM
+
+
+def refused(data, passphrase=None, kind=DataError):
+    with pytest.raises(kind) as caught:
+        keys.from_pem(data, passphrase)
+    return caught.value
+
+
+def pem(key, passphrase=None):
+    locked = form.BestAvailableEncryption(passphrase) if passphrase else form.NoEncryption()
+    return key.private_bytes(form.Encoding.PEM, form.PrivateFormat.PKCS8, locked)
+
+
+@pytest.mark.parametrize("passphrase", [None, b"secret", "gehëim".encode()])
+def test_a_key_is_read_again(passphrase):
+    data = keys.to_pem(MINE.private, passphrase)
+    assert data.startswith(b"-----BEGIN ENCRYPTED" if passphrase else b"-----BEGIN PRIVATE")
+    found = keys.from_pem(data, passphrase)
+    assert found.private_bytes_raw() == MINE.private.private_bytes_raw()
+
+
+def test_openssl_reads_what_is_written_and_writes_what_is_read(tmp_path):
+    (tmp_path / "key").write_bytes(keys.to_pem(MINE.private, b"secret"))
+    words = ["openssl", "pkey", "-in", "key", "-passin", "pass:secret", "-out", "plain"]
+    subprocess.run(words, cwd=tmp_path, check=True)
+    found = keys.from_pem((tmp_path / "plain").read_bytes())
+    assert found.private_bytes_raw() == MINE.private.private_bytes_raw()
+
+
+def test_the_passphrase_must_be_the_one():
+    locked = keys.to_pem(MINE.private, b"secret")
+    assert refused(locked, None, UsageError).code == "key.passphrase"
+    assert "has a passphrase: set" in str(refused(locked, None, UsageError))
+    assert refused(locked, b"Secret").code == "key.malformed"
+    plain = keys.to_pem(MINE.private)
+    assert "has no passphrase: unset" in str(refused(plain, b"secret", UsageError))
+    with pytest.raises(UsageError) as caught:
+        keys.to_pem(MINE.private, b"x" * 5000)
+    assert caught.value.code == "key.passphrase"
+
+
+OTHERS = {
+    "RSA": lambda: rsa.generate_private_key(65537, 2048),
+    "EC": lambda: ec.generate_private_key(ec.SECP256R1()),
+    "DSA": lambda: dsa.generate_private_key(2048),
+    "X25519": x25519.X25519PrivateKey.generate,
+    "Ed448": ed448.Ed448PrivateKey.generate,
+}
+
+
+@pytest.mark.parametrize("kind", OTHERS)
+def test_a_key_of_another_kind(kind):
+    key = OTHERS[kind]()
+    assert refused(pem(key)).code == "key.malformed"
+    assert refused(pem(key, b"p"), b"p").code == "key.malformed"
+
+
+GARBAGE = {
+    "empty": b"",
+    "no PEM": b"hello",
+    "a public key": MINE.private.public_key().public_bytes(
+        form.Encoding.PEM, form.PublicFormat.SubjectPublicKeyInfo
+    ),
+    "cut off": keys.to_pem(MINE.private)[:-40],
+    "another body": keys.to_pem(MINE.private).replace(b"MC4CAQ", b"MC4CAg"),
+    "an OpenSSH key": keys.to_pem(MINE.private).replace(b"PRIVATE", b"OPENSSH PRIVATE"),
+    "NUL": b"\0" * 100,
+    "not ASCII": b"\xff\xfe",
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("what", GARBAGE)
+def test_what_is_no_key(what):
+    assert refused(GARBAGE[what]).code == "key.malformed"
+    assert refused(GARBAGE[what], b"secret").code in ("key.malformed", "key.passphrase")
+
+
+# The trust file
+
+
+def malformed(data):
+    with pytest.raises(DataError) as caught:
+        parse_trust(data if isinstance(data, bytes) else json.dumps(data).encode())
+    return caught.value.code == "trust.malformed"
+
+
+@given(st.lists(rows))
+def test_a_trust_file_is_read_again(found):
+    parsed = parse_trust(json.dumps({"v": 1, "keys": found}).encode())
+    assert parse_trust(parsed.dump()) == parsed
+    again = json.loads(parsed.dump())
+    assert again == {"v": 1, "keys": [{"from": None, "until": None} | one for one in found]}
+
+
+@given(st.binary(max_size=100) | st.text(max_size=100).map(str.encode))
+def test_any_bytes_are_refused_with_one_code(data):
+    assert malformed(data)
+
+
+GOOD = {"role": "export", "key": KEY}
+TRUST_FILES = {
+    "empty": b"",
+    "no JSON": b"{",
+    "a list": [],
+    "null": None,
+    "no version": {"keys": []},
+    "no keys": {"v": 1},
+    "keys that are no list": {"v": 1, "keys": {}},
+    "version 2": {"v": 2, "keys": []},
+    "version 1.0": b'{"v":1.0,"keys":[]}',
+    "version true": {"v": True, "keys": []},
+    "version in quotes": {"v": "1", "keys": []},
+    "a field more": {"v": 1, "keys": [], "x": 1},
+    "a field of a key more": {"v": 1, "keys": [GOOD | {"x": 1}]},
+    "from as Python spells it": {"v": 1, "keys": [GOOD | {"from_": AT}]},
+    "an unknown role": {"v": 1, "keys": [GOOD | {"role": "admin"}]},
+    "no role": {"v": 1, "keys": [{"key": KEY}]},
+    "no key": {"v": 1, "keys": [{"role": "export"}]},
+    "a key that is none": {"v": 1, "keys": [GOOD | {"key": KEY + "="}]},
+    "a key that is null": {"v": 1, "keys": [GOOD | {"key": None}]},
+    "a time without fraction": {"v": 1, "keys": [GOOD | {"from": "2026-11-21T20:16:03Z"}]},
+    "a time of month 13": {"v": 1, "keys": [GOOD | {"from": AT.replace("-11-", "-13-")}]},
+    "a time of hour 24": {"v": 1, "keys": [GOOD | {"until": AT.replace("T20", "T24")}]},
+    "a time with a line end": {"v": 1, "keys": [GOOD | {"until": AT + "\n"}]},
+    "a time in another zone": {"v": 1, "keys": [GOOD | {"until": AT[:-1] + "+00:00"}]},
+    "a time that is a number": {"v": 1, "keys": [GOOD | {"until": 1}]},
+    "a key twice in one object": b'{"v":1,"v":1,"keys":[]}',
+    "a key twice in a row": b'{"v":1,"keys":[{"role":"log","role":"export","key":"%s"}]}'
+    % KEY.encode(),
+    "UTF-16": '{"v":1,"keys":[]}'.encode("utf-16"),
+    "a mark": b'\xef\xbb\xbf{"v":1,"keys":[]}',
+    "deep": b"[" * 100_000,
+    "a huge number": b'{"v":' + b"1" * 10_000 + b',"keys":[]}',
+    "a lone surrogate": b'{"v":1,"keys":[{"role":"export","key":"\\ud800"}]}',
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("defect", TRUST_FILES)
+def test_a_trust_file_that_is_none(defect):
+    assert malformed(TRUST_FILES[defect])
+
+
+def test_nothing_is_trusted_by_an_empty_trust_file():
+    assert parse_trust(b'{"v":1,"keys":[]}') == Trust()
+
+
+# Who signed
+
+
+def test_in_force_from_its_first_moment_and_not_at_its_last():
+    for at, counts in ((JUST_BEFORE, False), (AT, True), (JUST_AFTER, True)):
+        assert row(**{"from": AT}).in_force(at) is counts
+    for at, counts in ((JUST_BEFORE, True), (AT, False), (JUST_AFTER, False)):
+        assert row(until=AT).in_force(at) is counts
+    assert not row(**{"from": AT, "until": AT}).in_force(AT)
+    assert row().in_force("0000-01-01T00:00:00.000000Z")
+    assert not row().in_force(None), "nobody knows when it was opened"
+
+
+def signing(*found, role="export", signed=NOTE, at=AT):
+    return who_signed(signed, role, trust(*found), at)
+
+
+def test_a_trusted_signer():
+    assert signing(row()) == (True, "signed by house/export, which you trust", None)
+    assert signing(row(until=AT), row()).trusted
+    assert signing(row("log"), row()).trusted
+
+
+def test_a_signer_that_does_not_count():
+    unknown = signing(row(key=OTHER.key))
+    assert unknown == (False, "signed by house/export, which your trust file does not name", None)
+    assert "not as export" in signing(row("log")).words
+    assert f"was not in force at {AT}" in signing(row(until=AT)).words
+    assert f"was not in force at {AT}" in signing(row("log"), row(until=AT)).words
+    assert not signing(row(), at=None).trusted
+    assert not any(signing(row(role), role="export").trusted for role in ROLES if role != "export")
+
+
+def test_a_known_name_over_another_text_is_forged_in_whatever_role():
+    other = note.Note(b"another\n", NOTE.signatures)
+    for known in (row(), row("log"), row(until=JUST_BEFORE)):
+        found = signing(known, signed=other)
+        assert (found.trusted, found.forged) == (False, "house/export")
+    assert signing(row(key=OTHER.key), signed=other).forged is None
+
+
+def test_of_several_signers_one_that_counts_is_enough():
+    both = note.Note(
+        NOTE.text, note.parse(note.sign(NOTE.text, OTHER)).signatures + NOTE.signatures
+    )
+    assert signing(row(), signed=both) == (True, "signed by house/export, which you trust", None)
+    late = signing(row(key=OTHER.key, until=AT), row(), signed=both)
+    assert late == (True, "signed by house/export, which you trust", None)
+    early = note.Note(NOTE.text, both.signatures[::-1])
+    assert signing(row(), row("log", OTHER.key), signed=early).trusted
+    assert signing(row(), row(key=OTHER.key, until=AT), signed=early).trusted
