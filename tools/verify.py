@@ -163,7 +163,7 @@ def read_zip(data: bytes) -> dict[str, bytes]:
         require(known, "1.name", f"{entry.name} does not belong in an export")
     for entry in entries:
         require(entry.method == 0, "1.container", f"{entry.name} is compressed")
-    fitting = sum(entry.size for entry in entries) <= len(data)
+    fitting = sum(max(entry.stored, entry.size) for entry in entries) <= len(data)
     require(fitting, "1.size", "the sizes of the entries add up to more than the file")
     files = {entry.name: read_entry(data, entry) for entry in entries}
     position = 0
@@ -271,6 +271,8 @@ def read_manifest(text: bytes) -> tuple[dict[str, str], set[str]] | None:
 # ---------------------------------------------------------------- 3 signature (§14)
 
 P = 2**255 - 19  # the field of edwards25519 (RFC 8032, 5.1)
+ORDER_8 = int("05fc536d880238b13933c6d305acdfd5f098eff289f4c345b027b2c28f95e826", 16)
+SMALL_ORDER = {0, 1, P - 1, ORDER_8, P - ORDER_8}  # y of the eight points that sign anything
 L = 2**252 + 27742317777372353535851937790883648493  # the order of its base point
 D = -121665 * pow(121666, -1, P) % P
 ROOT = pow(2, (P - 1) // 4, P)  # a square root of -1
@@ -343,6 +345,7 @@ class TrustedKey(NamedTuple):
 
 
 MOST_SIGNATURES = 16
+LONGEST_NOTE = 1 << 26
 
 
 def strict_base64(text: str) -> bytes:
@@ -356,7 +359,7 @@ def strict_base64(text: str) -> bytes:
 
 def read_note(data: bytes) -> Note | None:
     """Read a signed note: text, an empty line, and at least one signature line."""
-    divide = data.rfind(b"\n\n")
+    divide = data.rfind(b"\n\n") if len(data) <= LONGEST_NOTE else -1
     *lines, rest = data[divide + 2 :].decode("utf-8", "replace").split("\n")
     found = [SIGNATURE.fullmatch(line) for line in lines]
     signatures = [(each[1], strict_base64(each[2])) for each in found if each]
@@ -373,7 +376,7 @@ def read_trust(path: Path) -> list[TrustedKey]:
         document = strict_json(path.read_bytes().decode("utf-8"))
     except (OSError, ValueError) as error:
         raise CannotOpen(f"the trust file {path} cannot be read: {error}") from None
-    keys = []
+    keys: list[TrustedKey] = []
     if not fits(document, {"v": "=1", "keys": ["object"]}):
         raise CannotOpen(f"the trust file {path} is not written as it must be")
     for entry in ({"from": None, "until": None} | item for item in document["keys"]):
@@ -381,8 +384,13 @@ def read_trust(path: Path) -> list[TrustedKey]:
         name, key_id, public = found.groups() if found else ("", "", "")
         decoded = strict_base64(public)
         right = hashlib.sha256(name.encode() + b"\n" + decoded).digest()[:4]
-        if len(decoded) != 33 or decoded[0] != 1 or right.hex() != key_id:
-            raise CannotOpen(f"the trust file {path} holds a key that is not written as it must be")
+        point = int.from_bytes(decoded[1:], "little") & ((1 << 255) - 1)
+        weak = point >= P or point in SMALL_ORDER
+        twin = any(
+            (key.name, key.key_id) == (name, right) and key.public != decoded[1:] for key in keys
+        )
+        if len(decoded) != 33 or decoded[0] != 1 or right.hex() != key_id or weak or twin:
+            raise CannotOpen(f"the trust file {path} holds a key that cannot be used")
         role, start, until = entry["role"], entry["from"], entry["until"]
         keys.append(TrustedKey(role, name, right, decoded[1:], start, until))
     return keys
@@ -548,6 +556,9 @@ WORDS: dict[str, Callable[[Json], bool]] = {
     "=1": integer(1, 1),
     "count": integer(0),
     "positive": integer(1),
+    "hundred": integer(1, 100),
+    "thousand": integer(1, 1000),
+    "documents": integer(0, 1000),
     "id": matching(ID.pattern),
     "name": matching(r"[A-Za-z0-9._:/@+=-]{1,64}"),
     "hash": matching(r"[0-9a-f]{64}"),
@@ -572,7 +583,7 @@ PRICES: Form = [
     form("model:id input_micro_usd:count cached_micro_usd:count output_micro_usd:count")
 ]
 TERMS = form(
-    "format:consensus max_rounds:positive rule:threshold|majority|unanimity threshold:positive",
+    "format:consensus max_rounds:thousand rule:threshold|majority|unanimity threshold:positive",
     options=["name"],
 )
 PARAMETERS = form(
@@ -584,8 +595,8 @@ TRUSTED = form("role:log|export|approval|reviewer key:text from:time|null until:
 LINE = form("at:time data:any debate:uuid prev:hash seq:positive type:text v:=1")
 TYPES: dict[str, Form] = {
     "debate.opened": form(
-        "engine:id rules:=1 question:blob review:blob seats:positive documents:count "
-        "attempts:positive timeout_ms:positive seed:seed layout:shared-prefix policy:hash|null "
+        "engine:id rules:=1 question:blob review:blob seats:hundred documents:documents "
+        "attempts:hundred timeout_ms:positive seed:seed layout:shared-prefix policy:hash|null "
         "scripted:bool",
         templates=HASHES, schemas=HASHES, prices=PRICES, terms=TERMS,
     ),
@@ -671,7 +682,9 @@ def read_lines(data: bytes) -> Lines:
 
 def is_event(value: Json) -> bool:
     """Whether a value is an event of a known type and form."""
-    return fits(value, LINE) and fits(value["data"], TYPES.get(value["type"], "unknown"))
+    return (
+        fits(value, LINE) and value["type"] in TYPES and fits(value["data"], TYPES[value["type"]])
+    )
 
 
 # ---------------------------------------------------------------- 8 blobs (§2)
@@ -1035,6 +1048,9 @@ class Walk:
         roles = tuple(item["role"] for item in data["templates"])
         need(roles == ROLES, "the opening does not name the templates of its format")
         terms, seats = data["terms"], data["seats"]
+        options = terms["options"]
+        distinct = len(set(options)) == len(options) and "abstain" not in options
+        need(distinct and 1 <= len(options) <= 100, "the options are not 1 to 100 different names")
         fixed = {"majority": seats // 2 + 1, "unanimity": seats}
         terms = terms | {"threshold": fixed.get(terms["rule"], terms["threshold"])}
         schemas = [{"role": "debater", "sha256": sha256(reply_schema(terms["options"]))}]
@@ -1433,9 +1449,9 @@ def as_text(result: dict[str, Json], asked: int) -> str:
             if finding[label] is not None:
                 value = json.dumps(finding[label], ensure_ascii=False)
                 lines.append(f"    {label:<8}  {value}")
-    lines += [result["unchecked"]] if result["unchecked"] else []
     reached = "none" if result["level"] is None else result["level"]
-    lines.append(f"{result['verdict']} (level asked for: {asked}; level reached: {reached})")
+    gone = f", {result['unchecked']}" if result["unchecked"] else ""
+    lines.append(f"{result['verdict']}{gone} (level asked for: {asked}; level reached: {reached})")
     return "\n".join(map(inert, lines))
 
 

@@ -106,7 +106,7 @@ def test_under_a_policy_that_a_stranger_approved():
 
 def test_a_key_counts_from_its_first_moment_and_not_at_its_last(bundle, files):
     at = altering.events_of(bundle)[0]["at"]
-    before, after = at[:-8] + "000000Z", "2999" + at[4:]
+    before, after = at[:-8] + ".000000Z", "2999" + at[4:]
     for limits, level in (
         ({"from": at}, 1),
         ({"from": after}, 0),
@@ -142,7 +142,8 @@ def altered_lines(lines):
         other = sha256(digest).hexdigest().encode()
         yield "2.unlisted", [*before, *after]
         yield "2.hash", [*before, other + b"  " + name, *after]
-        yield "2.absent", [*before, digest + b"  z" + name, *after]
+        moved = [*before, digest + b"  z" + name, *after]
+        yield "2.absent", sorted(moved, key=lambda row: row[66:])
         yield "2.malformed", [*before, line, line, *after]
         yield "2.malformed", [*before, digest.upper() + b"  " + name, *after]
         yield "2.malformed", [*before, digest + b" *" + name, *after]

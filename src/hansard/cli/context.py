@@ -155,7 +155,7 @@ def read_source(source: str) -> Record:
     export = read_export(path)
     verification = verify_export(export, Trust())
     bundle, _ = open_export(export)
-    if bundle is None:
+    if bundle is None or not bundle.lines:
         raise DataError(ALTERED, f"{path}: {verification.findings[0].message}")
     return Record(verification.debate or "", bundle, verification)
 
@@ -173,13 +173,22 @@ def find_export(name: str) -> Path | None:
 
 
 def sound_record(store: Store, prefix: str) -> Record:
-    """Read a debate to show what it says; raises DataError `record.altered` for an altered one.
+    """Read a debate of the store to go on with it; raises DataError `record.altered`."""
+    record = read_record(store, store.find(prefix))
+    return _sound(record, record.debate[:8])
+
+
+def sound_source(source: str) -> Record:
+    """Read a debate or an export to show what it says; raises DataError `record.altered`.
 
     Nothing is drawn from bytes that were not verified just now.
     """
-    record = read_record(store, store.find(prefix))
+    record = read_source(source)
+    return _sound(record, source if find_export(source) else record.debate[:8])
+
+
+def _sound(record: Record, name: str) -> Record:
     if not record.verification.ok:
-        short = record.debate[:8]
-        command = next_step(f"verify {short}")
-        raise DataError(ALTERED, f"debate {short} was altered; `{command}` shows where")
+        command = next_step(f"verify {name}")
+        raise DataError(ALTERED, f"{name} was altered; `{command}` shows where")
     return record

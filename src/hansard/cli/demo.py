@@ -59,6 +59,7 @@ def demo() -> None:
         signer = Signer("demo/export", keys.generate())
         trust = Trust(keys=[TrustedKey(role="export", key=str(signer.key))])
         genuine = export(record.bundle, signer)
+        out.print(Text(f"record.zip: {len(record.bundle.lines)} entries, signed by {signer.name}"))
         intact = _both(out, folder, genuine, trust)
         _title(out, "4  In a copy of the export, somebody changes one word of a reply")
         forged = _forge_word(out, record, genuine)

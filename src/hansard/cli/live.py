@@ -35,6 +35,7 @@ class View:
         self._console = console
         self._pause = pause
         self._began = time.monotonic()
+        self._watched = True  # until a pipe is closed
         watched = is_terminal(stderr=console.stderr) and not console.is_dumb_terminal
         self._live = (
             Live(console=console, transient=True, refresh_per_second=8) if watched else None
@@ -63,8 +64,11 @@ class View:
         for happening in self.debate.follow(event):
             if self._live:
                 self._console.print(self._row(happening))
-            else:
-                self._console.print(Text(_plain(happening)))
+            elif self._watched:
+                try:
+                    self._console.print(Text(_plain(happening)))
+                except BrokenPipeError:  # nobody reads on, but the debate is being paid for
+                    self._watched = False
         if self._live:
             if self.debate.state.seated:
                 self._live.update(_standing(self.debate.state, self._began), refresh=True)

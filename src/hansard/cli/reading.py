@@ -17,7 +17,7 @@ from hansard.cli.context import (
     open_store,
     read_record,
     read_source,
-    sound_record,
+    sound_source,
     store_option,
 )
 from hansard.cli.happenings import counted
@@ -105,21 +105,20 @@ def _cells(row: Entry) -> list[str]:
 
 
 @click.command()
-@click.argument("debate", metavar="ID")
+@click.argument("source", metavar="ID|EXPORT")
 @click.option(
     "--prompt", "call", metavar="CALL", help="Print what the model was sent in that call."
 )
 @store_option
-def show(debate: str, call: str | None) -> None:
-    """Show decision, dissent and costs of the debate ID.
+def show(source: str, call: str | None) -> None:
+    """Show decision, dissent and costs of the debate ID, or of an export.
 
     With --prompt r1.critique.NAME:1 it prints exactly what that call sent.
 
     Exit codes: 0 shown; 1 the record was altered; 2 there is no such debate or
     call.
     """
-    with open_store() as store:
-        record = sound_record(store, debate)
+    record = sound_source(source)
     if call is not None:
         _show_prompt(record, call)
         return
@@ -173,7 +172,7 @@ def _show_prompt(record: Record, call: str) -> None:
 
 
 @click.command()
-@click.argument("debate", metavar="ID")
+@click.argument("source", metavar="ID|EXPORT")
 @click.option(
     "--as",
     "form",
@@ -183,13 +182,12 @@ def _show_prompt(record: Record, call: str) -> None:
     help="text is the nine lines of the counted decision; the others hold everything said.",
 )
 @store_option
-def report(debate: str, form: str) -> None:
-    """Print the report of the debate ID.
+def report(source: str, form: str) -> None:
+    """Print the report of the debate ID, or of an export.
 
     Exit codes: 0 printed; 1 the record was altered; 2 there is no such debate.
     """
-    with open_store() as store:
-        result = sound_record(store, debate).result
+    result = sound_source(source).result
     if form == "json":
         click.echo(document(result))
     elif form == "markdown":

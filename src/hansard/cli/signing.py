@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from contextlib import suppress
 from pathlib import Path
 from typing import cast
@@ -16,6 +17,7 @@ from hansard.export.write import export as write_export
 from hansard.governance import approval
 from hansard.record import policy as policies
 from hansard.record.keys import ROLES, Role
+from hansard.report.safe import shown
 from hansard.runtime.clock import Clock
 from hansard.runtime.inputs import load_spec, packaged_templates, read_templates
 
@@ -46,9 +48,9 @@ def export(debate: str, output: Path) -> None:
 
 
 def save(path: Path, data: bytes) -> None:
-    """Write a file as a whole or not at all."""
-    if not path.name or (path.exists() and not path.is_file()):
-        raise UsageError("output.failed", f"{path} cannot be written: it is no plain file")
+    """Write a new file, as a whole or not at all; raises UsageError `output.*`."""
+    if not path.name or os.path.lexists(path):  # which never raises
+        raise UsageError("output.exists", f"{path} is there already; name a new file")
     new = path.with_name(path.name + ".part")
     try:
         new.write_bytes(data)
@@ -123,9 +125,17 @@ def approve(spec: Path | None, output: Path) -> None:
 
 
 @policy.command("show")
-@click.argument("file", type=_FILE)
-def show_policy(file: Path) -> None:
-    """Print what FILE approves, and its hash. Who signed it: `hansard policy check`."""
+@click.argument("file", type=_FILE, required=False)
+@click.option("--spec", type=_FILE, help="Print the templates that this spec uses.")
+def show_policy(file: Path | None, spec: Path | None) -> None:
+    """Print what FILE approves; without FILE the prompt templates themselves.
+
+    Who signed a policy: `hansard policy check`.
+    """
+    if file is None:
+        for role, body in _templates(spec).items():
+            click.echo(f"--- {role} ---\n{shown(body.decode())}")
+        return
     found = policies.parse(read_file(file))
     rows = [(f"{name}.{role}", digest) for (name, role), digest in sorted(found.templates.items())]
     console().print(fields([*rows, ("hash", found.hash)], width=20))

@@ -8,9 +8,10 @@ import click
 from rich.console import Console
 from rich.text import Text
 
-from hansard.cli.console import console, document, value
+from hansard.cli.console import console, document, fields, value
 from hansard.cli.context import (
     find_export,
+    keyring,
     open_store,
     read_export,
     read_record,
@@ -28,6 +29,7 @@ _UNPROVEN: dict[int | None, str] = {
     1: "Not proven: that no reply was invented before it was recorded, and that whoever holds "
     "the keys did not record the debate anew.",
 }
+_LISTED = 100
 _LEVELS = click.Choice(["0", "1", "2"])
 
 
@@ -69,21 +71,30 @@ def verify(source: str, trust: Path | None, level: str | None, as_json: bool) ->
     else:
         print_verification(console(), found)
         if found.ok and not reached:
-            console().print(Text(f"  level {required} is required, {found.level} is reached"))
+            _say_how_to_trust(required, trust)
     if not reached:
         raise click.exceptions.Exit(1)
+
+
+def _say_how_to_trust(required: int, trust: Path | None) -> None:
+    """Say what keeps a record that agrees with itself from the level that is required."""
+    file = trust or keyring().trust_file
+    there = "" if file.exists() else ", and there is none"
+    rows: list[tuple[str, Text | str]] = [
+        ("Required", f"level {required}: signed by keys that you trust"),
+        ("Read from", f"{file}{there}"),
+        ("Put there", '{"v":1,"keys":[{"role":"export","key":"…"}]} with the sender\'s public key'),
+    ]
+    console(stderr=True).print(fields(rows))
 
 
 def print_verification(out: Console, found: Verification) -> None:
     """Print every check, every finding, and the verdict with what it does not prove."""
     for check in found.checks:
         _print_check(out, check)
-    for finding in found.findings:
-        _print_finding(out, finding)
-    if found.open:
+    _print_listed(out, found)
+    if found.open and found.entries:
         out.print(Text("\nThe debate is still open: this holds for what was recorded so far."))
-    if found.unchecked:
-        out.print(Text(f"\n{found.unchecked}", style="yellow"))
     _print_verdict(out, found)
 
 
@@ -92,9 +103,16 @@ def print_findings(out: Console, found: Verification) -> None:
     for check in found.checks:
         if check.status == "fail":
             _print_check(out, check)
-    for finding in found.findings:
-        _print_finding(out, finding)
+    _print_listed(out, found)
     _print_verdict(out, found)
+
+
+def _print_listed(out: Console, found: Verification) -> None:
+    """Print the first findings: a hostile file may have any number of them."""
+    for finding in found.findings[:_LISTED]:
+        _print_finding(out, finding)
+    if len(found.findings) > _LISTED:
+        out.print(Text(f"\n… and {len(found.findings) - _LISTED} more", style="red"))
 
 
 def _print_check(out: Console, check: Check) -> None:
@@ -125,5 +143,6 @@ def _print_verdict(out: Console, found: Verification) -> None:
         Text.assemble(
             (f" {found.verdict} ", "reverse bold green" if found.ok else "reverse bold red"),
             "" if found.ok else "  do not rely on this record",
+            (f"  {found.unchecked}" if found.unchecked else "", "bold yellow"),
         )
     )

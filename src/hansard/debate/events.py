@@ -34,6 +34,9 @@ DebateId = Annotated[str, StringConstraints(pattern=_UUID4)]
 Decimal = Annotated[str, StringConstraints(pattern=r"^[0-9]{1,9}(\.[0-9]{1,9})?$")]
 Seed = Annotated[str, StringConstraints(pattern=r"^(0|[1-9][0-9]{0,76})$")]
 Count = Annotated[int, Field(ge=0, le=canonical.MAX_INT)]
+Hundred = Annotated[int, Field(ge=1, le=100)]
+Thousand = Annotated[int, Field(ge=1, le=1000)]
+Documents = Annotated[int, Field(ge=0, le=1000)]
 One = Annotated[int, Field(ge=1, le=1)]  # Literal[1] would let 1.0 and true pass for it
 Positive = Annotated[int, Field(ge=1, le=canonical.MAX_INT)]
 
@@ -75,7 +78,7 @@ class ConsensusTerms(TypedDict):
     options: list[Name]
     rule: Literal["threshold", "majority", "unanimity"]
     threshold: Positive
-    max_rounds: Positive
+    max_rounds: Thousand
 
 
 @closed
@@ -116,9 +119,9 @@ class OpenedData(TypedDict):
     terms: ConsensusTerms
     question: Blob
     review: Blob
-    seats: Positive
-    documents: Count
-    attempts: Positive
+    seats: Hundred
+    documents: Documents
+    attempts: Hundred
     timeout_ms: Positive
     seed: Seed
     layout: Literal["shared-prefix"]

@@ -23,6 +23,7 @@ from hansard.debate.transcript import Transcript
 from hansard.record.canonical import dump
 from hansard.record.policy import parse as parse_policy
 
+ABSTAIN = "abstain"  # what silence counts as; no option may be called so
 OFFLINE = ("scripted:", "recorded:")  # models whose replies nobody paid for
 
 
@@ -114,6 +115,9 @@ class Replay:
         terms = data["terms"]
         rules = FORMATS[terms["format"]]
         threshold = needed(terms["rule"], data["seats"], terms["threshold"])
+        options = terms["options"]
+        if len(set(options)) != len(options) or not 1 <= len(options) <= 100 or ABSTAIN in options:
+            raise NotDue("debate.opened with 1 to 100 options, each once, none of them abstain")
         if [row["role"] for row in data["templates"]] != list(rules.TEMPLATES):
             raise NotDue("debate.opened with one template each for " + ", ".join(rules.TEMPLATES))
         schema = sha256(dump(rules.reply_schema(terms["options"]))).hexdigest()

@@ -53,7 +53,7 @@ class Settings(_Strict):
     temperature: Number | None = None
     top_p: Number | None = None
     seed: int | None = Field(default=None, ge=0, le=(1 << 53) - 1)
-    max_tokens: int | None = Field(default=None, ge=1, le=(1 << 53) - 1)
+    max_tokens: int | None = Field(default=None, ge=1, le=10**9)
     reasoning_effort: Name | None = None
 
     @field_validator("temperature", "top_p", mode="before")

@@ -114,7 +114,9 @@ class Keyring:
     def _retire(self, role: Role, key: VerifierKey) -> None:
         now = self._now()
         rows = [
-            row.model_copy(update={"until": now}) if row.key == str(key) else row
+            row.model_copy(update={"until": min(now, row.until or now)})
+            if row.key == str(key)
+            else row
             for row in self.trust().keys
         ]
         self._save(Trust(keys=rows))

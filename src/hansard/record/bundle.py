@@ -106,7 +106,7 @@ def unpack(data: bytes) -> dict[str, bytes]:
     check_names(names)
     if any(entry.method for entry in entries):
         raise DataError("1.container", "an entry of the export is compressed")
-    if sum(entry.size for entry in entries) > len(data):
+    if sum(max(entry.stored, entry.size) for entry in entries) > len(data):
         raise DataError("1.size", "the entries of the export overlap")
     files = {entry.name: _stored(data, entry) for entry in entries}
     if pack(files) != data:
@@ -155,8 +155,9 @@ def _stored(data: bytes, entry: _Entry) -> bytes:
 
 def check_names(names: Sequence[str]) -> None:
     """Raise DataError `1.name` unless every name is one that an export has."""
-    if not all(map(is_name, names)):
-        raise DataError("1.name", "the export holds a file that does not belong there")
+    for name in names:
+        if not is_name(name):
+            raise DataError("1.name", f"{name!a} does not belong into an export")
 
 
 def of_files(files: Mapping[str, bytes]) -> Bundle:

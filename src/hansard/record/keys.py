@@ -71,11 +71,11 @@ def parse_trust(data: bytes) -> Trust:
         text = data.decode()
         json.loads(text, object_pairs_hook=_no_twins)
         trust = Trust.model_validate_json(text)
-        for row in trust.keys:
-            VerifierKey.parse(row.key)
+        parsed = {VerifierKey.parse(row.key) for row in trust.keys}
     except (ValueError, RecursionError, DataError):
-        trust = Trust()
-    if trust.model_fields_set != {"v", "keys"}:
+        trust, parsed = Trust(), set()
+    twins = len({(key.name, key.id) for key in parsed}) < len(parsed)
+    if twins or trust.model_fields_set != {"v", "keys"}:
         raise DataError("trust.malformed", "the trust file cannot be read; see FORMAT.md §14")
     return trust
 

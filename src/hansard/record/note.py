@@ -31,6 +31,9 @@ ED25519 = b"\x01"
 MAX_NOTE = 1 << 26
 MAX_SIGNATURES = 16  # each costs a verification
 _DASH = "— ".encode()
+_P = 2**255 - 19
+_ORDER_8 = int("05fc536d880238b13933c6d305acdfd5f098eff289f4c345b027b2c28f95e826", 16)
+_SMALL_ORDER = {0, 1, _P - 1, _ORDER_8, _P - _ORDER_8}
 _NAME = re.compile(r"[A-Za-z0-9._:/@=-]{1,128}").fullmatch
 
 
@@ -57,7 +60,7 @@ class VerifierKey:
         body = _decode(encoded.encode("ascii", "replace"))
         if _NAME(name) and body is not None and len(body) == 33 and body[:1] == ED25519:
             key = cls(name, body[1:])
-            if key.id.hex() == key_id:
+            if key.id.hex() == key_id and not _is_weak(key.public):
                 return key
         raise DataError("key.malformed", "a verifier key is not <name>+<id>+<base64>")
 
@@ -68,6 +71,16 @@ class VerifierKey:
         except (InvalidSignature, ValueError):
             return False
         return True
+
+
+def _is_weak(public: bytes) -> bool:
+    """Whether a key is not spelled canonically, or is one of the eight points of small order.
+
+    Under such a key some signature verifies for every text, and libraries
+    differ on which of them they admit (RFC 8032, 5.1).
+    """
+    y = int.from_bytes(public, "little") & ((1 << 255) - 1)
+    return y >= _P or y in _SMALL_ORDER
 
 
 @dataclass(frozen=True, slots=True)

@@ -26,6 +26,7 @@ NoteCode = Literal[
     "failed",
     "abandoned",
     "refused",
+    "policy",
     "resumed",
     "tie",
     "text_gone",
@@ -83,6 +84,19 @@ def of_debate(state: DebateState, unpriced: int, text_of: TextOf) -> Iterator[No
             yield _note(
                 "theatre", f"{', '.join(seats)} share the model {model} and {shared}: theatre"
             )
+    failed = sum(row["error"] != "abandoned" for row in state.failures)
+    if failed:
+        asked = state.total().calls
+        yield _note("failed", f"{failed} of {asked} calls failed; the entries below say how")
+    if state.refused:
+        role = state.refused["role"]
+        yield _note(
+            "refused", f"The prompt of the role {role} was not approved: no model was called"
+        )
+    if state.spec["policy"]:
+        yield _note(
+            "policy", f"Prompts were held to the signed policy {state.spec['policy'][:16]}…"
+        )
     if unpriced and state.spec["prices"]:
         yield _note(
             "cost_incomplete", f"The cost of {unpriced} replies is not known; the sums leave it out"

@@ -76,6 +76,7 @@ class Engine:
         self._observe = observe
         self._transcript = Transcript(state)
         self._renderer = Renderer(templates, journal.texts.__getitem__)
+        self._broken: BaseException | None = None  # what the observer raised
         self._replies: dict[str, Mapping[str, Any]] = {}  # that count, by call, until recorded
         self._running: dict[asyncio.Task[Completion], _Running] = {}
 
@@ -87,6 +88,8 @@ class Engine:
         """
         try:
             while (due := steps.decide(self.state)) is not None:
+                if self._broken:
+                    raise self._broken
                 if isinstance(due, Ask):
                     if due.steps and (refused := self._refusal(due.steps[0])):
                         self._record(refused)
@@ -101,6 +104,8 @@ class Engine:
             self._journal.flush()
         finally:
             self._stop()
+        if self._broken:
+            raise self._broken
         return self.state
 
     def resumed(self) -> None:
@@ -110,8 +115,11 @@ class Engine:
     def _record(self, fact: Fact) -> Event:
         event = self._journal.add(fact)
         evolve(self.state, event)
-        if self._observe:
-            self._observe(event)
+        if self._observe and not self._broken:
+            try:
+                self._observe(event)
+            except BaseException as error:  # noqa: BLE001 - raised again once all is stored
+                self._broken = error
         return event
 
     def _refusal(self, step: Step) -> Fact | None:
@@ -175,8 +183,11 @@ class Engine:
         deadline = min(running.deadline for running in self._running.values())
         left = max(0.0, deadline - self._clock.monotonic())
         await asyncio.wait(self._running, timeout=left, return_when=asyncio.FIRST_COMPLETED)
-        self._collect()
         now = self._clock.monotonic()
+        if now >= deadline:
+            for _ in range(3):  # where the loop was held up, what came in time is seen first
+                await asyncio.sleep(0)
+        self._collect()
         for task, running in list(self._running.items()):
             if running.deadline <= now:
                 del self._running[task]

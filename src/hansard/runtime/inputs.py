@@ -7,6 +7,7 @@ where. Nothing is written before all of it has been read.
 from __future__ import annotations
 
 import re
+from difflib import get_close_matches
 from functools import cache
 from importlib.resources import files
 from pathlib import Path
@@ -15,16 +16,18 @@ from typing import Any, TypeVar
 import yaml
 from pydantic import BaseModel, ValidationError
 
-from hansard.debate.formats.consensus import TEMPLATES
+from hansard.debate.formats.consensus import FIELDS, TEMPLATES
 from hansard.debate.spec import DebateSpec, Evidence
 from hansard.errors import UsageError
 
 MAX_FILE = 4_000_000
+_FIELD = re.compile(r"\{\{ *([^{}]*?) *\}\}")
 M = TypeVar("M", bound=BaseModel)
 
 _CODES = {
     "extra_forbidden": ("spec.unknown_field", "there is no such field"),
     "missing": ("spec.missing_field", "this field must be given"),
+    "string_type": ("spec.invalid_value", "this must be text; put it in quotes"),
     "too_short": ("spec.too_few", None),
     "too_long": ("spec.too_many", None),
     "greater_than": ("spec.out_of_range", None),
@@ -87,12 +90,19 @@ def validate(model: type[M], value: object, where: str) -> M:
 
 
 def _first(error: ValidationError, where: str) -> UsageError:
-    rows = error.errors(include_url=False, include_input=False, include_context=False)
-    row = rows[0]
+    rows = error.errors(include_url=False, include_input=False)
+    # A name that does not exist explains why another one is missing.
+    row = min(rows, key=lambda found: found["type"] != "extra_forbidden")
     code, sentence = _CODES.get(row["type"], ("spec.invalid_value", None))
     if row["type"].startswith("spec."):
         code = row["type"]
     field = ".".join(str(part) for part in row["loc"] if part != "function-before")
+    if row["type"] == "extra_forbidden":
+        close = get_close_matches(str(row["loc"][-1]), DebateSpec.model_fields, 1)
+        sentence = f"{sentence}; did you mean {close[0]}?" if close else sentence
+    if row["type"] == "string_pattern_mismatch":
+        is_id = "A-Z" in row["ctx"]["pattern"]
+        sentence = "letters, digits and ._:/@+=- only" if is_id else 'a decimal such as "2.50"'
     more = f" (and {len(rows) - 1} more)" if len(rows) > 1 else ""
     place = f"{where}: {field}: " if field else f"{where}: "
     return UsageError(code, f"{place}{sentence or row['msg']}{more}")
@@ -142,8 +152,13 @@ def packaged_templates(format_: str) -> dict[str, bytes]:
 
 def read_templates(spec: DebateSpec, folder: Path) -> dict[str, bytes]:
     """Return the bytes of each template by role: the user's own file, or the packaged one."""
-    own = {
-        role: read_text(folder / file, "spec.prompt_missing").encode()
-        for role, file in spec.prompts.items()
-    }
+    own = {}
+    for role, file in spec.prompts.items():
+        text = read_text(folder / file, "spec.prompt_missing")
+        unknown = [name for name in _FIELD.findall(text) if name not in FIELDS[role]]
+        if unknown or not text.strip():
+            what = f"fills no {{{{{unknown[0]}}}}}" if unknown else "is empty"
+            known = ", ".join(f"{{{{{name}}}}}" for name in FIELDS[role])
+            raise UsageError("spec.prompt", f"{file} {what}; a {role} template may hold {known}")
+        own[role] = text.encode()
     return packaged_templates(spec.format) | own

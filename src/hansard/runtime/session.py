@@ -42,6 +42,7 @@ def find_models(
     `model.*` or `spec.*` for one that is not there.
     """
     found: dict[str, Model] = {}
+    silent: list[tuple[str, str]] = []
     for name in dict.fromkeys(names.values()):
         provider, _, rest = name.partition(":")
         if provider == "python":
@@ -54,10 +55,14 @@ def find_models(
         elif provider == "scripted":
             script = validate(Script, load_yaml(folder / rest), rest)
             found[name] = ScriptedModel(script)
+            seats = [seat for seat, model in names.items() if model == name]
+            silent += [(rest, seat) for seat in seats if seat not in script.replies]
         elif provider == "openai":
             found[name] = _open_model(rest)
         else:
             found[name] = RecordedModel(_recorded(folder / rest, rest, store))
+    for script_file, seat in silent:
+        raise UsageError("spec.script", f"{script_file} has no replies for {seat}")
     return {seat: found[name] for seat, name in names.items()}
 
 

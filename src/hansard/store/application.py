@@ -7,6 +7,7 @@ are the bytes which are kept.
 
 from __future__ import annotations
 
+import os
 import sqlite3
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
@@ -300,6 +301,10 @@ def _examine(path: Path) -> None:
     """Refuse a file that is not a store before anything is written into it."""
     if path.is_file() and path.stat().st_size == 0:
         return
+    if not (path.is_file() and os.access(path, os.R_OK | os.W_OK)):
+        raise UsageError(
+            "store.not_writable", f"{path} is no file that you may write; copy it where you may"
+        )
     try:
         connection = sqlite3.connect(f"{path.absolute().as_uri()}?mode=ro", uri=True)
         try:

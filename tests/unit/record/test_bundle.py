@@ -117,7 +117,10 @@ def test_sizes_that_no_file_has():
     data = pack(FILES)
     for size in (len(data), 1 << 30, 0xFFFFFFFF):
         assert code(unpack, patched(data, central(data) + 24, "<L", size)) == "1.size"
-    assert code(unpack, patched(data, central(data) + 20, "<L", len(data))) == "1.unreadable"
+        assert code(unpack, patched(data, central(data) + 20, "<L", size)) == "1.size"
+    one = pack({"checkpoint": bytes(100)})
+    assert code(unpack, patched(one, central(one) + 20, "<L", len(one) - 40)) == "1.container"
+    assert code(unpack, patched(one, central(one) + 20, "<L", len(one) - 39)) == "1.unreadable"
     # Entries that lie over each other: each alone would fit.
     more = pack({f"blobs/{n:064}": bytes(1000) for n in range(9)})
     at = central(more)

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from hansard.errors import DataError, UsageError
 from hansard.record import keys, note
 from hansard.record.keys import ROLES, Trust, TrustedKey, parse_trust, who_signed
-from hansard.record.note import Signer
+from hansard.record.note import Signer, VerifierKey
 
 AT = "2026-11-21T20:16:03.123456Z"
 JUST_BEFORE, JUST_AFTER = AT.replace("456Z", "455Z"), AT.replace("456Z", "457Z")
@@ -176,6 +176,19 @@ TRUST_FILES = {
 @pytest.mark.parametrize("defect", TRUST_FILES)
 def test_a_trust_file_that_is_none(defect):
     assert malformed(TRUST_FILES[defect])
+
+
+def test_two_keys_under_one_name_and_id_are_refused():
+    """They can be found: an id has four bytes. A reader would not know which one is meant."""
+    seen = {}
+    for number in range(2, 1 << 20):
+        key = VerifierKey("house/export", number.to_bytes(32, "little"))
+        other = seen.setdefault(key.id, key)
+        if other != key:
+            break
+    twins = {"v": 1, "keys": [GOOD | {"key": str(key)}, GOOD | {"key": str(other)}]}
+    assert malformed(twins)
+    assert parse_trust(json.dumps(twins | {"keys": [twins["keys"][0]] * 2}).encode()).keys
 
 
 def test_nothing_is_trusted_by_an_empty_trust_file():

@@ -200,6 +200,25 @@ def test_a_verifier_key_that_is_none(defect):
     assert caught.value.code == "key.malformed"
 
 
+P = 2**255 - 19
+ORDER_8 = "c7176a703d4dd84fba3c0b760d10670f2a2053fa2c39ccc64ec7fd7792ac037a"
+WEAK = [
+    *(y.to_bytes(32, "little") for y in (0, 1, P - 1, P, P + 1, 2**255 - 1)),
+    bytes.fromhex(ORDER_8),
+    (P - int.from_bytes(bytes.fromhex(ORDER_8), "little")).to_bytes(32, "little"),
+]
+
+
+@pytest.mark.parametrize("public", [row.hex() for row in WEAK])
+@pytest.mark.parametrize("sign", [0, 0x80])
+def test_a_public_key_under_which_some_signature_fits_every_text(public, sign):
+    body = bytearray.fromhex(public)
+    body[31] |= sign
+    with pytest.raises(DataError) as caught:
+        VerifierKey.parse(str(VerifierKey("a", bytes(body))))
+    assert caught.value.code == "key.malformed"
+
+
 def test_a_public_key_that_is_no_point_verifies_nothing():
     for public in (b"\xff" * 32, bytes(32), b"\x02" + bytes(31), bytes(31)):
         assert not VerifierKey("a", public).verifies(b"x\n", bytes(64))

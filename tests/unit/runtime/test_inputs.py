@@ -123,7 +123,7 @@ WRONG = {
     "threshold too high": (SPEC.replace("threshold: 2", "threshold: 3"), "spec.threshold", "above"),
     "two of one id": (SPEC.replace("id: b", "id: a"), "spec.duplicate", "debater id a"),
     "unknown model": (SPEC.replace("python:m", "gpt:m", 1), "spec.unknown_model", "gpt:m"),
-    "two mistakes": (SPEC.replace("max_rounds: 1", "rounds: 1"), "spec.missing_field", "1 more"),
+    "two mistakes": (SPEC.replace("max_rounds: 1", "rounds: 1"), "spec.unknown_field", "1 more"),
     "lone surrogate": (
         SPEC.replace("Do we release?", '"\\ud800"'),
         "spec.invalid_value",

@@ -68,7 +68,7 @@ def foreign(path):
 NO_STORES = {
     "another program's database": (foreign, "store.foreign"),
     "a text": (lambda path: path.write_text("no database\n" * 100), "store.corrupt"),
-    "a folder": (lambda path: path.mkdir(), "store.corrupt"),
+    "a folder": (lambda path: path.mkdir(), "store.not_writable"),
     "bytes": (lambda path: path.write_bytes(bytes(range(256)) * 20), "store.corrupt"),
 }
 

@@ -21,7 +21,7 @@ def opened(export):
 
 
 def look(files=FILES, trust=TRUST, policy=None, named=False, at=AT):
-    """Whether all was signed by trusted keys, the findings' codes, status and evidence of step 3."""
+    """Whether trusted keys signed it all; the findings' codes, status and evidence of step 3."""
     _, envelope = open_export(files)
     check_signatures(envelope, policy, named, parse_trust(trust), at)
     codes = [(row.code, row.seq) for row in envelope.findings]

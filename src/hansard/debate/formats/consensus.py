@@ -24,7 +24,13 @@ from hansard.debate.state import DebateState, Step
 
 PHASES: tuple[Phase, ...] = ("proposal", "critique", "revision", "consensus")
 ESCALATE = "escalate"
-TEMPLATES = ("protocol", "block", "debater")
+# The templates, and what is filled into each (FORMAT.md §7).
+FIELDS = {
+    "protocol": ("options",),
+    "block": ("label",),
+    "debater": ("max_rounds", "options", "phase", "round", "speaker"),
+}
+TEMPLATES = tuple(FIELDS)
 
 
 def reply_schema(options: Iterable[str]) -> Schema:

@@ -17,6 +17,7 @@ from hansard.debate.replies import Schema
 from hansard.debate.spec import PriceSpec
 from hansard.record.canonical import TEXT
 
+MAX_REPLY = 16_000_000  # characters: a store keeps a text in one value
 MAX_TOKENS = 10**9  # of one call: its cost at any price then fits an integer of the record
 
 
@@ -75,6 +76,8 @@ class Completion:
         for text in (self.text, *(row for row in (self.sent, *names) if row is not None)):
             if not isinstance(text, str):
                 raise TypeError("what a model says about its reply is text")
+            if len(text) > MAX_REPLY:
+                raise ValueError(f"a text has at most {MAX_REPLY} characters")
             text.encode()
         if not (self.sent_as_rendered is None or isinstance(self.sent_as_rendered, bool)):
             raise TypeError("sent_as_rendered is true, false or unknown")

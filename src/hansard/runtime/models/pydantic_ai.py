@@ -31,8 +31,7 @@ from hansard.debate.prompts import Message
 from hansard.debate.replies import Schema
 from hansard.debate.spec import PriceSpec
 from hansard.errors import UsageError
-from hansard.record.canonical import MAX_INT
-from hansard.runtime.models.base import Completion, ModelError, Request
+from hansard.runtime.models.base import MAX_TOKENS, Completion, ModelError, Request
 
 try:
     import httpx2
@@ -359,7 +358,7 @@ def _usage(usage: object) -> tuple[int | None, int | None, int | None]:
 
 
 def _count(value: object) -> int | None:
-    return value if type(value) is int and 0 <= value <= MAX_INT else None
+    return value if type(value) is int and 0 <= value <= MAX_TOKENS else None
 
 
 def _text(value: object) -> str | None:

@@ -19,13 +19,14 @@ the call. A list gives one entry for each attempt, the last one repeating.
 from __future__ import annotations
 
 import json
-from typing import Annotated, Any, Self
+from typing import Annotated, Any, NoReturn, Self
 
-from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, model_validator
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, field_validator, model_validator
 from pydantic.config import JsonDict
 from pydantic_core import PydanticCustomError
 
 from hansard.debate.events import CallError, Finish
+from hansard.debate.formats.consensus import PHASES
 from hansard.debate.spec import PriceSpec
 from hansard.runtime.models.base import Completion, ModelError, Request
 
@@ -96,6 +97,20 @@ class Script(BaseModel):
     price: PriceSpec | None = None
     replies: Annotated[dict[str, Rounds], BeforeValidator(_text_keys)]
 
+    @field_validator("replies")
+    @classmethod
+    def _known(cls, replies: dict[str, Rounds]) -> dict[str, Rounds]:
+        """Refuse a round or phase that never comes: its replies would silently not be used."""
+        for speaker, rounds in replies.items():
+            for round_, phases in rounds.items():
+                if round_ != "*" and not (round_.isdecimal() and int(round_) > 0):
+                    _refuse(f"{speaker}: {round_!r} is no round; write 1, 2, … or '*'")
+                for phase in phases:
+                    if phase not in (*PHASES, "*"):
+                        known = ", ".join(PHASES)
+                        _refuse(f"{speaker}, round {round_}: there is no phase {phase!r} ({known})")
+        return replies
+
     def find(self, speaker: str, round_: int, phase: str) -> list[Entry]:
         """Return the entries for a turn, the most specific first; empty where there are none."""
         rounds = self.replies.get(speaker, {})
@@ -104,6 +119,10 @@ class Script(BaseModel):
                 if key in by_phase:
                     return by_phase[key]
         return []
+
+
+def _refuse(sentence: str) -> NoReturn:
+    raise PydanticCustomError("spec.script", "{sentence}", {"sentence": sentence})
 
 
 class ScriptedModel:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import dataclasses
 
 import pytest
@@ -66,11 +67,15 @@ def test_a_call_that_was_abandoned_is_no_end_and_its_second_try_answers(table):
         pass
 
     def die(event):
-        if event["type"] == "call.answered" and event["seq"] > 7:
+        if event["type"] == "call.answered":
             raise Died
 
+    async def hangs(request):
+        await asyncio.sleep(3600 if request.speaker == "critic" else 0)
+        return good(request)
+
     with pytest.raises(Died):
-        table.run(good, observe=die)
+        table.run(hangs, observe=die)
     first = table.resume(good)
     assert "abandoned" in [row["error"] for row in table.data("call.failed")]
     assert first.decision["votes"] == 3

@@ -1,0 +1,705 @@
+"""Exports, keys and policies at the prompt: what is written, what is refused, how it is said."""
+
+import json
+import os
+import re
+import shutil
+import stat
+import struct
+import subprocess
+import sys
+import time
+import zipfile
+from pathlib import Path
+
+import pytest
+
+from cli_support import NAMES, files, leave_open, only_debate, process, reply, write_debate
+from exporting import APPROVAL, EXPORT, LOG, STRANGER, TOOL_FILE, approved, run_tool, trust_file
+from hansard.export.write import export as write_export
+from hansard.record import note
+from hansard.record.bundle import Bundle, pack, unpack
+from hansard.runtime.models.scripted import ScriptedModel
+from hansard.store import tampering
+from hansard.store.application import Store
+
+VOTES = dict(zip(NAMES, ("release", "revise", "revise"), strict=True))
+
+
+@pytest.fixture(autouse=True)
+def home(folder, monkeypatch):
+    """A home of its own, beside the working folder."""
+    monkeypatch.setenv("HANSARD_HOME", str(folder.parent / f"{folder.name}-home"))
+    monkeypatch.setenv("HANSARD_ORG", "house")
+    monkeypatch.delenv("HANSARD_PASSPHRASE", raising=False)
+    return Path(os.environ["HANSARD_HOME"])
+
+
+@pytest.fixture
+def zipped(hansard, debate):
+    """The export of a debate, signed with one's own key."""
+    assert hansard("export", debate, "-o", "record.zip").code == 0
+    return Path("record.zip")
+
+
+def assert_refused(done, code, exit_code=2):
+    assert (done.code, done.out) == (exit_code, ""), done.err
+    assert done.err.startswith("error: ")
+    assert done.err.endswith(f" [{code}]\n")
+    assert done.err.count("\n") == 1
+
+
+def folder_of(path, name="out"):
+    shutil.rmtree(name, ignore_errors=True)
+    with zipfile.ZipFile(path) as archive:
+        archive.extractall(name)
+    return Path(name)
+
+
+def record():
+    with Store.open("sqlite:///hansard.db") as store:
+        return store.bundle(only_debate())
+
+
+def last(done):
+    return done.out.rstrip().splitlines()[-1].strip()
+
+
+# Export
+
+
+def test_an_export_is_written_and_says_what_comes_next(hansard, debate, home):
+    done = hansard("export", debate[:8], "-o", "record.zip")
+    assert (done.code, done.out) == (0, "")
+    made, written, step = done.err.splitlines()
+    assert made.startswith(f"made a new export key in {home}/keys/export.pem: house/export+")
+    assert re.fullmatch(r"record.zip: \d+ entries, signed by house/export", written)
+    assert step == "hansard verify record.zip"
+    names = set(unpack(Path("record.zip").read_bytes()))
+    assert {"SHA256SUMS", "VERIFY.md", "events.jsonl"} == {
+        name for name in names if "/" not in name
+    }
+    assert hansard("verify", "record.zip").code == 0
+
+
+def test_the_same_record_gives_the_same_bytes_in_another_process_too(hansard, debate, zipped):
+    assert hansard("export", debate, "-o", "again.zip").err.count("\n") == 2
+    done = process("export", debate, "-o", "third.zip", PYTHONHASHSEED="7")
+    assert done.returncode == 0, done.stderr
+    assert zipped.read_bytes() == Path("again.zip").read_bytes() == Path("third.zip").read_bytes()
+
+
+def test_the_same_record_gives_the_same_bytes_in_whatever_order_its_texts_came(debate):
+    bundle = record()
+    turned = Bundle(
+        bundle.lines,
+        dict(reversed(bundle.blobs.items())),
+        dict(reversed(bundle.templates.items())),
+        None,
+        bundle.policies,
+    )
+    assert write_export(turned, EXPORT) == write_export(bundle, EXPORT)
+
+
+def test_an_open_debate_can_be_exported(hansard):
+    write_debate(VOTES)
+    debate = leave_open(turns=1)
+    assert hansard("export", debate, "-o", "open.zip").code == 0
+    done = hansard("verify", "open.zip")
+    assert done.code == 0
+    assert "still open" in done.out
+
+
+def test_an_altered_record_is_not_exported(hansard, debate, home):
+    tampering.alter_line(Path("hansard.db"), debate, 9, b'"seq":9', b'"seq":8')
+    before = files()
+    done = hansard("export", debate, "-o", "record.zip")
+    assert_refused(done, "record.altered", 1)
+    assert files() == before
+    assert not home.exists(), "nor is a key made for it"
+
+
+def test_a_place_that_cannot_be_written(hansard, debate):
+    Path("a-file").write_text("")
+    Path("a-folder").mkdir()
+    hansard("keys", "make", "export")
+    before = files()
+    for path in (
+        "nowhere/x.zip",
+        "a-file/x.zip",
+        "a-folder",
+        ".",
+        "..",
+        "/",
+        "x" * 300,
+        "/dev/null",
+    ):
+        done = hansard("export", debate, "-o", path)
+        assert (done.code, done.out) == (2, ""), path
+        assert re.search(r"^error: [^\n]* \[output\.[a-z]+\]\n$", done.err), done.err
+        assert files() == before
+    assert list(Path("a-folder").iterdir()) == []
+    assert stat.S_ISCHR(Path("/dev/null").stat().st_mode)
+
+
+def test_an_export_of_nothing(hansard, debate):
+    assert_refused(hansard("export", "zzz", "-o", "x.zip"), "store.unknown")
+    assert hansard("export", debate).code == 2
+    assert "x.zip" not in files()
+
+
+# Verify
+
+
+def test_zip_and_folder_are_intact_to_whoever_made_them(hansard, zipped):
+    for source in (zipped, folder_of(zipped), f"{folder_of(zipped)}/"):
+        done = hansard("verify", source)
+        assert (done.code, done.err) == (0, "")
+        assert last(done) == "INTACT"
+
+
+def test_trust_is_what_the_reader_names(hansard, zipped, home):
+    mine = home / "trust.json"
+    Path("none.json").write_bytes(trust_file())
+    Path("other.json").write_bytes(trust_file(("export", STRANGER)))
+    Path("theirs.json").write_bytes(mine.read_bytes())
+    assert hansard("verify", zipped, "--trust", "theirs.json").code == 0
+    for file in ("none.json", "other.json"):
+        done = hansard("verify", zipped, "--trust", file)
+        assert done.code == 1
+        assert " SELF-CONSISTENT, SIGNER UNKNOWN " in done.out
+        assert hansard("verify", zipped, "--trust", file, "--require-level", "0").code == 0
+    mine.unlink()
+    assert hansard("verify", zipped).code == 1
+    assert hansard("verify", zipped, "--trust", "theirs.json").code == 0
+
+
+@pytest.mark.parametrize(("level", "code"), [("0", 0), ("1", 0), ("2", 1)])
+def test_the_level_that_is_required(hansard, zipped, home, level, code):
+    done = hansard("verify", zipped, "--require-level", level)
+    assert done.code == code
+    assert " INTACT " in done.out
+    words = [zipped, "--trust", home / "trust.json", "--require-level", level]
+    assert run_tool(*words)[0] == code
+
+
+def test_a_store_reaches_level_0_alone(hansard, debate):
+    assert hansard("verify", debate).code == 0
+    assert hansard("verify", debate, "--require-level", "0").code == 0
+    assert hansard("verify", debate, "--require-level", "1").code == 1
+
+
+def test_as_json_both_verifiers_print_one_document_of_one_form(hansard, zipped, home):
+    done = hansard("verify", zipped, "--json")
+    ours = json.loads(done.out)
+    code, out, err = run_tool(zipped, "--json", "--trust", home / "trust.json")
+    theirs = json.loads(out)
+    assert (done.code, code, done.err, err) == (0, 0, "", "")
+    assert ours.keys() == theirs.keys()
+    assert (ours["level"], ours["verdict"]) == (theirs["level"], theirs["verdict"]) == (1, "INTACT")
+
+
+def test_one_word_altered(hansard, zipped):
+    out = folder_of(zipped)
+    events = out / "events.jsonl"
+    events.write_bytes(events.read_bytes().replace(b'"vote":"release"', b'"vote":"revise"', 1))
+    read = {str(p.relative_to(out)): p.read_bytes() for p in out.rglob("*") if p.is_file()}
+    Path("forged.zip").write_bytes(pack(read))
+    for source in (out, Path("forged.zip")):
+        done = hansard("verify", source)
+        assert done.code == 1
+        assert last(done).startswith("ALTERED ")
+        assert "2.hash" in done.out
+        assert "12.vote" in done.out
+        assert hansard("verify", source, "--require-level", "0").code == 1
+
+
+TRUST_FILES = {"empty": b"", "no JSON": b"{", "no keys": b'{"v":1}', "binary": b"\xff" * 9}
+
+
+@pytest.mark.parametrize("what", [*TRUST_FILES, "missing", "a folder"])
+def test_a_trust_file_that_cannot_be_read(hansard, zipped, home, what):
+    path = Path("trust.json")
+    code = "trust.malformed"
+    if what in TRUST_FILES:
+        path.write_bytes(TRUST_FILES[what])
+    else:
+        code = "input.unreadable"
+        if what == "a folder":
+            path.mkdir()
+    assert_refused(hansard("verify", zipped, "--trust", path), code)
+    assert run_tool(zipped, "--trust", path)[0] == 2
+    if what in TRUST_FILES:
+        (home / "trust.json").write_bytes(TRUST_FILES[what])
+        assert_refused(hansard("verify", zipped), code)
+
+
+# Replay, and recorded replies
+
+
+def test_an_export_is_replayed(hansard, zipped, debate):
+    for source in (zipped, folder_of(zipped)):
+        done = hansard("replay", source)
+        assert done.code == 0
+        assert done.out == hansard("replay", debate).out
+    assert "After" in hansard("replay", zipped, "--until", "9").out
+
+
+def test_an_export_whose_facts_do_not_follow_is_replayed_and_differs(hansard, zipped):
+    out = folder_of(zipped)
+    events = out / "events.jsonl"
+    events.write_bytes(events.read_bytes().replace(b'"vote":"release"', b'"vote":"revise"', 1))
+    done = hansard("replay", out)
+    assert done.code == 1
+    assert "differs in vote" in done.out
+
+
+def test_what_is_no_export_is_not_replayed(hansard):
+    Path("x.zip").write_bytes(b"no zip")
+    assert_refused(hansard("replay", "x.zip"), "record.altered", 1)
+    assert_refused(hansard("replay", "nowhere.zip"), "input.unreadable")
+
+
+@pytest.mark.parametrize("junk", [b"x\n", b"{}\n", b""])
+def test_an_export_that_cannot_be_read_as_events_is_not_replayed(hansard, zipped, junk):
+    out = folder_of(zipped)
+    (out / "events.jsonl").write_bytes(junk)
+    done = hansard("replay", out)
+    assert (done.code, done.out) in ((1, ""), (2, ""))
+    assert done.err.count("\n") == 1
+    assert "[internal]" not in done.err
+
+
+def test_recorded_replies_of_an_export_give_the_same_decision(hansard, zipped):
+    model = {"debaters": [{"id": seat, "model": f"recorded:{zipped}"} for seat in NAMES]}
+    before = hansard("report", only_debate()).out
+    write_debate(VOTES, name="again.yaml", **model)
+    done = hansard("run", "again.yaml", "--store", "sqlite:///again.db")
+    assert (done.code, done.out) == (0, before)
+
+
+@pytest.mark.parametrize("content", [b"", b"no zip", None])
+def test_recorded_replies_of_what_is_no_export(hansard, content):
+    if content is not None:
+        Path("x.zip").write_bytes(content)
+    model = {"debaters": [{"id": seat, "model": "recorded:x.zip"} for seat in NAMES]}
+    write_debate(VOTES, **model)
+    before = files()
+    done = hansard("run", "debate.yaml")
+    assert (done.code, done.out) == (2, "")
+    assert done.err.count("\n") == 1
+    assert "[internal]" not in done.err
+    assert files() == before
+
+
+# Keys
+
+
+def test_keys_are_shown_made_rotated_and_revoked(hansard, home):
+    shown = hansard("keys")
+    assert (shown.code, shown.err) == (0, "")
+    assert shown.out.count("none yet") == 4
+    assert not home.exists(), "showing makes nothing"
+    made = hansard("keys", "make", "export")
+    assert made.out.startswith("house/export+")
+    assert made.err.startswith("made a new export key")
+    assert hansard("keys", "make", "export") == (0, made.out, "")
+    assert made.out.strip() in hansard("keys").out
+    rotated = hansard("keys", "rotate", "export")
+    assert rotated.code == 0
+    assert rotated.out != made.out
+    revoked = hansard("keys", "revoke", "export")
+    assert (revoked.code, revoked.out) == (0, f"revoked {rotated.out}")
+    assert_refused(hansard("keys", "revoke", "export"), "key.missing")
+    assert hansard("keys", "make", "nonsense").code == 2
+
+
+def test_what_a_rotated_key_signed_before_still_counts(hansard, zipped, debate):
+    hansard("keys", "rotate", "export")
+    assert hansard("verify", zipped).code == 0
+    hansard("export", debate, "-o", "new.zip")
+    assert hansard("verify", "new.zip").code == 0
+    hansard("run", "debate.yaml")
+    hansard("keys", "revoke", "export")
+    assert hansard("verify", zipped).code == 0
+
+
+def test_what_a_revoked_key_signs_later_does_not_count(hansard, debate, home):
+    """A thief of the key can sign only debates that were opened before."""
+    hansard("keys", "make", "export")
+    stolen = (
+        (home / "keys" / "export.pem").read_bytes(),
+        (home / "keys" / "export.pub").read_bytes(),
+    )
+    hansard("keys", "revoke", "export")
+    for suffix, data in zip((".pem", ".pub"), stolen, strict=True):
+        (home / "keys" / f"export{suffix}").write_bytes(data)
+    hansard("run", "debate.yaml")
+    with Store.open("sqlite:///hansard.db") as store:
+        later = next(found for found in store.debates() if found != debate)
+    hansard("export", debate, "-o", "before.zip")
+    hansard("export", later, "-o", "later.zip")
+    assert hansard("verify", "before.zip").code == 0
+    done = hansard("verify", "later.zip")
+    assert done.code == 1
+    assert "not in force" in done.out
+
+
+def test_a_key_with_a_passphrase(hansard, debate, monkeypatch):
+    monkeypatch.setenv("HANSARD_PASSPHRASE", "secret")
+    assert hansard("export", debate, "-o", "a.zip").code == 0
+    monkeypatch.setenv("HANSARD_PASSPHRASE", "wrong")
+    assert_refused(hansard("export", debate, "-o", "b.zip"), "key.malformed")
+    monkeypatch.delenv("HANSARD_PASSPHRASE")
+    assert_refused(hansard("export", debate, "-o", "b.zip"), "key.passphrase")
+    assert "b.zip" not in files()
+    assert hansard("verify", "a.zip").code == 0, "reading needs no passphrase"
+
+
+def test_a_home_that_cannot_be_used(hansard, debate, home):
+    home.write_text("a file")
+    assert_refused(hansard("export", debate, "-o", "a.zip"), "key.unreadable")
+    assert_refused(hansard("keys"), "key.unreadable")
+    assert "a.zip" not in files()
+
+
+# Policies
+
+
+@pytest.fixture
+def policy(hansard):
+    write_debate(VOTES)
+    done = hansard("policy", "approve", "-o", "policy.txt")
+    assert done.code == 0
+    assert done.err.splitlines()[-1] == "policy.txt: 3 templates, by house/approval"
+    return Path("policy.txt")
+
+
+def own_prompt(text="Vote, {{speaker}}.\n"):
+    Path("own.md").write_text(text)
+    write_debate(VOTES, prompts={"debater": "own.md"})
+
+
+def test_a_policy_is_readable_shown_and_checked(hansard, policy):
+    lines = policy.read_text().splitlines()
+    assert lines[0] == "hansard-policy/v1"
+    shown = hansard("policy", "show", policy)
+    assert shown.code == 0
+    for line in lines[1:4]:
+        role, digest = line.split(" ")
+        assert re.search(rf"{role} +{digest}", shown.out)
+    done = hansard("policy", "check", policy)
+    assert (done.code, done.out.count("approved")) == (0, 3)
+    own_prompt()
+    done = hansard("policy", "check", policy, "--spec", "debate.yaml")
+    assert done.code == 1
+    assert done.out.count("NOT APPROVED") == 1
+
+
+def test_a_debate_under_a_policy_is_intact_to_whoever_trusts_both_keys(hansard, policy, home):
+    assert hansard("run", "debate.yaml", "--policy", policy).code == 0
+    hansard("export", only_debate(), "-o", "record.zip")
+    assert hansard("verify", "record.zip").code == 0
+    rows = json.loads((home / "trust.json").read_bytes())
+    rows["keys"] = [row for row in rows["keys"] if row["role"] == "export"]
+    Path("half.json").write_text(json.dumps(rows))
+    for code, out in (
+        hansard("verify", "record.zip", "--trust", "half.json")[:2],
+        run_tool("record.zip", "--trust", "half.json")[:2],
+    ):
+        assert code == 1
+        assert "SELF-CONSISTENT, SIGNER UNKNOWN" in out
+
+
+@pytest.fixture
+def asked(monkeypatch):
+    """How often a model was asked."""
+    calls = []
+    complete = ScriptedModel.complete
+
+    async def counted(self, request):
+        calls.append(request.call)
+        return await complete(self, request)
+
+    monkeypatch.setattr(ScriptedModel, "complete", counted)
+    return calls
+
+
+def test_one_character_changed_after_approval_and_no_model_is_called(hansard, asked):
+    own_prompt()
+    assert hansard("policy", "approve", "--spec", "debate.yaml", "-o", "policy.txt").code == 0
+    assert (
+        hansard("run", "debate.yaml", "--policy", "policy.txt", "--store", "sqlite:///a.db").code
+        == 0
+    )
+    assert len(asked) == 3
+    asked.clear()
+    own_prompt("Vote, {{speaker}}!\n")
+    done = hansard("run", "debate.yaml", "--policy", "policy.txt")
+    assert done.code == 1
+    assert asked == []
+    assert "approved" in done.err
+    debate = only_debate()
+    result = json.loads(hansard("report", debate, "--as", "json").out)
+    assert result["status"] == "failed"
+    assert hansard("verify", debate).code == 0
+    types = [json.loads(line)["type"] for line in record().lines]
+    assert types[-2:] == ["call.refused", "debate.closed"]
+    assert "call.started" not in types
+    hansard("export", debate, "-o", "record.zip")
+    assert hansard("verify", "record.zip").code == 0
+
+
+def bad_policies():
+    data = approved().data
+    text = note.parse(data).text
+    yield "unsigned", text, "policy.malformed"
+    yield "empty", b"", "policy.malformed"
+    yield "binary", b"\xff\x00", "policy.malformed"
+    yield "another head", note.sign(text.replace(b"v1", b"v2"), APPROVAL), "policy.malformed"
+    yield "altered", data.replace(b"consensus.block", b"consensus.blocc"), "policy.forged"
+    yield "signed in the wrong role", approved(EXPORT).data, "policy.untrusted"
+    yield "signed by the log's key", approved(LOG).data, "policy.untrusted"
+    yield "signed by a stranger", approved(STRANGER).data, "policy.untrusted"
+
+
+@pytest.mark.parametrize(("data", "code"), [row[1:] for row in bad_policies()], ids=[row[0] for row in bad_policies()])  # fmt: skip # noqa: E501
+def test_a_policy_that_does_not_count_runs_nothing(hansard, home, asked, data, code):
+    home.mkdir()
+    (home / "trust.json").write_bytes(
+        trust_file(("approval", APPROVAL), ("export", EXPORT), ("log", LOG))
+    )
+    write_debate(VOTES)
+    Path("policy.txt").write_bytes(data)
+    before = files()
+    assert_refused(hansard("run", "debate.yaml", "--policy", "policy.txt"), code)
+    assert_refused(hansard("policy", "check", "policy.txt"), code)
+    assert (files(), asked) == (before, [])
+
+
+@pytest.mark.parametrize("path", ["nowhere.txt", "."])
+def test_a_policy_that_is_no_file(hansard, path):
+    write_debate(VOTES)
+    before = files()
+    for words in (["run", "debate.yaml", "--policy"], ["policy", "show"], ["policy", "check"]):
+        assert_refused(hansard(*words, path), "input.unreadable")
+    assert files() == before
+
+
+def test_an_approval_that_was_revoked_runs_nothing(hansard, policy):
+    hansard("keys", "revoke", "approval")
+    assert_refused(hansard("run", "debate.yaml", "--policy", policy), "policy.untrusted")
+    assert "hansard.db" not in files()
+
+
+def test_a_policy_for_a_spec_that_is_not_there(hansard):
+    assert_refused(hansard("policy", "approve", "--spec", "no.yaml", "-o", "p"), "spec.unreadable")
+    assert files() == []
+
+
+# Hostile exports
+
+
+def hostile(name):
+    """The bytes of a zip that means harm."""
+    path = Path("hostile.zip")
+    with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as archive:
+        if name == "bomb":
+            archive.writestr("events.jsonl", bytes(100_000_000))
+        elif name == "link":
+            entry = zipfile.ZipInfo("events.jsonl")
+            entry.external_attr = 0o120777 << 16
+            archive.writestr(entry, "/etc/passwd")
+        elif name == "many":
+            for number in range(70_000):
+                archive.writestr(f"blobs/{number:064}", b"")
+        else:
+            archive.writestr("events.jsonl" if name == "claim" else name, b"x")
+    data = path.read_bytes()
+    if name == "claim":  # of 1 GiB, and more
+        at = data.index(b"PK\x01\x02")
+        data = data[: at + 10] + b"\0\0" + data[at + 12 : at + 20] + struct.pack("<2L", 1 << 30, 1 << 30) + data[at + 28 :]  # fmt: skip # noqa: E501
+    path.unlink()
+    return data
+
+
+HOSTILE = {
+    "bomb": "1.container",
+    "link": "1.container",
+    "many": "1.unreadable",
+    "claim": "1.size",
+    "../../evil": "1.name",
+    "/etc/evil": "1.name",
+    "..\\evil": "1.name",
+    "blobs/../../evil": "1.name",
+    "C:evil": "1.name",
+    "\x1b[2Jevil": "1.name",
+}
+
+
+@pytest.mark.parametrize("name", HOSTILE)
+def test_a_hostile_zip_is_refused_quickly_and_nothing_is_written(hansard, name):
+    Path("x.zip").write_bytes(hostile(name))
+    before = files()
+    began = time.monotonic()
+    for words in (["verify", "x.zip"], ["replay", "x.zip"]):
+        done = hansard(*words)
+        assert done.code == 1
+        assert "\x1b" not in done.out + done.err
+    code, out, _ = run_tool("x.zip", "--json")
+    findings = json.loads(out)["findings"]
+    ours = json.loads(hansard("verify", "x.zip", "--json").out)["findings"]
+    assert code == 1
+    assert [row["code"] for row in ours] == [row["code"] for row in findings] == [HOSTILE[name]]
+    assert time.monotonic() - began < 10
+    assert files() == before
+    assert not Path("../evil").exists()
+
+
+@pytest.mark.parametrize("what", ["link", "link to a folder", "fifo", "folder", "device", "file"])
+def test_a_folder_with_what_is_no_file_of_an_export(hansard, zipped, what):
+    out = folder_of(zipped)
+    spot = out / "checkpoint"
+    if what == "link":
+        (out / "events.jsonl").rename("events")
+        (out / "events.jsonl").symlink_to("../events")
+    elif what == "link to a folder":
+        (out / "templates").rename("elsewhere")
+        (out / "templates").symlink_to("../elsewhere")
+    elif what == "fifo":
+        os.mkfifo(spot)
+    elif what == "device":
+        spot.symlink_to("/dev/zero")
+    elif what == "folder":
+        spot.mkdir()
+    else:
+        (out / "notes.txt").write_text("mine")
+    done = hansard("verify", out, "--json")
+    code, theirs, _ = run_tool(out, "--json")
+    for document in (done.out, theirs):
+        assert [row["code"] for row in json.loads(document)["findings"]] == ["1.name"]
+    assert (done.code, code) == (1, 1)
+
+
+def test_an_empty_folder_more_does_not_belong(hansard, zipped):
+    out = folder_of(zipped)
+    (out / "empty").mkdir()
+    assert hansard("verify", out).code == run_tool(out)[0] == 1
+
+
+@pytest.mark.parametrize("what", ["fifo", "zero", "null", "terminal"])
+def test_what_is_no_file_does_not_hang(what):
+    """In a process of its own, which is given a few seconds."""
+    path = {"zero": "/dev/zero", "null": "/dev/null", "terminal": "/dev/tty"}.get(what, "./fifo")
+    if what == "fifo":
+        os.mkfifo(path)
+    write_debate(VOTES, debaters=[{"id": seat, "model": f"recorded:{path}"} for seat in NAMES])
+    for words in (
+        ["-m", "hansard", "verify", path],
+        ["-m", "hansard", "replay", path],
+        ["-m", "hansard", "run", "debate.yaml"],
+        [str(TOOL_FILE), path],
+    ):
+        done = subprocess.run(
+            [sys.executable, *words], check=False, capture_output=True, text=True, timeout=20
+        )
+        assert done.returncode == 2, done
+        assert "Traceback" not in done.stderr
+        assert done.stderr.count("\n") == 1
+
+
+@pytest.mark.parametrize("name", ["x" * 300, "a/" + "x" * 300, "\udcff.zip", "nowhere.zip"])
+def test_a_name_that_is_no_file(hansard, debate, name):
+    done = hansard("verify", name)
+    assert (done.code, done.out) == (2, "")
+    assert re.search(r"^error: [^\n]* \[(input.unreadable|store.unknown)\]\n$", done.err), done.err
+    assert run_tool(name)[0] == 2
+
+
+# By hand, as VERIFY.md says
+
+
+def commands(text, key):
+    """The recipe's command lines, with the key filled in."""
+    lines = text.partition("## By hand")[2].splitlines()
+    return [line.strip().replace("KEY", key) for line in lines if line.startswith("    ")]
+
+
+def by_hand(out, key):
+    """Run the recipe literally; say of each command whether it found everything in order."""
+    found = []
+    for command in commands((out / "VERIFY.md").read_text(), key):
+        done = subprocess.run(
+            ["bash", "-c", command], cwd=out, check=False, capture_output=True, text=True
+        )
+        ok = done.returncode == 0 and "FAILED" not in done.stdout
+        if command.startswith("sed -n 5p"):
+            sixth = (out / "events.jsonl").read_bytes().split(b"\n")[5]
+            ok = done.stdout[:64].encode() in sixth
+        elif command.startswith("for file in blobs"):
+            ok = done.stdout == ""
+        found.append(ok)
+    return found
+
+
+def change(path, at=None):
+    data = bytearray(path.read_bytes())
+    data[len(data) // 2 if at is None else at] ^= 1
+    path.write_bytes(data)
+
+
+def test_the_recipe_of_verify_md(hansard, zipped):
+    key = hansard("keys", "make", "export").out.strip()
+    out = folder_of(zipped)
+    assert len(by_hand(out, key)) >= 8
+    assert all(by_hand(out, key))
+    assert files().count("out") == 1
+    assert hansard("verify", out).code == 0, "the recipe adds nothing to the folder"
+
+    blob = min((out / "blobs").iterdir())
+    change(blob)
+    found = by_hand(out, key)
+    assert not found[0], "sha256sum"
+    assert not found[-1], "the loop over the texts"
+
+    out = folder_of(zipped)
+    fifth = (out / "events.jsonl").read_bytes().split(b"\n")
+    change(out / "events.jsonl", at=sum(len(line) + 1 for line in fifth[:4]) + 30)
+    found = by_hand(out, key)
+    assert not found[0], "sha256sum"
+    assert found.count(False) == 2, "and the chain"
+
+    out = folder_of(zipped)
+    manifest = out / "SHA256SUMS"
+    manifest.write_bytes(manifest.read_bytes().replace(b"  VERIFY.md", b"  VERIFY.me"))
+    assert by_hand(out, key).count(False) == 2, "sha256sum and openssl"
+
+    out = folder_of(zipped)
+    change(out / "VERIFY.md", at=3)
+    assert not by_hand(out, key)[0]
+
+    out = folder_of(zipped)
+    assert by_hand(out, str(STRANGER.key)).count(False) == 1, "openssl, with another key"
+
+
+def test_verify_md_names_the_verifier_of_this_release(zipped):
+    digest = subprocess.run(
+        ["sha256sum", str(TOOL_FILE)], check=True, capture_output=True, text=True
+    ).stdout[:64]
+    assert f"\n    {digest}\n" in (folder_of(zipped) / "VERIFY.md").read_text()
+
+
+def test_an_attack_in_a_record_is_inert_in_what_is_printed(hansard):
+    attack = "\x1b]0;owned\x07\u202e"
+    script = {seat: {"*": {"*": reply("release", attack, attack)}} for seat in NAMES}
+    write_debate(VOTES, script=script, question=attack)
+    hansard("run", "debate.yaml")
+    hansard("export", only_debate(), "-o", "record.zip")
+    for words in (
+        ["verify", "record.zip"],
+        ["replay", "record.zip"],
+        ["verify", "record.zip", "--json"],
+    ):
+        done = hansard(*words)
+        assert done.code == 0
+        assert not re.search("[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e]", done.out + done.err)
