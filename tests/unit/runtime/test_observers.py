@@ -14,7 +14,7 @@ class Broken(Exception):
     pass
 
 
-@pytest.mark.parametrize("seq", range(1, 20))
+@pytest.mark.parametrize("seq", range(5, 20))  # before that nothing is stored yet
 def test_wherever_an_observer_breaks_the_record_goes_on(table, seq):
     asked = []
 
