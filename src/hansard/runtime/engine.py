@@ -9,6 +9,8 @@ paid for and never hides a call that was made.
 from __future__ import annotations
 
 import asyncio
+import os
+import traceback
 from collections.abc import Mapping
 from dataclasses import dataclass
 from hashlib import sha256
@@ -202,11 +204,7 @@ class Engine:
             if task.cancelled():
                 self._failed(running, ModelError("crashed", "CancelledError"))
             elif error := task.exception():
-                known = isinstance(error, ModelError)
-                self._failed(
-                    running,
-                    error if known else ModelError("crashed", type(error).__name__),  # type: ignore[arg-type]
-                )
+                self._failed(running, error if isinstance(error, ModelError) else _crash(error))
             else:
                 self._answered(running, task.result())
 
@@ -261,6 +259,16 @@ class Engine:
         finally:
             for task in self._running:
                 task.cancel()
+
+
+def _crash(error: BaseException) -> ModelError:
+    """Return a failure that names the kind of `error`: its text may quote a key.
+
+    Whoever writes the model sees all of it with HANSARD_DEBUG=1.
+    """
+    if os.environ.get("HANSARD_DEBUG") == "1":
+        traceback.print_exception(error)
+    return ModelError("crashed", type(error).__name__)
 
 
 async def _ask(model: Model, request: Request) -> Completion:
