@@ -396,6 +396,13 @@ def test_a_policy_is_readable_shown_and_checked(hansard, policy):
     assert done.out.count("NOT APPROVED") == 1
 
 
+def test_without_a_policy_what_is_to_be_approved_is_shown(hansard):
+    done = hansard("policy", "show")
+    assert (done.code, done.out.count("--- ")) == (0, 3)
+    own_prompt()
+    assert "Vote, {{speaker}}." in hansard("policy", "show", "--spec", "debate.yaml").out
+
+
 def test_a_debate_under_a_policy_is_intact_to_whoever_trusts_both_keys(hansard, policy, home):
     assert hansard("run", "debate.yaml", "--policy", policy).code == 0
     hansard("export", only_debate(), "-o", "record.zip")
@@ -477,9 +484,10 @@ def test_a_policy_that_does_not_count_runs_nothing(hansard, home, asked, data, c
     assert (files(), asked) == (before, [])
 
 
-@pytest.mark.parametrize("path", ["nowhere.txt", "."])
-def test_a_policy_that_is_no_file(hansard, path):
+@pytest.mark.parametrize("path", ["nowhere.txt", ".", "huge.txt", "/dev/zero"])
+def test_a_policy_that_is_no_file_or_too_large(hansard, path):
     write_debate(VOTES)
+    Path("huge.txt").write_bytes(bytes(4_000_001))
     before = files()
     for words in (["run", "debate.yaml", "--policy"], ["policy", "show"], ["policy", "check"]):
         assert_refused(hansard(*words, path), "input.unreadable")

@@ -1,10 +1,13 @@
 """Derived facts are recomputed, never trusted (record.md §3; FORMAT.md §11)."""
 
 import pytest
+from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 
 from derived import ABANDONED, FIELDS, alterations, altered, fields_of
-from hansard.debate.replay import Difference, NotDue, Replay
+from hansard.debate.replay import Difference, NotDue, Replay, approved_by
 from hansard.debate.state import Step
+from hansard.record import note, policy
+from hansard.record.note import Signer
 from support import Debate, Die, Fail, Reply, Setup, eventful, fold, votes, walk
 
 DEBATE = eventful()
@@ -106,6 +109,22 @@ def test_an_opening_names_one_template_for_each_role():
         assert due_instead([opening]) == (
             "debate.opened with one template each for protocol, block, debater"
         )
+
+
+@pytest.mark.parametrize("options", [[], ["a", "a"], ["a", "abstain"], [*map(str, range(101))]])
+def test_an_opening_has_options_that_can_be_told_apart(options):
+    opening = swapped(EVENTS[0], terms=EVENTS[0]["data"]["terms"] | {"options": options})
+    assert due_instead([opening]).startswith("debate.opened with 1 to 100 options")
+
+
+def test_what_a_policy_approves_is_found_by_the_hash_that_the_opening_names():
+    signer = Signer("house/approval", Ed25519PrivateKey.from_private_bytes(bytes(32)))
+    data = note.sign(policy.write({("consensus", "block"): "a" * 64}), signer)
+    digest = policy.parse(data).hash
+    opened = EVENTS[0]["data"]
+    assert approved_by(opened, {digest: data}) is None
+    assert approved_by(opened | {"policy": digest}, {}) is None
+    assert approved_by(opened | {"policy": digest}, {digest: data}) == {"block": "a" * 64}
 
 
 @pytest.mark.parametrize(
