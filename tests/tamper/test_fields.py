@@ -74,8 +74,8 @@ debate.opened       templates.*.role            here 9.not_due
 debate.opened       templates.*.sha256          here 10.missing, later 10.not_approved
 debate.opened       templates.*.sha256          later 10.template, later 11.prompt
 debate.opened       terms.max_rounds            later 11.prompt
-debate.opened       terms.options               here 10.schemas
-debate.opened       terms.options.*             here 10.schemas
+debate.opened       terms.options               here 10.schemas, here 9.not_due
+debate.opened       terms.options.*             here 10.schemas, here 9.not_due
 debate.opened       terms.rule                  here 14.terms, later 16.rule
 debate.opened       terms.threshold             later 14.reached, later 14.threshold
 debater.registered  id                          here 9.not_due, later 9.not_due
