@@ -711,3 +711,14 @@ def test_an_attack_in_a_record_is_inert_in_what_is_printed(hansard):
         done = hansard(*words)
         assert done.code == 0
         assert not re.search("[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e]", done.out + done.err)
+
+
+def test_an_export_shown_by_a_stranger_says_that_its_signer_is_not_confirmed(
+    hansard, zipped, tmp_path, monkeypatch
+):
+    assert "not confirmed" not in hansard("report", zipped).err
+    monkeypatch.setenv("HANSARD_HOME", str(tmp_path / "elsewhere"))
+    for command in ("report", "show"):
+        done = hansard(command, zipped)
+        assert done.code == 0
+        assert "who signed this export is not confirmed" in done.err

@@ -153,7 +153,7 @@ def read_source(source: str) -> Record:
         with open_store() as store:
             return read_record(store, store.find(source))
     export = read_export(path)
-    verification = verify_export(export, Trust())
+    verification = verify_export(export, trust_of(None))
     bundle, _ = open_export(export)
     if bundle is None or not bundle.lines:
         raise DataError(ALTERED, f"{path}: {verification.findings[0].message}")
@@ -184,7 +184,12 @@ def sound_source(source: str) -> Record:
     Nothing is drawn from bytes that were not verified just now.
     """
     record = read_source(source)
-    return _sound(record, source if find_export(source) else record.debate[:8])
+    if not find_export(source):
+        return _sound(record, record.debate[:8])
+    if record.verification.level == 0:
+        step = next_step(f"verify {source}")
+        click.echo(f"Note: who signed this export is not confirmed; `{step}` says why", err=True)
+    return _sound(record, source)
 
 
 def _sound(record: Record, name: str) -> Record:
