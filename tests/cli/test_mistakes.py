@@ -5,6 +5,7 @@ from contextlib import closing
 from pathlib import Path
 
 import pytest
+import yaml
 
 from cli_support import NAMES, files, leave_open, write_debate
 from hansard.cli import reading
@@ -219,3 +220,22 @@ def test_an_open_debate_is_said_to_be_open(hansard):
     assert "The debate is still open" in hansard("verify", debate).out
     assert "open" in hansard("list").out
     assert "decision: none" in hansard("report", debate).out
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "words"),
+    [
+        ("proposal", "proposals", "there is no phase 'proposals'"),
+        ("planner", "planer", "has no replies for planner"),
+        ("'*'", "one", "is no round"),
+    ],
+)
+def test_a_slip_in_a_script_is_found_before_the_debate_begins(hansard, old, new, words):
+    phases = {"proposal": {"stance": "s", "rationale": "r", "vote": "release"}}
+    replies = {name: {"'*'": phases} for name in NAMES}
+    write_debate(VOTES)
+    text = yaml.safe_dump({"replies": replies}).replace("'''*'''", "'*'").replace(old, new)
+    Path("replies.yaml").write_text(text)
+    done = hansard("run", "debate.yaml")
+    assert_refused(done, "spec.script")
+    assert words in done.err

@@ -224,3 +224,12 @@ def test_own_templates_stand_in_for_packaged_ones(write):
 def test_a_missing_template_is_refused(tmp_path):
     spec = spec_with().model_copy(update={"prompts": {"debater": "mine.md"}})
     assert refused(inputs.read_templates, spec, tmp_path).code == "spec.prompt_missing"
+
+
+@pytest.mark.parametrize("text", ["Vote, {{speeker}}!", "{{ speaker }}{{options }} {{x y}}", " \n"])
+def test_a_template_with_nothing_in_it_or_a_name_that_is_never_filled_is_refused(write, text):
+    folder = write(text, "mine.md").parent
+    spec = spec_with().model_copy(update={"prompts": {"debater": "mine.md"}})
+    error = refused(inputs.read_templates, spec, folder)
+    assert error.code == "spec.prompt"
+    assert "{{speaker}}" in str(error)

@@ -54,3 +54,13 @@ def test_a_reply_in_time_counts_though_the_loop_was_held_up(table):
     table.run(replies, observe=observe, timeout_seconds=0.3)
     assert held
     assert table.data("call.failed") == []
+
+
+def test_an_observer_that_breaks_at_the_close_is_told_once_all_is_stored(table):
+    def observe(event):
+        if event["type"] == "debate.closed":
+            raise Broken
+
+    with pytest.raises(Broken):
+        table.run(observe=observe)
+    assert len(table.data("debate.closed")) == 1
