@@ -102,9 +102,8 @@ class Store:
         self._path = path
         self._application: _Debates | None = None
 
-    @property
-    def _recorder(self) -> Recorder:
-        """The open database: a new file is made only when something is there to be stored."""
+    def _open(self) -> _Debates:
+        """Return the open database: a new file is made only when something is to be stored."""
         if self._application is None:
             self._application = _Debates(
                 {
@@ -112,8 +111,13 @@ class Store:
                     "SQLITE_DBNAME": self._database,
                 }
             )
-        assert isinstance(self._application.recorder, Recorder)
-        return self._application.recorder
+        return self._application
+
+    @property
+    def _recorder(self) -> Recorder:
+        recorder = self._open().recorder
+        assert isinstance(recorder, Recorder)
+        return recorder
 
     @classmethod
     def open(cls, url: str = DEFAULT_URL, *, create: bool = False) -> Self:
@@ -164,9 +168,13 @@ class Store:
         Raises UsageError `store.conflict` when another process appended first.
         """
         key = UUID(debate)
-        batch = [StoredEvent(key, first + i, kind, line) for i, (kind, line) in enumerate(lines)]
         try:
             with _guard():
+                to_stored = self._open().mapper.to_stored_event
+                batch = [
+                    to_stored(StoredLine(key, seq, kind, line))
+                    for seq, (kind, line) in enumerate(lines, first)
+                ]
                 self._recorder.insert_events(batch, extras=extras)
         except IntegrityError:
             raise UsageError(
