@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import Literal
 
-from hansard.debate.events import DecisionRule, OptionVotes
+from hansard.debate.fields import DecisionRule, OptionVotes
 
 Rule = Literal["threshold", "majority", "unanimity"]
 

@@ -11,103 +11,53 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Annotated, Any, Literal, NamedTuple, cast
 
-from pydantic import ConfigDict, Field, StringConstraints, TypeAdapter, with_config
+from pydantic import Field, TypeAdapter
 from pydantic_core import ValidationError
 from typing_extensions import TypedDict  # pydantic reads only this one before Python 3.12
 
+from hansard.debate.fields import (
+    Blob,
+    CallError,
+    Case,
+    Ceiling,
+    CloseReason,
+    Confidence,
+    Count,
+    DebateId,
+    DecisionRule,
+    Documents,
+    Finish,
+    Hash,
+    Hundred,
+    Id,
+    Limits,
+    Name,
+    One,
+    OptionVotes,
+    Outcome,
+    Pair,
+    Parameters,
+    Phase,
+    Positive,
+    Ppm,
+    Price,
+    Rating,
+    Rejection,
+    Role,
+    Score,
+    ScorePpm,
+    Seed,
+    Stance,
+    TemplateHash,
+    Terms,
+    Time,
+    ToolHash,
+    closed,
+)
 from hansard.errors import DataError
 from hansard.record import canonical
 
 RULES = 1  # the version of schedule, counting and rendering
-
-_TIME = (
-    r"^[0-9]{4}-(0[1-9]|1[0-2])-(0[1-9]|[12][0-9]|3[01])"
-    r"T([01][0-9]|2[0-3]):[0-5][0-9]:[0-5][0-9]\.[0-9]{6}Z$"
-)
-_UUID4 = r"^[0-9a-f]{8}-[0-9a-f]{4}-4[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$"
-
-Id = Annotated[str, StringConstraints(pattern=r"^[A-Za-z0-9._:/@+=-]{1,256}$")]
-Name = Annotated[str, StringConstraints(pattern=r"^[A-Za-z0-9._:/@+=-]{1,64}$")]
-Hash = Annotated[str, StringConstraints(pattern=r"^[0-9a-f]{64}$")]
-Time = Annotated[str, StringConstraints(pattern=_TIME)]
-DebateId = Annotated[str, StringConstraints(pattern=_UUID4)]
-Decimal = Annotated[str, StringConstraints(pattern=r"^[0-9]{1,9}(\.[0-9]{1,9})?$")]
-Seed = Annotated[str, StringConstraints(pattern=r"^(0|[1-9][0-9]{0,76})$")]
-Count = Annotated[int, Field(ge=0, le=canonical.MAX_INT)]
-Hundred = Annotated[int, Field(ge=1, le=100)]
-Thousand = Annotated[int, Field(ge=1, le=1000)]
-Documents = Annotated[int, Field(ge=0, le=1000)]
-One = Annotated[int, Field(ge=1, le=1)]  # Literal[1] would let 1.0 and true pass for it
-Positive = Annotated[int, Field(ge=1, le=canonical.MAX_INT)]
-
-Phase = Literal["proposal", "critique", "revision", "consensus"]
-Role = Literal["debater"]
-Finish = Literal["stop", "length", "refusal", "content_filter", "other"]
-CallError = Literal[
-    "rate_limited",
-    "timeout",
-    "server_error",
-    "client_error",
-    "unreachable",
-    "crashed",
-    "no_reply",
-    "abandoned",
-]
-Rejection = Literal[
-    "unreadable", "schema", "unknown_option", "cut_off", "refused", "filtered", "not_finished"
-]
-DecisionRule = Literal["threshold_vote", "majority_vote", "unanimous_vote", "max_rounds_exhausted"]
-Outcome = Literal["complete", "failed"]
-CloseReason = Literal["votes_reached", "max_rounds_exhausted", "prompt_refused"]
-
-closed = with_config(ConfigDict(extra="forbid", strict=True))
-
-
-@closed
-class Blob(TypedDict):
-    """A text outside the chain, by the name of its blob."""
-
-    sha256: Hash
-
-
-@closed
-class ConsensusTerms(TypedDict):
-    """What the debaters decide on and how it is counted, in the `consensus` format."""
-
-    format: Literal["consensus"]
-    options: list[Name]
-    rule: Literal["threshold", "majority", "unanimity"]
-    threshold: Positive
-    max_rounds: Thousand
-
-
-@closed
-class TemplateHash(TypedDict):
-    """A prompt template or a reply schema: its role and the plain SHA-256 of its bytes."""
-
-    role: Name
-    sha256: Hash
-
-
-@closed
-class Price(TypedDict):
-    """What a model costs, in micro-US-dollars per million tokens."""
-
-    model: Id
-    input_micro_usd: Count
-    cached_micro_usd: Count
-    output_micro_usd: Count
-
-
-@closed
-class Parameters(TypedDict):
-    """A seat's settings; decimals as the user wrote them, null where none was given."""
-
-    temperature: Decimal | None
-    top_p: Decimal | None
-    seed: Count | None
-    max_tokens: Positive | None
-    reasoning_effort: Name | None
 
 
 @closed
@@ -116,8 +66,12 @@ class OpenedData(TypedDict):
 
     engine: Id
     rules: One
-    terms: ConsensusTerms
+    name: Name | None
+    collection_id: Name | None
+    terms: Terms
     question: Blob
+    context: Blob | None
+    instructions: Blob | None
     review: Blob
     seats: Hundred
     documents: Documents
@@ -128,7 +82,10 @@ class OpenedData(TypedDict):
     policy: Hash | None
     templates: list[TemplateHash]
     schemas: list[TemplateHash]
+    tools: list[ToolHash]
+    tool_rounds: Count
     prices: list[Price]
+    limits: Limits
     scripted: bool
 
 
@@ -149,6 +106,8 @@ class RegisteredData(TypedDict):
     model: Id
     parameters: Parameters
     persona: Blob | None
+    stance: Stance | None
+    agent_type: Name
 
 
 @closed
@@ -199,6 +158,7 @@ class CallAnsweredData(TypedDict):
     request_id: Id | Blob | None
     fingerprint: Id | Blob | None
     finish: Finish
+    tools: Count
     tokens_in: Count | None
     tokens_cached: Count | None
     tokens_out: Count | None
@@ -221,15 +181,72 @@ class CallFailedData(TypedDict):
 
 
 @closed
-class TurnRecordedData(TypedDict):
-    """A turn that counts: what was read from its reply."""
+class ToolCalledData(TypedDict):
+    """A model asked for a tool: which, and with what arguments, in the words it used."""
+
+    call: Id
+    number: Positive
+    tool: Name | Blob
+    arguments: Blob
+
+
+@closed
+class ToolReturnedData(TypedDict):
+    """What a tool gave back, or why it gave nothing."""
+
+    call: Id
+    number: Positive
+    result: Blob
+    ok: bool
+
+
+class _Place(TypedDict):
+    """Where in the schedule a turn stands."""
 
     step: Id
-    round: Positive
+    round: Count
     phase: Phase
     speaker: Name
+
+
+@closed
+class TurnRecordedData(_Place):
+    """A turn that counts: what was read from its reply."""
+
     call: Id
-    vote: Name
+    vote: Name | None
+    case: Case | None
+
+
+@closed
+class VerdictData(_Place):
+    """What a judge or a moderator found: the turn of whoever does not argue.
+
+    `winner` is the id of a seat; null where several were combined, or where a
+    custom judge named something `undeclared`.
+    """
+
+    call: Id
+    winner: Name | None
+    undeclared: bool
+    choice: Name | None
+    upholds: bool | None
+    ranking: list[Name]
+    scores: list[Score]
+    resolved: Count
+    unresolved: Count
+    uncertainties: Count
+    confidence: Confidence | None
+    another_round: bool | None
+
+
+@closed
+class SynthesisData(_Place):
+    """The final deliverable, and the schema that it satisfies."""
+
+    call: Id
+    text: Blob
+    schema: Hash
 
 
 @closed
@@ -239,33 +256,22 @@ class TurnRejectedData(TypedDict):
     step: Id
     call: Id
     code: Rejection
+    rating: Rating | None
     again: bool
 
 
 @closed
-class TurnForfeitedData(TypedDict):
+class TurnForfeitedData(_Place):
     """A speaker who could not be heard: an abstention, never agreement."""
 
-    step: Id
-    round: Positive
-    phase: Phase
-    speaker: Name
     reason: Literal["no_reply", "invalid_reply"]
-
-
-@closed
-class OptionVotes(TypedDict):
-    """How many registered debaters hold an option now."""
-
-    option: Name
-    votes: Count
 
 
 @closed
 class VotesCountedData(TypedDict):
     """The current votes after a phase, every declared option in declared order."""
 
-    round: Positive
+    round: Count
     phase: Phase
     tally: list[OptionVotes]
     abstentions: Count
@@ -274,14 +280,49 @@ class VotesCountedData(TypedDict):
 
 
 @closed
+class SimilarityData(TypedDict):
+    """How alike the answers of a round are, and whether that ends the rounds.
+
+    `measure` says what was compared: declared options, word sets, or whole
+    texts. Alike is similar wording: it is neither agreement nor correctness.
+    """
+
+    round: Count
+    measure: Literal["options", "words", "whole"]
+    heard: Count
+    pairs: list[Pair]
+    threshold_ppm: Ppm
+    converged: bool
+
+
+@closed
+class TruncatedData(TypedDict):
+    """The ceiling that the next call could have broken: its limit, what was spent, the reserve.
+
+    In calls, tokens, micro-US-dollars or milliseconds, as the ceiling is.
+    """
+
+    step: Id
+    ceiling: Ceiling
+    limit: Positive
+    spent: Count
+    reserved: Count
+
+
+@closed
 class DecisionData(TypedDict):
-    """What was decided, under which rule, on which numbers; who must look if escalated."""
+    """What was decided, under which rule, on which numbers; who must look if escalated.
+
+    `decision` is an option, a stance, a debater of a panel, or a word of the format's own
+    (`escalate`, `synthesis`, `upheld`, `not_upheld`).
+    """
 
     decision: Name
     rule: DecisionRule
-    votes: Count
-    threshold: Positive
-    rounds_run: Positive
+    votes: Count | None
+    threshold: Positive | None
+    score_ppm: ScorePpm | None
+    rounds_run: Count
     review: Blob | None
 
 
@@ -352,6 +393,18 @@ class CallFailed(_Line):
 
 
 @closed
+class ToolCalled(_Line):
+    type: Literal["tool.called"]
+    data: ToolCalledData
+
+
+@closed
+class ToolReturned(_Line):
+    type: Literal["tool.returned"]
+    data: ToolReturnedData
+
+
+@closed
 class TurnRecorded(_Line):
     type: Literal["turn.recorded"]
     data: TurnRecordedData
@@ -376,9 +429,33 @@ class VotesCounted(_Line):
 
 
 @closed
+class SimilarityMeasured(_Line):
+    type: Literal["similarity.measured"]
+    data: SimilarityData
+
+
+@closed
+class VerdictRecorded(_Line):
+    type: Literal["verdict.recorded"]
+    data: VerdictData
+
+
+@closed
+class DebateTruncated(_Line):
+    type: Literal["debate.truncated"]
+    data: TruncatedData
+
+
+@closed
 class DecisionReached(_Line):
     type: Literal["decision.reached"]
     data: DecisionData
+
+
+@closed
+class SynthesisRecorded(_Line):
+    type: Literal["synthesis.recorded"]
+    data: SynthesisData
 
 
 @closed
@@ -396,11 +473,17 @@ Event = (
     | CallRefused
     | CallAnswered
     | CallFailed
+    | ToolCalled
+    | ToolReturned
     | TurnRecorded
     | TurnRejected
     | TurnForfeited
     | VotesCounted
+    | SimilarityMeasured
+    | VerdictRecorded
+    | DebateTruncated
     | DecisionReached
+    | SynthesisRecorded
     | DebateClosed
 )
 EVENTS: TypeAdapter[Event] = TypeAdapter(Annotated[Event, Field(discriminator="type")])
@@ -409,11 +492,14 @@ _READ = EVENTS.validator.validate_json
 
 # The fields of each type that name a blob. A field may also hold an id, or null.
 _BLOB_FIELDS: dict[str, tuple[str, ...]] = {
-    "debate.opened": ("question", "review"),
-    "debater.registered": ("persona",),
+    "debate.opened": ("question", "context", "instructions", "review"),
+    "debater.registered": ("persona", "stance"),
     "evidence.admitted": ("text",),
     "call.answered": ("reply", "model", "response_id", "request_id", "fingerprint", "sent"),
+    "tool.called": ("tool", "arguments"),
+    "tool.returned": ("result",),
     "decision.reached": ("review",),
+    "synthesis.recorded": ("text",),
 }
 
 
@@ -421,8 +507,9 @@ def blob_names(event: Event) -> Iterator[str]:
     """Yield the names of the blobs that an event names."""
     data = cast(Mapping[str, Any], event["data"])
     for key in _BLOB_FIELDS.get(event["type"], ()):
-        if type(data[key]) is dict:
-            yield data[key]["sha256"]
+        value = data[key]
+        if type(value) is dict:
+            yield value["text"]["sha256"] if key == "stance" else value["sha256"]
 
 
 class Fact(NamedTuple):

@@ -7,6 +7,7 @@ Rendering is pure: templates, clear parameters and texts in, messages out.
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -15,15 +16,17 @@ from hashlib import sha256
 from itertools import pairwise
 from typing import Any, NamedTuple
 
-from hansard.debate.events import Blob
+from hansard.debate import replies
+from hansard.debate.fields import Blob
 from hansard.record.canonical import dump
 
-TextOf = Callable[[str], str]
+TextOf = Callable[[str], str | None]  # a blob's text by its name; None where it is gone
 
 START = b"\0" * 32
 _FIELD = re.compile(r"\{\{([a-z][a-z0-9_]*)\}\}")
 _CONTROL = re.compile(
-    "[\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069\ufeff]"
+    "[\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u180e\u200b\u200e\u200f\u2028-\u202e\u2060-\u2069\ufeff"
+    "\ufff9-\ufffb\U000e0000-\U000e007f]"
 )
 
 
@@ -54,6 +57,16 @@ def quoted(blob: Blob) -> Part:
     spelled = f'{{"blob":"{name}","struck":[],"view":"quoted"}}'  # one for every turn: no dump
     content = {"blob": name, "struck": [], "view": "quoted"}
     return Part(content, sha256(spelled.encode()).digest())
+
+
+def points(blob: Blob, struck: Sequence[int]) -> Part:
+    """Show a structured reply point by point, quoted, with the `struck` arguments marked."""
+    return _part({"blob": blob["sha256"], "struck": list(struck), "view": "points"})
+
+
+def plain(blob: Blob) -> Part:
+    """Show a text as it stands: what the user who opened the debate instructs."""
+    return _part({"blob": blob["sha256"], "struck": [], "view": "plain"})
 
 
 def fold(digest: bytes, parts: Iterable[Part]) -> bytes:
@@ -129,6 +142,46 @@ def fill(text: str, values: Mapping[str, str]) -> str:
     return _FIELD.sub(lambda found: values.get(found[1], found[0]), text)
 
 
+STRUCK = " [STRUCK: it rests on a citation that was not found; give it no weight]"
+_ARGUED = ("supporting_arguments", "counter_arguments", "rebuttals")
+
+
+def as_points(text: str, struck: Iterable[int]) -> str:
+    """Write a structured reply as numbered points (FORMAT.md §4).
+
+    A reply that is none is written as it stands.
+    """
+    try:
+        value = replies.read(text)
+    except replies.Unreadable:
+        return text
+    if not isinstance(value, dict):
+        return text
+    rows: list[str] = []
+    for key, member in value.items():
+        marked = struck if key in _ARGUED else ()
+        rows += _point(key, member, "", frozenset(marked))
+    return "\n".join(rows)
+
+
+def _point(name: str, value: Any, indent: str, struck: frozenset[int]) -> list[str]:
+    if isinstance(value, dict):
+        rows = [f"{indent}{name}:"]
+        for key, member in value.items():
+            rows += _point(key, member, indent + "  ", frozenset())
+        return rows
+    if isinstance(value, list):
+        rows = []
+        for number, item in enumerate(value, 1):
+            mark = STRUCK if number in struck else ""
+            rows += _point(f"{name} {number}{mark}", item, indent, frozenset())
+        return rows or [f"{indent}{name}: none"]
+    words = value if isinstance(value, str) else json.dumps(value)
+    # No line within a text can be taken for a point of its own: it begins with a sign.
+    continued = words.replace("\n", f"\n{indent}  > ")
+    return [f"{indent}{name}: {continued}"]
+
+
 class Renderer:
     """Turns the recipes of one debate into messages, each text quoted once.
 
@@ -136,12 +189,13 @@ class Renderer:
     KeyError for what is gone.
     """
 
-    def __init__(self, templates: Mapping[str, bytes], text_of: TextOf) -> None:
+    def __init__(self, templates: Mapping[str, bytes], text_of: Callable[[str], str]) -> None:
         self._templates = templates
         self._text_of = text_of
-        self._quoted: dict[str, str] = {}
-        self._begins: list[int] = []  # where messages begin in the shared recipe
-        self._pieces: list[str] = []  # of the shared recipe, part by part
+        self._shown: dict[bytes, str] = {}
+        self._recipe: Recipe | None = None  # the one that is followed, as it grows
+        self._begins: list[int] = []  # where messages begin in it
+        self._pieces: list[str] = []  # of it, part by part
         self._sizes: list[int] = [0]  # its UTF-8 bytes up to each part
 
     def size(self, prompt: Prompt) -> int:
@@ -162,6 +216,9 @@ class Renderer:
         return messages
 
     def _follow(self, prompt: Prompt) -> None:
+        if prompt.shared is not self._recipe:
+            self._recipe = prompt.shared
+            self._begins, self._pieces, self._sizes = [], [], [0]
         for part in prompt.shared.parts[len(self._pieces) : prompt.length]:
             if "role" in part.content:
                 self._begins.append(len(self._pieces))
@@ -175,7 +232,12 @@ class Renderer:
             return ""
         if "template" in content:
             return fill(self._templates[content["template"]].decode(), content["values"])
-        name = content["blob"]
-        if name not in self._quoted:
-            self._quoted[name] = quote(self._text_of(name))
-        return self._quoted[name]
+        if part.digest not in self._shown:
+            self._shown[part.digest] = self._view(content)
+        return self._shown[part.digest]
+
+    def _view(self, content: Mapping[str, Any]) -> str:
+        text = self._text_of(content["blob"])
+        if content["view"] == "plain":
+            return f"\n{text}\n"
+        return quote(text if content["view"] == "quoted" else as_points(text, content["struck"]))

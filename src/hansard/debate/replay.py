@@ -8,7 +8,7 @@ difference and not a cascade. An event that was not due ends the walk.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from hashlib import sha256
 from typing import Any, cast
@@ -16,10 +16,12 @@ from typing import Any, cast
 from hansard.debate import steps
 from hansard.debate.counting import needed
 from hansard.debate.events import CallAnsweredData, Event, Fact, OpenedData, RegisteredData
+from hansard.debate.fields import TemplateHash
 from hansard.debate.formats import FORMATS
-from hansard.debate.state import DebateState, evolve, speaker_of
+from hansard.debate.formats.panel import Compare, restated
+from hansard.debate.state import DebateState, evolve, speaker_of, step_of
 from hansard.debate.steps import Ask, Read
-from hansard.debate.transcript import Transcript
+from hansard.debate.transcript import Transcript, hash_of
 from hansard.record.canonical import dump
 from hansard.record.policy import parse as parse_policy
 
@@ -61,6 +63,8 @@ class Replay:
         self.transcript = Transcript(self.state)
         self.gone: list[str] = []  # calls whose reply is gone, and would have had to be read
         self.unread: list[str] = []  # steps whose turn is for that reason taken as recorded
+        self.uncited: list[str] = []  # steps whose citations rest on a document that is gone
+        self.uncompared = 0  # comparisons of texts of which one is gone
         self._text_of = text_of
         self._approved = approved
         self._replies: dict[str, Mapping[str, Any]] = {}  # read, by call, until recorded
@@ -71,25 +75,23 @@ class Replay:
         Raises NotDue when the rules call for something else.
         """
         recorded = cast(dict[str, Any], event["data"])
-        derived = self._derive(event["type"], recorded)
+        derived = self._derive(event["type"], recorded, event["at"])
         differences = []
-        if event["type"] == "call.started" and self._approved is not None:
-            differences = self._unapproved(derived["step"])
+        if event["type"] == "call.started":
+            differences = [*self._unapproved(derived["step"]), *self._over(recorded, event["at"])]
         if {**recorded, **derived} != recorded:
             event = cast(Event, {**event, "data": {**recorded, **derived}})
-            differences += [
-                Difference(field, value, recorded[field])
-                for field, value in derived.items()
-                if recorded[field] != value
-            ]
+            differences += _differences(derived, recorded)
         evolve(self.state, event)
         return differences
 
-    def _derive(self, kind: str, data: Mapping[str, Any]) -> Mapping[str, Any]:
+    def _derive(self, kind: str, data: Mapping[str, Any], at: str) -> Mapping[str, Any]:
         """Return the fields of `data` that the rules determine, with their values."""
         state = self.state
+        if state.announcing:
+            return self._announced(kind, state.announcing)
         if state.last_answer:
-            rejected = self._rejection(kind, state.last_answer)
+            rejected = self._rejection(kind, data, state.last_answer)
             if rejected is not None:
                 return rejected
         if not state.seated:
@@ -98,13 +100,17 @@ class Replay:
             return self._start(data)
         if kind == "call.refused":
             return self._refuse(data)
-        if kind in ("call.answered", "call.failed") and not state.abandoned:
+        if kind == "debate.truncated":
+            return self._truncate(data, at)
+        if kind in ("call.answered", "call.failed", "tool.returned") and not state.abandoned:
             return self._end_of_call(kind, data)
         if kind == "debate.resumed" and not state.closed:
             return {}
         due = steps.decide(state)
         if isinstance(due, Read):
             return self._recorded(kind, due, data)
+        if isinstance(due, Compare):
+            return self._compared(kind, due, data)
         if isinstance(due, Fact) and due.type == kind:
             return due.data
         raise NotDue(_name(due))
@@ -112,19 +118,23 @@ class Replay:
     def _opening(self, kind: str, data: OpenedData) -> Mapping[str, Any]:
         if kind != "debate.opened":
             raise NotDue("debate.opened")
-        terms = data["terms"]
+        terms: Any = data["terms"]
         rules = FORMATS[terms["format"]]
-        threshold = needed(terms["rule"], data["seats"], terms["threshold"])
-        options = terms["options"]
-        if len(set(options)) != len(options) or not 1 <= len(options) <= 100 or ABSTAIN in options:
+        options = terms.get("options", ())
+        distinct = len(set(options)) == len(options) <= 100 and ABSTAIN not in options
+        if not distinct or (terms["format"] == "consensus" and not options):
             raise NotDue("debate.opened with 1 to 100 options, each once, none of them abstain")
         if [row["role"] for row in data["templates"]] != list(rules.TEMPLATES):
             raise NotDue("debate.opened with one template each for " + ", ".join(rules.TEMPLATES))
-        schema = sha256(dump(rules.reply_schema(terms["options"]))).hexdigest()
-        return {
-            "terms": {**terms, "threshold": threshold},
-            "schemas": [{"role": "debater", "sha256": schema}],
-        }
+        own: list[TemplateHash] = [
+            {"role": role, "sha256": sha256(dump(schema)).hexdigest()}
+            for role, schema in rules.schemas(terms).items()
+        ]
+        synthesizer = data["schemas"][-1:] if _synthesizes(data) else []
+        if terms["format"] == "consensus":
+            debaters = data["seats"] - len(synthesizer)
+            terms = {**terms, "threshold": needed(terms["rule"], debaters, terms["threshold"])}
+        return {"terms": terms, "schemas": own + synthesizer}
 
     def _seating(self, kind: str, data: Mapping[str, Any]) -> Mapping[str, Any]:
         """The opening first, then seats in order of position, then documents; no id twice."""
@@ -136,13 +146,25 @@ class Replay:
             if kind != "debater.registered" or data["id"] in state.seats:
                 raise NotDue(f"debater.registered at position {len(state.seats) + 1}")
             if len(state.seats) == seats - 1:
-                self._label(cast(RegisteredData, data))
-            return {"position": len(state.seats) + 1, "role": "debater"}
+                self._last_seat(cast(RegisteredData, data))
+            return {"position": len(state.seats) + 1}
         if kind != "evidence.admitted" or data["document"] in {
             row["document"] for row in state.evidence
         }:
             raise NotDue("evidence.admitted")
         return {}
+
+    def _last_seat(self, last: RegisteredData) -> None:
+        """The seats are those of the format, and offline replies are labelled as such."""
+        spec, rows = self.state.spec, [*self.state.seats.values(), last]
+        if _synthesizes(spec):
+            extra = rows.pop()
+            if extra["role"] != "synthesizer" or extra["stance"]:
+                raise NotDue("debater.registered for the synthesizer")
+        wanted = FORMATS[spec["terms"]["format"]].misfit(spec["terms"], rows)
+        if wanted:
+            raise NotDue(f"debater.registered for {wanted}")
+        self._label(last)
 
     def _label(self, last: RegisteredData) -> None:
         """A debate with offline replies says so in its opening, and only such a debate."""
@@ -151,22 +173,42 @@ class Replay:
         if offline != self.state.spec["scripted"]:
             raise NotDue(f"debate.opened with scripted: {str(offline).lower()}")
 
-    def _rejection(self, kind: str, answer: CallAnsweredData) -> Mapping[str, Any] | None:
+    def _announced(self, kind: str, answer: CallAnsweredData) -> Mapping[str, Any]:
+        """The tools that a reply asks for stand right after it, in its order."""
+        if kind != "tool.called":
+            raise NotDue("tool.called")
+        left = self.state.steps[step_of(answer["call"])].announced
+        return {"call": answer["call"], "number": answer["tools"] - left + 1}
+
+    def _rejection(
+        self, kind: str, data: Mapping[str, Any], answer: CallAnsweredData
+    ) -> Mapping[str, Any] | None:
         """A reply that does not count is rejected right after it came, and no other reply is."""
-        state = self.state
-        step = answer["call"].rpartition(":")[0]
+        state, call = self.state, answer["call"]
+        step = step_of(call)
         text = self._text_of(answer["reply"]["sha256"])
         if text is None and answer["finish"] == "stop":
             if kind != "turn.rejected":
                 return None
-            return {"step": step, "call": answer["call"], "again": steps.again(state, step)}
-        found = steps.read_reply(state, answer, text or "")
+            if data["code"] == "weak_critique" and not self._weak(step, data["rating"]):
+                raise NotDue("turn.rejected with what can be said of its reply")
+            return steps.reject(state, step, call, data["code"], data["rating"]).data
+        found = steps.read_reply(state, answer, text or "", self._text_of)
         if not isinstance(found, str):
-            self._replies[answer["call"]] = found
+            if kind == "turn.rejected" and "schema" in found:
+                return steps.reject(state, step, call, "output_schema").data  # the user's own
+            self._replies[call] = found
             return None
         if kind != "turn.rejected":
             raise NotDue("turn.rejected")
-        return steps.reject(state, step, answer["call"], found).data
+        rating = steps.rating_of(text or "") if found == "weak_critique" else None
+        return steps.reject(state, step, call, found, rating).data
+
+    def _weak(self, step: str, rating: int | None) -> bool:
+        """Whether a critique that is gone could have been sent back for this rating."""
+        critic = self.state.seats[speaker_of(step)]["role"] == "critic"
+        lowest = cast(Any, self.state.spec["terms"]).get("require_critic_retry_below", 0)
+        return critic and not self.state.steps[step].weak and 0 < (rating or 0) < lowest
 
     def _start(self, data: Mapping[str, Any]) -> Mapping[str, Any]:
         due = steps.decide(self.state)
@@ -175,9 +217,29 @@ class Replay:
                 return steps.start(self.state, step, self.transcript.prompt(step))
         raise NotDue(_name(due))
 
+    def _over(self, data: Mapping[str, Any], at: str) -> list[Difference]:
+        """Say which ceiling a call could have broken that was made all the same."""
+        over = steps.exceeded(self.state, data["step"], data, at)
+        if over is None:
+            return []
+        return [Difference("ceiling", over.data["limit"], over.data["spent"])]
+
+    def _truncate(self, data: Mapping[str, Any], at: str) -> Mapping[str, Any]:
+        """A debate is cut short where a call is due that could break the ceiling named."""
+        state, ceiling = self.state, data["ceiling"]
+        due = steps.decide(state)
+        limit = steps.limits_of(state).get(ceiling)
+        if not isinstance(due, Ask) or not due.steps or limit is None or steps.in_the_air(state):
+            raise NotDue(_name(due))
+        spent = steps.spent_by(state, at)[ceiling]
+        reserved = {"calls": 1, "seconds": 0}.get(ceiling, data["reserved"])
+        if spent + reserved < limit + (ceiling != "seconds"):
+            raise NotDue(_name(due))
+        return {"step": due.steps[0].id, "limit": limit, "spent": spent, "reserved": reserved}
+
     def _unapproved(self, step: str) -> list[Difference]:
         """Say which template a call was made with that the policy does not approve."""
-        refused = self._refusal(step)
+        refused = self._refusal(step) if self._approved is not None else None
         if not refused:
             return []
         return [Difference("not_approved", refused["approved"], refused["found"])]
@@ -206,6 +268,13 @@ class Replay:
 
     def _end_of_call(self, kind: str, data: Mapping[str, Any]) -> Mapping[str, Any]:
         state = self.state
+        if kind == "tool.returned":
+            progress = state.steps.get(step_of(data["call"]))
+            for use in progress.tools if progress else ():
+                called = (use.called["call"], use.called["number"])
+                if use.returned is None and called == (data["call"], data["number"]):
+                    return {}
+            raise NotDue(_name(steps.decide(state)))
         if data["call"] not in state.calls:
             raise NotDue(_name(steps.decide(state)))
         step = state.calls[data["call"]]["step"]
@@ -217,17 +286,65 @@ class Replay:
             self.gone.append(data["call"])
         model = state.seats[speaker_of(step)]["model"]
         tokens = (data["tokens_in"], data["tokens_cached"], data["tokens_out"])
-        return {"cost_micro_usd": steps.cost(state.spec["prices"], model, tokens)}
+        found = {"cost_micro_usd": steps.cost(state.spec["prices"], model, tokens)}
+        return found if data["finish"] == "tool_calls" else {**found, "tools": 0}
 
     def _recorded(self, kind: str, due: Read, data: Mapping[str, Any]) -> Mapping[str, Any]:
-        if kind != "turn.recorded":
+        state, call = self.state, due.answer["call"]
+        read = self._replies.pop(call, None)
+        text = self._text_of(due.answer["reply"]["sha256"])
+        if read is None and text is not None:  # a critique that was sent back, and counts at last
+            found = steps.read_reply(state, due.answer, text, self._text_of)
+            read = None if isinstance(found, str) else found
+        gone = read is None
+        fact = steps.record(state, due.step, call, read or {})
+        if kind != fact.type:
             raise NotDue(_name(due))
-        call = due.answer["call"]
-        if call not in self._replies:
-            if data["vote"] not in self.state.spec["terms"]["options"]:
-                raise NotDue(f"{_name(due)} with a vote for an option")
+        if gone and kind == "synthesis.recorded":
+            schema = hash_of(state.spec["schemas"], "synthesizer")
+            return {**fact.data, "text": due.answer["reply"], "schema": schema}
+        if gone:
+            rules = FORMATS[state.spec["terms"]["format"]]
+            if not rules.admits(state, due.step, data):
+                raise NotDue(f"{_name(due)} with what a reply can say")
             self.unread.append(due.step.id)
-        return steps.record(due.step, call, self._replies.pop(call, data)).data
+            return fact.data
+        case = fact.data.get("case")
+        if case and case["citations"] is None:  # they rest on a document that is gone
+            self.uncited.append(due.step.id)
+            known = {name: case[name] for name in ("arguments", "rating")}
+            stated = data["case"] or {"unanswered": [], "citations": [], "struck": []}
+            return {**fact.data, "case": {**stated, **known}}
+        return fact.data
+
+    def _compared(self, kind: str, due: Compare, data: Mapping[str, Any]) -> Mapping[str, Any]:
+        """Compare a round's answers again; what rests on one that is gone is taken as recorded."""
+        found = steps.answers(self.state, due.round, self._text_of)
+        fact = steps.compare(self.state, due, found or {})
+        if kind != fact.type:
+            raise NotDue(_name(due))
+        if found is not None:
+            return fact.data
+        stated = restated(self.state, due, data)
+        if stated is None:
+            raise NotDue(f"{_name(due)} with what answers can give")
+        self.uncompared += 1
+        return stated
+
+
+def _synthesizes(opened: OpenedData) -> bool:
+    """Whether the opening announces a synthesizer: it names the schema of its reply."""
+    return bool(opened["schemas"]) and opened["schemas"][-1]["role"] == "synthesizer"
+
+
+def _differences(derived: Mapping[str, Any], recorded: Mapping[str, Any]) -> Iterator[Difference]:
+    """Yield the fields that differ; those of a case one by one."""
+    for field, value in derived.items():
+        found = recorded[field]
+        if field == "case" and value and found:
+            yield from _differences(value, found)
+        elif found != value:
+            yield Difference(field, value, found)
 
 
 def approved_by(opened: OpenedData, policies: Mapping[str, bytes]) -> Mapping[str, str] | None:
@@ -244,7 +361,9 @@ def _name(due: steps.Due | None) -> str:
     if isinstance(due, Fact):
         return due.type
     if isinstance(due, Read):
-        return f"turn.recorded for {due.step.id}"
+        return f"the turn {due.step.id}"
+    if isinstance(due, Compare):
+        return f"the comparison of the answers of round {due.round}"
     if due is None:
         return "nothing: the debate is closed"
     if due.steps:

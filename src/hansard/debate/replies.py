@@ -7,6 +7,7 @@ or it does not count.
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Iterable
 from typing import Any, NoReturn
 
@@ -17,6 +18,10 @@ Schema = dict[str, Any]
 
 _SPACE = "\t\n\v\f\r "
 _FENCE = "```"
+# Whatever is no white space, and is seen: a text without it says nothing (FORMAT.md §6).
+_VISIBLE = re.compile(
+    "[^\t-\r \xa0\xad\u180e\u2000-\u200f\u2028-\u202f\u205f-\u206f\u3000\ufeff]"
+).search
 
 
 class Unreadable(ValueError):
@@ -93,28 +98,108 @@ def _has_lone_surrogate(value: JSON) -> bool:
     return any(map(_has_lone_surrogate, _items(value)))
 
 
-def mismatch(value: JSON, schema: Schema) -> tuple[str, str] | None:
+def value_of(text: str, schema: Schema) -> JSON:
+    """Return what a reply says: its JSON value, or where words are asked for the words.
+
+    Raises Unreadable where JSON is asked for and this is none.
+    """
+    return text.strip(_SPACE) if schema["type"] == "string" else read(text)
+
+
+_TYPES: dict[str, tuple[type, ...]] = {
+    "object": (dict,),
+    "array": (list,),
+    "string": (str,),
+    "integer": (int,),
+    "boolean": (bool,),
+    "null": (type(None),),
+}
+
+
+def mismatch(value: JSON, schema: Schema, where: str = "") -> tuple[str, str] | None:
     """Return the member and the keyword in which `value` does not fit `schema`, or None.
 
-    The subset of JSON Schema that reply schemas use: an object with
-    `required` members and no others, each a string with `minLength` or an
-    `enum`. Members are tried in the order of `required`; the object itself is
-    the member "".
+    The subset of JSON Schema that reply schemas use (FORMAT.md §6): `type`,
+    `enum`, bounds, and for containers `required` members and no others, or
+    `items`. The first failure decides; the reply itself is the member "".
     """
+    kind = schema["type"]
+    if kind == "string":  # most members are texts, and are done with here
+        if not isinstance(value, str):
+            return where, "type"
+        if "enum" in schema:
+            return None if value in schema["enum"] else (where, "enum")
+        return None if _VISIBLE(value) else (where, "minLength")
+    if not any(_is(value, name) for name in (kind if isinstance(kind, list) else [kind])):
+        return where, "type"
+    if isinstance(value, dict):
+        return _object_mismatch(value, schema)
+    if isinstance(value, list):
+        return _list_mismatch(value, schema, where)
+    if "enum" in schema and value not in schema["enum"]:
+        return where, "enum"
+    if kind == "integer" and not schema["minimum"] <= value <= schema["maximum"]:
+        return where, "minimum"
+    return None
+
+
+def _is(value: JSON, kind: str) -> bool:
+    return isinstance(value, _TYPES[kind]) and (kind == "boolean" or not isinstance(value, bool))
+
+
+def _object_mismatch(value: dict[str, JSON], schema: Schema) -> tuple[str, str] | None:
     required: list[str] = schema["required"]
-    if not isinstance(value, dict):
-        return "", "type"
     for key in required:
         if key not in value:
             return key, "required"
     if len(value) > len(required):
         return "", "additionalProperties"
+    properties = schema["properties"]
     for key in required:
-        member, rule = value[key], schema["properties"][key]
-        if not isinstance(member, str):
-            return key, "type"
-        if "enum" in rule and member not in rule["enum"]:
-            return key, "enum"
-        if len(member) < rule.get("minLength", 0):
-            return key, "minLength"
+        found = mismatch(value[key], properties[key], key)
+        if found:
+            return found
     return None
+
+
+def _list_mismatch(value: list[JSON], schema: Schema, where: str) -> tuple[str, str] | None:
+    if not schema["minItems"] <= len(value) <= schema["maxItems"]:
+        return where, "minItems"
+    items = schema["items"]
+    for number, item in enumerate(value):
+        found = mismatch(item, items, str(number))
+        if found:
+            return found
+    return None
+
+
+def words() -> Schema:
+    """Return the schema of a text in which something can be seen."""
+    return {"minLength": 1, "type": "string"}
+
+
+def one_of(names: Iterable[str], *, or_none: bool = False) -> Schema:
+    """Return the schema of one name among `names`, or null where that is admitted."""
+    if or_none:
+        return {"enum": [*names, None], "type": ["string", "null"]}
+    return {"enum": list(names), "type": "string"}
+
+
+def whole(least: int, most: int) -> Schema:
+    """Return the schema of an integer between two bounds."""
+    return {"maximum": most, "minimum": least, "type": "integer"}
+
+
+def many(items: Schema, most: int, least: int = 0) -> Schema:
+    """Return the schema of a list of `items`."""
+    return {"items": items, "maxItems": most, "minItems": least, "type": "array"}
+
+
+def members(**properties: Schema) -> Schema:
+    """Return the schema of an object with exactly these members, asked for in this order."""
+    return {
+        "additionalProperties": False,
+        "properties": properties,
+        "required": list(properties),
+        "type": "object",
+    }

@@ -12,7 +12,6 @@ from dataclasses import dataclass, field
 from typing import NamedTuple
 
 from hansard.debate.events import (
-    Blob,
     CallAnsweredData,
     CallFailedData,
     CallRefusedData,
@@ -22,26 +21,43 @@ from hansard.debate.events import (
     Event,
     EvidenceData,
     OpenedData,
-    Phase,
     RegisteredData,
+    SimilarityData,
+    SynthesisData,
+    ToolCalledData,
+    ToolReturnedData,
+    TruncatedData,
     TurnForfeitedData,
     TurnRecordedData,
+    TurnRejectedData,
+    VerdictData,
     VotesCountedData,
 )
+from hansard.debate.fields import Blob, Case, Role
+
+TurnData = TurnRecordedData | VerdictData | SynthesisData | TurnForfeitedData
 
 
 class Step(NamedTuple):
     """One speaker's turn in the schedule, and its name in the record."""
 
     round: int
-    phase: Phase
+    phase: str
     speaker: str
     id: str
 
     @staticmethod
-    def of(round_: int, phase: Phase, speaker: str) -> Step:
+    def of(round_: int, phase: str, speaker: str) -> Step:
         """Return the step with its name."""
         return Step(round_, phase, speaker, f"r{round_}.{phase}.{speaker}")
+
+
+@dataclass(slots=True)
+class ToolUse:
+    """One tool that a model asked for, and what came back, once it has."""
+
+    called: ToolCalledData
+    returned: ToolReturnedData | None = None
 
 
 @dataclass(slots=True)
@@ -54,18 +70,39 @@ class Progress:
     answer: CallAnsweredData | None = None  # the reply in hand
     exhausted: bool = False
     rejected: bool = False  # the last attempt brought a reply, and it did not count
+    weak: CallAnsweredData | None = None  # the critique that was sent back, and its rating
+    rating: int | None = None
+    tool_rounds: int = 0
+    announced: int = 0  # tools that the last reply asked for
+    tools: list[ToolUse] = field(default_factory=list)  # in the order they were asked for
+
+    @property
+    def using_tools(self) -> bool:
+        """Whether a tool that was asked for has not come back."""
+        return self.announced > 0 or any(use.returned is None for use in self.tools)
 
 
 class Turn(NamedTuple):
     """A turn of the schedule that is over: what was recorded, and the reply it was read from."""
 
-    data: TurnRecordedData | TurnForfeitedData
+    data: TurnData
     reply: Blob | None
+    role: Role
+
+    @property
+    def heard(self) -> bool:
+        """Whether there is a reply that counts."""
+        return self.reply is not None
 
     @property
     def vote(self) -> str | None:
         """The option voted for; None is an abstention."""
         return self.data.get("vote")  # type: ignore[return-value]
+
+    @property
+    def case(self) -> Case | None:
+        """What code read from an argued turn."""
+        return self.data.get("case")  # type: ignore[return-value]
 
 
 @dataclass(slots=True)
@@ -86,6 +123,10 @@ class Spend:
         self.cost_micro_usd += data["cost_micro_usd"] or 0
 
 
+# Nobody knows what these calls used before they ended; they may have been paid for.
+_UNKNOWN_USE = ("timeout", "server_error", "crashed", "abandoned")
+
+
 @dataclass(slots=True)
 class DebateState:
     """Everything the rules look at, and everything a report is made from."""
@@ -103,16 +144,27 @@ class DebateState:
     calls: dict[str, CallStartedData] = field(default_factory=dict)  # the open ones
     abandoned: list[str] = field(default_factory=list)  # open when a process died, to be ended
     last_answer: CallAnsweredData | None = None  # only the event right after may reject it
+    announcing: CallAnsweredData | None = None  # the tools that it asked for come next
     turns: list[Turn] = field(default_factory=list)
-    votes: dict[str, str | None] = field(default_factory=dict)
+    votes: dict[str, str | None] = field(default_factory=dict)  # the current ones, of debaters
     counts: list[VotesCountedData] = field(default_factory=list)
+    similarities: list[SimilarityData] = field(default_factory=list)
+    verdict: VerdictData | None = None  # the last one that a judge or a moderator gave
     refused: CallRefusedData | None = None
+    truncated: TruncatedData | None = None
     decision: DecisionData | None = None
+    synthesis: SynthesisData | None = None
     closed: ClosedData | None = None
     spend: dict[str, Spend] = field(default_factory=dict)  # by seat
+    used_tokens: int = 0  # against a ceiling: what is not stated counts as it was reserved
+    used_micro_usd: int = 0
     failures: list[CallFailedData] = field(default_factory=list)
     rejections: int = 0
     resumes: int = 0
+
+    def of_role(self, *roles: Role) -> list[RegisteredData]:
+        """Return the seats of these roles, in the order registered."""
+        return [seat for seat in self.seats.values() if seat["role"] in roles]
 
     @property
     def rounds_run(self) -> int:
@@ -136,6 +188,11 @@ def speaker_of(step: str) -> str:
     return step.split(".", 2)[2]
 
 
+def step_of(call: str) -> str:
+    """Return the step of a call `<step>:<attempt>`."""
+    return call.rpartition(":")[0]
+
+
 def evolve(state: DebateState, event: Event) -> DebateState:
     """Fold one event into `state` and return it."""
     state.seq = event["seq"]
@@ -150,23 +207,44 @@ def evolve(state: DebateState, event: Event) -> DebateState:
     elif event["type"] == "turn.recorded" or event["type"] == "turn.forfeited":
         _turn(state, event["data"])
     elif event["type"] == "turn.rejected":
-        progress = state.steps[event["data"]["step"]]
-        progress.answer = None
-        progress.rejected = True
-        progress.tries += 1
-        progress.exhausted = not event["data"]["again"]
-        state.rejections += 1
-    elif event["type"] == "votes.counted":
+        _rejected(state, event["data"])
+    elif event["type"] == "tool.called":
+        progress = state.steps[step_of(event["data"]["call"])]
+        progress.announced -= 1
+        progress.tools.append(ToolUse(event["data"]))
+        state.announcing = state.announcing if progress.announced else None
+    elif event["type"] == "tool.returned":
+        _returned(state, event["data"])
+    else:
+        _rare(state, event)
+    return state
+
+
+def _rare(state: DebateState, event: Event) -> None:
+    """Fold an event of a type that comes a few times a debate, or once a round."""
+    if event["type"] == "votes.counted":
         state.counts.append(event["data"])
     elif event["type"] == "debater.registered":
         seat = event["data"]
         state.seats[seat["id"]] = seat
-        state.votes[seat["id"]] = None
+        if seat["role"] == "debater":
+            state.votes[seat["id"]] = None
         state.spend[seat["id"]] = Spend()
         state.seated = _is_seated(state)
     elif event["type"] == "evidence.admitted":
         state.evidence.append(event["data"])
         state.seated = _is_seated(state)
+    elif event["type"] == "similarity.measured":
+        state.similarities.append(event["data"])
+    elif event["type"] == "verdict.recorded":
+        _turn(state, event["data"])
+        if event["data"]["phase"] != "neutrality":
+            state.verdict = event["data"]
+    elif event["type"] == "synthesis.recorded":
+        _turn(state, event["data"])
+        state.synthesis = event["data"]
+    elif event["type"] == "debate.truncated":
+        state.truncated = event["data"]
     elif event["type"] == "decision.reached":
         state.decision = event["data"]
     elif event["type"] == "call.refused":
@@ -177,10 +255,10 @@ def evolve(state: DebateState, event: Event) -> DebateState:
         state.resumes += 1
         state.abandoned = list(state.calls)
     else:
+        assert event["type"] == "debate.opened", "the only type that is left"
         state.debate = event["debate"]
         state.opened_at = event["at"]
         state.opened = state.spec = event["data"]
-    return state
 
 
 def _is_seated(state: DebateState) -> bool:
@@ -198,18 +276,48 @@ def _started(state: DebateState, data: CallStartedData) -> None:
 
 
 def _answered(state: DebateState, data: CallAnsweredData) -> None:
-    step = state.calls.pop(data["call"])["step"]
+    started = state.calls.pop(data["call"])
+    step = started["step"]
     progress = state.steps[step]
     progress.call = None
-    progress.answer = state.last_answer = data
+    state.last_answer = data
+    stated = None not in (data["tokens_in"], data["tokens_out"])
+    _use(state, started, data if stated else None)
+    if data["tools"] and progress.tool_rounds < state.spec["tool_rounds"]:
+        progress.tool_rounds += 1
+        progress.announced = data["tools"]
+        state.announcing = data
+    else:
+        progress.answer = data
     state.spend[speaker_of(step)].add(data)
 
 
+def _use(state: DebateState, started: CallStartedData, data: CallAnsweredData | None) -> None:
+    """Count a call against the ceilings: as it says, or where it does not as was reserved."""
+    reserved = started["reserved_cost_micro_usd"] or 0
+    if data is None:
+        state.used_tokens += started["reserved_tokens_in"] + started["reserved_tokens_out"]
+        state.used_micro_usd += reserved
+    else:
+        state.used_tokens += (data["tokens_in"] or 0) + (data["tokens_out"] or 0)
+        cost = data["cost_micro_usd"]
+        state.used_micro_usd += reserved if cost is None else cost
+
+
+def _returned(state: DebateState, data: ToolReturnedData) -> None:
+    for use in state.steps[step_of(data["call"])].tools:
+        if (use.called["call"], use.called["number"]) == (data["call"], data["number"]):
+            use.returned = data
+
+
 def _failed(state: DebateState, data: CallFailedData) -> None:
-    step = state.calls.pop(data["call"])["step"]
+    started = state.calls.pop(data["call"])
+    step = started["step"]
     progress = state.steps[step]
     progress.call = None
     progress.exhausted = not data["again"]
+    if data["error"] in _UNKNOWN_USE:
+        _use(state, started, None)
     if data["error"] == "abandoned":
         state.abandoned.remove(data["call"])
     else:
@@ -218,8 +326,23 @@ def _failed(state: DebateState, data: CallFailedData) -> None:
     state.spend[speaker_of(step)].cost_micro_usd += data["cost_micro_usd"] or 0
 
 
-def _turn(state: DebateState, data: TurnRecordedData | TurnForfeitedData) -> None:
-    answer = state.steps.pop(data["step"]).answer
-    turn = Turn(data, answer["reply"] if answer else None)
+def _rejected(state: DebateState, data: TurnRejectedData) -> None:
+    progress = state.steps[data["step"]]
+    if data["code"] == "weak_critique":
+        progress.weak, progress.rating = progress.answer, data["rating"]
+    else:
+        progress.tries += 1
+        progress.exhausted = not data["again"]
+    progress.answer = None
+    progress.rejected = True
+    state.rejections += 1
+
+
+def _turn(state: DebateState, data: TurnData) -> None:
+    progress = state.steps.pop(data["step"])
+    answer = (progress.answer or progress.weak) if "call" in data else None
+    seat = state.seats[data["speaker"]]
+    turn = Turn(data, answer["reply"] if answer else None, seat["role"])
     state.turns.append(turn)
-    state.votes[data["speaker"]] = turn.vote
+    if data["speaker"] in state.votes:
+        state.votes[data["speaker"]] = turn.vote

@@ -1,9 +1,9 @@
 """What is due next: the rules of every format, and of nothing that has an effect.
 
 `decide` looks at the state and says which steps want a call, which turn is to
-be recorded, or which derived fact follows. The engine does what it says; the
-verifier and the replay ask it again and compare. Whoever speaks is named by
-the schedule, never by a model.
+be recorded, which texts are to be compared, or which derived fact follows. The
+engine does what it says; the verifier and the replay ask it again and compare.
+Whoever speaks is named by the schedule, never by a model.
 """
 
 from __future__ import annotations
@@ -12,17 +12,15 @@ from collections.abc import Mapping
 from typing import Any, NamedTuple, cast
 
 from hansard.debate import replies
-from hansard.debate.events import (
-    CallAnsweredData,
-    CallError,
-    Fact,
-    Price,
-    Rejection,
-)
-from hansard.debate.formats import FORMATS
-from hansard.debate.prompts import Prompt
-from hansard.debate.state import DebateState, Progress, Step
-from hansard.debate.transcript import hash_of
+from hansard.debate.events import CallAnsweredData, Fact
+from hansard.debate.fields import CallError, Ceiling, CloseReason, Price, Rejection, Role
+from hansard.debate.formats import FORMATS, judged, panel
+from hansard.debate.formats.common import turn
+from hansard.debate.formats.panel import Compare
+from hansard.debate.prompts import Prompt, TextOf
+from hansard.debate.replies import Schema
+from hansard.debate.state import DebateState, Progress, Step, step_of
+from hansard.debate.transcript import CUSTOM, hash_of, template_of
 
 # Errors after which the same call is tried again; the others would only fail alike.
 RETRIED: frozenset[CallError] = frozenset(
@@ -32,12 +30,18 @@ _UNFINISHED: dict[str, Rejection] = {
     "length": "cut_off",
     "refusal": "refused",
     "content_filter": "filtered",
+    "tool_calls": "not_finished",
     "other": "not_finished",
+}
+_TYPES: dict[Role, str] = {
+    "judge": "verdict.recorded",
+    "moderator": "verdict.recorded",
+    "synthesizer": "synthesis.recorded",
 }
 
 
 class Ask(NamedTuple):
-    """Steps that want a call now; none while calls that are open are waited for."""
+    """Steps that want a call now; none while calls or tools that are open are waited for."""
 
     steps: list[Step]
 
@@ -49,7 +53,7 @@ class Read(NamedTuple):
     answer: CallAnsweredData
 
 
-Due = Ask | Read | Fact
+Due = Ask | Read | Fact | Compare
 
 
 def decide(state: DebateState) -> Due | None:
@@ -58,26 +62,73 @@ def decide(state: DebateState) -> Due | None:
         return None
     if state.abandoned:
         return abandon(state, state.abandoned[0])
-    if state.refused:
-        closed = {"outcome": "failed", "reason": "prompt_refused"}
-        return Ask([]) if state.calls else Fact("debate.closed", closed)
-    rules = FORMATS[state.spec["terms"]["format"]]
-    fact: Fact | None = rules.next_fact(state)
-    if fact:
-        return fact
-    steps: tuple[Step, ...] = rules.due(state)
+    if state.refused or state.truncated:
+        return Ask([]) if in_the_air(state) else _stop(state)
+    found = _next(state)
+    if isinstance(found, (Fact, Compare)):
+        return found
+    if isinstance(found, str):
+        return Fact("debate.closed", {"outcome": "failed", "reason": found})
+    return _heard(state, found)
+
+
+def _next(state: DebateState) -> Fact | Compare | tuple[Step, ...] | CloseReason:
+    if state.decision:
+        return _after_decision(state)
+    found: Fact | Compare | tuple[Step, ...] | CloseReason = _rules(state).due(state)
+    return found
+
+
+def _steps_due(state: DebateState) -> tuple[Step, ...]:
+    found = _next(state)
+    return found if isinstance(found, tuple) and not isinstance(found, (Fact, Compare)) else ()
+
+
+def _rules(state: DebateState) -> Any:
+    return FORMATS[state.spec["terms"]["format"]]
+
+
+def _after_decision(state: DebateState) -> Fact | tuple[Step, ...]:
+    """After the decision the synthesizer speaks, where there is one; then the debate closes."""
+    seats = state.of_role("synthesizer")
+    if seats and not any(row.role == "synthesizer" for row in state.turns):
+        return (Step.of(state.rounds_run, "synthesis", seats[0]["id"]),)
+    return Fact("debate.closed", {"outcome": "complete", "reason": _rules(state).reason(state)})
+
+
+def _stop(state: DebateState) -> Read | Fact:
+    """Close a debate that goes no further; replies that are in hand still become turns."""
+    if state.truncated:
+        for step in _steps_due(state):
+            progress = state.steps.get(step.id)
+            answer = progress and (progress.answer or progress.weak)
+            if answer:
+                return Read(step, answer)
+        reason = f"{state.truncated['ceiling']}_ceiling"
+        return Fact("debate.closed", {"outcome": "truncated", "reason": reason})
+    return Fact("debate.closed", {"outcome": "failed", "reason": "prompt_refused"})
+
+
+def in_the_air(state: DebateState) -> bool:
+    """Whether a call or a tool has not come back."""
+    return bool(state.calls) or any(row.using_tools for row in state.steps.values())
+
+
+def _heard(state: DebateState, steps: tuple[Step, ...]) -> Ask | Read | Fact:
+    """Ask until every step has a reply that counts or is exhausted; then record the first."""
     wanted = []
     waiting = False
     for step in steps:
         progress = state.steps.get(step.id)
         if progress is None or not (progress.answer or progress.exhausted):
             waiting = True
-            if progress is None or progress.call is None:
+            if progress is None or not (progress.call or progress.using_tools):
                 wanted.append(step)
     if waiting:
         return Ask(wanted)
     first = state.steps[steps[0].id]
-    return Read(steps[0], first.answer) if first.answer else forfeit(steps[0], first)
+    answer = first.answer or first.weak  # a weak critique counts where no better one came
+    return Read(steps[0], answer) if answer else forfeit(steps[0], first)
 
 
 def refusal(
@@ -94,6 +145,80 @@ def refusal(
                 data = {"step": step, "role": role, "found": digest}
                 return Fact("call.refused", {**data, "approved": approved.get(role)})
     return None
+
+
+def exceeded(
+    state: DebateState, step: str, reserved: Mapping[str, int | None], at: str
+) -> Fact | None:
+    """Return the end of a debate in which a call could break a ceiling; None where it cannot.
+
+    No call is made once the time is up; the others may reach their limit.
+
+    `reserved` are the `reserved_…` fields of the call that is not made, `at`
+    the time at which it would be.
+    """
+    limits = limits_of(state)
+    if not limits:
+        return None
+    spent = spent_by(state, at)
+    tokens = (reserved["reserved_tokens_in"] or 0) + (reserved["reserved_tokens_out"] or 0)
+    wanted: dict[Ceiling, int] = {
+        "calls": 1,
+        "tokens": tokens,
+        "cost": reserved["reserved_cost_micro_usd"] or 0,
+        "seconds": 0,
+    }
+    for ceiling, limit in limits.items():
+        if spent[ceiling] + wanted[ceiling] >= limit + (ceiling != "seconds"):
+            data = {"step": step, "ceiling": ceiling, "limit": limit}
+            return Fact(
+                "debate.truncated",
+                {**data, "spent": spent[ceiling], "reserved": wanted[ceiling]},
+            )
+    return None
+
+
+def limits_of(state: DebateState) -> dict[Ceiling, int]:
+    """Return the ceilings that are set, in the order in which they are tested."""
+    limits = state.spec["limits"]
+    named: dict[Ceiling, int | None] = {
+        "calls": limits["calls"],
+        "tokens": limits["tokens"],
+        "cost": limits["cost_micro_usd"],
+        "seconds": limits["elapsed_ms"],
+    }
+    return {name: limit for name, limit in named.items() if limit is not None}
+
+
+def spent_by(state: DebateState, at: str) -> dict[Ceiling, int]:
+    """Return what is used up at a time: what was spent, and what open calls have reserved."""
+    open_ = state.calls.values()
+    tokens = sum(row["reserved_tokens_in"] + row["reserved_tokens_out"] for row in open_)
+    return {
+        "calls": sum(row.calls for row in state.spend.values()),
+        "tokens": state.used_tokens + tokens,
+        "cost": state.used_micro_usd + sum(row["reserved_cost_micro_usd"] or 0 for row in open_),
+        "seconds": milliseconds(state.opened_at, at),
+    }
+
+
+def milliseconds(begin: str, end: str) -> int:
+    """Return the whole milliseconds between two times of a record; 0 where none have passed.
+
+    >>> milliseconds("2026-12-31T23:59:59.999000Z", "2027-01-01T00:00:01.000500Z")
+    1001
+    """
+    return max(0, (_microseconds(end) - _microseconds(begin)) // 1000)
+
+
+def _microseconds(at: str) -> int:
+    """Count microseconds from an epoch by the proleptic Gregorian calendar (days from civil)."""
+    year, month, day = int(at[:4]), int(at[5:7]), int(at[8:10])
+    year -= month <= 2
+    days = 365 * year + year // 4 - year // 100 + year // 400
+    days += (153 * ((month + 9) % 12) + 2) // 5 + day
+    seconds = int(at[11:13]) * 3600 + int(at[14:16]) * 60 + int(at[17:19])
+    return (days * 86_400 + seconds) * 1_000_000 + int(at[20:26])
 
 
 def forfeit(step: Step, progress: Progress) -> Fact:
@@ -140,7 +265,7 @@ def start(state: DebateState, step: Step, prompt: Prompt) -> dict[str, Any]:
         "role": seat["role"],
         "model": seat["model"],
         "parameters": seat["parameters"],
-        "template": hash_of(state.spec["templates"], seat["role"]),
+        "template": hash_of(state.spec["templates"], template_of(state, step)),
         "schema": hash_of(state.spec["schemas"], seat["role"]),
         "prompt": prompt.digest,
     }
@@ -173,42 +298,89 @@ def cost(
     return None
 
 
+def place_of(step: str) -> Step:
+    """Return the step with this name (a speaker may hold dots)."""
+    round_, phase, speaker = step.split(".", 2)
+    return Step(int(round_[1:]), phase, speaker, step)
+
+
+def schema_of(state: DebateState, role: Role) -> Schema | None:
+    """Return what a reply of this role must be; None for a synthesis, which the user describes."""
+    found: Schema | None = _rules(state).schemas(state.spec["terms"]).get(role)
+    return found
+
+
 def read_reply(
-    state: DebateState, answer: CallAnsweredData, text: str
+    state: DebateState, answer: CallAnsweredData, text: str, text_of: TextOf
 ) -> Mapping[str, Any] | Rejection:
-    """Read a reply: its JSON object where it counts, else the code that says why not."""
+    """Read a reply: its clear fields where it counts, else the code that says why not.
+
+    Whether a synthesis fits the user's own schema is not looked at here.
+    """
     if answer["finish"] != "stop":
         return _UNFINISHED[answer["finish"]]
+    step = place_of(step_of(answer["call"]))
+    role = state.seats[step.speaker]["role"]
+    schema = schema_of(state, role)
     try:
-        value = replies.read(text)
+        value = replies.value_of(text, schema) if schema else replies.read(text)
     except replies.Unreadable:
         return "unreadable"
-    spec = state.spec
-    rules = FORMATS[spec["terms"]["format"]]
-    found = replies.mismatch(value, rules.reply_schema(spec["terms"]["options"]))
+    if schema is None:
+        digest = hash_of(state.spec["schemas"], role)
+        return {"text": answer["reply"], "schema": digest}
+    found = replies.mismatch(value, schema)
     if found:
+        if found == ("winner", "enum") and _last_word(state, step):
+            known = {**value, "winner": None}
+            if replies.mismatch(known, schema) is None:  # it is the only defect
+                return judged.undeclared(value)
         return "unknown_option" if found[1] == "enum" else "schema"
-    return cast(Mapping[str, Any], value)
+    return cast("Mapping[str, Any] | Rejection", _rules(state).read(state, step, value, text_of))
 
 
-def reject(state: DebateState, step: str, call: str, code: Rejection) -> Fact:
+def _last_word(state: DebateState, step: Step) -> bool:
+    """Whether a judge that names no stance is not asked again (D 13)."""
+    if state.spec["terms"]["format"] != "judged":
+        return False
+    custom = state.seats[step.speaker]["model"].startswith(CUSTOM)
+    return custom or not again(state, step.id)
+
+
+def reject(
+    state: DebateState, step: str, call: str, code: Rejection, rating: int | None = None
+) -> Fact:
     """Return the event that a reply does not count."""
-    return Fact(
-        "turn.rejected",
-        {"step": step, "call": call, "code": code, "again": again(state, step)},
-    )
+    weak = code == "weak_critique"  # it is sent back whatever tries are left
+    data = {"step": step, "call": call, "code": code, "rating": rating if weak else None}
+    return Fact("turn.rejected", data | {"again": weak or again(state, step)})
 
 
-def record(step: Step, call: str, reply: Mapping[str, Any]) -> Fact:
+def rating_of(text: str) -> int | None:
+    """Return the rating that a critique which was read gives itself."""
+    value = replies.read(text)
+    return value["challenge_strength"] if isinstance(value, dict) else None
+
+
+def record(state: DebateState, step: Step, call: str, read: Mapping[str, Any]) -> Fact:
     """Return the turn that a reply which counts makes."""
-    return Fact(
-        "turn.recorded",
-        {
-            "step": step.id,
-            "round": step.round,
-            "phase": step.phase,
-            "speaker": step.speaker,
-            "call": call,
-            "vote": reply["vote"],
-        },
-    )
+    role = state.seats[step.speaker]["role"]
+    return Fact(_TYPES.get(role, "turn.recorded"), turn(step, call, **read))
+
+
+def answers(state: DebateState, round_: int, text_of: TextOf) -> dict[str, str] | None:
+    """Return the answers of a round by debater, to be compared; None where one is gone."""
+    found = {}
+    for row in state.turns:
+        if row.data["round"] == round_ and row.role == "debater" and row.reply:
+            text = text_of(row.reply["sha256"])
+            schema = schema_of(state, "debater")
+            if text is None or schema is None:
+                return None
+            found[row.data["speaker"]] = panel.answer_of(replies.value_of(text, schema))
+    return found
+
+
+def compare(state: DebateState, what: Compare, found: Mapping[str, str]) -> Fact:
+    """Return the fact that comparing the answers `found` gives."""
+    return panel.compared(state, what, found)

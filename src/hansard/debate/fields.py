@@ -1,0 +1,285 @@
+"""The forms of an event's fields: scalars, enums and the small objects within (FORMAT.md §3)."""
+
+from __future__ import annotations
+
+from typing import Annotated, Literal
+
+from pydantic import ConfigDict, Field, StringConstraints, with_config
+from typing_extensions import TypedDict  # pydantic reads only this one before Python 3.12
+
+from hansard.record import canonical
+
+_TIME = (
+    r"^[0-9]{4}-(0[1-9]|1[0-2])-(0[1-9]|[12][0-9]|3[01])"
+    r"T([01][0-9]|2[0-3]):[0-5][0-9]:[0-5][0-9]\.[0-9]{6}Z$"
+)
+_UUID4 = r"^[0-9a-f]{8}-[0-9a-f]{4}-4[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$"
+
+Id = Annotated[str, StringConstraints(pattern=r"^[A-Za-z0-9._:/@+=-]{1,256}$")]
+Name = Annotated[str, StringConstraints(pattern=r"^[A-Za-z0-9._:/@+=-]{1,64}$")]
+Hash = Annotated[str, StringConstraints(pattern=r"^[0-9a-f]{64}$")]
+Time = Annotated[str, StringConstraints(pattern=_TIME)]
+DebateId = Annotated[str, StringConstraints(pattern=_UUID4)]
+Decimal = Annotated[str, StringConstraints(pattern=r"^[0-9]{1,9}(\.[0-9]{1,9})?$")]
+Seed = Annotated[str, StringConstraints(pattern=r"^(0|[1-9][0-9]{0,76})$")]
+Count = Annotated[int, Field(ge=0, le=canonical.MAX_INT)]
+Hundred = Annotated[int, Field(ge=1, le=100)]
+Thousand = Annotated[int, Field(ge=1, le=1000)]
+Documents = Annotated[int, Field(ge=0, le=1000)]
+One = Annotated[int, Field(ge=1, le=1)]  # Literal[1] would let 1.0 and true pass for it
+Positive = Annotated[int, Field(ge=1, le=canonical.MAX_INT)]
+
+Rating = Annotated[int, Field(ge=1, le=10)]
+Ppm = Annotated[int, Field(ge=0, le=1_000_000)]
+ScorePpm = Annotated[int, Field(ge=0, le=100_000_000)]  # of a draft, against 99 others at most
+
+# A phase of one position among several ends in that position's number: `critique-2`.
+PHASES = (
+    "proposal",
+    "critique",
+    "revision",
+    "consensus",
+    "argument",
+    "verdict",
+    "framing",
+    "proposition",
+    "rebuttal",
+    "moderation",
+    "neutrality",
+    "draft",
+    "synthesis",
+)
+Phase = Annotated[str, StringConstraints(pattern=f"^({'|'.join(PHASES)})(-[1-9][0-9]?)?$")]
+Role = Literal[
+    "debater",
+    "judge",
+    "framer",
+    "proposer",
+    "critic",
+    "rebuttal",
+    "moderator",
+    "synthesizer",
+]
+Finish = Literal["stop", "length", "refusal", "content_filter", "tool_calls", "other"]
+CallError = Literal[
+    "rate_limited",
+    "timeout",
+    "server_error",
+    "client_error",
+    "unreachable",
+    "crashed",
+    "no_reply",
+    "abandoned",
+]
+Rejection = Literal[
+    "unreadable",
+    "schema",
+    "unknown_option",
+    "output_schema",
+    "weak_critique",
+    "cut_off",
+    "refused",
+    "filtered",
+    "not_finished",
+]
+CitationFinding = Literal["verified", "no_such_document", "not_yet_visible", "not_found"]
+Confidence = Literal["HIGH", "MODERATE", "LOW"]
+Ceiling = Literal["calls", "tokens", "cost", "seconds"]
+DecisionRule = Literal[
+    "threshold_vote",
+    "majority_vote",
+    "unanimous_vote",
+    "max_rounds_exhausted",
+    "judge_verdict",
+    "judge_synthesis",
+    "judge_pick",
+    "moderator_synthesis",
+    "moderator_ranking",
+    "unchallenged",
+    "unsupported",
+    "too_few_heard",
+    "no_majority",
+    "most_similar",
+]
+Outcome = Literal["complete", "truncated", "failed"]
+CloseReason = Literal[
+    "votes_reached",
+    "max_rounds_exhausted",
+    "rounds_complete",
+    "converged",
+    "moderator_satisfied",
+    "calls_ceiling",
+    "tokens_ceiling",
+    "cost_ceiling",
+    "seconds_ceiling",
+    "prompt_refused",
+    "judge_failed",
+    "moderator_failed",
+]
+
+closed = with_config(ConfigDict(extra="forbid", strict=True))
+
+
+@closed
+class Blob(TypedDict):
+    """A text outside the chain, by the name of its blob."""
+
+    sha256: Hash
+
+
+@closed
+class ConsensusTerms(TypedDict):
+    """What the debaters decide on and how it is counted, in the `consensus` format."""
+
+    format: Literal["consensus"]
+    options: list[Name]
+    rule: Literal["threshold", "majority", "unanimity"]
+    threshold: Positive
+    max_rounds: Thousand
+
+
+@closed
+class JudgedTerms(TypedDict):
+    """The stances, in the order of their debaters, and what the judge may see of them."""
+
+    format: Literal["judged"]
+    stances: list[Name]
+    max_rounds: Thousand
+    anonymize_transcript: bool
+    shuffle_for_judge: bool
+
+
+@closed
+class ModeratedTerms(TypedDict):
+    """The positions (none: one proposition), and what makes a critique strong enough."""
+
+    format: Literal["moderated"]
+    positions: list[Name]
+    critique: bool
+    max_rounds: Annotated[int, Field(ge=1, le=3)]
+    require_critic_retry_below: Rating
+    min_challenge_strength: Rating
+    neutrality_check: bool
+
+
+@closed
+class PanelTerms(TypedDict):
+    """Who drafts, what they may answer, when they agree, and who or what resolves it."""
+
+    format: Literal["panel"]
+    labels: list[Name]
+    options: list[Name]
+    max_rounds: Thousand
+    convergence_ppm: Ppm | None
+    resolution: Literal["synthesis", "pick", "majority", "similar"]
+    fallback: Literal["escalate", "similar"]
+
+
+Terms = Annotated[
+    ConsensusTerms | JudgedTerms | ModeratedTerms | PanelTerms, Field(discriminator="format")
+]
+
+
+@closed
+class Limits(TypedDict):
+    """What may be used at the most; null is no ceiling."""
+
+    calls: Positive | None
+    tokens: Positive | None
+    cost_micro_usd: Positive | None
+    elapsed_ms: Positive | None
+
+
+@closed
+class TemplateHash(TypedDict):
+    """A prompt template or a reply schema: its role and the plain SHA-256 of its bytes."""
+
+    role: Name
+    sha256: Hash
+
+
+@closed
+class ToolHash(TypedDict):
+    """A tool that models may use, and the plain SHA-256 of its definition."""
+
+    tool: Name
+    sha256: Hash
+
+
+@closed
+class Price(TypedDict):
+    """What a model costs, in micro-US-dollars per million tokens."""
+
+    model: Id
+    input_micro_usd: Count
+    cached_micro_usd: Count
+    output_micro_usd: Count
+
+
+@closed
+class Parameters(TypedDict):
+    """A seat's settings; decimals as the user wrote them, null where none was given."""
+
+    temperature: Decimal | None
+    top_p: Decimal | None
+    seed: Count | None
+    max_tokens: Positive | None
+    reasoning_effort: Name | None
+
+
+@closed
+class Stance(TypedDict):
+    """The position that a seat argues: its label, and its words."""
+
+    label: Name
+    text: Blob
+
+
+@closed
+class Citation(TypedDict):
+    """One citation of an argument, both numbered from 1 in their order, and whether it holds."""
+
+    argument: Positive
+    citation: Positive
+    finding: CitationFinding
+
+
+@closed
+class Case(TypedDict):
+    """What code read from an argued turn of the `moderated` format.
+
+    `struck` are the arguments that rest on a citation that does not hold,
+    `unanswered` the objections that a rebuttal says nothing about.
+    """
+
+    arguments: Count
+    rating: Rating | None
+    unanswered: list[Positive]
+    citations: list[Citation]
+    struck: list[Positive]
+
+
+@closed
+class Score(TypedDict):
+    """The quality that a moderator gave to the arguments of one side."""
+
+    side: Name
+    score: Rating
+
+
+@closed
+class OptionVotes(TypedDict):
+    """How many registered debaters hold an option now."""
+
+    option: Name
+    votes: Count
+
+
+@closed
+class Pair(TypedDict):
+    """How alike two answers are, and whether their counts of negation words differ."""
+
+    one: Name
+    other: Name
+    ppm: Ppm
+    negation_differs: bool
