@@ -9,7 +9,9 @@ paid for and never hides a call that was made.
 from __future__ import annotations
 
 import asyncio
+import json
 import os
+import threading
 import traceback
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -18,23 +20,32 @@ from typing import Any, cast
 
 from hansard.debate import steps
 from hansard.debate.events import (
-    Blob,
     CallAnsweredData,
     CallFailedData,
     CallStartedData,
     Event,
     Fact,
-    Rejection,
+    ToolCalledData,
 )
-from hansard.debate.formats import FORMATS
-from hansard.debate.prompts import Prompt, Renderer
+from hansard.debate.fields import Blob, Rejection
+from hansard.debate.formats.panel import Compare
+from hansard.debate.prompts import Message, Prompt, Renderer
+from hansard.debate.spec_parts import NAME
 from hansard.debate.state import DebateState, Step, evolve
 from hansard.debate.steps import Ask, Read
-from hansard.debate.transcript import Transcript
+from hansard.debate.transcript import CUSTOM, Transcript
 from hansard.record.canonical import TEXT
 from hansard.runtime.clock import Clock
 from hansard.runtime.journal import Journal, Observer
-from hansard.runtime.models.base import Completion, Model, ModelError, Request
+from hansard.runtime.models.base import (
+    Completion,
+    Model,
+    ModelError,
+    Request,
+    ToolCall,
+)
+from hansard.runtime.output import checker
+from hansard.runtime.tools import Tool
 from hansard.version import __version__
 
 ENGINE = f"hansard/{__version__}"
@@ -46,6 +57,14 @@ class _Running:
 
     started: CallStartedData
     began: float
+    deadline: float
+
+
+@dataclass(slots=True)
+class _Using:
+    """A tool that is being used."""
+
+    called: ToolCalledData
     deadline: float
 
 
@@ -68,6 +87,7 @@ class Engine:
         clock: Clock,
         approved: Mapping[str, str] | None = None,
         observe: Observer | None = None,
+        tools: Mapping[str, Tool] | None = None,
     ) -> None:
         self.state = state
         self._journal = journal
@@ -77,10 +97,13 @@ class Engine:
         self._templates = templates
         self._observe = observe
         self._transcript = Transcript(state)
+        self._rendering = threading.Lock()
         self._renderer = Renderer(templates, journal.texts.__getitem__)
         self._broken: BaseException | None = None  # what the observer raised
         self._replies: dict[str, Mapping[str, Any]] = {}  # that count, by call, until recorded
         self._running: dict[asyncio.Task[Completion], _Running] = {}
+        self._tools = tools or {}
+        self._using: dict[asyncio.Task[tuple[str, bool]], _Using] = {}
 
     async def run(self) -> DebateState:
         """Go on until the debate is closed and return its state.
@@ -93,16 +116,9 @@ class Engine:
                 if self._broken:
                     raise self._broken
                 if isinstance(due, Ask):
-                    if due.steps and (refused := self._refusal(due.steps[0])):
-                        self._record(refused)
-                        continue
-                    started = [(step, *self._start(step)) for step in due.steps]
-                    self._journal.flush()
-                    for step, data, prompt in started:
-                        self._call(step, data, prompt)
-                    await self._wait()
+                    await self._ask(due)
                 else:
-                    self._record(self._read(due) if isinstance(due, Read) else due)
+                    self._record(self._derived(due))
             self._journal.flush()
         finally:
             self._stop()
@@ -114,8 +130,36 @@ class Engine:
         """Record that this process took the debate over."""
         self._record(Fact("debate.resumed", {"engine": ENGINE}))
 
-    def _record(self, fact: Fact) -> Event:
-        event = self._journal.add(fact)
+    async def _ask(self, due: Ask) -> None:
+        """Make the calls that are due, as far as templates and ceilings admit, and wait for one."""
+        if due.steps and (refused := self._refusal(due.steps[0])):
+            self._record(refused)
+            return
+        started = []
+        for step in due.steps:
+            call = self._start(step)
+            if call is None:
+                break
+            started.append((step, *call))
+        self._journal.flush()
+        for step, data, prompt in started:
+            self._call(step, data, prompt)
+        self._close_lost_tools()
+        if self._running or self._using:
+            await self._wait()
+
+    def _derived(self, due: Read | Compare | Fact) -> Fact:
+        """Return the fact that follows from replies in hand, or from the rules alone."""
+        if isinstance(due, Read):
+            return self._read(due)
+        if isinstance(due, Compare):
+            found = steps.answers(self.state, due.round, self._journal.texts.get)
+            assert found is not None, "no text is gone while a debate runs"
+            return steps.compare(self.state, due, found)
+        return due
+
+    def _record(self, fact: Fact, at: str | None = None) -> Event:
+        event = self._journal.add(fact, at)
         evolve(self.state, event)
         if self._observe and not self._broken:
             try:
@@ -139,21 +183,31 @@ class Engine:
         if call not in self._replies:  # it came before this process took over
             text = self._journal.texts[due.answer["reply"]["sha256"]]
             self._keep(due.answer, text)
-        return steps.record(due.step, call, self._replies.pop(call))
+        return steps.record(self.state, due.step, call, self._replies.pop(call))
 
     def _keep(self, answer: CallAnsweredData, text: str) -> Rejection | None:
         """Read a reply and keep it for its turn; return the code that says why not, if not."""
-        reply = steps.read_reply(self.state, answer, text)
+        reply = steps.read_reply(self.state, answer, text, self._journal.texts.get)
         if isinstance(reply, str):
             return reply
+        if "schema" in reply and not checker(self._templates[reply["schema"]])(text):
+            return "output_schema"
         self._replies[answer["call"]] = reply
         return None
 
-    def _start(self, step: Step) -> tuple[CallStartedData, Prompt]:
+    def _start(self, step: Step) -> tuple[CallStartedData, Prompt] | None:
+        """Record that a call starts; None where it could break a ceiling.
+
+        A debate is cut short only once nothing is in the air: what comes back
+        may have used less than was reserved for it.
+        """
         prompt = self._transcript.prompt(step)
         data = steps.start(self.state, step, prompt)
+        sent = [self._templates[data["schema"]], *(row.document for row in self._offered(step))]
+        with self._rendering:
+            size = self._renderer.size(prompt) + sum(map(len, sent))
         # Three bytes a token: prose in Latin script has about four, CJK script three.
-        tokens_in = -(-self._renderer.size(prompt) // 3)
+        tokens_in = -(-size // 3)
         tokens_out = data["parameters"]["max_tokens"] or 0
         spent = (tokens_in, 0, tokens_out)
         data |= {
@@ -161,30 +215,83 @@ class Engine:
             "reserved_tokens_out": tokens_out,
             "reserved_cost_micro_usd": steps.cost(self.state.spec["prices"], data["model"], spent),
         }
-        self._record(Fact("call.started", data))
+        at = self._journal.time()
+        over = steps.exceeded(self.state, step.id, data, at)
+        if over:
+            if not steps.in_the_air(self.state):
+                self._record(over, at)
+            return None
+        self._record(Fact("call.started", data), at)
         return cast(CallStartedData, data), prompt
 
     def _call(self, step: Step, data: CallStartedData, prompt: Prompt) -> None:
-        spec = self.state.spec
+        spec, seat = self.state.spec, self.state.seats[step.speaker]
+        schema = steps.schema_of(self.state, seat["role"])
+        if schema is None:
+            schema = json.loads(self._templates[data["schema"]])
         request = Request(
             call=data["call"],
             round=step.round,
             phase=step.phase,
             speaker=step.speaker,
+            role=seat["role"],
+            agent_type=seat["agent_type"],
+            collection_id=spec["collection_id"],
             model=data["model"],
             parameters=data["parameters"],
-            reply_schema=FORMATS[spec["terms"]["format"]].reply_schema(spec["terms"]["options"]),
-            render=lambda: self._renderer.messages(prompt),
+            reply_schema=schema,
+            tools=tuple(tool.definition for tool in self._offered(step)),
+            render=lambda: self._render(prompt),
         )
         began = self._clock.monotonic()
         task = asyncio.ensure_future(_ask(self._models[step.speaker], request))
         self._running[task] = _Running(data, began, began + spec["timeout_ms"] / 1000)
 
+    def _render(self, prompt: Prompt) -> list[Message]:
+        """Return the messages of a prompt; a sync callable asks from a thread of its own."""
+        with self._rendering:
+            return self._renderer.messages(prompt)
+
+    def _offered(self, step: Step) -> list[Tool]:
+        """Return the tools of a call: those of the spec, until the step's rounds are used up."""
+        progress = self.state.steps.get(step.id)
+        custom = self.state.seats[step.speaker]["model"].startswith(CUSTOM)
+        if custom or (progress and progress.tool_rounds >= self.state.spec["tool_rounds"]):
+            return []
+        return list(self._tools.values())
+
+    def _use(self, answer: CallAnsweredData, calls: tuple[ToolCall, ...]) -> None:
+        """Record which tools a reply asks for, and begin to use them."""
+        for number, call in enumerate(calls, 1):
+            name = call.name if NAME(call.name) else self._journal.blob(call.name)
+            arguments = self._journal.blob(call.arguments)
+            data = {"call": answer["call"], "number": number, "tool": name, "arguments": arguments}
+            event = self._record(Fact("tool.called", data))
+            assert event["type"] == "tool.called"
+            deadline = self._clock.monotonic() + self.state.spec["timeout_ms"] / 1000
+            task = asyncio.ensure_future(_use(self._tools.get(call.name), call))
+            self._using[task] = _Using(event["data"], deadline)
+
+    def _close_lost_tools(self) -> None:
+        """Say of tools that another process was using that nothing came back."""
+        used = {(row.called["call"], row.called["number"]) for row in self._using.values()}
+        for progress in self.state.steps.values():
+            for use in progress.tools:
+                key = (use.called["call"], use.called["number"])
+                if use.returned is None and key not in used:
+                    self._returned(use.called, "the process that used the tool died", ok=False)
+
+    def _returned(self, called: ToolCalledData, result: str, *, ok: bool) -> None:
+        data = {"call": called["call"], "number": called["number"], "ok": ok}
+        self._record(Fact("tool.returned", data | {"result": self._journal.blob(result)}))
+
     async def _wait(self) -> None:
-        """Wait for the first call to end or to run out of time, and record every end."""
-        deadline = min(running.deadline for running in self._running.values())
+        """Wait for the first call or tool to end or to run out of time, and record every end."""
+        deadlines = [row.deadline for row in self._running.values()]
+        deadline = min([*deadlines, *(row.deadline for row in self._using.values())])
         left = max(0.0, deadline - self._clock.monotonic())
-        await asyncio.wait(self._running, timeout=left, return_when=asyncio.FIRST_COMPLETED)
+        tasks = [*self._running, *self._using]
+        await asyncio.wait(tasks, timeout=left, return_when=asyncio.FIRST_COMPLETED)
         now = self._clock.monotonic()
         if now >= deadline:
             for _ in range(3):  # where the loop was held up, what came in time is seen first
@@ -195,10 +302,20 @@ class Engine:
                 del self._running[task]
                 task.cancel()
                 self._failed(running, ModelError("timeout"))
+        for tool, using in list(self._using.items()):
+            if using.deadline <= now:
+                del self._using[tool]
+                tool.cancel()
+                self._returned(using.called, "the tool did not answer in time", ok=False)
         self._journal.flush()
 
     def _collect(self) -> None:
-        """Record the ends of all calls that are over."""
+        """Record the ends of all calls and tools that are over."""
+        for used in [task for task in self._using if task.done()]:
+            using = self._using.pop(used)
+            cancelled = used.cancelled() or used.exception() is not None
+            result, ok = ("the tool was stopped", False) if cancelled else used.result()
+            self._returned(using.called, result, ok=ok)
         for task in [task for task in self._running if task.done()]:
             running = self._running.pop(task)
             if task.cancelled():
@@ -222,6 +339,8 @@ class Engine:
     def _answered(self, running: _Running, completion: Completion) -> None:
         started = running.started
         tokens = (completion.tokens_in, completion.tokens_cached, completion.tokens_out)
+        custom = started["model"].startswith(CUSTOM)  # it was offered no tools
+        asked = () if custom else completion.tool_calls
         answer: dict[str, Any] = {
             "call": started["call"],
             "reply": self._journal.blob(completion.text),
@@ -229,7 +348,8 @@ class Engine:
             "response_id": self._name(completion.response_id),
             "request_id": self._name(completion.request_id),
             "fingerprint": self._name(completion.fingerprint),
-            "finish": completion.finish,
+            "finish": "tool_calls" if completion.tool_calls else completion.finish,
+            "tools": len(asked),
             "tokens_in": completion.tokens_in,
             "tokens_cached": completion.tokens_cached,
             "tokens_out": completion.tokens_out,
@@ -240,9 +360,15 @@ class Engine:
         }
         event = self._record(Fact("call.answered", answer))
         assert event["type"] == "call.answered"
+        if self.state.announcing:
+            self._use(event["data"], asked)
+            return
         rejected = self._keep(event["data"], completion.text)
         if rejected:
-            self._record(steps.reject(self.state, started["step"], started["call"], rejected))
+            weak = rejected == "weak_critique"
+            rating = steps.rating_of(completion.text) if weak else None
+            step, call = started["step"], started["call"]
+            self._record(steps.reject(self.state, step, call, rejected, rating))
 
     def _name(self, text: str | None) -> str | Blob | None:
         """A provider's string stands in the line if it fits there, else it is a blob."""
@@ -255,10 +381,17 @@ class Engine:
         """Keep what has arrived and let go of the rest."""
         try:
             self._collect()
-            self._journal.flush()  # once more where the store failed: what is here was paid for
         finally:
-            for task in self._running:
-                task.cancel()
+            try:
+                self._journal.flush()  # once more where the store failed: it was paid for
+            finally:
+                for task in (*self._running, *self._using):
+                    task.cancel()
+
+
+async def _use(tool: Tool | None, call: ToolCall) -> tuple[str, bool]:
+    """Return what a tool gives for the arguments that a model wrote."""
+    return await tool.call(call.arguments) if tool else ("there is no such tool", False)
 
 
 def _crash(error: BaseException) -> ModelError:

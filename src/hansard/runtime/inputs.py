@@ -7,19 +7,22 @@ where. Nothing is written before all of it has been read.
 from __future__ import annotations
 
 import re
+from collections.abc import Collection, Iterator
 from difflib import get_close_matches
 from functools import cache
 from importlib.resources import files
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any, TypeVar, cast
 
 import yaml
 from pydantic import BaseModel, ValidationError
 
-from hansard.debate.formats.consensus import FIELDS, TEMPLATES
-from hansard.debate.spec import DebateSpec, Evidence
+from hansard.debate.formats import FORMATS
+from hansard.debate.spec import SPECS, AnySpec, PanelSpec
+from hansard.debate.spec_parts import Evidence
 from hansard.errors import UsageError
 
+_SHARED = ("block", "synthesizer")
 MAX_FILE = 4_000_000
 _FIELD = re.compile(r"\{\{ *([^{}]*?) *\}\}")
 M = TypeVar("M", bound=BaseModel)
@@ -58,16 +61,27 @@ _Loader.yaml_implicit_resolvers = {
 _Loader.add_implicit_resolver("tag:yaml.org,2002:bool", re.compile("^(true|false)$"), list("tf"))
 
 
-def load_spec(path: Path) -> DebateSpec:
+def load_spec(path: Path) -> AnySpec:
     """Read a spec from a YAML or JSON file; files it names are not read yet."""
-    return validate(DebateSpec, load_yaml(path), path.name)
+    return parse_spec(load_yaml(path), path.name)
+
+
+def parse_spec(value: object, where: str) -> AnySpec:
+    """Return `value` as the spec of the format that it names; `consensus` where it names none."""
+    name = value.get("format", "consensus") if isinstance(value, dict) else "consensus"
+    if not isinstance(name, str) or name not in SPECS:
+        known = ", ".join(SPECS)
+        raise UsageError(
+            "spec.invalid_value", f"{where}: format: there is no {name!r:.64}; one of {known}"
+        )
+    return cast(AnySpec, validate(SPECS[name], value, where))
 
 
 def load_yaml(path: Path) -> object:
     """Return what a YAML or JSON file holds."""
     text = read_text(path, "spec.unreadable")
     try:
-        return yaml.load(text, _Loader)  # noqa: S506 - a SafeLoader
+        return _bounded(yaml.load(text, _Loader), path.name)  # noqa: S506 - a SafeLoader
     except (yaml.YAMLError, RecursionError, ValueError) as error:
         where, what = path.name, "it nests too deeply"
         if isinstance(error, ValueError):
@@ -79,6 +93,23 @@ def load_yaml(path: Path) -> object:
         raise UsageError("spec.yaml", f"{where}: {what}") from None
 
 
+def _bounded(value: object, where: str) -> object:
+    """Return a value that has no more parts than a file without aliases could have."""
+    left, parts = [value], 0
+    while left:
+        part = left.pop()
+        inner: Collection[object] = ()
+        if isinstance(part, dict):
+            inner = part.values()
+        elif isinstance(part, list):
+            inner = part
+        parts += len(inner)
+        if parts > MAX_FILE:  # before they are taken in: a list may hold itself many times
+            raise UsageError("spec.yaml", f"{where}: its aliases make it larger than a file may be")
+        left += inner
+    return value
+
+
 def validate(model: type[M], value: object, where: str) -> M:
     """Return `value` as `model`, or raise UsageError naming the first field to mend."""
     if not isinstance(value, dict):
@@ -86,10 +117,10 @@ def validate(model: type[M], value: object, where: str) -> M:
     try:
         return model.model_validate(value)
     except ValidationError as error:
-        raise _first(error, where) from None
+        raise _first(error, where, model) from None
 
 
-def _first(error: ValidationError, where: str) -> UsageError:
+def _first(error: ValidationError, where: str, model: type[BaseModel]) -> UsageError:
     rows = error.errors(include_url=False, include_input=False)
     # A name that does not exist explains why another one is missing.
     row = min(rows, key=lambda found: found["type"] != "extra_forbidden")
@@ -98,7 +129,7 @@ def _first(error: ValidationError, where: str) -> UsageError:
         code = row["type"]
     field = ".".join(str(part) for part in row["loc"] if part != "function-before")
     if row["type"] == "extra_forbidden":
-        close = get_close_matches(str(row["loc"][-1]), DebateSpec.model_fields, 1)
+        close = get_close_matches(str(row["loc"][-1]), model.model_fields, 1)
         sentence = f"{sentence}; did you mean {close[0]}?" if close else sentence
     if row["type"] == "string_pattern_mismatch":
         is_id = "A-Z" in row["ctx"]["pattern"]
@@ -125,7 +156,7 @@ def read_text(path: Path, code: str) -> str:
     return text
 
 
-def read_evidence(spec: DebateSpec, folder: Path) -> DebateSpec:
+def read_evidence(spec: AnySpec, folder: Path) -> AnySpec:
     """Return the spec with every document's text in place of its file."""
     documents = []
     for document in spec.evidence:
@@ -147,18 +178,34 @@ def packaged(name: str) -> bytes:
 
 def packaged_templates(format_: str) -> dict[str, bytes]:
     """Return the bytes of each packaged template of a format, by role."""
-    return {role: packaged(f"{format_}/{role}") for role in TEMPLATES}
+    return {
+        role: packaged(f"shared/{role}" if role in _SHARED else f"{format_}/{role}")
+        for role in FORMATS[format_].TEMPLATES
+    }
 
 
-def read_templates(spec: DebateSpec, folder: Path) -> dict[str, bytes]:
-    """Return the bytes of each template by role: the user's own file, or the packaged one."""
-    own = {}
+def read_templates(spec: AnySpec, folder: Path) -> dict[str, bytes]:
+    """Return the bytes of each template by role: the user's own, or the packaged one."""
+    fields, found = spec.templates(), packaged_templates(spec.format)
+    for role, words in _replaced(spec):
+        # The last paragraph of a template says how to reply, which stays as it is.
+        how = found[role].decode().rstrip("\n").rpartition("\n\n")[2]
+        found[role] = f"\n{words.strip()}\n\n{how}\n".encode()
     for role, file in spec.prompts.items():
         text = read_text(folder / file, "spec.prompt_missing")
-        unknown = [name for name in _FIELD.findall(text) if name not in FIELDS[role]]
+        unknown = [name for name in _FIELD.findall(text) if name not in fields[role]]
         if unknown or not text.strip():
             what = f"fills no {{{{{unknown[0]}}}}}" if unknown else "is empty"
-            known = ", ".join(f"{{{{{name}}}}}" for name in FIELDS[role])
+            known = ", ".join(f"{{{{{name}}}}}" for name in fields[role])
             raise UsageError("spec.prompt", f"{file} {what}; a {role} template may hold {known}")
-        own[role] = text.encode()
-    return packaged_templates(spec.format) | own
+        found[role] = text.encode()
+    return found
+
+
+def _replaced(spec: AnySpec) -> Iterator[tuple[str, str]]:
+    """Yield the templates that a panel's own instructions stand in place of (D 35)."""
+    if isinstance(spec, PanelSpec):
+        for role in ("debater", "chooser") if spec.debater_instructions else ():
+            yield role, spec.debater_instructions or ""
+        for role in ("judge", "judge_choosing", "judge_picking") if spec.judge_instructions else ():
+            yield role, spec.judge_instructions or ""

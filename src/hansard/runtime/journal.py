@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import cast
 
-from hansard.debate.events import Blob, Event, Fact
+from hansard.debate.events import Event, Fact
+from hansard.debate.fields import Blob
 from hansard.record import blob
 from hansard.record.bundle import Head
 from hansard.record.line import GENESIS, VERSION, encode_line, line_hash
@@ -45,12 +46,17 @@ class Journal:
         self.texts[name] = text
         return {"sha256": name}
 
-    def add(self, fact: Fact) -> Event:
+    def time(self) -> str:
+        """Return the time that a fact added now would have."""
+        return max(self._clock.now(), self._at)
+
+    def add(self, fact: Fact, at: str | None = None) -> Event:
         """Give a fact its place in the chain and return it as an event.
 
-        A fact that no line can hold raises DataError and takes no place.
+        `at` is a `time` at which something was decided about it. A fact that no
+        line can hold raises DataError and takes no place.
         """
-        at = max(self._clock.now(), self._at)
+        at = self.time() if at is None else at
         event = {
             "at": at,
             "data": fact.data,

@@ -283,7 +283,7 @@ class Store:
 
 
 def _named(lines: Sequence[bytes]) -> tuple[list[str], str]:
-    """Return the hashes of templates and schemas, and of the policy, that an opening names."""
+    """Return the hashes of templates, schemas and tools, and of the policy, of an opening."""
     try:
         opened = parse(lines[0]) if lines else None
     except DataError:
@@ -291,7 +291,8 @@ def _named(lines: Sequence[bytes]) -> tuple[list[str], str]:
     if opened is None or opened["type"] != "debate.opened":
         return [], ""
     data = opened["data"]
-    return [row["sha256"] for row in (*data["templates"], *data["schemas"])], data["policy"] or ""
+    rows = (*data["templates"], *data["schemas"], *data["tools"])
+    return [row["sha256"] for row in rows], data["policy"] or ""
 
 
 @contextmanager

@@ -28,12 +28,26 @@ _CHECK_OF_FIELD = {
     ("call.started", "prompt"): 11,
     ("call.answered", "cost_micro_usd"): 15,
     ("call.failed", "cost_micro_usd"): 15,
+    ("call.started", "ceiling"): 15,
     ("turn.recorded", "vote"): 12,
+    ("turn.recorded", "case"): 12,
+    ("turn.recorded", "arguments"): 12,
+    ("turn.recorded", "rating"): 12,
+    ("turn.recorded", "unanswered"): 12,
+    ("turn.recorded", "citations"): 13,
+    ("turn.recorded", "struck"): 13,
     ("turn.rejected", "code"): 12,
+    ("turn.rejected", "rating"): 12,
 }
+_TURNS = ("verdict.recorded", "synthesis.recorded")
+_PLACE = ("step", "round", "phase", "speaker", "call")  # of a turn: check 9
 _CHECK_OF_TYPE = {
     "call.refused": 10,
     "votes.counted": 14,
+    "similarity.measured": 14,
+    "verdict.recorded": 12,
+    "synthesis.recorded": 12,
+    "debate.truncated": 15,
     "decision.reached": 16,
     "debate.closed": 16,
 }
@@ -202,22 +216,23 @@ def check_templates(opened: OpenedData, bundle: Bundle) -> tuple[Policy | None, 
     Returns the policy as well, where there is one and it can be read.
     """
     findings = []
-    rows = (*opened["templates"], *opened["schemas"])
-    for row in rows:
-        body = bundle.templates.get(row["sha256"])
+    rows = [(row["role"], row["sha256"]) for row in (*opened["templates"], *opened["schemas"])]
+    rows += [(row["tool"], row["sha256"]) for row in opened["tools"]]
+    for name, digest in rows:
+        body = bundle.templates.get(digest)
         found = sha256(body).hexdigest() if body is not None else None
-        if found != row["sha256"]:
+        if found != digest:
             code, what = ("10.missing", "is missing") if body is None else ("10.hash", "is another")
             findings.append(
                 Finding(
                     code=code,
                     seq=1,
-                    message=f"the template or schema of the role {row['role']} {what}",
-                    expected=row["sha256"],
+                    message=f"the template, schema or tool {name} {what}",
+                    expected=digest,
                     found=found,
                 )
             )
-    named = {row["sha256"] for row in rows}
+    named = {digest for _, digest in rows}
     for name in (*bundle.templates.keys() - named, *bundle.policies.keys() - {opened["policy"]}):
         message = "a template or policy is there that the opening does not name"
         findings.append(Finding(code="10.unnamed", seq=0, message=message, found=name))
@@ -269,7 +284,10 @@ def check_rules(
 
 
 def _differs(kind: str, seq: int, difference: Difference) -> Finding:
-    check = _CHECK_OF_FIELD.get((kind, difference.field)) or _CHECK_OF_TYPE.get(kind, _SCHEDULE)
+    placed = kind in _TURNS and difference.field in _PLACE
+    check = _CHECK_OF_FIELD.get((kind, difference.field)) or (
+        _SCHEDULE if placed else _CHECK_OF_TYPE.get(kind, _SCHEDULE)
+    )
     return Finding(
         code=f"{check}.{difference.field}",
         seq=seq,

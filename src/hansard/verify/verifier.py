@@ -22,6 +22,7 @@ from hansard.verify import checks
 from hansard.verify import envelope as envelopes
 from hansard.verify.checks import Walk
 from hansard.verify.envelope import Envelope
+from hansard.verify.evidence import of_bytes, of_rules
 from hansard.verify.findings import CHECKS, VERDICTS, Check, Finding, Status, Verification
 
 _NOT_READ = "the container could not be read"
@@ -83,7 +84,9 @@ def _report(
     envelope: Envelope,
     findings: list[Finding],
 ) -> Verification:
-    evidence = _evidence(bundle, events, walk)
+    evidence = of_bytes(bundle, events)
+    if walk and walk.walked == len(events):
+        evidence |= of_rules(events, walk.replay.state)
     failed = Counter([finding.check for finding in findings])
     gone, unread = (walk.replay.gone, walk.replay.unread) if walk else ([], [])
     rows = []
@@ -95,20 +98,22 @@ def _report(
         elif number >= 9 and (walk is None or walk.walked < len(events)):
             reached = walk.walked if walk else 0
             status, text = "unchecked", f"only {reached} of {len(bundle.lines)} entries followed"
-        elif gone and number in (12, 14, 16):
+        elif gone and number in (12, 13, 14, 16):
             status, text = "unchecked", f"{len(gone)} of its replies are gone"
+        elif walk and walk.replay.uncited and number in (12, 13, 16):
+            status, text = "unchecked", "a document that is cited from is gone"
         elif number > 3:
             status, text = "pass", evidence[number]
         rows.append(Check(number=number, name=name, status=status, evidence=text))
     level = None if findings else int(envelope.trusted)
-    votes = len(walk.replay.state.turns) if walk else 0
+    turns = len(walk.replay.state.turns) if walk else 0
     return Verification(
         debate=events[0]["debate"] if events else None,
         entries=len(bundle.lines),
         open=walk is None or walk.replay.state.closed is None,
         level=level,
         verdict=VERDICTS[level],
-        unchecked=f"{len(unread)} of {votes} votes unchecked" if unread else "",
+        unchecked=f"{len(unread)} of {turns} turns unchecked" if unread else "",
         checks=rows,
         findings=findings,
     )
@@ -138,35 +143,3 @@ def _where(first: Finding, count: int) -> str:
     place = f"entry {first.seq}: " if first.seq else ""
     more = f" ({count - 1} more)" if count > 1 else ""
     return f"{place}{first.message}{more}"
-
-
-def _evidence(bundle: Bundle, events: Sequence[Event], walk: Walk | None) -> dict[int, str]:
-    """Say for each check what it looked at, for when it passes."""
-    lines = len(bundle.lines)
-    kinds = Counter([event["type"] for event in events])
-    begin, end = (events[0]["at"], events[-1]["at"]) if events else ("", "")
-    answers, rejected = kinds["call.answered"], kinds["turn.rejected"]
-    state = walk.replay.state if walk else None
-    templates = len(state.opened["templates"]) if state and state.opened else 0
-    decision = state.decision if state else None
-    outcome = "the debate is still open: there is no decision to check"
-    if decision:
-        outcome = f"{decision['decision']} by {decision['rule']}, recomputed"
-    elif state and state.closed:
-        outcome = f"failed: {state.closed['reason']}"
-    return {
-        4: f"{lines} of {lines} entries are spelled canonically",
-        5: f"{lines} entries linked in order"
-        + (", up to the head that the store keeps" if bundle.head else ""),
-        6: f"times never go back, {begin} to {end}",
-        7: f"{lines} entries of {len(kinds)} known types",
-        8: f"{len(bundle.blobs)} of {len(bundle.blobs)} texts present, each as recorded",
-        9: f"{kinds['turn.recorded'] + kinds['turn.forfeited']} turns, each the one that was due",
-        10: f"{templates} templates and the reply schema as recorded",
-        11: f"{kinds['call.started']} of {kinds['call.started']} prompts derived again",
-        12: f"{answers} replies read again: {answers - rejected} readable, {rejected} rejected",
-        13: "the replies of this format quote no documents",
-        14: f"{kinds['votes.counted']} of {kinds['votes.counted']} counts recomputed",
-        15: f"costs of {answers} calls recomputed; no ceilings were set",
-        16: outcome,
-    }

@@ -11,14 +11,32 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Protocol, get_args, runtime_checkable
 
-from hansard.debate.events import CallError, Finish, Parameters
+from hansard.debate.fields import CallError, Finish, Parameters, Role
 from hansard.debate.prompts import Message
 from hansard.debate.replies import Schema
-from hansard.debate.spec import PriceSpec
+from hansard.debate.spec_parts import PriceSpec
 from hansard.record.canonical import TEXT
 
 MAX_REPLY = 16_000_000  # characters: a store keeps a text in one value
+MAX_TOOL_CALLS = 100  # in one reply
 MAX_TOKENS = 10**9  # of one call: its cost at any price then fits an integer of the record
+
+
+@dataclass(frozen=True)
+class ToolDefinition:
+    """A tool that a model may ask for: `parameters` is the JSON Schema of its arguments."""
+
+    name: str
+    description: str
+    parameters: Schema
+
+
+@dataclass(frozen=True)
+class ToolCall:
+    """What a model asked of a tool: its name and its arguments, in the words it used."""
+
+    name: str
+    arguments: str
 
 
 @dataclass(frozen=True)
@@ -26,17 +44,27 @@ class Request:
     """What one call asks of a model.
 
     `messages` are rendered when first read; a model that does not read them
-    costs nothing for a long transcript.
+    costs nothing for a long transcript. The reply is JSON that fits
+    `reply_schema`, or where it is `in_words` a text as it stands.
     """
 
     call: str
     round: int
     phase: str
     speaker: str
+    role: Role
+    agent_type: str
+    collection_id: str | None
     model: str
     parameters: Parameters
     reply_schema: Schema
+    tools: tuple[ToolDefinition, ...]
     render: Callable[[], list[Message]]
+
+    @property
+    def in_words(self) -> bool:
+        """Whether the reply is plain text; a deliverable is JSON whatever its schema."""
+        return self.role != "synthesizer" and self.reply_schema.get("type") == "string"
 
     @cached_property
     def messages(self) -> list[Message]:
@@ -55,7 +83,8 @@ class Completion:
 
     Token counts include cached ones in `tokens_in`; None is unknown.
     `sent_as_rendered` is None where nothing went over a wire; where it is
-    False, `sent` is the body that was sent.
+    False, `sent` is the body that was sent. A reply with `tool_calls` is no turn:
+    the tools are run, and the model is asked again with what they gave.
     """
 
     text: str
@@ -69,11 +98,14 @@ class Completion:
     fingerprint: str | None = None
     sent_as_rendered: bool | None = None
     sent: str | None = None
+    tool_calls: tuple[ToolCall, ...] = ()
 
     def __post_init__(self) -> None:
         """Refuse what no record can hold, while it is still the model's mistake."""
         names = (self.model, self.response_id, self.request_id, self.fingerprint)
-        for text in (self.text, *(row for row in (self.sent, *names) if row is not None)):
+        asked = [text for row in self.tool_calls for text in (row.name, row.arguments)]
+        known = [text for text in (self.sent, *names) if text is not None]
+        for text in (self.text, *known, *asked):
             if not isinstance(text, str):
                 raise TypeError("what a model says about its reply is text")
             if len(text) > MAX_REPLY:
@@ -81,6 +113,8 @@ class Completion:
             text.encode()
         if not (self.sent_as_rendered is None or isinstance(self.sent_as_rendered, bool)):
             raise TypeError("sent_as_rendered is true, false or unknown")
+        if len(self.tool_calls) > MAX_TOOL_CALLS:
+            raise ValueError(f"a reply asks for at most {MAX_TOOL_CALLS} tools")
         if type(self.finish) is not str or self.finish not in get_args(Finish):
             raise ValueError(f"finish must be one of {get_args(Finish)}")
         for count in (self.tokens_in, self.tokens_cached, self.tokens_out):

@@ -6,10 +6,13 @@ import asyncio
 import inspect
 import json
 import threading
+import warnings
 from collections.abc import Awaitable, Callable, Mapping
-from typing import Any
+from typing import Any, cast
 
-from hansard.debate.spec import PriceSpec
+from hansard.debate.spec_parts import PriceSpec
+from hansard.debate.transcript import CUSTOM
+from hansard.errors import UsageError
 from hansard.runtime.models.base import Completion, Model, Request
 
 Reply = str | Mapping[str, Any] | Completion
@@ -27,18 +30,40 @@ class CallableModel:
     def __init__(self, function: ModelFunction, price: PriceSpec | None = None) -> None:
         self.price = price
         self._function = function
+        self._warned = False
         call = getattr(function, "__call__", function)  # noqa: B004 - its async-ness, not whether
         self._is_async = inspect.iscoroutinefunction(function) or inspect.iscoroutinefunction(call)
 
     async def complete(self, request: Request) -> Completion:
         """Call the function; whatever it raises is the engine's to record."""
         if self._is_async:
-            reply = self._function(request)
+            reply = await cast(Awaitable[Reply], self._function(request))
         else:
-            reply = await _in_thread(self._function, request)
-        if inspect.isawaitable(reply):
-            reply = await reply
+            reply = await outcome(self._function, request)
+        if request.in_words and not isinstance(reply, Completion):
+            return Completion(self._words(reply, request))
         return as_completion(reply)
+
+    def _words(self, reply: object, request: Request) -> str:
+        """Return the words of a reply: text or `{text}`, or of a custom seat another value.
+
+        No reply, bytes and exceptions are no words of anybody's: TypeError.
+        """
+        if isinstance(reply, Mapping) and isinstance(reply.get("text"), str):
+            return str(reply["text"])
+        if isinstance(reply, str):
+            return reply
+        nothing = reply is None or isinstance(reply, (BaseException, bytes))
+        if nothing or not request.model.startswith(CUSTOM):
+            raise TypeError(f"a model that is asked for words must return text, not {type(reply)}")
+        if not self._warned:
+            self._warned = True
+            kind = type(reply).__name__
+            warnings.warn(
+                f"{request.model} returned a {kind}, neither text nor {{text}}; str() made it text",
+                stacklevel=2,
+            )
+        return str(reply)
 
 
 def as_completion(reply: object) -> Completion:
@@ -52,7 +77,14 @@ def as_completion(reply: object) -> Completion:
     raise TypeError(f"a model must return text, a mapping or a Completion, not {type(reply)}")
 
 
-async def _in_thread(function: ModelFunction, request: Request) -> Any:
+async def outcome(function: Callable[..., Any], *arguments: Any) -> Any:
+    """Return what a function gives, called in a thread; what it leaves to await is awaited here."""
+    value = await in_thread(function, *arguments)
+    return await value if inspect.isawaitable(value) else value
+
+
+async def in_thread(function: Callable[..., Any], *arguments: Any) -> Any:
+    """Return what a sync function gives, called in a thread that holds nothing up."""
     loop = asyncio.get_running_loop()
     future: asyncio.Future[Any] = loop.create_future()
 
@@ -68,13 +100,13 @@ async def _in_thread(function: ModelFunction, request: Request) -> Any:
         error: BaseException | None = None
         value: object = None
         try:
-            value = function(request)
+            value = function(*arguments)
         except BaseException as raised:  # noqa: BLE001 - carried over to the caller
             error = RuntimeError(type(raised).__name__) if _unfit(raised) else raised
         if not loop.is_closed():
             loop.call_soon_threadsafe(settle, error, value)
 
-    threading.Thread(target=work, daemon=True, name=f"model {request.call}").start()
+    threading.Thread(target=work, daemon=True, name="hansard callable").start()
     return await future
 
 
@@ -84,5 +116,10 @@ def _unfit(error: BaseException) -> bool:
 
 
 def as_model(model: Model | ModelFunction) -> Model:
-    """Return `model` itself, or a function as a model."""
-    return model if isinstance(model, Model) else CallableModel(model)
+    """Return `model` itself, or a function as a model; raises UsageError `model.not_callable`."""
+    if isinstance(model, Model):
+        return model
+    if not callable(model):
+        kind = type(model).__name__
+        raise UsageError("model.not_callable", f"a model is a function or a Model, not a {kind}")
+    return CallableModel(model)

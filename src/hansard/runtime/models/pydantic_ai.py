@@ -7,9 +7,9 @@ beneath it keeps the one request and the one response of each attempt, and
 everything the record says is read from those:
 
 - `sent_as_rendered` says that the body sent is, value for value, the one that
-  was rendered: no message, schema or parameter more, less or other;
-- the reply, the model served, the ids, the fingerprint and the tokens are
-  those of the response's body;
+  was rendered: no message, schema, tool or parameter more, less or other;
+- the reply, the tools it asks for, the model served, the ids, the fingerprint
+  and the tokens are those of the response's body;
 - an error is told by the status or by what broke, never by a client's text,
   which may quote keys and addresses.
 
@@ -26,12 +26,12 @@ from contextvars import ContextVar
 from decimal import Decimal
 from typing import Any
 
-from hansard.debate.events import Finish, Parameters
+from hansard.debate.fields import Finish, Parameters
 from hansard.debate.prompts import Message
-from hansard.debate.replies import Schema
-from hansard.debate.spec import PriceSpec
+from hansard.debate.spec_parts import PriceSpec
 from hansard.errors import UsageError
-from hansard.runtime.models.base import MAX_TOKENS, Completion, ModelError, Request
+from hansard.runtime.models.base import Completion, ModelError, Request, ToolCall
+from hansard.runtime.models.provider import CHAT, cap_name, count, finish_of, status_error, words
 
 try:
     import httpx2
@@ -44,6 +44,7 @@ try:
     from pydantic_ai.profiles import DEFAULT_PROFILE, ModelProfile, merge_profile
     from pydantic_ai.profiles.openai import OpenAIModelProfile
     from pydantic_ai.providers.openai import OpenAIProvider
+    from pydantic_ai.tools import ToolDefinition
 except ImportError as error:
     raise UsageError(
         "model.missing_extra",
@@ -53,11 +54,6 @@ except ImportError as error:
 OPENAI = "https://api.openai.com/v1"
 _NO_KEY = "none"  # servers on one's own machine ask for none, and the client insists on one
 _SCHEMA_NAME = "reply"
-_FINISHES: dict[object, Finish] = {
-    "stop": "stop",
-    "length": "length",
-    "content_filter": "content_filter",
-}
 
 
 class _Exchange:
@@ -97,7 +93,7 @@ class OpenAIModel:
     def __init__(self, name: str, base_url: str, key: str) -> None:
         self.price: PriceSpec | None = None
         self._name = name
-        self._cap = _cap_name(base_url)
+        self._cap = cap_name(base_url)
         # Timeouts are the engine's. Redirects stay off: a prompt goes where the user sent it.
         self._client = _RecordingClient(timeout=None, follow_redirects=False)
         client = AsyncOpenAI(
@@ -131,7 +127,7 @@ class OpenAIModel:
                 self._model,
                 [_mapped(message) for message in request.messages],
                 model_settings=_settings(request.parameters),
-                model_request_parameters=_structured(request.reply_schema, self._name),
+                model_request_parameters=_wanted(request, self._name),
                 instrument=False,
             )
         except Exception as error:  # noqa: BLE001 - the exchange says what happened, and says it better
@@ -152,23 +148,24 @@ class OpenAIModel:
             raise ModelError("client_error", type(trouble).__name__)
         body = _body(exchange.response)
         as_rendered = _loads(exchange.sent) == self._rendered(request)
-        text, finish = _reply(body)
+        text, finish, tool_calls = _reply(body)
         tokens_in, tokens_cached, tokens_out = _usage(body.get("usage"))
         try:
             return Completion(
                 text,
-                model=_text(body.get("model")),
+                model=words(body.get("model")),
                 finish=finish,
                 tokens_in=tokens_in,
                 tokens_cached=tokens_cached,
                 tokens_out=tokens_out,
-                response_id=_text(body.get("id")),
-                request_id=_text(exchange.response.headers.get("x-request-id")),
-                fingerprint=_text(body.get("system_fingerprint")),
+                response_id=words(body.get("id")),
+                request_id=words(exchange.response.headers.get("x-request-id")),
+                fingerprint=words(body.get("system_fingerprint")),
                 sent_as_rendered=as_rendered,
                 sent=None if as_rendered else exchange.sent.decode(),
+                tool_calls=tool_calls,
             )
-        except UnicodeEncodeError:  # lone surrogates, which no text has
+        except ValueError:  # lone surrogates, which no text has, or too much of something
             raise ModelError("server_error", "malformed") from None
 
     def _rendered(self, request: Request) -> dict[str, Any]:
@@ -184,17 +181,23 @@ class OpenAIModel:
             "model": self._name,
             "stream": False,
             "messages": [{"role": row.role, "content": row.text} for row in request.messages],
-            "response_format": {
-                "type": "json_schema",
-                "json_schema": {
-                    "name": _SCHEMA_NAME,
-                    "schema": request.reply_schema,
-                    "strict": _is_strict(request.reply_schema, self._name),
-                },
-            },
+            **self._form(request),
             **{key: Decimal(value) for key, value in decimals.items() if value is not None},
             **{key: value for key, value in plain.items() if value is not None},
         }
+
+    def _form(self, request: Request) -> dict[str, Any]:
+        """Return what a body says of the reply's form and of the tools, where it says anything."""
+        form: dict[str, Any] = {}
+        if not request.in_words:
+            schema = request.reply_schema
+            strict = _is_strict(schema, self._name)
+            wanted = {"name": _SCHEMA_NAME, "schema": schema, "strict": strict}
+            form["response_format"] = {"type": "json_schema", "json_schema": wanted}
+        if request.tools:
+            form["tools"] = [{"type": "function", "function": vars(row)} for row in request.tools]
+            form["tool_choice"] = "auto"
+        return form
 
 
 def open_model(name: str, environ: Mapping[str, str] = os.environ) -> OpenAIModel:
@@ -229,17 +232,6 @@ def _is_address(url: str) -> bool:
     return parsed.scheme in ("http", "https") and bool(parsed.host) and plain
 
 
-def _cap_name(base_url: str) -> str:
-    """Return the name of the reply cap.
-
-    OpenAI refuses `max_tokens` for reasoning models; some other servers
-    (Ollama) silently ignore `max_completion_tokens`, and all know the older one.
-    """
-    host = httpx2.URL(base_url).host
-    vendor = host.endswith((".openai.com", ".openai.azure.com"))
-    return "max_completion_tokens" if vendor else "max_tokens"
-
-
 def _mapped(message: Message) -> parts.ModelMessage:
     if message.role == "assistant":
         return parts.ModelResponse(parts=[parts.TextPart(message.text)])
@@ -263,13 +255,21 @@ def _settings(asked: Parameters) -> OpenAIChatModelSettings:
     return settings
 
 
-def _structured(schema: Schema, name: str) -> ModelRequestParameters:
+def _wanted(request: Request, name: str) -> ModelRequestParameters:
+    """Return form and tools in the library's words; text is allowed, or tools would be forced."""
+    tools = [
+        ToolDefinition(
+            name=row.name, description=row.description, parameters_json_schema=row.parameters
+        )
+        for row in request.tools
+    ]
+    if request.in_words:
+        return ModelRequestParameters(function_tools=tools)
+    schema = request.reply_schema
     wanted = OutputObjectDefinition(
         json_schema=schema, name=_SCHEMA_NAME, strict=_is_strict(schema, name)
     )
-    return ModelRequestParameters(
-        output_mode="native", output_object=wanted, allow_text_output=False
-    )
+    return ModelRequestParameters(function_tools=tools, output_mode="native", output_object=wanted)
 
 
 def _is_strict(schema: object, name: str) -> bool:
@@ -310,15 +310,8 @@ def _broken(error: Exception) -> ModelError:
 
 def _body(response: httpx2.Response) -> dict[str, Any]:
     """Return the JSON object of a response that succeeded; raises ModelError."""
-    status = response.status_code
-    if status == 429:
-        raise ModelError("rate_limited", "http-429")
-    if status == 408:
-        raise ModelError("timeout", "http-408")
-    if status >= 500:
-        raise ModelError("server_error", f"http-{status}")
     if not response.is_success:
-        raise ModelError("client_error", f"http-{status}")
+        raise status_error(response.status_code)
     body = _loads(response.content)
     if not isinstance(body, dict):
         raise ModelError("server_error", "malformed")
@@ -333,20 +326,28 @@ def _loads(data: bytes) -> Any:
         return None
 
 
-def _reply(body: Mapping[str, Any]) -> tuple[str, Finish]:
-    """Return text and finish of the first choice; raises ModelError where there is none."""
+def _reply(body: Mapping[str, Any]) -> tuple[str, Finish, tuple[ToolCall, ...]]:
+    """Return text, finish and tools asked for of the first choice; raises ModelError for none.
+
+    A reply that was cut off or filtered asks for no tools: what it says of them is not whole.
+    """
     try:
         choice = body["choices"][0]
         message = choice["message"]
         content, refusal = message.get("content"), message.get("refusal")
         reason = choice.get("finish_reason")
+        asked = [row["function"] for row in message.get("tool_calls") or ()]
+        tools = [(row["name"], row["arguments"]) for row in asked]
     except (LookupError, TypeError, AttributeError):
         raise ModelError("server_error", "malformed") from None
-    if _text(refusal):
-        return refusal, "refusal"
-    if not isinstance(content, str | None):
+    if words(refusal):
+        return refusal, "refusal", ()
+    texts = ["" if content is None else content, *(text for row in tools for text in row)]
+    if not all(isinstance(text, str) for text in texts):
         raise ModelError("server_error", "malformed")
-    return content or "", _FINISHES.get(reason, "other") if isinstance(reason, str) else "other"
+    finish = finish_of(reason, CHAT)
+    calls = tuple(ToolCall(*row) for row in tools)
+    return texts[0], finish, calls if finish in ("stop", "tool_calls") else ()
 
 
 def _usage(usage: object) -> tuple[int | None, int | None, int | None]:
@@ -354,12 +355,4 @@ def _usage(usage: object) -> tuple[int | None, int | None, int | None]:
     rows = usage if isinstance(usage, dict) else {}
     details = rows.get("prompt_tokens_details")
     cached = details.get("cached_tokens") if isinstance(details, dict) else None
-    return _count(rows.get("prompt_tokens")), _count(cached), _count(rows.get("completion_tokens"))
-
-
-def _count(value: object) -> int | None:
-    return value if type(value) is int and 0 <= value <= MAX_TOKENS else None
-
-
-def _text(value: object) -> str | None:
-    return value if isinstance(value, str) and value else None
+    return count(rows.get("prompt_tokens")), count(cached), count(rows.get("completion_tokens"))

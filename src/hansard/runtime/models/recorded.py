@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from hansard.debate.events import parse
-from hansard.debate.spec import PriceSpec
+from hansard.debate.fields import Blob
+from hansard.debate.spec_parts import PriceSpec
 from hansard.errors import UsageError
 from hansard.record import blob
 from hansard.record.bundle import Bundle
-from hansard.runtime.models.base import Completion, ModelError, Request
+from hansard.runtime.models.base import Completion, ModelError, Request, ToolCall
 
 
 class RecordedModel:
@@ -20,25 +21,26 @@ class RecordedModel:
     def __init__(self, bundle: Bundle) -> None:
         self.price: PriceSpec | None = None
         self._ends: dict[str, list[Completion | ModelError]] = {}
-        for line in bundle.lines:
-            event = parse(line)
+        events = [parse(line) for line in bundle.lines]
+        tools: dict[str, list[ToolCall]] = {}
+        for event in events:
+            if event["type"] == "tool.called":
+                asked = event["data"]
+                texts = [_text(bundle, asked[key]) for key in ("tool", "arguments")]
+                tools.setdefault(asked["call"], []).append(ToolCall(*texts))
+        for event in events:
             if event["type"] == "call.failed" and event["data"]["error"] != "abandoned":
                 data = event["data"]
                 self._end(data["call"], ModelError(data["error"], data["detail"]))
             elif event["type"] == "call.answered":
                 answer = event["data"]
-                name = answer["reply"]["sha256"]
-                if name not in bundle.blobs:
-                    raise UsageError(
-                        "model.recorded",
-                        f"the reply to {answer['call']} is no longer in the record",
-                    )
                 completion = Completion(
-                    blob.unpack(bundle.blobs[name]),
+                    _text(bundle, answer["reply"]),
                     finish=answer["finish"],
                     tokens_in=answer["tokens_in"],
                     tokens_cached=answer["tokens_cached"],
                     tokens_out=answer["tokens_out"],
+                    tool_calls=tuple(tools.get(answer["call"], ())),
                 )
                 self._end(answer["call"], completion)
 
@@ -55,3 +57,12 @@ class RecordedModel:
         if isinstance(end, ModelError):
             raise ModelError(end.kind, end.detail)
         return end
+
+
+def _text(bundle: Bundle, value: str | Blob) -> str:
+    """Return a provider's string, or the text of the blob that holds it."""
+    if isinstance(value, str):
+        return value
+    if value["sha256"] not in bundle.blobs:
+        raise UsageError("model.recorded", "a reply is no longer in the record")
+    return blob.unpack(bundle.blobs[value["sha256"]])

@@ -12,23 +12,24 @@ any round or phase that is not named:
           "*": any text at all, sent as it stands
 
 A reply is a mapping (sent as JSON), a text, or a mapping with `reply` and
-optionally `tokens: {in, cached, out}` and `finish`; `{error: timeout}` fails
-the call. A list gives one entry for each attempt, the last one repeating.
+optionally `tokens: {in, cached, out}`, `finish`, and `tools: [{tool, arguments}]`
+to ask for tools; `{error: timeout}` fails the call. A list gives one entry for
+each attempt, the last one repeating.
 """
 
 from __future__ import annotations
 
 import json
+import re
 from typing import Annotated, Any, NoReturn, Self
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, field_validator, model_validator
 from pydantic.config import JsonDict
 from pydantic_core import PydanticCustomError
 
-from hansard.debate.events import CallError, Finish
-from hansard.debate.formats.consensus import PHASES
-from hansard.debate.spec import PriceSpec
-from hansard.runtime.models.base import Completion, ModelError, Request
+from hansard.debate.fields import PHASES, CallError, Finish
+from hansard.debate.spec_parts import PriceSpec
+from hansard.runtime.models.base import Completion, ModelError, Request, ToolCall
 
 
 class Tokens(BaseModel):
@@ -40,6 +41,14 @@ class Tokens(BaseModel):
     out: int = Field(ge=0)
 
 
+class Use(BaseModel):
+    """A tool that a scripted reply asks for."""
+
+    model_config = ConfigDict(extra="forbid")
+    tool: str
+    arguments: dict[str, Any] = {}
+
+
 class Entry(BaseModel):
     """One scripted reply or failure."""
 
@@ -48,6 +57,7 @@ class Entry(BaseModel):
     tokens: Tokens | None = None
     finish: Finish = "stop"
     error: CallError | None = None
+    tools: list[Use] = []
 
     @model_validator(mode="after")
     def _one_end(self) -> Self:
@@ -84,6 +94,7 @@ def _text_keys(value: object) -> object:
     return {str(key): row for key, row in value.items()} if isinstance(value, dict) else value
 
 
+_PHASE = re.compile(f"({'|'.join(PHASES)})(-[1-9][0-9]?)?").fullmatch
 Entries = Annotated[
     list[Entry], BeforeValidator(_entries), Field(min_length=1, json_schema_extra=_or_short)
 ]
@@ -103,10 +114,10 @@ class Script(BaseModel):
         """Refuse a round or phase that never comes: its replies would silently not be used."""
         for speaker, rounds in replies.items():
             for round_, phases in rounds.items():
-                if round_ != "*" and not (round_.isdecimal() and int(round_) > 0):
-                    _refuse(f"{speaker}: {round_!r} is no round; write 1, 2, … or '*'")
+                if round_ != "*" and not round_.isdecimal():
+                    _refuse(f"{speaker}: {round_!r} is no round; write 0, 1, 2, … or '*'")
                 for phase in phases:
-                    if phase not in (*PHASES, "*"):
+                    if phase != "*" and not _PHASE(phase):
                         known = ", ".join(PHASES)
                         _refuse(f"{speaker}, round {round_}: there is no phase {phase!r} ({known})")
         return replies
@@ -142,11 +153,15 @@ class ScriptedModel:
         if entry.error:
             raise ModelError(entry.error, "scripted")
         tokens = entry.tokens
+        calls = [
+            ToolCall(use.tool, json.dumps(use.arguments, ensure_ascii=False)) for use in entry.tools
+        ]
         return Completion(
             entry.reply
             if isinstance(entry.reply, str)
             else json.dumps(entry.reply, ensure_ascii=False),
-            finish=entry.finish,
+            finish="tool_calls" if calls else entry.finish,
+            tool_calls=tuple(calls),
             tokens_in=tokens.in_ if tokens else None,
             tokens_cached=tokens.cached if tokens else None,
             tokens_out=tokens.out if tokens else None,

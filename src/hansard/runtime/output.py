@@ -1,0 +1,66 @@
+"""Whether a deliverable fits the schema that the user gave for it (D 15)."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any
+
+from hansard.debate import replies
+from hansard.debate.spec import AnySpec
+from hansard.errors import UsageError
+from hansard.runtime.inputs import load_yaml
+
+PLAIN = replies.members(synthesis=replies.words())  # what is asked for where no schema was given
+
+
+def schema_bytes(spec: AnySpec, folder: Path) -> bytes:
+    """Return the bytes of what the synthesizer must write; raises UsageError `spec.*`."""
+    schema: object = spec.output_schema
+    if isinstance(schema, str):
+        schema = load_yaml(folder / schema)
+    return encoded(PLAIN if schema is None else schema)
+
+
+def encoded(schema: object) -> bytes:
+    """Return a schema as it is recorded and shown; raises UsageError where it is no JSON."""
+    try:
+        return json.dumps(
+            schema, sort_keys=True, ensure_ascii=False, separators=(",", ":"), allow_nan=False
+        ).encode()
+    except (ValueError, TypeError, RecursionError):
+        raise UsageError("spec.output_schema", "an output_schema holds what is no JSON") from None
+
+
+def checker(schema: bytes) -> Callable[[str], bool]:
+    """Return the test whether a reply fits `schema`; raises UsageError where it is no schema.
+
+    No reference in a schema is ever fetched.
+    """
+    value: Any = json.loads(schema)
+    if value == PLAIN:
+        return lambda text: replies.mismatch(replies.read(text), PLAIN) is None
+    if not isinstance(value, Mapping):
+        raise UsageError("spec.output_schema", "an output_schema is a JSON object")
+    try:
+        from jsonschema import Draft202012Validator, SchemaError  # noqa: PLC0415 - an extra
+        from referencing import Registry  # noqa: PLC0415
+    except ImportError:
+        raise UsageError(
+            "spec.missing_extra",
+            "an output_schema needs a package that is not installed: pip install 'hansard[schema]'",
+        ) from None
+    try:
+        Draft202012Validator.check_schema(value)
+        validator = Draft202012Validator(value, registry=Registry())
+    except SchemaError as error:
+        raise UsageError("spec.output_schema", f"it is no JSON Schema: {error.message}") from None
+
+    def fits(text: str) -> bool:
+        try:
+            return bool(validator.is_valid(replies.read(text)))
+        except Exception:  # noqa: BLE001 - a schema that cannot be followed is satisfied by nothing
+            return False
+
+    return fits
