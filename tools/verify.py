@@ -14,13 +14,13 @@ folder, is read and never unpacked, executed or repaired, in these steps:
  7 schema      every line is an event of a known type and form
  8 blobs       every text is there, salted, and what its name says
  9 schedule    every line was due when it was written
-10 templates   templates, reply schema and policy are as the opening names them
+10 templates   templates, reply schemas, tools and policy are as the opening names them
 11 prompts     every prompt's digest follows from the transcript
-12 replies     every vote and every rejection follows from the reply's own text
-13 citations   nothing to do in this version's only format
-14 counts      every count follows from the votes
-15 limits      every cost follows from tokens and prices
-16 outcome     decision and close follow from the counts
+12 replies     every turn, verdict and rejection follows from the reply's own text
+13 citations   every citation's finding follows from the document that it names
+14 counts      every count and comparison follows from votes and answers
+15 limits      every cost follows from tokens and prices, and no ceiling was ignored
+16 outcome     decision and close follow from all of that
 
 Exit code 0: the level asked for is reached; 1: it is not; 2: wrong use, or EXPORT
 cannot be opened at all. A `§` below is a section of schemas/FORMAT.md.
@@ -39,8 +39,10 @@ import struct
 import sys
 import zlib
 from collections import Counter
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+from collections.abc import Callable, Collection, Generator, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
+from datetime import date
+from itertools import combinations
 from pathlib import Path
 from typing import Any, NamedTuple, NoReturn, cast
 
@@ -53,8 +55,6 @@ LARGEST = 2**53 - 1  # the largest integer of a line or a reply (§1, §5)
 DEEPEST = 32  # nested containers (§1, §5)
 LONGEST_LINE = 1_048_576  # bytes (§1)
 MOST_REJECTED = 1_000  # lines that fail 4 or 7 and are listed; the others count all the same
-ROLES = ("protocol", "block", "debater")  # the templates of the format, in the order of §7
-PHASES = ("proposal", "critique", "revision", "consensus")  # §8
 Json = Any  # a JSON value, of which a form has been or is to be checked
 Texts = Mapping[str, bytes]  # files by name
 
@@ -535,6 +535,21 @@ def check_chain(total: int, events: list[Json], hashes: list[str]) -> Iterator[F
 Form = dict[str, Any] | list[Any] | str
 
 
+def form(text: str, **more: Form) -> dict[str, Form]:
+    """Return the form of an object, written as `field:words` one after another."""
+    return dict(item.split(":", 1) for item in text.split()) | more
+
+
+def fits(value: Json, form: Form) -> bool:
+    """Whether a value has a form: exactly these fields, a list of it, or one of these words."""
+    if isinstance(form, dict):
+        fields = isinstance(value, dict) and value.keys() == form.keys()
+        return fields and all(fits(value[key], item) for key, item in form.items())
+    if isinstance(form, list):
+        return isinstance(value, list) and all(fits(item, form[0]) for item in value)
+    return any(WORDS[word](value) if word in WORDS else value == word for word in form.split("|"))
+
+
 def matching(pattern: str) -> Callable[[Json], bool]:
     """Return the test whether a value is a string of `pattern`."""
     expression = re.compile(pattern)
@@ -546,6 +561,35 @@ def integer(lowest: int, highest: int = LARGEST) -> Callable[[Json], bool]:
     return lambda value: type(value) is int and lowest <= value <= highest
 
 
+TERMS = {  # §8
+    "consensus": form(
+        "format:consensus max_rounds:thousand rule:threshold|majority|unanimity threshold:positive",
+        options=["name"],
+    ),
+    "judged": form(
+        "format:judged max_rounds:thousand anonymize_transcript:bool shuffle_for_judge:bool",
+        stances=["name"],
+    ),
+    "moderated": form(
+        "format:moderated max_rounds:three critique:bool neutrality_check:bool "
+        "require_critic_retry_below:ten min_challenge_strength:ten",
+        positions=["name"],
+    ),
+    "panel": form(
+        "format:panel max_rounds:thousand convergence_ppm:ppm|null "
+        "resolution:synthesis|pick|majority|similar fallback:escalate|similar",
+        labels=["name"], options=["name"],
+    ),
+}  # fmt: skip
+CASE = form(
+    "arguments:count rating:ten|null",
+    unanswered=["positive"],
+    citations=[form(
+        "argument:positive citation:positive "
+        "finding:verified|no_such_document|not_yet_visible|not_found"
+    )],
+    struck=["positive"],
+)  # fmt: skip
 WORDS: dict[str, Callable[[Json], bool]] = {
     "any": lambda _: True,
     "null": lambda value: value is None,
@@ -553,12 +597,19 @@ WORDS: dict[str, Callable[[Json], bool]] = {
     "text": lambda value: isinstance(value, str),
     "object": lambda value: isinstance(value, dict),
     "blob": lambda value: fits(value, {"sha256": "hash"}),
+    "stance": lambda value: fits(value, {"label": "name", "text": "blob"}),
+    "case": lambda value: fits(value, CASE),
+    "terms": lambda value: any(fits(value, form) for form in TERMS.values()),
     "=1": integer(1, 1),
     "count": integer(0),
     "positive": integer(1),
+    "three": integer(1, 3),
+    "ten": integer(1, 10),
     "hundred": integer(1, 100),
     "thousand": integer(1, 1000),
     "documents": integer(0, 1000),
+    "ppm": integer(0, 1_000_000),
+    "score": integer(0, 100_000_000),
     "id": matching(ID.pattern),
     "name": matching(r"[A-Za-z0-9._:/@+=-]{1,64}"),
     "hash": matching(r"[0-9a-f]{64}"),
@@ -569,44 +620,44 @@ WORDS: dict[str, Callable[[Json], bool]] = {
     ),
     "decimal": matching(r"[0-9]{1,9}(\.[0-9]{1,9})?"),
     "seed": matching(r"0|[1-9][0-9]{0,76}"),
+    "phase": matching(
+        r"(proposal|critique|revision|consensus|argument|verdict|framing|proposition|rebuttal|"
+        r"moderation|neutrality|draft|synthesis)(-[1-9][0-9]?)?"
+    ),
 }
-
-
-def form(text: str, **more: Form) -> dict[str, Form]:
-    """Return the form of an object, written as `field:words` one after another."""
-    return dict(item.split(":", 1) for item in text.split()) | more
-
-
-PHASE = "|".join(PHASES)
+ROLE = "debater|judge|framer|proposer|critic|rebuttal|moderator|synthesizer"
 HASHES: Form = [form("role:name sha256:hash")]
+TOOLS: Form = [form("tool:name sha256:hash")]
 PRICES: Form = [
     form("model:id input_micro_usd:count cached_micro_usd:count output_micro_usd:count")
 ]
-TERMS = form(
-    "format:consensus max_rounds:thousand rule:threshold|majority|unanimity threshold:positive",
-    options=["name"],
-)
 PARAMETERS = form(
     "temperature:decimal|null top_p:decimal|null seed:count|null max_tokens:positive|null "
     "reasoning_effort:name|null"
 )
-TURN = form(f"step:id round:positive phase:{PHASE} speaker:name")
+CEILINGS = form(
+    "calls:positive|null tokens:positive|null cost_micro_usd:positive|null elapsed_ms:positive|null"
+)
+TURN = form("step:id round:count phase:phase speaker:name")
 TRUSTED = form("role:log|export|approval|reviewer key:text from:time|null until:time|null")
 LINE = form("at:time data:any debate:uuid prev:hash seq:positive type:text v:=1")
 TYPES: dict[str, Form] = {
     "debate.opened": form(
-        "engine:id rules:=1 question:blob review:blob seats:hundred documents:documents "
+        "engine:id rules:=1 name:name|null collection_id:name|null terms:terms question:blob "
+        "context:blob|null instructions:blob|null review:blob seats:hundred documents:documents "
         "attempts:hundred timeout_ms:positive seed:seed layout:shared-prefix policy:hash|null "
-        "scripted:bool",
-        templates=HASHES, schemas=HASHES, prices=PRICES, terms=TERMS,
+        "tool_rounds:count scripted:bool",
+        templates=HASHES, schemas=HASHES, tools=TOOLS, prices=PRICES, limits=CEILINGS,
     ),
     "debate.resumed": form("engine:id"),
     "debater.registered": form(
-        "id:name role:debater position:positive model:id persona:blob|null", parameters=PARAMETERS
+        f"id:name role:{ROLE} position:positive model:id persona:blob|null stance:stance|null "
+        "agent_type:name",
+        parameters=PARAMETERS,
     ),
     "evidence.admitted": form("document:name text:blob from_round:positive"),
     "call.started": form(
-        "call:id step:id attempt:positive role:debater model:id template:hash schema:hash "
+        f"call:id step:id attempt:positive role:{ROLE} model:id template:hash schema:hash "
         "prompt:hash reserved_tokens_in:count reserved_tokens_out:count "
         "reserved_cost_micro_usd:count|null",
         parameters=PARAMETERS,
@@ -614,42 +665,55 @@ TYPES: dict[str, Form] = {
     "call.refused": form("step:id role:name found:hash approved:hash|null"),
     "call.answered": form(
         "call:id reply:blob model:id|blob response_id:id|blob|null request_id:id|blob|null "
-        "fingerprint:id|blob|null finish:stop|length|refusal|content_filter|other "
-        "tokens_in:count|null tokens_cached:count|null tokens_out:count|null "
+        "fingerprint:id|blob|null finish:stop|length|refusal|content_filter|tool_calls|other "
+        "tools:count tokens_in:count|null tokens_cached:count|null tokens_out:count|null "
         "cost_micro_usd:count|null latency_ms:count sent_as_rendered:bool|null sent:blob|null"
     ),
     "call.failed": form(
         "call:id detail:id|null again:bool cost_micro_usd:count|null latency_ms:count|null "
         "error:rate_limited|timeout|server_error|client_error|unreachable|crashed|no_reply|abandoned"
     ),
-    "turn.recorded": TURN | form("call:id vote:name"),
+    "tool.called": form("call:id number:positive tool:name|blob arguments:blob"),
+    "tool.returned": form("call:id number:positive result:blob ok:bool"),
+    "turn.recorded": TURN | form("call:id vote:name|null case:case|null"),
     "turn.rejected": form(
-        "step:id call:id again:bool "
-        "code:unreadable|schema|unknown_option|cut_off|refused|filtered|not_finished"
+        "step:id call:id again:bool rating:ten|null "
+        "code:unreadable|schema|unknown_option|output_schema|weak_critique|cut_off|refused|"
+        "filtered|not_finished"
     ),
     "turn.forfeited": TURN | form("reason:no_reply|invalid_reply"),
     "votes.counted": form(
-        f"round:positive phase:{PHASE} abstentions:count threshold:positive reached:bool",
+        "round:count phase:phase abstentions:count threshold:positive reached:bool",
         tally=[form("option:name votes:count")],
     ),
-    "decision.reached": form(
-        "decision:name rule:threshold_vote|majority_vote|unanimous_vote|max_rounds_exhausted "
-        "votes:count threshold:positive rounds_run:positive review:blob|null"
+    "similarity.measured": form(
+        "round:count measure:options|words|whole heard:count threshold_ppm:ppm converged:bool",
+        pairs=[form("one:name other:name ppm:ppm negation_differs:bool")],
     ),
+    "verdict.recorded": TURN | form(
+        "call:id winner:name|null undeclared:bool choice:name|null upholds:bool|null "
+        "resolved:count unresolved:count uncertainties:count confidence:HIGH|MODERATE|LOW|null "
+        "another_round:bool|null",
+        ranking=["name"], scores=[form("side:name score:ten")],
+    ),
+    "debate.truncated": form(
+        "step:id ceiling:calls|tokens|cost|seconds limit:positive spent:count reserved:count"
+    ),
+    "decision.reached": form(
+        "decision:name votes:count|null threshold:positive|null score_ppm:score|null "
+        "rounds_run:count review:blob|null "
+        "rule:threshold_vote|majority_vote|unanimous_vote|max_rounds_exhausted|judge_verdict|"
+        "judge_synthesis|judge_pick|moderator_synthesis|moderator_ranking|unchallenged|unsupported|"
+        "too_few_heard|no_majority|most_similar"
+    ),
+    "synthesis.recorded": TURN | form("call:id text:blob schema:hash"),
     "debate.closed": form(
-        "outcome:complete|failed reason:votes_reached|max_rounds_exhausted|prompt_refused"
+        "outcome:complete|truncated|failed "
+        "reason:votes_reached|max_rounds_exhausted|rounds_complete|converged|moderator_satisfied|"
+        "calls_ceiling|tokens_ceiling|cost_ceiling|seconds_ceiling|prompt_refused|judge_failed|"
+        "moderator_failed"
     ),
 }  # fmt: skip
-
-
-def fits(value: Json, form: Form) -> bool:
-    """Whether a value has a form: exactly these fields, a list of it, or one of these words."""
-    if isinstance(form, dict):
-        fields = isinstance(value, dict) and value.keys() == form.keys()
-        return fields and all(fits(value[key], item) for key, item in form.items())
-    if isinstance(form, list):
-        return isinstance(value, list) and all(fits(item, form[0]) for item in value)
-    return any(WORDS[word](value) if word in WORDS else value == word for word in form.split("|"))
 
 
 @dataclass
@@ -747,13 +811,14 @@ def read_blob(name: str, data: bytes) -> tuple[tuple[str, str] | None, bytes, st
 
 
 def check_templates(opening: Json, templates: Texts, policies: Texts) -> Iterator[Finding]:
-    """Compare templates, schemas and policy with the names in the opening."""
-    named = dict.fromkeys(item["sha256"] for item in opening["templates"] + opening["schemas"])
+    """Compare templates, schemas, tools and policy with the names in the opening."""
+    lists = (opening["templates"], opening["schemas"], opening["tools"])
+    named = dict.fromkeys(item["sha256"] for each in lists for item in each)
     for name in named:
         if name not in templates:
-            yield Finding("10.missing", 1, "a template or schema is missing", name)
+            yield Finding("10.missing", 1, "a template, schema or tool is missing", name)
         elif (found := sha256(templates[name])) != name:
-            message = "a template or schema is not what its name says"
+            message = "a template, schema or tool is not what its name says"
             yield Finding("10.hash", 1, message, name, found)
     policy = opening["policy"]
     for name in sorted([*(templates.keys() - named.keys()), *(policies.keys() - {policy})]):
@@ -777,7 +842,160 @@ def read_policy(name: str, policies: Texts) -> tuple[Note, dict[str, str]] | Non
     return (note, approved) if sound and len(approved) == len(lines) else None
 
 
+# ---------------------------------------------------------------- steps and turns (§3)
+
+ARGUING = {  # the roles whose turns have a case, and where in a reply their arguments stand
+    "proposer": "supporting_arguments", "critic": "counter_arguments", "rebuttal": "rebuttals",
+}  # fmt: skip
+TURNS = {  # of the roles whose turn is not `turn.recorded`
+    "judge": "verdict.recorded", "moderator": "verdict.recorded",
+    "synthesizer": "synthesis.recorded",
+}  # fmt: skip
+NOTHING: dict[str, Json] = {  # a verdict that says nothing
+    "winner": None, "undeclared": False, "choice": None, "upholds": None, "ranking": [],
+    "scores": [], "resolved": 0, "unresolved": 0, "uncertainties": 0, "confidence": None,
+    "another_round": None,
+}  # fmt: skip
+
+
+class Reply(NamedTuple):
+    """The reply of a call: its blob, and as it was read; nothing where its text is gone."""
+
+    call: str
+    blob: Json
+    gone: bool
+    value: Json
+    rating: int | None = None  # of a critique that was sent back
+
+
+@dataclass
+class Tool:
+    """A tool that was asked for at a step, and its result once there is one."""
+
+    step: Step
+    name: str
+    arguments: Json
+    result: Json = None
+
+
+@dataclass
+class Step:
+    """One turn to be taken, and what was tried for it."""
+
+    name: str
+    round: int
+    phase: str
+    seat: Json  # the data of its registration
+    about: Json = None  # the seat of the proposer whose proposition it is about
+    against: Turn | None = None  # the critique that a rebuttal answers
+    digest: bytes = b""  # of its prompt, up to what it alone is told
+    task: Json = None  # the part of its prompt that is its role's template
+    tools: list[Tool] = field(default_factory=list)  # those not yet in the digest
+    tools_out: int = 0
+    tool_rounds: int = 0
+    attempts: int = 0
+    ended: int = 0  # attempts that count against the step's limit
+    last_rejected: bool = False
+    exhausted: bool = False
+    open: bool = False
+    reply: Reply | None = None  # the one that counts
+    sent_back: Reply | None = None  # a weak critique
+
+    def fields(self) -> dict[str, Json]:
+        """Return the fields that every turn has."""
+        speaker = self.seat["id"]
+        return {"step": self.name, "round": self.round, "phase": self.phase, "speaker": speaker}
+
+    @property
+    def position(self) -> str:
+        """The label of the position that it is about, if there are positions."""
+        return self.about["stance"]["label"] if self.about and self.about["stance"] else ""
+
+    @property
+    def heard(self) -> Reply | None:
+        """The reply that its turn rests on, if there is one."""
+        return self.reply or self.sent_back
+
+    def wants_call(self) -> bool:
+        """Whether a call for it is due."""
+        return not (self.reply or self.exhausted or self.open or self.tools_out)
+
+
+class Turn(NamedTuple):
+    """A turn that is over: its reply, nothing where it was forfeited, and what it says."""
+
+    step: Step
+    reply: Reply | None
+    says: Json  # the derived fields of its line
+
+    @property
+    def id(self) -> str:
+        """The id of the seat that spoke."""
+        return str(self.step.seat["id"])
+
+    @property
+    def case(self) -> Json:
+        """The case that it makes; nothing where its role makes none, or it was forfeited."""
+        return self.says.get("case")
+
+    @property
+    def struck(self) -> list[int]:
+        """The numbers of its arguments that are given no weight."""
+        return self.case["struck"] if self.case else []
+
+
+class Due(NamedTuple):
+    """A line that is due and follows from those before: its type, check and derived fields.
+
+    Where it rests on a text that is gone they are a function of what the line says, which
+    returns nothing where no text could have given that.
+    """
+
+    kind: str
+    check: int
+    fields: dict[str, Json] | Callable[[Json], dict[str, Json] | None]
+
+
+def heard(turns: Iterable[Turn]) -> list[Turn]:
+    """Return the turns that have a reply."""
+    return [turn for turn in turns if turn.reply]
+
+
 # ---------------------------------------------------------------- 11 prompts (§4, §7)
+
+# The templates of each format, in order, and the values that each is filled with.
+FILLED: dict[str, dict[str, str]] = {
+    "consensus": {
+        "protocol": "options", "block": "label",
+        "debater": "max_rounds options phase round speaker", "synthesizer": "decision rule",
+    },
+    "judged": {
+        "protocol": "stances", "block": "label", "debater": "max_rounds round stance",
+        "judge": "rounds stances", "synthesizer": "decision rule",
+    },
+    "moderated": {
+        "protocol": "", "block": "label", "framer": "", "proposer": "position round",
+        "critic": "position round", "critic_again": "rating", "rebuttal": "position round",
+        "moderator": "citations round", "moderator_ranking": "citations positions round",
+        "synthesizer": "decision rule",
+    },
+    "panel": {
+        "protocol": "", "block": "label", "debater": "last_round round speaker",
+        "chooser": "last_round options round speaker", "judge": "", "judge_choosing": "options",
+        "judge_picking": "labels", "synthesizer": "decision rule",
+    },
+}  # fmt: skip
+
+
+def template_of(terms: Json, role: str) -> str:
+    """Return the template that a role is asked with."""
+    if role == "moderator" and terms["positions"]:
+        return "moderator_ranking"
+    if terms["format"] == "panel" and role == "judge" and terms["resolution"] == "pick":
+        return "judge_picking"
+    if terms["format"] == "panel" and terms["options"]:
+        return {"debater": "chooser", "judge": "judge_choosing"}.get(role, role)
+    return role
 
 
 def fold(digest: bytes, *parts: Json) -> bytes:
@@ -790,49 +1008,151 @@ def fold(digest: bytes, *parts: Json) -> bytes:
 class Transcript:
     """The digest of what all seats share, as it grows by evidence and turns."""
 
-    def __init__(self, opening: Json, documents: list[Json]) -> None:
+    def __init__(self, opening: Json, seats: list[Json], documents: list[Json]) -> None:
+        self.opening = opening
+        self.format: str = opening["terms"]["format"]
         self.templates = {item["role"]: item["sha256"] for item in opening["templates"]}
-        self.later = documents  # those not there yet, in the order admitted
-        self.values = {
-            "options": ", ".join(opening["terms"]["options"]),
-            "max_rounds": str(opening["terms"]["max_rounds"]),
-        }
-        options = {"options": self.values["options"]}
-        system = {"template": self.templates["protocol"], "values": options}
-        self.shared = fold(bytes(32), {"role": "system"}, system, {"role": "user"})
-        self.shared = fold(self.shared, *self.block("question", opening["question"]))
+        self.documents = documents  # in the order admitted
+        self.turns: list[Turn] = []
+        terms, rounds = opening["terms"], str(opening["terms"]["max_rounds"])
+        lists = ("options", "stances", "positions", "labels")
+        self.values = {name: ", ".join(terms.get(name, ())) for name in lists}
+        self.values |= dict.fromkeys(("max_rounds", "rounds", "last_round"), rounds)
+        system = self.template("protocol")
+        self.start = fold(bytes(32), {"role": "system"}, system, {"role": "user"})
+        self.start = fold(self.start, *self.block("question", opening["question"]))
+        for stance in filter(None, (seat["stance"] for seat in seats)):
+            self.start = fold(self.start, *self.block(f"stance {stance['label']}", stance["text"]))
+        self.shared, self.reached = self.start, 0
         self.reach(1)
 
-    def block(self, label: str, blob: Json) -> list[Json]:
-        """Return the two parts of a quoted text under its label."""
-        title = {"template": self.templates["block"], "values": {"label": label}}
-        return [title, {"blob": blob["sha256"], "struck": [], "view": "quoted"}]
+    def template(self, role: str, **values: str) -> Json:
+        """Return the part of a template, filled with the values that it asks for."""
+        known = self.values | values
+        filled = {name: known[name] for name in FILLED[self.format][role].split()}
+        return {"template": self.templates[role], "values": filled}
 
-    def evidence(self, number: int) -> Iterator[Json]:
-        """Yield the parts of the documents that become visible up to round `number`."""
-        for item in self.later:
-            if item["from_round"] <= number:
+    def block(self, label: str, blob: Json, **view: Json) -> list[Json]:
+        """Return the two parts of a text under its label, quoted if no other view is named."""
+        title = {"template": self.templates["block"], "values": {"label": label}}
+        return [title, {"blob": blob["sha256"], "struck": [], "view": "quoted"} | view]
+
+    def said(self, turn: Turn, more: str = "") -> list[Json]:
+        """Return the two parts of a turn under its title."""
+        step, blob = turn.step, cast(Reply, turn.reply).blob
+        phase = step.phase.partition("-")[0]
+        if self.format == "moderated":
+            return self.block(self.title(turn), blob, struck=turn.struck, view="points")
+        if step.seat["role"] == "judge":
+            return self.block("verdict of the judge", blob)
+        who = step.seat["stance"]["label"] if self.format == "judged" else turn.id
+        more = f", {phase}" if self.format == "consensus" else more
+        return self.block(f"{who}, round {step.round}{more}", blob)
+
+    def title(self, turn: Turn) -> str:
+        """Return the title of a turn of a moderated debate."""
+        step = turn.step
+        phase = step.phase.partition("-")[0]
+        about = f"{phase} {step.position}" if step.position else phase
+        return f"{about}, round {step.round}"
+
+    def evidence(self, after: int, number: int) -> Iterator[Json]:
+        """Yield the parts of the documents visible in round `number`, not yet in `after`."""
+        for item in self.documents if number > after else ():
+            if after < item["from_round"] <= number:
                 yield from self.block(f"evidence {item['document']}", item["text"])
 
     def reach(self, number: int) -> None:
         """Add the documents that are visible from round `number`."""
-        self.shared = fold(self.shared, *self.evidence(number))
-        self.later = [item for item in self.later if item["from_round"] > number]
+        if number > self.reached:
+            self.shared = fold(self.shared, *self.evidence(self.reached, number))
+            self.reached = number
 
-    def add_turn(self, step: Step, reply: Json) -> None:
-        """Add a recorded turn."""
-        self.reach(step.round)
-        label = f"{step.seat['id']}, round {step.round}, {step.phase}"
-        self.shared = fold(self.shared, *self.block(label, reply))
+    def add(self, turn: Turn) -> None:
+        """Add a turn."""
+        self.turns.append(turn)
+        self.reach(turn.step.round)
+        if turn.reply and turn.step.phase != "synthesis":  # the last turn: no prompt shows it
+            self.shared = fold(self.shared, *self.said(turn))
+
+    def in_own_order(self, step: Step) -> list[Json] | None:
+        """Return the parts of the turns for a step that is shown them in an order of its own."""
+        terms, seed = self.opening["terms"], self.opening["seed"]
+        if step.phase == "neutrality":  # all but the last moderation, which is the last turn
+            rank = {"framer": 0, "moderator": 2}
+            turns = sorted(
+                heard(self.turns)[-2::-1],
+                key=lambda turn: (turn.step.round, rank.get(turn.step.seat["role"], 1)),
+            )
+            return [part for turn in turns for part in self.said(turn)]
+        if self.format != "judged" or step.seat["role"] != "judge":
+            return None
+        shuffled, named = terms["shuffle_for_judge"], not terms["anonymize_transcript"]
+
+        def place(turn: Turn) -> tuple[int, str]:
+            number = turn.step.round
+            text = f"hansard-shuffle/v1\n{seed}\n{step.name}\n{number}\n{turn.id}"
+            return number, sha256(text.encode()) if shuffled else ""
+
+        turns = sorted(heard(self.turns), key=place)
+        parts = [part for turn in turns for part in self.said(turn, f", {turn.id}" * named)]
+        return parts if shuffled or named else None
+
+    def before(self, step: Step) -> bytes:
+        """Return the digest of the prompt of `step` up to evidence and turns."""
+        own = self.in_own_order(step)
+        if own is None:
+            return fold(self.shared, *self.evidence(self.reached, step.round))
+        return fold(self.start, *self.evidence(0, step.round), *own)
+
+    def task(self, step: Step, decision: Json) -> Json:
+        """Return the part of a prompt that is the template of the step's role."""
+        seat, stance = step.seat, step.seat["stance"]
+        values = {
+            "round": str(step.round), "phase": step.phase, "speaker": seat["id"],
+            "stance": stance["label"] if stance else "",
+            "position": step.position or "the proposition",
+        }  # fmt: skip
+        if seat["role"] == "moderator":
+            values["citations"] = self.citations(step.round)
+        if seat["role"] == "synthesizer":
+            values |= {"decision": decision["decision"], "rule": decision["rule"]}
+        return self.template(template_of(self.opening["terms"], seat["role"]), **values)
+
+    def citations(self, number: int) -> str:
+        """Return what the moderator is told of the citations of a round."""
+        rows = [
+            f"{self.title(turn)}, argument {item['argument']}, "
+            f"citation {item['citation']}: {item['finding']}"
+            for turn in self.turns
+            if turn.step.round == number and turn.case
+            for item in turn.case["citations"]
+        ]
+        return "; ".join(rows) or "there are none"
 
     def prompt(self, step: Step) -> str:
-        """Return the digest of the prompt of a call for `step`."""
-        parts, seat = list(self.evidence(step.round)), step.seat
-        if seat["persona"] is not None:
-            parts += self.block(f"persona of {seat['id']}", seat["persona"])
-        turn = {"phase": step.phase, "round": str(step.round), "speaker": seat["id"]}
-        parts.append({"template": self.templates["debater"], "values": self.values | turn})
-        return fold(self.shared, *parts).hex()
+        """Return the digest of the prompt of a call for `step`, whose tools have come back."""
+        for tool in step.tools:
+            asked = self.block(f"tool {tool.name}, arguments", tool.arguments)
+            result = self.block(f"tool {tool.name}, result", tool.result)
+            step.digest = fold(step.digest, *asked, *result)
+        step.tools.clear()
+        parts, seat, opening = [], step.seat, self.opening
+        if not seat["model"].startswith("custom:"):
+            if opening["context"] is not None:
+                parts += self.block("context", opening["context"])
+            if seat["persona"] is not None:
+                parts += self.block(f"persona of {seat['id']}", seat["persona"])
+            if opening["instructions"] is not None:
+                parts += self.block("", opening["instructions"], view="plain")[1:]
+        if step.sent_back:
+            parts += self.block("your critique that was sent back", step.sent_back.blob)
+        parts.append(step.task)
+        if seat["role"] == "synthesizer":
+            parts.append({"template": opening["schemas"][-1]["sha256"], "values": {}})
+        if step.sent_back:
+            parts.append(self.template("critic_again", rating=str(step.sent_back.rating)))
+        return fold(step.digest, *parts).hex()
 
 
 # ---------------------------------------------------------------- 12 replies (§5, §6)
@@ -840,7 +1160,7 @@ class Transcript:
 WHITE = "\t\n\v\f\r "
 UNFINISHED = {
     "length": "cut_off", "refusal": "refused", "content_filter": "filtered",
-    "other": "not_finished",
+    "tool_calls": "not_finished", "other": "not_finished",
 }  # fmt: skip
 
 
@@ -882,32 +1202,466 @@ def check_reply_value(value: Json, depth: int) -> None:
             check_reply_value(item, depth + 1)
 
 
-def read_reply(text: str, options: Collection[str]) -> tuple[str | None, str | None]:
-    """Read a reply of the role `debater`; return the code of its rejection, or its vote."""
-    text = text.strip(WHITE)
-    first, _, rest = text.partition("\n")
-    body, _, last = rest.rpartition("\n")
-    if re.fullmatch(r"```[a-z]*", first) and last == "```":  # one fence around it is dropped
-        text = body.strip(WHITE)
-    try:
-        value = strict_json(text)
-    except ValueError:
-        return "unreadable", None
-    if not fits(value, {"stance": "text", "rationale": "text", "vote": "text"}):
-        return "schema", None
-    if not value["stance"] or not value["rationale"]:
-        return "schema", None
-    return (None, value["vote"]) if value["vote"] in options else ("unknown_option", None)
+def read_reply(text: str, schema: Json) -> tuple[str | None, Json]:
+    """Read a reply; return the code of its rejection, if any, and its value."""
+    value: Json = text.strip(WHITE)
+    if schema.get("type") != "string":
+        first, _, rest = value.partition("\n")
+        body, _, last = rest.rpartition("\n")
+        if re.fullmatch(r"```[a-z]*", first) and last == "```":  # one fence around it is dropped
+            value = body.strip(WHITE)
+        try:
+            value = strict_json(value)
+        except ValueError:
+            return "unreadable", None
+    failing = misfit(value, schema)
+    code = "unknown_option" if failing == "enum" else "schema"
+    return (None if failing is None else code), value
 
 
-def reply_schema(options: list[str]) -> bytes:
-    """Write the reply schema of the role `debater` (§6)."""
-    text = {"minLength": 1, "type": "string"}
-    vote = {"enum": options, "type": "string"}
-    members = {"rationale": text, "stance": text, "vote": vote}
-    required = ["stance", "rationale", "vote"]
-    schema = {"additionalProperties": False, "properties": members, "required": required}
-    return canonical(schema | {"type": "object"})
+KINDS: dict[str, Callable[[Json], bool]] = {
+    "object": lambda value: isinstance(value, dict),
+    "array": lambda value: isinstance(value, list),
+    "string": lambda value: isinstance(value, str),
+    "integer": lambda value: type(value) is int,
+    "boolean": lambda value: isinstance(value, bool),
+    "null": lambda value: value is None,
+}
+
+
+def misfit(value: Json, schema: Json) -> str | None:
+    """Return the first keyword of a schema that a value does not fit (§6)."""
+    kinds = schema.get("type", [])
+    kinds = [kinds] if isinstance(kinds, str) else kinds
+    if kinds and not any(KINDS[kind](value) for kind in kinds):
+        return "type"
+    if value not in schema.get("enum", [value]):
+        return "enum"
+    if isinstance(value, str) and "minLength" in schema and not VISIBLE.search(value):
+        return "minLength"
+    size = len(value) if isinstance(value, list) else value
+    for least in ("minimum", "minItems"):
+        if least in schema and size < schema[least]:
+            return least
+    for most in ("maximum", "maxItems"):
+        if most in schema and size > schema[most]:
+            return most
+    rest: Iterable[tuple[Json, Json]] = ()
+    if isinstance(value, dict) and "properties" in schema:
+        if not all(name in value for name in schema["required"]):
+            return "required"
+        if len(value) > len(schema["required"]):
+            return "additionalProperties"
+        rest = ((value[name], schema["properties"][name]) for name in schema["required"])
+    elif isinstance(value, list) and "items" in schema:
+        rest = ((item, schema["items"]) for item in value)
+    return next((failing for each in rest if (failing := misfit(*each))), None)
+
+
+VISIBLE = re.compile(  # whatever is no white space, and is seen
+    "[^\t-\r \xa0\xad\u180e\u2000-\u200f\u2028-\u202f\u205f-\u206f\u3000\ufeff]"
+)
+TEXT = {"minLength": 1, "type": "string"}
+TRUTH = {"type": "boolean"}
+
+
+def record(members: dict[str, Json]) -> Json:
+    """Return the schema of an object with these members, asked for in this order."""
+    schema = {"additionalProperties": False, "properties": members, "required": list(members)}
+    return schema | {"type": "object"}
+
+
+def whole(lowest: int, highest: int) -> Json:
+    """Return the schema of an integer between two bounds."""
+    return {"maximum": highest, "minimum": lowest, "type": "integer"}
+
+
+def several(lowest: int, highest: int, items: Json) -> Json:
+    """Return the schema of a list."""
+    return {"items": items, "maxItems": highest, "minItems": lowest, "type": "array"}
+
+
+def one_of(names: Iterable[str]) -> Json:
+    """Return the schema of one of these names."""
+    return {"enum": list(names), "type": "string"}
+
+
+TEXTS = several(0, 100, TEXT)
+CITATIONS = several(0, 100, record({"document": TEXT, "quote": TEXT}))
+ARGUMENTS = several(1, 100, record({"argument": TEXT, "citations": CITATIONS}))
+NUMBER = whole(1, 100)
+REBUTTAL = record({"objection": NUMBER, "answer": TEXT, "citations": CITATIONS})
+CONCESSION = record({"objection": NUMBER, "reason": TEXT})
+FIXED = {  # the replies of `moderated` that its terms do not change
+    "framer": record({
+        "thesis": TEXT, "scope": TEXT, "criteria": several(1, 100, TEXT), "key_evidence": TEXTS,
+    }),
+    "proposer": record({
+        "thesis": TEXT, "supporting_arguments": ARGUMENTS, "anticipated_objections": TEXTS,
+    }),
+    "critic": record({
+        "thesis": TEXT, "counter_arguments": ARGUMENTS, "challenge_strength": whole(1, 10),
+    }),
+    "rebuttal": record({
+        "thesis": TEXT, "rebuttals": several(0, 100, REBUTTAL),
+        "concessions": several(0, 100, CONCESSION),
+    }),
+}  # fmt: skip
+
+
+def moderator_schema(terms: Json) -> Json:
+    """Return the reply schema of the moderator."""
+    positions = terms["positions"]
+    attacked = ["critic", "rebuttal"] if terms["critique"] or not positions else []
+    sides = [*(positions or ["proposer"]), *attacked]
+    members = {
+        "scores": record(dict.fromkeys(sides, whole(1, 10))), "resolved_points": TEXTS,
+        "unresolved_points": TEXTS, "recommend_another_round": TRUTH, "synthesis": TEXT,
+        "confidence": one_of(["HIGH", "MODERATE", "LOW"]), "explicit_uncertainties": TEXTS,
+    }  # fmt: skip
+    number = len(positions)
+    if not positions:
+        return record(members | {"upholds_proposition": TRUTH})
+    return record(members | {"ranking": several(number, number, one_of(positions))})
+
+
+def reply_schemas(terms: Json) -> dict[str, Json]:
+    """Return the reply schema of each role of the format, in order."""
+    if terms["format"] == "consensus":
+        vote = one_of(terms["options"])
+        return {"debater": record({"stance": TEXT, "rationale": TEXT, "vote": vote})}
+    if terms["format"] == "judged":
+        winner = {"enum": [*terms["stances"], None], "type": ["string", "null"]}
+        judge = record({"verdict": TEXT, "winner": winner, "reasoning": TEXT})
+        return {"debater": TEXT, "judge": judge}
+    if terms["format"] == "moderated":
+        return FIXED | {"moderator": moderator_schema(terms)}
+    answer = {"answer": TEXT}
+    if terms["options"]:
+        answer["choice"] = one_of(terms["options"])
+    debater = record(answer) if terms["options"] else TEXT
+    picks = terms["resolution"] == "pick"
+    judge = record(
+        ({"winner": one_of(terms["labels"])} if picks else answer) | {"justification": TEXT}
+    )
+    return {"debater": debater, "judge": judge}
+
+
+# ---------------------------------------------------------------- 13 citations, 14 counts (§9)
+
+BLANKS = re.compile("[\t-\r \xa0\u2000-\u200a\u2028\u2029\u202f\u3000]+")
+WORD = re.compile("[^\x00-/:-@\\[-`{-\xbf\u2000-\u206f\u3000-\u303f]+")
+LOWERED = {ord(each): each.lower() for each in "ABCDEFGHIJKLMNOPQRSTUVWXYZ"}
+PLAIN = LOWERED | {ord("'"): None, ord("’"): None}
+NEGATIONS = frozenset(
+    re.findall(
+        r"\w+",
+        "no not never none nor neither nobody nothing cannot without dont doesnt didnt isnt arent "
+        "wasnt werent wont wouldnt shouldnt cant couldnt hasnt havent hadnt mustnt",
+    )
+)
+
+
+def folded(text: str) -> str:
+    """Return a text with each run of blanks as one space, and none around it."""
+    return BLANKS.sub(" ", text).strip(" ")
+
+
+class Answer(NamedTuple):
+    """What is compared of an answer: its words, and the whole of it."""
+
+    id: str
+    whole: str
+    words: frozenset[str]
+    negations: int
+
+
+def answer_of(turn: Turn) -> Answer:
+    """Prepare the answer of a draft to be compared."""
+    value = cast(Reply, turn.reply).value
+    text = value["answer"] if isinstance(value, dict) else value
+    words = WORD.findall(text.translate(PLAIN))
+    negations = sum(word in NEGATIONS for word in words)
+    return Answer(turn.id, folded(text), frozenset(words), negations)
+
+
+def compare_answers(one: Answer, other: Answer, measure: str) -> dict[str, Json]:
+    """Compare two answers by their words, or as a whole."""
+    common, all_words = len(one.words & other.words), len(one.words | other.words)
+    ppm = 1_000_000 * common // (all_words or 1)
+    if measure == "whole":
+        ppm = 1_000_000 * (one.whole == other.whole)
+    differs = one.negations != other.negations
+    return {"one": one.id, "other": other.id, "ppm": ppm, "negation_differs": differs}
+
+
+def counted(turns: list[Turn], tally: Mapping[str, int], threshold: int) -> Due:
+    """Return the count of a phase or a round that is over."""
+    enough = [option for option in tally if tally[option] >= threshold]
+    step = turns[0].step
+    return Due("votes.counted", 14, {
+        "round": step.round, "phase": step.phase,
+        "tally": [{"option": option, "votes": tally[option]} for option in tally],
+        "abstentions": len(turns) - len(heard(turns)), "threshold": threshold,
+        "reached": len(enough) == 1,
+    })  # fmt: skip
+
+
+def count_votes(options: list[str], turns: list[Turn], threshold: int) -> Due:
+    """Count the current votes, which are those of the last turns, one of each debater."""
+    votes = Counter(turn.says["vote"] for turn in heard(turns))
+    return counted(turns, {option: votes[option] for option in options}, threshold)
+
+
+def count_answers(turns: list[Turn], threshold: int) -> Due:
+    """Count the different answers, each under the first who gave it."""
+    drafts, alike = heard(turns), dict[str, list[str]]()
+
+    def stated(data: Json) -> dict[str, Json] | None:
+        tally = {row["option"]: row["votes"] for row in data["tally"]}
+        known = len(tally) == len(data["tally"]) and tally.keys() <= {turn.id for turn in drafts}
+        return cast(dict[str, Json], counted(turns, tally, threshold).fields) if known else None
+
+    if any(cast(Reply, turn.reply).gone for turn in drafts):
+        return Due("votes.counted", 14, stated)
+    for turn in drafts:
+        alike.setdefault(answer_of(turn).whole.translate(PLAIN), []).append(turn.id)
+    return counted(turns, {ids[0]: len(ids) for ids in alike.values()}, threshold)
+
+
+def by_count(count: Json, rule: str) -> Decision:
+    """Decide for the option that the count reached, or escalate."""
+    votes, threshold = {row["option"]: row["votes"] for row in count["tally"]}, count["threshold"]
+    decision = "escalate"
+    if count["reached"]:
+        decision = next(option for option in votes if votes[option] >= threshold)
+    return decided(decision, rule, votes=votes.get(decision, 0), threshold=threshold)
+
+
+def measure(terms: Json, number: int, drafts: list[Turn], last: bool = False) -> Due:
+    """Compare the answers of a round; the last time, it is their words alone that count."""
+    threshold, options = terms["convergence_ppm"] or 0, terms["options"] and not last
+    kind = "whole" if threshold == 1_000_000 and not last else "words"
+    fields: dict[str, Json] = {
+        "round": number, "measure": "options" if options else kind, "heard": len(drafts),
+        "threshold_ppm": threshold,
+    }  # fmt: skip
+
+    def stated(data: Json) -> dict[str, Json] | None:
+        named = [(row["one"], row["other"]) for row in data["pairs"]]
+        known = named == list(combinations([turn.id for turn in drafts], 2))
+        return fields | ({"converged": False} if last or not enough else {}) if known else None
+
+    enough = len(drafts) >= 2 and 2 * len(drafts) > len(terms["labels"])
+    if options:
+        agreed = enough and len({turn.says["vote"] for turn in drafts}) == 1
+        return Due("similarity.measured", 14, fields | {"pairs": [], "converged": agreed})
+    if any(cast(Reply, turn.reply).gone for turn in drafts):
+        return Due("similarity.measured", 14, stated)
+    pairs = [compare_answers(*both, kind) for both in combinations(map(answer_of, drafts), 2)]
+    alike = all(row["ppm"] >= threshold and not row["negation_differs"] for row in pairs)
+    converged = enough and alike and not last
+    return Due("similarity.measured", 14, fields | {"pairs": pairs, "converged": converged})
+
+
+# ---------------------------------------------------------------- 9 schedule (§8)
+
+RESERVED = {"escalate", "synthesis", "upheld", "not_upheld"}  # no seats: they are decisions
+
+# A schedule yields steps, which are due at once, and is sent their turns; or a line, and
+# is sent its data as derived. It returns a decision, if there is one, and why it ended.
+Decision = dict[str, Json]
+Schedule = Generator[list[Step] | Due, Json, tuple[Decision | None, str]]
+Course = Generator[list[Step] | Due, Json, None]  # all that is due, to the close
+
+
+def decided(decision: str, rule: str, **more: int | None) -> Decision:
+    """Return the fields of a decision that a format gives."""
+    numbers = {"votes": None, "threshold": None, "score_ppm": None}
+    return {"decision": decision, "rule": rule} | numbers | more
+
+
+def distinct(names: list[str]) -> bool:
+    """Whether no name stands twice."""
+    return len(set(names)) == len(names)
+
+
+def sound(terms: Json) -> bool:
+    """Whether the terms' own conditions hold, but for those on options."""
+    if terms["format"] == "moderated":
+        names = terms["positions"]
+        apart = distinct(names) and not set(names) & {"proposer", "critic", "rebuttal"}
+        return apart and len(names) != 1 and bool(names or terms["critique"])
+    names = terms.get("stances", terms.get("labels"))
+    apart = not set(terms.get("options", ())) & {"synthesis", *terms.get("labels", ())}
+    return names is None or (distinct(names) and len(names) >= 2 and apart)
+
+
+Seat = tuple[str, str | None]  # role and stance
+
+
+def seats_of(terms: Json, number: int) -> list[Seat]:
+    """Return each seat but a synthesizer's, in order."""
+    debater: Seat = ("debater", None)
+    if terms["format"] == "consensus":
+        return [debater] * max(number, 1)
+    if terms["format"] == "judged":
+        return [*(("debater", stance) for stance in terms["stances"]), ("judge", None)]
+    if terms["format"] == "moderated":
+        attack = [("critic", None), ("rebuttal", None)] if terms["critique"] else []
+        proposers = [("proposer", position) for position in terms["positions"] or [None]]
+        return [("framer", None), *proposers, *attack, ("moderator", None)]
+    judge: list[Seat] = [("judge", None)] if terms["resolution"] in {"synthesis", "pick"} else []
+    return [debater] * len(terms["labels"]) + judge
+
+
+def consensus(debate: Walk) -> Schedule:
+    """Rounds of four phases, each with a count, until enough votes agree (§8.1)."""
+    terms, debaters = debate.terms, debate.seated("debater")
+    count: Json = None
+    for number in range(1, terms["max_rounds"] + 1):
+        for phase in ("proposal", "critique", "revision", "consensus"):
+            if number == 1 and phase == "proposal":
+                turns = yield [debate.step(number, phase, seat) for seat in debaters]
+            else:
+                turns = []
+                for seat in debaters:
+                    turns += yield [debate.step(number, phase, seat)]
+            count = yield count_votes(terms["options"], turns, terms["threshold"])
+            if count["reached"]:
+                rules = {"threshold": "threshold_vote", "majority": "majority_vote"}
+                rule = rules.get(terms["rule"], "unanimous_vote")
+                return by_count(count, rule), "votes_reached"
+    return by_count(count, "max_rounds_exhausted"), "max_rounds_exhausted"
+
+
+def judged(debate: Walk) -> Schedule:
+    """Rounds in which each side argues, then a judge (§8.2)."""
+    number, spoken = debate.terms["max_rounds"], set()
+    for each in range(1, number + 1):
+        for seat in debate.seated("debater"):
+            turns = yield [debate.step(each, "argument", seat)]
+            spoken |= {turn.id for turn in heard(turns)}
+    if len(spoken) < 2:
+        return decided("escalate", "too_few_heard"), "rounds_complete"
+    [verdict] = yield [debate.step(number, "verdict", debate.seated("judge")[0])]
+    if not verdict.reply:
+        return None, "judge_failed"
+    winner = verdict.says["winner"]
+    if winner and winner not in spoken:
+        return decided("escalate", "too_few_heard"), "rounds_complete"
+    decision = debate.seats[winner]["stance"]["label"] if winner else "synthesis"
+    return decided(decision, "judge_verdict"), "rounds_complete"
+
+
+def moderated(debate: Walk) -> Schedule:
+    """A framing, then rounds of propositions, each attacked and defended (§8.3)."""
+    terms, moderator = debate.terms, debate.seated("moderator")[0]
+    proposers, critics = debate.seated("proposer"), debate.seated("critic")
+    moderation: Json = None
+    yield [debate.step(1, "framing", debate.seated("framer")[0])]
+    for number in range(1, terms["max_rounds"] + 1):
+        turns = yield [debate.step(number, "proposition", seat, seat) for seat in proposers]
+        if not heard(turns):
+            return decided("escalate", "too_few_heard"), "max_rounds_exhausted"
+        for turn in heard(turns) if critics else ():
+            seat = turn.step.seat
+            suffix = f"-{proposers.index(seat) + 1}" if len(proposers) > 1 else ""
+            [critique] = yield [debate.step(number, f"critique{suffix}", critics[0], seat)]
+            if critique.reply:
+                rebuttal = debate.seated("rebuttal")[0]
+                yield [debate.step(number, f"rebuttal{suffix}", rebuttal, seat, critique)]
+        [moderation] = yield [debate.step(number, "moderation", moderator)]
+        if not moderation.reply:
+            return None, "moderator_failed"
+        if not moderation.says["another_round"]:
+            break
+    if terms["neutrality_check"]:
+        yield [debate.step(number, "neutrality", moderator)]
+    satisfied = not moderation.says["another_round"]
+    reason = "moderator_satisfied" if satisfied else "max_rounds_exhausted"
+    return moderator_decision(debate, moderation), reason
+
+
+def moderator_decision(debate: Walk, moderation: Turn) -> Decision:
+    """Decide as the last moderation says, where its position was heard and challenged (§9)."""
+    ranking, upholds = moderation.says["ranking"], moderation.says["upholds"]
+    first = ranking[0] if ranking else debate.seated("proposer")[0]["id"]
+    turns = [turn for turn in heard(debate.turns) if turn.step.about]
+    turns = [turn for turn in turns if turn.step.about["id"] == first]
+    if not any(turn.step.seat["role"] == "proposer" for turn in turns):
+        return decided("escalate", "too_few_heard")
+    critiques = [turn for turn in turns if turn.step.seat["role"] == "critic"]
+    if debate.terms["critique"] and not any(map(stands, critiques)):
+        return decided("escalate", "unchallenged")
+    cases = [turn for turn in turns if turn.step.seat["role"] == "proposer"]
+    if (ranking or upholds) and not any(map(stands, cases)):
+        return decided("escalate", "unsupported")
+    if ranking:
+        return decided(debate.seats[first]["stance"]["label"], "moderator_ranking")
+    return decided("upheld" if upholds else "not_upheld", "moderator_synthesis")
+
+
+def stands(turn: Turn) -> bool:
+    """Whether an argument of a proposition or a critique is not struck."""
+    return not set(turn.struck).issuperset(range(1, turn.case["arguments"] + 1))
+
+
+def panel(debate: Walk) -> Schedule:
+    """Rounds in which all draft at once, until they converge; then one way to resolve (§8.4)."""
+    terms, debaters = debate.terms, debate.seated("debater")
+    similarity: Json = None
+    for number in range(terms["max_rounds"] + 1):
+        turns = yield [debate.step(number, "draft", seat) for seat in debaters]
+        drafts = heard(turns)
+        if terms["convergence_ppm"] is not None:
+            similarity = yield measure(terms, number, drafts)
+            if similarity["converged"]:
+                break
+    converged = similarity is not None and similarity["converged"]
+    reason = "converged" if converged else "rounds_complete"
+    if len(drafts) < 2:
+        return decided("escalate", "too_few_heard"), reason
+    for judge in debate.seated("judge"):
+        [verdict] = yield [debate.step(number, "verdict", judge)]
+        if not verdict.reply:
+            return None, "judge_failed"
+        says, picks = verdict.says, terms["resolution"] == "pick"
+        if picks and says["winner"] not in {turn.id for turn in heard(debate.turns)}:
+            return decided("escalate", "too_few_heard"), reason
+        decision = says["winner"] or says["choice"] or "synthesis"
+        return decided(decision, "judge_pick" if picks else "judge_synthesis"), reason
+    if terms["resolution"] == "majority" and (terms["options"] or not converged):
+        threshold = len(debaters) // 2 + 1
+        by_options = count_votes(terms["options"], turns, threshold)
+        count = yield by_options if terms["options"] else count_answers(turns, threshold)
+        if count["reached"]:
+            return by_count(count, "majority_vote"), reason
+        if terms["fallback"] == "escalate":
+            return decided("escalate", "no_majority", votes=0, threshold=threshold), reason
+    if similarity is None or similarity["measure"] != "words":
+        similarity = yield measure(terms, number, drafts, last=True)
+    scores = {turn.id: 0 for turn in drafts}
+    for row in similarity["pairs"]:
+        scores[row["one"]] += row["ppm"]
+        scores[row["other"]] += row["ppm"]
+    best = max(scores, key=scores.__getitem__)  # the first of those with the highest score
+    return decided(best, "most_similar", score_ppm=scores[best]), reason
+
+
+SCHEDULES = {"consensus": consensus, "judged": judged, "moderated": moderated, "panel": panel}
+
+
+def closing(outcome: str, reason: str) -> Due:
+    """Return the close."""
+    return Due("debate.closed", 16, {"outcome": outcome, "reason": reason})
+
+
+def cut_short(outcome: str, reason: str, held: Collection[Step] = ()) -> Course:
+    """Yield what ends a debate before its time: the turns of replies in hand, and the close."""
+    if held:
+        yield [*held]
+    yield closing(outcome, reason)
 
 
 # ---------------------------------------------------------------- 9 to 16: the walk (§11)
@@ -923,39 +1677,35 @@ def need(holds: object, reason: str) -> None:
         raise NotDue(reason)
 
 
-@dataclass
-class Step:
-    """One turn to be taken, and what was tried for it."""
-
-    name: str
-    round: int
-    phase: str
-    seat: Json  # the data of the debater's registration
-    attempts: int = 0
-    ended: int = 0  # attempts that ended in failure or rejection, abandoned ones not counted
-    last_rejected: bool = False
-    exhausted: bool = False
-    open: bool = False
-    call: str = ""  # the one whose reply counts, if any
-    reply: Json = None  # the blob of that reply
-    vote: str | None = None  # as read from it; nothing where it is gone
-
-    def fields(self) -> dict[str, Json]:
-        """Return the fields that every turn has."""
-        speaker = self.seat["id"]
-        return {"step": self.name, "round": self.round, "phase": self.phase, "speaker": speaker}
-
-    def wants_call(self) -> bool:
-        """Whether a call for it is due."""
-        return not (self.call or self.exhausted or self.open)
+def instant(at: str) -> int:
+    """Return a time in microseconds since some day; a month may have 31 days, a year be 0."""
+    year, days = int(at[:4]), int(at[8:10])
+    days += year // 400 * 146_097 + date(400 + year % 400, int(at[5:7]), 1).toordinal()
+    minutes = (days * 24 + int(at[11:13])) * 60 + int(at[14:16])
+    return (minutes * 60 + int(at[17:19])) * 1_000_000 + int(at[20:26])
 
 
 class Call(NamedTuple):
-    """One call of a model for a step."""
+    """One call of a model for a step, and what it reserved."""
 
     name: str
     step: Step
-    reserved: int | None
+    tokens: int
+    cost: int | None
+
+
+class Pending(NamedTuple):
+    """A reply that the next line must reject, for this code, or may reject if uncertain."""
+
+    step: Step
+    reply: Reply
+    code: str | None
+    uncertain: bool
+
+
+LIMITS = {  # by ceiling, in the order tried
+    "calls": "calls", "tokens": "tokens", "cost": "cost_micro_usd", "seconds": "elapsed_ms",
+}  # fmt: skip
 
 
 class Walk:
@@ -966,52 +1716,67 @@ class Walk:
         self.approved = approved  # by the policy; nothing where it cannot be read
         self.findings: list[Finding] = []
         self.place = 0
+        self.at = ""
         self.seen: Counter[str] = Counter()  # the lines taken, by type
         self.opening: Json = None
+        self.opened_at = 0  # microseconds
+        self.terms: Json = None
+        self.schemas: dict[str, Json] = {}  # by role
+        self.hashes: dict[str, str] = {}  # theirs
+        self.prices: dict[str, Json] = {}  # by model
         self.templates: list[tuple[str, str, str | None]] = []  # role, template, approved one
-        self.seats: dict[str, Json] = {}
-        self.order: list[str] = []  # of the seats
-        self.documents: dict[str, Json] = {}
+        self.seats: dict[str, Json] = {}  # in order
+        self.documents: dict[str, Json] = {}  # in order
         self.transcript: Transcript | None = None  # there once all of these are
-        self.steps: dict[str, Step] = {}  # those that are due and not over
-        self.waiting = 0  # how many of them have neither a reply that counts nor are exhausted
+        self.course: Course | None = None
+        self.line: Due | None = None  # the one that is due, if it is not steps
+        self.steps: dict[str, Step] = {}  # those that are due and not over, in order
+        self.over: list[Turn] = []  # the turns of those due at once that are over
+        self.waiting = 0  # how many steps have neither a reply that counts nor are exhausted
         self.calls: dict[str, Call] = {}  # those that are open, in the order started
         self.abandoned: list[Call] = []
-        self.answer: tuple[Call, str | None, bool] | None = None  # code, and whether it is gone
-        self.turns = self.counts = self.gone_replies = self.gone_votes = 0
-        self.votes: dict[str, str] = {}  # the current vote of each debater that has one
-        self.count: Json = None  # the last one
+        self.tools: dict[tuple[str, int], Tool] = {}  # those that have not come back
+        self.asked: tuple[Call, int, int] | None = None  # a reply's tools: how many, and called
+        self.answer: Pending | None = None  # the reply that has just come back
+        self.spent = Counter(dict.fromkeys(LIMITS, 0))
+        self.folded: dict[str, str] = {}  # texts of documents, as citations are looked up in them
+        self.replies = self.gone_replies = self.gone_turns = self.citations = 0
+        self.gone_documents = False
         self.decision: Json = None
-        self.refused = self.closed = self.ended = False
+        self.closed = self.ended = False
 
-    def take(self, place: int, kind: str, data: Json) -> None:
+    def take(self, place: int, event: Json) -> None:
         """Take one line: derive its derived fields, or say that it is not due."""
-        self.place = place
-        if self.transcript is None:
+        kind, data, answer = event["type"], event["data"], self.answer
+        self.place, self.at, self.answer = place, event["at"], None
+        if self.course is None:
             self.take_opening(kind, data)
-        elif kind == "turn.rejected" or (self.answer and self.answer[1]):
-            self.take_rejected(kind, data)
+        elif self.asked:
+            need(kind == "tool.called", "tool.called is due")
+            self.take_called(data)
+        elif kind == "turn.rejected" or (answer and answer.code):
+            need(kind == "turn.rejected", "turn.rejected is due")
+            self.take_rejected(data, answer)
         else:
-            self.answer = None
+            if answer:
+                answer.step.reply = answer.reply
+                self.waiting -= 1
             need(not self.closed, "the debate is closed")
             need(not self.abandoned or kind in ABANDONING, "abandoned calls come first")
             due = self.due()
             need(kind in ENDING or kind in due, f"due is {' or '.join(due) or 'the end of a call'}")
-            TAKERS[kind](self, data)
+            TAKERS.get(kind, Walk.take_line)(self, data)
         self.seen[kind] += 1
 
     def due(self) -> tuple[str, ...]:
-        """Return the types that are due now, but for the ends of calls and for resuming (§8)."""
-        seats, rounds = len(self.order), self.opening["terms"]["max_rounds"]
-        if self.refused or self.decision:
-            return () if self.calls else ("debate.closed",)
-        if self.turns % seats == 0 and seats * self.counts < self.turns:
-            return ("votes.counted",)
-        if self.counts and (self.count["reached"] or self.counts == len(PHASES) * rounds):
-            return ("decision.reached",)
+        """Return the types that are due now, but for the ends of calls and for resuming."""
+        if self.line:
+            return () if self.calls or self.tools else (self.line.kind,)
         if self.waiting:
-            return ("call.started", "call.refused")
-        return ("turn.recorded",) if self.next_step().call else ("turn.forfeited",)
+            return ("call.started", "call.refused", "debate.truncated")
+        step = next(iter(self.steps.values()))
+        recorded = TURNS.get(step.seat["role"], "turn.recorded")
+        return (recorded if step.heard else "turn.forfeited",)
 
     def compare(self, check: int, data: Json, **derived: Json) -> None:
         """Report each derived field that the line states otherwise."""
@@ -1024,97 +1789,192 @@ class Walk:
         """Report a finding at the present line."""
         self.findings.append(Finding(code, self.place, message, expected, found))
 
-    # -- opening, debaters, evidence (§11.1)
+    # -- opening, seats, evidence (§11.1)
 
     def take_opening(self, kind: str, data: Json) -> None:
-        """Take the opening, then the debaters, then the evidence."""
+        """Take the opening, then the seats, then the evidence."""
         if self.opening is None:
             need(kind == "debate.opened", "debate.opened is due")
             self.take_opened(data)
-        elif len(self.order) < self.opening["seats"]:
+        elif len(self.seats) < self.opening["seats"]:
             need(kind == "debater.registered", "debater.registered is due")
-            self.take_registered(data)
+            need(data["id"] not in self.seats, "this seat was registered before")
+            self.seats[data["id"]] = data
+            if len(self.seats) == self.opening["seats"]:
+                self.check_seats()
+            self.compare(9, data, position=len(self.seats))
         else:
             need(kind == "evidence.admitted", "evidence.admitted is due")
             need(data["document"] not in self.documents, "this document was admitted before")
             self.documents[data["document"]] = data
-        lacking = len(self.order) - self.opening["seats"]
+        lacking = len(self.seats) - self.opening["seats"]
         if not lacking and len(self.documents) == self.opening["documents"]:
-            self.transcript = Transcript(self.opening, list(self.documents.values()))
-            self.begin_steps()
+            seats, documents = list(self.seats.values()), list(self.documents.values())
+            self.transcript = Transcript(self.opening, seats, documents)
+            self.course = self.run()
+            self.go_on()
 
     def take_opened(self, data: Json) -> None:
         """Derive threshold and reply schemas (§6, §9)."""
-        roles = tuple(item["role"] for item in data["templates"])
-        need(roles == ROLES, "the opening does not name the templates of its format")
-        terms, seats = data["terms"], data["seats"]
-        options = terms["options"]
-        distinct = len(set(options)) == len(options) and "abstain" not in options
-        need(distinct and 1 <= len(options) <= 100, "the options are not 1 to 100 different names")
-        fixed = {"majority": seats // 2 + 1, "unanimity": seats}
-        terms = terms | {"threshold": fixed.get(terms["rule"], terms["threshold"])}
-        schemas = [{"role": "debater", "sha256": sha256(reply_schema(terms["options"]))}]
+        terms, seats, schemas = data["terms"], data["seats"], data["schemas"]
+        roles = [item["role"] for item in data["templates"]]
+        need(roles == list(FILLED[terms["format"]]), "the templates are not those of the format")
+        options = terms.get("options", [])
+        fewest = 1 if terms["format"] == "consensus" else 0
+        right = distinct(options) and "abstain" not in options and fewest <= len(options) <= 100
+        need(right, "the options are not different names, or too few or too many")
+        synthesizer = [item for item in schemas[-1:] if item["role"] == "synthesizer"]
+        if terms["format"] == "consensus":
+            number = seats - len(synthesizer)
+            fixed = {"majority": number // 2 + 1, "unanimity": number}
+            terms = terms | {"threshold": fixed.get(terms["rule"], terms["threshold"])}
+        self.schemas = reply_schemas(terms)
+        derived = [
+            {"role": role, "sha256": sha256(canonical(schema))}
+            for role, schema in self.schemas.items()
+        ]
         self.compare(14, data, terms=terms)
-        self.compare(10, data, schemas=schemas)
-        self.opening = data | {"terms": terms, "schemas": schemas}
+        self.compare(10, data, schemas=derived + synthesizer)
+        self.schemas["synthesizer"] = {}  # the user's own, which is not known here
+        self.opening = data | {"terms": terms, "schemas": derived + synthesizer}
+        self.terms, self.opened_at = terms, instant(self.at)
+        self.hashes = {item["role"]: item["sha256"] for item in self.opening["schemas"]}
+        for item in reversed(data["prices"]):  # the first of a model counts
+            self.prices[item["model"]] = item
         for item in data["templates"]:
-            approved = (self.approved or {}).get(f"consensus.{item['role']}")
+            approved = (self.approved or {}).get(f"{terms['format']}.{item['role']}")
             self.templates.append((item["role"], item["sha256"], approved))
 
-    def take_registered(self, data: Json) -> None:
-        """Give the next debater its seat."""
-        need(data["id"] not in self.seats, "this debater was registered before")
-        position = len(self.order) + 1
-        if position == self.opening["seats"]:
-            models = (seat["model"] for seat in (*self.seats.values(), data))
-            scripted = any(model.startswith(("scripted:", "recorded:")) for model in models)
-            need(scripted == self.opening["scripted"], "`scripted` is not as the models say")
-        self.compare(9, data, role="debater", position=position)
-        self.seats[data["id"]] = data
-        self.order.append(data["id"])
+    def check_seats(self) -> None:
+        """Compare all seats with what the format asks for."""
+        seats, terms = list(self.seats.values()), self.terms
+        scripted = any(seat["model"].startswith(("scripted:", "recorded:")) for seat in seats)
+        need(scripted == self.opening["scripted"], "`scripted` is not as the models say")
+        more = [("synthesizer", None)] * ("synthesizer" in self.hashes)
+        expected = seats_of(terms, len(seats) - len(more)) + more
+        found = [(seat["role"], seat["stance"] and seat["stance"]["label"]) for seat in seats]
+        need(sound(terms) and found == expected, "the seats are not those of the format")
+        if terms["format"] != "consensus":
+            taken = {seat["id"] for seat in seats if seat["role"] != "synthesizer"}
+            taken |= {label for _, label in found if label}
+            need(not taken & RESERVED, "a seat or a stance is called as an outcome is")
+        if terms["format"] == "panel":
+            labels = [seat["id"] for seat in self.seated("debater")]
+            need(labels == terms["labels"], "the debaters are not those that the labels name")
 
-    def next_name(self) -> tuple[str, int, str, str]:
-        """Return name, round, phase and speaker of the first step that is due."""
-        phases, number = divmod(self.turns, len(self.order))
-        rounds, phase = divmod(phases, len(PHASES))
-        name = f"r{rounds + 1}.{PHASES[phase]}.{self.order[number]}"
-        return name, rounds + 1, PHASES[phase], self.order[number]
+    # -- the schedule (§8)
 
-    def next_step(self) -> Step:
-        """Return the first step that is due."""
-        return self.steps[self.next_name()[0]]
+    @property
+    def turns(self) -> list[Turn]:
+        """Every turn that is over."""
+        return self.transcript.turns if self.transcript else []
 
-    def begin_steps(self) -> None:
-        """Set the steps that are due (§8): at first those of all seats, later one by one."""
-        if 0 < self.turns < len(self.order):
-            return
-        _, number, phase, speaker = self.next_name()
-        for each in [speaker] if self.turns else self.order:
-            name = f"r{number}.{phase}.{each}"
-            self.steps[name] = Step(name, number, phase, self.seats[each])
-        self.waiting = len(self.steps)
+    def seated(self, role: str) -> list[Json]:
+        """Return the seats of a role, in order."""
+        return [seat for seat in self.seats.values() if seat["role"] == role]
+
+    def step(
+        self, number: int, phase: str, seat: Json, about: Json = None, against: Turn | None = None
+    ) -> Step:
+        """Return a new step, with what is known of its prompt from the start."""
+        step = Step(f"r{number}.{phase}.{seat['id']}", number, phase, seat, about, against)
+        transcript = cast(Transcript, self.transcript)
+        step.digest = transcript.before(step)
+        step.task = transcript.task(step, self.decision)
+        return step
+
+    def run(self) -> Course:
+        """Yield what is due: what the format says, then decision, synthesis and close."""
+        decision, reason = yield from SCHEDULES[self.terms["format"]](self)
+        if decision:
+            number = self.turns[-1].step.round
+            review = self.opening["review"] if decision["decision"] == "escalate" else None
+            more = {"rounds_run": number, "review": review}
+            self.decision = yield Due("decision.reached", 16, decision | more)
+            for seat in self.seated("synthesizer"):
+                yield [self.step(number, "synthesis", seat)]
+        yield closing("complete" if decision else "failed", reason)
+
+    def go_on(self, sent: Json = None) -> None:
+        """Set what is due next."""
+        due = cast(Course, self.course).send(sent)
+        self.line = due if isinstance(due, Due) else None
+        self.steps = {} if isinstance(due, Due) else {step.name: step for step in due}
+        self.over, self.waiting = [], sum(not step.heard for step in self.steps.values())
+
+    def take_line(self, data: Json) -> None:
+        """Take a line that follows from those before; what is not derived of it is as it says."""
+        kind, check, fields = cast(Due, self.line)
+        derived = fields if isinstance(fields, dict) else fields(data)
+        if derived is None:
+            raise NotDue("no answers could give it")
+        self.compare(check, data, **derived)
+        self.closed = kind == "debate.closed"
+        if not self.closed:
+            self.go_on(data | derived)
 
     # -- calls (§11.3 to §11.5, §15)
+
+    def first_step(self) -> Step:
+        """Return the first step that a call is due for."""
+        step = next((step for step in self.steps.values() if step.wants_call()), None)
+        if step is None:
+            raise NotDue("no call is due")
+        return step
 
     def take_started(self, data: Json) -> None:
         """Start a call for a step that is due."""
         step = self.steps.get(data["step"])
         if step is None or not step.wants_call():
             raise NotDue("no call is due for this step")
-        step.attempts += 1
-        call = Call(f"{step.name}:{step.attempts}", step, data["reserved_cost_micro_usd"])
-        model, parameters = step.seat["model"], step.seat["parameters"]
-        self.compare(9, data, call=call.name, attempt=step.attempts, role="debater")
-        self.compare(9, data, model=model, parameters=parameters)
-        transcript = cast(Transcript, self.transcript)
-        schema = self.opening["schemas"][0]["sha256"]
-        self.compare(10, data, template=transcript.templates["debater"], schema=schema)
-        self.compare(11, data, prompt=transcript.prompt(step))
+        step.attempts, step.open = step.attempts + 1, True
+        seat, role = step.seat, step.seat["role"]
+        call = Call(
+            f"{step.name}:{step.attempts}", step,
+            data["reserved_tokens_in"] + data["reserved_tokens_out"],
+            data["reserved_cost_micro_usd"],
+        )  # fmt: skip
+        self.compare(9, data, call=call.name, attempt=step.attempts, role=role)
+        self.compare(9, data, model=seat["model"], parameters=seat["parameters"])
+        self.compare(10, data, template=step.task["template"], schema=self.hashes[role])
+        self.compare(11, data, prompt=cast(Transcript, self.transcript).prompt(step))
         if wrong := self.unapproved():
             message = f"a call was started, but the template `{wrong[0]}` is not approved"
             self.report("10.not_approved", message, wrong[2], wrong[1])
-        step.open = True
+        reserved = {"calls": 1, "tokens": call.tokens, "cost": call.cost or 0, "seconds": 0}
+        broken = next((name for name in LIMITS if self.breaks(name, reserved[name])), None)
+        if broken:
+            message = f"a call was started that could break the ceiling `{broken}`"
+            self.report("15.ceiling", message, self.limit(broken), self.spent_of(broken))
+        self.spent.update(reserved)
         self.calls[call.name] = call
+
+    def limit(self, ceiling: str) -> int | None:
+        """Return the limit of a ceiling, if it is set."""
+        return cast("int | None", self.opening["limits"][LIMITS[ceiling]])
+
+    def spent_of(self, ceiling: str) -> int:
+        """Return what is spent by now: open calls count with what they reserved (§9)."""
+        if ceiling == "seconds":
+            return max(0, (instant(self.at) - self.opened_at) // 1000)
+        return self.spent[ceiling]
+
+    def breaks(self, ceiling: str, reserved: int) -> bool:
+        """Whether a call that reserves so much could break a ceiling."""
+        limit, more = self.limit(ceiling), 1 if ceiling == "seconds" else reserved
+        return limit is not None and self.spent_of(ceiling) + more > limit
+
+    def take_truncated(self, data: Json) -> None:
+        """End the debate in place of a call that could break a ceiling."""
+        step, ceiling = self.first_step(), data["ceiling"]
+        need(not self.calls and not self.tools, "calls are open, or tools have not come back")
+        reserved = {"calls": 1, "seconds": 0}.get(ceiling, data["reserved"])
+        need(self.breaks(ceiling, reserved), "the call could not break this ceiling")
+        limit, spent = self.limit(ceiling), self.spent_of(ceiling)
+        self.compare(15, data, step=step.name, limit=limit, spent=spent, reserved=reserved)
+        held = [step for step in self.steps.values() if step.heard]
+        self.course = cut_short("truncated", f"{ceiling}_ceiling", held)
+        self.go_on()
 
     def unapproved(self) -> tuple[str, str, str | None] | None:
         """Return role, hash and approved hash of the first template that is not approved."""
@@ -1124,40 +1984,66 @@ class Walk:
 
     def take_refused(self, data: Json) -> None:
         """Refuse a call, since a template is not the approved one."""
-        step = next((step for step in self.steps.values() if step.wants_call()), None)
-        if step is None or self.opening["policy"] is None:
-            raise NotDue("no call is due, or the opening names no policy")
+        step = self.first_step()
+        need(self.opening["policy"] is not None, "the opening names no policy")
+        derived: dict[str, Json] = {"step": step.name}
         if wrong := self.unapproved():
-            role, found, approved = wrong
-            self.compare(10, data, step=step.name, role=role, found=found, approved=approved)
+            derived |= {"role": wrong[0], "found": wrong[1], "approved": wrong[2]}
         elif self.approved is not None:
             hashes = {role: template for role, template, _ in self.templates}
             other = hashes.get(data["role"], data["found"]) != data["found"]
             need(other, "the template that was found is the approved one")
-            self.compare(10, data, step=step.name, approved=hashes[data["role"]])
-        else:
-            self.compare(10, data, step=step.name)
-        self.refused = True
+            derived["approved"] = hashes[data["role"]]
+        self.compare(10, data, **derived)
+        self.course = cut_short("failed", "prompt_refused")
+        self.go_on()
 
     def take_answered(self, data: Json) -> None:
         """End a call with its reply, and read it (§5)."""
-        call = self.end_call(data["call"])
-        self.compare(15, data, cost_micro_usd=self.cost(call, data))
-        step, text = call.step, self.texts.get(data["reply"]["sha256"])
-        code, vote = UNFINISHED.get(data["finish"]), None
-        gone = text is None and code is None  # then either is accepted
-        self.gone_replies += gone
+        call, finish = self.end_call(data["call"]), data["finish"]
+        step, cost = call.step, self.cost(call, data)
+        tools = data["tools"] if finish == "tool_calls" else 0
+        self.compare(9, data, tools=tools)
+        self.compare(15, data, cost_micro_usd=cost)
+        self.spend(call, data, cost)
+        if tools and step.tool_rounds < self.opening["tool_rounds"]:
+            step.tool_rounds += 1
+            self.asked = (call, tools, 0)
+            return
+        text, code = self.texts.get(data["reply"]["sha256"]), UNFINISHED.get(finish)
+        reply = Reply(call.name, data["reply"], text is None, None)
+        self.replies += code is None
+        self.gone_replies += code is None and reply.gone
         if text is not None and code is None:
-            code, vote = read_reply(text, self.opening["terms"]["options"])
-        self.answer = (call, code, gone)
-        if code is None:
-            step.call, step.reply, step.vote = call.name, data["reply"], vote
-            self.waiting -= 1
+            code, value = self.read(step, text)
+            reply = reply._replace(value=value)
+        uncertain = reply.gone or step.seat["role"] == "synthesizer"
+        self.answer = Pending(step, reply, code, uncertain and code is None)
+
+    def read(self, step: Step, text: str) -> tuple[str | None, Json]:
+        """Read a reply as its role is read; return the code of its rejection, and its value."""
+        role = step.seat["role"]
+        schema = self.schemas[role]
+        code, value = read_reply(text, schema)
+        if code == "unknown_option" and self.terms["format"] == "judged":
+            last = step.ended + 1 >= self.opening["attempts"]
+            tolerated = last or step.seat["model"].startswith("custom:")
+            alone = misfit(value | {"winner": None}, schema) is None  # the only defect
+            return (None if tolerated and alone else code), value
+        if code is None and step.against:
+            objections = [row["objection"] for row in value["rebuttals"] + value["concessions"]]
+            known = max(objections, default=0) <= step.against.case["arguments"]
+            code = None if known else "unknown_option"
+        if code is None and role == "moderator" and not distinct(value.get("ranking", [])):
+            code = "unknown_option"
+        if code is None and role == "critic" and not step.sent_back:
+            weak = value["challenge_strength"] < self.terms["require_critic_retry_below"]
+            code = "weak_critique" if weak else None
+        return code, value
 
     def cost(self, call: Call, data: Json) -> int | None:
         """Return the cost of an answered call in micro-US-dollars, rounded up (§3)."""
-        model, prices = call.step.seat["model"], self.opening["prices"]
-        price = next((item for item in prices if item["model"] == model), None)
+        price = self.prices.get(call.step.seat["model"])
         if price is None or data["tokens_in"] is None or data["tokens_out"] is None:
             return None
         cached = min(data["tokens_cached"] or 0, data["tokens_in"])
@@ -1165,11 +2051,18 @@ class Walk:
         total += cached * price["cached_micro_usd"] + data["tokens_out"] * price["output_micro_usd"]
         return int(-(-total // 1_000_000))
 
+    def spend(self, call: Call, data: Json = None, cost: int | None = None) -> None:
+        """Count a call that is over; what it does not state counts as it was reserved (§9)."""
+        stated = data and None not in (data["tokens_in"], data["tokens_out"])
+        used = data["tokens_in"] + data["tokens_out"] if stated else call.tokens
+        self.spent.update(tokens=used, cost=(call.cost or 0) if cost is None else cost)
+
     def end_call(self, name: str) -> Call:
         """End an open call, however it ended."""
         need(name in self.calls, "no such call is open")
         call = self.calls.pop(name)
         call.step.open = False
+        self.spent.subtract({"tokens": call.tokens, "cost": call.cost or 0})
         return call
 
     def in_vain(self, step: Step, *, rejected: bool, final: bool = False) -> bool:
@@ -1184,13 +2077,17 @@ class Walk:
         """End a call without a reply."""
         if self.abandoned:
             call = self.end_call(self.abandoned.pop(0).name)
+            self.spend(call)
             self.compare(9, data, call=call.name, error="abandoned", detail=None)
             self.compare(9, data, latency_ms=None, again=True)
-            self.compare(15, data, cost_micro_usd=call.reserved)
+            self.compare(15, data, cost_micro_usd=call.cost)
             return
         need(data["error"] != "abandoned", "only calls given up at a resume are abandoned")
         final = data["error"] in {"client_error", "no_reply"}
-        again = self.in_vain(self.end_call(data["call"]).step, rejected=False, final=final)
+        call = self.end_call(data["call"])
+        if data["error"] in {"timeout", "server_error", "crashed"}:  # it may have been paid for
+            self.spend(call)
+        again = self.in_vain(call.step, rejected=False, final=final)
         self.compare(9, data, again=again)
         self.compare(15, data, cost_micro_usd=None)
 
@@ -1198,113 +2095,207 @@ class Walk:
         """Give up every call that is open."""
         self.abandoned = list(self.calls.values())
 
+    # -- tools (§11.2)
+
+    def take_called(self, data: Json) -> None:
+        """Call the next tool that a reply asks for."""
+        call, tools, number = cast("tuple[Call, int, int]", self.asked)
+        self.asked = (call, tools, number + 1) if number + 1 < tools else None
+        self.compare(9, data, call=call.name, number=number + 1)
+        name = data["tool"] if isinstance(data["tool"], str) else "of no known name"
+        tool = Tool(call.step, name, data["arguments"])
+        self.tools[call.name, number + 1] = tool
+        call.step.tools.append(tool)
+        call.step.tools_out += 1
+
+    def take_returned(self, data: Json) -> None:
+        """Take the result of a tool."""
+        tool = self.tools.pop((data["call"], data["number"]), None)
+        if tool is None:
+            raise NotDue("no such tool is waited for")
+        tool.result = data["result"]
+        tool.step.tools_out -= 1
+
     # -- turns (§11.2, §11.6)
 
-    def take_rejected(self, kind: str, data: Json) -> None:
+    def take_rejected(self, data: Json, answer: Pending | None) -> None:
         """Reject the reply that has just come back."""
-        need(kind == "turn.rejected", "turn.rejected is due")
-        if self.answer is None or not (self.answer[1] or self.answer[2]):
+        if answer is None or not (answer.code or answer.uncertain):
             raise NotDue("no reply is to be rejected")
-        (call, code, gone), self.answer = self.answer, None
-        if gone:  # then it was taken to count
-            call.step.call, call.step.reply = "", None
-            self.waiting += 1
-        again = self.in_vain(call.step, rejected=True)
-        self.compare(9, data, step=call.step.name, call=call.name, again=again)
-        self.compare(12, data, code=code or data["code"])
+        step, reply, code, _ = answer
+        if code is None:
+            code = data["code"] if reply.gone else "output_schema"
+        rating = None
+        if code == "weak_critique":
+            rating = data["rating"] if reply.gone else reply.value["challenge_strength"]
+            critic = step.seat["role"] == "critic" and not step.sent_back
+            below = critic and rating and rating < self.terms["require_critic_retry_below"]
+            need(below, "no weak critique is to be sent back")
+            step.sent_back = reply._replace(rating=rating)
+            again = True
+        else:
+            again = self.in_vain(step, rejected=True)
+        self.compare(9, data, step=step.name, call=reply.call, again=again)
+        self.compare(12, data, code=code, rating=rating)
 
     def take_turn(self, data: Json) -> None:
         """Record the turn of the first step that is due."""
-        step = self.next_step()
-        vote = data["vote"] if step.vote is None else step.vote
-        need(vote in self.opening["terms"]["options"], "a vote for an option is due")
-        self.gone_votes += step.vote is None
-        self.compare(9, data, **step.fields(), call=step.call)
-        self.compare(12, data, vote=vote)
-        self.votes[step.seat["id"]] = vote
-        cast(Transcript, self.transcript).add_turn(step, step.reply)
-        self.end_turn(step)
+        step = next(iter(self.steps.values()))
+        reply = cast(Reply, step.heard)
+        role = step.seat["role"]
+        if role == "synthesizer":
+            says: dict[str, Json] = {"text": reply.blob, "schema": self.hashes[role]}
+        elif reply.gone:
+            says = {name: data[name] for name in (NOTHING if role in TURNS else ("vote", "case"))}
+            need(self.could_say(role, says), "no reply of this role says so")
+            self.gone_turns += 1
+        elif role in TURNS:
+            says = self.verdict(reply.value, role)
+        else:
+            value = reply.value if isinstance(reply.value, dict) else {}
+            says = {"vote": value.get("vote", value.get("choice")), "case": None}
+            if role in ARGUING:
+                says["case"] = self.case(step, value, data["case"])
+        self.compare(9, data, **step.fields(), call=reply.call)
+        self.compare(12, data, **{name: says[name] for name in says if name != "case"})
+        if "case" in says:
+            self.compare_case(data, says["case"])
+        self.end_turn(step, reply, says)
+
+    def could_say(self, role: str, says: Json) -> bool:
+        """Whether a reply that is gone could have given what a turn says (§10)."""
+        terms, options = self.terms, self.terms.get("options") or [None]
+        if role in ARGUING:
+            number = says["case"]["arguments"] if says["case"] else -1
+            return says["vote"] is None and (role != "rebuttal") <= number <= 100
+        if role not in TURNS:
+            votes = options if role == "debater" else [None]
+            return says["vote"] in votes and says["case"] is None
+        winner, free = says["winner"], {"winner"}
+        if role == "moderator":
+            free = NOTHING.keys() - {"winner", "undeclared", "choice"}
+            places = [each["id"] for each in self.seated("proposer")] if terms["positions"] else []
+            right = sorted(says["ranking"]) == sorted(places)
+            right = right and (says["upholds"] is None) == bool(places)
+            right = right and says["confidence"] is not None and says["another_round"] is not None
+        elif terms["format"] == "judged":
+            free = free if winner else {"undeclared"}
+            right = winner is None or winner in [each["id"] for each in self.seated("debater")]
+        elif terms["resolution"] == "pick":
+            right = winner in terms["labels"]
+        else:
+            free, right = {"choice"}, says["choice"] in options
+        return right and all(says[name] == NOTHING[name] for name in NOTHING.keys() - free)
+
+    def verdict(self, value: Json, role: str) -> dict[str, Json]:
+        """Return what the reply of a judge or a moderator says."""
+        stances = {
+            seat["stance"]["label"]: seat["id"] for seat in self.seats.values() if seat["stance"]
+        }
+        ids = stances or {label: label for label in self.terms.get("labels", ())}
+        sides = self.schemas[role]["properties"].get("scores", {"required": []})["required"]
+        winner = value.get("winner")
+        return {
+            "winner": ids.get(winner), "undeclared": winner is not None and winner not in ids,
+            "choice": value.get("choice"), "upholds": value.get("upholds_proposition"),
+            "ranking": [ids[label] for label in value.get("ranking", ())],
+            "scores": [{"side": side, "score": value["scores"][side]} for side in sides],
+            "resolved": len(value.get("resolved_points", ())),
+            "unresolved": len(value.get("unresolved_points", ())),
+            "uncertainties": len(value.get("explicit_uncertainties", ())),
+            "confidence": value.get("confidence"),
+            "another_round": value.get("recommend_another_round"),
+        }  # fmt: skip
+
+    def case(self, step: Step, value: Json, recorded: Json) -> Json:
+        """Return the case that a reply makes: its arguments, and what their citations are worth."""
+        rows = value[ARGUING[step.seat["role"]]]
+        case = {"arguments": len(rows), "rating": value.get("challenge_strength")}
+        visible = [each for each in self.documents.values() if each["from_round"] <= step.round]
+        if any(each["text"]["sha256"] not in self.texts for each in visible):
+            self.gone_documents = True
+            unknown: dict[str, Json] = {"unanswered": [], "citations": [], "struck": []}
+            return (recorded or unknown) | case
+        citations: list[Json] = [
+            {"argument": number, "citation": index, "finding": self.find(citation, step.round)}
+            for number, row in enumerate(rows, 1)
+            for index, citation in enumerate(row["citations"], 1)
+        ]
+        self.citations += len(citations)
+        struck = {item["argument"] for item in citations if item["finding"] != "verified"}
+        unanswered: set[int] = set()  # objections neither struck nor answered nor conceded
+        if step.against:
+            standing = [row for number, row in enumerate(rows, 1) if number not in struck]
+            answered = {row["objection"] for row in (*standing, *value["concessions"])}
+            unanswered = set(range(1, step.against.case["arguments"] + 1))
+            unanswered -= answered | set(step.against.struck)
+        found = {"unanswered": sorted(unanswered), "citations": citations, "struck": sorted(struck)}
+        return case | found
+
+    def find(self, citation: Json, number: int) -> str:
+        """Return the finding on one citation of a turn of round `number`."""
+        document = self.documents.get(citation["document"])
+        if document is None:
+            return "no_such_document"
+        if document["from_round"] > number:
+            return "not_yet_visible"
+        name, quote = document["text"]["sha256"], folded(citation["quote"])
+        if name not in self.folded:
+            self.folded[name] = folded(self.texts[name])
+        return "verified" if quote and quote in self.folded[name] else "not_found"
+
+    def compare_case(self, data: Json, case: Json) -> None:
+        """Compare the case of a turn, field by field where there is one on both sides."""
+        if case is None or data["case"] is None:
+            self.compare(12, data, case=case)
+            return
+        for name in case:
+            check = 13 if name in {"citations", "struck"} else 12
+            self.compare(check, data["case"], **{name: case[name]})
 
     def take_forfeit(self, data: Json) -> None:
         """Forfeit the turn of the first step that is due."""
-        step = self.next_step()
+        step = next(iter(self.steps.values()))
         reason = "invalid_reply" if step.last_rejected else "no_reply"
         self.compare(9, data, **step.fields(), reason=reason)
-        self.votes.pop(step.seat["id"], None)
-        self.end_turn(step)
+        self.end_turn(step, None, {})
 
-    def end_turn(self, step: Step) -> None:
+    def end_turn(self, step: Step, reply: Reply | None, says: Json) -> None:
         """Go on to the next turn."""
+        turn = Turn(step, reply, says)
+        cast(Transcript, self.transcript).add(turn)
+        self.over.append(turn)
         del self.steps[step.name]
-        self.turns += 1
-        self.begin_steps()
-
-    # -- counts, decision, close (§9)
-
-    def take_count(self, data: Json) -> None:
-        """Count the current votes."""
-        rounds, phase = divmod(self.turns // len(self.order) - 1, len(PHASES))
-        terms, votes = self.opening["terms"], Counter(self.votes.values())
-        tally = [{"option": option, "votes": votes[option]} for option in terms["options"]]
-        enough = [item["option"] for item in tally if item["votes"] >= terms["threshold"]]
-        self.count = {
-            "round": rounds + 1, "phase": PHASES[phase], "tally": tally,
-            "abstentions": len(self.order) - len(self.votes),
-            "threshold": terms["threshold"], "reached": enough[0] if len(enough) == 1 else None,
-        }  # fmt: skip
-        self.compare(14, data, **self.count | {"reached": len(enough) == 1})
-        self.counts += 1
-
-    def take_decision(self, data: Json) -> None:
-        """Decide as the last count says."""
-        terms, decision = self.opening["terms"], self.count["reached"] or "escalate"
-        rules = {
-            "threshold": "threshold_vote", "majority": "majority_vote",
-            "unanimity": "unanimous_vote",
-        }  # fmt: skip
-        votes = {item["option"]: item["votes"] for item in self.count["tally"]}
-        self.decision = {
-            "decision": decision, "votes": votes.get(decision, 0),
-            "rule": rules[terms["rule"]] if self.count["reached"] else "max_rounds_exhausted",
-            "threshold": terms["threshold"],
-            "rounds_run": (self.turns - 1) // len(self.order) // len(PHASES) + 1,
-            "review": self.opening["review"] if decision == "escalate" else None,
-        }  # fmt: skip
-        self.compare(16, data, **self.decision)
-
-    def take_close(self, data: Json) -> None:
-        """Close the debate."""
-        outcome, reason = ("failed", "prompt_refused") if self.refused else ("complete", "")
-        if self.decision:
-            spent = self.decision["rule"] == "max_rounds_exhausted"
-            reason = "max_rounds_exhausted" if spent else "votes_reached"
-        self.compare(16, data, outcome=outcome, reason=reason)
-        self.closed = True
+        if not self.steps:
+            self.go_on(self.over)
 
     def walk(self, events: list[Json]) -> None:
         """Take the lines one after another, up to the first that is not due."""
         for place, event in enumerate(events, 1):
             try:
-                self.take(place, event["type"], event["data"])
+                self.take(place, event)
             except NotDue as reason:
                 self.report("9.not_due", f"the line is not due: {reason}", None, event["type"])
                 return
         self.ended = True
 
 
-ENDING = ("call.answered", "call.failed", "debate.resumed")  # not due by the schedule alone
+ENDING = {  # not due by the schedule alone
+    "call.answered", "call.failed", "tool.returned", "debate.resumed",
+}  # fmt: skip
 ABANDONING = ("call.failed", "debate.resumed")
-TAKERS: dict[str, Callable[[Walk, Json], None]] = {
+TAKERS: dict[str, Callable[[Walk, Json], None]] = {  # the others follow from the schedule
     "debate.resumed": Walk.take_resumed,
     "call.started": Walk.take_started,
     "call.refused": Walk.take_refused,
     "call.answered": Walk.take_answered,
     "call.failed": Walk.take_failed,
+    "tool.returned": Walk.take_returned,
     "turn.recorded": Walk.take_turn,
+    "verdict.recorded": Walk.take_turn,
+    "synthesis.recorded": Walk.take_turn,
     "turn.forfeited": Walk.take_forfeit,
-    "votes.counted": Walk.take_count,
-    "decision.reached": Walk.take_decision,
-    "debate.closed": Walk.take_close,
+    "debate.truncated": Walk.take_truncated,
 }
 
 
@@ -1342,13 +2333,18 @@ def verify(files: Texts, trust: list[TrustedKey]) -> dict[str, Json]:
     }  # fmt: skip
     evidence |= evidence_of(lines) | evidence_of_walk(walk, lines)
     unchecked = set() if signed else {3}
-    unchecked |= {12, 14, 16} if walk.gone_replies else set()
-    unchecked |= set() if walk.ended else set(WALKED)
-    gone = f"{walk.gone_votes} of {walk.turns} votes unchecked"
+    if not walk.ended:
+        unchecked |= set(WALKED)
+    elif walk.gone_replies or walk.gone_documents:
+        resting = {12, 13, 14, 16} if walk.gone_replies else {12, 13, 16}
+        less = "; the rest of it rests on texts that are gone"
+        evidence |= {each: evidence[each] + less for each in resting}
+        unchecked |= resting
+    gone = f"{walk.gone_turns} of {len(walk.turns)} turns unchecked"
     return {
         "debate": opening["debate"], "entries": lines.total, "open": not walk.closed,
         "level": None if findings else int(signed), "verdict": verdict(findings, signed),
-        "unchecked": gone if walk.gone_votes else "",
+        "unchecked": gone if walk.gone_turns else "",
         "checks": judge(findings, evidence, unchecked),
         "findings": [finding._asdict() for finding in findings],
     }  # fmt: skip
@@ -1394,18 +2390,21 @@ def evidence_of_walk(walk: Walk, lines: Lines) -> dict[int, str]:
     if not walk.ended:
         reason = "a line was rejected" if lines.findings else "a line was not due"
         return dict.fromkeys(WALKED, f"not reached: {reason if lines.total else 'no lines'}")
-    replies, started = walk.seen["call.answered"], walk.seen["call.started"]
-    outcome = "refused" if walk.refused else "no decision yet"
+    seen, started = walk.seen, walk.seen["call.started"]
+    ended, compared = seen["call.answered"] + seen["call.failed"], seen["similarity.measured"]
+    outcome = "no decision yet"
     if walk.decision:
         outcome = f"{walk.decision['decision']} by {walk.decision['rule']}, derived again"
+    elif walk.closed:
+        outcome = "no decision: the debate ended before one was due"
     return {
-        9: f"{walk.turns} turns and {started} calls, each due when it was written",
-        10: "templates, reply schema and policy as the opening names them",
+        9: f"{len(walk.turns)} turns and {started} calls, each due when it was written",
+        10: "templates, reply schemas, tools and policy as the opening names them",
         11: f"{started} prompts derived again",
-        12: f"{replies - walk.gone_replies} of {replies} replies read again",
-        13: "the replies of this format quote no documents",
-        14: f"{walk.counts} counts derived again",
-        15: f"costs of {replies + walk.seen['call.failed']} calls derived again",
+        12: f"{walk.replies - walk.gone_replies} of {walk.replies} replies read again",
+        13: f"{walk.citations} citations looked up again",
+        14: f"{seen['votes.counted']} counts and {compared} comparisons derived again",
+        15: f"costs of {ended} calls derived again, no ceiling ignored",
         16: outcome,
     }
 
@@ -1427,7 +2426,8 @@ def judge(
 # ---------------------------------------------------------------- the command line
 
 ACTING = re.compile(
-    "[\x00-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069\ufeff\ud800-\udfff]"
+    "[\x00-\x1f\x7f-\x9f\u061c\u180e\u200b\u200e\u200f\u2028-\u202e\u2060-\u2069\ufeff"
+    "\ufff9-\ufffb\ud800-\udfff\U000e0000-\U000e007f]"
 )
 
 

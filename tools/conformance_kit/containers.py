@@ -1,0 +1,239 @@
+"""Checks 1 and 2: the container and its manifest."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import replace
+
+from conformance_kit.case import Case, bad
+from conformance_kit.debates import decided
+from conformance_kit.exports import (
+    ABOUT,
+    SUMS,
+    entries_of,
+    export,
+    files_of,
+    manifest,
+    retold,
+    rezipped,
+    seal,
+    with_entry,
+    zipped,
+)
+
+
+def container_cases() -> Iterator[Case]:
+    """Check 1: zips that are not built in the one way, and names that do not belong."""
+    base = decided()
+    entries = entries_of(base)
+    data = zipped(entries)
+    first, second = entries[0], entries[1]
+
+    def container(name: str, why: str, made: bytes) -> Case:
+        return bad(f"zip-{name}", "1.container", 0, why, made)
+
+    yield container(
+        "compressed-entry", "An entry says that it is deflated.", rezipped("VERIFY.md", method=8)
+    )
+    yield container(
+        "extra-field",
+        "An entry has an extra field, in which anything could hide.",
+        rezipped("VERIFY.md", extra=b"\x99\x99\x04\0note"),
+    )
+    yield container(
+        "entry-comment", "An entry has a comment.", rezipped("VERIFY.md", comment=b"note")
+    )
+    yield container("comment", "The zip has a comment.", zipped(entries, comment=b"note"))
+    yield container(
+        "other-date", "An entry is dated 1980-01-02.", rezipped("VERIFY.md", date=0x0022)
+    )
+    yield container("other-mode", "An entry may be executed.", rezipped("VERIFY.md", mode=0o100755))
+    yield container(
+        "link", "An entry is marked as a symbolic link.", rezipped("VERIFY.md", mode=0o120777)
+    )
+    yield container(
+        "unsorted", "Two entries are not in byte order.", zipped([second, first, *entries[2:]])
+    )
+    yield container(
+        "checksum",
+        "The CRC-32 of an entry is not that of its bytes.",
+        rezipped("VERIFY.md", checksum=0),
+    )
+    yield container(
+        "other-local-name",
+        "An entry has another name in its local header than in the directory.",
+        rezipped("VERIFY.md", local_name="verify.md"),
+    )
+    yield container(
+        "hidden-bytes",
+        "There are bytes between the last entry and the directory.",
+        zipped(entries, hidden=b"note"),
+    )
+    yield container(
+        "prefix",
+        "There are bytes before the first entry, and all offsets count them in.",
+        zipped(entries, prefix=b"#!/bin/sh\n"),
+    )
+    yield bad(
+        "zip-prefix-not-counted",
+        "1.unreadable",
+        0,
+        "There are bytes before the first entry, and the offsets do not count them in.",
+        b"#!/bin/sh\n" + data,
+    )
+    yield bad(
+        "zip-trailing-bytes",
+        "1.unreadable",
+        0,
+        "There are bytes after the end record, which must be the last thing in the file.",
+        data + b"\n",
+    )
+    yield bad("zip-truncated", "1.unreadable", 0, "The last byte is gone.", data[:-1])
+    yield bad("zip-empty", "1.unreadable", 0, "A file without any bytes is no zip.", b"")
+    yield bad("zip-of-something-else", "1.unreadable", 0, "The file is a text, and no zip.", ABOUT)
+    yield bad(
+        "zip-sizes",
+        "1.size",
+        0,
+        "An entry claims more bytes than the whole file has.",
+        rezipped("VERIFY.md", size=1 << 31),
+    )
+    yield bad(
+        "zip-name-twice",
+        "1.entries",
+        0,
+        "One name stands twice: readers differ on which of the two they read.",
+        zipped([first, replace(first, body=b"other\n"), *entries[1:]]),
+    )
+    for name, path in {
+        "parent-path": "../VERIFY.md",
+        "absolute-path": "/VERIFY.md",
+        "folder-entry": "blobs/",
+        "deeper-path": "blobs/../VERIFY.md",
+        "backslash": "blobs\\VERIFY.md",
+    }.items():
+        why = f"An entry is called `{path}`, which is no name that an export has."
+        yield bad(f"zip-{name}", "1.name", 0, why, with_entry(path))
+    yield bad(
+        "zip-without-events",
+        "1.events",
+        0,
+        "There is no events.jsonl.",
+        zipped([entry for entry in entries if entry.name != "events.jsonl"]),
+    )
+    files = files_of(base)
+    yield bad(
+        "other-file",
+        "1.name",
+        0,
+        "The folder holds a file that does not belong there, though the manifest lists it.",
+        seal({**files, "notes.txt": ABOUT}),
+    )
+    name = base.file_of(6, "reply")
+    yield bad(
+        "name-in-upper-case",
+        "1.name",
+        0,
+        "A text's hash is written with upper-case letters.",
+        seal(
+            {path: body for path, body in files.items() if path != name}
+            | {f"blobs/{name[6:].upper()}": files[name]}
+        ),
+    )
+    yield bad(
+        "no-events",
+        "1.events",
+        0,
+        "There is no events.jsonl.",
+        seal({name: body for name, body in files.items() if name != "events.jsonl"}),
+    )
+    yield bad(
+        "no-final-line-feed",
+        "1.events",
+        0,
+        "The last line is not ended by LF: something may be missing.",
+        seal({**files, "events.jsonl": files["events.jsonl"][:-1]}),
+    )
+
+
+def manifest_cases() -> Iterator[Case]:
+    """Check 2: what the manifest says of the files, and how it is spelled."""
+    base = decided()
+    files, complete = files_of(base), export(base)
+    name = base.file_of(6, "reply")
+    yield bad(
+        "manifest-missing", "2.missing", 0, "There is no SHA256SUMS, so nobody signed this.", files
+    )
+    yield bad(
+        "file-altered",
+        "2.hash",
+        0,
+        "One word of VERIFY.md is another than the one that was signed.",
+        {**complete, "VERIFY.md": ABOUT.replace(b"one debate", b"two debates")},
+    )
+    yield bad(
+        "last-line-dropped",
+        "2.hash",
+        0,
+        "The record ends a line earlier than the one that was signed.",
+        {**complete, "events.jsonl": b"".join(line + b"\n" for line in base.lines[:-1])},
+    )
+    yield bad(
+        "manifest-omits-a-file",
+        "2.unlisted",
+        0,
+        "VERIFY.md has no line in the manifest, so nobody signed it.",
+        retold(lambda text: "".join(row for row in text.splitlines(True) if "VERIFY" not in row)),
+    )
+    yield bad(
+        "manifest-invents-a-file",
+        "2.absent",
+        0,
+        "The manifest has a line for a checkpoint, and there is none.",
+        seal(files, text=manifest({**files, "checkpoint": b""})),
+    )
+    yield bad(
+        "withheld-and-there",
+        "2.withheld",
+        0,
+        "A reply is listed as withheld, and it is there.",
+        seal(files, text=manifest(files, {name: "personal_data"})),
+    )
+    texts: dict[str, tuple[str, Callable[[str], str]]] = {
+        "crlf": (
+            "Its lines end with CR LF.",
+            lambda text: text.replace("\n", "\r\n"),
+        ),
+        "unsorted": (
+            "Its first two lines are swapped.",
+            lambda text: "".join([*text.splitlines(True)[1::-1], *text.splitlines(True)[2:]]),
+        ),
+        "one-space": (
+            "One space stands between hash and name.",
+            lambda text: text.replace("  ", " ", 1),
+        ),
+        "binary-mark": (
+            "A star stands before a name, as sha256sum writes for binary files.",
+            lambda text: text.replace("  ", " *", 1),
+        ),
+        "line-twice": (
+            "One of its lines stands twice.",
+            lambda text: text.splitlines(True)[0] + text,
+        ),
+        "upper-case": (
+            "A hash is written with upper-case letters.",
+            lambda text: text[:64].upper() + text[64:],
+        ),
+        "of-itself": (
+            "It has a line for SHA256SUMS, which cannot be in it.",
+            lambda text: f"{'0' * 64}  {SUMS}\n{text}",
+        ),
+        "empty-line": ("It ends with an empty line.", lambda text: text + "\n"),
+        "comment": ("It holds a comment of another kind.", lambda text: text + "# checked\n"),
+        "reason": (
+            "The reason for withholding a file is not of the admitted form.",
+            lambda text: text + f"# withheld blobs/{'0' * 64} Personal data\n",
+        ),
+    }
+    for key, (why, change) in texts.items():
+        yield bad(f"manifest-{key}", "2.malformed", 0, why, retold(change))
