@@ -39,31 +39,57 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from hansard.debate.events import parse
-from hansard.debate.spec import Debater, DebateSpec, Evidence
+from hansard.debate.events import Event, parse
+from hansard.debate.spec import (
+    AnySpec,
+    ConsensusSpec,
+    DebateSpec,
+    JudgedSpec,
+    ModeratedSpec,
+    PanelSpec,
+)
+from hansard.debate.spec_parts import Advocate, Ceilings, Debater, Evidence, Seat, Settings
 from hansard.errors import DataError, HansardError, UsageError
 from hansard.record import blob
+from hansard.report.progress import Follower, Progress
+from hansard.report.results.consensus import ConsensusResult
+from hansard.report.results.judged import JudgedResult
+from hansard.report.results.moderated import ModeratedResult
+from hansard.report.results.panel import PanelResult
 from hansard.report.view import DebateResult, build
 from hansard.runtime import session
-from hansard.runtime.inputs import load_spec, validate
+from hansard.runtime.inputs import load_spec, parse_spec
 from hansard.runtime.journal import Observer
-from hansard.runtime.models.base import Completion, ModelError, Request
-from hansard.runtime.session import Models
+from hansard.runtime.models.base import Completion, ModelError, Request, ToolCall
+from hansard.runtime.session import Models, Tools
 from hansard.store.application import Store
 from hansard.verify import verifier
 from hansard.verify.findings import Verification
 
 __all__ = [
+    "Advocate",
+    "Ceilings",
     "Completion",
+    "ConsensusResult",
+    "ConsensusSpec",
     "DataError",
     "DebateResult",
     "DebateSpec",
     "Debater",
     "Evidence",
     "HansardError",
+    "JudgedResult",
+    "JudgedSpec",
     "ModelError",
+    "ModeratedResult",
+    "ModeratedSpec",
+    "PanelResult",
+    "PanelSpec",
     "Request",
+    "Seat",
+    "Settings",
     "Store",
+    "ToolCall",
     "UsageError",
     "Verification",
     "open_store",
@@ -76,35 +102,48 @@ __all__ = [
 ]
 
 IN_MEMORY = "sqlite:///:memory:"
-Spec = DebateSpec | Path | str | Mapping[str, Any]
+Spec = AnySpec | Path | str | Mapping[str, Any]
 
 
 async def run(
     spec: Spec,
     *,
     models: Models | None = None,
+    tools: Tools | None = None,
     store: Store | str | None = None,
     folder: Path | str | None = None,
     observe: Observer | None = None,
+    progress: Callable[[Progress], None] | None = None,
 ) -> DebateResult:
     """Run one debate to its end and return what became of it.
 
-    `spec` is a DebateSpec, the path of a YAML or JSON file, or the same fields
-    as a mapping. `models` maps the NAME of each `python:NAME` model to a sync or
-    async function of a Request that returns the reply's text, a mapping or a
-    Completion. `store` is an open Store, or the URL of one to open (and make)
-    and close again; by default the record is kept in memory and gone on return,
-    so pass a store to verify it later. Relative file names begin in `folder`:
-    by default the spec file's own, else the working directory. `observe` is
-    called with every event of the record, as it is recorded.
+    `spec` is a spec of one of the formats, the path of a YAML or JSON file, or
+    the same fields as a mapping. `models` maps the NAME of each `python:NAME` or
+    `custom:NAME` model to a sync or async function of a Request that returns the
+    reply's text, a mapping or a Completion; `tools` maps the name of each tool
+    of the spec to a function with annotated arguments. `store` is an open Store,
+    or the URL of one to open (and make) and close again; by default the record
+    is kept in memory and gone on return, so pass a store to verify it later.
+    Relative file names begin in `folder`: by default the spec file's own, else
+    the working directory. `observe` is called with every event of the record, as
+    it is recorded, and `progress` with what it means: the types of
+    `hansard.report.progress`.
 
-    A debate that ends in `escalate` is a result. Raises UsageError for a spec
-    or a model that cannot be used, before anything is recorded, and DataError
-    where the store fails; the debate can then be resumed.
+    A debate that ends in `escalate`, or is cut short by a ceiling, is a result.
+    Raises UsageError for a spec, a model or a tool that cannot be used, before
+    anything is recorded, and DataError where the store fails; the debate can then
+    be resumed.
     """
     parsed, begin = _read(spec, folder)
     with _opened(store if store is not None else IN_MEMORY, create=True) as shelf:
-        state = await session.run(parsed, shelf, begin, models=models, observe=observe)
+        state = await session.run(
+            parsed,
+            shelf,
+            begin,
+            models=models,
+            tools=tools,
+            observe=_observer(shelf, observe, progress),
+        )
         return result(shelf, state.debate)
 
 
@@ -112,16 +151,27 @@ def run_sync(
     spec: Spec,
     *,
     models: Models | None = None,
+    tools: Tools | None = None,
     store: Store | str | None = None,
     folder: Path | str | None = None,
     observe: Observer | None = None,
+    progress: Callable[[Progress], None] | None = None,
 ) -> DebateResult:
     """Do what `run` does, from code that is not async.
 
     Raises UsageError `api.running_loop` inside a running event loop.
     """
     return _wait(
-        lambda: run(spec, models=models, store=store, folder=folder, observe=observe), "run"
+        lambda: run(
+            spec,
+            models=models,
+            tools=tools,
+            store=store,
+            folder=folder,
+            observe=observe,
+            progress=progress,
+        ),
+        "run",
     )
 
 
@@ -130,7 +180,9 @@ async def resume(
     *,
     store: Store | str,
     models: Models | None = None,
+    tools: Tools | None = None,
     observe: Observer | None = None,
+    progress: Callable[[Progress], None] | None = None,
 ) -> DebateResult:
     """Go on with a debate that was left open, and return what became of it.
 
@@ -139,7 +191,13 @@ async def resume(
     `debate.closed` or `store.running`, and DataError for a damaged record.
     """
     with _opened(store, create=False) as shelf:
-        state = await session.resume(shelf.find(debate), shelf, models=models, observe=observe)
+        state = await session.resume(
+            shelf.find(debate),
+            shelf,
+            models=models,
+            tools=tools,
+            observe=_observer(shelf, observe, progress),
+        )
         return result(shelf, state.debate)
 
 
@@ -148,13 +206,20 @@ def resume_sync(
     *,
     store: Store | str,
     models: Models | None = None,
+    tools: Tools | None = None,
     observe: Observer | None = None,
+    progress: Callable[[Progress], None] | None = None,
 ) -> DebateResult:
     """Do what `resume` does, from code that is not async.
 
     Raises UsageError `api.running_loop` inside a running event loop.
     """
-    return _wait(lambda: resume(debate, store=store, models=models, observe=observe), "resume")
+    return _wait(
+        lambda: resume(
+            debate, store=store, models=models, tools=tools, observe=observe, progress=progress
+        ),
+        "resume",
+    )
 
 
 def open_store(url: str, create: bool = True) -> Store:
@@ -197,15 +262,35 @@ def verify(store: Store, debate: str) -> Verification:
     return verifier.verify(store.bundle(store.find(debate)))
 
 
-def _read(spec: Spec, folder: Path | str | None) -> tuple[DebateSpec, Path]:
+def _read(spec: Spec, folder: Path | str | None) -> tuple[AnySpec, Path]:
     """Return the spec, and the folder in which its relative file names begin."""
     begin = Path(folder) if folder is not None else Path()
-    if isinstance(spec, DebateSpec):
+    if isinstance(spec, AnySpec):
         return spec, begin
     if isinstance(spec, Mapping):
-        return validate(DebateSpec, dict(spec), "spec"), begin
+        return parse_spec(dict(spec), "spec"), begin
     path = Path(spec)
     return load_spec(path), path.parent if folder is None else begin
+
+
+def _observer(
+    store: Store, observe: Observer | None, progress: Callable[[Progress], None] | None
+) -> Observer | None:
+    """Return an observer that also tells `progress` what each event means."""
+    if progress is None:
+        return observe
+    follower = Follower(store.text)
+
+    def both(event: Event) -> None:
+        if observe:
+            observe(event)
+        if event["type"] == "debate.resumed":
+            for earlier in store.events(event["debate"]):
+                follower.fold(earlier)
+        for row in follower.follow(event):
+            progress(row)
+
+    return both
 
 
 @contextmanager

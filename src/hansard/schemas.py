@@ -10,8 +10,10 @@ from typing import Annotated, Any, Literal, get_args, get_type_hints
 from pydantic import Field, TypeAdapter
 
 from hansard.debate.events import Event
-from hansard.debate.spec import DebateSpec
+from hansard.debate.formats import FORMATS
+from hansard.debate.spec import SPECS, DebateSpec
 from hansard.errors import UsageError
+from hansard.report import source
 from hansard.report.listing import Listing
 from hansard.report.view import DebateResult
 from hansard.runtime.models.scripted import Script
@@ -52,8 +54,18 @@ def _type_of(event: Any) -> str:
     return name
 
 
+def _spec() -> Schema:
+    """Return the schema of a spec; one that names no format is `consensus`, and no other."""
+    schema = _document("spec", "What a user writes: a debate", DebateSpec, "validation")
+    for name, kind in SPECS.items():
+        found = schema["$defs"][kind.__name__]
+        found["properties"]["prompts"]["propertyNames"] = {"enum": list(FORMATS[name].TEMPLATES)}
+        if name != "consensus":
+            found["required"].append("format")
+    return schema
+
+
 _PUBLISHED: list[tuple[str, str, Any, Literal["validation", "serialization"]]] = [
-    ("spec", "What a user writes: a debate", DebateSpec, "validation"),
     ("script", "Scripted replies", Script, "validation"),
     ("event", "One line of a record", Annotated[Event, Field(discriminator="type")], "validation"),
     *(
@@ -63,8 +75,27 @@ _PUBLISHED: list[tuple[str, str, Any, Literal["validation", "serialization"]]] =
     ("findings", "The result of a verification", Verification, "serialization"),
     ("report", "What became of a debate", DebateResult, "serialization"),
     ("list", "The debates of a store", Listing, "serialization"),
+    (
+        "source.consensus",
+        "A consensus result as its source gives it",
+        source.Consensus,
+        "validation",
+    ),
+    ("source.judged", "A judged result as its source gives it", source.Judged, "validation"),
+    (
+        "source.moderated",
+        "A moderated result as its source gives it",
+        source.Moderated,
+        "validation",
+    ),
+    ("source.panel", "A panel result as its source gives it", source.Panel, "validation"),
+    ("judged.input", "What a judged debate is asked", source.JudgedInput, "validation"),
+    ("judged.state", "What its rounds keep", source.JudgedState, "validation"),
+    ("judged.entry", "One argument of its transcript", source.JudgedEntry, "validation"),
+    ("judged.verdict", "What its judge returns", source.JudgedVerdict, "validation"),
+    ("judged.transcript", "All its arguments so far", source.JudgedTranscript, "validation"),
 ]
 
-SCHEMAS: dict[str, Callable[[], Schema]] = {
+SCHEMAS: dict[str, Callable[[], Schema]] = {"spec": _spec} | {
     name: partial(_document, name, title, kind, mode) for name, title, kind, mode in _PUBLISHED
 }

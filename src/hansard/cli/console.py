@@ -10,7 +10,8 @@ from __future__ import annotations
 import json
 import re
 import sys
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from typing import Any
 
 from pydantic import BaseModel
 from rich.console import Console
@@ -52,12 +53,13 @@ def value(found: object, limit: int = 100) -> str:
     return one_line(text, limit)
 
 
-def document(model: BaseModel) -> str:
+def document(found: BaseModel | Mapping[str, Any]) -> str:
     """Return the one JSON document that `--json` prints, without a last line end.
 
     What a terminal would obey is escaped as JSON escapes it: the values stay the same.
     """
-    text = json.dumps(model.model_dump(mode="json"), indent=2, ensure_ascii=False)
+    row = found.model_dump(mode="json") if isinstance(found, BaseModel) else found
+    text = json.dumps(row, indent=2, ensure_ascii=False)
     return _BEYOND_ASCII.sub(_escaped, text)
 
 

@@ -25,6 +25,7 @@ from hansard.record import bundle as bundles
 from hansard.record import keys
 from hansard.record.keys import Trust, TrustedKey
 from hansard.record.note import Signer
+from hansard.report.results.consensus import ConsensusResult
 from hansard.report.safe import one_line
 from hansard.runtime import session
 from hansard.runtime.inputs import load_spec
@@ -133,6 +134,7 @@ def _forge_word(out: Console, record: Record, genuine: bytes) -> bytes:
 def _forge_vote(out: Console, folder: Path, record: Record) -> Verification:
     """Make the last vote for something else one for the decision, in a copy of the store."""
     result = record.result
+    assert isinstance(result, ConsensusResult), "the example is counted"
     turn = [row for row in result.transcript if row.vote != result.decision][-1]
     old, new = f'"vote":"{turn.vote}"', f'"vote":"{result.decision}"'
     copy = folder / "vote.db"

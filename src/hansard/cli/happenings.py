@@ -2,90 +2,109 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
+from typing import cast
 
 from hansard.cli.console import money
-from hansard.debate import replies
-from hansard.debate.events import (
-    CallAnsweredData,
-    DecisionData,
-    Event,
-    TurnRecordedData,
-    VotesCountedData,
-)
-from hansard.debate.state import DebateState, evolve, speaker_of
-from hansard.report import notes
+from hansard.debate.events import Event, SimilarityData, VerdictData, VotesCountedData
+from hansard.debate.fields import DecisionRule
+from hansard.debate.similarity import MILLION
+from hansard.debate.state import DebateState
+from hansard.report import notes, progress
+from hansard.report.progress import Progress
 from hansard.report.safe import one_line
+from hansard.report.words import STOPPED
 
-TextOf = Callable[[str, str], str]  # the text of a debate's blob, from the store
+_LENGTH = 300  # characters of what somebody said
+_TOLD = ("similar_wording",)  # notes that say what a line says already
 
 
 @dataclass(frozen=True, slots=True)
 class Happening:
-    """One line: the entry it stands for, who acted, and in a turn its vote, cost and time."""
+    """One line: the entry it stands for, who acted; and of a turn what marks it, cost and time."""
 
     seq: int
     who: str
     text: str
     place: str = ""
-    vote: str = ""
+    mark: str = ""
     cost: str = ""
     time: str = ""
 
 
-class Follower:
-    """Folds a debate's events and says of each what there is to show."""
+def happenings(state: DebateState, event: Event, rows: Iterable[Progress]) -> Iterator[Happening]:
+    """Yield the lines for what an event meant; `state` is the state after it."""
+    for row in rows:
+        yield from _lines(state, row)
+    # Notes that rest on a text would be about one that is gone: none is, while it runs.
+    for note in notes.of_event(state, event, lambda _: ""):
+        if note.code not in _TOLD:
+            who = "critical" if note.severity == "critical" else "control"
+            yield Happening(event["seq"], who, note.message)
 
-    def __init__(self, text_of: TextOf) -> None:
-        self.state = DebateState()
-        self._text_of = text_of
-        self._answers: dict[str, CallAnsweredData] = {}  # whose turn is not recorded yet
 
-    def fold(self, event: Event) -> None:
-        """Take an event in without a word."""
-        evolve(self.state, event)
-        if event["type"] == "call.answered":
-            self._answers[event["data"]["call"]] = event["data"]
-        elif event["type"] == "turn.rejected":
-            del self._answers[event["data"]["call"]]
+def _lines(state: DebateState, row: Progress) -> Iterator[Happening]:
+    """Yield the lines of one happening; replies and calls that failed have their notes."""
+    match row:
+        case progress.DebateOpened():
+            yield Happening(row.seq, "control", f"debate {row.debate} is open: {row.format}")
+        case progress.RoundStarted():
+            yield Happening(row.seq, "control", f"round {row.round} begins")
+        case progress.Response():
+            yield _said(row, row.vote or (f"strength {row.rating}" if row.rating else ""))
+        case progress.SynthesisWritten():
+            yield _said(row, "")
+        case progress.VerdictGiven():
+            yield _said(row, _finding(state, row))
+            if row.role == "moderator":
+                found = cast(VerdictData, state.turns[-1].data)
+                yield Happening(row.seq, "count", moderated(found))
+        case progress.ToolUsed():
+            tool, came = row.tool or "of no known name", "" if row.ok else "; it gave nothing"
+            yield Happening(row.seq, "control", f"{row.speaker} used the tool {tool}{came}")
+        case progress.VotesCounted():
+            yield Happening(row.seq, "count", counted(state.counts[-1]))
+        case progress.SimilarityMeasured():
+            yield Happening(row.seq, "count", compared(state.similarities[-1]))
+        case progress.Decided():
+            yield Happening(row.seq, "decision", decided(state, row.decision, row.rule))
+        case progress.DebateClosed():
+            yield Happening(row.seq, "control", f"{row.outcome}: {STOPPED[row.reason]}")
 
-    def follow(self, event: Event) -> Iterator[Happening]:
-        """Take an event in and yield what it means."""
-        self.fold(event)
-        seq = event["seq"]
-        if event["type"] == "debate.opened":
-            yield Happening(seq, "control", f"debate {event['debate']} is open")
-        elif event["type"] == "turn.recorded":
-            yield self._turn(seq, event["data"])
-        elif event["type"] == "call.failed" and event["data"]["error"] != "abandoned":
-            data = event["data"]
-            speaker = speaker_of(data["call"].rpartition(":")[0])
-            detail = f" ({data['detail']})" if data["detail"] else ""
-            then = "asked again" if data["again"] else "not asked again"
-            yield Happening(
-                seq, "control", f"No reply from {speaker}: {data['error']}{detail}; {then}"
-            )
-        elif event["type"] == "votes.counted":
-            yield Happening(seq, "count", counted(event["data"]))
-        elif event["type"] == "decision.reached":
-            yield Happening(seq, "decision", decided(event["data"]))
-        # Notes that rest on a text would be about one that is gone: none is, while it runs.
-        for note in notes.of_event(self.state, event, lambda _: ""):
-            yield Happening(seq, "control", note.message)
 
-    def _turn(self, seq: int, turn: TurnRecordedData) -> Happening:
-        answer = self._answers.pop(turn["call"])
-        reply = replies.read(self._text_of(self.state.debate, answer["reply"]["sha256"]))
-        return Happening(
-            seq,
-            turn["speaker"],
-            one_line(reply["stance"]),
-            place=f"round {turn['round']} {turn['phase']}",
-            vote=turn["vote"],
-            cost=money(answer["cost_micro_usd"]),
-            time=f"{answer['latency_ms'] / 1000:.0f}s",
-        )
+def _said(
+    row: progress.Response | progress.VerdictGiven | progress.SynthesisWritten, mark: str
+) -> Happening:
+    return Happening(
+        row.seq,
+        row.speaker,
+        one_line(row.text, _LENGTH),
+        place=f"round {row.round} {row.phase}",
+        mark=mark,
+        cost=money(row.cost_micro_usd),
+        time=f"{row.latency_ms / 1000:.0f}s",
+    )
+
+
+def _finding(state: DebateState, row: progress.VerdictGiven) -> str:
+    """Return a verdict in one word."""
+    if row.undeclared:
+        return "undeclared"
+    winner = _stance(state, row.winner) or row.winner if row.winner else None
+    return row.confidence or winner or row.choice or "synthesis"
+
+
+def _stance(state: DebateState, seat: str) -> str | None:
+    """Return the label of the stance that a seat argues."""
+    row = state.seats.get(seat)
+    return row["stance"]["label"] if row and row["stance"] else None
+
+
+def decided(state: DebateState, decision: str, rule: DecisionRule) -> str:
+    """Say what was decided, who argued it where it is a stance, and under which rule."""
+    argued = [f", argued by {seat}" for seat in state.seats if _stance(state, seat) == decision]
+    return f"{decision}{''.join(argued)} ({rule})"
 
 
 def counted(count: VotesCountedData) -> str:
@@ -97,6 +116,47 @@ def counted(count: VotesCountedData) -> str:
     return f"{where}: {', '.join(votes)}; threshold {count['threshold']} {reached}"
 
 
-def decided(decision: DecisionData) -> str:
-    """Say what was decided and under which rule."""
-    return f"{decision['decision']} ({decision['rule']})"
+def compared(found: SimilarityData) -> str:
+    """Say how alike the answers of a round are, and whether that ends the rounds."""
+    ends = "; the rounds end" if found["converged"] else ""
+    if found["measure"] == "options":
+        what = "all choose the same" if found["converged"] else "not all choose the same"
+    elif not found["pairs"]:
+        what = "there are no two answers to compare"
+    elif found["measure"] == "whole":
+        what = "all answers are the same" if found["converged"] else "not all answers are the same"
+    else:
+        what = _alike(found)
+    return f"round {found['round']}: {what}{ends}"
+
+
+def _alike(found: SimilarityData) -> str:
+    least, limit = min(row["ppm"] for row in found["pairs"]), found["threshold_ppm"]
+    if found["converged"]:
+        return f"similar wording {share(least)}, all pairs"
+    if least < limit:
+        return f"similar wording from {share(least)}; {share(limit)} in all pairs ends the rounds"
+    differs = any(row["negation_differs"] for row in found["pairs"])
+    negated = ", but not all negate equally often" if differs else ""
+    return f"similar wording from {share(least)}{negated}"
+
+
+def share(ppm: int) -> str:
+    """Return millionths with two digits, rounded down.
+
+    >>> share(849_999)
+    '0.84'
+    """
+    return f"{ppm * 100 // MILLION / 100:.2f}"
+
+
+def moderated(found: VerdictData) -> str:
+    """Say what a moderator found, in numbers."""
+    scores = ", ".join(f"{row['side']} {row['score']}" for row in found["scores"])
+    points = f"points resolved {found['resolved']}, open {found['unresolved']}"
+    more = "another round wanted" if found["another_round"] else "no further round wanted"
+    outcome = ["ranking " + ", ".join(found["ranking"])] if found["ranking"] else []
+    if found["upholds"] is not None:
+        outcome = ["proposition upheld" if found["upholds"] else "proposition not upheld"]
+    uncertain = f"uncertain {found['uncertainties']}"
+    return "; ".join([f"scores {scores}", f"{points}, {uncertain}", *outcome, more])

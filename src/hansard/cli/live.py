@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from types import TracebackType
-from typing import Self
+from typing import Any, Self
 
 from rich.console import Console, Group, RenderableType
 from rich.live import Live
@@ -15,12 +15,15 @@ from rich.table import Table
 from rich.text import Text
 
 from hansard.cli.console import is_terminal, money, style_of
-from hansard.cli.happenings import Follower, Happening, TextOf
+from hansard.cli.happenings import Happening, compared, happenings, moderated
 from hansard.debate.events import Event
-from hansard.debate.formats import FORMATS
+from hansard.debate.formats import most_turns
 from hansard.debate.state import DebateState, speaker_of
+from hansard.debate.steps import place_of
+from hansard.report.progress import Follower, TextOf
 
-_STYLES = {"control": "yellow", "count": "dim", "decision": "bold"}
+_STYLES = {"control": "yellow", "count": "dim", "decision": "bold", "critical": "bold red"}
+_MARKS = ("strength 10",)  # the longest of those that every debate may have
 
 
 class View:
@@ -61,7 +64,8 @@ class View:
 
     def observe(self, event: Event) -> None:
         """Show what happened just now."""
-        for happening in self.debate.follow(event):
+        rows = self.debate.follow(event)
+        for happening in happenings(self.debate.state, event, rows):
             if self._live:
                 self._console.print(self._row(happening))
             elif self._watched:
@@ -77,33 +81,38 @@ class View:
 
     def _row(self, row: Happening) -> Table:
         seats = list(self.debate.state.seats)
-        options = self.debate.state.spec["terms"]["options"]
+        options = _options(self.debate.state)
         style = _STYLES.get(row.who, "")
         grid = Table.grid(expand=True, padding=(0, 1, 0, 0))
         grid.add_column(width=5, justify="right", style="dim")
         grid.add_column(width=_width([*seats, *_STYLES]), no_wrap=True, overflow="ellipsis")
-        grid.add_column(ratio=1, no_wrap=bool(row.vote), overflow="ellipsis")
+        grid.add_column(ratio=1, no_wrap=bool(row.place), overflow="ellipsis")
         cells = [
             Text(f"#{row.seq}"),
             Text(row.who, style=style or f"bold {style_of(row.who, seats)}"),
             Text(row.text, style=style),
         ]
-        if row.vote:
-            grid.add_column(width=_width(options), no_wrap=True, overflow="ellipsis")
+        if row.place:
+            grid.add_column(width=_width([*options, *_MARKS]), no_wrap=True, overflow="ellipsis")
             grid.add_column(width=7, justify="right", style="dim")
             grid.add_column(width=4, justify="right", style="dim")
-            cells += [Text(row.vote, style=style_of(row.vote, options, options=True))]
+            cells += [Text(row.mark, style=style_of(row.mark, options, options=True))]
             cells += [Text(row.cost), Text(row.time)]
         grid.add_row(*cells)
         return grid
 
 
 def _plain(row: Happening) -> str:
-    if row.vote:
-        return (
-            f"#{row.seq} {row.place} {row.who} -> {row.vote}: {row.text} ({row.cost}, {row.time})"
-        )
-    return f"#{row.seq} {row.who}: {row.text}"
+    if not row.place:
+        return f"#{row.seq} {row.who}: {row.text}"
+    mark = f" -> {row.mark}" if row.mark else ""
+    return f"#{row.seq} {row.place} {row.who}{mark}: {row.text} ({row.cost}, {row.time})"
+
+
+def _options(state: DebateState) -> list[str]:
+    """Return what can be voted for, chosen, or declared the winner."""
+    terms: Any = state.spec["terms"]
+    return [*terms.get("options", []), *terms.get("stances", [])]
 
 
 def _width(names: list[str]) -> int:
@@ -122,17 +131,16 @@ class _Elapsed:
 
 
 def _standing(state: DebateState, began: float) -> RenderableType:
-    """Return where the debate stands: round, phase, speakers, votes, how far it has come.
+    """Return where the debate stands: round, phase, speakers, findings, how far it has come.
 
     It is drawn again from another thread, so it holds nothing that changes but the time.
     """
-    terms = state.spec["terms"]
-    most = len(state.seats) * len(FORMATS[terms["format"]].PHASES) * terms["max_rounds"]
+    most = most_turns(state.spec["terms"], [seat["role"] for seat in state.seats.values()])
     done = len(state.turns)
     head = Table.grid(padding=(0, 2, 0, 0))
     head.add_row(
         Text.assemble(("Round ", "bold"), _place(state)),
-        Text.assemble(("Cost ", "bold"), money(state.total().cost_micro_usd)),
+        Text.assemble(("Cost ", "bold"), _cost(state)),
         Text("Time", style="bold"),
         _Elapsed(began),
     )
@@ -142,7 +150,7 @@ def _standing(state: DebateState, began: float) -> RenderableType:
         Text(f"turn {done} of at most {most}", style="dim"),
     )
     return Panel(
-        Group(head, bar, _speaking(state), _votes(state)),
+        Group(head, bar, _speaking(state), _findings(state)),
         title=f"debate {state.debate[:8]}",
         title_align="left",
         border_style="blue",
@@ -151,11 +159,19 @@ def _standing(state: DebateState, began: float) -> RenderableType:
 
 def _place(state: DebateState) -> str:
     """Return round and phase of the call in the air, else of the last turn."""
-    step = next((call["step"] for call in state.calls.values()), None)
-    if step is None and state.turns:
-        step = state.turns[-1].data["step"]
-    round_, phase, _ = (step or "r1..").split(".", 2)
-    return f"{round_[1:]} of at most {state.spec['terms']['max_rounds']}, {phase or 'opening'}"
+    steps = [call["step"] for call in state.calls.values()]
+    steps += [turn.data["step"] for turn in state.turns[-1:]]
+    if not steps:
+        return "opening"
+    step = place_of(steps[0])
+    return f"{step.round} of at most {state.spec['terms']['max_rounds']}, {step.phase}"
+
+
+def _cost(state: DebateState) -> str:
+    """Return what was spent, and what may be where there is a ceiling."""
+    limit = state.spec["limits"]["cost_micro_usd"]
+    most = f" of at most {money(limit)}" if limit else ""
+    return f"{money(state.total().cost_micro_usd)}{most}"
 
 
 def _speaking(state: DebateState) -> RenderableType:
@@ -169,9 +185,20 @@ def _speaking(state: DebateState) -> RenderableType:
     return row
 
 
-def _votes(state: DebateState) -> Text:
+def _findings(state: DebateState) -> Text:
+    """Return what counts at this moment: votes, else how alike answers are, else a moderation."""
+    terms: Any = state.spec["terms"]
+    if terms.get("options"):
+        return _votes(state, terms)
+    if state.similarities:
+        return Text.assemble(("Answers  ", "bold"), compared(state.similarities[-1]))
+    if state.verdict and state.verdict["confidence"]:
+        return Text.assemble(("Moderator  ", "bold"), moderated(state.verdict))
+    return Text()
+
+
+def _votes(state: DebateState, terms: Any) -> Text:
     """Return the votes that count, each with who holds it."""
-    terms = state.spec["terms"]
     text = Text("Votes that count  ", style="bold")
     for option in terms["options"]:
         holders = [seat for seat, vote in state.votes.items() if vote == option]
@@ -179,4 +206,4 @@ def _votes(state: DebateState) -> Text:
             style = style_of(option, terms["options"], options=True)
             text.append(f"{option} {len(holders)} ", style=style)
             text.append(f"{', '.join(holders)}   ", style="not bold")
-    return text.append(f"threshold {terms['threshold']}")
+    return text.append(f"threshold {terms['threshold']}") if "threshold" in terms else text

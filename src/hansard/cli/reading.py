@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import Literal
+from typing import Any, Literal
 
 import click
 from rich.console import RenderableType
@@ -20,10 +20,11 @@ from hansard.cli.context import (
     sound_source,
     store_option,
 )
-from hansard.cli.happenings import counted
-from hansard.cli.summary import ARROW, option, outcome, say_notes
+from hansard.cli.happenings import compared, counted, decided, moderated
+from hansard.cli.summary import ARROW, LENGTH, option, outcome, say_notes
 from hansard.debate import steps
-from hansard.debate.events import Event
+from hansard.debate.events import Event, VerdictData
+from hansard.debate.formats.panel import Compare
 from hansard.debate.replay import NotDue, Replay
 from hansard.debate.state import DebateState
 from hansard.debate.steps import Ask, Read
@@ -32,7 +33,8 @@ from hansard.report import prompt
 from hansard.report.listing import Entry, Listing, entry
 from hansard.report.markdown import markdown
 from hansard.report.safe import one_line, shown
-from hansard.report.view import GONE, DebateResult
+from hansard.report.view import DebateResult
+from hansard.report.words import GONE
 from hansard.store.application import Store
 
 _COLUMNS = ("Held (UTC)", "Debate", "Question", "Decision", "Votes", "Cost", "Record")
@@ -111,7 +113,10 @@ def _cells(row: Entry) -> list[str]:
 )
 @store_option
 def show(source: str, call: str | None) -> None:
-    """Show decision, dissent and costs of the debate ID, or of an export.
+    """Show what became of the debate ID, or of an export, and what it cost.
+
+    The decision and how it came about, dissent, confidence and open points, as
+    far as its format has them; of a debate that was cut short the best standing.
 
     With --prompt r1.critique.NAME:1 it prints exactly what that call sent.
 
@@ -128,6 +133,8 @@ def show(source: str, call: str | None) -> None:
     rows = outcome(result)
     if result.evidence:
         rows.append(("Evidence", ", ".join(row.id for row in result.evidence)))
+    if result.output is not None:
+        rows.append(("Output", value(result.output, LENGTH)))
     rows.append(("Held", f"{result.opened_at} to {result.closed_at or 'now: still open'}"))
     rows.append(("Record", f"{result.debate}, {result.entries} entries, as recorded"))
     out.print(fields(rows))
@@ -136,23 +143,29 @@ def show(source: str, call: str | None) -> None:
     if result.notes:
         out.print(Text("\nTo know", style="bold"))
         for note in result.notes:
-            out.print(Text(f"  - {note.message}" + (f" (#{note.seq})" if note.seq else "")))
+            style = "red" if note.severity == "critical" else ""
+            where = f" (#{note.seq})" if note.seq else ""
+            out.print(Text(f"  - {note.message}{where}", style=style))
     short = result.debate[:8]
     for step in (f"report {short} --as markdown", f"replay {short}", f"verify {short}"):
         console(stderr=True).print(Text(next_step(step), style="dim"))
 
 
 def _seats(result: DebateResult) -> RenderableType:
+    names = [seat.id for seat in result.seats]
+    voting = any(seat.votes for seat in result.seats)
     table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0), header_style="dim")
-    for name in ("Debater", "Model", "Votes"):
+    for name in ("Seat", "Role", "Model", *(["Votes"] if voting else [])):
         table.add_column(name)
     for name in ("Calls", "Tokens in", "out", "Cost"):
         table.add_column(name, justify="right")
     for seat in result.seats:
+        votes = Text(ARROW).join(option(result, vote) for vote in seat.votes)
         table.add_row(
-            Text(seat.id, style=style_of(seat.id, result.debater_ids)),
+            Text(seat.id, style=style_of(seat.id, names)),
+            Text(seat.role),
             Text(seat.model),
-            Text(ARROW).join(option(result, vote) for vote in seat.votes),
+            *([votes] if voting else []),
             str(seat.calls),
             f"{seat.tokens_in:,}",
             f"{seat.tokens_out:,}",
@@ -176,10 +189,11 @@ def _show_prompt(record: Record, call: str) -> None:
 @click.option(
     "--as",
     "form",
-    type=click.Choice(["text", "markdown", "json"]),
+    type=click.Choice(["text", "markdown", "json", "source"]),
     default="text",
     show_default=True,
-    help="text is the nine lines of the counted decision; the others hold everything said.",
+    help="text is a line a signal; markdown and json hold everything said; source is JSON in "
+    "the shape of the format's source.",
 )
 @store_option
 def report(source: str, form: str) -> None:
@@ -190,6 +204,8 @@ def report(source: str, form: str) -> None:
     result = sound_source(source).result
     if form == "json":
         click.echo(document(result))
+    elif form == "source":
+        click.echo(document(result.source()))
     elif form == "markdown":
         click.echo(markdown(result).rstrip("\n"))
     else:
@@ -251,17 +267,44 @@ def _differences(walked: Replay, events: Iterable[Event]) -> Iterable[Text]:
 
 def _state(state: DebateState) -> Text:
     """Return the debate as it stood."""
-    votes = [f"{seat}: {vote or '–'}" for seat, vote in state.votes.items()]
     spent = state.total()
     rows: list[tuple[str, Text | str]] = [
         ("After", f"entry {state.seq}, {state.at}"),
-        ("Turns", f"{len(state.turns)}, round {max(1, state.rounds_run)}"),
-        ("Votes", ", ".join(votes) or "nobody is seated yet"),
-        ("Counted", counted(state.counts[-1]) if state.counts else "nothing yet"),
+        ("Turns", f"{len(state.turns)}, round {state.rounds_run}"),
+        *_findings(state),
         ("Due next", _due(state)),
         ("Spent", f"{spent.calls} calls, {money(spent.cost_micro_usd)}"),
     ]
     return fields(rows)
+
+
+def _findings(state: DebateState) -> Iterable[tuple[str, str]]:
+    """Yield what was voted, counted, compared and found so far, as far as there is such."""
+    terms: Any = state.spec["terms"]
+    if not state.seated or terms.get("options"):
+        votes = [f"{seat}: {vote or '–'}" for seat, vote in state.votes.items()]
+        yield "Votes", ", ".join(votes) or "nobody is seated yet"
+    if state.counts or terms.get("options"):
+        yield "Counted", counted(state.counts[-1]) if state.counts else "nothing yet"
+    if state.similarities:
+        yield "Compared", compared(state.similarities[-1])
+    if state.verdict:
+        yield "Found", _found(state.verdict)
+    if state.truncated:
+        yield (
+            "Cut short",
+            f"before {state.truncated['step']}, ceiling on {state.truncated['ceiling']}",
+        )
+    if state.decision:
+        yield "Decided", decided(state, state.decision["decision"], state.decision["rule"])
+
+
+def _found(verdict: VerdictData) -> str:
+    """Say what a judge or a moderator found."""
+    if verdict["scores"]:
+        return moderated(verdict)
+    nobody = "no declared stance" if verdict["undeclared"] else "several combined"
+    return f"{verdict['speaker']}: {verdict['winner'] or verdict['choice'] or nobody}"
 
 
 def _due(state: DebateState) -> str:
@@ -276,4 +319,6 @@ def _due(state: DebateState) -> str:
         return f"a call for {', '.join(names)}" if names else "the end of a call in the air"
     if isinstance(due, Read):
         return f"the turn {due.step.id}, from the reply that came"
+    if isinstance(due, Compare):
+        return f"the comparison of the answers of round {due.round}"
     return due.type

@@ -53,8 +53,8 @@ def run(spec: Path, as_json: bool, policy_file: Path | None) -> None:
     step is recorded as it is taken: Ctrl-C leaves the debate open, and `hansard
     resume` goes on with it.
 
-    Exit codes: 0 the debate ended, also in `escalate`; 1 it failed; 2 the spec
-    cannot be run; 130 interrupted.
+    Exit codes: 0 the debate ended, also in `escalate` or cut short by a ceiling;
+    1 it failed; 2 the spec cannot be run; 130 interrupted.
     """
     parsed = load_spec(spec)
     policy = None
@@ -64,10 +64,7 @@ def run(spec: Path, as_json: bool, policy_file: Path | None) -> None:
         with View(console(stderr=True), store.text) as view:
             work = session.run(parsed, store, spec.parent, policy=policy, observe=view.observe)
             until_closed(work, view)
-        result = api.result(store, view.debate.state.debate)
-        _print(result, as_json=as_json)
-        if result.status == "failed":
-            raise click.exceptions.Exit(1)
+        _end(api.result(store, view.debate.state.debate), as_json=as_json)
 
 
 @click.command()
@@ -79,8 +76,8 @@ def resume(debate: str, as_json: bool) -> None:
 
     It starts where its process stopped. No reply that was recorded is asked for again.
 
-    Exit codes: 0 the debate ended; 1 its record was altered; 2 it cannot be
-    resumed; 130 interrupted.
+    Exit codes: 0 the debate ended, as in `run`; 1 it failed, or its record was
+    altered; 2 it cannot be resumed; 130 interrupted.
     """
     with open_store() as store:
         record = sound_record(store, debate)
@@ -88,16 +85,19 @@ def resume(debate: str, as_json: bool) -> None:
             for event in record.events:
                 view.debate.fold(event)
             until_closed(session.resume(record.debate, store, observe=view.observe), view)
-        _print(api.result(store, record.debate), as_json=as_json)
+        _end(api.result(store, record.debate), as_json=as_json)
 
 
-def _print(result: DebateResult, *, as_json: bool) -> None:
+def _end(result: DebateResult, *, as_json: bool) -> None:
+    """Print what became of a debate; a failed one ends the command with 1."""
     around = console(stderr=True)
     around.print()
     click.echo(document(result) if as_json else result.to_report())
     around.print()
     short = result.debate[:8]
     say_outcome(result, f"verify {short}", f"show {short}", f"report {short} --as markdown")
+    if result.status == "failed":
+        raise click.exceptions.Exit(1)
 
 
 def until_closed(work: Coroutine[Any, Any, DebateState], view: View) -> None:

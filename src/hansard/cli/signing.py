@@ -12,6 +12,7 @@ from rich.text import Text
 
 from hansard.cli.console import console, fields
 from hansard.cli.context import keyring, open_store, read_file, sound_record, store_option
+from hansard.debate.formats import FORMATS
 from hansard.errors import UsageError
 from hansard.export.write import export as write_export
 from hansard.governance import approval
@@ -23,6 +24,14 @@ from hansard.runtime.inputs import load_spec, packaged_templates, read_templates
 
 _FILE = click.Path(path_type=Path)
 _ROLE = click.argument("role", type=click.Choice(ROLES))
+_FORMAT = click.option(
+    "--format",
+    "format_",
+    type=click.Choice(list(FORMATS)),
+    default="consensus",
+    show_default=True,
+    help="Whose packaged prompts; a spec names its own.",
+)
 
 
 @click.command()
@@ -111,56 +120,67 @@ def policy() -> None:
 
 @policy.command()
 @click.option("--spec", type=_FILE, help="Approve what this spec uses, not the packaged prompts.")
+@_FORMAT
 @click.option("-o", "--output", metavar="FILE", type=_FILE, required=True)
-def approve(spec: Path | None, output: Path) -> None:
+def approve(spec: Path | None, format_: str, output: Path) -> None:
     """Write a list of template hashes, signed with your approval key, to FILE.
 
     Read the templates before you sign: `hansard run --policy FILE` calls no model
     with any other.
     """
-    templates = _templates(spec)
+    name, templates = _templates(spec, format_)
     signer = keyring().signer("approval")
-    save(output, approval.approve("consensus", templates, signer))
-    console(stderr=True).print(Text(f"{output}: {len(templates)} templates, by {signer.name}"))
+    save(output, approval.approve(name, templates, signer))
+    words = f"{output}: {len(templates)} templates of {name}, by {signer.name}"
+    console(stderr=True).print(Text(words))
 
 
 @policy.command("show")
 @click.argument("file", type=_FILE, required=False)
 @click.option("--spec", type=_FILE, help="Print the templates that this spec uses.")
-def show_policy(file: Path | None, spec: Path | None) -> None:
+@_FORMAT
+def show_policy(file: Path | None, spec: Path | None, format_: str) -> None:
     """Print what FILE approves; without FILE the prompt templates themselves.
 
     Who signed a policy: `hansard policy check`.
     """
     if file is None:
-        for role, body in _templates(spec).items():
+        for role, body in _templates(spec, format_)[1].items():
             click.echo(f"--- {role} ---\n{shown(body.decode())}")
         return
     found = policies.parse(read_file(file))
     rows = [(f"{name}.{role}", digest) for (name, role), digest in sorted(found.templates.items())]
-    console().print(fields([*rows, ("hash", found.hash)], width=20))
+    _print([*rows, ("hash", found.hash)])
 
 
 @policy.command()
 @click.argument("file", type=_FILE)
 @click.option("--spec", type=_FILE, help="Compare with what this spec uses.")
-def check(file: Path, spec: Path | None) -> None:
+@_FORMAT
+def check(file: Path, spec: Path | None, format_: str) -> None:
     """Say whether FILE counts, and whether the prompts of today are those it approves.
 
     Exit codes: 0 both hold; 1 a prompt is another one; 2 the policy does not count.
     """
     found = approval.load(read_file(file), keyring().trust(), Clock().now())
-    approved = found.approved("consensus")
+    name, templates = _templates(spec, format_)
+    approved = found.approved(name)
     rows = []
-    for role, digest in approval.hashes(_templates(spec)).items():
+    for role, digest in approval.hashes(templates).items():
         same = approved.get(role) == digest
         rows.append((role, "approved" if same else f"NOT APPROVED: {digest}"))
-    console().print(fields(rows))
+    _print(rows)
     if any(text != "approved" for _, text in rows):
         raise click.exceptions.Exit(1)
 
 
-def _templates(spec: Path | None) -> dict[str, bytes]:
+def _print(rows: list[tuple[str, str]]) -> None:
+    console().print(fields(rows, width=max(len(label) for label, _ in rows)))
+
+
+def _templates(spec: Path | None, format_: str) -> tuple[str, dict[str, bytes]]:
+    """Return a format and its templates by role: a spec's, or the packaged ones of `format_`."""
     if spec is None:
-        return packaged_templates("consensus")
-    return read_templates(load_spec(spec), spec.parent)
+        return format_, packaged_templates(format_)
+    found = load_spec(spec)
+    return found.format, read_templates(found, spec.parent)

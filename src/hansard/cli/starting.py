@@ -10,21 +10,34 @@ import click
 from rich.text import Text
 
 from hansard.cli.console import console, fields
+from hansard.debate.formats import FORMATS
 from hansard.errors import UsageError
 from hansard.schemas import SCHEMAS, render
 
 
 @click.command()
 @click.argument("folder", metavar="DIR", type=click.Path(path_type=Path))
-def init(folder: Path) -> None:
+@click.option(
+    "--format",
+    "format_",
+    type=click.Choice(list(FORMATS)),
+    default="consensus",
+    show_default=True,
+    help="How the debate goes.",
+)
+def init(folder: Path, format_: str) -> None:
     """Write a debate that runs as it is into DIR.
 
     It holds a spec that says what each field means, evidence, scripted replies,
     and the schema by which editors complete the spec.
 
+    In `consensus` votes are counted over rounds of proposals and critiques; in
+    `judged` assigned stances argue before a judge; in `moderated` a proposition
+    is attacked, defended and weighed; in `panel` all revise independent drafts.
+
     Exit codes: 0 written; 2 DIR is not empty, or cannot be written.
     """
-    write_example(folder)
+    write_example(folder, format_)
     spec = folder / "debate.yaml"
     out = console()
     out.print(
@@ -38,15 +51,15 @@ def init(folder: Path) -> None:
     )
 
 
-def write_example(folder: Path) -> None:
-    """Write the packaged example into `folder`, with the schema that editors complete it by.
+def write_example(folder: Path, format_: str = "consensus") -> None:
+    """Write a format's example into `folder`, with the schema that editors complete it by.
 
     Raises UsageError `init.not_empty` or `init.failed`, before anything is written.
     """
     try:
         if folder.exists() and any(folder.iterdir()):
             raise UsageError("init.not_empty", f"{folder} is not empty; name a new folder")
-        _copy(files("hansard.examples") / "consensus", folder)
+        _copy(files("hansard.examples") / format_, folder)
         (folder / "debate.schema.json").write_text(render("spec"), encoding="utf-8")
     except OSError as error:
         raise UsageError("init.failed", f"{folder} cannot be written: {error.strerror}") from None

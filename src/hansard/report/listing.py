@@ -6,9 +6,12 @@ from typing import Literal
 
 from pydantic import BaseModel, ConfigDict, Field
 
+from hansard.debate.fields import DecisionRule
+from hansard.report.results.consensus import ConsensusResult
+from hansard.report.results.panel import PanelResult
 from hansard.report.view import DebateResult
 
-State = Literal["open", "closed", "failed", "altered", "unreadable"]
+State = Literal["open", "closed", "truncated", "failed", "altered", "unreadable"]
 
 
 class _Part(BaseModel):
@@ -24,8 +27,12 @@ class Entry(_Part):
     )
     opened_at: str | None = None
     question: str | None = None
+    format: str | None = None
     decision: str | None = None
-    votes: int | None = Field(default=None, description="How many hold the decision")
+    rule: DecisionRule | None = None
+    votes: int | None = Field(
+        default=None, description="How many hold the decision, where it was counted"
+    )
     debaters: int | None = None
     cost_micro_usd: int | None = None
     scripted: bool | None = Field(default=None, description="Whether any reply was no model's")
@@ -40,15 +47,24 @@ class Listing(_Part):
 
 def entry(result: DebateResult) -> Entry:
     """Return the entry of a debate whose record holds."""
-    decided = result.decision is not None
     return Entry(
         debate=result.debate,
         state="closed" if result.status == "complete" else result.status,
         opened_at=result.opened_at,
         question=result.question,
+        format=result.format,
         decision=result.decision,
-        votes=result.vote_tally.get(result.decision or "", 0) if decided else None,
+        rule=result.decision_rule,
+        votes=_votes(result),
         debaters=len(result.debater_ids),
         cost_micro_usd=result.totals.cost_micro_usd,
         scripted=result.scripted,
     )
+
+
+def _votes(result: DebateResult) -> int | None:
+    """Return how many hold what was decided; None where nobody counted."""
+    if result.decision is None or not isinstance(result, (ConsensusResult, PanelResult)):
+        return None
+    tally = result.vote_tally
+    return None if tally is None else tally.get(result.decision, 0)

@@ -1,26 +1,44 @@
 """Notes: what a reader must know of a debate, in words and with stable codes.
 
 A note holds ids, numbers and enums only, never a text that somebody wrote.
+What rests on a text is read from the clear fields that were derived from it.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from typing import Literal
+from collections.abc import Iterable, Iterator
+from typing import Any, Literal, cast
 
 from pydantic import BaseModel, ConfigDict, Field
 
-from hansard.debate.events import Blob, Event, Rejection, VotesCountedData
+from hansard.debate import similarity
+from hansard.debate.events import (
+    CallFailedData,
+    DecisionData,
+    Event,
+    SimilarityData,
+    TurnForfeitedData,
+    TurnRejectedData,
+    VerdictData,
+    VotesCountedData,
+)
+from hansard.debate.fields import Blob, Case
+from hansard.debate.prompts import TextOf
 from hansard.debate.state import DebateState
-
-TextOf = Callable[[str], str | None]
+from hansard.report.words import ALIKE, FINDINGS, REASONS, REJECTIONS, amount, percent
 
 NoteCode = Literal[
     "scripted",
     "recorded",
     "low_threshold",
+    "many_rounds",
     "theatre",
+    "single_model",
+    "self_bias",
+    "custom_seats",
+    "no_ceiling",
     "cost_incomplete",
+    "self_rated",
     "forfeited",
     "rejected",
     "failed",
@@ -29,21 +47,42 @@ NoteCode = Literal[
     "policy",
     "resumed",
     "tie",
+    "similar_wording",
+    "weak_critique",
+    "prompt_review",
+    "fabricated_citation",
+    "uncited",
+    "unanswered",
+    "undeclared_winner",
+    "neutrality_changed",
+    "neutrality_unchanged",
+    "still_open",
+    "judge_failed",
+    "moderator_failed",
+    "synthesis_missing",
+    "truncated",
+    "over_ceiling",
     "text_gone",
 ]
+Severity = Literal["info", "warning", "critical"]
 
-REASONS = {"no_reply": "no reply came", "invalid_reply": "no reply could be counted"}
-_REJECTIONS: dict[Rejection, str] = {
-    "unreadable": "it is not the JSON that was asked for",
-    "schema": "a part is missing, empty or one too many",
-    "unknown_option": "it votes for something that is not an option",
-    "cut_off": "it was cut off",
-    "refused": "the model refused",
-    "filtered": "the provider filtered it",
-    "not_finished": "the model did not finish it",
-}
-
-_OFFLINE: dict[NoteCode, str] = {"scripted": "scripted", "recorded": "taken from a record"}
+_INFO: frozenset[NoteCode] = frozenset(
+    {
+        "scripted",
+        "recorded",
+        "custom_seats",
+        "self_rated",
+        "rejected",
+        "policy",
+        "resumed",
+        "similar_wording",
+        "neutrality_unchanged",
+    }
+)
+_CRITICAL: frozenset[NoteCode] = frozenset(
+    {"refused", "fabricated_citation", "judge_failed", "moderator_failed", "over_ceiling"}
+)
+PROMPT_REVIEW_BELOW = 5  # decisions.md, D 23
 
 
 class Note(BaseModel):
@@ -52,109 +91,217 @@ class Note(BaseModel):
     model_config = ConfigDict(extra="forbid", frozen=True)
 
     code: NoteCode
+    severity: Severity
     message: str
     seq: int | None = Field(description="The entry it is about; null: the debate as a whole")
 
 
-def of_debate(state: DebateState, unpriced: int, text_of: TextOf) -> Iterator[Note]:
-    """Yield what must be known of the debate as a whole.
-
-    `unpriced` is the number of replies whose cost is not known.
-    """
-    for code, words in _OFFLINE.items():
-        seats = [key for key, seat in state.seats.items() if seat["model"].startswith(f"{code}:")]
-        if seats:
-            whose = "" if len(seats) == len(state.seats) else f" of {', '.join(seats)}"
-            yield _note(code, f"Replies{whose} were {words}: no model was asked")
-    threshold, seated = state.spec["terms"]["threshold"], len(state.seats)
-    if threshold * 2 <= seated:
-        yield _note(
-            "low_threshold",
-            f"The threshold {threshold} is no more than half of {seated} debaters",
-        )
-    alike: dict[tuple[str, str | None], list[str]] = {}
-    for key, seat in state.seats.items():
-        blob = seat["persona"]
-        # A persona that is gone is compared by its salted name: it is like no other.
-        persona = (text_of(blob["sha256"]) or blob["sha256"]) if blob else None
-        alike.setdefault((seat["model"], persona), []).append(key)
-    for (model, persona), seats in alike.items():
-        if len(seats) > 1:
-            shared = "one persona" if persona else "no persona"
-            yield _note(
-                "theatre", f"{', '.join(seats)} share the model {model} and {shared}: theatre"
-            )
-    failed = sum(row["error"] != "abandoned" for row in state.failures)
-    if failed:
-        asked = state.total().calls
-        yield _note("failed", f"{failed} of {asked} calls failed; the entries below say how")
-    if state.refused:
-        role = state.refused["role"]
-        yield _note(
-            "refused", f"The prompt of the role {role} was not approved: no model was called"
-        )
-    if state.spec["policy"]:
-        yield _note(
-            "policy", f"Prompts were held to the signed policy {state.spec['policy'][:16]}…"
-        )
-    if unpriced and state.spec["prices"]:
-        yield _note(
-            "cost_incomplete", f"The cost of {unpriced} replies is not known; the sums leave it out"
-        )
+def note(code: NoteCode, message: str, seq: int | None = None) -> Note:
+    """Return a note; how severe it is goes with its code."""
+    severity: Severity = "critical" if code in _CRITICAL else "warning"
+    return Note(code=code, severity="info" if code in _INFO else severity, message=message, seq=seq)
 
 
 def of_event(state: DebateState, event: Event, text_of: TextOf) -> Iterator[Note]:
     """Yield what must be known of one event; `state` is the state after it."""
     seq = event["seq"]
-    if event["type"] == "turn.forfeited":
-        who, why = _place(event["data"]["step"]), REASONS[event["data"]["reason"]]
-        yield _note("forfeited", f"{who} was not heard: {why}; this is an abstention", seq)
+    if event["type"] == "turn.recorded":
+        if event["data"]["case"]:
+            yield from _case(state, event["data"]["step"], event["data"]["case"], seq)
+    elif event["type"] == "turn.forfeited":
+        yield _forfeited(state, event["data"], seq)
     elif event["type"] == "turn.rejected":
-        data = event["data"]
-        then = "it was asked again" if data["again"] else "it was not asked again"
-        why = _REJECTIONS[data["code"]]
-        yield _note(
-            "rejected", f"A reply of {_place(data['step'])} does not count: {why}; {then}", seq
-        )
+        yield from _rejected(event["data"], seq)
     elif event["type"] == "call.refused":
         refused = event["data"]
-        yield _note(
+        yield note(
             "refused",
             f"The template of the role {refused['role']} is not the approved one, so no model was "
             "called and the debate ended",
             seq,
         )
-    elif event["type"] == "call.failed" and event["data"]["error"] != "abandoned":
-        failed = event["data"]
-        detail = f" ({failed['detail']})" if failed["detail"] else ""
-        then = "it was tried again" if failed["again"] else "it was not tried again"
-        yield _note(
-            "failed", f"The call {failed['call']} failed: {failed['error']}{detail}; {then}", seq
-        )
     elif event["type"] == "call.failed":
-        call = event["data"]["call"]
-        yield _note(
+        yield _failed(event["data"], seq)
+    elif event["type"] == "debate.resumed":
+        yield note("resumed", "The debate stopped here and was resumed by another process", seq)
+    elif event["type"] == "votes.counted":
+        yield from _tie(state, event["data"], seq)
+    elif event["type"] == "similarity.measured":
+        yield from _similar(event["data"], seq)
+    elif event["type"] == "verdict.recorded":
+        yield from _verdict(state, event["data"], seq)
+    elif event["type"] == "decision.reached":
+        yield from _equals(state, event["data"], seq)
+    elif event["type"] == "debate.closed":
+        yield from _closed(state, seq)
+    for what, blob in _texts(state, event):
+        if text_of(blob["sha256"]) is None:
+            yield note("text_gone", f"The text of {what} is erased or missing", seq)
+
+
+def _case(state: DebateState, step: str, case: Case, seq: int) -> Iterator[Note]:
+    """What code can see of a proposition, a critique or a rebuttal."""
+    terms, who, rating = cast(Any, state.spec["terms"]), _place(step), case["rating"]
+    if rating and rating < terms["min_challenge_strength"]:
+        wanted = terms["min_challenge_strength"]
+        yield note(
+            "weak_critique",
+            f"The critique of {who} counts, but is weak: it rates itself {rating}, below {wanted}",
+            seq,
+        )
+    if rating:
+        yield from _review(who, rating, seq)
+    false = [
+        f"argument {row['argument']}, citation {row['citation']}: {FINDINGS[row['finding']]}"
+        for row in case["citations"]
+        if row["finding"] != "verified"
+    ]
+    if false:
+        yield note(
+            "fabricated_citation",
+            f"{who} cites what does not hold ({'; '.join(false)}); struck: "
+            f"{_numbers(case['struck'])}",
+            seq,
+        )
+    citing = {row["argument"] for row in case["citations"]}
+    uncited = [number for number in range(1, case["arguments"] + 1) if number not in citing]
+    if uncited:
+        yield note("uncited", f"{who} cites nothing for argument {_numbers(uncited)}", seq)
+    if case["unanswered"]:
+        yield note(
+            "unanswered", f"{who} leaves objection {_numbers(case['unanswered'])} unanswered", seq
+        )
+
+
+def _review(who: str, rating: int, seq: int) -> Iterator[Note]:
+    if rating < PROMPT_REVIEW_BELOW:
+        yield note(
+            "prompt_review",
+            f"A critique of {who} rates itself {rating}, below {PROMPT_REVIEW_BELOW}: the critic's "
+            "prompt wants a review",
+            seq,
+        )
+
+
+def _rejected(data: TurnRejectedData, seq: int) -> Iterator[Note]:
+    who, rating = _place(data["step"]), data["rating"]
+    why = REJECTIONS[data["code"]] + (f" ({rating} of 10)" if rating else "")
+    then = "it was asked again" if data["again"] else "it was not asked again"
+    yield note("rejected", f"A reply of {who} does not count: {why}; {then}", seq)
+    if rating:
+        yield from _review(who, rating, seq)
+
+
+def _forfeited(state: DebateState, data: TurnForfeitedData, seq: int) -> Note:
+    who, why = _place(data["step"]), REASONS[data["reason"]]
+    if state.seats[data["speaker"]]["role"] == "synthesizer":
+        return note("synthesis_missing", f"{who} was not heard: {why}; there is no output", seq)
+    then = "; this is an abstention" if data["speaker"] in state.votes else ""
+    return note("forfeited", f"{who} was not heard: {why}{then}", seq)
+
+
+def _failed(data: CallFailedData, seq: int) -> Note:
+    call = data["call"]
+    if data["error"] == "abandoned":
+        return note(
             "abandoned",
             f"The call {call} was in the air when its process died; it is charged at what was "
             "reserved and asked again",
             seq,
         )
-    elif event["type"] == "debate.resumed":
-        yield _note("resumed", "The debate stopped here and was resumed by another process", seq)
-    elif event["type"] == "votes.counted":
-        yield from _tie(event["data"], seq)
-    for what, blob in _texts(state, event):
-        if text_of(blob["sha256"]) is None:
-            yield _note("text_gone", f"The text of {what} is erased or missing", seq)
+    detail = f" ({data['detail']})" if data["detail"] else ""
+    then = "it was tried again" if data["again"] else "it was not tried again"
+    return note("failed", f"The call {call} failed: {data['error']}{detail}; {then}", seq)
 
 
-def _tie(count: VotesCountedData, seq: int) -> Iterator[Note]:
-    tied = [row["option"] for row in count["tally"] if row["votes"] >= count["threshold"]]
+def _tie(state: DebateState, count: VotesCountedData, seq: int) -> Iterator[Note]:
+    panel = state.spec["terms"]["format"] == "panel"
+    # In a panel no two answers can both be held by more than half: there the leaders tie.
+    least = (
+        max((row["votes"] for row in count["tally"]), default=0) if panel else count["threshold"]
+    )
+    tied = [row["option"] for row in count["tally"] if row["votes"] >= least]
     if len(tied) > 1:
         where = f"round {count['round']}, {count['phase']}"
-        yield _note(
-            "tie", f"A tie in {where}: {', '.join(tied)} all reach the threshold; no consensus", seq
+        what = f"hold {least} each" if panel else "reach the threshold"
+        yield note("tie", f"A tie in {where}: {', '.join(tied)} all {what}; no consensus", seq)
+
+
+def _similar(data: SimilarityData, seq: int) -> Iterator[Note]:
+    if not data["converged"]:
+        return
+    if data["measure"] == "options":
+        said = f"All {data['heard']} answers of round {data['round']} choose the same option, which"
+        yield note("similar_wording", f"{said} ended the rounds: it need not be correct", seq)
+        return
+    least = min((row["ppm"] for row in data["pairs"]), default=0)
+    yield note(
+        "similar_wording",
+        f"The answers of round {data['round']} are alike by {percent(least)} at least, which ended "
+        f"the rounds: {ALIKE}",
+        seq,
+    )
+
+
+def _verdict(state: DebateState, data: VerdictData, seq: int) -> Iterator[Note]:
+    if data["undeclared"]:
+        yield note(
+            "undeclared_winner",
+            f"{data['speaker']} named a winner that is no declared stance; nobody has won",
+            seq,
         )
+    if data["phase"] == "neutrality" and state.verdict:
+        first = (state.verdict["upholds"], state.verdict["ranking"])
+        about = "With the sides in the other order the moderator comes to"
+        if first == (data["upholds"], data["ranking"]):
+            yield note("neutrality_unchanged", f"{about} the same outcome", seq)
+        else:
+            yield note("neutrality_changed", f"{about} another outcome", seq)
+    last = data["round"] == state.spec["terms"]["max_rounds"]
+    if data["phase"] == "moderation" and last and data["another_round"]:
+        yield note(
+            "still_open",
+            "The moderator wanted another round when the last one was over; points that stayed "
+            f"open: {data['unresolved']}",
+            seq,
+        )
+
+
+def _equals(state: DebateState, data: DecisionData, seq: int) -> Iterator[Note]:
+    """Drafts that are equally like the others are told apart by their registration."""
+    if data["rule"] != "most_similar":
+        return
+    scores = similarity.scores(state.similarities[-1]["pairs"])
+    best = [name for name, score in scores.items() if score == max(scores.values())]
+    if len(best) > 1:
+        yield note(
+            "tie",
+            f"The drafts of {', '.join(best)} are equally like the others; the one registered "
+            "first stands",
+            seq,
+        )
+
+
+def _closed(state: DebateState, seq: int) -> Iterator[Note]:
+    reason = state.closed["reason"] if state.closed else None
+    if reason == "judge_failed":
+        yield note("judge_failed", "The judge could not be heard: there is no verdict", seq)
+    if reason == "moderator_failed":
+        yield note(
+            "moderator_failed", "The moderator could not be heard: there is no decision", seq
+        )
+    cut = state.truncated
+    if cut is None:
+        return
+    limit, spent, reserved = (
+        amount(cut["ceiling"], number) for number in (cut["limit"], cut["spent"], cut["reserved"])
+    )
+    yield note(
+        "truncated",
+        f"The debate was cut short before {cut['step']}: the ceiling is {limit}, counted as "
+        f"used {spent}, wanted next {reserved}",
+        seq,
+    )
 
 
 def _texts(state: DebateState, event: Event) -> Iterator[tuple[str, Blob]]:
@@ -162,14 +309,21 @@ def _texts(state: DebateState, event: Event) -> Iterator[tuple[str, Blob]]:
     if event["type"] == "debate.opened":
         yield "the question", event["data"]["question"]
     elif event["type"] == "debater.registered":
-        if event["data"]["persona"]:
-            yield f"the persona of {event['data']['id']}", event["data"]["persona"]
+        seat = event["data"]
+        if seat["persona"]:
+            yield f"the persona of {seat['id']}", seat["persona"]
+        if seat["stance"]:
+            yield f"the stance {seat['stance']['label']}", seat["stance"]["text"]
     elif event["type"] == "evidence.admitted":
         yield f"the evidence {event['data']['document']}", event["data"]["text"]
-    elif event["type"] == "turn.recorded":
-        reply = state.turns[-1].reply
-        if reply:
-            yield f"the turn of {_place(event['data']['step'])}", reply
+    elif event["type"] == "tool.called":
+        yield f"what {event['data']['call']} asked of a tool", event["data"]["arguments"]
+    elif event["type"] == "tool.returned":
+        yield f"what a tool gave {event['data']['call']}", event["data"]["result"]
+    elif event["type"] in ("turn.recorded", "verdict.recorded", "synthesis.recorded"):
+        turn = state.turns[-1]
+        if turn.reply:
+            yield f"the turn of {_place(turn.data['step'])}", turn.reply
     elif event["type"] == "decision.reached" and event["data"]["review"]:
         yield "who must look", event["data"]["review"]
 
@@ -180,5 +334,5 @@ def _place(step: str) -> str:
     return f"{speaker} in round {round_[1:]}, {phase},"
 
 
-def _note(code: NoteCode, message: str, seq: int | None = None) -> Note:
-    return Note(code=code, message=message, seq=seq)
+def _numbers(numbers: Iterable[int]) -> str:
+    return ", ".join(map(str, numbers))

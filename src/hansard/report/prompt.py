@@ -7,11 +7,10 @@ from dataclasses import dataclass
 
 from hansard.debate import steps
 from hansard.debate.events import Event
-from hansard.debate.prompts import Message, Renderer
+from hansard.debate.prompts import Message, Renderer, TextOf
 from hansard.debate.replay import Replay
 from hansard.debate.steps import Ask
 from hansard.errors import DataError, UsageError
-from hansard.report.notes import TextOf
 
 
 @dataclass(frozen=True, slots=True)

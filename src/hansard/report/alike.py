@@ -1,0 +1,74 @@
+"""Who at the table is too much alike: one model, one family of models, one prompt.
+
+Roles that differ only by their label are theatre; a critic of the proposer's
+family shares its blind spots, and a judge of a debater's family may favour its
+own kin.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from typing import NamedTuple
+
+from hansard.debate.events import RegisteredData
+from hansard.debate.fields import Role
+from hansard.debate.prompts import TextOf
+from hansard.debate.replay import OFFLINE
+from hansard.debate.state import DebateState
+from hansard.debate.transcript import CUSTOM
+
+_WHOLE = ("python:", CUSTOM)  # names of somebody's own code: they say nothing of a family
+_FAMILY = re.compile(r"[^-0-9.:]+")
+
+
+class Alike(NamedTuple):
+    """Seats of one role that have one prompt, and one model or only one family of models."""
+
+    seats: tuple[str, ...]
+    model: str | None
+    family: str | None
+    persona: bool
+
+
+def family(model: str) -> str | None:
+    """Return the family of a model; None where no model answers.
+
+    >>> family("openai:gpt-4o"), family("python:mine-2"), family("scripted:replies.yaml")
+    ('gpt', 'python:mine-2', None)
+    """
+    if model.startswith(OFFLINE):
+        return None
+    name = model.partition(":")[2]
+    found = None if model.startswith(_WHOLE) else _FAMILY.match(name)
+    return found[0] if found else model
+
+
+def shared(one: RegisteredData, other: RegisteredData) -> str | None:
+    """Say what two seats share, `the model X` or `the model family X`; None: neither."""
+    kin = family(one["model"])
+    if kin is None or kin != family(other["model"]):
+        return None
+    same = one["model"] == other["model"]
+    return f"the model {one['model']}" if same else f"the model family {kin}"
+
+
+def theatre(state: DebateState, text_of: TextOf) -> Iterator[Alike]:
+    """Yield the groups of seats that differ in nothing but their names."""
+    groups: dict[tuple[Role, str | None, str | None], list[RegisteredData]] = {}
+    for seat in state.seats.values():
+        blob, stance = seat["persona"], seat["stance"]
+        # A persona that is gone is compared by its salted name: it is like no other.
+        persona = (text_of(blob["sha256"]) or blob["sha256"]) if blob else None
+        prompt = (seat["role"], persona, stance["label"] if stance else None)
+        groups.setdefault(prompt, []).append(seat)
+    for (_, persona, _), rows in groups.items():
+        for model in dict.fromkeys(row["model"] for row in rows):
+            seats = tuple(row["id"] for row in rows if row["model"] == model)
+            if len(seats) > 1:
+                yield Alike(seats, model, family(model), persona is not None)
+        for kin in dict.fromkeys(family(row["model"]) for row in rows):
+            of_kin = [row for row in rows if kin and family(row["model"]) == kin]
+            if len({row["model"] for row in of_kin}) > 1:
+                seats = tuple(row["id"] for row in of_kin)
+                yield Alike(seats, None, kin, persona is not None)

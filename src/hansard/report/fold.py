@@ -1,0 +1,271 @@
+"""The fold of a record's events from which every result is made, and what all results share."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field
+from typing import Any, cast
+
+from hansard.debate import replies, steps
+from hansard.debate.events import Event, ToolCalledData, ToolReturnedData
+from hansard.debate.fields import Blob, Role
+from hansard.debate.prompts import TextOf
+from hansard.debate.state import DebateState, Spend, Turn, evolve, step_of
+from hansard.errors import DataError
+from hansard.report import alike, notes, overall
+from hansard.report.notes import Note
+from hansard.report.results.common import (
+    Calls,
+    Document,
+    Limits,
+    Seat,
+    Stance,
+    Theatre,
+    ToolUse,
+    Truncation,
+    Usage,
+)
+from hansard.report.words import GONE
+
+
+@dataclass(slots=True)
+class Folded:
+    """A record's last state, and what of its events the state does not keep."""
+
+    text_of: TextOf
+    state: DebateState = field(default_factory=DebateState)
+    seqs: list[int] = field(default_factory=list)  # the entry of each turn
+    notes: list[Note] = field(default_factory=list)
+    kinds: Counter[str] = field(default_factory=Counter)
+    unpriced: int = 0  # replies whose cost is not known
+    sent_back: dict[str, int] = field(default_factory=dict)  # ratings of weak critiques, by step
+    tokens: Counter[tuple[int, Role]] = field(default_factory=Counter)  # by round and role
+    called: list[tuple[int, ToolCalledData]] = field(default_factory=list)
+    returned: dict[tuple[str, int], ToolReturnedData] = field(default_factory=dict)
+
+    def turns(self, *roles: Role) -> Iterator[tuple[Turn, int]]:
+        """Yield the turns of these roles, each with its entry."""
+        rows = zip(self.state.turns, self.seqs, strict=True)
+        return ((row, seq) for row, seq in rows if row.role in roles)
+
+    def text(self, blob: Blob | None) -> str | None:
+        """Return a blob's text; None where it is gone, or there is none."""
+        return self.text_of(blob["sha256"]) if blob else None
+
+    def shown(self, blob: Blob | None) -> str | None:
+        """Return a blob's text, or that it is gone; None where there is none."""
+        return (self.text(blob) or GONE) if blob else None
+
+    def value(self, turn: Turn) -> dict[str, Any]:
+        """Return the members of a turn's reply; none where it is gone or was altered."""
+        try:
+            value = replies.read(self.text(turn.reply) or "")
+        except replies.Unreadable:
+            return {}
+        return value if isinstance(value, dict) else {}
+
+    def words(self, turn: Turn) -> str | None:
+        """Return a reply in words, trimmed as it is read."""
+        text = self.text(turn.reply)
+        return None if text is None else cast(str, replies.value_of(text, replies.words()))
+
+
+def fold(events: Iterable[Event], text_of: TextOf) -> Folded:
+    """Fold the events of one record; raises DataError `report.record` where they do not follow."""
+    found = Folded(text_of)
+    for event in events:
+        try:
+            _add(found, event)
+        except (AssertionError, LookupError, ValueError, TypeError):
+            raise DataError(
+                "report.record", f"entry {event['seq']} does not follow from the ones before it"
+            ) from None
+    if found.state.opened is None:
+        raise DataError("report.record", "the record has no opening")
+    return found
+
+
+def _add(found: Folded, event: Event) -> None:
+    state = evolve(found.state, event)
+    found.kinds[event["type"]] += 1
+    if len(state.turns) > len(found.seqs):
+        found.seqs.append(event["seq"])
+    if event["type"] == "call.answered":
+        data = event["data"]
+        found.unpriced += data["cost_micro_usd"] is None
+        place = steps.place_of(step_of(data["call"]))
+        used = (data["tokens_in"] or 0) + (data["tokens_out"] or 0)
+        found.tokens[place.round, state.seats[place.speaker]["role"]] += used
+    elif event["type"] == "turn.rejected" and event["data"]["rating"]:
+        found.sent_back[event["data"]["step"]] = event["data"]["rating"]
+    elif event["type"] == "tool.called":
+        found.called.append((event["seq"], event["data"]))
+    elif event["type"] == "tool.returned":
+        returned = event["data"]
+        found.returned[returned["call"], returned["number"]] = returned
+    found.notes += notes.of_event(state, event, found.text_of)
+
+
+def turn_of(turn: Turn, seq: int) -> dict[str, Any]:
+    """Return the fields of a turn that every format shows."""
+    reason = cast(Any, turn.data).get("reason")
+    return {"status": "forfeited" if reason else "counted", "reason": reason, "seq": seq}
+
+
+def words_of(value: dict[str, Any], key: str) -> str | None:
+    """Return the member `key` where it is text; an altered reply may hold anything."""
+    found = value.get(key)
+    return found if isinstance(found, str) else None
+
+
+def points_of(value: dict[str, Any], key: str) -> tuple[str, ...]:
+    """Return the texts in the member `key`."""
+    found = value.get(key)
+    rows = found if isinstance(found, list) else ()
+    return tuple(row for row in rows if isinstance(row, str))
+
+
+def rows_of(value: dict[str, Any], key: str) -> list[dict[str, Any]]:
+    """Return the objects in the member `key`."""
+    found = value.get(key)
+    rows = found if isinstance(found, list) else ()
+    return [row for row in rows if isinstance(row, dict)]
+
+
+def common(found: Folded) -> dict[str, Any]:
+    """Return the fields that the results of all formats have; drift and shares aside."""
+    state, spec = found.state, found.state.spec
+    decision, closed = state.decision, state.closed
+    turns = [row.data for row in state.turns if row.role != "synthesizer"]
+    entered = dict.fromkeys((row["round"], row["phase"]) for row in turns)
+    return {
+        "debate": state.debate,
+        "engine": spec["engine"],
+        "format": spec["terms"]["format"],
+        "name": spec["name"],
+        "collection_id": spec["collection_id"],
+        "scripted": spec["scripted"],
+        "question": found.text(spec["question"]),
+        "status": closed["outcome"] if closed else "open",
+        "reason": closed["reason"] if closed else None,
+        "opened_at": state.opened_at,
+        "closed_at": state.at if closed else None,
+        "entries": state.seq,
+        "debater_ids": tuple(seat["id"] for seat in state.of_role(*overall.ARGUING)),
+        "max_rounds": spec["terms"]["max_rounds"],
+        "rounds_run": turns[-1]["round"] if turns else 0,
+        "speaker_schedule": tuple(row["speaker"] for row in turns),
+        "phase_sequence": tuple(phase for _, phase in entered),
+        "decision": decision["decision"] if decision else None,
+        "decision_rule": decision["rule"] if decision else None,
+        "output": _output(found),
+        "truncated": _truncation(found),
+        "review": found.shown(decision["review"]) if decision else None,
+        "seats": _seats(found),
+        "evidence": _evidence(found),
+        "limits": Limits(**spec["limits"]),
+        "totals": _usage(state.total(), priced=bool(spec["prices"])),
+        "calls": _calls(found),
+        "tools": _tools(found),
+        "resumes": state.resumes,
+        "theatre": _theatre(found),
+        "notes": (*overall.notes(state, found.unpriced, found.text_of), *found.notes),
+    }
+
+
+def _calls(found: Folded) -> Calls:
+    failures = found.state.failures
+    abandoned = sum(row["error"] == "abandoned" for row in failures)
+    return Calls(
+        asked=found.kinds["call.started"],
+        answered=found.kinds["call.answered"],
+        failed=len(failures) - abandoned,
+        rejected=found.state.rejections,
+        abandoned=abandoned,
+    )
+
+
+def _output(found: Folded) -> Any:
+    synthesis = found.state.synthesis
+    try:
+        return replies.read(found.text(synthesis["text"]) or "") if synthesis else None
+    except replies.Unreadable:
+        return None
+
+
+def _truncation(found: Folded) -> Truncation | None:
+    cut = found.state.truncated
+    return Truncation(**cut) if cut else None
+
+
+def _seats(found: Folded) -> tuple[Seat, ...]:
+    state, terms = found.state, cast(Any, found.state.spec["terms"])
+    priced = {row["model"] for row in state.spec["prices"]}
+    votes: dict[str, list[str | None]] = {seat: [] for seat in state.seats}
+    for turn in state.turns:
+        if turn.role == "debater" and terms.get("options"):
+            votes[turn.data["speaker"]].append(turn.vote)
+    return tuple(
+        Seat(
+            id=key,
+            role=seat["role"],
+            model=seat["model"],
+            agent_type=seat["agent_type"],
+            persona=found.shown(seat["persona"]),
+            stance=Stance(label=seat["stance"]["label"], text=found.text(seat["stance"]["text"]))
+            if seat["stance"]
+            else None,
+            votes=tuple(votes[key]),
+            **_usage(state.spend[key], priced=seat["model"] in priced).model_dump(),
+        )
+        for key, seat in state.seats.items()
+    )
+
+
+def _evidence(found: Folded) -> tuple[Document, ...]:
+    rows = []
+    for row in found.state.evidence:
+        text = found.text(row["text"])
+        rows.append(
+            Document(
+                id=row["document"],
+                from_round=row["from_round"],
+                characters=len(text) if text is not None else None,
+                sha256=row["text"]["sha256"],
+            )
+        )
+    return tuple(rows)
+
+
+def _usage(spend: Spend, *, priced: bool) -> Usage:
+    return Usage(
+        calls=spend.calls,
+        tokens_in=spend.tokens_in,
+        tokens_cached=spend.tokens_cached,
+        tokens_out=spend.tokens_out,
+        cost_micro_usd=spend.cost_micro_usd if priced else None,
+    )
+
+
+def _tools(found: Folded) -> tuple[ToolUse, ...]:
+    rows = []
+    for seq, called in found.called:
+        name = called["tool"]
+        back = found.returned.get((called["call"], called["number"]))
+        rows.append(
+            ToolUse(
+                call=called["call"],
+                tool=name if isinstance(name, str) else found.text(name),
+                arguments=found.text(called["arguments"]),
+                result=found.text(back["result"]) if back else None,
+                ok=back["ok"] if back else None,
+                seq=seq,
+            )
+        )
+    return tuple(rows)
+
+
+def _theatre(found: Folded) -> tuple[Theatre, ...]:
+    rows = alike.theatre(found.state, found.text_of)
+    return tuple(Theatre(**row._asdict()) for row in rows)

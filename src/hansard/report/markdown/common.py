@@ -1,0 +1,180 @@
+"""The sections of a Markdown report that are the same in every format."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from hansard.report.markdown.signs import (
+    as_json,
+    ids,
+    inline,
+    or_gone,
+    quoted,
+    table,
+    undecided,
+    voted,
+)
+from hansard.report.results.common import Drift, Result, Usage
+from hansard.report.safe import one_line
+from hansard.report.words import GONE, HOW, dollars, percent
+
+TITLE = 200  # characters of the question in the title
+
+
+def head(result: Result) -> Iterator[str]:
+    """The question, and which debate this is."""
+    question = result.question or GONE
+    yield f"# {inline(one_line(question, TITLE))}"
+    if result.scripted:
+        yield "**Scripted replies**"
+    state = "still open" if result.status == "open" else f"closed {result.closed_at}"
+    names = f", name `{result.name}`" if result.name else ""
+    names += f", collection `{result.collection_id}`" if result.collection_id else ""
+    yield f"Debate `{result.debate}`, opened {result.opened_at}, {state}."
+    yield f"Format `{result.format}`{names}."
+    if "\n" in question.strip() or len(question) > TITLE:
+        yield "The question in full:"
+        yield quoted(question)
+
+
+def decision(result: Result) -> Iterator[str]:
+    """What was decided, how and by whom; where votes made it there is more to say."""
+    yield "## Decision"
+    if result.decision is None or result.decision_rule is None:
+        yield from undecided(result)
+    else:
+        argued = f", argued by `{result.argued_by}`" if result.argued_by else ""
+        yield (
+            f"**`{result.decision}`**{argued}: {HOW[result.decision_rule]}, after "
+            f"{result.rounds_run} of at most {result.max_rounds} rounds (`{result.decision_rule}`)."
+        )
+    yield from review(result)
+
+
+def review(result: Result) -> Iterator[str]:
+    """Who must look, where nothing was agreed on."""
+    if result.review is not None:
+        yield "Who must look:"
+        yield quoted(result.review)
+
+
+def output(result: Result) -> Iterator[str]:
+    """What the synthesizer wrote."""
+    if result.output is not None:
+        yield "## Output"
+        yield as_json(result.output)
+
+
+def evidence(result: Result) -> Iterator[str]:
+    """Which documents there were."""
+    yield "## Evidence"
+    if not result.evidence:
+        yield "None."
+        return
+    yield table(
+        ["document", "from round", "characters", "blob"],
+        (
+            [f"`{row.id}`", row.from_round, or_gone(row.characters), f"`{row.sha256}`"]
+            for row in result.evidence
+        ),
+    )
+
+
+def seats(result: Result) -> Iterator[str]:
+    """Who sat at the table, and what each used."""
+    yield "## Seats and cost"
+    rows = [
+        [f"`{seat.id}`", seat.role, f"`{seat.model}`", *_numbers(seat)] for seat in result.seats
+    ]
+    header = ["seat", "role", "model", "calls", "tokens in", "of them cached", "tokens out"]
+    yield table([*header, "US dollars"], [*rows, ["all", "", "", *_numbers(result.totals)]])
+    calls = result.calls
+    yield (
+        f"Calls: {calls.asked} asked, {calls.answered} answered, {calls.failed} failed, "
+        f"{calls.rejected} rejected, {calls.abandoned} abandoned."
+    )
+    for seat in result.seats:
+        if seat.persona is not None:
+            yield f"Persona of `{seat.id}`:"
+            yield quoted(seat.persona)
+
+
+def _numbers(usage: Usage) -> list[str]:
+    counts = (usage.calls, usage.tokens_in, usage.tokens_cached, usage.tokens_out)
+    return [*map(str, counts), dollars(usage.cost_micro_usd)]
+
+
+def tools(result: Result) -> Iterator[str]:
+    """Which tools were used, with what, and what they gave."""
+    if result.tools:
+        yield "## Tools"
+    for row in result.tools:
+        came = {True: "it gave:", False: "it failed:", None: "it has not come back."}[row.ok]
+        yield (
+            f"`{row.call}` asked for {inline(GONE if row.tool is None else row.tool)} "
+            f"(entry {row.seq}), with:"
+        )
+        yield quoted(row.arguments)
+        yield came[0].upper() + came[1:]
+        if row.ok is not None:
+            yield quoted(row.result)
+
+
+def seen(result: Result) -> Iterator[str]:
+    """What code can see: who changed, who spoke most, who is too much alike."""
+    yield "## What code can see"
+    for row in result.drift:
+        yield from _changed(row)
+    if not result.drift:
+        yield "Nobody changed a vote, an answer or a thesis."
+    yield table(
+        ["seat", "characters", "share"],
+        (
+            [
+                f"`{row.seat}`",
+                or_gone(row.characters),
+                "" if row.share_ppm is None else percent(row.share_ppm),
+            ]
+            for row in result.shares
+        ),
+    )
+    for group in result.theatre:
+        what = f"the model `{group.model}`" if group.model else f"the family `{group.family}`"
+        persona = "one persona" if group.persona else "no persona"
+        yield f"{ids(group.seats)} share {what} and {persona}."
+
+
+def _changed(row: Drift) -> Iterator[str]:
+    who = f"`{row.speaker}` changed its {row.what} in round {row.round_index}, {row.phase}"
+    if row.what == "vote":
+        held = f", as held by {ids(row.towards)}" if row.towards else ""
+        yield f"{who}: {voted(row.before)}, then {voted(row.after)}{held}."
+    elif row.what == "answer":
+        near = f": towards {ids(row.towards)}" if row.towards else ": towards nobody's"
+        if row.before_ppm is not None and row.after_ppm is not None:
+            near += f", {percent(row.before_ppm)} alike before and {percent(row.after_ppm)} after"
+        yield f"{who}{near}."
+    else:
+        yield f"{who}, from:"
+        yield quoted(row.before)
+        yield "to:"
+        yield quoted(row.after)
+
+
+def notes(result: Result) -> Iterator[str]:
+    """What a reader must know."""
+    yield "## Notes"
+    rows = (
+        f"- {'**critical**: ' if note.severity == 'critical' else ''}{inline(note.message)}"
+        + (f" (entry {note.seq})" if note.seq else "")
+        for note in result.notes
+    )
+    yield "\n".join(rows) or "None."
+
+
+def about(result: Result, use: str) -> Iterator[str]:
+    """How to check the report, and what its format is good for."""
+    yield "## How to check this"
+    yield "This report was made from the record. To check every entry of the record again:"
+    yield f"```sh\nhansard verify {result.debate}\n```"
+    yield f"Use `{result.format}` {use}, repeated ones aside."

@@ -1,0 +1,351 @@
+"""What happens in a debate, as typed facts, while it happens (decisions.md D 34).
+
+The one place that says what an event means to somebody who watches. Whatever
+has a `text` holds what a model wrote, as it wrote it: show it through `safe`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from typing import Any, Literal, cast
+
+from hansard.debate import replies, steps
+from hansard.debate.events import (
+    CallAnsweredData,
+    Event,
+    SynthesisData,
+    TurnRecordedData,
+    VerdictData,
+)
+from hansard.debate.fields import (
+    CallError,
+    Ceiling,
+    CloseReason,
+    Confidence,
+    DecisionRule,
+    Outcome,
+    Rejection,
+    Role,
+)
+from hansard.debate.replies import Schema
+from hansard.debate.state import DebateState, evolve, step_of
+
+TextOf = Callable[[str, str], str]  # the text of a debate's blob, from the store
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Happened:
+    """The entry of the record that says so."""
+
+    seq: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Turn(_Happened):
+    """Whose turn it is about."""
+
+    speaker: str
+    role: Role
+    round: int
+    phase: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Said(_Turn):
+    """What was said: its main part as `text`, all of it as `reply`; what that one call took."""
+
+    text: str
+    reply: str
+    cost_micro_usd: int | None
+    latency_ms: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DebateOpened(_Happened):
+    """The debate is open, in this format."""
+
+    debate: str
+    format: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RoundStarted(_Happened):
+    """The first call of a round is made."""
+
+    round: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Response(_Said):
+    """A turn that counts: the stance, thesis, argument or answer of a seat that argues.
+
+    `rating` is what a critique says of itself, `struck` the numbers of its
+    arguments whose citations do not hold, `unanswered` the objections that a
+    rebuttal passes over.
+    """
+
+    vote: str | None
+    rating: int | None
+    struck: tuple[int, ...]
+    unanswered: tuple[int, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SentBack(_Turn):
+    """A reply that does not count, why, and whether it is asked for again."""
+
+    code: Rejection
+    rating: int | None
+    again: bool
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CallFailed(_Turn):
+    """A call that brought no reply, and whether it is made again."""
+
+    error: CallError
+    again: bool
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Forfeited(_Turn):
+    """A speaker who could not be heard."""
+
+    reason: Literal["no_reply", "invalid_reply"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ToolUsed(_Turn):
+    """A tool came back; `tool` is None where a model asked for what cannot be a tool's name."""
+
+    tool: str | None
+    ok: bool
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class VotesCounted(_Happened):
+    """The current votes after a phase, by option."""
+
+    round: int
+    phase: str
+    votes: dict[str, int]
+    abstentions: int
+    threshold: int
+    reached: bool
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SimilarityMeasured(_Happened):
+    """How alike the answers of a round are; `least_ppm` is None where no pair was compared."""
+
+    round: int
+    measure: Literal["options", "words", "whole"]
+    heard: int
+    least_ppm: int | None
+    threshold_ppm: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Converged(_Happened):
+    """The answers of a round are alike, which ends the rounds and proves nothing."""
+
+    round: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class VerdictGiven(_Said):
+    """What a judge or a moderator found; what its format does not ask for is None or empty."""
+
+    winner: str | None
+    undeclared: bool
+    choice: str | None
+    upholds: bool | None
+    ranking: tuple[str, ...]
+    scores: dict[str, int]
+    resolved: int
+    unresolved: int
+    uncertainties: int
+    confidence: Confidence | None
+    another_round: bool | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Truncated(_Happened):
+    """The next call could have broken a ceiling, so the debate ends.
+
+    In calls, tokens, micro-US-dollars or milliseconds, as the ceiling is.
+    """
+
+    ceiling: Ceiling
+    limit: int
+    spent: int
+    reserved: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Decided(_Happened):
+    """What was decided, and under which rule."""
+
+    decision: str
+    rule: DecisionRule
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SynthesisWritten(_Said):
+    """The deliverable is there."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DebateClosed(_Happened):
+    """The debate is over: how it ended, and why it stopped."""
+
+    outcome: Outcome
+    reason: CloseReason
+
+
+Progress = (
+    DebateOpened
+    | RoundStarted
+    | Response
+    | SentBack
+    | CallFailed
+    | Forfeited
+    | ToolUsed
+    | VotesCounted
+    | SimilarityMeasured
+    | Converged
+    | VerdictGiven
+    | Truncated
+    | Decided
+    | SynthesisWritten
+    | DebateClosed
+)
+# The member of a reply that says most, in the order in which they are looked for.
+_MAIN = ("stance", "thesis", "answer", "verdict", "synthesis", "justification")
+
+_PLACE = ("step", "round", "phase", "speaker", "call")  # what every turn's data has
+
+
+class Follower:
+    """Folds the events of one debate, and says what each means.
+
+    `text_of` gives a text by its debate and its name.
+    """
+
+    def __init__(self, text_of: TextOf) -> None:
+        self.state = DebateState()
+        self._text_of = text_of
+        self._answers: dict[str, CallAnsweredData] = {}
+        self._round = -1  # the last one begun; a panel begins with round 0
+
+    def fold(self, event: Event) -> None:
+        """Take an event in without a word."""
+        evolve(self.state, event)
+        if event["type"] == "call.answered":
+            self._answers[event["data"]["call"]] = event["data"]
+        elif event["type"] == "call.started":
+            self._round = max(self._round, steps.place_of(event["data"]["step"]).round)
+
+    def follow(self, event: Event) -> list[Progress]:
+        """Take an event in and return what happened."""
+        before = self._round
+        self.fold(event)
+        if self._round > before:
+            return [RoundStarted(seq=event["seq"], round=self._round)]
+        return [*self._turn(event), *_debate(event)]
+
+    def _turn(self, event: Event) -> Iterator[Progress]:
+        """Yield what came of a turn: what was said, or why nothing was."""
+        data: Any = event["data"]
+        match event["type"]:
+            case "turn.recorded":
+                case = data["case"] or {"rating": None, "struck": (), "unanswered": ()}
+                yield Response(
+                    **self._said(event["seq"], data),
+                    vote=data["vote"],
+                    rating=case["rating"],
+                    struck=tuple(case["struck"]),
+                    unanswered=tuple(case["unanswered"]),
+                )
+            case "verdict.recorded":
+                found = {name: data[name] for name in data if name not in _PLACE}
+                found["ranking"] = tuple(data["ranking"])
+                found["scores"] = {row["side"]: row["score"] for row in data["scores"]}
+                yield VerdictGiven(**self._said(event["seq"], data), **found)
+            case "synthesis.recorded":
+                yield SynthesisWritten(**self._said(event["seq"], data))
+            case "turn.rejected":
+                place = self._place(event["seq"], data["step"])
+                yield SentBack(**place, **_of(data, "code", "rating", "again"))
+            case "turn.forfeited":
+                place = self._place(event["seq"], data["step"])
+                yield Forfeited(**place, reason=data["reason"])
+            case "call.failed":
+                place = self._place(event["seq"], step_of(data["call"]))
+                yield CallFailed(**place, **_of(data, "error", "again"))
+            case "tool.returned":
+                step = step_of(data["call"])
+                tool = self._tool(step, data["call"], data["number"])
+                yield ToolUsed(**self._place(event["seq"], step), tool=tool, ok=data["ok"])
+
+    def _said(self, seq: int, data: TurnRecordedData | VerdictData | SynthesisData) -> Any:
+        """Return the fields of a turn that was heard."""
+        answer = self._answers[data["call"]]
+        reply = self._text_of(self.state.debate, answer["reply"]["sha256"])
+        place = self._place(seq, data["step"])
+        return place | {
+            "text": _main(reply, steps.schema_of(self.state, place["role"])),
+            "reply": reply,
+            "cost_micro_usd": answer["cost_micro_usd"],
+            "latency_ms": answer["latency_ms"],
+        }
+
+    def _place(self, seq: int, step: str) -> Any:
+        """Return the fields that say whose turn it is about."""
+        round_, phase, speaker, _ = steps.place_of(step)
+        role = self.state.seats[speaker]["role"]
+        return {"seq": seq, "speaker": speaker, "role": role, "round": round_, "phase": phase}
+
+    def _tool(self, step: str, call: str, number: int) -> str | None:
+        """Return the name of a tool that came back; one that is no name is a text."""
+        for use in self.state.steps[step].tools:
+            if (use.called["call"], use.called["number"]) == (call, number):
+                return use.called["tool"] if isinstance(use.called["tool"], str) else None
+        raise AssertionError("only a tool that was asked for comes back")
+
+
+def _main(reply: str, schema: Schema | None) -> str:
+    """Return what a reply that counts says in the first place; all of it where no part does."""
+    value = replies.value_of(reply, schema) if schema else replies.read(reply)
+    parts = (value.get(name) for name in _MAIN) if isinstance(value, dict) else (value,)
+    return next((part for part in parts if isinstance(part, str)), reply)
+
+
+def _debate(event: Event) -> Iterator[Progress]:
+    """Yield what happened to the debate as a whole: counts, similarities, its end."""
+    seq, data = event["seq"], cast(Any, event["data"])
+    match event["type"]:
+        case "debate.opened":
+            yield DebateOpened(seq=seq, debate=event["debate"], format=data["terms"]["format"])
+        case "votes.counted":
+            votes = {row["option"]: row["votes"] for row in data["tally"]}
+            kept = _of(data, "round", "phase", "abstentions", "threshold", "reached")
+            yield VotesCounted(seq=seq, votes=votes, **kept)
+        case "similarity.measured":
+            least = min((row["ppm"] for row in data["pairs"]), default=None)
+            kept = _of(data, "round", "measure", "heard", "threshold_ppm")
+            yield SimilarityMeasured(seq=seq, least_ppm=least, **kept)
+            if data["converged"]:
+                yield Converged(seq=seq, round=data["round"])
+        case "debate.truncated":
+            yield Truncated(seq=seq, **_of(data, "ceiling", "limit", "spent", "reserved"))
+        case "decision.reached":
+            yield Decided(seq=seq, **_of(data, "decision", "rule"))
+        case "debate.closed":
+            yield DebateClosed(seq=seq, **_of(data, "outcome", "reason"))
+
+
+def _of(data: Any, *names: str) -> Any:
+    """Return the members of these names."""
+    return {name: data[name] for name in names}

@@ -1,0 +1,235 @@
+"""What the result of every format shows."""
+
+from __future__ import annotations
+
+import math
+from typing import Annotated, Any, Literal
+
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, JsonValue
+
+from hansard.debate.fields import Ceiling, CloseReason, DecisionRule, Phase, Role
+from hansard.report.notes import Note
+
+Status = Literal["open", "complete", "truncated", "failed"]
+Silence = Literal["no_reply", "invalid_reply"]
+
+
+class Part(BaseModel):
+    """Named fields and no others, frozen."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+
+class Spoken(Part):
+    """A turn of the schedule. Its words are null where they are gone or never came."""
+
+    status: Literal["counted", "forfeited"]
+    reason: Silence | None = Field(description="Why it was forfeited")
+    seq: int = Field(description="The entry of the record that holds the turn")
+
+
+class Usage(Part):
+    """What was used: tokens as far as models stated them, money where a price is known."""
+
+    calls: int
+    tokens_in: int = Field(description="Cached ones included")
+    tokens_cached: int
+    tokens_out: int
+    cost_micro_usd: int | None = Field(
+        description="Millionths of a US dollar; null: no price known"
+    )
+
+
+class Stance(Part):
+    """A position that is argued: its label, and its words where they are not gone."""
+
+    label: str
+    text: str | None
+
+
+class Seat(Usage):
+    """One seat at the table: who fills it, its vote after each of its turns, what it used."""
+
+    id: str
+    role: Role
+    model: str
+    agent_type: str
+    persona: str | None
+    stance: Stance | None
+    votes: tuple[str | None, ...] = Field(
+        description="After each of its turns; null: it abstained; none where nobody votes"
+    )
+
+
+class Document(Part):
+    """One piece of evidence."""
+
+    id: str
+    from_round: int = Field(description="The first round in which it was seen")
+    characters: int | None = Field(description="Null where the text is gone")
+    sha256: str = Field(description="The name of its blob")
+
+
+class Calls(Part):
+    """How the calls ended; what is asked and not yet ended is in no other number."""
+
+    asked: int
+    answered: int
+    failed: int = Field(description="Abandoned ones aside")
+    rejected: int = Field(description="Answered, but the reply does not count")
+    abandoned: int = Field(description="Open when a process died; asked again")
+
+
+class Limits(Part):
+    """What might be used at the most; null is no ceiling."""
+
+    calls: int | None
+    tokens: int | None
+    cost_micro_usd: int | None
+    elapsed_ms: int | None
+
+
+class Truncation(Part):
+    """Which ceiling cut the debate short, in calls, tokens, micro-US-dollars or milliseconds."""
+
+    step: str = Field(description="The step that was not taken")
+    ceiling: Ceiling
+    limit: int
+    spent: int = Field(description="Where a call does not say what it used, what it reserved")
+    reserved: int
+
+
+class ToolUse(Part):
+    """A tool that a model asked for, and what it gave."""
+
+    call: str
+    tool: str | None = Field(description="As the model named it; null where that is gone")
+    arguments: str | None
+    result: str | None = Field(description="Null where it is gone or has not come back")
+    ok: bool | None = Field(description="Null where it has not come back")
+    seq: int
+
+
+class Drift(Part):
+    """A change between two turns of one speaker: of its vote, its answer or its thesis."""
+
+    what: Literal["vote", "answer", "thesis"]
+    speaker: str
+    round_index: int = Field(description="The round of the later turn")
+    phase: Phase
+    before: str | None = Field(description="Vote or thesis; null: an abstention, or an answer")
+    after: str | None
+    towards: tuple[str, ...] = Field(
+        description="Who held that vote already, or whose earlier answer it has come closest to"
+    )
+    before_ppm: int | None = Field(description="How like to that answer it was")
+    after_ppm: int | None = Field(description="How like to it it is now")
+
+
+class Share(Part):
+    """How much of what was argued one seat said."""
+
+    seat: str
+    characters: int | None = Field(description="Null where a reply of it is gone")
+    share_ppm: int | None = Field(description="Of all seats that argue; null where one is unknown")
+
+
+class Theatre(Part):
+    """Seats of one role with one prompt, and one model or only one family of models."""
+
+    seats: tuple[str, ...]
+    model: str | None
+    family: str | None
+    persona: bool = Field(description="Whether they share a persona; else none has any")
+
+
+def _finite(value: Any) -> Any:
+    """Return JSON with null for a number too large for any machine: nothing else can spell it."""
+    if isinstance(value, dict):
+        return {key: _finite(item) for key, item in value.items()}
+    if isinstance(value, list):
+        return [_finite(item) for item in value]
+    return None if isinstance(value, float) and not math.isfinite(value) else value
+
+
+Output = Annotated[JsonValue, BeforeValidator(_finite)]
+
+
+class Result(Part):
+    """What became of a debate, in any format. One that is open or was cut short has no decision."""
+
+    report: Literal["hansard-report/v1"] = "hansard-report/v1"
+    debate: str
+    engine: str
+    format: str
+    name: str | None
+    collection_id: str | None
+    scripted: bool = Field(description="Whether any reply came from a script or a record")
+    question: str | None
+    status: Status
+    reason: CloseReason | None = Field(description="Why it stopped; null while it is open")
+    opened_at: str
+    closed_at: str | None
+    entries: int = Field(description="How many entries the record has")
+
+    debater_ids: tuple[str, ...] = Field(description="The seats that argue")
+    max_rounds: int
+    rounds_run: int
+    speaker_schedule: tuple[str, ...] = Field(description="Who spoke, up to the decision")
+    phase_sequence: tuple[Phase, ...] = Field(description="Phases entered, in order")
+    decision: str | None
+    decision_rule: DecisionRule | None
+    speaker_selected_by: Literal["schedule"] = "schedule"
+    output: Output = Field(description="The synthesizer's deliverable; null where there is none")
+    truncated: Truncation | None
+
+    review: str | None = Field(description="Who must look; null unless the decision is escalate")
+    seats: tuple[Seat, ...]
+    evidence: tuple[Document, ...]
+    limits: Limits
+    totals: Usage
+    calls: Calls
+    tools: tuple[ToolUse, ...] = Field(description="Tools used, in the order asked for")
+    resumes: int
+    drift: tuple[Drift, ...]
+    shares: tuple[Share, ...]
+    theatre: tuple[Theatre, ...]
+    notes: tuple[Note, ...]
+
+    @property
+    def argued_by(self) -> str | None:
+        """The seat whose stance was decided for; None where a decision is no stance."""
+        stances = {seat.stance.label: seat.id for seat in self.seats if seat.stance}
+        return stances.get(self.decision) if self.decision else None
+
+    def signals(self, **more: str) -> dict[str, str]:
+        """Return the lines of a text report by their keys, those of one format last."""
+        return {
+            "debater_ids": listed(self.debater_ids),
+            "rounds_run": str(self.rounds_run),
+            "max_rounds": str(self.max_rounds),
+            "phase_sequence": listed(self.phase_sequence),
+            "speaker_schedule": listed(self.speaker_schedule),
+            "decision": self.decision or "none",
+            "decision_rule": self.decision_rule or "none",
+            **more,
+        }
+
+    def ended(self) -> dict[str, str]:
+        """Return the last lines of a text report: how and why it stopped."""
+        return {"status": self.status, "stopped": self.reason or "not yet"}
+
+
+def listed(names: tuple[str, ...]) -> str:
+    """Return names as a text report shows them."""
+    return f"[{', '.join(names)}]"
+
+
+def tallied(tally: dict[str, int]) -> str:
+    """Return a tally as a text report shows it."""
+    return f"{{{', '.join(f'{vote}: {count}' for vote, count in tally.items())}}}"
+
+
+def lines(rows: dict[str, str]) -> str:
+    """Return the lines of a text report, without a last line end."""
+    return "\n".join(f"{key}: {value}" for key, value in rows.items())

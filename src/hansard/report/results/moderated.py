@@ -1,0 +1,388 @@
+"""The result of a `moderated` debate: each round's case, attack and answer, and its moderation."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any, Literal, cast
+
+from pydantic import Field
+
+from hansard.debate.fields import Case, CitationFinding, Confidence
+from hansard.debate.formats import moderated
+from hansard.debate.state import Turn
+from hansard.report import signals, source
+from hansard.report.fold import Folded, common, points_of, rows_of, turn_of, words_of
+from hansard.report.notes import PROMPT_REVIEW_BELOW
+from hansard.report.results.common import Part, Result, Spoken, Stance, lines, listed
+from hansard.report.safe import one_line
+from hansard.report.words import GONE
+
+
+class Cited(Part):
+    """A quote, and whether it stands in the document; null where the words are gone."""
+
+    document: str | None
+    quote: str | None
+    finding: CitationFinding
+
+
+class Argument(Part):
+    """A numbered argument. One that is struck rests on a citation that does not hold."""
+
+    number: int
+    text: str | None
+    citations: tuple[Cited, ...]
+    struck: bool
+    uncited: bool
+
+
+class Answer(Argument):
+    """A numbered answer to an objection."""
+
+    objection: int | None = Field(description="Which objection; null where that is gone")
+
+
+class Concession(Part):
+    """An objection that the rebuttal grants."""
+
+    objection: int | None
+    reason: str | None
+
+
+class Framing(Spoken):
+    """What the question was turned into."""
+
+    speaker: str
+    thesis: str | None
+    scope: str | None
+    criteria: tuple[str, ...]
+    key_evidence: tuple[str, ...]
+
+
+class Proposition(Spoken):
+    """The case for a position."""
+
+    speaker: str
+    thesis: str | None
+    supporting_arguments: tuple[Argument, ...]
+    anticipated_objections: tuple[str, ...]
+
+
+class Critique(Spoken):
+    """The case against it. Its strength is what the critic says of itself."""
+
+    speaker: str
+    thesis: str | None
+    counter_arguments: tuple[Argument, ...]
+    challenge_strength: int | None
+    first_rating: int | None = Field(
+        description="Of the critique that was sent back; null where none was"
+    )
+    weak: bool = Field(description="Whether it counts although it is below the minimum")
+    prompt_review: bool = Field(description="Whether it, or the one sent back, is below 5")
+
+
+class Rebuttal(Spoken):
+    """The answer to the critique."""
+
+    speaker: str
+    thesis: str | None
+    rebuttals: tuple[Answer, ...]
+    concessions: tuple[Concession, ...]
+    unanswered: tuple[int, ...] = Field(description="Objections that it says nothing about")
+
+
+class Exchange(Part):
+    """Case, attack and answer on one position; null is what was not reached."""
+
+    position: str | None = Field(description="Its label; null: the one proposition")
+    proposition: Proposition
+    critique: Critique | None
+    rebuttal: Rebuttal | None
+
+
+class Moderation(Spoken):
+    """What the moderator found. Counts stand where the words are gone."""
+
+    speaker: str
+    round_index: int
+    scores: dict[str, int] = Field(description="The quality of each side's arguments, 1 to 10")
+    resolved_points: tuple[str, ...]
+    unresolved_points: tuple[str, ...]
+    unresolved: int
+    recommend_another_round: bool | None
+    synthesis: str | None
+    confidence: Confidence | None
+    explicit_uncertainties: tuple[str, ...]
+    upholds: bool | None = Field(description="Whether the proposition is upheld, where it is one")
+    ranking: tuple[str, ...] = Field(description="The labels of several positions, best first")
+
+
+class Round(Part):
+    """One round, up to where it came."""
+
+    round_index: int
+    new_documents: tuple[str, ...] = Field(description="Evidence first seen in this round")
+    exchanges: tuple[Exchange, ...]
+    moderation: Moderation | None
+    token_cost: dict[str, int] = Field(description="Tokens in and out by role")
+
+
+class Neutrality(Part):
+    """The last moderation, asked for once more with the sides in the other order."""
+
+    moderation: Moderation
+    changed: bool | None = Field(description="Whether the outcome did; null: not heard")
+
+
+class ModeratedResult(Result):
+    """What became of a debate in the `moderated` format: its rounds, and the last moderation.
+
+    A debate that was cut short has no decision, but the last `moderation`
+    there was; the points in it that are unresolved are open.
+    """
+
+    format: Literal["moderated"]
+    positions: tuple[Stance, ...]
+    framing: Framing | None
+    moderation: Moderation | None = Field(description="The last that was heard: the best standing")
+    wants_more: bool = Field(
+        description="Whether the moderator wanted another round when the last one was over"
+    )
+    neutrality: Neutrality | None
+    require_critic_retry_below: int
+    min_challenge_strength: int
+    rounds: tuple[Round, ...]
+
+    def to_report(self) -> str:
+        """Return the signals of the debate, one a line, without a last line end."""
+        last = self.moderation
+        more: dict[str, str] = {}
+        if self.positions:
+            more["positions"] = listed(tuple(row.label for row in self.positions))
+            more["ranking"] = listed(last.ranking if last else ())
+        if last is None:
+            more["confidence"] = "none"
+            return lines({**self.signals(), **more, **self.ended()})
+        scores = tuple(f"{side}: {score}" for side, score in last.scores.items())
+        more |= {
+            "confidence": last.confidence or "none",
+            "scores": f"{{{', '.join(scores)}}}",
+            "synthesis": one_line(last.synthesis or GONE),
+            "open_points": str(last.unresolved),
+        }
+        rows = [f"open_point: {one_line(point)}" for point in last.unresolved_points]
+        rows += [f"uncertainty: {one_line(point)}" for point in last.explicit_uncertainties]
+        return "\n".join((lines({**self.signals(), **more}), *rows, lines(self.ended())))
+
+    def source(self) -> dict[str, Any]:
+        """Return status and round records in the shape that the format's source gives them."""
+        return dict(source.moderated(self))
+
+
+def of(found: Folded) -> ModeratedResult:
+    """Return the result of a folded record."""
+    state, terms = found.state, moderated.terms_of(found.state)
+    moderations = [(turn, _moderation(found, turn, seq)) for turn, seq in found.turns("moderator")]
+    heard = [row for turn, row in moderations if turn.heard and turn.data["phase"] == "moderation"]
+    rounds = range(1, 1 + (state.turns[-1].data["round"] if state.turns else 0))
+    wants_more = bool(heard) and heard[-1].recommend_another_round is True
+    shared = common(found)
+    return ModeratedResult(
+        **shared,
+        drift=tuple(signals.theses(found)),
+        shares=signals.shares(found),
+        positions=tuple(row.stance for row in shared["seats"] if row.stance),
+        framing=_framing(found),
+        moderation=heard[-1] if heard else None,
+        wants_more=wants_more and heard[-1].round_index == terms["max_rounds"],
+        neutrality=_neutrality(moderations, heard),
+        require_critic_retry_below=terms["require_critic_retry_below"],
+        min_challenge_strength=terms["min_challenge_strength"],
+        rounds=tuple(_round(found, number, moderations) for number in rounds),
+    )
+
+
+def _framing(found: Folded) -> Framing | None:
+    for turn, seq in found.turns("framer"):
+        value = found.value(turn)
+        return Framing(
+            speaker=turn.data["speaker"],
+            thesis=words_of(value, "thesis"),
+            scope=words_of(value, "scope"),
+            criteria=points_of(value, "criteria"),
+            key_evidence=points_of(value, "key_evidence"),
+            **turn_of(turn, seq),
+        )
+    return None
+
+
+def _moderation(found: Folded, turn: Turn, seq: int) -> Moderation:
+    value, data = found.value(turn), turn.data
+    clear = cast("dict[str, Any]", data if turn.heard else {})
+    stances = {key: seat["stance"] for key, seat in found.state.seats.items()}
+    ranked = [stances[seat] for seat in clear.get("ranking", ())]
+    return Moderation(
+        speaker=data["speaker"],
+        round_index=data["round"],
+        scores={row["side"]: row["score"] for row in clear.get("scores", ())},
+        resolved_points=points_of(value, "resolved_points"),
+        unresolved_points=points_of(value, "unresolved_points"),
+        unresolved=clear.get("unresolved", 0),
+        recommend_another_round=clear.get("another_round"),
+        synthesis=words_of(value, "synthesis"),
+        confidence=clear.get("confidence"),
+        explicit_uncertainties=points_of(value, "explicit_uncertainties"),
+        upholds=clear.get("upholds"),
+        ranking=tuple(stance["label"] for stance in ranked if stance),
+        **turn_of(turn, seq),
+    )
+
+
+def _neutrality(
+    moderations: list[tuple[Turn, Moderation]], heard: list[Moderation]
+) -> Neutrality | None:
+    for turn, again in moderations:
+        if turn.data["phase"] == "neutrality" and heard:
+            first = heard[-1]
+            same = (first.upholds, first.ranking) == (again.upholds, again.ranking)
+            return Neutrality(moderation=again, changed=not same if turn.heard else None)
+    return None
+
+
+def _round(found: Folded, number: int, moderations: list[tuple[Turn, Moderation]]) -> Round:
+    state = found.state
+    exchanges = [_exchange(found, turn, seq) for turn, seq in _of(found, number, "proposition")]
+    return Round(
+        round_index=number,
+        new_documents=tuple(
+            row["document"] for row in state.evidence if row["from_round"] == number
+        ),
+        exchanges=tuple(exchanges),
+        moderation=next(
+            (
+                row
+                for turn, row in moderations
+                if (turn.data["round"], turn.data["phase"]) == (number, "moderation")
+            ),
+            None,
+        ),
+        token_cost={
+            role: tokens
+            for (round_, role), tokens in found.tokens.items()
+            if round_ == number and role != "synthesizer"
+        },
+    )
+
+
+def _of(found: Folded, round_: int, phase: str) -> Iterator[tuple[Turn, int]]:
+    """Yield the turns of a phase in a round, whatever position they are about."""
+    for turn, seq in found.turns("proposer", "critic", "rebuttal"):
+        if (turn.data["round"], turn.data["phase"].partition("-")[0]) == (round_, phase):
+            yield turn, seq
+
+
+def _exchange(found: Folded, turn: Turn, seq: int) -> Exchange:
+    state, proposer, round_ = found.state, turn.data["speaker"], turn.data["round"]
+    about = {}
+    for phase in ("critique", "rebuttal"):
+        for row, place in _of(found, round_, phase):
+            if moderated.target_of(state, row.data["phase"]) == proposer:
+                about[phase] = (row, place)
+    stance = state.seats[proposer]["stance"]
+    critique = _critique(found, *about["critique"]) if "critique" in about else None
+    return Exchange(
+        position=stance["label"] if stance else None,
+        proposition=_proposition(found, turn, seq),
+        critique=critique,
+        rebuttal=_rebuttal(found, critique, *about["rebuttal"]) if "rebuttal" in about else None,
+    )
+
+
+def _arguments(found: Folded, turn: Turn, key: str, words: str) -> Iterator[tuple[Any, Any]]:
+    """Yield the fields of each argument, numbered, with the object it was read from."""
+    case, rows = turn.case, rows_of(found.value(turn), key)
+    for number in range(1, case["arguments"] + 1 if case else 1):
+        assert case
+        row = rows[number - 1] if number <= len(rows) else {}
+        citations = tuple(_cited(case, number, row))
+        fields = {
+            "number": number,
+            "text": words_of(row, words),
+            "citations": citations,
+            "struck": number in case["struck"],
+            "uncited": not citations,
+        }
+        yield fields, row
+
+
+def _cited(case: Case, number: int, row: dict[str, Any]) -> Iterator[Cited]:
+    cited = rows_of(row, "citations")
+    for found in case["citations"]:
+        if found["argument"] == number:
+            place = found["citation"]
+            words = cited[place - 1] if place <= len(cited) else {}
+            yield Cited(
+                document=words_of(words, "document"),
+                quote=words_of(words, "quote"),
+                finding=found["finding"],
+            )
+
+
+def _proposition(found: Folded, turn: Turn, seq: int) -> Proposition:
+    value = found.value(turn)
+    rows = _arguments(found, turn, "supporting_arguments", "argument")
+    return Proposition(
+        speaker=turn.data["speaker"],
+        thesis=words_of(value, "thesis"),
+        supporting_arguments=tuple(Argument(**fields) for fields, _ in rows),
+        anticipated_objections=points_of(value, "anticipated_objections"),
+        **turn_of(turn, seq),
+    )
+
+
+def _critique(found: Folded, turn: Turn, seq: int) -> Critique:
+    least = moderated.terms_of(found.state)["min_challenge_strength"]
+    rating = turn.case["rating"] if turn.case else None
+    first = found.sent_back.get(turn.data["step"])
+    rows = _arguments(found, turn, "counter_arguments", "argument")
+    return Critique(
+        speaker=turn.data["speaker"],
+        thesis=words_of(found.value(turn), "thesis"),
+        counter_arguments=tuple(Argument(**fields) for fields, _ in rows),
+        challenge_strength=rating,
+        first_rating=first,
+        weak=rating is not None and rating < least,
+        prompt_review=any(row is not None and row < PROMPT_REVIEW_BELOW for row in (first, rating)),
+        **turn_of(turn, seq),
+    )
+
+
+def _rebuttal(found: Folded, critique: Critique | None, turn: Turn, seq: int) -> Rebuttal:
+    value = found.value(turn)
+    objections = critique.counter_arguments if critique else ()
+    unanswered = turn.case["unanswered"] if turn.case else _unstruck(objections)
+    return Rebuttal(
+        speaker=turn.data["speaker"],
+        thesis=words_of(value, "thesis"),
+        rebuttals=tuple(
+            Answer(**fields, objection=_number(row))
+            for fields, row in _arguments(found, turn, "rebuttals", "answer")
+        ),
+        concessions=tuple(
+            Concession(objection=_number(row), reason=words_of(row, "reason"))
+            for row in rows_of(value, "concessions")
+        ),
+        unanswered=tuple(unanswered),
+        **turn_of(turn, seq),
+    )
+
+
+def _unstruck(arguments: tuple[Argument, ...]) -> list[int]:
+    """Return the objections that want an answer: all of them where no rebuttal was heard."""
+    return [row.number for row in arguments if not row.struck]
+
+
+def _number(row: dict[str, Any]) -> int | None:
+    found = row.get("objection")
+    return found if type(found) is int else None

@@ -1,0 +1,214 @@
+"""The result of a `panel` debate: the drafts of each round, and the answer they came to."""
+
+from __future__ import annotations
+
+from typing import Any, Literal, cast
+
+from pydantic import Field
+
+from hansard.debate.formats import panel
+from hansard.debate.state import Turn
+from hansard.report import signals, source
+from hansard.report.fold import Folded, common, turn_of, words_of
+from hansard.report.results.common import Part, Result, Spoken, lines, tallied
+from hansard.report.results.consensus import tally_of
+from hansard.report.safe import one_line
+from hansard.report.words import ALIKE, GONE, percent
+
+
+class Draft(Spoken):
+    """What one debater answered in one round."""
+
+    round_index: int
+    label: str
+    text: str | None
+    choice: str | None = Field(description="The option chosen, where some are declared")
+
+
+class PanelRound(Part):
+    """The drafts of a round by their debaters: whoever was not heard is left out."""
+
+    round_index: int = Field(description="0 is the independent one")
+    drafts: dict[str, str | None] = Field(description="Null where the text is gone")
+
+
+class Pair(Part):
+    """How alike two answers of one round are."""
+
+    one: str
+    other: str
+    ppm: int
+    negation_differs: bool = Field(description="They are then never taken for alike")
+
+
+class Similarity(Part):
+    """How alike the answers of a round are: their wording, not what they mean."""
+
+    round_index: int
+    measure: Literal["options", "words", "whole"]
+    heard: int
+    pairs: tuple[Pair, ...]
+    threshold_ppm: int
+    converged: bool = Field(description="Whether that ended the rounds")
+
+
+class PanelResult(Result):
+    """What became of a debate in the `panel` format: its final answer, and the drafts before it.
+
+    A debate that was cut short has no final answer, but the `last_drafts`.
+    """
+
+    format: Literal["panel"]
+    options: tuple[str, ...]
+    resolution: Literal["synthesis", "pick", "majority", "similar"]
+    final: str | None = Field(
+        description="The answer: a draft, the judge's words, or the option that a majority chose"
+    )
+    winner_label: str | None = Field(
+        description="Whose last draft won, the first registered of those who hold a majority's "
+        "answer; null when a judge synthesised, or there is no final answer"
+    )
+    judgment: str | None = Field(
+        description="The judge's reply as it came, or a note on how the answer was found"
+    )
+    consensus_threshold: int | None = Field(description="Of a majority, where one was counted")
+    vote_tally: dict[str, int] | None = Field(
+        description="Where it was counted: of each option, or first debater to give an answer"
+    )
+    rounds: tuple[PanelRound, ...]
+    last_drafts: dict[str, str | None] = Field(description="The last of each that was heard")
+    similarities: tuple[Similarity, ...]
+    transcript: tuple[Draft, ...]
+
+    def to_report(self) -> str:
+        """Return the signals of the debate, one a line, without a last line end."""
+        more: dict[str, str] = {}
+        if self.vote_tally is not None:
+            more["consensus_threshold"] = str(self.consensus_threshold)
+            more["vote_tally"] = tallied(self.vote_tally)
+        more["final"] = "none" if self.final is None else one_line(self.final)
+        more["winner_label"] = self.winner_label or "none"
+        more["judgment"] = "none" if self.judgment is None else one_line(self.judgment)
+        return lines({**self.signals(), **more, **self.ended()})
+
+    def source(self) -> dict[str, Any]:
+        """Return the result in the shape that the format's source gives it."""
+        return dict(source.panel(self))
+
+
+def of(found: Folded) -> PanelResult:
+    """Return the result of a folded record."""
+    state, terms = found.state, panel.terms_of(found.state)
+    drafts = tuple(_draft(found, turn, seq) for turn, seq in found.turns("debater"))
+    rounds = [
+        {
+            row.label: row.text
+            for row in drafts
+            if row.round_index == number and row.status == "counted"
+        }
+        for number in sorted({row.round_index for row in drafts})
+    ]
+    last: dict[str, str | None] = {}
+    for row in rounds:
+        last |= row
+    last = {seat: last[seat] for seat in state.votes if seat in last}
+    final, winner = _answer(found, last)
+    counted = state.counts[-1] if state.counts else None
+    drift = signals.votes(found) if terms["options"] else signals.answers(rounds)
+    return PanelResult(
+        **common(found),
+        drift=tuple(drift),
+        shares=signals.shares(found),
+        options=tuple(terms["options"]),
+        resolution=terms["resolution"],
+        final=final,
+        winner_label=winner,
+        judgment=_judgment(found),
+        consensus_threshold=counted["threshold"] if counted else None,
+        vote_tally=_tally(found) if counted else None,
+        rounds=tuple(
+            PanelRound(round_index=number, drafts=row) for number, row in enumerate(rounds)
+        ),
+        last_drafts=last,
+        similarities=tuple(
+            Similarity(
+                round_index=row["round"],
+                measure=row["measure"],
+                heard=row["heard"],
+                pairs=tuple(Pair(**pair) for pair in row["pairs"]),
+                threshold_ppm=row["threshold_ppm"],
+                converged=row["converged"],
+            )
+            for row in state.similarities
+        ),
+        transcript=drafts,
+    )
+
+
+def _draft(found: Folded, turn: Turn, seq: int) -> Draft:
+    options = panel.terms_of(found.state)["options"]
+    text = words_of(found.value(turn), "answer") if options else found.words(turn)
+    return Draft(
+        round_index=turn.data["round"],
+        label=turn.data["speaker"],
+        text=text,
+        choice=turn.vote,
+        **turn_of(turn, seq),
+    )
+
+
+def _answer(found: Folded, last: dict[str, str | None]) -> tuple[str | None, str | None]:
+    """Return the final answer, and whose draft it is."""
+    state, decision = found.state, found.state.decision
+    if decision is None or decision["rule"] in ("too_few_heard", "no_majority"):
+        return None, None
+    if decision["rule"] == "judge_synthesis":
+        turn, _ = _judges(found)
+        return words_of(found.value(turn), "answer") or GONE, None
+    option = decision["decision"]
+    if decision["rule"] == "majority_vote" and panel.terms_of(state)["options"]:
+        return option, next(seat for seat, vote in state.votes.items() if vote == option)
+    return last[option] or GONE, option
+
+
+def _judges(found: Folded) -> tuple[Turn, int]:
+    """Return the judge's turn that was heard."""
+    return next(row for row in found.turns("judge") if row[0].heard)
+
+
+def _judgment(found: Folded) -> str | None:
+    """Return the judge's reply, or say how the answer was found without one."""
+    state, decision = found.state, found.state.decision
+    if state.verdict:
+        return found.shown(_judges(found)[0].reply)
+    said = []
+    converged = [row for row in state.similarities if row["converged"]]
+    if converged:
+        measured = converged[-1]
+        if measured["measure"] == "options":
+            said.append(f"all answers of round {measured['round']} choose one option")
+        else:
+            said.append(f"the answers of round {measured['round']} converged ({ALIKE})")
+    if decision and decision["rule"] == "most_similar":
+        others = state.similarities[-1]["heard"] - 1
+        alike = percent(cast(int, decision["score_ppm"]) // others)
+        said.append(
+            f"the draft of {decision['decision']} is the most like the others, {alike} on average; "
+            "of equals the first registered stands"
+        )
+    elif decision and decision["votes"] is not None:
+        said.append(
+            f"{decision['votes']} of {len(state.votes)} debaters hold one answer, "
+            f"{decision['threshold']} are needed"
+        )
+    return "; ".join(said) or None
+
+
+def _tally(found: Folded) -> dict[str, int]:
+    """Return what was counted: current choices, or equal answers under the first who gave them."""
+    state = found.state
+    if panel.terms_of(state)["options"]:
+        return tally_of(state)
+    count = state.counts[-1]
+    tally = {row["option"]: row["votes"] for row in count["tally"]}
+    return tally | ({"abstain": count["abstentions"]} if count["abstentions"] else {})

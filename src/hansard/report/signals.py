@@ -1,0 +1,125 @@
+"""What code can see of a debate beside its outcome: who changed, towards whom, who spoke most."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from itertools import groupby
+
+from hansard.debate import similarity
+from hansard.report.fold import Folded, words_of
+from hansard.report.overall import ARGUING
+from hansard.report.results.common import Drift, Share
+
+MILLION = similarity.MILLION
+
+
+def shares(found: Folded) -> tuple[Share, ...]:
+    """Return how many characters each seat that argues wrote, and which share that is."""
+    written: dict[str, int | None] = {seat["id"]: 0 for seat in found.state.of_role(*ARGUING)}
+    for turn, _ in found.turns(*ARGUING):
+        if turn.heard:
+            seat, text = turn.data["speaker"], found.text(turn.reply)
+            before = written[seat]
+            written[seat] = None if before is None or text is None else before + len(text)
+    known = [count for count in written.values() if count is not None]
+    total = sum(known) if len(known) == len(written) else 0
+    return tuple(
+        Share(
+            seat=seat,
+            characters=count,
+            share_ppm=MILLION * (count or 0) // total if total else None,
+        )
+        for seat, count in written.items()
+    )
+
+
+def votes(found: Folded) -> Iterator[Drift]:
+    """Yield each change of a vote, and who held the new one when it was made.
+
+    Where all speak at once they could only see what was held before the round.
+    """
+    together = found.state.spec["terms"]["format"] == "panel"
+    held: dict[str, str | None] = {}
+    place = (lambda row: row[0].data["round"]) if together else (lambda row: row[1])
+    for _, rows in groupby(found.turns("debater"), key=place):
+        before = dict(held)
+        for turn, _ in rows:
+            seat = turn.data["speaker"]
+            if seat in before and before[seat] != turn.vote:
+                yield Drift(
+                    what="vote",
+                    speaker=seat,
+                    round_index=turn.data["round"],
+                    phase=turn.data["phase"],
+                    before=before[seat],
+                    after=turn.vote,
+                    towards=tuple(
+                        other for other, vote in before.items() if turn.vote and vote == turn.vote
+                    ),
+                    before_ppm=None,
+                    after_ppm=None,
+                )
+            held[seat] = turn.vote
+
+
+def answers(drafts: list[dict[str, str | None]]) -> Iterator[Drift]:
+    """Yield each change of a panel's answer, and the earlier one it has come closest to.
+
+    `drafts` are the answers of each round by debater, None where they are gone.
+    """
+    last: dict[str, str | None] = {}
+    for round_, row in enumerate(drafts):
+        before = dict(last)
+        for seat, new in row.items():
+            old = before.get(seat)
+            if old is not None and new is not None and similarity.fold(old) != similarity.fold(new):
+                yield _moved(seat, round_, old, new, before)
+        last |= row
+
+
+def _moved(seat: str, round_: int, old: str, new: str, before: dict[str, str | None]) -> Drift:
+    """Return the change, with the other answer it has gained most likeness to, if to any."""
+    rows = {
+        other: (similarity.jaccard_ppm(old, text), similarity.jaccard_ppm(new, text))
+        for other, text in before.items()
+        if other != seat and text is not None
+    }
+    nearer = {other: pair for other, pair in rows.items() if pair[1] > pair[0]}
+    closest = max(nearer, key=lambda other: nearer[other][1] - nearer[other][0], default=None)
+    return Drift(
+        what="answer",
+        speaker=seat,
+        round_index=round_,
+        phase="draft",
+        before=None,
+        after=None,
+        towards=(closest,) if closest else (),
+        before_ppm=nearer[closest][0] if closest else None,
+        after_ppm=nearer[closest][1] if closest else None,
+    )
+
+
+def theses(found: Folded) -> Iterator[Drift]:
+    """Yield each change of a thesis from one round to the next, position by position."""
+    last: dict[tuple[str, str], str] = {}
+    for turn, _ in found.turns("proposer", "critic", "rebuttal"):
+        place, new = (
+            (turn.data["speaker"], turn.data["phase"]),
+            words_of(found.value(turn), "thesis"),
+        )
+        if new is None:
+            continue
+        old = last.get(place)
+        if old is not None and old != new:
+            yield Drift(
+                what="thesis",
+                speaker=place[0],
+                round_index=turn.data["round"],
+                phase=place[1],
+                before=old,
+                after=new,
+                towards=(),
+                before_ppm=None,
+                after_ppm=None,
+            )
+        last[place] = new
