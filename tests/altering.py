@@ -16,18 +16,30 @@ from typing import Any, NamedTuple, get_args, get_type_hints
 
 import orjson
 
-from hansard.debate import events as rules
+from hansard.debate import events, fields
 from hansard.record.bundle import Bundle, Head
 
-ENUMS = (
-    rules.Phase,
-    rules.Finish,
-    rules.CallError,
-    rules.Rejection,
-    rules.DecisionRule,
-    rules.CloseReason,
-    get_type_hints(rules.TurnForfeitedData)["reason"],
-    get_type_hints(rules.ConsensusTerms)["rule"],
+ENUMS: tuple[tuple[str, ...], ...] = (
+    fields.PHASES,
+    *(
+        get_args(enum)
+        for enum in (
+            fields.Role,
+            fields.Finish,
+            fields.CallError,
+            fields.Rejection,
+            fields.CitationFinding,
+            fields.Confidence,
+            fields.Ceiling,
+            fields.DecisionRule,
+            fields.CloseReason,
+            get_type_hints(events.SimilarityData)["measure"],
+            get_type_hints(events.TurnForfeitedData)["reason"],
+            get_type_hints(fields.ConsensusTerms)["rule"],
+            get_type_hints(fields.PanelTerms)["resolution"],
+            get_type_hints(fields.PanelTerms)["fallback"],
+        )
+    ),
 )
 _AT = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{6}Z").fullmatch
 _UUID = re.compile(r"[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}").fullmatch
@@ -99,8 +111,10 @@ def _words(bundle: Bundle) -> list[tuple[str, ...]]:
     answers = [row["data"]["reply"]["sha256"] for row in rest if row["type"] == "call.answered"]
     templates = [row["sha256"] for row in opened["data"]["templates"]]
     types = {event["type"] for event in (opened, *rest)}
-    sets = (opened["data"]["terms"]["options"], seats, models, answers[:2], templates, types)
-    return [tuple(get_args(enum)) for enum in ENUMS] + [tuple(words) for words in sets]
+    terms = opened["data"]["terms"]
+    named = [terms.get(key, []) for key in ("options", "stances", "positions")]
+    sets = (*named, seats, models, answers[:2], templates, types)
+    return [*ENUMS, *(tuple(words) for words in sets)]
 
 
 def _walk(

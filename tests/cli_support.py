@@ -1,7 +1,8 @@
-"""Debates for the command line: specs, scripts, a run that dies half-way."""
+"""Debates for the command line: specs, scripts, a run that dies half-way, a terminal."""
 
 import asyncio
 import os
+import pty
 import subprocess
 import sys
 from pathlib import Path
@@ -31,9 +32,97 @@ def write_debate(votes, name="debate.yaml", script=None, **fields):
         "debaters": [{"id": seat, "model": "scripted:replies.yaml"} for seat in votes],
         **fields,
     }
-    Path("replies.yaml").write_text(yaml.safe_dump({"replies": script or replies}))
+    return _write(spec, script or replies, name)
+
+
+def _write(spec, replies, name="debate.yaml", **script):
+    Path("replies.yaml").write_text(yaml.safe_dump({"replies": replies, **script}))
     Path(name).write_text(yaml.safe_dump({k: v for k, v in spec.items() if v is not None}))
     return name
+
+
+STANCES = [
+    {"id": "ann", "label": "ship", "stance": "Ship it now."},
+    {"id": "bob", "label": "wait", "stance": "Wait a week."},
+]
+
+
+def write_format(format_, words="so", script=None, **fields):
+    """Write a small spec of a format in which all the text that a model writes is `words`.
+
+    The proposer cites what stands nowhere, the first critique is too weak and
+    the rebuttal passes it over; the drafts of a panel are alike.
+    """
+    own = {
+        "consensus": {
+            "debaters": [{"id": seat} for seat in NAMES],
+            "options": ["release", "revise"],
+            "threshold": 2,
+            "max_rounds": 1,
+        },
+        "judged": {"debaters": STANCES, "max_rounds": 1},
+        "moderated": {"evidence": [{"id": "memo", "text": "Payment is due within thirty days."}]},
+        "panel": {"debaters": [{"id": "ann"}, {"id": "bob"}], "judge": {}},
+    }[format_]
+    spec = {
+        "format": format_,
+        "question": "Shall we release?",
+        "model": "scripted:replies.yaml",
+        "synthesizer": True,
+        **own,
+        **fields,
+    }
+    replies = {seat: {"*": phases} for seat, phases in _replies(format_, words).items()}
+    replies["synthesizer"] = {"*": {"synthesis": {"synthesis": words}}}
+    price = {"input": "2.00", "output": "8.00"}
+    return _write(spec, replies | (script or {}), price=price)
+
+
+def _replies(format_, words):
+    """Return by seat what is said in each phase."""
+    found = {"verdict": words, "winner": "ship", "reasoning": words}
+    cited = {"argument": words, "citations": [{"document": words, "quote": words}]}
+    plain = {"argument": words, "citations": []}
+    attack = {"thesis": words, "counter_arguments": [plain]}
+    moderation = {
+        "scores": {"proposer": 4, "critic": 8, "rebuttal": 5},
+        "resolved_points": [],
+        "unresolved_points": [words],
+        "recommend_another_round": False,
+        "synthesis": words,
+        "confidence": "MODERATE",
+        "explicit_uncertainties": [words, words],
+        "upholds_proposition": True,
+    }
+    framing = {"thesis": words, "scope": words, "criteria": [words], "key_evidence": []}
+    weak, strong = ({"reply": {**attack, "challenge_strength": rating}} for rating in (4, 8))
+    used = {"tokens": {"in": 1000, "out": 1000}}
+    return {
+        "consensus": {seat: {"*": {"reply": reply("release", words), **used}} for seat in NAMES},
+        "judged": {
+            "ann": {"*": {"reply": words, **used}},
+            "bob": {"*": {"reply": words, **used}},
+            "judge": {"verdict": found},
+        },
+        "moderated": {
+            "framer": {"framing": {"reply": framing, **used}},
+            "proposer": {
+                "proposition": {
+                    "thesis": words,
+                    "supporting_arguments": [cited, plain],
+                    "anticipated_objections": [],
+                }
+            },
+            "critic": {"critique": [weak, strong]},
+            "rebuttal": {"rebuttal": {"thesis": words, "rebuttals": [], "concessions": []}},
+            "moderator": {"moderation": moderation},
+        },
+        "panel": {
+            "ann": {"draft": {"reply": words, **used}},
+            "bob": {"draft": {"reply": words, **used}},
+            "judge": {"verdict": {"answer": words, "justification": words}},
+        },
+    }[format_]
 
 
 def only_debate(path="hansard.db"):
@@ -76,3 +165,28 @@ def process(*args, stdout=subprocess.PIPE, **env):
 def files():
     """Return what stands in the working directory."""
     return sorted(path.name for path in Path().iterdir())
+
+
+def on_a_terminal(*args, **env):
+    """Run a command on a terminal of its own; return everything that reached it."""
+    leader, follower = pty.openpty()
+    process = subprocess.Popen(
+        [sys.executable, "-m", "hansard", *args],
+        stdin=follower,
+        stdout=follower,
+        stderr=follower,
+        env={**os.environ, "TERM": "xterm-256color", "COLUMNS": "100", "LINES": "40", **env},
+    )
+    os.close(follower)
+    seen = b""
+    while True:
+        try:
+            block = os.read(leader, 65536)
+        except OSError:  # the other side is closed
+            break
+        if not block:
+            break
+        seen += block
+    os.close(leader)
+    assert process.wait() == 0
+    return seen

@@ -1,6 +1,7 @@
 """Which fields of an event are derived (FORMAT.md §3), and how each can be altered.
 
 An altered event still fits the closed union, so nothing but the rules can tell.
+The fields of a case are compared one by one: `case.rating` is one of them.
 """
 
 from __future__ import annotations
@@ -8,47 +9,93 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import Any, get_args
 
-from hansard.debate import events
+from hansard.debate import events, fields
 from hansard.debate.events import Event, parse
 from hansard.record.line import encode_line
 
 TURN = ("step", "round", "phase", "speaker")
-# Left out: `call.started.step`, which chooses among the steps that are due, and what has
-# only one value (`role`, `rules`).
+CASE = tuple(f"case.{name}" for name in fields.Case.__annotations__)
+# Left out: `call.started.step` and the call and number of `tool.returned`, which choose among
+# what is due, `debate.truncated.ceiling`, which says what else is read, and what has only one
+# value (`rules`).
 FIELDS: dict[str, tuple[str, ...]] = {
     "debate.opened": ("schemas",),
     "debater.registered": ("position",),
-    "call.started": ("call", "attempt", "model", "parameters", "template", "schema", "prompt"),
+    "call.started": (
+        *("call", "attempt", "role", "model", "parameters", "template", "schema", "prompt"),
+    ),
     "call.answered": ("cost_micro_usd",),
     "call.failed": ("again", "cost_micro_usd"),
-    "turn.recorded": (*TURN, "call", "vote"),
-    "turn.rejected": ("step", "call", "code", "again"),
+    "tool.called": ("call", "number"),
+    "turn.recorded": (*TURN, "call", "vote", "case"),
+    "turn.rejected": ("step", "call", "code", "rating", "again"),
     "turn.forfeited": (*TURN, "reason"),
     "votes.counted": ("round", "phase", "tally", "abstentions", "threshold", "reached"),
-    "decision.reached": ("decision", "rule", "votes", "threshold", "rounds_run", "review"),
+    "similarity.measured": tuple(events.SimilarityData.__annotations__),
+    "verdict.recorded": tuple(events.VerdictData.__annotations__),
+    "debate.truncated": ("step", "limit", "spent"),
+    "decision.reached": tuple(events.DecisionData.__annotations__),
+    "synthesis.recorded": (*TURN, "call", "text", "schema"),
     "debate.closed": ("outcome", "reason"),
 }
 ABANDONED = ("call", "error", "detail", "again", "cost_micro_usd", "latency_ms")
 ENUMS = {
-    "code": get_args(events.Rejection),
-    "error": get_args(events.CallError),
-    "outcome": get_args(events.Outcome),
-    "phase": get_args(events.Phase),
-    "rule": get_args(events.DecisionRule),
+    "ceiling": get_args(fields.Ceiling),
+    "code": get_args(fields.Rejection),
+    "confidence": get_args(fields.Confidence),
+    "error": get_args(fields.CallError),
+    "finding": get_args(fields.CitationFinding),
+    "measure": ("options", "words", "whole"),
+    "outcome": get_args(fields.Outcome),
+    "phase": fields.PHASES,
+    "role": get_args(fields.Role),
+    "rule": get_args(fields.DecisionRule),
     ("turn.forfeited", "reason"): ("no_reply", "invalid_reply"),
-    ("debate.closed", "reason"): get_args(events.CloseReason),
+    ("debate.closed", "reason"): get_args(fields.CloseReason),
 }
-NULL = {"detail": "x", "latency_ms": 1, "cost_micro_usd": 1, "review": {"sha256": "0" * 64}}
+A_CITATION = {"argument": 1, "citation": 1, "finding": "not_found"}
+EMPTY_CASE = {"arguments": 0, "rating": None, "unanswered": [], "citations": [], "struck": []}
+# What stands in place of null, or of an empty list.
+NULL = {
+    "another_round": True,
+    "case": EMPTY_CASE,
+    "choice": "x",
+    "citations": [A_CITATION],
+    "confidence": "LOW",
+    "cost_micro_usd": 1,
+    "detail": "x",
+    "latency_ms": 1,
+    "pairs": [{"one": "x", "other": "y", "ppm": 1, "negation_differs": False}],
+    "ranking": ["x"],
+    "rating": 1,
+    "review": {"sha256": "0" * 64},
+    "score_ppm": 1,
+    "scores": [{"side": "x", "score": 1}],
+    "struck": [1],
+    "threshold": 1,
+    "unanswered": [1],
+    "upholds": True,
+    "vote": "x",
+    "votes": 1,
+    "winner": "x",
+}
 
 
 def fields_of(event: Event) -> tuple[str, ...]:
     """The fields of an event that the rules determine."""
     kind, data = event["type"], event["data"]
+    found = FIELDS.get(kind, ())
     if kind == "call.failed" and data["error"] == "abandoned":
         return ABANDONED
-    if kind == "debate.opened" and data["terms"]["rule"] != "threshold":
-        return (*FIELDS[kind], "terms")
-    return FIELDS.get(kind, ())
+    if kind == "debate.opened" and data["terms"].get("rule", "threshold") != "threshold":
+        return (*found, "terms")
+    if kind == "call.answered" and data["finish"] != "tool_calls":
+        return (*found, "tools")
+    if kind == "turn.recorded" and data["case"]:
+        return (*found, *CASE)
+    if kind == "debate.truncated" and data["ceiling"] in ("calls", "seconds"):
+        return (*found, "reserved")
+    return found
 
 
 def alterations(record: Sequence[Event]) -> Iterator[tuple[int, str]]:
@@ -58,33 +105,43 @@ def alterations(record: Sequence[Event]) -> Iterator[tuple[int, str]]:
             yield place, field
 
 
+def value_of(event: Event, field: str) -> Any:
+    """The value of a field, or of a case's."""
+    value: Any = event["data"]
+    for key in field.split("."):
+        value = value[key]
+    return value
+
+
 def altered(event: Event, field: str) -> Event:
     """The event with another value in one field."""
-    value = _another(event["type"], field, event["data"][field])
+    value = _another(event["type"], field.rpartition(".")[2], value_of(event, field))
+    if field.startswith("case."):
+        field, value = "case", {**event["data"]["case"], field[5:]: value}
     return parse(encode_line({**event, "data": {**event["data"], field: value}}))
 
 
 def _another(kind: str, field: str, value: Any) -> Any:
     names = ENUMS.get((kind, field)) or ENUMS.get(field)
-    if names:
-        return names[names.index(value) - 1]
-    if value is None:
+    if value is None or value == []:
         return NULL[field]
+    if names:
+        return names[names.index(value.partition("-")[0]) - 1]
     if isinstance(value, bool):
         return not value
     if isinstance(value, int):
-        return value + 1
+        return value - 1 if value > 1 else value + 1
     if isinstance(value, str):
         return value[:-1] + ("0" if value[-1] != "0" else "1")
-    if field == "review":
+    if field in ("review", "case"):
         return None
     if isinstance(value, list):
-        return [_member(value[0]), *value[1:]]
+        return [_another(kind, field, value[0]), *value[1:]]
     return _member(value)
 
 
 def _member(value: dict[str, Any]) -> dict[str, Any]:
-    for field in ("sha256", "votes", "threshold"):
+    for field in ("sha256", "votes", "threshold", "finding", "score", "ppm"):
         if field in value:
             return {**value, field: _another("", field, value[field])}
     return {**value, "seed": 7}

@@ -21,7 +21,7 @@ from pathlib import Path
 
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 
-from hansard.debate.spec import DebateSpec
+from hansard.debate.spec import ConsensusSpec
 from hansard.export.write import instructions
 from hansard.governance.approval import approve
 from hansard.record import bundle as bundles
@@ -115,11 +115,11 @@ def spec(**changes):
         ],
         "prices": {"python:planner": {"input": "2.5", "cached": "1.5", "output": "10"}},
     }
-    return DebateSpec.model_validate(fields | changes)
+    return ConsensusSpec.model_validate(fields | changes)
 
 
-def approved(by=APPROVAL, templates=None):
-    return policy.parse(approve("consensus", templates or packaged_templates("consensus"), by))
+def approved(by=APPROVAL, templates=None, format_="consensus"):
+    return policy.parse(approve(format_, templates or packaged_templates(format_), by))
 
 
 def play(spec_, model=eventful, policy=None):

@@ -1,6 +1,7 @@
 """Debates without an engine: the rules say what is due, a script answers, nothing else happens.
 
     Debate(Setup(threshold=2), votes(planner="release", critic="revise", operator="revise")).run()
+    Debate(Setup("moderated"), script({"critique:1": say(challenge_strength=4)})).run()
 
 Every event goes through its bytes: written, hashed, linked, and parsed again.
 """
@@ -9,43 +10,155 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from datetime import UTC, datetime, timedelta
 from functools import reduce
 from hashlib import sha256
+from pathlib import Path
+from types import SimpleNamespace
 from typing import Any, NamedTuple, Self
 
-import rfc8785
-
 from hansard.debate import steps
-from hansard.debate.events import Blob, Event, Fact, parse
-from hansard.debate.formats.consensus import reply_schema
+from hansard.debate.events import Event, Fact, parse
+from hansard.debate.fields import Blob
+from hansard.debate.formats import FORMATS
+from hansard.debate.formats.panel import Compare
+from hansard.debate.prompts import Renderer
 from hansard.debate.replay import Difference, Replay
+from hansard.debate.spec import SPECS
 from hansard.debate.state import DebateState, Step, evolve
 from hansard.debate.transcript import Transcript
 from hansard.record.blob import pack
+from hansard.record.bundle import Bundle, Head
 from hansard.record.line import GENESIS, encode_line, line_hash
+from hansard.runtime import session
+from hansard.runtime.output import checker
+from hansard.runtime.tools import Tool
 
 DEBATE = "3f2b8c1e-5a7d-4c9e-8b1a-2d4f6a8c0e12"
-TEMPLATES = {
-    "protocol": "Vote for one of {{options}}.\n",
-    "block": "[{{label}}]\n",
-    "debater": "{{speaker}}, {{phase}} of round {{round}} of {{max_rounds}}: {{options}}?\n",
+MODEL = "python:test"
+PRICE = {
+    "model": MODEL,
+    "input_micro_usd": 2_500_000,
+    "cached_micro_usd": 250_000,
+    "output_micro_usd": 10_000_000,
 }
-NO_PARAMETERS = dict.fromkeys(("temperature", "top_p", "seed", "max_tokens", "reasoning_effort"))
+PRICES = {MODEL: {"input": "2.50", "cached": "0.25", "output": "10"}}
 
 
 def digest(data: bytes) -> str:
     return sha256(data).hexdigest()
 
 
-OWN = {role: digest(text.encode()) for role, text in TEMPLATES.items()}
 POLICY = digest(b"policy")
 
 
+def templates(format_: str) -> dict[str, bytes]:
+    """Templates that show their name and every value filled in: `<debater round=1 …>`."""
+    bodies = {"block": "[{{label}}]"}
+    for role, names in FORMATS[format_].TEMPLATES.items():
+        shown = "".join(f" {name}={{{{{name}}}}}" for name in names)
+        bodies.setdefault(role, f"<{role}{shown}>")
+    return {role: f"{bodies[role]}\n".encode() for role in FORMATS[format_].TEMPLATES}
+
+
+def own(format_: str) -> dict[str, str]:
+    """The hashes of those templates, by role."""
+    return {role: digest(body) for role, body in templates(format_).items()}
+
+
+OWN = own("consensus")
+DEFAULTS: dict[str, dict[str, Any]] = {
+    "consensus": {
+        "debaters": ("planner", "critic", "operator"),
+        "options": ("release", "revise", "escalate"),
+        "threshold": 2,
+        "max_rounds": 2,
+    },
+    "judged": {
+        "debaters": (
+            {"id": "ann", "label": "ship", "stance": "Ship it now."},
+            {"id": "bob", "label": "wait", "stance": "Wait a week."},
+            {"id": "cat", "label": "drop", "stance": "Drop it."},
+        ),
+    },
+    "moderated": {"limits": {"cost_usd": None}},
+    "panel": {"debaters": ("ann", "bob", "cat")},
+}
+
+
+class Setup:
+    """What a debate is opened with: the fields of its spec, and the approved template hashes.
+
+    The defaults of `consensus` are those of the seed's examples. Debaters may
+    be ids alone, `evidence` rows of id, text and round.
+    """
+
+    def __init__(
+        self,
+        format_: str = "consensus",
+        *,
+        approved: Mapping[str, str] | None = None,
+        personas: Mapping[str, str] | None = None,
+        **fields: Any,
+    ) -> None:
+        self.approved = approved
+        self.fields = fields = {**DEFAULTS[format_], **fields}
+        self.again = {"format_": format_, "approved": approved, "personas": personas, **fields}
+        row = {"question": "Shall we release?", "review": "the release board", "model": MODEL}
+        row |= {name: value for name, value in fields.items() if name != "personas"}
+        if row.get("rule", "threshold") != "threshold":
+            row["threshold"] = None
+        row["debaters"] = [
+            {"id": seat, "persona": (personas or {}).get(seat)} if isinstance(seat, str) else seat
+            for seat in row.get("debaters", ())
+        ]
+        if not row["debaters"]:
+            del row["debaters"]
+        row["evidence"] = [
+            {"id": name, "text": text, "from_round": round_}
+            for name, text, round_ in fields.get("evidence", ())
+        ]
+        row["prices"] = PRICES if fields.get("prices") else {}
+        self.spec = SPECS[format_].model_validate(row)
+        self.seats = [seat.id for seat in self.spec.table()]
+        self.speakers = [seat.id for seat in self.spec.table() if seat.role == "debater"]
+
+    def but(self, **fields: Any) -> Setup:
+        """The same with other fields."""
+        return Setup(**{**self.again, **fields})
+
+    def opening(self) -> session.Opening:
+        """What the debate is opened with."""
+        spec, table = self.spec, self.spec.table()
+        return session.Opening(
+            spec,
+            templates(spec.format),
+            session.schemas_of(spec, table, Path()),
+            {name: Tool(name, _found) for name in spec.tools},
+            dict.fromkeys(self.seats, SimpleNamespace(price=None)),
+            None if self.approved is None else SimpleNamespace(hash=POLICY),
+        )
+
+
+def _found(what: str = "") -> str:
+    return what
+
+
+def opening(setup: Setup, record: Record) -> Iterable[Fact]:
+    """Return the facts that open a debate."""
+    return setup.opening().facts(record)
+
+
+# How a call ends
+
+
 class Reply(NamedTuple):
+    """A reply, or a request for tools: rows of a name and its arguments."""
+
     text: str
     finish: str = "stop"
     tokens: tuple[int | None, int | None, int | None] = (None, None, None)
+    tools: Sequence[tuple[str, str]] = ()
 
 
 class Fail(NamedTuple):
@@ -59,9 +172,11 @@ class Die(NamedTuple):
 class Call(NamedTuple):
     step: Step
     attempt: int
+    schema: Mapping[str, Any]  # what the reply must be
 
 
-Script = Callable[[Call], Reply | Fail | Die]
+End = Reply | Fail | Die
+Script = Callable[[Call], End]
 
 
 def vote(option: str, **more: Any) -> Reply:
@@ -73,40 +188,91 @@ def votes(**by_speaker: str) -> Script:
     return lambda call: vote(by_speaker[call.step.speaker])
 
 
-@dataclass(frozen=True)
-class Setup:
-    """The frozen spec of a debate; the defaults are those of the seed's examples."""
+def example(schema: Mapping[str, Any]) -> Any:
+    """The least value that fits a reply schema: first names, highest numbers, shortest lists."""
+    kind = schema["type"]
+    if "enum" in schema:
+        return schema["enum"][0]
+    if kind == "object":
+        return {name: example(schema["properties"][name]) for name in schema["required"]}
+    if kind == "array":
+        several = schema["items"].get("enum") or [example(schema["items"])]
+        return several[: schema["minItems"]]
+    return {"string": "so", "boolean": False}.get(kind, schema.get("maximum"))
 
-    debaters: Sequence[str] = ("planner", "critic", "operator")
-    options: Sequence[str] = ("release", "revise", "escalate")
-    rule: str = "threshold"
-    threshold: int = 2
-    max_rounds: int = 2
-    attempts: int = 3
-    model: str = "python:test"
-    evidence: Sequence[tuple[str, str, int]] = ()  # id, text, from which round
-    personas: Mapping[str, str] = field(default_factory=dict)
-    prices: Sequence[Mapping[str, Any]] = ()
-    approved: Mapping[str, str] | None = None  # template hashes by role; None: no policy
+
+def say(text: str | None = None, **members: Any) -> Callable[[Call], Reply]:
+    """A reply that counts, with these words, or with other values in some members."""
+
+    def reply(call: Call) -> Reply:
+        if call.schema["type"] == "string":
+            return Reply(text or f"{call.step.speaker} says {call.step.phase} {call.step.round}.")
+        return Reply(json.dumps({**example(call.schema), **members}))
+
+    return reply
+
+
+def script(ends: Mapping[str, Any] | None = None, usual: Any = None) -> Script:
+    """Answer as `ends` say for a call's id, step, `phase:attempt`, phase or speaker, in this order.
+
+    A phase stands for those of all positions as well; an end is one of a
+    call, or a function of it. Whatever is not named gets the `usual` end: by
+    default a reply that counts.
+    """
+
+    def answer(call: Call) -> End:
+        step = call.step
+        base = step.phase.partition("-")[0]
+        keys = (f"{step.id}:{call.attempt}", step.id, f"{step.phase}:{call.attempt}")
+        for key in (*keys, f"{base}:{call.attempt}", step.phase, base, step.speaker):
+            if key in (ends or {}):
+                end = ends[key]
+                return end(call) if callable(end) else end
+        return usual(call) if callable(usual) else usual or say()(call)
+
+    return answer
+
+
+def argued(*citations: tuple[str, str], words: str = "so") -> dict[str, Any]:
+    """An argument that rests on citations of a document and the words quoted from it."""
+    rows = [{"document": document, "quote": quote} for document, quote in citations]
+    return {"argument": words, "citations": rows}
+
+
+def answered(objection: int, *citations: tuple[str, str]) -> dict[str, Any]:
+    """A rebuttal's answer to one objection."""
+    return {"objection": objection, "answer": "so", "citations": argued(*citations)["citations"]}
 
 
 class Record:
-    """Facts in, chained lines out; the texts stand beside them by their blobs' names."""
+    """Facts in, chained lines out; the texts stand beside them by their blobs' names.
 
-    def __init__(self) -> None:
+    Each line is `tick` microseconds after the one before.
+    """
+
+    def __init__(self, tick: int = 1) -> None:
         self.lines: list[bytes] = []
         self.events: list[Event] = []
         self.texts: dict[str, str] = {}
+        self.blobs: dict[str, bytes] = {}
+        self.tick = tick
 
     def blob(self, text: str) -> Blob:
-        name, _ = pack(text, len(self.texts).to_bytes(32, "big"))
-        self.texts[name] = text
+        name, file = pack(text, len(self.texts).to_bytes(32, "big"))
+        self.texts[name], self.blobs[name] = text, file
         return {"sha256": name}
+
+    @property
+    def now(self) -> str:
+        """The time of the next line."""
+        after = timedelta(microseconds=len(self.lines) * self.tick)
+        at = datetime(2026, 11, 21, 20, 16, 3, tzinfo=UTC) + after
+        return at.strftime("%Y-%m-%dT%H:%M:%S.%fZ")
 
     def add(self, fact: Fact) -> Event:
         line = encode_line(
             {
-                "at": f"2026-11-21T20:16:03.{len(self.lines):06}Z",
+                "at": self.now,
                 "data": fact.data,
                 "debate": DEBATE,
                 "prev": line_hash(self.lines[-1]) if self.lines else GENESIS,
@@ -119,81 +285,35 @@ class Record:
         self.events.append(parse(line))
         return self.events[-1]
 
-    def all(self, kind: str) -> list[Any]:
-        """The data of every event of one type."""
-        return [event["data"] for event in self.events if event["type"] == kind]
-
-
-def opening(setup: Setup, record: Record) -> Iterable[Fact]:
-    """Yield the facts that open a debate."""
-    yield Fact(
-        "debate.opened",
-        {
-            "engine": "test/1",
-            "rules": 1,
-            "terms": {
-                "format": "consensus",
-                "options": list(setup.options),
-                "rule": setup.rule,
-                "threshold": setup.threshold,
-                "max_rounds": setup.max_rounds,
-            },
-            "question": record.blob("Shall we release?"),
-            "review": record.blob("the release board"),
-            "seats": len(setup.debaters),
-            "documents": len(setup.evidence),
-            "attempts": setup.attempts,
-            "timeout_ms": 1000,
-            "seed": "0",
-            "layout": "shared-prefix",
-            "policy": None if setup.approved is None else POLICY,
-            "templates": [{"role": role, "sha256": found} for role, found in OWN.items()],
-            "schemas": [
-                {"role": "debater", "sha256": digest(rfc8785.dumps(reply_schema(setup.options)))}
-            ],
-            "prices": list(setup.prices),
-            "scripted": setup.model.startswith("scripted:"),
-        },
-    )
-    for position, speaker in enumerate(setup.debaters, 1):
-        persona = setup.personas.get(speaker)
-        yield Fact(
-            "debater.registered",
-            {
-                "id": speaker,
-                "role": "debater",
-                "position": position,
-                "model": setup.model,
-                "parameters": NO_PARAMETERS,
-                "persona": record.blob(persona) if persona else None,
-            },
-        )
-    for document, text, from_round in setup.evidence:
-        data = {"document": document, "text": record.blob(text), "from_round": from_round}
-        yield Fact("evidence.admitted", data)
+    def all(self, *kinds: str) -> list[Any]:
+        """The data of every event of some types."""
+        return [event["data"] for event in self.events if event["type"] in kinds]
 
 
 class Debate:
     """One debate on its way: does what `decide` says, and asks `script` how each call ends.
 
-    `pick` chooses which of the open calls ends next; `found` are the hashes that
-    templates have when a call is made.
+    `pick` chooses which of the open calls and tools ends next, a tool being
+    `call#number`; `found` are the hashes that templates have when a call is made.
     """
 
     def __init__(
         self,
         setup: Setup,
         script: Script,
-        pick: Callable[[list[str]], str] = lambda calls: calls[0],
+        pick: Callable[[list[str]], str] = lambda open_: open_[0],
+        tick: int = 1,
     ) -> None:
         self.setup = setup
-        self.record = Record()
+        self.record = Record(tick)
         self.state = DebateState()
         self.transcript = Transcript(self.state)
         self._script, self._pick = script, pick
+        self._opening = setup.opening()
+        self._schemas: dict[str, Any] = {}
         self.asked: dict[str, Call] = {}
-        self.found = dict(OWN)
-        for fact in opening(setup, self.record):
+        self.found = own(setup.spec.format)
+        for fact in self._opening.facts(self.record):
             self.add(fact)
 
     def add(self, fact: Fact) -> None:
@@ -210,49 +330,94 @@ class Debate:
 
     def cut(self, length: int, script: Script) -> Debate:
         """The same debate killed after `length` events and taken over by another process."""
-        other = Debate(self.setup, script, self._pick)
+        other = Debate(self.setup, script, self._pick, self.record.tick)
         other.record.texts |= self.record.texts
+        other.record.blobs |= self.record.blobs
         for event in self.record.events[len(other.record.events) : length]:
             other.add(Fact(event["type"], event["data"]))
         assert other.record.lines == self.record.lines[:length]
         other.add(Fact("debate.resumed", {"engine": "test/1"}))
         return other
 
+    def bundle(self) -> Bundle:
+        """The record's bytes, as a store keeps them."""
+        lines = self.record.lines
+        head = Head(len(lines), line_hash(lines[-1]))
+        return Bundle(lines, self.record.blobs, self._opening.files, head)
+
+    @property
+    def open(self) -> list[str]:
+        """The calls and the tools that have not come back."""
+        rows = [use for row in self.state.steps.values() for use in row.tools if not use.returned]
+        used = [f"{row.called['call']}#{row.called['number']}" for row in rows]
+        return [*self.state.calls, *used]
+
     def do(self, due: steps.Due) -> None:
         """Do one thing that is due."""
         if isinstance(due, steps.Ask):
-            refused = due.steps and self.refusal(due.steps[0])
-            if refused:
-                self.add(refused)
-                return
-            for step in due.steps:
-                self.start(step)
-            self.end(self._pick(list(self.state.calls)))
+            self._ask(due)
         elif isinstance(due, steps.Read):
             text = self.record.texts[due.answer["reply"]["sha256"]]
-            reply = steps.read_reply(self.state, due.answer, text)
-            self.add(steps.record(due.step, due.answer["call"], reply))
+            reply = self.read(due.answer, text)
+            self.add(steps.record(self.state, due.step, due.answer["call"], reply))
+        elif isinstance(due, Compare):
+            answers = steps.answers(self.state, due.round, self.record.texts.get)
+            self.add(steps.compare(self.state, due, answers))
         else:
             self.add(due)
 
+    def _ask(self, due: steps.Ask) -> None:
+        refused = due.steps and self.refusal(due.steps[0])
+        if refused:
+            self.add(refused)
+            return
+        for step in due.steps:
+            if not self.start(step):
+                break
+        if self.open:
+            self.end(self._pick(self.open))
+
     def refusal(self, step: Step) -> Fact | None:
         approved = self.setup.approved
-        return (
-            None if approved is None else (steps.refusal(self.state, step.id, approved, self.found))
-        )
+        if approved is None:
+            return None
+        return steps.refusal(self.state, step.id, approved, self.found)
 
-    def start(self, step: Step) -> None:
+    def start(self, step: Step) -> bool:
+        """Start a call, or cut the debate short if that could break a ceiling."""
         data = steps.start(self.state, step, self.transcript.prompt(step))
-        self.asked[data["call"]] = Call(step, data["attempt"])
-        reserved = {
-            "reserved_tokens_in": 10,
-            "reserved_tokens_out": 0,
-            "reserved_cost_micro_usd": 7 if self.setup.prices else None,
+        tokens = (10, 0, data["parameters"]["max_tokens"] or 0)
+        data |= {
+            "reserved_tokens_in": tokens[0],
+            "reserved_tokens_out": tokens[2],
+            "reserved_cost_micro_usd": steps.cost(self.state.spec["prices"], data["model"], tokens),
         }
-        self.add(Fact("call.started", data | reserved))
+        over = steps.exceeded(self.state, step.id, data, self.record.now)
+        if over:
+            if not steps.in_the_air(self.state):
+                self.add(over)
+            return False
+        schema = steps.schema_of(self.state, data["role"])
+        schema = schema or json.loads(self._opening.files[data["schema"]])
+        self.asked[data["call"]] = Call(step, data["attempt"], schema)
+        self.add(Fact("call.started", data))
+        return True
 
-    def end(self, call: str) -> None:
-        """End an open call as the script says."""
+    def read(self, answer: Any, text: str) -> Any:
+        """The clear fields of a reply, or why it does not count; the user's own schema included."""
+        found = steps.read_reply(self.state, answer, text, self.record.texts.get)
+        if not isinstance(found, str) and "schema" in found:
+            fits = checker(self._opening.files[found["schema"]])
+            return found if fits(text) else "output_schema"
+        return found
+
+    def end(self, name: str) -> None:
+        """End an open call or tool, the call as the script says."""
+        call, is_tool, number = name.partition("#")
+        if is_tool:
+            back = {"call": call, "number": int(number), "ok": True}
+            self.add(Fact("tool.returned", back | {"result": self.record.blob("found")}))
+            return
         step = self.asked[call].step.id
         end = self._script(self.asked[call])
         if isinstance(end, Die):
@@ -262,22 +427,36 @@ class Debate:
             failed |= {"again": steps.again(self.state, step, end.error), "cost_micro_usd": None}
             self.add(Fact("call.failed", failed))
         else:
-            self.add(Fact("call.answered", self._answer(call, end)))
-            found = steps.read_reply(self.state, self.state.last_answer, end.text)
-            if isinstance(found, str):
-                self.add(steps.reject(self.state, step, call, found))
+            self._answered(call, end)
+
+    def _answered(self, call: str, reply: Reply) -> None:
+        step = self.asked[call].step.id
+        self.add(Fact("call.answered", self._answer(call, reply)))
+        if self.state.announcing:
+            for number, (tool, arguments) in enumerate(reply.tools, 1):
+                row = {"call": call, "number": number, "tool": tool}
+                self.add(
+                    Fact("tool.called", row | {"arguments": self.record.blob(arguments)}),
+                )
+            return
+        found = self.read(self.state.last_answer, reply.text)
+        if isinstance(found, str):
+            rating = steps.rating_of(reply.text) if found == "weak_critique" else None
+            self.add(steps.reject(self.state, step, call, found, rating))
 
     def _answer(self, call: str, reply: Reply) -> dict[str, Any]:
         unknown = ("response_id", "request_id", "fingerprint", "sent_as_rendered", "sent")
+        model = self.state.calls[call]["model"]
         return dict.fromkeys(unknown) | {
             "call": call,
             "reply": self.record.blob(reply.text),
-            "model": self.setup.model,
-            "finish": reply.finish,
+            "model": model,
+            "finish": "tool_calls" if reply.tools else reply.finish,
+            "tools": len(reply.tools),
             "tokens_in": reply.tokens[0],
             "tokens_cached": reply.tokens[1],
             "tokens_out": reply.tokens[2],
-            "cost_micro_usd": steps.cost(self.setup.prices, self.setup.model, reply.tokens),
+            "cost_micro_usd": steps.cost(self.state.spec["prices"], model, reply.tokens),
             "latency_ms": 5,
         }
 
@@ -296,16 +475,33 @@ def walk(
     return [(event["seq"], row) for event in events for row in replay.step(event)]
 
 
-PRICE = {
-    "model": "python:test",
-    "input_micro_usd": 2_500_000,
-    "cached_micro_usd": 250_000,
-    "output_micro_usd": 10_000_000,
-}
+def prompts(debate: Debate) -> dict[str, dict[str, str]]:
+    """Rebuild every prompt from the record: its messages by role, by call."""
+    state = DebateState()
+    transcript = Transcript(state)
+    bodies = debate.setup.opening().files
+    renderer = Renderer(bodies, debate.record.texts.__getitem__)
+    found = {}
+    for event in debate.record.events:
+        if event["type"] == "call.started":
+            data = event["data"]
+            prompt = transcript.prompt(steps.place_of(data["step"]))
+            assert prompt.digest == data["prompt"]
+            found[data["call"]] = {row.role: row.text for row in renderer.messages(prompt)}
+        evolve(state, event)
+    return found
 
 
-def eventful() -> Debate:
-    """A debate in which every type of event happens; unanimity is not reached."""
+def titles(text: str) -> list[str]:
+    """The titles of a prompt's blocks."""
+    return [line[1:-1] for line in text.splitlines() if line.startswith("[")]
+
+
+# Debates in which everything happens
+
+
+def _consensus() -> Debate:
+    """Unanimity is not reached, with much going wrong."""
     ends = {
         "r1.proposal.planner:1": Die(),
         "r1.proposal.critic:2": Fail("rate_limited"),
@@ -314,19 +510,120 @@ def eventful() -> Debate:
         "r1.critique.critic:1": vote("release", finish="length"),
         "r1.critique.critic:2": vote("ship it"),
         "r1.critique.critic:3": Reply("{}"),
+        "critic": vote("revise", tokens=(1000, 400, 30)),
     }
-
-    def script(call: Call) -> Reply | Fail | Die:
-        options = {"planner": "release", "critic": "revise"}
-        usual = vote(options.get(call.step.speaker, "release"), tokens=(1000, 400, 30))
-        return ends.get(f"{call.step.id}:{call.attempt}", usual)
-
     setup = Setup(
         rule="unanimity",
-        threshold=3,
-        max_rounds=2,
         personas={"critic": "You run the pager."},
         evidence=(("runbook", "Rollback takes an hour.", 1), ("memo", "It failed twice.", 2)),
         prices=(PRICE,),
     )
-    return Debate(setup, script).run()
+    return Debate(setup, script(ends, vote("release", tokens=(1000, 400, 30)))).run()
+
+
+def _judged() -> Debate:
+    """Tools are used, a stance is not heard, and the deliverable has a schema of the user's."""
+    use = Reply("", tools=[("lookup", '{"what":"x"}'), ("lookup", "{}")])
+    ends = {
+        "r1.argument.ann:1": use,
+        "r2.argument.bob": Fail("client_error"),
+        "verdict:1": use,
+        "verdict": say(winner="wait"),
+        "synthesis:1": Reply("{}"),
+        "synthesis:2": Reply('{"answer":"wait"}'),
+    }
+    shape = {"type": "object", "properties": {"answer": {"type": "string"}}, "required": ["answer"]}
+    setup = Setup(
+        "judged",
+        name="weekly",
+        tool_rounds=1,
+        tools=["lookup"],
+        context="A small team.",
+        instructions="Be brief.",
+        output_schema=shape,
+        judge={"persona": "You are strict."},
+        seed=7,
+    )
+    return Debate(setup, script(ends)).run()
+
+
+MEMO = "It failed twice, and nobody knows why."
+
+
+def moderation(**members: Any) -> Callable[[Call], Reply]:
+    """A moderator's reply with something in each of its lists."""
+    rows = {"resolved_points": ["a"], "unresolved_points": ["b", "c"]}
+    return say(**rows, explicit_uncertainties=["d"], **members)
+
+
+def _moderated() -> Debate:
+    """Weak critique, citations of every kind, two rounds, a check of neutrality."""
+    claims = [argued(("memo", "failed twice")), argued(("memo", "failed thrice")), argued()]
+    attacks = [argued(("later", "x")), argued(("none", "x")), argued(("memo", "nobody knows"))]
+    ends = {
+        "proposition": say(supporting_arguments=claims, anticipated_objections=["x"]),
+        "r1.critique.critic:1": say(challenge_strength=4),
+        "critique": say(counter_arguments=[*attacks, argued()], challenge_strength=7),
+        "r1.rebuttal.rebuttal:1": say(rebuttals=[answered(5)]),
+        "rebuttal": say(rebuttals=[answered(3, ("memo", "failed twice"))]),
+        "r1.moderation.moderator": moderation(recommend_another_round=True),
+        "moderation": moderation(upholds_proposition=True),
+        "neutrality": moderation(upholds_proposition=False),
+    }
+    setup = Setup(
+        "moderated",
+        max_rounds=2,
+        neutrality_check=True,
+        synthesizer=True,
+        evidence=(("memo", MEMO, 1), ("later", "x", 2)),
+    )
+    return Debate(setup, script(ends)).run()
+
+
+def _positions() -> Debate:
+    """Several positions are ranked."""
+    ends = {
+        "critique": say(counter_arguments=[argued(), argued()]),
+        "rebuttal": say(rebuttals=[answered(2)]),
+        "moderation": say(ranking=["wait", "ship", "drop"]),
+    }
+    return Debate(Setup("moderated", positions=DEFAULTS["judged"]["debaters"]), script(ends)).run()
+
+
+def _panel() -> Debate:
+    """Drafts that never converge; one is not heard, and a tie falls back to the most similar."""
+    ends = {
+        "r0.draft.ann": Reply("release it now, slowly"),
+        "r0.draft.bob": Reply("never release it now"),
+        "r2.draft.ann": Fail("client_error"),
+    }
+    setup = Setup("panel", resolution="majority", fallback="similar")
+    return Debate(setup, script(ends)).run()
+
+
+def _choosing() -> Debate:
+    """Declared options, a judge, and a debate that converges."""
+    setup = Setup("panel", options=["yes", "no"], judge={})
+    return Debate(setup, script({"r0.draft.bob": say(choice="no"), "verdict": say()})).run()
+
+
+def _truncated() -> Debate:
+    """The calls are used up."""
+    return Debate(Setup("panel", limits={"calls": 4}), script()).run()
+
+
+_EVENTFUL = {
+    "consensus": _consensus,
+    "judged": _judged,
+    "moderated": _moderated,
+    "positions": _positions,
+    "panel": _panel,
+    "choosing": _choosing,
+    "truncated": _truncated,
+}
+EVENTFUL = tuple(_EVENTFUL)
+
+
+def eventful(name: str = "consensus") -> Debate:
+    """A debate in which much happens; those of EVENTFUL together have every type of event."""
+    return _EVENTFUL[name]()

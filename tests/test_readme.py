@@ -7,6 +7,11 @@ import sys
 from pathlib import Path
 
 import pytest
+import yaml
+
+import hansard
+from hansard.debate.formats import FORMATS
+from hansard.runtime.inputs import parse_spec
 
 ROOT = Path(__file__).resolve().parent.parent
 README = (ROOT / "README.md").read_text(encoding="utf-8")
@@ -52,9 +57,42 @@ def test_the_session_goes_as_shown(tmp_path):
         assert re.fullmatch(as_pattern(expected), found), f"$ {command}\n{found}"
 
 
-def test_the_library_example_runs():
-    for example in blocks("python"):
+def test_the_library_examples_run():
+    examples = blocks("python")
+    assert len(examples) == 2
+    for example in examples:
         exec(compile(example, "README.md", "exec"), {})
+
+
+def fitting(schema):
+    """A reply that says as little as its schema admits."""
+    if schema["type"] == "object":
+        return {key: fitting(row) for key, row in schema["properties"].items()}
+    if schema["type"] == "array":
+        return [fitting(schema["items"])] * schema["minItems"]
+    other = {"integer": schema.get("maximum"), "boolean": False, "string": "because"}
+    return schema["enum"][0] if "enum" in schema else other[schema["type"]]
+
+
+def test_every_format_has_an_example():
+    assert [parse_spec(yaml.safe_load(row), "README.md").format for row in blocks("yaml")] == [
+        *FORMATS
+    ]
+
+
+@pytest.mark.parametrize("example", blocks("yaml"), ids=FORMATS)
+def test_the_examples_of_the_formats_run(example):
+    offline, seats = re.subn("openai:[A-Z-]+", "python:mine", example)
+    assert seats
+    with hansard.open_store("sqlite:///:memory:") as store:
+        result = hansard.run_sync(
+            yaml.safe_load(offline),
+            models={"mine": lambda request: fitting(request.reply_schema)},
+            store=store,
+        )
+        assert result.status == "complete"
+        assert result.decision != "escalate"
+        assert hansard.verify(store, result.debate).ok
 
 
 @pytest.mark.parametrize("command", ["hansard demo", "tools/check --full"])

@@ -1,16 +1,13 @@
 """Whatever a model or a user wrote is inert on a terminal and in a pipe."""
 
-import os
-import pty
 import re
-import subprocess
-import sys
 
 import pytest
 
-from cli_support import leave_open, only_debate, reply, write_debate
+from cli_support import leave_open, on_a_terminal, only_debate, reply, write_debate, write_format
 
 ATTACK = "\x1b]0;owned\x07\x1b[2J\x9b31m[red]loud[/red] :smile: \u202egnp.exe\r[link=x]\u2066"
+SPELLED = "<U+001B>]0;owned<U+0007><U+001B>[2J<U+009B>31m[red]loud[/red] :smile: <U+202E>gnp"
 OURS = re.compile(rb"\x1b\[[0-9;?]*[A-Za-z]")  # colours, cursor movements and nothing else
 
 COMMANDS = [
@@ -70,31 +67,6 @@ def test_markup_and_emoji_codes_stay_as_they_were_written(hansard, hostile):
     assert "[red]loud[/red] :smile: <U+202E>gnp.exe<U+000D>[link=x]<U+2066>" in out
 
 
-def on_a_terminal(*args, **env):
-    """Run a command on a terminal of its own; return everything that reached it."""
-    leader, follower = pty.openpty()
-    process = subprocess.Popen(
-        [sys.executable, "-m", "hansard", *args],
-        stdin=follower,
-        stdout=follower,
-        stderr=follower,
-        env={**os.environ, "TERM": "xterm-256color", "COLUMNS": "100", "LINES": "40", **env},
-    )
-    os.close(follower)
-    seen = b""
-    while True:
-        try:
-            block = os.read(leader, 65536)
-        except OSError:  # the other side is closed
-            break
-        if not block:
-            break
-        seen += block
-    os.close(leader)
-    assert process.wait() == 0
-    return seen
-
-
 @pytest.mark.parametrize(
     "args",
     [["list"], ["show", "ID"], ["report", "ID", "--as", "json"], ["run", "debate.yaml"]],
@@ -133,3 +105,59 @@ def test_a_narrow_terminal_shortens_the_question_and_nothing_else(hansard, debat
     assert debate[:8] in seen
     assert "…" in seen
     assert "closed, scripted" in seen
+
+
+FORMATS = ["judged", "moderated", "panel"]
+TEXTS = {
+    "context": ATTACK,
+    "instructions": ATTACK,
+    "question": ATTACK,
+    "review": ATTACK,
+}
+
+
+def write_hostile(format_):
+    """A spec of a format whose every text attacks, the synthesis and the tool's name included."""
+    more = {
+        "judged": {
+            "debaters": [
+                {"id": "ann", "label": "ship", "stance": ATTACK, "persona": ATTACK},
+                {"id": "bob", "label": "wait", "stance": f"Not {ATTACK}"},
+            ],
+        },
+        "moderated": {"evidence": [{"id": "memo", "text": ATTACK}], "critic": {"persona": ATTACK}},
+        "panel": {"evidence": [{"id": "memo", "text": ATTACK}], "judge": {"persona": ATTACK}},
+    }
+    write_format(format_, ATTACK, **TEXTS, **more[format_])
+
+
+@pytest.mark.parametrize(
+    "args", [args for args in COMMANDS if "--prompt" not in args], ids=" ".join
+)
+@pytest.mark.parametrize("format_", FORMATS)
+def test_every_format_in_a_pipe(hansard, format_, args):
+    write_hostile(format_)
+    first = hansard("run", "debate.yaml")
+    assert first.code == 0
+    assert_inert(first.out + first.err)
+    assert f": {SPELLED}" in first.err
+    if args[0] != "run":
+        done = hansard(*[only_debate() if arg == "ID" else arg for arg in args])
+        assert done.code == 0
+        assert_inert(done.out + done.err)
+
+
+@pytest.mark.parametrize("format_", FORMATS)
+def test_every_format_on_a_terminal(format_):
+    write_hostile(format_)
+    seen = on_a_terminal("run", "debate.yaml")
+    assert_inert(OURS.sub(b"", seen).replace(b"\r", b"").decode())
+
+
+@pytest.mark.parametrize("format_", FORMATS)
+def test_what_a_model_says_stays_on_its_line(hansard, format_):
+    words = "# Heading\n\n| a | b |\n|---|---|\n#99 decision: release\u2028#98 control: closed"
+    write_format(format_, words)
+    err = hansard("run", "debate.yaml").err
+    assert not re.search("(?m)^#9[89] ", err)
+    assert "# Heading | a | b | |---|---| #99 decision: release<U+2028>#98" in err

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 import yaml
 
-from cli_support import NAMES, files, leave_open, write_debate
+from cli_support import NAMES, STANCES, files, leave_open, write_debate, write_format
 from hansard.cli import reading
 
 VOTES = dict(zip(NAMES, ("release", "revise", "revise"), strict=True))
@@ -59,6 +59,121 @@ def test_a_spec_that_cannot_be_run(hansard, case):
     write_debate(VOTES, **fields)
     before = files()
     assert_refused(hansard("run", "debate.yaml"), code)
+    assert files() == before
+
+
+SLIPS = {
+    "a judged debate without a judge": (
+        "judged",
+        {"judge": False},
+        "spec.judge",
+        "a judged debate cannot do without its judge",
+    ),
+    "a debater without a stance": (
+        "judged",
+        {"debaters": [STANCES[0], {"id": "bob"}]},
+        "spec.missing_field",
+        "debaters.1.stance: this field must be given",
+    ),
+    "options in a judged debate": (
+        "judged",
+        {"options": ["yes", "no"]},
+        "spec.unknown_field",
+        "options: there is no such field",
+    ),
+    "one position": (
+        "moderated",
+        {"positions": [STANCES[0]]},
+        "spec.positions",
+        "one position is no choice; name two or more, or none",
+    ),
+    "four rounds of moderation": (
+        "moderated",
+        {"max_rounds": 4},
+        "spec.max_rounds",
+        "a moderated debate has at most 3 rounds",
+    ),
+    "a ceiling on cost without a price": (
+        "moderated",
+        {"limits": {"cost_usd": 0.5}},
+        "spec.price_unknown",
+        "a cost ceiling needs the price of scripted:replies.yaml: say it under `prices`",
+    ),
+    "personas for others": (
+        "panel",
+        {"debaters": None, "agents": 3, "personas": ["You count.", "You doubt."]},
+        "spec.personas",
+        "there are 2 personas for 3 debaters",
+    ),
+    "max_rounds in a panel": (
+        "panel",
+        {"max_rounds": 2},
+        "spec.unknown_field",
+        "max_rounds: there is no such field",
+    ),
+    "a pick without a judge": (
+        "panel",
+        {"judge": None, "resolution": "pick"},
+        "spec.judge",
+        "the resolution pick needs a judge",
+    ),
+    "a schema that nobody fills in": (
+        "panel",
+        {"synthesizer": False, "output_schema": {"type": "object"}},
+        "spec.synthesizer",
+        "an output_schema needs the synthesizer that it describes",
+    ),
+    "a schema that is not there": (
+        "judged",
+        {"output_schema": "nowhere.json"},
+        "spec.unreadable",
+        "there is no file nowhere.json",
+    ),
+    "a schema that is none": (
+        "judged",
+        {"output_schema": {"type": "thing"}},
+        "spec.output_schema",
+        "it is no JSON Schema",
+    ),
+    "tools": (
+        "panel",
+        {"tools": ["lookup"]},
+        "tool.not_given",
+        "tool lookup is a Python function: pass tools={'lookup': …} from Python",
+    ),
+    "a seat of a function": (
+        "judged",
+        {"judge": {"model": "custom:mine"}},
+        "model.not_given",
+        "model custom:mine is a Python callable",
+    ),
+    "no model": ("panel", {"model": None}, "spec.model", "ann has no model"),
+    "a seat without replies": (
+        "panel",
+        {"judge": {"id": "chair"}},
+        "spec.script",
+        "replies.yaml has no replies for chair",
+    ),
+    "a ceiling of nothing": (
+        "judged",
+        {"limits": {"calls": 0}},
+        "spec.out_of_range",
+        "limits.calls",
+    ),
+}
+
+
+@pytest.mark.parametrize("slip", SLIPS)
+def test_a_slip_in_the_spec_of_each_format(hansard, slip):
+    format_, fields, code, words = SLIPS[slip]
+    write_format(format_, **fields)
+    if code == "spec.price_unknown":
+        script = Path("replies.yaml")
+        script.write_text(yaml.safe_dump({**yaml.safe_load(script.read_text()), "price": None}))
+    before = files()
+    done = hansard("run", "debate.yaml")
+    assert_refused(done, code)
+    assert words in done.err
     assert files() == before
 
 
@@ -239,3 +354,10 @@ def test_a_slip_in_a_script_is_found_before_the_debate_begins(hansard, old, new,
     done = hansard("run", "debate.yaml")
     assert_refused(done, "spec.script")
     assert words in done.err
+
+
+def test_init_of_a_format_that_is_not_there(hansard):
+    done = hansard("init", "mine", "--format", "duel")
+    assert done.code == 2
+    assert "'duel' is not one of 'consensus', 'judged', 'moderated', 'panel'" in done.err
+    assert files() == []

@@ -6,12 +6,17 @@ from pathlib import Path
 import jsonschema
 import pytest
 
-from cli_support import NAMES, leave_open, only_debate, write_debate
+from cli_support import NAMES, leave_open, only_debate, write_debate, write_format
 from hansard.cli import context
+from hansard.cli.console import fields
+from hansard.cli.summary import outcome
 from hansard.errors import DataError
+from hansard.runtime.models.base import ModelError
 from hansard.schemas import render
 from hansard.store import tampering
 from hansard.store.application import Store
+from reporting import of, ran
+from support import eventful
 
 VOTES = dict(zip(NAMES, ("release", "revise", "revise"), strict=True))
 DB = Path("hansard.db")
@@ -101,6 +106,224 @@ def test_report(hansard, debate):
     assert hansard("report", debate, "--as", "markdown").out.startswith("# Shall we release?\n")
 
 
+FORMATS = ("consensus", "judged", "moderated", "panel")
+SHOWN = {
+    "consensus": ("Decision    release  3 of 3 votes, 2 needed", "Seat         Role"),
+    "judged": (
+        "Decision    ship, argued by ann  the judge's verdict, round 1 of at most 1",
+        "Verdict     so",
+        "Reasoning   so",
+    ),
+    "moderated": (
+        "Decision    upheld  the moderator weighed the arguments, round 1 of at most 1",
+        "Confidence  MODERATE, in round 1",
+        "Scores      proposer 4, critic 8, rebuttal 5: the moderator's own word",
+        "Open        so",
+        "Uncertain   so\nUncertain   so",
+        "cites what does not hold (argument 1, citation 1: there is no such document)",
+    ),
+    "panel": (
+        "Decision    synthesis  the judge wrote the answer, round 0 of at most 2",
+        "Answer      so",
+        "similar wording, neither agreement nor correctness",
+    ),
+}
+
+
+@pytest.mark.parametrize("format_", FORMATS)
+def test_show_of_every_format(hansard, format_):
+    assert hansard("run", write_format(format_)).code == 0
+    done = hansard("show", only_debate())
+    assert done.code == 0
+    for part in (*SHOWN[format_], 'Output      {"synthesis": "so"}'):
+        assert part in done.out
+
+
+@pytest.mark.parametrize("format_", FORMATS)
+def test_reports_of_every_format(hansard, format_):
+    run = hansard("run", write_format(format_))
+    debate = only_debate()
+    text = hansard("report", debate)
+    assert (text.code, text.out) == (0, run.out)
+    assert "Replies were scripted" in text.err
+    result = json.loads(hansard("report", debate, "--as", "json").out)
+    jsonschema.validate(result, json.loads(render("report")))
+    assert result["format"] == format_
+    source = json.loads(hansard("report", debate, "--as", "source").out)
+    jsonschema.validate(source, json.loads(render(f"source.{format_}")))
+    markdown = hansard("report", debate, "--as", "markdown").out
+    assert markdown.startswith("# Shall we release?\n\n**Scripted replies**\n")
+    assert f"Use `{format_}` when " in markdown
+
+
+def test_a_report_in_the_shape_of_its_source_is_inert(hansard):
+    write_format("panel", words="\x1b[2K\u202eso")
+    assert hansard("run", "debate.yaml").code == 0
+    done = hansard("report", only_debate(), "--as", "source")
+    assert json.loads(done.out)["final"] == "\x1b[2K\u202eso"
+    assert "\x1b" not in done.out
+    assert "\u202e" not in done.out
+
+
+def test_list_of_every_format(hansard):
+    for format_ in FORMATS:
+        hansard("run", write_format(format_))
+    hansard("run", write_format("panel", limits={"calls": 1}))
+    rows = json.loads(hansard("list", "--json").out)["debates"]
+    assert [(row["format"], row["decision"], row["votes"]) for row in rows] == [
+        ("consensus", "release", 3),
+        ("judged", "ship", None),
+        ("moderated", "upheld", None),
+        ("panel", "synthesis", None),
+        ("panel", None, None),
+    ]
+    assert [row["state"] for row in rows] == ["closed"] * 4 + ["truncated"]
+    assert rows[1]["rule"] == "judge_verdict"
+    table = hansard("list").out
+    for part in (" ship ", " upheld ", " synthesis ", "truncated, scripted"):
+        assert part in table
+
+
+CUT = {
+    "consensus": "Votes now   abstain 3",
+    "judged": "Cost        $0.0300  3 calls",
+    "moderated": "Moderation  none was heard",
+    "panel": "Draft       ann: so\nDraft       bob: so",
+}
+NOBODY = {seat: {"*": {"*": {"error": "client_error"}}} for seat in NAMES}
+
+
+@pytest.mark.parametrize("format_", FORMATS)
+def test_a_debate_cut_short_is_said_plainly_with_its_best_standing(hansard, format_):
+    script = NOBODY if format_ == "consensus" else None
+    rounds = {} if format_ == "panel" else {"max_rounds": 2}
+    limits = {"calls": 2 if format_ == "panel" else 3}
+    run = hansard("run", write_format(format_, script=script, limits=limits, **rounds))
+    assert run.code == 0
+    if format_ != "consensus":
+        assert run.out.endswith("status: truncated\nstopped: calls_ceiling\n")
+    done = hansard("show", only_debate())
+    assert "Decision    none: cut short, the next call could have broken the ceiling on calls" in (
+        done.out
+    )
+    assert CUT[format_] in done.out
+    assert "cut short before r" in done.out
+    assert "**None: the debate was cut short**" in (
+        hansard("report", only_debate(), "--as", "markdown").out
+    )
+
+
+ROWS = [
+    (
+        "positions",
+        [
+            "Decision    wait, argued by bob  the moderator ranked it first, round 1 ",
+            "Ranking     wait → ship → drop",
+            "Confidence  HIGH, in round 1",
+        ],
+    ),
+    ("moderated", ["Neutrality  another outcome with the sides in the other order"]),
+    ("panel", ["Votes       bob 1, cat 1, abstain 1; 2 of 3 needed", "Answer      bob: "]),
+    ("choosing", ["Decision    yes  the judge wrote the answer", "Answer      so"]),
+    ("consensus", ["Must look   the release board", "no option reached 3 votes"]),
+]
+
+
+@pytest.mark.parametrize(("name", "parts"), ROWS)
+def test_the_rows_of_an_eventful_debate(name, parts):
+    said = fields(outcome(of(eventful(name)))).plain
+    for part in parts:
+        assert part in said
+
+
+SEATED = (("ann", "ship"), ("bob", "wait"), ("cat", "drop"))
+
+
+def test_who_argued_what_was_decided_is_said_once():
+    won = fields(outcome(ran("judged", {"verdict": {"winner": "wait"}}))).plain
+    assert "Decision    wait, argued by bob  the judge's verdict" in won
+    assert won.count("argued by") == 1
+    assert "Winner" not in won
+
+
+def test_the_rows_of_what_a_judge_or_a_moderator_leaves_open():
+    named = {"verdict": {"verdict": "so", "winner": "both", "reasoning": "so"}}
+    said = fields(outcome(ran("judged", named, judge={"model": "custom:bot"}))).plain
+    assert "Winner      none: the judge named what is no declared stance" in said
+    none = ran("judged", {"verdict": {"winner": None}})
+    assert "Winner      none\n" in fields(outcome(none)).plain
+    unheard = {"verdict": {"winner": "wait"}, "bob": ModelError("client_error")}
+    seats = [{"id": seat, "label": label, "stance": label} for seat, label in SEATED]
+    escalated = fields(outcome(ran("judged", unheard, debaters=seats))).plain
+    assert "Decision    escalate  too few were heard" in escalated
+    assert "Winner      wait, argued by bob\n" in escalated
+    wanting = ran("moderated", {"moderation": {"recommend_another_round": True}})
+    assert "Rounds      the moderator wanted one more than there could be" in (
+        fields(outcome(wanting)).plain
+    )
+
+
+def test_the_rows_of_an_open_debate():
+    debate = eventful("judged")
+    debate.record.events = debate.record.events[:20]
+    said = fields(outcome(of(debate))).plain
+    assert "Decision    none yet: still open, round 1 of at most 2" in said
+
+
+def test_a_failed_debate_ends_in_1_and_says_why(hansard):
+    lost = {"judge": {"*": {"verdict": {"error": "client_error"}}}}
+    run = hansard("run", write_format("judged", script=lost))
+    assert run.code == 1
+    assert run.out.endswith("status: failed\nstopped: judge_failed\n")
+    assert "Decision    none: failed, judge_failed, round 1 of at most 1" in run.err
+    assert "The judge could not be heard: there is no verdict" in run.err
+
+
+def test_a_resumed_debate_that_fails_ends_in_1(hansard):
+    write_format("judged", script={"judge": {"*": {"verdict": {"error": "client_error"}}}})
+    assert hansard("resume", leave_open(turns=1)).code == 1
+
+
+STOOD = {
+    "consensus": ["Votes       planner: release", "Decided     release (threshold_vote)"],
+    "judged": ["Found       judge: ann\nDecided     ship, argued by ann (judge_verdict)"],
+    "moderated": ["Found       scores proposer 4, critic 8, rebuttal 5; ", "proposition upheld"],
+    "panel": [
+        "Compared    round 0: similar wording 1.00, all pairs; the rounds end",
+        "Found       judge: several combined",
+    ],
+}
+
+
+@pytest.mark.parametrize("format_", STOOD)
+def test_replay_until_any_entry_of_every_format(hansard, format_):
+    hansard("run", write_format(format_))
+    debate = only_debate()
+    with Store.open("sqlite:///hansard.db") as store:
+        many = len(store.lines(debate))
+    for until in range(1, many + 1):
+        done = hansard("replay", debate, "--until", until)
+        assert done.code == 0
+        assert "Due next    " in done.out
+    for part in STOOD[format_]:
+        assert part in done.out
+
+
+def test_replay_until_a_comparison_is_due(hansard):
+    hansard("run", write_format("panel"))
+    done = hansard("replay", only_debate(), "--until", 11)
+    assert "Due next    the comparison of the answers of round 0" in done.out
+
+
+def test_replay_of_a_debate_cut_short(hansard):
+    hansard("run", write_format("judged", limits={"calls": 1}))
+    debate = only_debate()
+    with Store.open("sqlite:///hansard.db") as store:
+        many = len(store.lines(debate))
+    done = hansard("replay", debate, "--until", many)
+    assert "Cut short   before r1.argument.bob, ceiling on calls" in done.out
+
+
 def test_replay(hansard, example):
     done = hansard("replay", example)
     assert (done.code, done.out) == (0, "41 of 41 events come out the same\n")
@@ -181,10 +404,10 @@ def test_verify_says_what_could_not_be_checked(hansard, debate, monkeypatch):
     verify = context.verify
 
     def partly(bundle):
-        return verify(bundle).model_copy(update={"unchecked": "2 of 3 votes unchecked"})
+        return verify(bundle).model_copy(update={"unchecked": "2 of 3 turns unchecked"})
 
     monkeypatch.setattr(context, "verify", partly)
-    assert "2 of 3 votes unchecked" in hansard("verify", debate).out
+    assert "2 of 3 turns unchecked" in hansard("verify", debate).out
 
 
 def test_schema(hansard):

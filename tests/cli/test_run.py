@@ -2,6 +2,7 @@
 
 import json
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -9,8 +10,21 @@ import time
 
 import pytest
 
-from cli_support import NAMES, files, leave_open, only_debate, process, reply, write_debate
+from cli_support import (
+    NAMES,
+    files,
+    leave_open,
+    on_a_terminal,
+    only_debate,
+    process,
+    reply,
+    write_debate,
+    write_format,
+)
+from hansard.cli.happenings import happenings
+from hansard.report.progress import Follower
 from hansard.store.application import Store
+from support import Debate, Reply, Setup, say, script
 
 REVISE = """debater_ids: [planner, critic, operator]
 rounds_run: 1
@@ -96,7 +110,7 @@ def test_replies_that_do_not_count_are_explained(hansard):
     }
     write_debate(votes("", "", ""), script=script, attempts=2)
     done = hansard("run", "debate.yaml")
-    assert "No reply from critic: timeout (scripted); asked again" in done.err
+    assert "call r1.proposal.critic:1 failed: timeout (scripted); it was tried again" in done.err
     assert "does not count: it is not the JSON that was asked for; it was asked again" in done.err
     assert "planner in round 1, proposal, was not heard" in done.err
     assert "vote_tally: {revise: 2, abstain: 1}" in done.out
@@ -206,3 +220,189 @@ def test_text_that_the_output_cannot_encode_is_escaped():
     done = process("list", PYTHONIOENCODING="ascii")
     assert done.returncode == 0
     assert r"Gr\xf6\xdfer \u2192 besser?" in done.stdout
+
+
+MODERATED = (
+    "count: scores proposer 4, critic 8, rebuttal 5; points resolved 0, open 1, uncertain 2; "
+    "proposition upheld; no further round wanted"
+)
+TOLD = {
+    "consensus": [
+        "control: debate ID is open: consensus",
+        "control: round 1 begins",
+        "round 1 proposal planner -> release: so ($0.0100, 0s)",
+        "round 1 proposal critic -> release: so ($0.0100, 0s)",
+        "round 1 proposal operator -> release: so ($0.0100, 0s)",
+        "count: round 1 proposal: release 3; threshold 2 reached",
+        "decision: release (threshold_vote)",
+        "round 1 synthesis synthesizer: so (–, 0s)",
+        "control: complete: an option was held by enough debaters",
+    ],
+    "judged": [
+        "control: debate ID is open: judged",
+        "control: round 1 begins",
+        "round 1 argument ann: so ($0.0100, 0s)",
+        "round 1 argument bob: so ($0.0100, 0s)",
+        "round 1 verdict judge -> ship: so (–, 0s)",
+        "decision: ship, argued by ann (judge_verdict)",
+        "round 1 synthesis synthesizer: so (–, 0s)",
+        "control: complete: all its rounds were over",
+    ],
+    "moderated": [
+        "control: debate ID is open: moderated",
+        "control: round 1 begins",
+        "round 1 framing framer: so ($0.0100, 0s)",
+        "round 1 proposition proposer: so (–, 0s)",
+        "critical: proposer in round 1, proposition, cites what does not hold (argument 1",
+        "control: proposer in round 1, proposition, cites nothing for argument 2",
+        "control: A reply of critic in round 1, critique, does not count: it rates itself too weak",
+        "control: A critique of critic in round 1, critique, rates itself 4, below 5",
+        "round 1 critique critic -> strength 8: so (–, 0s)",
+        "control: critic in round 1, critique, cites nothing for argument 1",
+        "round 1 rebuttal rebuttal: so (–, 0s)",
+        "control: rebuttal in round 1, rebuttal, leaves objection 1 unanswered",
+        "round 1 moderation moderator -> MODERATE: so (–, 0s)",
+        MODERATED,
+        "decision: upheld (moderator_synthesis)",
+        "round 1 synthesis synthesizer: so (–, 0s)",
+        "control: complete: the moderator wanted no further round",
+    ],
+    "panel": [
+        "control: debate ID is open: panel",
+        "control: round 0 begins",
+        "round 0 draft ann: so ($0.0100, 0s)",
+        "round 0 draft bob: so ($0.0100, 0s)",
+        "count: round 0: similar wording 1.00, all pairs; the rounds end",
+        "round 0 verdict judge -> synthesis: so (–, 0s)",
+        "decision: synthesis (judge_synthesis)",
+        "round 0 synthesis synthesizer: so (–, 0s)",
+        "control: complete: the answers of a round were alike",
+    ],
+}
+
+
+@pytest.mark.parametrize("format_", TOLD)
+def test_each_format_is_told_line_by_line(hansard, format_):
+    write_format(format_)
+    err = hansard("run", "debate.yaml").err.replace(only_debate(), "ID")
+    told = re.findall(r"(?m)^#[0-9]+ (.*)$", err)
+    expected = TOLD[format_]
+    assert [line[: len(begin)] for line, begin in zip(told, expected, strict=True)] == expected
+
+
+SHOWN = {
+    "consensus": ["Votes that count", "threshold 2", "turn 4 of at most 13"],
+    "judged": ["Round 1 of at most 1, argument", "turn 4 of at most 4", "ship"],
+    "moderated": ["Cost $0.0100 of at most $0.5000", "Moderator", "turn 6 of at most 6"],
+    "panel": ["Answers", "similar wording 1.00", "Round 0 of at most 2", "turn 4 of at most 8"],
+}
+
+
+@pytest.mark.parametrize("format_", SHOWN)
+def test_on_a_terminal_each_format_shows_where_it_stands(format_):
+    write_format(format_)
+    seen = re.sub(rb"\x1b\[[0-9;?]*[A-Za-z]", b"", on_a_terminal("run", "debate.yaml")).decode()
+    for part in SHOWN[format_]:
+        assert part in seen
+
+
+def test_drafts_that_are_not_alike(hansard):
+    drafts = {"ann": "We should release.", "bob": "We should not release."}
+    script = {seat: {"*": {"draft": words}} for seat, words in drafts.items()}
+    write_format("panel", script=script, convergence_similarity=0.5, rounds=1)
+    err = hansard("run", "debate.yaml").err
+    for round_ in (0, 1):
+        told = f"round {round_}: similar wording from 0.75, but not all negate equally often"
+        assert told in err
+    script["bob"] = {"*": {"draft": "Wait."}}
+    write_format("panel", script=script, rounds=1)
+    err = hansard("run", "debate.yaml").err
+    assert "round 1: similar wording from 0.00; 0.85 in all pairs ends the rounds" in err
+
+
+@pytest.mark.parametrize(
+    ("changes", "drafts", "told"),
+    [
+        ({"convergence_similarity": 1}, ("so", "so"), "all answers are the same; the rounds end"),
+        ({"convergence_similarity": 1}, ("so", "no"), "not all answers are the same"),
+        ({"options": ["yes", "no"]}, ("yes", "yes"), "all choose the same; the rounds end"),
+        ({"options": ["yes", "no"]}, ("yes", "no"), "not all choose the same"),
+        ({"attempts": 1}, ("so", {"error": "timeout"}), "there are no two answers to compare"),
+    ],
+)
+def test_what_else_ends_the_rounds_of_a_panel(hansard, changes, drafts, told):
+    def draft(words):
+        chosen = "options" in changes and isinstance(words, str)
+        return {"answer": "so", "choice": words} if chosen else words
+
+    script = {
+        seat: {"*": {"draft": draft(words)}}
+        for seat, words in zip(("ann", "bob"), drafts, strict=True)
+    }
+    write_format("panel", script=script, judge=None, synthesizer=False, rounds=1, **changes)
+    done = hansard("run", "debate.yaml")
+    assert done.code == 0
+    assert f"count: round 1: {told}\n" in done.err or f"count: round 0: {told}\n" in done.err
+
+
+@pytest.mark.parametrize(
+    ("limits", "why"),
+    [
+        ({"calls": 2}, "ceiling on calls"),
+        ({"cost_usd": "0.04"}, "ceiling on cost"),
+        ({"tokens": 6000}, "ceiling on tokens"),
+    ],
+)
+def test_a_debate_that_is_cut_short_says_so(hansard, limits, why):
+    write_format("judged", limits=limits, max_rounds=3)
+    done = hansard("run", "debate.yaml")
+    assert done.code == 0
+    assert f"control: truncated: the next call could have broken the {why}" in done.err
+    assert "control: The debate was cut short before r" in done.err
+    assert hansard("verify", only_debate()).code == 0
+
+
+def test_a_debate_that_failed(hansard):
+    write_format("judged", script={"judge": {"*": {"verdict": "no JSON"}}}, attempts=1)
+    done = hansard("run", "debate.yaml")
+    assert done.code == 1
+    assert "control: failed: the judge could not be heard" in done.err
+    assert "critical: The judge could not be heard: there is no verdict" in done.err
+
+
+def test_a_long_speech_is_cut_in_the_live_view(hansard):
+    write_format("judged", "word " * 1000)
+    err = hansard("run", "debate.yaml").err
+    lines = [line for line in err.splitlines() if " argument ann: " in line]
+    assert len(lines) == 1
+    assert len(lines[0]) < 400
+    assert "…" in lines[0]
+
+
+def told(setup, ends):
+    """The lines for a debate that only Python can open."""
+    record = Debate(setup, script(ends)).run().record
+    follower = Follower(lambda _, name: record.texts[name])
+    for event in record.events:
+        for row in happenings(follower.state, event, follower.follow(event)):
+            yield f"{row.who}: {row.mark or row.text}"
+
+
+def test_tools_that_were_used_are_told():
+    asks = Reply("", tools=[("lookup", "{}")])
+    lines = list(told(Setup("panel", tools=["lookup"]), {"r0.draft.ann:1": asks}))
+    assert "control: ann used the tool lookup" in lines
+
+
+def test_a_winner_that_was_never_declared_is_no_winner():
+    lines = list(told(Setup("judged"), {"verdict": say(winner="nobody")}))
+    assert "judge: undeclared" in lines
+    assert "decision: synthesis (judge_verdict)" in lines
+
+
+def test_a_ranking_is_told():
+    positions = [{"id": name[0], "label": name, "stance": name} for name in ("left", "right")]
+    moderation = say(ranking=["right", "left"], recommend_another_round=True)
+    lines = list(told(Setup("moderated", positions=positions), {"moderation": moderation}))
+    assert any("ranking r, l; another round wanted" in line for line in lines)
+    assert "decision: right, argued by r (moderator_ranking)" in lines

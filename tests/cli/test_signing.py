@@ -371,7 +371,7 @@ def policy(hansard):
     write_debate(VOTES)
     done = hansard("policy", "approve", "-o", "policy.txt")
     assert done.code == 0
-    assert done.err.splitlines()[-1] == "policy.txt: 3 templates, by house/approval"
+    assert done.err.splitlines()[-1] == ("policy.txt: 4 templates of consensus, by house/approval")
     return Path("policy.txt")
 
 
@@ -385,11 +385,11 @@ def test_a_policy_is_readable_shown_and_checked(hansard, policy):
     assert lines[0] == "hansard-policy/v1"
     shown = hansard("policy", "show", policy)
     assert shown.code == 0
-    for line in lines[1:4]:
+    for line in lines[1:5]:
         role, digest = line.split(" ")
         assert re.search(rf"{role} +{digest}", shown.out)
     done = hansard("policy", "check", policy)
-    assert (done.code, done.out.count("approved")) == (0, 3)
+    assert (done.code, done.out.count("approved")) == (0, 4)
     own_prompt()
     done = hansard("policy", "check", policy, "--spec", "debate.yaml")
     assert done.code == 1
@@ -398,9 +398,83 @@ def test_a_policy_is_readable_shown_and_checked(hansard, policy):
 
 def test_without_a_policy_what_is_to_be_approved_is_shown(hansard):
     done = hansard("policy", "show")
-    assert (done.code, done.out.count("--- ")) == (0, 3)
+    assert (done.code, done.out.count("--- ")) == (0, 4)
     own_prompt()
     assert "Vote, {{speaker}}." in hansard("policy", "show", "--spec", "debate.yaml").out
+
+
+ROLES = {
+    "consensus": ["protocol", "block", "debater", "synthesizer"],
+    "judged": ["protocol", "block", "debater", "judge", "synthesizer"],
+    "moderated": [
+        *("protocol", "block", "framer", "proposer", "critic", "critic_again", "rebuttal"),
+        *("moderator", "moderator_ranking", "synthesizer"),
+    ],
+    "panel": [
+        *("protocol", "block", "debater", "chooser"),
+        *("judge", "judge_choosing", "judge_picking", "synthesizer"),
+    ],
+}
+
+
+@pytest.mark.parametrize("format_", ROLES)
+def test_the_prompts_of_every_format_are_shown_approved_and_checked(hansard, format_):
+    roles = ROLES[format_]
+    named = ["--format", format_]
+    shown = hansard("policy", "show", *named)
+    assert re.findall(r"(?m)^--- (\w+) ---$", shown.out) == roles
+    done = hansard("policy", "approve", *named, "-o", "policy.txt")
+    assert done.err.splitlines()[-1] == (
+        f"policy.txt: {len(roles)} templates of {format_}, by house/approval"
+    )
+    listed = hansard("policy", "show", "policy.txt").out.splitlines()
+    assert [line.split()[0] for line in listed] == [
+        *sorted(f"{format_}.{role}" for role in roles),
+        "hash",
+    ]
+    assert len({line.index(line.split()[1]) for line in listed}) == 1, "one column"
+    checked = hansard("policy", "check", "policy.txt", *named)
+    assert (checked.code, checked.out.split()) == (0, [w for r in roles for w in (r, "approved")])
+    other = "judged" if format_ == "panel" else "panel"
+    assert hansard("policy", "check", "policy.txt", "--format", other).code == 1
+
+
+def test_a_spec_names_its_own_format(hansard):
+    fields = {"threshold": None, "max_rounds": 1, "options": None}
+    seats = [{"label": "go", "stance": "Go."}, {"label": "stay", "stance": "Stay."}]
+    model = "scripted:replies.yaml"
+    said = {"*": {"argument": "so", "verdict": {"verdict": "v", "winner": "go", "reasoning": "r"}}}
+    write_debate(
+        dict.fromkeys(("go", "stay", "judge")),
+        script=dict.fromkeys(("go", "stay", "judge"), said),
+        **fields | {"format": "judged", "model": model, "debaters": seats},
+    )
+    Path("own.md").write_text("Judge them.\n")
+    spec = Path("debate.yaml")
+    plain = spec.read_text()
+    spec.write_text(plain + "prompts: {judge: own.md}\n")
+    assert "Judge them." in hansard("policy", "show", "--spec", spec).out
+    done = hansard("policy", "approve", "--spec", spec, "-o", "policy.txt")
+    assert done.err.endswith("5 templates of judged, by house/approval\n")
+    assert hansard("policy", "check", "policy.txt", "--spec", spec).code == 0
+    assert hansard("run", spec, "--policy", "policy.txt").code == 0
+    spec.write_text(plain)
+    done = hansard("policy", "check", "policy.txt", "--spec", spec)
+    assert (done.code, done.out.count("NOT APPROVED")) == (1, 1)
+    assert hansard("run", spec, "--policy", "policy.txt").code == 1
+
+
+def test_there_is_no_policy_of_a_format_that_is_none(hansard):
+    done = hansard("policy", "show", "--format", "trial")
+    assert (done.code, done.out) == (2, "")
+    assert "moderated" in done.err
+
+
+def test_a_policy_of_nothing_is_shown(hansard):
+    hansard("keys", "make", "approval")
+    Path("policy.txt").write_bytes(note.sign(b"hansard-policy/v1\n", APPROVAL))
+    done = hansard("policy", "show", "policy.txt")
+    assert (done.code, done.out.split()[0]) == (0, "hash")
 
 
 def test_a_debate_under_a_policy_is_intact_to_whoever_trusts_both_keys(hansard, policy, home):

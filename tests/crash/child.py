@@ -1,12 +1,14 @@
-"""A process that runs the seed's first example and dies by SIGKILL where it is told to.
+"""A process that runs a debate and dies by SIGKILL where it is told to.
 
-    child.py FOLDER POINT...     runs the debate in FOLDER/POINT once a point, each in a fork
-    child.py FOLDER --resume     goes on with the debate in FOLDER and waits for FOLDER/go
+    child.py FOLDER FORMAT POINT...   runs the debate of that format in FOLDER/POINT, once a
+                                      point, each in a fork
+    child.py FOLDER --resume          goes on with the `consensus` debate in FOLDER and waits
+                                      for FOLDER/go
 
 A point is `none`, `add-N` (the n-th event is chained, not stored), `before-N` or
 `after-N` (just before or after the n-th batch is stored); `again-…` does the
 same to a resume of what is in the folder already. Each call that reaches a
-model is noted in FOLDER/asked.
+model is noted in FOLDER/asked, each tool that is used in FOLDER/used.
 """
 
 import asyncio
@@ -16,24 +18,64 @@ import sys
 import time
 from pathlib import Path
 
-from hansard.debate.spec import DebateSpec
+sys.path.insert(0, str(Path(__file__).parents[1]))
+
 from hansard.errors import HansardError
 from hansard.runtime import session
 from hansard.runtime.journal import Journal
+from hansard.runtime.models.base import Completion, ToolCall
 from hansard.store.application import Store
+from playing import script, spec_of, weak
 
-VOTES = {"planner": "release", "critic": "revise", "operator": "revise"}
 BATCHES = {"appended": 0, "replied": -1}  # when the last reply was given
-SPEC = DebateSpec(
-    question="Do we release the risky migration?",
-    debaters=[{"id": seat, "model": "python:seats"} for seat in VOTES],
-    options=["release", "revise", "escalate"],
-    threshold=2,
-    max_rounds=2,
-)
+VOTES = {"planner": "release", "critic": "revise", "operator": "revise"}
 
 
-def model_in(folder):
+def uses_a_tool(request):
+    """Look something up in the first attempt, and say so in the second."""
+    if request.call.endswith(":1"):
+        return Completion("let me see", tool_calls=(ToolCall("look_up", '{"what": "it"}'),))
+    return f"{request.speaker} argues"
+
+
+# What is played: changes of the format's smallest spec, and what is said in it. Between them
+# they have parallel phases, a critique that is sent back, tools, a judge and a deliverable.
+PLAYED = {
+    "consensus": ({}, {seat: {"vote": vote} for seat, vote in VOTES.items()}),
+    "judged": (
+        {"max_rounds": 1, "tools": ["look_up"], "output_schema": {"type": "object"}},
+        {"ann": uses_a_tool},
+    ),
+    "moderated": (
+        {
+            "positions": [{"id": f"p{n}", "label": f"l{n}", "stance": f"s{n}"} for n in (1, 2)],
+            "neutrality_check": True,
+        },
+        {"critique:1": weak(3), "critique": weak(7)},
+    ),
+    "panel": ({"judge": {}, "limits": {"calls": 50}}, {}),
+}
+
+
+def spec_for(format_):
+    return spec_of(format_, **PLAYED[format_][0])
+
+
+def replies_for(format_):
+    return script(PLAYED[format_][1])
+
+
+def tools_for(format_, folder):
+    def look_up(what: str) -> str:
+        """Look something up, and note that it was done."""
+        with (folder / "used").open("a") as used:
+            used.write(what + "\n")
+        return what
+
+    return {"look_up": look_up} if format_ == "judged" else None
+
+
+def model_in(folder, reply):
     """A model that notes each call and answers one after the other, so that each has its batch."""
 
     turn = asyncio.Lock()
@@ -45,7 +87,7 @@ def model_in(folder):
             while BATCHES["appended"] == BATCHES["replied"]:  # noqa: ASYNC110
                 await asyncio.sleep(0)
             BATCHES["replied"] = BATCHES["appended"]
-        return {"stance": "s", "rationale": "r", "vote": VOTES[request.speaker]}
+        return reply(request)
 
     return model
 
@@ -60,9 +102,9 @@ def die_at(point):
         if kind == here and count == int(number):
             os.kill(os.getpid(), signal.SIGKILL)
 
-    def adding(self, fact):
+    def adding(self, *args):
         nonlocal added
-        event = add(self, fact)
+        event = add(self, *args)
         added += 1
         reached("add", added)
         return event
@@ -76,23 +118,26 @@ def die_at(point):
     Journal.add, Store.append = adding, appending
 
 
-def live(folder, point):
+def live(folder, format_, point):
     folder.mkdir(exist_ok=True)
     die_at(point.removeprefix("again-"))
     with Store.open(f"sqlite:///{folder}/h.db", create=True) as store:
-        models = {"seats": model_in(folder)}
+        given = {
+            "models": {"bot": model_in(folder, replies_for(format_))},
+            "tools": tools_for(format_, folder),
+        }
         if point.startswith("again-"):
-            asyncio.run(session.resume(store.debates()[0], store, models=models))
+            asyncio.run(session.resume(store.debates()[0], store, **given))
         else:
-            asyncio.run(session.run(SPEC, store, folder, models=models))
+            asyncio.run(session.run(spec_for(format_), store, folder, **given))
 
 
-def fork(folder, point):
+def fork(folder, format_, point):
     """Live in a process of its own; say how it ended."""
     pid = os.fork()
     if pid == 0:
         try:
-            live(folder, point)
+            live(folder, format_, point)
         finally:
             os._exit(sys.exc_info()[0] is not None)
     print(point, os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]), flush=True)
@@ -103,11 +148,11 @@ def slow_resume(folder):
         os.write(1, b"asked\n")  # whole: several threads say so
         while not (folder / "go").exists():
             time.sleep(0.01)
-        return {"stance": "s", "rationale": "r", "vote": VOTES[request.speaker]}
+        return replies_for("consensus")(request)
 
     with Store.open(f"sqlite:///{folder}/h.db") as store:
         try:
-            asyncio.run(session.resume(store.debates()[0], store, models={"seats": model}))
+            asyncio.run(session.resume(store.debates()[0], store, models={"bot": model}))
             print("closed", flush=True)
         except HansardError as error:
             print(error.code, flush=True)
@@ -117,5 +162,5 @@ if __name__ == "__main__":
     home = Path(sys.argv[1])
     if sys.argv[2] == "--resume":
         slow_resume(home)
-    for point in sys.argv[2:] if sys.argv[2] != "--resume" else ():
-        fork(home if point.startswith("again-") else home / point, point)
+    for point in sys.argv[3:]:
+        fork(home if point.startswith("again-") else home / point, sys.argv[2], point)

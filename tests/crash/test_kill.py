@@ -1,4 +1,4 @@
-"""`kill -9` at every boundary of the seed's first example, then `resume`."""
+"""`kill -9` at every boundary of the seed's first example, and of a debate of each format."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+from crash.child import PLAYED, VOTES, replies_for, tools_for
 from hansard.debate.replay import Replay
 from hansard.errors import UsageError
 from hansard.record import blob
@@ -17,7 +18,6 @@ from hansard.store.application import Store
 from hansard.verify.verifier import verify
 
 CHILD = Path(__file__).with_name("child.py")
-VOTES = {"planner": "release", "critic": "revise", "operator": "revise"}
 EVENTS, BATCHES = 16, 6
 POINTS = [
     *(f"add-{n}" for n in range(1, EVENTS + 1)),
@@ -26,9 +26,9 @@ POINTS = [
 SIGKILLED = -9
 
 
-def child(*args):
+def child(folder, *points, format_="consensus"):
     """Run the child and return how each point ended."""
-    command = [sys.executable, str(CHILD), *map(str, args)]
+    command = [sys.executable, str(CHILD), str(folder), format_, *points]
     done = subprocess.run(command, capture_output=True, text=True, timeout=100, check=True)
     assert not done.stderr, done.stderr
     return {point: int(code) for point, code in map(str.split, done.stdout.splitlines())}
@@ -49,20 +49,20 @@ def asked():
 
 @pytest.fixture
 def resume(asked):
-    def model(request):
-        asked.append(request.call)
-        return {"stance": "s", "rationale": "r", "vote": VOTES[request.speaker]}
+    def resume(store, format_="consensus", tools=None):
+        def model(request):
+            asked.append(request.call)
+            return replies_for(format_)(request)
 
-    def resume(store):
         debate = store.debates()[0]
-        return asyncio.run(session.resume(debate, store, models={"seats": model}))
+        return asyncio.run(session.resume(debate, store, models={"bot": model}, tools=tools))
 
     return resume
 
 
-def data(store, kind):
+def data(store, *kinds):
     (debate,) = store.debates()
-    return [event["data"] for event in store.events(debate) if event["type"] == kind]
+    return [event["data"] for event in store.events(debate) if event["type"] in kinds]
 
 
 def calls(store, kind):
@@ -84,6 +84,7 @@ def check(store, state):
         "rule": "threshold_vote",
         "votes": 2,
         "threshold": 2,
+        "score_ppm": None,
         "rounds_run": 1,
         "review": None,
     }
@@ -143,6 +144,80 @@ def test_killed_and_resumed(ends, point, asked, resume):
             if f"r1.proposal.{seat}" not in steps
         )
         check(store, state)
+
+
+# The other formats
+
+TURNS = ("turn.recorded", "verdict.recorded", "synthesis.recorded", "turn.forfeited")
+STORED = {"judged": 13, "moderated": 23, "panel": 12}  # batches of an undisturbed run
+
+
+def ending(store):
+    """What a debate comes to: its turns, whichever call brought them, its decision, its close."""
+    kinds = (*TURNS, "votes.counted", "similarity.measured", "decision.reached", "debate.closed")
+    aside = ("call", "text", "review")
+    rows = data(store, *kinds)
+    return [{key: row for key, row in data.items() if key not in aside} for data in rows]
+
+
+@pytest.fixture(scope="module", params=STORED)
+def played(request, tmp_path_factory):
+    """A format, and the folders of a debate of it that was killed before and after each batch."""
+    format_ = request.param
+    home = tmp_path_factory.mktemp(format_)
+    points = [f"{side}-{n}" for n in range(1, STORED[format_] + 1) for side in ("before", "after")]
+    found = child(home, "none", *points, f"before-{STORED[format_] + 1}", format_=format_)
+    assert [point for point, code in found.items() if code == SIGKILLED] == points
+    return format_, home, points
+
+
+def test_every_format_killed_and_resumed(played, asked, resume):
+    format_, home, points = played
+    with Store.open(f"sqlite:///{home}/none/h.db") as store:
+        usual = ending(store)
+        assert not data(store, "call.failed", "turn.forfeited")
+        assert verify(store.bundle(store.debates()[0])).findings == []
+    for point in points:
+        folder = home / point
+        asked.clear()
+        with Store.open(f"sqlite:///{folder}/h.db", create=True) as store:
+            if not store.debates():
+                assert (point, noted(folder)) == ("before-1", [])
+                continue
+            before = store.lines(store.debates()[0])
+            left = verify(store.bundle(store.debates()[0]))
+            assert left.ok, left.findings
+            if left.open:
+                resume(store, format_, tools_for(format_, folder))
+            assert store.lines(store.debates()[0])[: len(before)] == before
+            assert ending(store) == usual, point
+            assert_nothing_twice(store, noted(folder) + asked, folder)
+            assert verify(store.bundle(store.debates()[0])).findings == []
+
+
+def assert_nothing_twice(store, every, folder):
+    """No call was asked twice or off the record, no step paid twice, no tool used twice."""
+    started = calls(store, "call.started")
+    assert len(every) == len(set(every))
+    assert set(every) <= set(started)
+    failed = data(store, "call.failed")
+    assert {row["error"] for row in failed} <= {"abandoned"}
+    answered = data(store, "call.answered")
+    assert sorted(calls(store, "call.answered") + [row["call"] for row in failed]) == sorted(
+        started
+    )
+    sent_back = calls(store, "turn.rejected")
+    count = [row["call"] for row in answered if not row["tools"] and row["call"] not in sent_back]
+    steps = [call.rpartition(":")[0] for call in count]
+    assert len(steps) == len(set(steps))
+    used = (folder / "used").read_text().split() if (folder / "used").exists() else []
+    assert len(used) <= len(data(store, "tool.called")) == len(data(store, "tool.returned"))
+    lost = [row for row in data(store, "tool.returned") if not row["ok"]]
+    assert len(used) + len(lost) >= len(data(store, "tool.called"))
+
+
+def test_all_formats_are_killed():
+    assert {"consensus", *STORED} == set(PLAYED)
 
 
 def test_killed_again_and_again(tmp_path, asked, resume):

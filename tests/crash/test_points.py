@@ -1,4 +1,4 @@
-"""A crash at every batch of the longer example, simulated: not stored, or stored unacknowledged."""
+"""A crash at every batch of a debate, simulated: not stored, or stored unacknowledged."""
 
 from __future__ import annotations
 
@@ -8,7 +8,9 @@ from pathlib import Path
 
 import pytest
 
-from hansard.debate.spec import DebateSpec
+import playing
+from crash.child import PLAYED
+from hansard.debate.spec import ConsensusSpec
 from hansard.errors import DataError, UsageError
 from hansard.runtime import session
 from hansard.store.application import Store
@@ -49,7 +51,7 @@ class World:
         self.store, self.votes = store, votes
         self.asked: list[str] = []
         self.replied: list[str] = []
-        self.spec = DebateSpec(
+        self.spec = ConsensusSpec(
             question="Do we release?",
             debaters=[{"id": seat, "model": "python:seats"} for seat in votes],
             options=["release", "revise", "escalate"],
@@ -57,10 +59,15 @@ class World:
             max_rounds=2,
         )
 
+    tools = None
+
     async def model(self, request):
         self.asked.append(request.call)
         await asyncio.sleep(0)
         self.replied.append(request.call)
+        return self.reply(request)
+
+    def reply(self, request):
         return {"stance": "s", "rationale": "r", "vote": self.votes[request.speaker]}
 
     @property
@@ -70,15 +77,15 @@ class World:
     def live(self, at=0, how=""):
         """Run the debate, or go on with it; return its state, or None if it died or is closed."""
         store = DyingStore(self.store, at, how) if at else self.store
-        models = {"seats": self.model}
+        given = {"models": {"seats": self.model}, "tools": self.tools}
         try:
             if self.store.debates():
                 if self.closed:
                     with pytest.raises(UsageError, match="is closed"):
-                        asyncio.run(session.resume(self.debate, store, models=models))
+                        asyncio.run(session.resume(self.debate, store, **given))
                     return None
-                return asyncio.run(session.resume(self.debate, store, models=models))
-            return asyncio.run(session.run(self.spec, store, Path(), models=models))
+                return asyncio.run(session.resume(self.debate, store, **given))
+            return asyncio.run(session.run(self.spec, store, Path(), **given))
         except Died:
             return None
 
@@ -110,14 +117,44 @@ class World:
         assert (got["decision"], got["rule"], got["rounds_run"], got["votes"]) == usual
 
 
+class Played(World):
+    """A debate of a format, with all that this format has."""
+
+    def __init__(self, store, format_):
+        super().__init__(store, SPLIT)
+        changes, ends = PLAYED[format_]
+        self.spec = playing.spec_of(format_, **{"model": "python:seats"} | changes)
+        self.reply = playing.script(ends)
+        self.used = []
+        self.tools = {"look_up": self.look_up}
+
+    async def look_up(self, what: str) -> str:
+        self.used.append(what)
+        return what
+
+    def check(self, state):
+        """Nobody was asked twice for a reply that is there, and no tool was used twice."""
+        verification = verify(self.store.bundle(self.debate))
+        assert verification.findings == []
+        assert len(self.asked) == len(set(self.asked))
+        assert set(self.asked) <= {row["call"] for row in self.data("call.started")}
+        assert {row["error"] for row in self.data("call.failed")} <= {"abandoned"}
+        assert state.closed["outcome"] == "complete"
+        assert all(turn.heard for turn in state.turns)
+        lost = [row for row in self.data("tool.returned") if not row["ok"]]
+        called, returned = self.data("tool.called"), self.data("tool.returned")
+        assert len(called) == len(returned)
+        assert len(self.used) <= len(called) <= len(self.used) + len(lost)
+
+
 @pytest.fixture
 def worlds():
     """Make worlds with a store each, and close them."""
     with_stores = []
 
-    def world(votes):
+    def world(votes, kind=World):
         with_stores.append(Store.open("sqlite:///:memory:"))
-        return World(with_stores[-1], votes)
+        return kind(with_stores[-1], votes)
 
     yield world
     for store in with_stores:
@@ -150,6 +187,34 @@ def test_a_crash_at_every_batch_of_the_long_example(worlds, how):
         assert len(world.asked) <= 24 + 3, "at most the calls in the air are asked again"
         assert len(world.data("call.answered")) == 24 >= replies
         world.check(state)
+
+
+def come_to(state):
+    """What a debate comes to, whichever call brought it."""
+    turns = [{**turn.data, "call": "", "text": "", "heard": turn.heard} for turn in state.turns]
+    return turns, state.counts, state.similarities, {**state.decision, "review": ""}, state.closed
+
+
+@pytest.mark.parametrize("format_", PLAYED)
+@pytest.mark.parametrize("how", ["not stored", "stored"])
+def test_a_crash_at_every_batch_of_every_format(worlds, format_, how):
+    undisturbed = worlds(format_, Played)
+    counted = []
+    append = undisturbed.store.append
+    undisturbed.store.append = lambda *args: (counted.append(1), append(*args))
+    usual = undisturbed.live()
+    undisturbed.check(usual)
+    assert len(counted) >= 4
+    for at in range(1, len(counted) + 1):
+        world = worlds(format_, Played)
+        assert world.live(at, how) is None
+        state = world.live()
+        if state is None:  # the last batch: everything was stored
+            assert how == "stored"
+            assert at >= len(counted) - 1  # ends that come at once may share a batch
+            continue
+        world.check(state)
+        assert come_to(state) == come_to(usual)
 
 
 @pytest.mark.parametrize("how", ["not stored", "stored"])

@@ -9,7 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from hansard.debate.spec import DebateSpec
+import playing
+from hansard.debate.spec import ConsensusSpec
 from hansard.record.blob import unpack
 from hansard.report.prompt import render
 from hansard.runtime import session
@@ -37,8 +38,8 @@ class Table:
     def types(self):
         return [event["type"] for event in self.events]
 
-    def data(self, kind):
-        return [event["data"] for event in self.events if event["type"] == kind]
+    def data(self, *kinds):
+        return [event["data"] for event in self.events if event["type"] in kinds]
 
     def text(self, name):
         return unpack(self.store.bundle(self.debate).blobs[name])
@@ -68,11 +69,16 @@ class Table:
             "max_rounds": 2,
             "attempts": 2,
         }
-        return DebateSpec.model_validate(fields | changes)
+        return ConsensusSpec.model_validate(fields | changes)
 
     def run(self, **changes):
         """Play a debate to its end; return its state."""
         return asyncio.run(session.run(self.spec(**changes), self.store, self.folder))
+
+    def play(self, format_, use=None, **changes):
+        """Play a debate of a format, all seats on `openai:m`, with these functions as tools."""
+        spec = playing.spec_of(format_, **{"model": "openai:m", "tools": list(use or ())} | changes)
+        return asyncio.run(session.run(spec, self.store, self.folder, tools=use))
 
 
 @pytest.fixture

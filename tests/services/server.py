@@ -40,6 +40,8 @@ def completion(
 ) -> dict[str, Any]:
     """The body of a completion; `more` replaces or adds top-level fields."""
     message = {"role": "assistant", "content": text, "refusal": refusal}
+    if "tool_calls" in more:
+        message["tool_calls"] = more.pop("tool_calls")
     return {
         "id": "chatcmpl-1",
         "object": "chat.completion",
@@ -49,6 +51,15 @@ def completion(
         "choices": [{"index": 0, "message": message, "finish_reason": finish}],
         **more,
     }
+
+
+def asking(*calls: tuple[Any, Any], finish: Any = "tool_calls") -> dict[str, Any]:
+    """The body of a completion that asks for tools, by name and arguments."""
+    rows = [
+        {"id": f"call_{n}", "type": "function", "function": {"name": name, "arguments": arguments}}
+        for n, (name, arguments) in enumerate(calls)
+    ]
+    return completion(None, finish=finish, tool_calls=rows)
 
 
 def usage(tokens_in: int, tokens_out: int, cached: int = 0) -> dict[str, Any]:

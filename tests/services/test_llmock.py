@@ -7,7 +7,7 @@ from importlib.resources import as_file, files
 from pathlib import Path
 
 import pytest
-from llmock.scenarios import Reply
+from llmock.scenarios import Reply, ToolCall, ToolFault
 
 from hansard import api
 
@@ -94,7 +94,7 @@ def test_an_outage_ends_in_escalate(llmock, table):
 REPLIES = {
     "cut off": (Reply(text='{"stance": "I wou', finish_reason="length"), "length", "cut_off"),
     "filtered": (Reply(text="", finish_reason="content_filter"), "content_filter", "filtered"),
-    "a tool call": (Reply(text="x", finish_reason="tool_calls"), "other", "not_finished"),
+    "a tool call": (Reply(text="x", finish_reason="tool_calls"), "tool_calls", "not_finished"),
     "no JSON": (Reply(text="{oops"), "stop", "unreadable"),
     "not the schema": (Reply(text='{"vote": "release"}'), "stop", "schema"),
     "no such option": (
@@ -125,3 +125,43 @@ def test_quotas_of_the_endpoint_are_counted_as_it_sees_them(llmock, table):
     assert requests == calls
     assert {row["error"] for row in table.data("call.failed")} == {"rate_limited"}
     assert {row.sdk_retry_count for row in llmock.requests} == {0}
+
+
+def look_up(what: str) -> str:
+    """Look something up."""
+    return f"{what} is found"
+
+
+TOOLS = {
+    "a tool": (
+        Reply(tool_calls=(ToolCall("look_up", {"what": "it"}), ToolCall("look_up", {}))),
+        [("it is found", True), ("the arguments do not fit: 1 errors", False)],
+    ),
+    "arguments that are no JSON": (
+        ToolFault("malformed_arguments"),
+        [("the arguments do not fit: 1 errors", False)],
+    ),
+    "a tool that was never offered": (
+        ToolFault("unknown_tool"),
+        [("there is no such tool", False)],
+    ),
+}
+
+
+@pytest.mark.parametrize("case", TOOLS)
+def test_a_tool_round_on_an_endpoint_that_others_wrote(llmock, table, case):
+    """By itself the mock uses a tool wherever one is offered."""
+    behaviour, told = TOOLS[case]
+    llmock.add(behaviour)
+    table.play("judged", {"look_up": look_up}, max_rounds=1, tool_rounds=1)
+    results = table.data("tool.returned")
+    first, later = [row for row in results if "ann" in row["call"]], results[len(told) :]
+    for rows, said in ((first, told), (later, [("mock-what is found", True)] * 2)):
+        texts = sorted((table.text(row["result"]["sha256"]), row["ok"]) for row in rows)
+        assert texts == sorted(said)
+    answers = table.data("call.answered")
+    assert (answers[0]["finish"], answers[0]["tools"]) == ("tool_calls", len(told))
+    assert {row["sent_as_rendered"] for row in answers} == {True}
+    assert table.data("turn.recorded")[0]["call"] == "r1.argument.ann:2"
+    assert requests_and_calls(llmock, table) == (6, 6)
+    assert table.verified().findings == []

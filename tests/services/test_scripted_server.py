@@ -8,14 +8,18 @@ import threading
 
 import httpx2
 import pytest
+from pydantic_ai.profiles.openai import OpenAIJsonSchemaTransformer
 
+import playing
 from hansard import api
 from hansard.debate.prompts import Message
-from hansard.debate.spec import Settings
+from hansard.debate.spec_parts import Settings
 from hansard.runtime.models import pydantic_ai
-from hansard.runtime.models.base import ModelError, Request
+from hansard.runtime.models.base import MAX_TOOL_CALLS, ModelError, ToolCall, ToolDefinition
 from hansard.runtime.models.pydantic_ai import open_model
-from services.server import SEATS, Raw, completion, usage
+from playing import request
+from services.server import SEATS, Raw, asking, completion, usage
+from support import example
 
 REPORT = """\
 debater_ids: [planner, critic, operator]
@@ -46,16 +50,13 @@ def by_seat(body):
     return say(VOTES[body["model"]])
 
 
-def asked(messages=(("user", "x"),), schema=SCHEMA, **settings):
+def asked(messages=(("user", "x"),), schema=SCHEMA, tools=(), **settings):
     """A request as the engine makes one."""
-    return Request(
-        call="r1.proposal.planner:1",
-        round=1,
-        phase="proposal",
-        speaker="planner",
+    return request(
         model="openai:m",
         parameters=Settings(**settings).model_dump(),
         reply_schema=schema,
+        tools=tools,
         render=lambda: [Message(role, [text[:3], text[3:]]) for role, text in messages],
     )
 
@@ -282,6 +283,136 @@ def test_strict_where_the_schema_allows(serve, schema, name, strict):
     }
 
 
+# Words, and tools
+
+WORDS = {"minLength": 1, "type": "string"}
+LOOK = ToolDefinition(
+    "look_up", "Look it up.\nTwice, if need be.", {"properties": {"q": SCHEMA}, "type": "object"}
+)
+CALLS = asking(("now", "{}"))["choices"][0]["message"]["tool_calls"]
+NOW = ToolDefinition("now", "now", {"additionalProperties": False, "type": "object"})
+
+
+def test_words_are_asked_for_without_a_schema(serve):
+    server = serve(lambda body: completion(" {so} \n"))
+    (done,) = ask(asked(schema=WORDS))
+    assert set(server.bodies[0]) == {"model", "messages", "stream"}
+    assert (done.text, done.finish, done.sent_as_rendered) == (" {so} \n", "stop", True)
+
+
+def test_a_deliverable_of_one_text_is_asked_for_as_json(serve):
+    server = serve(lambda body: completion('"so"'))
+    wanted = request(
+        role="synthesizer", reply_schema=WORDS, parameters=Settings().model_dump(), render=list
+    )
+    (done,) = ask(wanted)
+    assert server.bodies[0]["response_format"]["json_schema"]["schema"] == WORDS
+    assert done.sent_as_rendered
+
+
+@pytest.mark.parametrize("schema", [SCHEMA, WORDS], ids=["json", "words"])
+def test_tools_are_offered_as_functions_and_never_forced(serve, schema):
+    server = serve(lambda body: completion("{}"))
+    (done,) = ask(asked(schema=schema, tools=(LOOK, NOW), max_tokens=9))
+    (body,) = server.bodies
+    assert body["tools"] == [{"type": "function", "function": vars(tool)} for tool in (LOOK, NOW)]
+    assert body["tool_choice"] == "auto"
+    assert ("response_format" in body) == (schema is SCHEMA)
+    assert (done.sent_as_rendered, done.sent, done.tool_calls) == (True, None, ())
+
+
+def test_a_tool_that_is_described_otherwise_shows(serve, monkeypatch):
+    """As the library does for some models: it closes every object of a tool's arguments."""
+    neutral = pydantic_ai.OpenAIModel._profile
+    monkeypatch.setattr(
+        pydantic_ai.OpenAIModel,
+        "_profile",
+        lambda *given: {**neutral(*given), "json_schema_transformer": OpenAIJsonSchemaTransformer},
+    )
+    server = serve(lambda body: completion("{}"))
+    (done,) = ask(asked(schema=WORDS, tools=(LOOK,)))
+    assert done.sent_as_rendered is False
+    assert done.sent.encode() == server.raw[0]
+
+
+def test_what_is_asked_of_tools_is_read_as_it_stands(serve):
+    serve(lambda body: asking(("look_up", '{"q": "é"} '), ("now", ""), ("none such", "{oops")))
+    (done,) = ask(asked(tools=(LOOK,)))
+    assert done.tool_calls == (
+        ToolCall("look_up", '{"q": "é"} '),
+        ToolCall("now", ""),
+        ToolCall("none such", "{oops"),
+    )
+    assert (done.text, done.finish) == ("", "tool_calls")
+
+
+@pytest.mark.parametrize(
+    ("answer", "calls", "finish"),
+    [
+        (completion("so", tool_calls=None), 0, "stop"),
+        (completion("so", tool_calls=[]), 0, "stop"),
+        (asking(("now", "{}"), finish="stop"), 1, "stop"),
+        (asking(*[("now", "{}")] * MAX_TOOL_CALLS), MAX_TOOL_CALLS, "tool_calls"),
+        (asking(("now", '{"q": "cut o'), finish="length"), 0, "length"),
+        (asking(("now", "{}"), finish="content_filter"), 0, "content_filter"),
+        (asking(("now", "{}"), finish=None), 0, "other"),
+        (completion("so", refusal="no", tool_calls=CALLS), 0, "refusal"),
+    ],
+)
+def test_only_a_whole_reply_asks_for_tools(serve, answer, calls, finish):
+    serve(lambda body: answer)
+    (done,) = ask(asked())
+    assert (len(done.tool_calls), done.finish) == (calls, finish)
+
+
+def look_up(what: str) -> str:
+    """Look something up."""
+    return f"{what} is found"
+
+
+def test_a_debate_with_tools_says_in_the_next_prompt_what_they_gave(table, serve):
+    def script(body):
+        asks = "tools" in body and "[tool " not in str(body["messages"])
+        if asks:
+            return asking(("look_up", '{"what": "the cost"}'), ("other", "{}"))
+        wanted = body.get("response_format")
+        if wanted is None:
+            return completion("I argue.", usage=usage(100, 5))
+        return completion(json.dumps(example(wanted["json_schema"]["schema"])))
+
+    server = serve(script)
+    table.play("judged", {"look_up": look_up}, max_rounds=1, tool_rounds=1)
+    assert len(server.raw) == len(table.data("call.started")) == 6
+    for body in server.bodies:
+        assert {row["role"] for row in body["messages"]} == {"system", "user"}
+        prompt = body["messages"][-1]["content"]
+        told = "[tool look_up, result]\n| the cost is found\n" in prompt
+        assert told == ("tools" not in body)
+        assert told == ("[tool other, result]\n| there is no such tool\n" in prompt)
+    assert {row["sent_as_rendered"] for row in table.data("call.answered")} == {True}
+    received = sorted(("openai:m", json.dumps(body["messages"])) for body in server.bodies)
+    assert received == table.starts()
+    assert table.verified().findings == []
+
+
+@pytest.mark.parametrize("format_", playing.FORMATS)
+def test_every_format_is_sent_as_it_is_rendered(table, serve, format_):
+    def script(body):
+        wanted = body.get("response_format")
+        if wanted is None:
+            return completion("I argue.")
+        assert wanted["json_schema"]["strict"]
+        return completion(json.dumps(example(wanted["json_schema"]["schema"])))
+
+    server = serve(script)
+    table.play(format_, synthesizer=True)
+    received = sorted(("openai:m", json.dumps(body["messages"])) for body in server.bodies)
+    assert received == table.starts()
+    assert {row["sent_as_rendered"] for row in table.data("call.answered")} == {True}
+    assert not table.data("turn.rejected", "turn.forfeited", "call.failed")
+    assert table.verified().findings == []
+
+
 # What is read
 
 
@@ -293,7 +424,8 @@ def test_strict_where_the_schema_allows(serve, schema, name, strict):
         (completion("", finish="content_filter"), "content_filter", ""),
         (completion(None, finish="content_filter"), "content_filter", ""),
         (completion(None, refusal="no"), "refusal", "no"),
-        (completion("{}", finish="tool_calls"), "other", "{}"),
+        (completion("{}", finish="tool_calls"), "tool_calls", "{}"),
+        (completion("{}", finish="function_call"), "other", "{}"),
         (completion("{}", finish="guardrail_intervened"), "other", "{}"),
         (completion("{}", finish=None), "other", "{}"),
         (completion("{}", finish=["stop"]), "other", "{}"),
@@ -364,6 +496,17 @@ WRONG = {
     "choices of a kind": (completion("{}", choices="abc"), "server_error", "malformed"),
     "no message": (completion("{}", choices=[{"index": 0}]), "server_error", "malformed"),
     "content of a kind": (completion(7), "server_error", "malformed"),
+    "content of nothing": (completion(0), "server_error", "malformed"),
+    "tools of a kind": (completion("", tool_calls={"name": "x"}), "server_error", "malformed"),
+    "a tool that is none": (completion("", tool_calls=[{}]), "server_error", "malformed"),
+    "a tool without a name": (asking((None, "{}")), "server_error", "malformed"),
+    "arguments of a kind": (asking(("now", {"q": 1})), "server_error", "malformed"),
+    "too many tools": (
+        asking(*[("now", "{}")] * (MAX_TOOL_CALLS + 1)),
+        "server_error",
+        "malformed",
+    ),
+    "a surrogate in a tool": (asking(("now", "\ud800")), "server_error", "malformed"),
     "a lone surrogate": (completion("\ud800"), "server_error", "malformed"),
     "too deep": (Raw(body=b"[" * 200_000), "server_error", "malformed"),
     "not gzip": (

@@ -8,16 +8,18 @@ from pathlib import Path
 
 import pytest
 
-from hansard.debate.spec import DebateSpec
+from hansard.debate.spec import ConsensusSpec
 from hansard.record import keys, note
 from hansard.record import policy as policies
 from hansard.runtime import session
-from hansard.runtime.inputs import packaged
+from hansard.runtime.inputs import packaged_templates
 from hansard.runtime.models.base import Completion, ModelError
 from hansard.store.application import Store
 from hansard.verify.verifier import verify
+from support import EVENTFUL, eventful
 
 SEATS = ("planner", "critic", "operator")
+FORMATS = tuple(name for name in EVENTFUL if name != "consensus")
 SPLIT = dict(zip(SEATS, ("release", "revise", "escalate"), strict=True))
 
 
@@ -75,7 +77,7 @@ def spec(**changes):
         "max_rounds": 2,
         "debaters": [{"id": seat, "model": f"python:{seat}"} for seat in SEATS],
     }
-    return DebateSpec.model_validate(fields | changes)
+    return ConsensusSpec.model_validate(fields | changes)
 
 
 TROUBLED = spec(
@@ -103,10 +105,8 @@ TROUBLED = spec(
 
 def policy(**instead):
     """A signed policy that approves the packaged templates, or others in their place."""
-    approved = {
-        role: sha256(packaged(f"consensus/{role}")).hexdigest()
-        for role in ("protocol", "block", "debater")
-    } | instead
+    packaged = packaged_templates("consensus")
+    approved = {role: sha256(body).hexdigest() for role, body in packaged.items()} | instead
     text = policies.write({("consensus", role): digest for role, digest in approved.items()})
     return policies.parse(note.sign(text, note.Signer("test/approval", keys.generate())))
 
@@ -139,7 +139,7 @@ def records():
             "rich": play(store, TROUBLED, troubled, die_at=11, policy=policy()),
             "refused": play(store, spec(), split, policy=policy(debater="ab" * 32)),
             "other": play(store, spec(question="Another one?"), split),
-        }
+        } | {name: eventful(name).bundle() for name in FORMATS}
 
 
 @pytest.fixture(scope="session")

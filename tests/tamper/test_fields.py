@@ -17,20 +17,32 @@ from pydantic import TypeAdapter
 import altering
 from hansard.debate.events import Event
 from hansard.verify.verifier import verify
+from support import EVENTFUL
 
 # Fields of which some change cannot show in a record that is chained anew, and why.
 BLIND = {
     "* at": "the clock's word; only its order is checked",
     "debate.opened engine": "who wrote the record is its own word",
+    "debate.opened name": "what the debate is called is its own word",
+    "debate.opened collection_id": "what it is filed under is its own word",
+    "debate.opened tools": "repeated: a tool's definition is named once or twice alike",
+    "debate.opened tools.*.tool": "the definition that is hashed has the name that models saw",
+    "debate.opened tool_rounds": "as long as no step used up, or would have used up, its rounds",
     "debate.opened timeout_ms": "nothing derives from it: a timeout is recorded as a failure",
     "debate.opened attempts": "as long as no step used up, or would have used up, its tries",
     "debate.opened prices": "in another order, or repeated: the first of a model counts",
     "debate.opened prices.*.input_micro_usd": "as far as every cost is rounded to the same",
     "debate.opened prices.*.cached_micro_usd": "as far as every cost is rounded to the same",
     "debate.opened prices.*.output_micro_usd": "as far as every cost is rounded to the same",
-    "debate.opened seed": "this format draws nothing by lot",
+    "debate.opened seed": "where nothing is drawn by lot",
+    "debate.opened terms.max_rounds": "where no prompt names it and the debate ended before it",
+    "debate.opened terms.min_challenge_strength": "nothing derives from it: reports mark by it",
+    "debate.opened terms.require_critic_retry_below": "as long as no rating lies between",
+    "debate.opened terms.resolution": "of a debate that was cut short before it",
+    "debate.opened terms.fallback": "where it was not needed",
     "debate.opened terms.rule": "majority and a threshold of that number, while nobody has won",
     "debate.resumed engine": "who went on is its own word",
+    "debater.registered agent_type": "passed on to telemetry",
     "call.started reserved_tokens_in": "an estimate made before the call",
     "call.started reserved_tokens_out": "an estimate made before the call",
     "call.started reserved_cost_micro_usd": "an estimate, unless the call was abandoned",
@@ -46,6 +58,7 @@ BLIND = {
     "call.failed error": "another class that is, or is not, tried again alike",
     "call.failed detail": "the client's word",
     "call.failed latency_ms": "the clock's word",
+    "tool.returned ok": "the tool's word",
 }
 
 # Where the other changes show when the chain is made to fit. `here` is the very line; `later`
@@ -55,7 +68,12 @@ SHOWN = """
 *                   debate                      here 5.debate, later 5.debate
 *                   seq                         here 5.seq
 debate.opened       attempts                    later 9.again
+debate.opened       context                     here 8.missing, later 11.prompt
+debate.opened       context.sha256              here 8.missing
 debate.opened       documents                   later 9.not_due
+debate.opened       instructions                here 8.missing, later 11.prompt
+debate.opened       instructions.sha256         here 8.missing
+debate.opened       limits.calls                later 15.ceiling, later 9.not_due
 debate.opened       policy                      here 10.policy, record 10.unnamed
 debate.opened       prices                      later 15.cost_micro_usd
 debate.opened       prices.*.cached_micro_usd   later 15.cost_micro_usd
@@ -69,15 +87,33 @@ debate.opened       schemas.*.role              here 10.schemas
 debate.opened       schemas.*.sha256            here 10.missing
 debate.opened       scripted                    later 9.not_due
 debate.opened       seats                       later 9.not_due
+debate.opened       seed                        later 11.prompt
 debate.opened       templates                   here 9.not_due
 debate.opened       templates.*.role            here 9.not_due
 debate.opened       templates.*.sha256          here 10.missing, later 10.not_approved
 debate.opened       templates.*.sha256          later 10.template, later 11.prompt
-debate.opened       terms.max_rounds            later 11.prompt
+debate.opened       templates.*.sha256          record 10.unnamed
+debate.opened       terms.anonymize_transcript  later 11.prompt
+debate.opened       terms.convergence_ppm       later 14.threshold_ppm, later 9.not_due
+debate.opened       terms.critique              here 10.schemas, later 9.not_due
+debate.opened       terms.fallback              later 16.decision
+debate.opened       terms.labels                later 9.not_due
+debate.opened       terms.labels.*              later 9.not_due
+debate.opened       terms.max_rounds            later 11.prompt, later 9.not_due
+debate.opened       terms.neutrality_check      later 9.not_due
 debate.opened       terms.options               here 10.schemas, here 9.not_due
 debate.opened       terms.options.*             here 10.schemas, here 9.not_due
+debate.opened       terms.positions             here 10.schemas
+debate.opened       terms.positions.*           here 10.schemas
+debate.opened       terms.resolution            here 10.schemas, later 9.not_due
 debate.opened       terms.rule                  here 14.terms, later 16.rule
+debate.opened       terms.shuffle_for_judge     later 11.prompt
+debate.opened       terms.stances               here 10.schemas
+debate.opened       terms.stances.*             here 10.schemas
 debate.opened       terms.threshold             later 14.reached, later 14.threshold
+debate.opened       tool_rounds                 later 9.not_due
+debate.opened       tools                       record 10.unnamed
+debate.opened       tools.*.sha256              here 10.missing
 debater.registered  id                          here 9.not_due, later 9.not_due
 debater.registered  model                       later 9.model
 debater.registered  parameters.max_tokens       later 9.parameters
@@ -88,7 +124,11 @@ debater.registered  parameters.top_p            later 9.parameters
 debater.registered  persona                     here 8.missing, later 11.prompt
 debater.registered  persona.sha256              here 8.missing
 debater.registered  position                    here 9.position
-evidence.admitted   document                    later 11.prompt
+debater.registered  role                        here 9.not_due, later 9.not_due
+debater.registered  stance                      later 9.not_due
+debater.registered  stance.label                later 9.not_due
+debater.registered  stance.text.sha256          here 8.missing
+evidence.admitted   document                    later 11.prompt, later 13.citations
 evidence.admitted   from_round                  later 11.prompt
 evidence.admitted   text.sha256                 here 8.missing
 call.started        attempt                     here 9.attempt
@@ -101,14 +141,16 @@ call.started        parameters.temperature      here 9.parameters
 call.started        parameters.top_p            here 9.parameters
 call.started        prompt                      here 11.prompt
 call.started        reserved_cost_micro_usd     later 15.cost_micro_usd
+call.started        role                        here 9.role
 call.started        schema                      here 10.schema
 call.started        step                        here 9.not_due
 call.started        template                    here 10.template
 call.answered       call                        here 9.not_due
 call.answered       cost_micro_usd              here 15.cost_micro_usd
 call.answered       fingerprint                 here 8.missing
-call.answered       finish                      later 12.code, later 9.not_due
-call.answered       reply.sha256                here 8.missing, later 12.vote
+call.answered       finish                      here 9.tools, later 12.code, later 9.not_due
+call.answered       reply.sha256                here 8.missing, later 12.vote, later 14.pairs
+call.answered       reply.sha256                later 9.not_due, record 8.unnamed
 call.answered       request_id                  here 8.missing, record 8.unnamed
 call.answered       request_id.sha256           here 8.missing
 call.answered       response_id                 here 8.missing
@@ -117,13 +159,32 @@ call.answered       sent.sha256                 here 8.missing
 call.answered       tokens_cached               here 15.cost_micro_usd
 call.answered       tokens_in                   here 15.cost_micro_usd
 call.answered       tokens_out                  here 15.cost_micro_usd
+call.answered       tools                       here 9.tools, later 9.not_due
 call.failed         again                       here 9.again
 call.failed         call                        here 9.call, here 9.not_due
 call.failed         cost_micro_usd              here 15.cost_micro_usd
 call.failed         detail                      here 9.detail
 call.failed         error                       here 9.again, here 9.error, here 9.not_due
 call.failed         latency_ms                  here 9.latency_ms
+tool.called         arguments.sha256            here 8.missing
+tool.called         call                        here 9.call
+tool.called         number                      here 9.number
+tool.called         tool                        later 11.prompt
+tool.returned       call                        here 9.not_due
+tool.returned       number                      here 9.not_due, later 9.not_due
+tool.returned       result.sha256               here 8.missing
 turn.recorded       call                        here 9.call
+turn.recorded       case                        here 12.case
+turn.recorded       case.arguments              here 12.arguments
+turn.recorded       case.citations              here 13.citations
+turn.recorded       case.citations.*.argument   here 13.citations
+turn.recorded       case.citations.*.citation   here 13.citations
+turn.recorded       case.citations.*.finding    here 13.citations
+turn.recorded       case.rating                 here 12.rating
+turn.recorded       case.struck                 here 13.struck
+turn.recorded       case.struck.*               here 13.struck
+turn.recorded       case.unanswered             here 12.unanswered
+turn.recorded       case.unanswered.*           here 12.unanswered
 turn.recorded       phase                       here 9.phase
 turn.recorded       round                       here 9.round
 turn.recorded       speaker                     here 9.speaker
@@ -132,6 +193,7 @@ turn.recorded       vote                        here 12.vote
 turn.rejected       again                       here 9.again
 turn.rejected       call                        here 9.call
 turn.rejected       code                        here 12.code
+turn.rejected       rating                      here 12.rating
 turn.rejected       step                        here 9.step
 turn.forfeited      phase                       here 9.phase
 turn.forfeited      reason                      here 9.reason
@@ -146,25 +208,66 @@ votes.counted       tally                       here 14.tally
 votes.counted       tally.*.option              here 14.tally
 votes.counted       tally.*.votes               here 14.tally
 votes.counted       threshold                   here 14.threshold
+similarity.measured converged                   here 14.converged
+similarity.measured heard                       here 14.heard
+similarity.measured measure                     here 14.measure
+similarity.measured pairs                       here 14.pairs
+similarity.measured pairs.*.negation_differs    here 14.pairs
+similarity.measured pairs.*.one                 here 14.pairs
+similarity.measured pairs.*.other               here 14.pairs
+similarity.measured pairs.*.ppm                 here 14.pairs
+similarity.measured round                       here 14.round
+similarity.measured threshold_ppm               here 14.threshold_ppm
+verdict.recorded    another_round               here 12.another_round
+verdict.recorded    call                        here 9.call
+verdict.recorded    choice                      here 12.choice
+verdict.recorded    confidence                  here 12.confidence
+verdict.recorded    phase                       here 9.phase
+verdict.recorded    ranking                     here 12.ranking
+verdict.recorded    ranking.*                   here 12.ranking
+verdict.recorded    resolved                    here 12.resolved
+verdict.recorded    round                       here 9.round
+verdict.recorded    scores                      here 12.scores
+verdict.recorded    scores.*.score              here 12.scores
+verdict.recorded    scores.*.side               here 12.scores
+verdict.recorded    speaker                     here 9.speaker
+verdict.recorded    step                        here 9.step
+verdict.recorded    uncertainties               here 12.uncertainties
+verdict.recorded    undeclared                  here 12.undeclared
+verdict.recorded    unresolved                  here 12.unresolved
+verdict.recorded    upholds                     here 12.upholds
+verdict.recorded    winner                      here 12.winner
+debate.truncated    ceiling                     here 9.not_due
+debate.truncated    limit                       here 15.limit
+debate.truncated    reserved                    here 15.reserved
+debate.truncated    spent                       here 15.spent
+debate.truncated    step                        here 15.step
 decision.reached    decision                    here 16.decision
 decision.reached    review                      here 16.review, here 8.missing
 decision.reached    review.sha256               here 8.missing
 decision.reached    rounds_run                  here 16.rounds_run
 decision.reached    rule                        here 16.rule
+decision.reached    score_ppm                   here 16.score_ppm
 decision.reached    threshold                   here 16.threshold
 decision.reached    votes                       here 16.votes
+synthesis.recorded  call                        here 9.call
+synthesis.recorded  phase                       here 9.phase
+synthesis.recorded  round                       here 9.round
+synthesis.recorded  schema                      here 12.schema
+synthesis.recorded  speaker                     here 9.speaker
+synthesis.recorded  step                        here 9.step
+synthesis.recorded  text.sha256                 here 8.missing
 debate.closed       reason                      here 16.reason
 """
 # In a debate that was refused before anybody spoke, nothing rests on these either.
 BLIND_UNHEARD = {
-    "debate.opened terms.max_rounds",
     "debate.opened terms.threshold",
     "debater.registered id",
     "debater.registered model",
     "debater.registered parameters.reasoning_effort",
     "debater.registered parameters.seed",
 }
-RECORDS = ("decided", "plain", "rich")
+RECORDS = ("decided", "plain", "rich", *(name for name in EVENTFUL if name != "consensus"))
 ENVELOPE = ("at", "debate", "seq")
 
 

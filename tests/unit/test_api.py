@@ -7,11 +7,25 @@ import pytest
 
 import hansard
 from hansard import (
+    Advocate,
+    Ceilings,
     Completion,
+    ConsensusResult,
+    ConsensusSpec,
     DataError,
-    DebateSpec,
+    Debater,
+    Evidence,
+    JudgedResult,
+    JudgedSpec,
     ModelError,
+    ModeratedResult,
+    ModeratedSpec,
+    PanelResult,
+    PanelSpec,
+    Seat,
+    Settings,
     Store,
+    ToolCall,
     UsageError,
     open_store,
     result,
@@ -21,6 +35,7 @@ from hansard import (
     run_sync,
     verify,
 )
+from playing import answer
 
 SEATS = ("planner", "critic", "operator")
 
@@ -75,6 +90,11 @@ speaker_schedule: [planner, critic, operator]"""
     assert result.transcript[2].rationale == "operator rationale during proposal"
 
 
+def test_the_building_blocks_come_with_the_package():
+    code = "import hansard; hansard.blocks.judge; hansard.adapters.__doc__"
+    subprocess.run([sys.executable, "-c", code], check=True)
+
+
 def test_the_second_worked_example_comes_out():
     models = answering("split ", planner="release", critic="revise", operator="escalate")
     split_result = run_sync(spec_of(), models=models)
@@ -100,7 +120,7 @@ def test_the_second_worked_example_comes_out():
 def test_a_debate_can_be_awaited_inside_other_work():
     async def work():
         return await asyncio.gather(
-            run(spec_of(), models=AGREEING), run(DebateSpec(**spec_of()), models=AGREEING)
+            run(spec_of(), models=AGREEING), run(ConsensusSpec(**spec_of()), models=AGREEING)
         )
 
     first, second = asyncio.run(work())
@@ -165,6 +185,87 @@ def test_a_spec_that_cannot_be_used_is_refused_by_its_field():
     with pytest.raises(UsageError) as caught:
         run_sync(spec_of())
     assert caught.value.code == "model.not_given"
+
+
+STANCES = [Advocate(stance="Ship now"), Advocate(stance="Wait", id="bob")]
+SPECS = {
+    ConsensusResult: ConsensusSpec(
+        question="Q?",
+        model="python:m",
+        debaters=[Debater(id="a", settings=Settings(temperature=0.7)), Debater(id="b")],
+        options=["so"],
+        threshold=2,
+        max_rounds=1,
+    ),
+    JudgedResult: JudgedSpec(question="Q?", model="python:m", debaters=STANCES, judge=Seat()),
+    ModeratedResult: ModeratedSpec(
+        question="Q?", model="python:m", evidence=[Evidence(id="memo", text="Thirty days.")]
+    ),
+    PanelResult: PanelSpec(question="Q?", model="python:m", limits=Ceilings(calls=99)),
+}
+
+
+@pytest.mark.parametrize("kind", SPECS)
+def test_each_format_has_a_spec_and_a_typed_result(kind):
+    made = run_sync(SPECS[kind], models={"m": answer})
+    assert type(made) is kind
+    assert (made.status, made.format) == ("complete", SPECS[kind].format)
+    written = SPECS[kind].model_dump(mode="json")
+    assert type(run_sync(written, models={"m": answer})) is kind
+
+
+def test_a_mapping_names_its_format():
+    with pytest.raises(UsageError, match="there is no 'other'"):
+        run_sync({"format": "other"})
+    made = run_sync(
+        {"format": "panel", "question": "Q?", "model": "python:m"}, models={"m": answer}
+    )
+    assert made.final == made.last_drafts[made.winner_label]
+
+
+def test_tools_are_functions_by_name():
+    asked = []
+
+    def seat(request):
+        asked.append([tool.name for tool in request.tools])
+        if len(asked) > 1:
+            return answer(request)
+        return Completion("", finish="tool_calls", tool_calls=(ToolCall("add", '{"a": 1}'),))
+
+    def add(a: int) -> str:
+        """Add one."""
+        return str(a + 1)
+
+    spec = {"format": "judged", "question": "Q?", "model": "python:m", "tools": ["add"]}
+    spec |= {"debaters": [{"stance": "a"}, {"stance": "b"}], "max_rounds": 1}
+    made = run_sync(spec, models={"m": seat}, tools={"add": add})
+    assert [(row.tool, row.result, row.ok) for row in made.tools] == [("add", "2", True)]
+    assert asked[0] == ["add"]
+    with pytest.raises(UsageError) as caught:
+        run_sync(spec, models={"m": seat})
+    assert caught.value.code == "tool.not_given"
+
+
+def test_a_debate_with_tools_is_resumed_with_them():
+    def add(a: int) -> str:
+        """Add one."""
+        return str(a + 1)
+
+    def stop(event):
+        if event["type"] == "turn.recorded":
+            raise KeyError("the process dies")
+
+    spec = {"format": "judged", "question": "Q?", "model": "python:m", "tools": ["add"]}
+    spec |= {"debaters": [{"stance": "a"}, {"stance": "b"}]}
+    with open_store("sqlite:///:memory:") as store:
+        given = {"models": {"m": answer}, "tools": {"add": add}}
+        with pytest.raises(KeyError):
+            run_sync(spec, **given, store=store, observe=stop)
+        (debate,) = store.debates()
+        with pytest.raises(UsageError) as caught:
+            resume_sync(debate, store=store, models=given["models"])
+        assert caught.value.code == "tool.not_given"
+        assert resume_sync(debate, store=store, **given).status == "complete"
 
 
 def test_an_interrupted_debate_is_resumed_to_its_end():

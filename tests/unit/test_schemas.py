@@ -1,20 +1,21 @@
 import json
 import subprocess
 import sys
+from functools import partial
 from pathlib import Path
 
 import pytest
 import yaml
 from jsonschema import Draft202012Validator
 
-from hansard.debate.spec import DebateSpec
 from hansard.errors import UsageError
 from hansard.record.bundle import Bundle
-from hansard.report.view import build
+from hansard.runtime.inputs import parse_spec, validate
 from hansard.runtime.models.scripted import Script
 from hansard.schemas import SCHEMAS, render
 from hansard.verify.verifier import verify
-from support import Debate, Setup, eventful, votes
+from reporting import of
+from support import EVENTFUL, Debate, Setup, eventful, votes
 
 ROOT = Path(__file__).parents[2]
 
@@ -23,10 +24,10 @@ def validator(name):
     return Draft202012Validator(json.loads(render(name)))
 
 
-def accepted(model, value):
+def accepted(read, value):
     try:
-        model.model_validate(value)
-    except ValueError:
+        read(value, "file")
+    except UsageError:
         return False
     return True
 
@@ -68,11 +69,50 @@ DEBATERS = "debaters: [{{id: a, model: 'python:x', settings: {0}}}, {{id: b, mod
         ("prompts: {debater: mine.md}", True),
         ("prompts: {judge: mine.md}", False),
         ("timeout_seconds: 0.5", True),
+        ("format: consensus", True),
+        ("format: judged", False),
+        ("format: other", False),
+        ("{synthesizer: true, model: 'python:x'}", True),
+        ("synthesizer: {persona: p, model: 'python:x'}", True),
+        ("{output_schema: out.json, model: 'python:x'}", True),
+        ("limits: {calls: 3, tokens: 10, seconds: 1.5, cost_usd: '0.50'}", True),
+        ("limits: {cost_usd: 0.50}", True),
+        ("limits: {cost_usd: free}", False),
+        ("limits: {calls: 0}", False),
+        ("limits: {money: 1}", False),
+        ("tools: [lookup]", True),
+        ("name: n o", False),
     ],
 )
 def test_the_spec_schema_admits_what_a_spec_file_may_hold(changes, valid):
     value = SPEC | yaml.safe_load(changes)
-    assert accepted(DebateSpec, value) is valid
+    assert accepted(parse_spec, value) is valid
+    assert validator("spec").is_valid(value) is valid
+
+
+JUDGED = "{format: judged, question: q, model: 'python:x', debaters: [{stance: a}, {stance: b}]}"
+
+
+@pytest.mark.parametrize(
+    ("value", "valid"),
+    [
+        (JUDGED, True),
+        (JUDGED.replace("format: judged, ", ""), False),
+        (JUDGED.replace("{stance: b}", "{id: b}"), False),
+        (JUDGED.replace("}]}", "}], judge: null}"), False),
+        (JUDGED.replace("}]}", "}], options: [a]}"), False),
+        ("{format: moderated, question: q, model: 'python:x'}", True),
+        ("{format: moderated, question: q, model: 'python:x', options: [a]}", False),
+        ("{question: q, model: 'python:x'}", False),
+        ("{format: panel, question: q, model: 'python:x'}", True),
+        ("{format: panel, question: q, model: 'python:x', convergence_similarity: 0.5}", True),
+        ("{format: panel, question: q, model: 'python:x', rounds: 0}", False),
+        ("{format: panel, question: q, model: 'python:x', resolution: vote}", False),
+    ],
+)
+def test_a_spec_of_another_format_names_it(value, valid):
+    value = yaml.safe_load(value)
+    assert accepted(parse_spec, value) is valid
     assert validator("spec").is_valid(value) is valid
 
 
@@ -93,7 +133,7 @@ def test_the_spec_schema_admits_what_a_spec_file_may_hold(changes, valid):
 )
 def test_the_script_schema_admits_the_short_forms(entry, valid):
     value = {"replies": {"planner": {"*": {"proposal": entry}}}}
-    assert accepted(Script, value) is valid
+    assert accepted(partial(validate, Script), value) is valid
     assert validator("script").is_valid(value) is valid
 
 
@@ -101,7 +141,8 @@ def test_every_line_of_a_record_fits_the_event_schema_and_that_of_its_type():
     union = validator("event")
     seen = set()
     refused = Debate(Setup(approved={}), script=lambda call: None).run()
-    for event in (*eventful().record.events, *refused.record.events):
+    played = [event for name in EVENTFUL for event in eventful(name).record.events]
+    for event in (*played, *refused.record.events):
         assert union.is_valid(event)
         assert validator(f"event.{event['type']}").is_valid(event)
         assert not union.is_valid(event | {"more": 1})
@@ -111,14 +152,47 @@ def test_every_line_of_a_record_fits_the_event_schema_and_that_of_its_type():
 
 
 @pytest.mark.parametrize("gone", [False, True])
-def test_a_report_fits_its_schema(gone):
-    debate = eventful()
-    shown = build(debate.record.events, (lambda _: None) if gone else debate.record.texts.get)
+@pytest.mark.parametrize("name", EVENTFUL)
+def test_a_report_fits_its_schema(name, gone):
+    shown = of(eventful(name), (lambda _: None) if gone else None)
     value = json.loads(shown.model_dump_json())
     assert validator("report").is_valid(value)
     assert not validator("report").is_valid({**value, "more": 1})
+    other = "panel" if value["format"] != "panel" else "judged"
+    assert not validator("report").is_valid({**value, "format": other})
     del value["decision"]
     assert not validator("report").is_valid(value)
+
+
+@pytest.mark.parametrize("gone", [False, True])
+@pytest.mark.parametrize("name", EVENTFUL)
+def test_a_result_in_the_shape_of_its_source_fits_the_schema_of_that(name, gone):
+    debate = eventful(name)
+    for cut in (len(debate.record.events), 12):
+        debate.record.events = debate.record.events[:cut]
+        shown = of(debate, (lambda _: None) if gone else None)
+        value = json.loads(json.dumps(shown.source()))
+        schema = f"source.{shown.format}"
+        assert validator(schema).is_valid(value)
+        assert not validator(schema).is_valid({**value, "more": 1})
+        for key in value:
+            less = {name: member for name, member in value.items() if name != key}
+            assert not validator(schema).is_valid(less)
+
+
+def test_the_pieces_of_a_judged_debate_have_schemas():
+    value = of(eventful("judged")).source()
+    question = value["question"]
+    assert validator("judged.input").is_valid({"question": question})
+    assert validator("judged.state").is_valid({"question": question, "round": value["rounds"]})
+    assert validator("judged.transcript").is_valid({"entries": value["transcript"]})
+    assert validator("judged.entry").is_valid(value["transcript"][0])
+    assert validator("judged.verdict").is_valid(value["verdict"])
+    assert validator("judged.verdict").is_valid({**value["verdict"], "winner": None})
+    for name in ("input", "state", "transcript", "entry", "verdict"):
+        assert not validator(f"judged.{name}").is_valid({})
+    assert set(value["transcript"][0]) == {"round", "agentName", "stance", "text"}
+    assert set(value["verdict"]) == {"verdict", "winner", "reasoning"}
 
 
 def test_findings_fit_their_schema():

@@ -16,7 +16,7 @@ def scripted(setup, **by_phase):
 
     def script(call):
         ends = by_phase[call.step.phase]
-        end = ends[setup.debaters.index(call.step.speaker)]
+        end = ends[setup.speakers.index(call.step.speaker)]
         return vote(end) if isinstance(end, str) else end
 
     return Debate(setup, script).run()
@@ -39,6 +39,7 @@ def test_the_seeds_first_example_is_decided_by_the_proposals():
         "rule": "threshold_vote",
         "votes": 2,
         "threshold": 2,
+        "score_ppm": None,
         "rounds_run": 1,
         "review": None,
     }
@@ -55,6 +56,7 @@ def test_the_seeds_second_example_escalates_when_the_rounds_are_used_up():
         "rule": "max_rounds_exhausted",
         "votes": 1,
         "threshold": 2,
+        "score_ppm": None,
         "rounds_run": 2,
         "review": debate.state.spec["review"],
     }
@@ -76,15 +78,15 @@ def test_phases_are_counted_through_the_rounds():
 
 
 def test_the_first_phase_is_asked_in_parallel_and_every_later_one_turn_by_turn():
-    setup = Setup(rule="unanimity", threshold=3)
+    setup = Setup(rule="unanimity")
     debate = Debate(setup, votes(planner="release", critic="revise", operator="revise"))
     asked = []
     while (due := steps.decide(debate.state)) is not None:
         if isinstance(due, steps.Ask) and due.steps:
             asked.append([(step.phase, step.speaker) for step in due.steps])
         debate.do(due)
-    assert asked[0] == [("proposal", speaker) for speaker in setup.debaters]
-    later = [*product(PHASES[1:], setup.debaters), *product(PHASES, setup.debaters)]
+    assert asked[0] == [("proposal", speaker) for speaker in setup.speakers]
+    later = [*product(PHASES[1:], setup.speakers), *product(PHASES, setup.speakers)]
     assert asked[1:] == [[step] for step in later]
 
 
@@ -172,15 +174,15 @@ def test_two_options_at_the_threshold_are_a_tie_also_at_the_cap():
 
 
 @pytest.mark.parametrize(
-    ("rule", "threshold", "name"),
+    ("rule", "name"),
     [
-        ("threshold", 2, "threshold_vote"),
-        ("majority", 2, "majority_vote"),
-        ("unanimity", 3, "unanimous_vote"),
+        ("threshold", "threshold_vote"),
+        ("majority", "majority_vote"),
+        ("unanimity", "unanimous_vote"),
     ],
 )
-def test_escalate_as_a_declared_option_is_reached_under_the_rule_voted_under(rule, threshold, name):
-    setup = Setup(rule=rule, threshold=threshold)
+def test_escalate_as_a_declared_option_is_reached_under_the_rule_voted_under(rule, name):
+    setup = Setup(rule=rule)
     debate = scripted(setup, proposal=("escalate", "escalate", "escalate"))
     decision = debate.state.decision
     assert (decision["decision"], decision["rule"], decision["votes"]) == ("escalate", name, 3)

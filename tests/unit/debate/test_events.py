@@ -10,11 +10,14 @@ import rfc8785
 from hansard.debate.events import EVENTS, blob_names, parse
 from hansard.errors import DataError
 from hansard.record.canonical import MAX_INT
-from support import OWN, Debate, Setup, eventful, votes
+from support import EVENTFUL, OWN, Debate, Setup, eventful, votes
 
 RECORD = eventful().record
 REFUSED = Debate(Setup(approved={**OWN, "block": "0" * 64}), votes()).run().record
-OF_TYPE = {event["type"]: event for event in (*REFUSED.events, *RECORD.events)}
+RECORDS = [REFUSED, *(eventful(name).record for name in EVENTFUL), RECORD]
+# A case is there in the last turn of `moderated`, a stance in the first seat of `judged`.
+OF_TYPE = {event["type"]: event for record in RECORDS for event in record.events}
+TERMS = [record.events[0] for record in RECORDS]
 TYPES = {
     "debate.opened",
     "debate.resumed",
@@ -24,11 +27,17 @@ TYPES = {
     "call.refused",
     "call.answered",
     "call.failed",
+    "tool.called",
+    "tool.returned",
     "turn.recorded",
     "turn.rejected",
     "turn.forfeited",
     "votes.counted",
+    "similarity.measured",
+    "verdict.recorded",
+    "debate.truncated",
     "decision.reached",
+    "synthesis.recorded",
     "debate.closed",
 }
 
@@ -52,14 +61,20 @@ def altered(kind, *path, **new):
     return orjson.dumps(event, option=orjson.OPT_SORT_KEYS)
 
 
-def test_an_event_names_its_blobs():
-    named = [name for event in RECORD.events for name in blob_names(event)]
-    assert set(named) == set(RECORD.texts)
+@pytest.mark.parametrize("name", EVENTFUL)
+def test_an_event_names_its_blobs(name):
+    record = eventful(name).record
+    assert {found for event in record.events for found in blob_names(event)} == set(record.texts)
+
+
+def test_each_string_of_a_provider_and_a_tools_name_may_be_a_blob():
     assert all(list(blob_names(event)) == [] for event in REFUSED.events[4:])
     provider = {field: {"sha256": f"{n}" * 64} for n, field in enumerate(PROVIDED)}
     line = altered("call.answered", "data", **provider)
     reply = OF_TYPE["call.answered"]["data"]["reply"]["sha256"]
     assert sorted(blob_names(parse(line))) == sorted([reply, *(f"{n}" * 64 for n in range(5))])
+    unknown = parse(altered("tool.called", "data", tool={"sha256": "6" * 64}))
+    assert list(blob_names(unknown)) == ["6" * 64, unknown["data"]["arguments"]["sha256"]]
 
 
 def objects(value, path=()):
@@ -73,9 +88,15 @@ def objects(value, path=()):
             yield from objects(item, (*path, place))
 
 
+# Of each type, and what stands inside only where a format has it.
+SHAPES = [*OF_TYPE.values(), *TERMS]
+SHAPES += [row for record in RECORDS for row in record.events if row["data"].get("stance")][:1]
+SHAPES += [row for record in RECORDS for row in record.events if row["data"].get("case")][:1]
+SHAPES += [row for record in RECORDS for row in record.events if row["data"].get("scores")][:1]
+SHAPES += [row for record in RECORDS for row in record.events if row["data"].get("pairs")][:1]
 OBJECTS = [
-    pytest.param(kind, path, value, id=f"{kind}:{'.'.join(map(str, path))}")
-    for kind, event in OF_TYPE.items()
+    pytest.param(event, path, value, id=f"{event['type']}:{'.'.join(map(str, path))}")
+    for event in SHAPES
     for path, value in objects(event)
 ]
 
@@ -90,16 +111,18 @@ def test_a_line_is_read_as_what_it_says():
         assert parse(line) == event == json.loads(line)
 
 
-@pytest.mark.parametrize(("kind", "path", "value"), OBJECTS)
-def test_every_key_must_be_there_and_no_other_may_be(kind, path, value):
-    assert refused(altered(kind, *path, extra=1)).code == "7.schema"
-    for key in value:
-        event = deepcopy(OF_TYPE[kind])
-        place = event
+@pytest.mark.parametrize(("event", "path", "value"), OBJECTS)
+def test_every_key_must_be_there_and_no_other_may_be(event, path, value):
+    for key in ("extra", *value):
+        changed = deepcopy(event)
+        place = changed
         for step in path:
             place = place[step]
-        del place[key]
-        assert refused(rfc8785.dumps(event)).code == "7.schema"
+        if key in place:
+            del place[key]
+        else:
+            place[key] = 1
+        assert refused(rfc8785.dumps(changed)).code == "7.schema"
 
 
 @pytest.mark.parametrize(
@@ -137,21 +160,27 @@ def test_a_type_name_selects_nothing_but_a_member_of_the_union(kind):
         ("debate.opened", ("data", "terms"), {"format": "brawl"}),
         ("debate.opened", ("data", "terms"), {"max_rounds": 0}),
         ("debate.opened", ("data", "terms"), {"options": "release"}),
-        ("debater.registered", ("data",), {"role": "judge"}),
+        ("debater.registered", ("data",), {"role": "jury"}),
         ("debater.registered", ("data",), {"id": "x" * 65}),
         ("debater.registered", ("data", "parameters"), {"temperature": "1e3"}),
         ("debater.registered", ("data", "parameters"), {"temperature": 1}),
         ("call.answered", ("data",), {"tokens_in": -1}),
         ("call.answered", ("data",), {"reply": "spelled.out"}),
         ("call.failed", ("data",), {"error": "tired"}),
-        ("turn.recorded", ("data",), {"vote": None}),
+        ("turn.recorded", ("data",), {"vote": "x" * 65}),
         ("turn.recorded", ("data",), {"phase": "Proposal"}),
+        ("turn.recorded", ("data",), {"phase": "critique-0"}),
+        ("turn.recorded", ("data",), {"phase": "critique-100"}),
+        ("turn.rejected", ("data",), {"rating": 0}),
+        ("turn.rejected", ("data",), {"rating": 11}),
+        ("similarity.measured", ("data",), {"threshold_ppm": 1_000_001}),
+        ("debate.truncated", ("data",), {"limit": 0}),
     ],
 )
 def test_a_value_outside_its_type_is_refused(kind, path, new):
     error = refused(altered(kind, *path, **new))
     assert error.code == "7.schema"
-    assert ".".join([*path, *new]) in str(error)
+    assert all(key in str(error) for key in (*path, *new))
 
 
 @pytest.mark.parametrize(

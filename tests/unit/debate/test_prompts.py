@@ -21,6 +21,10 @@ from hansard.debate.prompts import (
     template,
 )
 
+UNSEEN = [
+    *(0x180E, 0x200B, *range(0x2060, 0x2066), 0xFEFF, *range(0xFFF9, 0xFFFC)),
+    *range(0xE0000, 0xE0080),
+]
 BIDI = [0x061C, 0x200E, 0x200F, *range(0x202A, 0x202F), *range(0x2066, 0x206A)]
 
 
@@ -48,11 +52,11 @@ def test_each_line_of_quoted_matter_is_prefixed(text, shown):
     assert quote(text) == shown
 
 
-def test_control_and_bidi_characters_and_line_breaks_are_spelled_out_and_no_others():
+def test_control_unseen_and_bidi_characters_and_line_breaks_are_spelled_out_and_no_others():
     for code in range(0x110000):
         char = chr(code)
         control = unicodedata.category(char) == "Cc" and char not in "\t\n"
-        spelled = control or code in BIDI or code in (0x2028, 0x2029, 0xFEFF)
+        spelled = control or code in BIDI or code in (0x2028, 0x2029, *UNSEEN)
         shown = f"<U+{code:04X}>" if spelled else char
         assert char == "\n" or quote(char) == f"| {shown}\n", hex(code)
 

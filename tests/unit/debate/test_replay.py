@@ -3,14 +3,17 @@
 import pytest
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 
-from derived import ABANDONED, FIELDS, alterations, altered, fields_of
+from derived import ABANDONED, CASE, FIELDS, alterations, altered, fields_of, value_of
+from hansard.debate.events import VerdictData
 from hansard.debate.replay import Difference, NotDue, Replay, approved_by
 from hansard.debate.state import Step
 from hansard.record import note, policy
 from hansard.record.note import Signer
-from support import Debate, Die, Fail, Reply, Setup, eventful, fold, votes, walk
+from support import EVENTFUL, Debate, Die, Fail, Reply, Setup, eventful, fold, votes, walk
 
-DEBATE = eventful()
+DEBATES = {name: eventful(name) for name in EVENTFUL}
+EACH = pytest.mark.parametrize("debate", DEBATES.values(), ids=DEBATES)
+DEBATE = DEBATES["consensus"]
 EVENTS, TEXTS = DEBATE.record.events, DEBATE.record.texts
 PAIR = Setup(debaters=("ann", "bob"), options=("yes", "no"))
 VOTES = votes(ann="yes", bob="no")
@@ -40,62 +43,71 @@ def after(debate, kind, /, **data):
     return due_instead([*debate.record.events, event], debate.record.texts.get)
 
 
-def without(number):
-    return [*EVENTS[: number - 1], *EVENTS[number:]]
-
-
 def swapped(event, **data):
     return {**event, "data": {**event["data"], **data}}
 
 
-def test_a_record_that_follows_the_rules_has_no_differences():
-    assert walk(EVENTS, TEXTS.get) == []
+@EACH
+def test_a_record_that_follows_the_rules_has_no_differences(debate):
+    assert walk(debate.record.events, debate.record.texts.get) == []
 
 
-def test_the_walk_ends_in_the_state_of_the_record():
-    replay = Replay(TEXTS.get)
-    for number, event in enumerate(EVENTS, 1):
+@EACH
+def test_the_walk_ends_in_the_state_of_the_record(debate):
+    events = debate.record.events
+    replay = Replay(debate.record.texts.get)
+    for number, event in enumerate(events, 1):
         replay.step(event)
         if number % 10 == 0:
-            assert replay.state == fold(EVENTS[:number])
-    assert replay.state == fold(EVENTS)
-    assert replay.unread == []
+            assert replay.state == fold(events[:number])
+    assert replay.state == fold(events)
+    assert (replay.gone, replay.unread, replay.uncited, replay.uncompared) == ([], [], [], 0)
 
 
 PLACES = {}
-for place, field in alterations(EVENTS):
-    group = "abandoned" if fields_of(EVENTS[place]) == ABANDONED else EVENTS[place]["type"]
-    PLACES.setdefault((group, field), []).append(place)
+for name, debate in DEBATES.items():
+    for place, field in alterations(debate.record.events):
+        event = debate.record.events[place]
+        group = "abandoned" if fields_of(event) == ABANDONED else event["type"]
+        PLACES.setdefault((group, field), []).append((name, place))
 
 
 def test_every_derived_field_is_tried():
     fields = {(kind, field) for kind, fields in FIELDS.items() for field in fields}
     fields |= {("abandoned", field) for field in ABANDONED} | {("debate.opened", "terms")}
+    fields |= {("turn.recorded", field) for field in CASE}
+    fields |= {("call.answered", "tools"), ("debate.truncated", "reserved")}
     assert set(PLACES) == fields
 
 
 @pytest.mark.parametrize(("group", "field"), PLACES)
 def test_one_alteration_is_one_difference_and_no_cascade(group, field):
-    for place in PLACES[group, field]:
-        event = altered(EVENTS[place], field)
-        found = walk([*EVENTS[:place], event, *EVENTS[place + 1 :]], TEXTS.get)
-        was, is_now = EVENTS[place]["data"][field], event["data"][field]
-        assert found == [(place + 1, Difference(field, expected=was, found=is_now))]
+    for name, place in PLACES[group, field]:
+        events = DEBATES[name].record.events
+        event = altered(events[place], field)
+        found = walk([*events[:place], event, *events[place + 1 :]], DEBATES[name].record.texts.get)
+        was, is_now = value_of(events[place], field), value_of(event, field)
+        shown = field.rpartition(".")[2]
+        assert found == [(place + 1, Difference(shown, expected=was, found=is_now))]
 
 
-@pytest.mark.parametrize("number", range(1, len(EVENTS)))
-def test_no_event_can_be_left_out(number):
-    assert reported(without(number))
+@EACH
+def test_no_event_can_be_left_out(debate):
+    events = debate.record.events
+    for number in range(1, len(events)):
+        left = [*events[: number - 1], *events[number:]]
+        assert reported(left, debate.record.texts.get), events[number - 1]
 
 
-@pytest.mark.parametrize("number", range(1, len(EVENTS) + 1))
-def test_nothing_happens_twice_but_a_takeover(number):
-    twice = [*EVENTS[:number], *EVENTS[number - 1 :]]
-    if EVENTS[number - 1]["type"] == "debate.resumed":
-        assert walk(twice, TEXTS.get) == []
-    else:
-        with pytest.raises(NotDue):
-            walk(twice, TEXTS.get)
+@EACH
+def test_nothing_happens_twice_but_a_takeover(debate):
+    events = debate.record.events
+    for number, event in enumerate(events, 1):
+        twice = [*events[:number], *events[number - 1 :]]
+        if event["type"] == "debate.resumed":
+            assert walk(twice, debate.record.texts.get) == []
+        else:
+            assert due_instead(twice, debate.record.texts.get), event
 
 
 def test_a_record_begins_with_its_opening():
@@ -107,7 +119,7 @@ def test_an_opening_names_one_template_for_each_role():
     for templates in ([], rows[:2], rows[::-1], [*rows, rows[0]]):
         opening = swapped(EVENTS[0], templates=templates)
         assert due_instead([opening]) == (
-            "debate.opened with one template each for protocol, block, debater"
+            "debate.opened with one template each for protocol, block, debater, synthesizer"
         )
 
 
@@ -213,7 +225,7 @@ def test_the_turn_is_the_one_that_the_schedule_calls_for():
     for step in PROPOSALS:
         heard.end(f"{step.id}:1")
     for kind in ("turn.forfeited", "votes.counted", "call.started"):
-        assert after(heard, kind, step="r1.proposal.ann") == "turn.recorded for r1.proposal.ann"
+        assert after(heard, kind, step="r1.proposal.ann") == "the turn r1.proposal.ann"
     lost = started(lambda call: Fail("client_error"))
     for step in PROPOSALS:
         lost.end(f"{step.id}:1")
@@ -230,16 +242,72 @@ def test_counts_and_outcome_come_when_they_are_due():
             assert due_instead(end, debate.record.texts.get) == expected
 
 
-@pytest.mark.parametrize("number", range(1, len(EVENTS) + 1))
-def test_nothing_is_due_after_the_close(number):
-    assert due_instead([*EVENTS, EVENTS[number - 1]]) == "nothing: the debate is closed"
+@EACH
+def test_nothing_is_due_after_the_close(debate):
+    events = debate.record.events
+    for event in events:
+        due = due_instead([*events, event], debate.record.texts.get)
+        assert due == "nothing: the debate is closed"
 
 
-def test_with_every_text_gone_the_state_is_the_same_and_what_is_unread_is_named():
+READ = ("turn.recorded", "verdict.recorded", "synthesis.recorded")
+
+
+@EACH
+def test_with_every_text_gone_the_state_is_the_same_and_what_is_unread_is_named(debate):
     replay = Replay(lambda name: None)
-    assert [row for event in EVENTS for row in replay.step(event)] == []
-    assert replay.state == fold(EVENTS)
-    assert replay.unread == [data["step"] for data in DEBATE.record.all("turn.recorded")]
+    assert [row for event in debate.record.events for row in replay.step(event)] == []
+    assert replay.state == fold(debate.record.events)
+    answered = debate.record.all("call.answered")
+    assert replay.gone == [row["call"] for row in answered if row["finish"] == "stop"]
+    read = debate.record.all(*READ)
+    assert replay.unread == [row["step"] for row in read if row["phase"] != "synthesis"]
+    compared = [event for event in debate.record.events if rests_on_texts(event)]
+    kinds = ("similarity.measured", "votes.counted")
+    assert replay.uncompared == sum(event["type"] in kinds for event in compared)
+
+
+@EACH
+def test_with_any_one_text_gone_nothing_differs(debate):
+    for name in debate.record.texts:
+        texts = {key: text for key, text in debate.record.texts.items() if key != name}
+        assert walk(debate.record.events, texts.get) == []
+
+
+FINISHED = ("cut_off", "refused", "filtered", "not_finished")
+
+
+def rests_on_texts(event):
+    """The derived fields of an event that nobody can check without its debate's texts."""
+    kind, data = event["type"], event["data"]
+    if kind == "turn.recorded":
+        return {"vote", "case", *CASE}
+    if kind == "verdict.recorded":
+        return {*VerdictData.__annotations__} - {"step", "round", "phase", "speaker", "call"}
+    if kind == "turn.rejected":
+        if data["code"] == "weak_critique":
+            return {"rating"}  # another code has none, and is tried again only so often
+        return {"code"} if data["code"] not in FINISHED else set()
+    if kind == "similarity.measured":
+        return {"pairs", "converged"} if data["measure"] != "options" else set()
+    counted = kind == "votes.counted" and data["phase"] == "draft"
+    return {"tally"} if counted else set()
+
+
+@EACH
+def test_what_rests_on_no_text_is_checked_with_every_text_gone(debate):
+    """What does rest on one is taken as recorded, if it is something that a reply can give."""
+    events = debate.record.events
+    for place, field in alterations(events):
+        unchecked = field in rests_on_texts(events[place])
+        wrong = altered(events[place], field)
+        try:
+            found = walk([*events[:place], wrong], lambda name: None)
+        except NotDue:
+            assert unchecked
+        else:
+            counted = {"reached"} if field == "tally" else set()  # of the tally that is stated
+            assert bool({row.field for _, row in found} - counted) != unchecked, (place, field)
 
 
 def gone(step):

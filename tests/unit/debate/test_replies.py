@@ -2,8 +2,8 @@
 
 import pytest
 
-from hansard.debate.formats.consensus import reply_schema
-from hansard.debate.replies import Unreadable, mismatch, read
+from hansard.debate.formats import consensus
+from hansard.debate.replies import Unreadable, mismatch, read, words
 
 BIG = 2**53 - 1
 
@@ -79,13 +79,27 @@ def test_no_reply_is_too_deep_to_be_refused(depth, begin, end):
         read(begin * depth + "1" + end * depth)
 
 
-SCHEMA = reply_schema(["release", "revise"])
+SCHEMA = consensus.schemas({"options": ["release", "revise"]})["debater"]
 FITS = {"stance": "s", "rationale": "r", "vote": "revise"}
 
 
 def test_a_reply_that_fits_its_schema():
     assert mismatch(FITS, SCHEMA) is None
-    assert mismatch({**FITS, "stance": "\u00a0"}, SCHEMA) is None
+    assert mismatch({**FITS, "stance": "\u00a0.\u200b"}, SCHEMA) is None
+
+
+UNSEEN = [
+    *(*range(0x09, 0x0E), 0x20, 0xA0, 0xAD, 0x180E, *range(0x2000, 0x2010)),
+    *(*range(0x2028, 0x2030), *range(0x205F, 0x2070), 0x3000, 0xFEFF),
+]
+
+
+def test_a_text_says_something_that_can_be_seen():
+    nothing = "".join(map(chr, UNSEEN))
+    assert mismatch({**FITS, "stance": nothing}, SCHEMA) == ("stance", "minLength")
+    assert mismatch(nothing, words()) == ("", "minLength")
+    unseen = [code for code in range(0x110000) if mismatch(chr(code), words())]
+    assert unseen == UNSEEN
 
 
 @pytest.mark.parametrize(

@@ -61,19 +61,19 @@ ABANDONED = {"error": "abandoned", "detail": None, "again": True, "latency_ms": 
 
 
 def test_open_calls_are_abandoned_in_order_and_charged_at_their_reservation():
-    debate = started(lambda call: Die(), Setup(**{**vars(PAIR), "prices": (PRICE,)}))
+    debate = started(lambda call: Die(), PAIR.but(prices=(PRICE,)))
     debate.end("r1.proposal.ann:1")
     for speaker in ("ann", "bob"):
         due = steps.decide(debate.state)
         call = f"r1.proposal.{speaker}:1"
-        assert due == ("call.failed", {**ABANDONED, "call": call, "cost_micro_usd": 7})
+        assert due == ("call.failed", {**ABANDONED, "call": call, "cost_micro_usd": 25})
         debate.add(due)
     assert steps.decide(debate.state) == steps.Ask([ANN, BOB])
 
 
 def tries(end, attempts):
     """How each attempt at a step ended that never brings a reply that counts."""
-    setup = Setup(**{**vars(PAIR), "attempts": attempts, "max_rounds": 1})
+    setup = PAIR.but(attempts=attempts, max_rounds=1)
     record = Debate(setup, lambda call: end).run().record
     rows = record.all("call.failed") + record.all("turn.rejected")
     return [row["again"] for row in rows if row["call"].startswith("r1.proposal.ann:")]
@@ -98,7 +98,7 @@ def test_what_would_only_fail_alike_is_not_tried_again(error):
 
 def test_an_abandoned_call_is_no_try_but_has_a_number():
     ends = iter([Die(), Die(), Fail("timeout")])
-    setup = Setup(**{**vars(PAIR), "attempts": 2})
+    setup = PAIR.but(attempts=2)
     record = Debate(setup, lambda call: next(ends, vote("no"))).run().record
     started = [row for row in record.all("call.started") if row["step"] == ANN.id]
     assert [row["attempt"] for row in started] == [1, 2, 3, 4]
@@ -123,7 +123,7 @@ def test_a_turn_is_forfeited_for_how_its_last_attempt_ended(ends, reason):
     def script(call):
         return next(rows) if call.step.speaker == "ann" else vote("no")
 
-    setup = Setup(**{**vars(PAIR), "attempts": 2, "threshold": 1})
+    setup = PAIR.but(attempts=2, threshold=1)
     assert Debate(setup, script).run().record.all("turn.forfeited") == [
         {"step": ANN.id, "round": 1, "phase": "proposal", "speaker": "ann", "reason": reason}
     ]
@@ -150,13 +150,14 @@ def test_a_reply_that_does_not_count_is_rejected_with_the_first_code_that_applie
 ):
     debate = started()
     answer = {"finish": finish, "call": "r1.proposal.ann:1"}
-    assert steps.read_reply(debate.state, answer, text) == code
+    assert steps.read_reply(debate.state, answer, text, {}.get) == code
 
 
 def test_a_reply_that_counts_is_read_as_it_stands():
     reply = vote("no")
-    read = steps.read_reply(started().state, {"finish": "stop"}, f"```json\n{reply.text}\n```")
-    assert read == {"stance": "so", "rationale": "because", "vote": "no"}
+    answer = {"finish": "stop", "call": "r1.proposal.ann:1"}
+    read = steps.read_reply(started().state, answer, f"```json\n{reply.text}\n```", {}.get)
+    assert read == {"vote": "no", "case": None}
 
 
 def test_a_call_says_whom_it_asks_and_with_what():

@@ -6,33 +6,8 @@ from hashlib import sha256
 import pytest
 import rfc8785
 
-from hansard.debate.prompts import Renderer
-from hansard.debate.state import DebateState, evolve
-from hansard.debate.transcript import Transcript, hash_of
-from support import TEMPLATES, Debate, Fail, Setup, digest, eventful, vote
-
-BODIES = {digest(text.encode()): text.encode() for text in TEMPLATES.values()}
-
-
-def prompts(debate):
-    """Rebuild every prompt from the record; by call."""
-    state = DebateState()
-    transcript = Transcript(state)
-    renderer = Renderer(BODIES, debate.record.texts.__getitem__)
-    found = {}
-    for event in debate.record.events:
-        if event["type"] == "call.started":
-            data = event["data"]
-            prompt = transcript.prompt(debate.asked[data["call"]].step)
-            assert prompt.digest == data["prompt"]
-            found[data["call"]] = {row.role: row.text for row in renderer.messages(prompt)}
-        evolve(state, event)
-    return found
-
-
-def titles(text):
-    return [line.strip("[]") for line in text.splitlines() if line.startswith("[")]
-
+from hansard.debate.transcript import hash_of
+from support import Debate, Fail, Setup, eventful, prompts, titles, vote
 
 EVENTFUL = eventful()
 PROMPTS = prompts(EVENTFUL)
@@ -42,7 +17,7 @@ FIRST = ["question", "evidence runbook"]
 def test_the_protocol_is_the_system_message_and_everything_else_the_users():
     assert {tuple(messages) for messages in PROMPTS.values()} == {("system", "user")}
     assert {messages["system"] for messages in PROMPTS.values()} == {
-        "Vote for one of release, revise, escalate.\n"
+        "<protocol options=release, revise, escalate>\n"
     }
 
 
@@ -52,7 +27,8 @@ def test_first_proposals_see_only_question_and_evidence():
         "| Shall we release?\n"
         "[evidence runbook]\n"
         "| Rollback takes an hour.\n"
-        "operator, proposal of round 1 of 2: release, revise, escalate?\n"
+        "<debater max_rounds=2 options=release, revise, escalate phase=proposal round=1 "
+        "speaker=operator>\n"
     )
     calls = [call for call in PROMPTS if call.startswith("r1.proposal.")]
     assert len(calls) == 8
@@ -88,7 +64,8 @@ def test_persona_and_instruction_stand_last():
     assert PROMPTS["r2.consensus.critic:1"]["user"].endswith(
         "[persona of critic]\n"
         "| You run the pager.\n"
-        "critic, consensus of round 2 of 2: release, revise, escalate?\n"
+        "<debater max_rounds=2 options=release, revise, escalate phase=consensus round=2 "
+        "speaker=critic>\n"
     )
     persona = [call for call, prompt in PROMPTS.items() if "You run the pager" in prompt["user"]]
     assert persona == [call for call in PROMPTS if ".critic:" in call]
@@ -161,7 +138,7 @@ def parts_of(record, data):
     ids=["eventful", "evidence"],
 )
 def test_the_recorded_digest_is_that_of_the_recipe(debate):
-    assert debate.state.rounds_run == debate.setup.max_rounds
+    assert debate.state.rounds_run == debate.setup.spec.max_rounds
     for data in debate.record.all("call.started"):
         folded = bytes(32)
         for part in parts_of(debate.record, data):

@@ -1,14 +1,22 @@
 import json
+import re
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from markdown_it import MarkdownIt
 
-from hansard.report.markdown import TITLE, dollars, inline, markdown, quoted
+from hansard import run_sync
+from hansard.report.markdown import markdown
+from hansard.report.markdown.common import TITLE
+from hansard.report.markdown.signs import inline, quoted
 from hansard.report.safe import one_line
 from hansard.report.view import build
-from support import Debate, Reply, Setup, eventful, votes
+from hansard.report.words import dollars
+from hansard.runtime.models.base import Completion, ModelError, ToolCall
+from playing import answer, script, spec_of
+from reporting import of, ran
+from support import EVENTFUL, Debate, Reply, Setup, eventful, votes
 
 READER = MarkdownIt("commonmark").enable(["table", "strikethrough"])
 LIVE = {"link_open", "image", "html_inline", "html_block"}
@@ -143,6 +151,231 @@ def test_hostile_texts_change_nothing_but_the_block_quotes_they_stand_in():
     assert shape(report) == shape(tame)
     assert "\x1b" not in report
     assert "\u202e" not in report
+
+
+def everywhere(format_, text):
+    """A debate in which `text` stands wherever somebody can write."""
+    cited = {"argument": text, "citations": [{"document": text, "quote": text}]}
+    found = {
+        "resolved_points": [text],
+        "unresolved_points": [text],
+        "explicit_uncertainties": [text],
+        "synthesis": text,
+    }
+    ends = {
+        "argument": text,
+        "draft": text,
+        "framing": dict.fromkeys(("thesis", "scope"), text)
+        | {"criteria": [text], "key_evidence": [text]},
+        "r1.proposition.proposer": use_tool(text),
+        "proposition": {
+            "thesis": text,
+            "supporting_arguments": [cited, {"argument": text, "citations": []}],
+            "anticipated_objections": [text],
+        },
+        "critique": {
+            "thesis": text,
+            "counter_arguments": [{"argument": text, "citations": []}] * 2,
+        },
+        "rebuttal": {
+            "thesis": text,
+            "rebuttals": [{"objection": 1, "answer": text, "citations": []}],
+            "concessions": [{"objection": 2, "reason": text}],
+        },
+        "r1.moderation.moderator": {**found, "recommend_another_round": True},
+        "moderation": found,
+        "neutrality": {**found, "upholds_proposition": True},
+        "synthesis": {"synthesis": text},
+        "r2.proposition.proposer": {"thesis": f"{text} again"},
+    }
+    ends["verdict"] = {
+        "judged": {"verdict": text, "winner": text, "reasoning": text},
+        "panel": {"answer": text, "justification": text},
+    }.get(format_)
+    fields = {
+        "judged": {"judge": {"model": "custom:bot"}, "debaters": stances(text)},
+        "moderated": {
+            "max_rounds": 2,
+            "neutrality_check": True,
+            "tools": ["lookup"],
+            "critic": {"persona": text},
+            "evidence": [{"id": "memo", "text": text}],
+        },
+        "panel": {"judge": {}},
+    }[format_]
+    tools = {"lookup": lambda: text} if format_ == "moderated" else None
+    fields |= {"question": text, "synthesizer": True, "review": text}
+    return run_sync(spec_of(format_, **fields), models={"bot": script(ends)}, tools=tools)
+
+
+def use_tool(text):
+    """Ask for two tools, one of which there is, then make the case."""
+    asked = []
+
+    def reply(request):
+        asked.append(request.call)
+        if len(asked) > 1:
+            return {**answer(request), "thesis": text}
+        calls = (ToolCall("lookup", "{}"), ToolCall(text, text))
+        return Completion("", finish="tool_calls", tool_calls=calls)
+
+    return reply
+
+
+def stances(text):
+    return [{"id": name, "label": name, "stance": text} for name in ("ann", "bob")]
+
+
+@pytest.mark.parametrize("format_", ["judged", "moderated", "panel"])
+def test_hostile_texts_change_nothing_in_any_format(format_):
+    result = everywhere(format_, HOSTILE)
+    report = markdown(result)
+    assert result.output == {"synthesis": HOSTILE}
+    assert not kinds(report) & LIVE
+    assert shape(report) == shape(markdown(everywhere(format_, "so\n" * 3)))
+    assert not re.search("[\x00-\x08\x0b-\x1f\x7f-\x9f\u2028-\u202e\u2066-\u2069]", report)
+    assert len(report.splitlines()) == len(report.split("\n")) - 1
+
+
+@pytest.mark.parametrize("format_", ["judged", "moderated", "panel"])
+def test_a_text_report_has_a_line_a_signal_whatever_is_said(format_):
+    hostile, tame = everywhere(format_, HOSTILE), everywhere(format_, "so")
+    keys = [row.partition(":")[0] for row in tame.to_report().split("\n")]
+    assert [row.partition(":")[0] for row in hostile.to_report().split("\n")] == keys
+    assert "\x1b" not in hostile.to_report()
+    assert "\u202e" not in hostile.to_report()
+
+
+@pytest.mark.parametrize("name", EVENTFUL)
+def test_every_report_can_be_read_with_its_texts_and_without(name):
+    for text_of in (None, lambda _: None):
+        report = markdown(of(eventful(name), text_of))
+        assert not kinds(report) & LIVE
+        assert "None" not in {token.content for token in tokens(report)}
+        headings = [line for line in report.splitlines() if line.startswith("## ")]
+        assert headings[0] == "## Decision"
+        assert headings[-2:] == ["## Transcript", "## How to check this"]
+        assert {"## Seats and cost", "## What code can see", "## Notes"} <= set(headings)
+        assert report.endswith("repeated ones aside.\n")
+
+
+def test_a_judged_report_says_who_won_and_what_the_judge_read():
+    report = markdown(ran("judged", {"verdict": {"winner": "wait", "reasoning": "cheap"}}, seed=1))
+    assert (
+        "**`wait`**, argued by `bob`: the judge's verdict, after 2 of at most 2 rounds "
+        "(`judge_verdict`).\n\nVerdict (entry " in report
+    )
+    assert "Winner:" not in report
+    assert "Reasoning:\n\n> cheap\n" in report
+    assert "`wait`, argued by `bob`:\n\n> Wait a week.\n" in report
+    assert "The judge read it without names, in an order drawn from the seed:\n\n- round 1: `" in (
+        report
+    )
+    assert "### Round 2, `ship`: `ann`" in report
+    assert "debaters × rounds + 1 calls, here 2 × 2 + 1 = 5" in report
+
+
+def test_a_winner_that_nobody_heard_is_named_beside_the_escalation():
+    seats = [{"id": seat, "label": f"for-{seat}", "stance": "so"} for seat in ("ann", "bob", "cat")]
+    ends = {"verdict": {"winner": "for-bob"}, "bob": ModelError("client_error")}
+    report = markdown(ran("judged", ends, debaters=seats))
+    assert "**`escalate`**: too few were heard, after 2 of at most 2 rounds" in report
+    assert "Winner: `for-bob`, argued by `bob`.\n\nVerdict (entry " in report
+
+
+def test_an_undeclared_winner_is_quoted_and_has_not_won():
+    report = markdown(everywhere("judged", "both"))
+    assert "the judge named what is no declared stance:\n\n> both\n" in report
+    assert "Winner:" not in report
+
+
+def test_a_moderated_report_strikes_what_rests_on_nothing():
+    report = markdown(of(eventful("moderated")))
+    assert "Objection 2. **Struck**: it rests on a citation that does not hold.\n\n> ~~so~~" in (
+        report
+    )
+    assert "- none, there is no such document: x" in report
+    assert "- later, nobody had seen that document yet: x" in report
+    assert "7 of 10, 4 before it was sent back. **The critic's prompt wants a review**." in report
+    assert "Says nothing about objection 4." in report
+    assert "The outcome is another one." in report
+    assert "New evidence in round 2: `later`." in report
+    assert "- **critical**: critic in round 1, critique, cites what does not hold" in report
+    assert "1 + rounds × (positions × 3 + 1) calls, here 1 + 2 × (1 × 3 + 1) = 9" in report
+
+
+def test_points_that_are_gone_are_not_none():
+    report = markdown(of(eventful("moderated"), lambda _: None))
+    gone = "\\[text erased or missing\\]"
+    for title in ("Still open (2):", "Resolved:", "Uncertain:", "Criteria of a good answer:"):
+        assert f"{title}\n\n> {gone}\n" in report
+
+
+def test_a_struck_argument_reads_as_written_and_struck():
+    (token,) = READER.parseInline(quoted("a* ~b~ `c`", struck=True).removeprefix("> "))
+    kinds_ = [row.type for row in token.children]
+    assert (kinds_[0], kinds_[-1]) == ("s_open", "s_close")
+    assert "".join(row.content for row in token.children) == "a* ~b~ `c`"
+
+
+def test_positions_are_told_apart():
+    report = markdown(of(eventful("positions")))
+    assert "### Round 1, critique on `wait`: `critic`" in report
+    assert "**`wait`**, argued by `bob`: the moderator ranked it first, after 1 of " in report
+    assert "Ranking: `wait`, `ship`, `drop`." in report
+    assert "Position `ship`:\n\n> Ship it now.\n" in report
+    assert "here 1 + 1 × (3 × 3 + 1) = 11" in report
+
+
+def test_a_panel_report_calls_similar_wording_by_its_name():
+    report = markdown(of(eventful("panel")))
+    assert "similar wording, neither agreement nor correctness" in report
+    assert "The final answer, from the last draft of `" in report
+    assert "| 0 | `ann` | `bob` | " in report
+    assert " | differs |" in report
+    assert "### Round 2, draft: `ann`\n\nNot heard: no reply came (entry " in report
+    assert "here 3 × (2 + 1) + 0 = 9" in report
+    chosen = markdown(of(eventful("choosing")))
+    assert "It chooses `no`." in chosen
+    assert "Options: `yes`, `no`." in chosen
+
+
+def test_a_debate_cut_short_says_so_and_shows_what_there_is():
+    report = markdown(of(eventful("truncated")))
+    assert (
+        "**None: the debate was cut short** after 1 of at most 2 rounds: the next call could "
+        in (report)
+    )
+    assert "(`calls_ceiling`). What follows is the best standing." in report
+    assert "### Round 1, draft: `ann`" in report
+    assert "### Round 1, draft: `bob`" not in report
+    assert "The last draft of `cat`:\n\n> " in report
+
+
+def test_a_failed_debate_says_why():
+    report = markdown(ran("judged", {"verdict": ModelError("client_error")}))
+    assert "None: the debate failed (`judge_failed`) after 2 of at most 2 rounds: the judge " in (
+        report
+    )
+
+
+def test_changes_are_told():
+    vote = {"stance": "s", "rationale": "r"}
+    ends = {"planner": {**vote, "vote": "release"}, "critic": {**vote, "vote": "revise"}}
+    ends |= {"operator": {**vote, "vote": "escalate"}}
+    ends["r1.critique.operator"] = {**vote, "vote": "revise"}
+    assert (
+        "`operator` changed its vote in round 1, critique: `escalate`, then `revise`, as held by "
+        "`critic`."
+    ) in markdown(ran("consensus", ends))
+    drafts = {"r0.draft.ann": "One two.", "r0.draft.bob": "Three four.", "r1.draft.bob": "One two!"}
+    assert (
+        "`bob` changed its answer in round 1, draft: towards `ann`, 0.0 % alike before and 100.0 % "
+        "after."
+    ) in markdown(ran("panel", drafts))
+    moved = markdown(everywhere("moderated", "so"))
+    told = "`proposer` changed its thesis in round 2, proposition, from:"
+    assert f"{told}\n\n> so\n\nto:\n\n> so again\n" in moved
 
 
 @pytest.mark.parametrize("line", HOSTILE.split("\n"))

@@ -4,8 +4,25 @@ import pytest
 
 from hansard.debate.events import Fact
 from hansard.errors import DataError
-from hansard.report.view import GONE, build
-from support import DEBATE, PRICE, Debate, Fail, Record, Setup, eventful, opening, vote, votes
+from hansard.report.markdown import markdown
+from hansard.report.view import build
+from hansard.report.words import GONE
+from reporting import noted, of
+from support import (
+    DEBATE,
+    EVENTFUL,
+    PRICE,
+    Debate,
+    Fail,
+    Record,
+    Setup,
+    eventful,
+    opening,
+    say,
+    script,
+    vote,
+    votes,
+)
 
 
 def result_of(debate, gone=()):
@@ -289,3 +306,107 @@ def test_events_that_cannot_be_followed_are_refused():
     with pytest.raises(DataError, match="entry 2 does not follow") as caught:
         build([opened, stray], record.texts.get)
     assert caught.value.code == "report.record"
+
+
+@pytest.mark.parametrize("name", EVENTFUL)
+def test_without_any_text_every_debate_is_shown_and_counted_alike(name):
+    debate = eventful(name)
+    whole, bare = of(debate), of(debate, lambda _: None)
+    counted = ("decision", "decision_rule", "status", "seats", "speaker_schedule", "rounds_run")
+    for field in counted[:3] + counted[4:]:
+        assert getattr(bare, field) == getattr(whole, field)
+    assert [seat.votes for seat in bare.seats] == [seat.votes for seat in whole.seats]
+    assert bare.question is None
+    assert noted(bare, "text_gone")
+    assert noted(whole, "text_gone") == []
+    assert bare.to_report().splitlines()[-1] == whole.to_report().splitlines()[-1]
+    assert json.loads(json.dumps(bare.source()))
+
+
+@pytest.mark.parametrize("name", EVENTFUL)
+def test_every_result_comes_back_from_its_json(name):
+    result = of(eventful(name))
+    assert type(result).model_validate_json(result.model_dump_json()) == result
+    assert len(result.seats) == len({row.id for row in result.seats})
+
+
+@pytest.mark.parametrize("name", EVENTFUL)
+def test_every_beginning_of_every_record_can_be_shown(name):
+    debate = eventful(name)
+    events = debate.record.events
+    for length in range(1, len(events) + 1):
+        result = build(events[:length], debate.record.texts.get)
+        assert result.entries == length
+        assert (result.status == "open") is (length < len(events))
+        assert markdown(result).endswith("aside.\n")
+        assert result.to_report().startswith("debater_ids: [")
+        assert result.source()
+
+
+def test_a_record_that_the_rules_do_not_give_is_refused():
+    debate = eventful("panel")
+    events = [
+        {**event, "data": {**event["data"], "rule": "judge_synthesis"}}
+        if event["type"] == "decision.reached"
+        else event
+        for event in debate.record.events
+    ]
+    with pytest.raises(DataError, match="none that the rules give") as caught:
+        build(events, debate.record.texts.get)
+    assert caught.value.code == "report.record"
+
+
+def test_a_synthesizer_changes_nothing_of_the_nine_lines():
+    script_ = script({"synthesis": say(synthesis="so")}, vote("release"))
+    without = debated(script_)
+    result = debated(script_, synthesizer=True)
+    assert result.output == {"synthesis": "so"}
+    assert result.to_report() == without.to_report()
+    assert (result.debater_ids, result.vote_tally) == (without.debater_ids, {"release": 3})
+    assert [seat.votes for seat in result.seats] == [("release",)] * 3 + [()]
+
+
+def test_a_counted_debate_that_was_cut_short_keeps_its_tally():
+    votes_ = votes(planner="release", critic="revise", operator="escalate")
+    result = debated(votes_, limits={"calls": 4})
+    assert (result.status, result.reason, result.decision) == ("truncated", "calls_ceiling", None)
+    assert result.vote_tally == {"release": 1, "revise": 1, "escalate": 1}
+    assert result.to_report().splitlines()[5:8] == [
+        "vote_tally: {release: 1, revise: 1, escalate: 1}",
+        "decision: none",
+        "decision_rule: none",
+    ]
+
+
+def test_a_prompt_that_was_not_approved_is_critical():
+    result = result_of(Debate(Setup(approved={}), script()).run())
+    assert (result.status, result.reason) == ("failed", "prompt_refused")
+    refused = [note for note in result.notes if note.code == "refused"]
+    assert [note.severity for note in refused] == ["critical", "critical"]
+    assert "policy" in codes(result)
+
+
+@pytest.mark.parametrize(
+    ("used", "said"),
+    [(200, []), (201, ["The last calls went over a ceiling: 603 tokens of 600 tokens"])],
+)
+def test_what_went_over_a_ceiling_is_critical(used, said):
+    reply = vote("release", tokens=(used, 0, 0))
+    seats = [{"id": seat, "settings": {"max_tokens": 100}} for seat in ("ann", "bob", "cat")]
+    result = debated(lambda call: reply, debaters=seats, limits={"tokens": 600})
+    found = [note for note in result.notes if note.code == "over_ceiling"]
+    assert [note.message for note in found] == said
+    assert {note.severity for note in found} <= {"critical"}
+
+
+def test_the_ceilings_are_shown_and_what_broke_them():
+    result = debated(
+        votes(planner="release", critic="revise", operator="revise"), limits={"seconds": 0.001}
+    )
+    assert result.limits.elapsed_ms == 1
+    assert result.truncated is None
+    slow = Debate(Setup(limits={"seconds": 0.001}), script({}, vote("release")), tick=2000).run()
+    cut = result_of(slow)
+    assert (cut.truncated.ceiling, cut.truncated.limit) == ("seconds", 1)
+    (said,) = (note.message for note in cut.notes if note.code == "truncated")
+    assert "the ceiling is 0.001 seconds, counted as used " in said

@@ -1,4 +1,4 @@
-"""Debates of three seats in a store in memory, played by callables."""
+"""Debates in a store in memory, played by callables."""
 
 from __future__ import annotations
 
@@ -8,7 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from hansard.debate.spec import DebateSpec
+import playing
+from hansard.debate.spec import ConsensusSpec
 from hansard.runtime import session
 from hansard.store.application import Store
 from hansard.verify.verifier import verify
@@ -29,7 +30,7 @@ def spec_of(**changes):
         "max_rounds": 1,
         "attempts": 2,
     }
-    return DebateSpec.model_validate(fields | changes)
+    return ConsensusSpec.model_validate(fields | changes)
 
 
 @dataclass
@@ -51,8 +52,11 @@ class Table:
     def types(self):
         return [event["type"] for event in self.events]
 
-    def data(self, kind):
-        return [event["data"] for event in self.events if event["type"] == kind]
+    def data(self, *kinds):
+        return [event["data"] for event in self.events if event["type"] in kinds]
+
+    def text(self, blob):
+        return self.store.text(self.debate, blob["sha256"])
 
     def verified(self):
         return verify(self.store.bundle(self.debate))
@@ -71,8 +75,33 @@ class Table:
             clock=clock,
         )
 
+    def play(self, format_, model=playing.answer, *, models=None, **given):
+        """Play a debate of a format on `python:bot`; `models` are more callables by name.
+
+        What a spec does not know (tools as functions, observe, clock) goes to the session.
+        """
+        return asyncio.run(self.debating(format_, model, models=models, **given))
+
+    def debating(self, format_, model=playing.answer, *, models=None, use=None, **given):
+        if isinstance(model, str):
+            given["model"], model = model, playing.answer
+        more = {key: given.pop(key) for key in ("observe", "clock", "policy") if key in given}
+        if use:
+            more["tools"] = use
+            given["tools"] = list(use)
+        return session.run(
+            playing.spec_of(format_, **given),
+            self.store,
+            self.folder,
+            models={"bot": model} | (models or {}),
+            **more,
+        )
+
     def resume(self, models=None):
         return asyncio.run(session.resume(self.debate, self.store, models=self.seated(models)))
+
+    def go_on(self, model=playing.answer, **more):
+        return asyncio.run(session.resume(self.debate, self.store, models={"bot": model}, **more))
 
     @staticmethod
     def seated(models):

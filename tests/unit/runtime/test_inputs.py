@@ -5,8 +5,10 @@ from __future__ import annotations
 import re
 
 import pytest
+from pydantic import ValidationError
 
-from hansard.debate.spec import DebateSpec
+import playing
+from hansard.debate.spec import ConsensusSpec
 from hansard.errors import UsageError
 from hansard.runtime import inputs
 
@@ -50,6 +52,12 @@ def test_a_spec_is_read_from_yaml_and_json(write):
     assert inputs.load_spec(write(as_json, "spec.json")) == from_yaml
 
 
+def test_an_alias_stands_for_what_it_names(write):
+    text = SPEC.replace('model: "python:m"', "model: &m python:m", 1)
+    text = text.replace('model: "python:m"', "model: *m")
+    assert inputs.load_spec(write(text)) == inputs.load_spec(write(SPEC, "same.yaml"))
+
+
 def test_plain_words_stay_text(write):
     words = "[yes, no, on, off, y, n, Yes, NO, 2026-11-21, null_, ~x]"
     spec = inputs.load_spec(write(SPEC.replace("[release, revise]", words.replace(", ~x", ""))))
@@ -80,6 +88,18 @@ WRONG = {
     "a hexadecimal nothing": ("threshold: 0x_", "spec.yaml", "spec.yaml"),
     "a number that is none": ("threshold: !!int x", "spec.yaml", "spec.yaml"),
     "nested too deeply": ("[" * 2000, "spec.yaml", "nests too deeply"),
+    "aliases that expand": (
+        f"a: &a [{'x, ' * 200}]\nb: &b [{'*a, ' * 200}]\nc: [{'*b, ' * 200}]\n",
+        "spec.yaml",
+        "its aliases make it larger",
+    ),
+    "mappings that expand": (
+        "a: &a {" + "".join(f"k{n}: x, " for n in range(200)) + "}\n"
+        f"b: &b [{'*a, ' * 200}]\nc: [{'*b, ' * 200}]\n",
+        "spec.yaml",
+        "its aliases make it larger",
+    ),
+    "a list that holds itself": (f"a: &a [{'*a, ' * 1000}]", "spec.yaml", "aliases"),
     "a list": ("- a\n", "spec.yaml", "expected fields"),
     "a text": ("just words", "spec.yaml", "expected fields"),
     "nothing": ("", "spec.yaml", "expected fields"),
@@ -121,8 +141,15 @@ WRONG = {
         "timeout_seconds",
     ),
     "threshold too high": (SPEC.replace("threshold: 2", "threshold: 3"), "spec.threshold", "above"),
-    "two of one id": (SPEC.replace("id: b", "id: a"), "spec.duplicate", "debater id a"),
+    "two of one id": (SPEC.replace("id: b", "id: a"), "spec.duplicate", "seat id a"),
     "unknown model": (SPEC.replace("python:m", "gpt:m", 1), "spec.unknown_model", "gpt:m"),
+    "unknown format": ("format: trial\n" + SPEC, "spec.invalid_value", "there is no 'trial'"),
+    "format of another kind": ("format: [a]\n" + SPEC, "spec.invalid_value", "there is no"),
+    "field of another format": (
+        SPEC + "judge: {id: j}\n",
+        "spec.unknown_field",
+        "judge",
+    ),
     "two mistakes": (SPEC.replace("max_rounds: 1", "rounds: 1"), "spec.unknown_field", "1 more"),
     "lone surrogate": (
         SPEC.replace("Do we release?", '"\\ud800"'),
@@ -166,7 +193,7 @@ def test_a_file_of_the_largest_size_is_read(write):
 
 
 def spec_with(*evidence):
-    return DebateSpec(
+    return ConsensusSpec(
         question="q",
         debaters=[{"id": seat, "model": "python:m"} for seat in "ab"],
         options=["yes"],
@@ -216,9 +243,47 @@ def test_own_templates_stand_in_for_packaged_ones(write):
     folder = write("Vote, {{speaker}}!\n", "mine.md").parent
     spec = spec_with().model_copy(update={"prompts": {"debater": "mine.md"}})
     templates = inputs.read_templates(spec, folder)
-    assert list(templates) == ["protocol", "block", "debater"]
+    assert list(templates) == ["protocol", "block", "debater", "synthesizer"]
     assert templates["debater"] == b"Vote, {{speaker}}!\n"
     assert templates["protocol"] == inputs.packaged("consensus/protocol")
+
+
+@pytest.mark.parametrize("format_", playing.FORMATS)
+def test_every_format_has_its_packaged_templates_each_of_which_can_be_replaced(write, format_):
+    packaged = inputs.packaged_templates(format_)
+    fields = playing.spec_of(format_).templates()
+    assert list(packaged) == list(fields)
+    for role, body in packaged.items():
+        held = set(re.findall(r"\{\{([a-z_]+)\}\}", body.decode()))
+        assert held <= set(fields[role]), role
+        names = "".join(f"{{{{{name}}}}} " for name in fields[role])
+        folder = write(f"{names}mine\n", "mine.md").parent
+        spec = playing.spec_of(format_, prompts={role: "mine.md"})
+        assert inputs.read_templates(spec, folder) == packaged | {role: f"{names}mine\n".encode()}
+
+
+@pytest.mark.parametrize("format_", playing.FORMATS)
+def test_no_template_of_another_format_is_replaced(format_):
+    with pytest.raises(ValidationError, match="there is no template juror; there are protocol"):
+        playing.spec_of(format_, prompts={"juror": "mine.md"})
+
+
+def test_instructions_of_a_panels_own_replace_all_but_how_to_reply(tmp_path):
+    packaged = inputs.packaged_templates("panel")
+    spec = playing.spec_of("panel", debater_instructions="  Be a {{poet}}. \n")
+    templates = inputs.read_templates(spec, tmp_path)
+    assert templates["debater"] == (
+        b"\nBe a {{poet}}.\n\nReply with your whole answer in plain words, and nothing else.\n"
+    )
+    assert templates["chooser"].startswith(b"\nBe a {{poet}}.\n\nReply with one JSON object")
+    assert b'"choice": "one of: {{options}}"' in templates["chooser"]
+    same = [role for role in packaged if templates[role] == packaged[role]]
+    assert set(packaged) - set(same) == {"debater", "chooser"}
+    spec = playing.spec_of("panel", judge={}, judge_instructions="Be just.")
+    templates = inputs.read_templates(spec, tmp_path)
+    changed = {role for role in packaged if templates[role] != packaged[role]}
+    assert changed == {"judge", "judge_choosing", "judge_picking"}
+    assert all(templates[role].startswith(b"\nBe just.\n\nReply with one JSON") for role in changed)
 
 
 def test_a_missing_template_is_refused(tmp_path):

@@ -7,7 +7,11 @@ import time
 
 import pytest
 
+import playing
+from hansard.runtime.engine import Engine
+from hansard.runtime.models.base import Completion, ToolCall
 from hansard.verify.verifier import verify
+from playing import weak
 
 
 class Broken(Exception):
@@ -37,6 +41,79 @@ def test_wherever_an_observer_breaks_the_record_goes_on(table, seq):
     assert state.closed
     assert len(set(asked)) == len(asked), "no call is made twice"
     assert verify(table.store.bundle(table.debate)).ok
+
+
+PLAYED = {
+    "judged": {"output_schema": {"type": "object"}, "max_rounds": 1},
+    "moderated": {"neutrality_check": True},
+    "panel": {"judge": {}, "limits": {"calls": 5}},
+}
+
+
+@pytest.mark.parametrize("format_", PLAYED)
+def test_wherever_it_breaks_in_any_format_nothing_is_asked_or_used_twice(table, format_):
+    asked, used = [], []
+
+    def look() -> str:
+        """Look."""
+        used.append(1)
+        return "it"
+
+    def replies(request):
+        asked.append(request.call)
+        first = request.call.endswith(":1")
+        if first and request.speaker in ("ann", "proposer"):
+            return Completion("let me see", tool_calls=(ToolCall("look", "{}"),))
+        if first and request.role == "judge":
+            return "no JSON"
+        if first and request.phase == "critique":
+            return weak(3)
+        return playing.answer(request)
+
+    state = table.play(format_, replies, use={"look": look}, **PLAYED[format_])
+    usual, events = [turn.data["step"] for turn in state.turns], len(table.events)
+    opening = table.types.index("call.started")
+
+    for seq in range(opening + 1, events + 1):
+        asked.clear()
+        used.clear()
+
+        def observe(event, seq=seq):
+            if event["seq"] >= seq:
+                raise Broken
+
+        with pytest.raises(Broken):
+            table.play(format_, replies, use={"look": look}, observe=observe, **PLAYED[format_])
+        assert verify(table.store.bundle(table.debate)).findings == []
+        if table.types[-1] != "debate.closed":
+            state = table.go_on(replies, tools={"look": look})
+        assert [turn.data["step"] for turn in state.turns] in (usual, usual[: len(state.turns)])
+        assert len(asked) == len(set(asked)) == len(table.data("call.answered"))
+        lost = [row for row in table.data("tool.returned") if not row["ok"]]
+        assert len(used) + len(lost) == len(table.data("tool.called"))
+        assert verify(table.store.bundle(table.debate)).findings == []
+
+
+def test_what_was_recorded_is_stored_whatever_breaks_after_it(table, monkeypatch):
+    """Even while the engine stops: the end of one call does not cost that of another."""
+    answered = Engine._answered
+
+    def breaks(self, *given):
+        answered(self, *given)
+        raise RuntimeError
+
+    with monkeypatch.context() as patch:
+        patch.setattr(Engine, "_answered", breaks)
+        with pytest.raises(RuntimeError):
+            table.play("panel", answering)
+    assert len(table.data("call.answered")) >= 2
+    state = table.go_on()
+    assert state.closed
+    assert verify(table.store.bundle(table.debate)).findings == []
+
+
+async def answering(request):
+    return playing.answer(request)
 
 
 def test_a_reply_in_time_counts_though_the_loop_was_held_up(table):

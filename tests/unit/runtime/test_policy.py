@@ -1,13 +1,16 @@
 """Under a policy every call is preceded by a look at the templates' bytes as they are then."""
 
+import asyncio
 from hashlib import sha256
 
 import pytest
 
 import altering
+import playing
 from exporting import VOTES, approved, both, exported, play, reply, spec
 from hansard.runtime.engine import Engine
 from hansard.runtime.inputs import packaged_templates
+from hansard.runtime.models.base import ModelError
 
 TEMPLATES = packaged_templates("consensus")
 APPROVED = {role: sha256(body).hexdigest() for role, body in TEMPLATES.items()}
@@ -78,6 +81,54 @@ def test_a_role_that_the_policy_does_not_name_stops_the_first_call():
     refused = altering.events_of(record)[-2]["data"]
     assert (refused["role"], refused["approved"]) == ("protocol", None)
     assert both(exported(record)).level == 1
+
+
+@pytest.mark.parametrize("format_", playing.FORMATS)
+def test_every_format_is_held_to_a_policy_of_its_own(table, format_):
+    asked = []
+
+    def model(request):
+        asked.append(request.call)
+        return playing.answer(request)
+
+    state = table.play(format_, model, policy=approved(format_=format_))
+    assert state.closed["outcome"] == "complete"
+    assert both(exported(table.store.bundle(table.debate))).level == 1
+    asked.clear()
+    other = "panel" if format_ != "panel" else "judged"
+    state = table.play(format_, model, policy=approved(format_=other))
+    assert state.closed == {"outcome": "failed", "reason": "prompt_refused"}
+    assert (state.refused["role"], state.refused["approved"]) == ("protocol", None)
+    assert asked == []
+    assert both(exported(table.store.bundle(table.debate))).level == 1
+
+
+def test_a_template_refused_in_the_middle_of_a_parallel_round_waits_for_what_is_in_the_air(
+    table, engines
+):
+    """Two drafts are out when the third is tried again: they are recorded before the close."""
+    hashes = approved(format_="panel").approved("panel")
+    free = asyncio.Event()
+
+    async def model(request):
+        if request.call == "r0.draft.ann:1":
+            engines[0]._templates[hashes["judge"]] = b"another"
+            asyncio.get_running_loop().call_later(0.02, free.set)
+            raise ModelError("rate_limited")
+        await free.wait()
+        return playing.answer(request)
+
+    state = table.play("panel", model, policy=approved(format_="panel"))
+    kinds = [kind for kind in table.types if kind.startswith(("call.", "debate.closed"))]
+    assert kinds[3:] == [
+        "call.failed",
+        "call.refused",
+        "call.answered",
+        "call.answered",
+        "debate.closed",
+    ]
+    assert state.refused["role"] == "judge"
+    assert both(exported(table.store.bundle(table.debate))).level == 1
 
 
 def test_without_a_policy_nothing_is_refused(engines):

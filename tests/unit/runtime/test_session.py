@@ -10,7 +10,7 @@ from uuid import UUID, uuid4
 
 import pytest
 
-from hansard.debate.spec import DebateSpec
+from hansard.debate.spec import ConsensusSpec
 from hansard.errors import DataError, HansardError, UsageError
 from hansard.runtime import session
 from hansard.store.application import Store
@@ -132,7 +132,7 @@ def left_open(tmp_path):
         return {"stance": "s", "rationale": "r", "vote": vote}
 
     path = tmp_path / "h.db"
-    spec = DebateSpec(
+    spec = ConsensusSpec(
         question="q",
         debaters=[{"id": seat, "model": f"python:{seat}"} for seat in SEATS],
         options=["release", "revise", "escalate"],
@@ -207,7 +207,7 @@ def test_a_run_finds_its_files_again_from_anywhere(tmp_path, monkeypatch):
     home.mkdir()
     (home / "replies.yaml").write_text(SCRIPT)
     monkeypatch.chdir(home)
-    spec = DebateSpec(
+    spec = ConsensusSpec(
         question="q",
         debaters=seats("scripted:replies.yaml"),
         options=["release", "revise"],

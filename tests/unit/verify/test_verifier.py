@@ -11,7 +11,7 @@ import pytest
 from pydantic import ValidationError
 
 import altering
-from hansard.debate.spec import DebateSpec
+from hansard.debate.spec import ConsensusSpec
 from hansard.runtime import session
 from hansard.runtime.models.base import Completion
 from hansard.store.application import Store
@@ -30,7 +30,7 @@ def model(request):
 
 @pytest.fixture(scope="module")
 def bundle():
-    spec = DebateSpec(
+    spec = ConsensusSpec(
         question="Do we release?",
         debaters=[{"id": seat, "model": f"python:{seat}"} for seat in SEATS],
         options=["release", "revise"],
@@ -98,7 +98,7 @@ def test_replies_that_are_gone_leave_what_rests_on_them_unchecked(bundle):
     """A missing text fails check 8; votes, counts and outcome are believed, and it says so."""
     verification = verify(without(bundle, "critic", "operator"))
     assert [row.code for row in verification.findings] == ["8.missing", "8.missing"]
-    assert verification.unchecked == "2 of 3 votes unchecked"
+    assert verification.unchecked == "2 of 3 turns unchecked"
     found = statuses(verification)
     assert found[8] == "fail"
     assert [found[number] for number in (12, 14, 16)] == ["unchecked"] * 3

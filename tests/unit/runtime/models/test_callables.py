@@ -8,22 +8,15 @@ import threading
 
 import pytest
 
-from hansard.runtime.models.base import Completion, ModelError, Request
+from hansard.errors import UsageError
+from hansard.runtime.models.base import Completion, ModelError
 from hansard.runtime.models.callables import CallableModel, as_completion, as_model
+from playing import request
 
 
 @pytest.fixture
 def request_():
-    return Request(
-        call="r1.proposal.a:1",
-        round=1,
-        phase="proposal",
-        speaker="a",
-        model="python:m",
-        parameters={},
-        reply_schema={},
-        render=list,
-    )
+    return request()
 
 
 class Sync:
@@ -64,7 +57,7 @@ def test_every_kind_of_callable_answers(kind, request_):
 
 def test_a_sync_function_runs_beside_the_loop(request_):
     model = CallableModel(lambda request: threading.current_thread().name)
-    assert asyncio.run(model.complete(request_)).text == "model r1.proposal.a:1"
+    assert asyncio.run(model.complete(request_)).text == "hansard callable"
 
 
 def test_a_mapping_becomes_json_in_the_readers_own_letters():
@@ -108,7 +101,7 @@ def test_a_late_end_disturbs_nobody(late, request_):
     free.set()
     assert ended.wait(5)
     for thread in threading.enumerate():
-        if thread.name.startswith("model "):
+        if thread.name == "hansard callable":
             thread.join(5)
 
 
@@ -123,9 +116,66 @@ def test_messages_are_rendered_once_and_joined():
         rendered.append(1)
         return [Message("system"), Message("user")]
 
-    request = Request(
-        call="c:1", round=1, phase="proposal", speaker="a", model="python:m", parameters={},
-        reply_schema={}, render=render,
-    )  # fmt: skip
-    assert request.prompt == request.prompt == "system\nuser"
+    asked = request(render=render)
+    assert asked.prompt == asked.prompt == "system\nuser"
     assert rendered == [1]
+
+
+WORDS = {"minLength": 1, "type": "string"}
+SHAPES = {
+    "text": (lambda _: "so", "so"),
+    "a mapping with text": (lambda _: {"text": "so"}, "so"),
+    "a completion": (lambda _: Completion("so"), "so"),
+}
+
+
+@pytest.mark.parametrize("shape", SHAPES)
+def test_where_words_are_asked_for_text_is_words(shape):
+    model, text = SHAPES[shape]
+    asked = request(reply_schema=WORDS)
+    assert asked.in_words
+    assert asyncio.run(CallableModel(model).complete(asked)).text == text
+
+
+@pytest.mark.parametrize(
+    ("value", "text"), [(7, "7"), ({"text": 7}, "{'text': 7}"), (["a"], "['a']")]
+)
+def test_other_shapes_of_a_custom_seat_are_made_words_with_one_warning(value, text):
+    asked = request(reply_schema=WORDS, model="custom:m")
+    model = CallableModel(lambda _: value)
+    with pytest.warns(UserWarning, match="custom:m returned a ") as warned:
+        replies = [asyncio.run(model.complete(asked)).text for _ in range(3)]
+    assert replies == [text] * 3
+    assert len(warned) == 1
+
+
+@pytest.mark.parametrize(
+    ("model", "value"),
+    [
+        *(("python:m", value) for value in (7, {"text": 7}, {"answer": "so"}, ["so"], None)),
+        *(("custom:m", value) for value in (None, b"so", ValueError("so"), KeyboardInterrupt())),
+    ],
+)
+def test_what_is_nobodys_words_is_an_error(model, value):
+    asked = request(reply_schema=WORDS, model=model)
+    with pytest.raises(TypeError, match="asked for words must return text"):
+        asyncio.run(CallableModel(lambda _: value).complete(asked))
+
+
+@pytest.mark.parametrize("model", [None, "m", {"m": str}, 7])
+def test_what_cannot_be_called_is_no_model(model):
+    with pytest.raises(UsageError, match=f"not a {type(model).__name__}") as caught:
+        as_model(model)
+    assert caught.value.code == "model.not_callable"
+
+
+def test_a_deliverable_is_json_whatever_its_schema_says():
+    asked = request(reply_schema=WORDS, role="synthesizer")
+    assert not asked.in_words
+    assert asyncio.run(CallableModel(lambda _: {"text": "so"}).complete(asked)).text == (
+        '{"text": "so"}'
+    )
+
+
+def test_a_schema_need_not_say_its_type():
+    assert not request(reply_schema={"anyOf": [{"type": "string"}]}).in_words

@@ -9,21 +9,14 @@ import pytest
 
 from hansard.errors import UsageError
 from hansard.runtime.inputs import load_yaml, validate
-from hansard.runtime.models.base import ModelError, Request
+from hansard.runtime.models.base import ModelError, ToolCall
 from hansard.runtime.models.scripted import Script, ScriptedModel
+from playing import request as request_
 
 
 def request(speaker="a", round_=1, phase="proposal", attempt=1):
-    return Request(
-        call=f"r{round_}.{phase}.{speaker}:{attempt}",
-        round=round_,
-        phase=phase,
-        speaker=speaker,
-        model="scripted:replies.yaml",
-        parameters={},
-        reply_schema={},
-        render=list,
-    )
+    call = f"r{round_}.{phase}.{speaker}:{attempt}"
+    return request_(call=call, round=round_, phase=phase, speaker=speaker)
 
 
 @pytest.fixture
@@ -109,6 +102,32 @@ def test_tokens_finish_and_price_are_what_the_script_says(model):
     assert scripted.price.input == "2.50"
 
 
+def test_rounds_from_0_and_phases_of_one_position(model):
+    scripted = model("replies: {a: {0: {draft: first}, 1: {critique-2: second, critique: other}}}")
+    assert answer(scripted, round_=0, phase="draft").text == "first"
+    assert answer(scripted, phase="critique-2").text == "second"
+    assert answer(scripted, phase="critique").text == "other"
+
+
+def test_a_reply_may_ask_for_tools(model):
+    scripted = model(
+        """
+        replies:
+          a:
+            1:
+              proposal:
+                - reply: let me see
+                  tools: [{tool: look_up, arguments: {what: café}}, {tool: now}]
+                - done
+        """
+    )
+    first = answer(scripted)
+    assert (first.text, first.finish) == ("let me see", "tool_calls")
+    assert first.tool_calls == (ToolCall("look_up", '{"what": "café"}'), ToolCall("now", "{}"))
+    then = answer(scripted, attempt=2)
+    assert (then.text, then.finish, then.tool_calls) == ("done", "stop", ())
+
+
 WRONG = {
     "replies: {a: {1: {proposal: []}}}": "spec.too_few",
     "replies: {a: {1: {proposal: {reply: x, mood: bad}}}}": "spec.unknown_field",
@@ -122,6 +141,10 @@ WRONG = {
     "replies: [x]": "spec.invalid_value",
     "price: {input: 1e9, output: '1'}\nreplies: {}": "spec.invalid_value",
     "{}": "spec.missing_field",
+    "replies: {a: {first: {proposal: x}}}": "spec.script",
+    "replies: {a: {1: {propose: x}}}": "spec.script",
+    "replies: {a: {1: {critique-0: x}}}": "spec.script",
+    "replies: {a: {1: {proposal: {reply: x, tools: [now]}}}}": "spec.invalid_value",
 }
 
 

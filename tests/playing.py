@@ -1,0 +1,122 @@
+"""Debates of every format, played through the engine by Python functions.
+
+play("moderated", max_rounds=2)                        # everybody says the least that counts
+play("judged", script({"verdict": {"winner": None}}))  # or this in some phases, roles, seats
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any
+
+from hansard.debate.spec import SPECS, AnySpec
+from hansard.record.bundle import Bundle
+from hansard.runtime import session
+from hansard.runtime.models.base import Request
+from hansard.store.application import Store
+from support import argued, example
+
+EVIDENCE = {"id": "memo", "text": "Payment is due within thirty days."}
+MODEL = "python:bot"
+BASE: dict[str, dict[str, Any]] = {
+    "consensus": {
+        "debaters": [{"id": seat} for seat in ("planner", "critic", "operator")],
+        "options": ["release", "revise", "escalate"],
+        "threshold": 2,
+        "max_rounds": 2,
+    },
+    "judged": {
+        "debaters": [
+            {"id": "ann", "label": "ship", "stance": "Ship it now."},
+            {"id": "bob", "label": "wait", "stance": "Wait a week."},
+        ],
+    },
+    "moderated": {"evidence": [EVIDENCE]},
+    "panel": {"debaters": [{"id": seat} for seat in ("ann", "bob", "cat")], "rounds": 1},
+}
+FORMATS = tuple(BASE)
+POSITIONS = [{"id": f"p{n}", "label": label, "stance": f"We {label}."} for n, label in enumerate(
+    ("build", "buy", "wait"), 1
+)]  # fmt: skip
+
+
+def spec_of(format_: str, **changes: Any) -> AnySpec:
+    """The format's smallest spec, changed."""
+    fields = {"question": "Shall we?", "model": MODEL, "attempts": 2, **BASE[format_], **changes}
+    return SPECS[format_].model_validate(fields)
+
+
+def answer(request: Request) -> Any:
+    """Say the least that counts: in words who speaks and when, else the schema's first choices."""
+    if request.in_words:
+        return f"{request.speaker} says this in {request.phase} of round {request.round}."
+    return example({"required": [], **request.reply_schema})
+
+
+def script(ends: Mapping[str, Any]) -> Callable[[Request], Any]:
+    """Answer as `ends` say for a call, a step, a phase, a role or a seat, in this order.
+
+    A mapping changes members of what would be said; a function is called; an
+    exception is raised; everything else is the reply.
+    """
+
+    def reply(request: Request) -> Any:
+        step, _, attempt = request.call.rpartition(":")
+        base = request.phase.partition("-")[0]
+        keys = (request.call, step, f"{base}:{attempt}", request.phase, base)
+        for key in (*keys, request.role, request.speaker):
+            if key in ends:
+                end = ends[key]
+                if isinstance(end, BaseException):
+                    raise end
+                if isinstance(end, Mapping) and not request.in_words:
+                    return {**answer(request), **end}
+                return end(request) if callable(end) else end
+        return answer(request)
+
+    return reply
+
+
+def weak(rating: int) -> dict[str, Any]:
+    """A critique that rates itself so."""
+    return {"counter_arguments": [argued(("memo", "thirty days"))], "challenge_strength": rating}
+
+
+def play(
+    format_: str, model: Callable[[Request], Any] = answer, *, use: Any = None, **changes: Any
+) -> Bundle:
+    """Play a debate in memory, `use` its tools by name, and return its record."""
+    with Store.open("sqlite:///:memory:") as store:
+        running = session.run(
+            spec_of(format_, **changes), store, Path(), models={"bot": model}, tools=use
+        )
+        state = asyncio.run(running)
+        return store.bundle(state.debate)
+
+
+def data(bundle: Bundle, *kinds: str) -> list[dict[str, Any]]:
+    """The data of every event of some types."""
+    events = map(json.loads, bundle.lines)
+    return [event["data"] for event in events if event["type"] in kinds]
+
+
+def request(**changes: Any) -> Request:
+    """A request to debater a in its first proposal, changed."""
+    fields: dict[str, Any] = {
+        "call": "r1.proposal.a:1",
+        "round": 1,
+        "phase": "proposal",
+        "speaker": "a",
+        "role": "debater",
+        "agent_type": "sub",
+        "collection_id": None,
+        "model": MODEL,
+        "parameters": {},
+        "reply_schema": {},
+        "tools": (),
+        "render": list,
+    }
+    return Request(**fields | changes)

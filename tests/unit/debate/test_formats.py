@@ -1,0 +1,124 @@
+"""What holds in every format: nobody who fails agrees, and a judge who fails decides nothing."""
+
+import pytest
+
+from support import DEFAULTS, Debate, Fail, Reply, Setup, fold, say, script, walk
+
+POSITIONS = DEFAULTS["judged"]["debaters"]
+SETUPS = {
+    "consensus": Setup(),
+    "consensus by majority": Setup(rule="majority"),
+    "consensus by unanimity": Setup(rule="unanimity"),
+    "judged": Setup("judged"),
+    "moderated": Setup("moderated"),
+    "positions": Setup("moderated", positions=POSITIONS),
+    "positions unchallenged": Setup("moderated", positions=POSITIONS, critique=False),
+    "panel": Setup("panel"),
+    "panel, whole": Setup("panel", convergence_similarity=1),
+    "panel, options": Setup("panel", options=["yes", "no"]),
+    "panel, majority": Setup("panel", resolution="majority"),
+    "panel, fallback": Setup("panel", resolution="majority", fallback="similar"),
+    "panel, judge": Setup("panel", judge={}),
+    "panel, judge and options": Setup("panel", judge={}, options=["yes", "no"]),
+    "panel, pick": Setup("panel", judge={}, resolution="pick"),
+}
+EVERY = pytest.mark.parametrize("setup", SETUPS.values(), ids=SETUPS)
+# Who argues, and who decides.
+ARGUE = ("proposal", "critique", "revision", "consensus", "argument", "proposition", "draft")
+DECIDE = ("verdict", "moderation")
+
+
+def spoil(**changed):
+    """A reply that fits but for these members; where words are asked for, none at all."""
+
+    def reply(call):
+        if call.schema["type"] == "string":
+            return Reply(" \n")
+        names = [name for name in changed if name in call.schema["properties"]]
+        return say(**{name: changed[name] for name in names} or {"unknown": 1})(call)
+
+    return reply
+
+
+FAILURES = {
+    "crash": Fail("crashed"),
+    "timeout": Fail("timeout"),
+    "no reply": Fail("no_reply"),
+    "refusal": Reply("{}", finish="refusal"),
+    "filtered": Reply("{}", finish="content_filter"),
+    "cut off": Reply("{}", finish="length"),
+    "empty": Reply(""),
+    "undeclared": spoil(vote="nobody", choice="nobody", winner=7, ranking=["nobody"] * 3),
+}
+WAYS = pytest.mark.parametrize("end", FAILURES.values(), ids=FAILURES)
+
+
+def lost(debate):
+    return [row["step"] for row in debate.record.all("turn.forfeited")]
+
+
+@EVERY
+@WAYS
+def test_when_every_speaker_fails_nothing_is_agreed_and_somebody_must_look(setup, end):
+    debate = Debate(setup, script(dict.fromkeys(ARGUE, end))).run()
+    decision = debate.state.decision
+    assert decision["decision"] == "escalate"
+    assert decision["rule"] in ("max_rounds_exhausted", "too_few_heard")
+    assert decision["review"] == debate.state.spec["review"]
+    assert decision["votes"] in (0, None)
+    asked = {row["step"] for row in debate.record.all("call.started")}
+    assert asked - set(lost(debate)) <= {"r1.framing.framer"}
+    assert debate.state.verdict is None
+    assert walk(debate.record.events, debate.record.texts.get) == []
+
+
+@EVERY
+@WAYS
+def test_one_survivor_agrees_with_nobody(setup, end):
+    """But one position that is proposed, attacked and ranked first stands."""
+    sides = [seat.id for seat in setup.spec.table() if seat.role in ("debater", "proposer")]
+
+    def ends(call):
+        alone = call.step.speaker == sides[0] or call.step.phase in ("framing", *DECIDE)
+        usual = say()(call) if alone else end
+        return usual(call) if callable(usual) else usual
+
+    debate = Debate(setup, ends).run()
+    decision = debate.state.decision
+    agreed = setup.spec.format == "moderated" and not getattr(setup.spec, "critique", True)
+    if agreed:
+        assert (decision["decision"], decision["rule"]) == ("ship", "moderator_ranking")
+    else:
+        assert decision["decision"] == "escalate"
+        assert decision["rule"] in ("max_rounds_exhausted", "too_few_heard", "unchallenged")
+
+
+JUDGED = [
+    name
+    for name, setup in SETUPS.items()
+    if any(seat.role in ("judge", "moderator") for seat in setup.spec.table())
+]
+
+
+@pytest.mark.parametrize("setup", [SETUPS[name] for name in JUDGED], ids=JUDGED)
+@WAYS
+def test_a_judge_who_fails_names_no_winner_and_everything_so_far_is_kept(setup, end):
+    debate = Debate(setup, script(dict.fromkeys(DECIDE, end))).run()
+    who = "moderator" if setup.spec.format == "moderated" else "judge"
+    assert debate.state.closed == {"outcome": "failed", "reason": f"{who}_failed"}
+    assert debate.state.verdict is None
+    assert debate.state.decision is None
+    assert len(lost(debate)) == 1
+    assert all(turn.heard for turn in debate.state.turns[:-1])
+    assert walk(debate.record.events, debate.record.texts.get) == []
+    assert fold(debate.record.events) == debate.state
+
+
+@EVERY
+def test_whoever_is_heard_decides_as_the_rule_says(setup):
+    """So that the tests above are not passed by debates that never decide anything."""
+    draft = say() if getattr(setup.spec, "options", None) else Reply("same")
+    debate = Debate(setup, script({"draft": draft})).run()
+    assert debate.state.decision["decision"] != "escalate"
+    assert debate.state.closed["outcome"] == "complete"
+    assert lost(debate) == []

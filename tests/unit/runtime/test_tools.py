@@ -1,0 +1,434 @@
+"""Tools: what they give or why they give nothing is recorded, told to the model, and done once."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import threading
+from hashlib import sha256
+
+import pytest
+
+from hansard.errors import UsageError
+from hansard.runtime import session
+from hansard.runtime.models import base
+from hansard.runtime.models.base import Completion, ToolCall
+from hansard.runtime.tools import Tool, find_tools
+from playing import answer, spec_of
+
+
+def look_up(what: str, most: int = 3) -> list[str]:
+    """Look something up."""
+    return [what] * most
+
+
+async def look_up_async(what: str, most: int = 3) -> list[str]:
+    """Look something up."""
+    await asyncio.sleep(0)
+    return [what] * most
+
+
+def asking(*calls, times=1, seat="ann", then=answer, text="let me see"):
+    """A model in one seat that asks for these tools in the first attempts of each turn."""
+    rows = tuple(ToolCall(name, arguments) for name, arguments in calls)
+
+    def model(request):
+        attempt = int(request.call.rpartition(":")[2])
+        if request.speaker == seat and attempt <= times:
+            return Completion(text, tool_calls=rows, tokens_in=10, tokens_out=2)
+        return then(request)
+
+    return model
+
+
+def results(table):
+    return [(table.text(row["result"]), row["ok"]) for row in table.data("tool.returned")]
+
+
+# What a tool is
+
+
+def test_a_tool_is_described_by_its_name_its_words_and_its_arguments():
+    tool = Tool("look_up", look_up)
+    assert tool.definition.name == "look_up"
+    assert tool.definition.description == "Look something up."
+    assert tool.definition.parameters["required"] == ["what"]
+    assert tool.definition.parameters["properties"]["most"]["type"] == "integer"
+    assert json.loads(tool.document) == vars(tool.definition)
+    assert tool.document == Tool("look_up", look_up_async).document
+
+
+@pytest.mark.parametrize("function", [look_up, look_up_async, lambda what, most: [what] * most])
+def test_sync_and_async_functions_are_called_with_what_the_model_wrote(function):
+    called = asyncio.run(Tool("t", function).call('{"what": "é", "most": 2}'))
+    assert called == ('["é", "é"]', True)
+
+
+def failing(error):
+    def function() -> str:
+        """Fail."""
+        raise error
+
+    return function
+
+
+async def cancels():
+    raise asyncio.CancelledError
+
+
+BAD = {
+    "arguments missing": (look_up, "{}", "the arguments do not fit: 1 errors"),
+    "arguments of a kind": (look_up, '{"what": 1, "most": "x"}', "the arguments do not fit: 2 err"),
+    "one argument more": (look_up, '{"what": "a", "who": 1}', "the arguments do not fit: 1 errors"),
+    "no JSON": (look_up, "what?", "the arguments do not fit: 1 errors"),
+    "nothing": (look_up, "", "the arguments do not fit: 1 errors"),
+    "it fails": (failing(OSError("a secret")), "{}", "the tool failed: OSError"),
+    "it exits": (failing(SystemExit(1)), "{}", "the tool failed: RuntimeError"),
+    "no text": (lambda: [object()], "{}", "the tool failed: TypeError"),
+    "no JSON result": (lambda: {1, 2}, "{}", "the tool failed: TypeError"),
+    "lone surrogate": (lambda: "\ud800", "{}", "the tool failed: UnicodeEncodeError"),
+    "a surrogate within": (lambda: ["\ud800"], "{}", "the tool failed: UnicodeEncodeError"),
+}
+
+
+@pytest.mark.parametrize("how", BAD)
+def test_a_tool_that_gives_nothing_says_why_and_quotes_nothing(how):
+    function, arguments, words = BAD[how]
+    text, ok = asyncio.run(Tool("t", function).call(arguments))
+    assert not ok
+    assert text.startswith(words)
+    assert "secret" not in text
+
+
+def test_a_result_that_no_record_can_hold_is_none(monkeypatch):
+    monkeypatch.setattr("hansard.runtime.tools.MAX_REPLY", 5)
+    assert asyncio.run(Tool("t", lambda: "12345").call("{}")) == ("12345", True)
+    assert asyncio.run(Tool("t", lambda: "123456").call("{}")) == ("the result is too long", False)
+
+
+def positional(what, /):
+    return what
+
+
+def unknown_type(what: threading.Thread):
+    return what
+
+
+@pytest.mark.parametrize(
+    "function", [positional, unknown_type, lambda *many: many, len, 7, int], ids=repr
+)
+def test_what_cannot_be_described_is_refused(function):
+    with pytest.raises(UsageError) as caught:
+        find_tools(["t"], {"t": function})
+    assert caught.value.code == "tool.unfit"
+    assert "\n" not in str(caught.value)
+
+
+@pytest.mark.parametrize("given", [None, {}, {"other": look_up}])
+def test_a_tool_that_is_not_given_is_refused_before_anything_is_recorded(table, given):
+    with pytest.raises(UsageError) as caught:
+        asyncio.run(
+            session.run(
+                spec_of("judged", tools=["look_up"]),
+                table.store,
+                table.folder,
+                models={"bot": answer},
+                tools=given,
+            )
+        )
+    assert caught.value.code == "tool.not_given"
+    assert table.store.debates() == []
+
+
+# Tools in a debate
+
+
+@pytest.mark.parametrize("function", [look_up, look_up_async])
+def test_what_a_tool_gave_is_in_the_next_prompt_and_in_the_record(table, function):
+    prompts = {}
+
+    def model(request):
+        prompts[request.call] = request.prompt
+        return asking(("look_up", '{"what": "cost"}'))(request)
+
+    state = table.play("judged", model, use={"look_up": function}, max_rounds=1)
+    (called,) = table.data("tool.called")
+    assert (called["call"], called["number"], called["tool"]) == ("r1.argument.ann:1", 1, "look_up")
+    assert table.text(called["arguments"]) == '{"what": "cost"}'
+    assert results(table) == [('["cost", "cost", "cost"]', True)]
+    for shown in (
+        '[tool look_up, arguments]\n| {"what": "cost"}\n',
+        '[tool look_up, result]\n| ["cost", "cost", "cost"]\n',
+    ):
+        assert shown in prompts["r1.argument.ann:2"]
+    assert "[tool " not in prompts["r1.argument.ann:1"] + prompts["r1.argument.bob:1"]
+    answered = {row["call"]: row for row in table.data("call.answered")}
+    assert (answered["r1.argument.ann:1"]["finish"], answered["r1.argument.ann:1"]["tools"]) == (
+        "tool_calls",
+        1,
+    )
+    assert not table.data("turn.rejected")
+    assert state.turns[0].data["call"] == "r1.argument.ann:2"
+    (opened,) = table.data("debate.opened")
+    assert opened["tools"] == [
+        {"tool": "look_up", "sha256": sha256(Tool("look_up", look_up).document).hexdigest()}
+    ]
+    assert table.verified().findings == []
+
+
+@pytest.mark.parametrize("format_", ["consensus", "moderated", "panel"])
+def test_a_tool_round_is_no_try_in_any_format(table, format_):
+    seat = {"consensus": "critic", "moderated": "critic", "panel": "bob"}[format_]
+    model = asking(("look_up", '{"what": "cost"}'), seat=seat)
+    state = table.play(format_, model, use={"look_up": look_up}, attempts=1)
+    assert all(turn.heard for turn in state.turns)
+    assert state.total().tokens_in == 10 * len(table.data("tool.called"))
+    assert table.verified().findings == []
+
+
+def test_whatever_a_model_asks_for_it_is_told_what_came_of_it(table):
+    calls = [
+        ("look_up", '{"what": "a"}'),
+        ("look_up", "{}"),
+        ("nothing", "{}"),
+        ("no name at all\n", "not JSON"),
+        ("fails", "{}"),
+        ("cancels", "{}"),
+    ]
+    prompts = {}
+
+    def model(request):
+        prompts[request.call] = request.prompt
+        return asking(*calls)(request)
+
+    use = {"look_up": look_up, "fails": failing(KeyError("secret")), "cancels": cancels}
+    table.play("judged", model, use=use, max_rounds=1)
+    called = table.data("tool.called")
+    assert [row["number"] for row in called] == [1, 2, 3, 4, 5, 6]
+    assert [row["tool"] for row in called[:3]] == ["look_up", "look_up", "nothing"]
+    assert table.text(called[3]["tool"]) == "no name at all\n"
+    by_number = {row["number"]: row for row in table.data("tool.returned")}
+    told = [(table.text(by_number[n]["result"]), by_number[n]["ok"]) for n in range(1, 7)]
+    assert told == [
+        ('["a", "a", "a"]', True),
+        ("the arguments do not fit: 1 errors", False),
+        ("there is no such tool", False),
+        ("there is no such tool", False),
+        ("the tool failed: KeyError", False),
+        ("the tool was stopped", False),
+    ]
+    assert "[tool of no known name, arguments]\n| not JSON\n" in prompts["r1.argument.ann:2"]
+    assert prompts["r1.argument.ann:2"].count("[tool ") == 12
+    assert table.verified().findings == []
+    assert b"secret" not in b"".join(table.store.bundle(table.debate).blobs.values())
+
+
+@pytest.mark.parametrize("kind", ["thread", "async"])
+def test_a_tool_that_hangs_is_given_up_and_the_turn_goes_on(table, kind):
+    free = threading.Event()
+
+    def hangs() -> None:
+        free.wait(5)
+
+    async def hangs_async() -> None:
+        await asyncio.sleep(3600)
+
+    use = {"hangs": hangs if kind == "thread" else hangs_async, "look_up": look_up}
+    model = asking(("hangs", "{}"), ("look_up", '{"what": "a"}'))
+    state = table.play("judged", model, use=use, timeout_seconds=0.1, max_rounds=1)
+    free.set()
+    by_number = {row["number"]: row for row in table.data("tool.returned")}
+    assert table.text(by_number[1]["result"]) == "the tool did not answer in time"
+    assert (by_number[1]["ok"], by_number[2]["ok"]) == (False, True)
+    assert all(turn.heard for turn in state.turns)
+    assert table.verified().findings == []
+
+
+def test_many_tools_of_one_reply_are_used_at_once(table):
+    together = threading.Barrier(8)
+
+    def meet(who: int) -> int:
+        together.wait(5)
+        return who
+
+    model = asking(*(("meet", json.dumps({"who": n})) for n in range(8)))
+    table.play("judged", model, use={"meet": meet}, max_rounds=1)
+    assert sorted(results(table)) == [(str(n), True) for n in range(8)]
+
+
+def test_a_reply_may_not_ask_for_more_than_a_record_holds(table):
+    model = asking(*[("look_up", "{}")] * (base.MAX_TOOL_CALLS + 1))
+    table.play("judged", model, use={"look_up": look_up}, max_rounds=1, attempts=1)
+    (failed,) = table.data("call.failed")
+    assert (failed["error"], failed["detail"]) == ("crashed", "ValueError")
+    assert not table.data("tool.called")
+
+
+def test_tool_rounds_are_bounded_and_then_nothing_is_offered(table):
+    offered = {}
+
+    def model(request):
+        offered[request.call] = [tool.name for tool in request.tools]
+        return asking(("look_up", '{"what": "a"}'), times=9)(request)
+
+    state = table.play(
+        "judged", model, use={"look_up": look_up}, tool_rounds=2, max_rounds=1, attempts=2
+    )
+    assert [offered[f"r1.argument.ann:{n}"] for n in (1, 2, 3, 4)] == [["look_up"]] * 2 + [[]] * 2
+    assert len(table.data("tool.called")) == 2
+    assert [row["code"] for row in table.data("turn.rejected")] == ["not_finished"] * 2
+    assert [turn.heard for turn in state.turns] == [False, True]
+    assert table.verified().findings == []
+
+
+def test_a_debate_without_tools_uses_none_whatever_a_model_asks_for(table):
+    state = table.play("judged", asking(("look_up", "{}"), times=9), max_rounds=1, attempts=1)
+    assert not table.data("tool.called")
+    assert [row["code"] for row in table.data("turn.rejected")] == ["not_finished"]
+    assert not state.turns[0].heard
+    assert table.verified().findings == []
+
+
+def test_what_the_definitions_take_is_reserved(table):
+    def model(request):
+        return answer(request)
+
+    table.play("judged", model, max_rounds=1)
+    without = table.data("call.started")[0]["reserved_tokens_in"]
+    table.play("judged", model, use={"look_up": look_up}, max_rounds=1)
+    more = table.data("call.started")[0]["reserved_tokens_in"] - without
+    assert abs(more - len(Tool("look_up", look_up).document) / 3) <= 1
+
+
+def test_a_script_asks_for_tools(table):
+    (table.folder / "replies.yaml").write_text(
+        """
+        replies:
+          ann:
+            "*":
+              argument:
+                - {reply: let me see, tools: [{tool: look_up, arguments: {what: cost, most: 1}}]}
+                - it costs too much
+          bob: {"*": {"*": it does not}}
+          judge: {"*": {"*": {verdict: v, winner: ship, reasoning: r}}}
+        """
+    )
+    state = table.play("judged", "scripted:replies.yaml", use={"look_up": look_up})
+    assert results(table) == [('["cost"]', True)] * 2
+    assert state.decision["decision"] == "ship"
+    assert table.verified().findings == []
+
+
+def test_a_recorded_debate_asks_for_its_tools_again(table):
+    model = asking(("look_up", '{"what": "a"}'), ("no name\n", "{}"))
+    first = table.play("judged", model, use={"look_up": look_up})
+    recorded = table.debate
+    second = table.play("judged", f"recorded:{recorded}", use={"look_up": look_up})
+    assert [turn.data for turn in second.turns] == [turn.data for turn in first.turns]
+    assert len(table.data("tool.called")) == 4
+    assert table.verified().findings == []
+
+
+# A process that dies while a tool runs
+
+
+class Died(Exception):
+    pass
+
+
+def left_while_a_tool_runs(table, *, tools=("book", "look_up")):
+    """Play until the tools are called, and die; return how often the tool began."""
+    begun = []
+
+    async def book() -> str:
+        """Book a flight, which nobody wants twice."""
+        begun.append(1)
+        await asyncio.sleep(3600)
+        return "booked"
+
+    async def dies():
+        task = asyncio.ensure_future(
+            table.debating(
+                "judged",
+                asking(*((name, '{"what": "a"}' if name == "look_up" else "{}") for name in tools)),
+                use={"book": book, "look_up": look_up},
+                max_rounds=1,
+            )
+        )
+        while not begun:  # noqa: ASYNC110
+            await asyncio.sleep(0.001)
+        task.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await task
+
+    asyncio.run(dies())
+    return begun, book
+
+
+def test_a_tool_is_not_used_twice_and_the_record_says_that_nothing_came_back(table):
+    begun, book = left_while_a_tool_runs(table)
+    called = table.data("tool.called")
+    assert [row["tool"] for row in called] == ["book", "look_up"]
+    assert table.verified().ok
+    prompts = {}
+
+    def model(request):
+        prompts[request.call] = request.prompt
+        return answer(request)
+
+    state = table.go_on(model, tools={"book": book, "look_up": look_up})
+    assert len(begun) == 1
+    assert table.data("tool.called") == called
+    told = {row["number"]: table.text(row["result"]) for row in table.data("tool.returned")}
+    assert told[1] == "the process that used the tool died"
+    assert (
+        "[tool book, result]\n| the process that used the tool died\n"
+        in (prompts["r1.argument.ann:2"])
+    )
+    assert not table.data("call.failed")
+    assert state.decision
+    assert table.verified().findings == []
+
+
+def test_a_reply_that_asks_for_tools_and_came_at_the_end_is_not_lost(table):
+    """Its process was told to stop in the same turn of the loop: no tool begins."""
+    begun = []
+
+    def book() -> str:
+        begun.append(1)
+        return "booked"
+
+    async def run():
+        async def model(request):
+            task.cancel()
+            return Completion("let me see", tool_calls=(ToolCall("book", "{}"),))
+
+        task = asyncio.ensure_future(table.debating("judged", model, use={"book": book}))
+        with pytest.raises(asyncio.CancelledError):
+            await task
+
+    asyncio.run(run())
+    assert table.types[-2:] == ["call.answered", "tool.called"]
+    assert begun == []
+    table.go_on(tools={"book": book})
+    assert results(table) == [("the process that used the tool died", False)]
+    assert begun == []
+    assert table.verified().findings == []
+
+
+def test_a_tool_that_was_described_otherwise_is_refused_and_nothing_is_added(table):
+    left_while_a_tool_runs(table)
+    before = table.store.lines(table.debate)
+
+    def book(where: str) -> str:
+        """Book a flight somewhere."""
+        return where
+
+    for tools, code in (
+        ({"book": book, "look_up": look_up}, "tool.changed"),
+        (None, "tool.not_given"),
+    ):
+        with pytest.raises(UsageError) as caught:
+            table.go_on(tools=tools)
+        assert caught.value.code == code
+        assert table.store.lines(table.debate) == before
