@@ -21,7 +21,7 @@ from hansard.debate import steps
 from hansard.debate.events import Event, Fact, parse
 from hansard.debate.fields import Blob
 from hansard.debate.formats import FORMATS
-from hansard.debate.formats.panel import Compare
+from hansard.debate.formats.common import Compare
 from hansard.debate.prompts import Renderer
 from hansard.debate.replay import Difference, Replay
 from hansard.debate.spec import SPECS

@@ -24,7 +24,7 @@ from hansard.cli.happenings import compared, counted, decided, moderated
 from hansard.cli.summary import ARROW, LENGTH, option, outcome, say_notes
 from hansard.debate import steps
 from hansard.debate.events import Event, VerdictData
-from hansard.debate.formats.panel import Compare
+from hansard.debate.formats.common import Compare
 from hansard.debate.replay import NotDue, Replay
 from hansard.debate.state import DebateState
 from hansard.debate.steps import Ask, Read

@@ -18,7 +18,7 @@ from hansard.debate.counting import needed
 from hansard.debate.events import CallAnsweredData, Event, Fact, OpenedData, RegisteredData
 from hansard.debate.fields import TemplateHash
 from hansard.debate.formats import FORMATS
-from hansard.debate.formats.panel import Compare, restated
+from hansard.debate.formats.common import Compare
 from hansard.debate.state import DebateState, evolve, speaker_of, step_of
 from hansard.debate.steps import Ask, Read
 from hansard.debate.transcript import Transcript, hash_of
@@ -325,7 +325,8 @@ class Replay:
             raise NotDue(_name(due))
         if found is not None:
             return fact.data
-        stated = restated(self.state, due, data)
+        rules = FORMATS[self.state.spec["terms"]["format"]]
+        stated: Mapping[str, Any] | None = rules.restated(self.state, due, data)
         if stated is None:
             raise NotDue(f"{_name(due)} with what answers can give")
         self.uncompared += 1

@@ -14,9 +14,8 @@ from typing import Any, NamedTuple, cast
 from hansard.debate import replies
 from hansard.debate.events import CallAnsweredData, Fact
 from hansard.debate.fields import CallError, Ceiling, CloseReason, Price, Rejection, Role
-from hansard.debate.formats import FORMATS, judged, panel
-from hansard.debate.formats.common import turn
-from hansard.debate.formats.panel import Compare
+from hansard.debate.formats import FORMATS
+from hansard.debate.formats.common import Compare, turn, verdict
 from hansard.debate.prompts import Prompt, TextOf
 from hansard.debate.replies import Schema
 from hansard.debate.state import DebateState, Progress, Step, step_of
@@ -333,16 +332,14 @@ def read_reply(
     if found:
         if found == ("winner", "enum") and _last_word(state, step):
             known = {**value, "winner": None}
-            if replies.mismatch(known, schema) is None:  # it is the only defect
-                return judged.undeclared(value)
+            if replies.mismatch(known, schema) is None:  # it is the only defect, and nobody may win
+                return verdict(undeclared=True)
         return "unknown_option" if found[1] == "enum" else "schema"
     return cast("Mapping[str, Any] | Rejection", _rules(state).read(state, step, value, text_of))
 
 
 def _last_word(state: DebateState, step: Step) -> bool:
-    """Whether a judge that names no stance is not asked again (D 13)."""
-    if state.spec["terms"]["format"] != "judged":
-        return False
+    """Whether a judge that names nothing declared is not asked again (D 13)."""
     custom = state.seats[step.speaker]["model"].startswith(CUSTOM)
     return custom or not again(state, step.id)
 
@@ -377,10 +374,11 @@ def answers(state: DebateState, round_: int, text_of: TextOf) -> dict[str, str] 
             schema = schema_of(state, "debater")
             if text is None or schema is None:
                 return None
-            found[row.data["speaker"]] = panel.answer_of(replies.value_of(text, schema))
+            found[row.data["speaker"]] = _rules(state).answer_of(replies.value_of(text, schema))
     return found
 
 
 def compare(state: DebateState, what: Compare, found: Mapping[str, str]) -> Fact:
     """Return the fact that comparing the answers `found` gives."""
-    return panel.compared(state, what, found)
+    fact: Fact = _rules(state).compared(state, what, found)
+    return fact

@@ -28,7 +28,7 @@ from hansard.debate.events import (
     ToolCalledData,
 )
 from hansard.debate.fields import Blob, Rejection
-from hansard.debate.formats.panel import Compare
+from hansard.debate.formats.common import Compare
 from hansard.debate.prompts import Message, Prompt, Renderer
 from hansard.debate.spec_parts import NAME
 from hansard.debate.state import DebateState, Step, evolve

@@ -16,7 +16,9 @@ The engine knows none by name. A format is
   reply is shown; `retold(state, step)`: the transcript as one step is shown
   it, where that is another order or under other titles;
 - `reason(state)`: why a debate that was decided stopped;
-- `most_turns(terms, debaters)`: how many turns there can be, a synthesis aside.
+- `most_turns(terms, debaters)`: how many turns there can be, a synthesis aside;
+- where texts are compared, `answer_of(value)`, `compared(state, what, answers)`,
+  and `restated(state, what, data)` for when one of them is gone.
 """
 
 from __future__ import annotations

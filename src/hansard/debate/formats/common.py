@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, cast
+from typing import Any, NamedTuple, cast
 
 from hansard.debate.events import DecisionData, Fact, VerdictData
 from hansard.debate.fields import DecisionRule
@@ -10,6 +10,18 @@ from hansard.debate.state import DebateState, Step
 
 ESCALATE = "escalate"  # the decision where nothing was agreed on: somebody must look
 RESERVED = frozenset({ESCALATE, "synthesis", "upheld", "not_upheld"})  # no seat or stance
+
+
+class Compare(NamedTuple):
+    """The answers of a round are to be compared: texts that the state does not hold.
+
+    `measure` is "words" or "whole" for a similarity, "votes" for a count of
+    equal answers.
+    """
+
+    round: int
+    measure: str
+    final: bool  # to resolve the debate, after its rounds
 
 
 def turn(step: Step, call: str, **fields: Any) -> dict[str, Any]:

@@ -100,11 +100,6 @@ def read(state: DebateState, step: Step, value: Any, text_of: TextOf) -> dict[st
     return verdict(winner=seat_of(state, value["winner"]))
 
 
-def undeclared(value: Any) -> dict[str, Any]:
-    """Return the verdict that names something which is no stance (D 13): it has no winner."""
-    return verdict(undeclared=True)
-
-
 def seat_of(state: DebateState, stance: str | None) -> str | None:
     """Return the seat that argues a stance."""
     for seat in state.seats.values():

@@ -18,7 +18,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from functools import lru_cache
 from itertools import combinations
-from typing import Any, NamedTuple, cast
+from typing import Any, cast
 
 from hansard.debate import similarity
 from hansard.debate.counting import needed, tally, winner
@@ -27,6 +27,7 @@ from hansard.debate.fields import CloseReason, OptionVotes, PanelTerms, Rejectio
 from hansard.debate.formats.common import (
     ESCALATE,
     RESERVED,
+    Compare,
     decided,
     heard_in,
     ruling,
@@ -47,18 +48,6 @@ TEMPLATES: dict[str, tuple[str, ...]] = {
     "synthesizer": ("decision", "rule"),
 }
 LEAST = 2
-
-
-class Compare(NamedTuple):
-    """The answers of a round are to be compared: texts that the state does not hold.
-
-    `measure` is "words" or "whole" for a similarity, "votes" for a count of
-    equal answers.
-    """
-
-    round: int
-    measure: str
-    final: bool  # to resolve the debate, after its rounds
 
 
 def terms_of(state: DebateState) -> PanelTerms:
