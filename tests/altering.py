@@ -31,6 +31,8 @@ ENUMS: tuple[tuple[str, ...], ...] = (
             fields.CitationFinding,
             fields.Confidence,
             fields.Ceiling,
+            fields.Layout,
+            fields.Structured,
             fields.DecisionRule,
             fields.CloseReason,
             get_type_hints(events.SimilarityData)["measure"],

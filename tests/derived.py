@@ -11,6 +11,7 @@ from typing import Any, get_args
 
 from hansard.debate import events, fields
 from hansard.debate.events import Event, parse
+from hansard.debate.steps import RETRIED
 from hansard.record.line import encode_line
 
 TURN = ("step", "round", "phase", "speaker")
@@ -28,7 +29,7 @@ FIELDS: dict[str, tuple[str, ...]] = {
     "call.failed": ("again", "cost_micro_usd"),
     "tool.called": ("call", "number"),
     "turn.recorded": (*TURN, "call", "vote", "case"),
-    "turn.rejected": ("step", "call", "code", "rating", "again"),
+    "turn.rejected": ("step", "call", "code", "member", "keyword", "rating", "again"),
     "turn.forfeited": (*TURN, "reason"),
     "votes.counted": ("round", "phase", "tally", "abstentions", "threshold", "reached"),
     "similarity.measured": tuple(events.SimilarityData.__annotations__),
@@ -38,7 +39,7 @@ FIELDS: dict[str, tuple[str, ...]] = {
     "synthesis.recorded": (*TURN, "call", "text", "schema"),
     "debate.closed": ("outcome", "reason"),
 }
-ABANDONED = ("call", "error", "detail", "again", "cost_micro_usd", "latency_ms")
+ABANDONED = tuple(events.CallFailedData.__annotations__)
 ENUMS = {
     "ceiling": get_args(fields.Ceiling),
     "code": get_args(fields.Rejection),
@@ -64,19 +65,26 @@ NULL = {
     "confidence": "LOW",
     "cost_micro_usd": 1,
     "detail": "x",
+    "keyword": "type",
     "latency_ms": 1,
+    "member": "x",
     "pairs": [{"one": "x", "other": "y", "ppm": 1, "negation_differs": False}],
     "ranking": ["x"],
     "rating": 1,
+    "request_id": "x",
     "review": {"sha256": "0" * 64},
     "score_ppm": 1,
     "scores": [{"side": "x", "score": 1}],
+    "sent": {"sha256": "0" * 64},
+    "sent_as_rendered": True,
+    "status": 200,
     "struck": [1],
     "threshold": 1,
     "unanswered": [1],
     "upholds": True,
     "vote": "x",
     "votes": 1,
+    "wait_ms": 1,
     "winner": "x",
 }
 
@@ -87,6 +95,8 @@ def fields_of(event: Event) -> tuple[str, ...]:
     found = FIELDS.get(kind, ())
     if kind == "call.failed" and data["error"] == "abandoned":
         return ABANDONED
+    if kind == "call.failed" and data["error"] not in RETRIED:
+        return (*found, "wait_ms")
     if kind == "debate.opened" and data["terms"].get("rule", "threshold") != "threshold":
         return (*found, "terms")
     if kind == "call.answered" and data["finish"] != "tool_calls":

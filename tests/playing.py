@@ -116,6 +116,7 @@ def request(**changes: Any) -> Request:
         "model": MODEL,
         "parameters": {},
         "reply_schema": {},
+        "schemas": (),
         "tools": (),
         "render": list,
     }

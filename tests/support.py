@@ -17,7 +17,7 @@ from pathlib import Path
 from types import SimpleNamespace
 from typing import Any, NamedTuple, Self
 
-from hansard.debate import steps
+from hansard.debate import spending, steps
 from hansard.debate.events import Event, Fact, parse
 from hansard.debate.fields import Blob
 from hansard.debate.formats import FORMATS
@@ -30,7 +30,9 @@ from hansard.debate.transcript import Transcript
 from hansard.record.blob import pack
 from hansard.record.bundle import Bundle, Head
 from hansard.record.line import GENESIS, encode_line, line_hash
-from hansard.runtime import session
+from hansard.runtime import outcomes
+from hansard.runtime.models.base import Completion, ModelError, ToolCall, Wire
+from hansard.runtime.opening import Opening, schemas_of
 from hansard.runtime.output import checker
 from hansard.runtime.tools import Tool
 
@@ -38,11 +40,13 @@ DEBATE = "3f2b8c1e-5a7d-4c9e-8b1a-2d4f6a8c0e12"
 MODEL = "python:test"
 PRICE = {
     "model": MODEL,
+    "source": "spec",
     "input_micro_usd": 2_500_000,
     "cached_micro_usd": 250_000,
+    "cache_write_micro_usd": 3_125_000,
     "output_micro_usd": 10_000_000,
 }
-PRICES = {MODEL: {"input": "2.50", "cached": "0.25", "output": "10"}}
+PRICES = {MODEL: {"input": "2.50", "cached": "0.25", "cache_write": "3.125", "output": "10"}}
 
 
 def digest(data: bytes) -> str:
@@ -127,13 +131,13 @@ class Setup:
         """The same with other fields."""
         return Setup(**{**self.again, **fields})
 
-    def opening(self) -> session.Opening:
+    def opening(self) -> Opening:
         """What the debate is opened with."""
         spec, table = self.spec, self.spec.table()
-        return session.Opening(
+        return Opening(
             spec,
             templates(spec.format),
-            session.schemas_of(spec, table, Path()),
+            schemas_of(spec, table, Path()),
             {name: Tool(name, _found) for name in spec.tools},
             dict.fromkeys(self.seats, SimpleNamespace(price=None)),
             None if self.approved is None else SimpleNamespace(hash=POLICY),
@@ -153,16 +157,24 @@ def opening(setup: Setup, record: Record) -> Iterable[Fact]:
 
 
 class Reply(NamedTuple):
-    """A reply, or a request for tools: rows of a name and its arguments."""
+    """A reply, or a request for tools: rows of a name and its arguments.
+
+    `tokens` are those in, cached and out; `more` is what else a completion says.
+    """
 
     text: str
     finish: str = "stop"
     tokens: tuple[int | None, int | None, int | None] = (None, None, None)
     tools: Sequence[tuple[str, str]] = ()
+    more: Mapping[str, Any] = {}
 
 
 class Fail(NamedTuple):
-    error: str
+    """A call without a reply; `wait_ms` is due before the next one."""
+
+    error: Any
+    wait_ms: int | None = None
+    wire: Wire = Wire()
 
 
 class Die(NamedTuple):
@@ -386,13 +398,15 @@ class Debate:
     def start(self, step: Step) -> bool:
         """Start a call, or cut the debate short if that could break a ceiling."""
         data = steps.start(self.state, step, self.transcript.prompt(step))
-        tokens = (10, 0, data["parameters"]["max_tokens"] or 0)
+        tokens = spending.Tokens(10, 0, 0, data["parameters"]["max_tokens"] or 0)
         data |= {
-            "reserved_tokens_in": tokens[0],
-            "reserved_tokens_out": tokens[2],
-            "reserved_cost_micro_usd": steps.cost(self.state.spec["prices"], data["model"], tokens),
+            "reserved_tokens_in": tokens.in_,
+            "reserved_tokens_out": tokens.out,
+            "reserved_cost_micro_usd": spending.cost(
+                self.state.spec["prices"], data["model"], tokens
+            ),
         }
-        over = steps.exceeded(self.state, step.id, data, self.record.now)
+        over = spending.exceeded(self.state, step.id, data, self.record.now)
         if over:
             if not steps.in_the_air(self.state):
                 self.add(over)
@@ -406,9 +420,9 @@ class Debate:
     def read(self, answer: Any, text: str) -> Any:
         """The clear fields of a reply, or why it does not count; the user's own schema included."""
         found = steps.read_reply(self.state, answer, text, self.record.texts.get)
-        if not isinstance(found, str) and "schema" in found:
+        if not isinstance(found, steps.Refused) and "schema" in found:
             fits = checker(self._opening.files[found["schema"]])
-            return found if fits(text) else "output_schema"
+            return found if fits(text) else steps.Refused("output_schema")
         return found
 
     def end(self, name: str) -> None:
@@ -423,14 +437,16 @@ class Debate:
         if isinstance(end, Die):
             self.add(Fact("debate.resumed", {"engine": "test/1"}))
         elif isinstance(end, Fail):
-            failed = {"call": call, "error": end.error, "detail": None, "latency_ms": 5}
-            failed |= {"again": steps.again(self.state, step, end.error), "cost_micro_usd": None}
+            error = ModelError(end.error, wire=end.wire)
+            failed = outcomes.failed(
+                self.state.calls[call], error, end.wait_ms, 5, self.record.blob
+            )
+            failed["again"] = steps.again_after(self.state, step, failed, self.record.now)
             self.add(Fact("call.failed", failed))
         else:
             self._answered(call, end)
 
     def _answered(self, call: str, reply: Reply) -> None:
-        step = self.asked[call].step.id
         self.add(Fact("call.answered", self._answer(call, reply)))
         if self.state.announcing:
             for number, (tool, arguments) in enumerate(reply.tools, 1):
@@ -440,25 +456,16 @@ class Debate:
                 )
             return
         found = self.read(self.state.last_answer, reply.text)
-        if isinstance(found, str):
-            rating = steps.rating_of(reply.text) if found == "weak_critique" else None
-            self.add(steps.reject(self.state, step, call, found, rating))
+        if isinstance(found, steps.Refused):
+            self.add(steps.reject(self.state, self.asked[call].step.id, call, found))
 
     def _answer(self, call: str, reply: Reply) -> dict[str, Any]:
-        unknown = ("response_id", "request_id", "fingerprint", "sent_as_rendered", "sent")
-        model = self.state.calls[call]["model"]
-        return dict.fromkeys(unknown) | {
-            "call": call,
-            "reply": self.record.blob(reply.text),
-            "model": model,
-            "finish": "tool_calls" if reply.tools else reply.finish,
-            "tools": len(reply.tools),
-            "tokens_in": reply.tokens[0],
-            "tokens_cached": reply.tokens[1],
-            "tokens_out": reply.tokens[2],
-            "cost_micro_usd": steps.cost(self.state.spec["prices"], model, reply.tokens),
-            "latency_ms": 5,
-        }
+        tokens = dict(zip(("tokens_in", "tokens_cached", "tokens_out"), reply.tokens, strict=True))
+        more = {"finish": reply.finish, **tokens, **reply.more}
+        asked = tuple(ToolCall(*row) for row in reply.tools)
+        completion = Completion(reply.text, tool_calls=asked, **more)
+        started, prices = self.state.calls[call], self.state.spec["prices"]
+        return outcomes.answered(started, completion, len(asked), prices, 5, self.record.blob)
 
 
 def fold(events: Iterable[Event]) -> DebateState:
@@ -504,13 +511,13 @@ def _consensus() -> Debate:
     """Unanimity is not reached, with much going wrong."""
     ends = {
         "r1.proposal.planner:1": Die(),
-        "r1.proposal.critic:2": Fail("rate_limited"),
+        "r1.proposal.critic:2": Fail("rate_limited", 1500, Wire(429, "req-7", False, "{}")),
         "r1.proposal.operator:2": Reply("I would rather not say."),
         "r1.critique.planner:1": Fail("client_error"),
         "r1.critique.critic:1": vote("release", finish="length"),
         "r1.critique.critic:2": vote("ship it"),
         "r1.critique.critic:3": Reply("{}"),
-        "critic": vote("revise", tokens=(1000, 400, 30)),
+        "critic": vote("revise", tokens=(1000, 400, 30), more={"tokens_cache_write": 100}),
     }
     setup = Setup(
         rule="unanimity",
@@ -595,6 +602,7 @@ def _panel() -> Debate:
     ends = {
         "r0.draft.ann": Reply("release it now, slowly"),
         "r0.draft.bob": Reply("never release it now"),
+        "r0.draft.cat:1": Fail("unreachable", 300_000),  # as long as a turn is tried again
         "r2.draft.ann": Fail("client_error"),
     }
     setup = Setup("panel", resolution="majority", fallback="similar")
@@ -602,8 +610,8 @@ def _panel() -> Debate:
 
 
 def _choosing() -> Debate:
-    """Declared options, a judge, and a debate that converges."""
-    setup = Setup("panel", options=["yes", "no"], judge={})
+    """Declared options, a judge, a debate that converges; each prompt begins with the role."""
+    setup = Setup("panel", options=["yes", "no"], judge={}, layout="role-first")
     return Debate(setup, script({"r0.draft.bob": say(choice="no"), "verdict": say()})).run()
 
 

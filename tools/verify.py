@@ -594,7 +594,7 @@ WORDS: dict[str, Callable[[Json], bool]] = {
     "any": lambda _: True,
     "null": lambda value: value is None,
     "bool": lambda value: isinstance(value, bool),
-    "text": lambda value: isinstance(value, str),
+    "string": lambda value: isinstance(value, str),
     "object": lambda value: isinstance(value, dict),
     "blob": lambda value: fits(value, {"sha256": "hash"}),
     "stance": lambda value: fits(value, {"label": "name", "text": "blob"}),
@@ -619,6 +619,7 @@ WORDS: dict[str, Callable[[Json], bool]] = {
         r"T([01][0-9]|2[0-3]):[0-5][0-9]:[0-5][0-9]\.[0-9]{6}Z"
     ),
     "decimal": matching(r"[0-9]{1,9}(\.[0-9]{1,9})?"),
+    "url": matching(r"https?://[A-Za-z0-9._:-]+(/[A-Za-z0-9._/+=-]*)?"),
     "seed": matching(r"0|[1-9][0-9]{0,76}"),
     "phase": matching(
         r"(proposal|critique|revision|consensus|argument|verdict|framing|proposition|rebuttal|"
@@ -629,24 +630,28 @@ ROLE = "debater|judge|framer|proposer|critic|rebuttal|moderator|synthesizer"
 HASHES: Form = [form("role:name sha256:hash")]
 TOOLS: Form = [form("tool:name sha256:hash")]
 PRICES: Form = [
-    form("model:id input_micro_usd:count cached_micro_usd:count output_micro_usd:count")
+    form(
+        "model:id source:name input_micro_usd:count cached_micro_usd:count "
+        "cache_write_micro_usd:count output_micro_usd:count"
+    )
 ]
 PARAMETERS = form(
     "temperature:decimal|null top_p:decimal|null seed:count|null max_tokens:positive|null "
-    "reasoning_effort:name|null"
+    "reasoning_effort:name|null structured:native|tool|text|null base_url:url|null"
 )
 CEILINGS = form(
     "calls:positive|null tokens:positive|null cost_micro_usd:positive|null elapsed_ms:positive|null"
 )
 TURN = form("step:id round:count phase:phase speaker:name")
-TRUSTED = form("role:log|export|approval|reviewer key:text from:time|null until:time|null")
-LINE = form("at:time data:any debate:uuid prev:hash seq:positive type:text v:=1")
+TRUSTED = form("role:log|export|approval|reviewer key:string from:time|null until:time|null")
+LINE = form("at:time data:any debate:uuid prev:hash seq:positive type:string v:=1")
 TYPES: dict[str, Form] = {
     "debate.opened": form(
         "engine:id rules:=1 name:name|null collection_id:name|null terms:terms question:blob "
         "context:blob|null instructions:blob|null review:blob seats:hundred documents:documents "
-        "attempts:hundred timeout_ms:positive seed:seed layout:shared-prefix policy:hash|null "
-        "tool_rounds:count scripted:bool",
+        "attempts:hundred timeout_ms:positive retry_ms:positive seed:seed "
+        "layout:shared-prefix|role-first leading_call:bool policy:hash|null tool_rounds:count "
+        "scripted:bool",
         templates=HASHES, schemas=HASHES, tools=TOOLS, prices=PRICES, limits=CEILINGS,
     ),
     "debate.resumed": form("engine:id"),
@@ -665,19 +670,23 @@ TYPES: dict[str, Form] = {
     "call.refused": form("step:id role:name found:hash approved:hash|null"),
     "call.answered": form(
         "call:id reply:blob model:id|blob response_id:id|blob|null request_id:id|blob|null "
-        "fingerprint:id|blob|null finish:stop|length|refusal|content_filter|tool_calls|other "
-        "tools:count tokens_in:count|null tokens_cached:count|null tokens_out:count|null "
-        "cost_micro_usd:count|null latency_ms:count sent_as_rendered:bool|null sent:blob|null"
+        "status:count|null fingerprint:id|blob|null "
+        "finish:stop|length|refusal|content_filter|tool_calls|other tools:count "
+        "tokens_in:count|null tokens_cached:count|null tokens_cache_write:count|null "
+        "tokens_out:count|null cost_micro_usd:count|null latency_ms:count "
+        "sent_as_rendered:bool|null sent:blob|null"
     ),
     "call.failed": form(
-        "call:id detail:id|null again:bool cost_micro_usd:count|null latency_ms:count|null "
+        "call:id detail:id|null status:count|null request_id:id|blob|null wait_ms:count|null "
+        "again:bool cost_micro_usd:count|null latency_ms:count|null sent_as_rendered:bool|null "
+        "sent:blob|null "
         "error:rate_limited|timeout|server_error|client_error|unreachable|crashed|no_reply|abandoned"
     ),
     "tool.called": form("call:id number:positive tool:name|blob arguments:blob"),
     "tool.returned": form("call:id number:positive result:blob ok:bool"),
     "turn.recorded": TURN | form("call:id vote:name|null case:case|null"),
     "turn.rejected": form(
-        "step:id call:id again:bool rating:ten|null "
+        "step:id call:id again:bool member:name|null keyword:name|null rating:ten|null "
         "code:unreadable|schema|unknown_option|output_schema|weak_critique|cut_off|refused|"
         "filtered|not_finished"
     ),
@@ -888,14 +897,17 @@ class Step:
     seat: Json  # the data of its registration
     about: Json = None  # the seat of the proposer whose proposition it is about
     against: Turn | None = None  # the critique that a rebuttal answers
-    digest: bytes = b""  # of its prompt, up to what it alone is told
-    task: Json = None  # the part of its prompt that is its role's template
+    digest: bytes = b""  # of its prompt, up to its tools
+    task: list[Json] = field(default_factory=list)  # the parts of its prompt after its tools
+    template: str = ""  # its role's
     tools: list[Tool] = field(default_factory=list)  # those not yet in the digest
     tools_out: int = 0
     tool_rounds: int = 0
     attempts: int = 0
     ended: int = 0  # attempts that count against the step's limit
+    began: str = ""  # when its first call since the last resume was started
     last_rejected: bool = False
+    refused: Json = None  # what the part `again` of its prompt says of the last reply rejected
     exhausted: bool = False
     open: bool = False
     reply: Reply | None = None  # the one that counts
@@ -963,24 +975,25 @@ def heard(turns: Iterable[Turn]) -> list[Turn]:
 
 # ---------------------------------------------------------------- 11 prompts (§4, §7)
 
+AGAIN = {"again": "code keyword member"}
 # The templates of each format, in order, and the values that each is filled with.
 FILLED: dict[str, dict[str, str]] = {
     "consensus": {
-        "protocol": "options", "block": "label",
+        "protocol": "options", "block": "label", **AGAIN,
         "debater": "max_rounds options phase round speaker", "synthesizer": "decision rule",
     },
     "judged": {
-        "protocol": "stances", "block": "label", "debater": "max_rounds round stance",
+        "protocol": "stances", "block": "label", **AGAIN, "debater": "max_rounds round stance",
         "judge": "rounds stances", "synthesizer": "decision rule",
     },
     "moderated": {
-        "protocol": "", "block": "label", "framer": "", "proposer": "position round",
+        "protocol": "", "block": "label", **AGAIN, "framer": "", "proposer": "position round",
         "critic": "position round", "critic_again": "rating", "rebuttal": "position round",
         "moderator": "citations round", "moderator_ranking": "citations positions round",
         "synthesizer": "decision rule",
     },
     "panel": {
-        "protocol": "", "block": "label", "debater": "last_round round speaker",
+        "protocol": "", "block": "label", **AGAIN, "debater": "last_round round speaker",
         "chooser": "last_round options round speaker", "judge": "", "judge_choosing": "options",
         "judge_picking": "labels", "synthesizer": "decision rule",
     },
@@ -998,15 +1011,20 @@ def template_of(terms: Json, role: str) -> str:
     return role
 
 
-def fold(digest: bytes, *parts: Json) -> bytes:
-    """Fold the parts of a recipe into its digest."""
-    for part in parts:
-        digest = hashlib.sha256(digest + hashlib.sha256(canonical(part)).digest()).digest()
+def hashed(parts: Iterable[Json]) -> list[bytes]:
+    """Return the hashes of the parts of a recipe."""
+    return [hashlib.sha256(canonical(part)).digest() for part in parts]
+
+
+def fold(digest: bytes, hashes: Iterable[bytes]) -> bytes:
+    """Fold the hashes of parts into the digest of a recipe."""
+    for each in hashes:
+        digest = hashlib.sha256(digest + each).digest()
     return digest
 
 
 class Transcript:
-    """The digest of what all seats share, as it grows by evidence and turns."""
+    """What all seats share, as it grows by evidence and turns."""
 
     def __init__(self, opening: Json, seats: list[Json], documents: list[Json]) -> None:
         self.opening = opening
@@ -1018,13 +1036,21 @@ class Transcript:
         lists = ("options", "stances", "positions", "labels")
         self.values = {name: ", ".join(terms.get(name, ())) for name in lists}
         self.values |= dict.fromkeys(("max_rounds", "rounds", "last_round"), rounds)
-        system = self.template("protocol")
-        self.start = fold(bytes(32), {"role": "system"}, system, {"role": "user"})
-        self.start = fold(self.start, *self.block("question", opening["question"]))
+        system = hashed([{"role": "system"}, self.template("protocol")])
+        self.system, user = fold(bytes(32), system), hashed([{"role": "user"}])
+        self.start = user + hashed(self.block("question", opening["question"]))
         for stance in filter(None, (seat["stance"] for seat in seats)):
-            self.start = fold(self.start, *self.block(f"stance {stance['label']}", stance["text"]))
-        self.shared, self.reached = self.start, 0
+            self.start += hashed(self.block(f"stance {stance['label']}", stance["text"]))
+        self.start_digest = fold(self.system, self.start)
+        self.shared, self.digest = [*self.start], self.start_digest  # as they stand by now
+        self.reached = 0
         self.reach(1)
+
+    def grow(self, parts: Iterable[Json]) -> None:
+        """Add parts to what is shared."""
+        hashes = hashed(parts)
+        self.shared += hashes
+        self.digest = fold(self.digest, hashes)
 
     def template(self, role: str, **values: str) -> Json:
         """Return the part of a template, filled with the values that it asks for."""
@@ -1065,7 +1091,7 @@ class Transcript:
     def reach(self, number: int) -> None:
         """Add the documents that are visible from round `number`."""
         if number > self.reached:
-            self.shared = fold(self.shared, *self.evidence(self.reached, number))
+            self.grow(self.evidence(self.reached, number))
             self.reached = number
 
     def add(self, turn: Turn) -> None:
@@ -1073,7 +1099,7 @@ class Transcript:
         self.turns.append(turn)
         self.reach(turn.step.round)
         if turn.reply and turn.step.phase != "synthesis":  # the last turn: no prompt shows it
-            self.shared = fold(self.shared, *self.said(turn))
+            self.grow(self.said(turn))
 
     def in_own_order(self, step: Step) -> list[Json] | None:
         """Return the parts of the turns for a step that is shown them in an order of its own."""
@@ -1098,12 +1124,34 @@ class Transcript:
         parts = [part for turn in turns for part in self.said(turn, f", {turn.id}" * named)]
         return parts if shuffled or named else None
 
-    def before(self, step: Step) -> bytes:
-        """Return the digest of the prompt of `step` up to evidence and turns."""
+    def begin(self, step: Step, decision: Json) -> None:
+        """Set what is known of the prompt of `step` from the start, in the order of the layout."""
+        task = self.task(step, decision)
+        step.template = task["template"]
+        step.task = [*self.told(step.seat), task]
+        if step.seat["role"] == "synthesizer":
+            step.task.append({"template": self.opening["schemas"][-1]["sha256"], "values": {}})
         own = self.in_own_order(step)
-        if own is None:
-            return fold(self.shared, *self.evidence(self.reached, step.round))
-        return fold(self.start, *self.evidence(0, step.round), *own)
+        after = 0 if own is not None else self.reached
+        more = hashed([*self.evidence(after, step.round), *(own or ())])
+        if self.opening["layout"] == "role-first":
+            shared = self.shared if own is None else self.start
+            step.digest = fold(fold(self.system, hashed(step.task)), shared + more)
+            step.task = []
+        else:
+            step.digest = fold(self.digest if own is None else self.start_digest, more)
+
+    def told(self, seat: Json) -> list[Json]:
+        """Return the parts that a seat alone is told: context, persona and instructions."""
+        parts, opening = [], self.opening
+        if not seat["model"].startswith("custom:"):
+            if opening["context"] is not None:
+                parts += self.block("context", opening["context"])
+            if seat["persona"] is not None:
+                parts += self.block(f"persona of {seat['id']}", seat["persona"])
+            if opening["instructions"] is not None:
+                parts += self.block("", opening["instructions"], view="plain")[1:]
+        return parts
 
     def task(self, step: Step, decision: Json) -> Json:
         """Return the part of a prompt that is the template of the step's role."""
@@ -1135,29 +1183,21 @@ class Transcript:
         for tool in step.tools:
             asked = self.block(f"tool {tool.name}, arguments", tool.arguments)
             result = self.block(f"tool {tool.name}, result", tool.result)
-            step.digest = fold(step.digest, *asked, *result)
+            step.digest = fold(step.digest, hashed(asked + result))
         step.tools.clear()
-        parts, seat, opening = [], step.seat, self.opening
-        if not seat["model"].startswith("custom:"):
-            if opening["context"] is not None:
-                parts += self.block("context", opening["context"])
-            if seat["persona"] is not None:
-                parts += self.block(f"persona of {seat['id']}", seat["persona"])
-            if opening["instructions"] is not None:
-                parts += self.block("", opening["instructions"], view="plain")[1:]
+        parts = [*step.task]
         if step.sent_back:
             parts += self.block("your critique that was sent back", step.sent_back.blob)
-        parts.append(step.task)
-        if seat["role"] == "synthesizer":
-            parts.append({"template": opening["schemas"][-1]["sha256"], "values": {}})
-        if step.sent_back:
             parts.append(self.template("critic_again", rating=str(step.sent_back.rating)))
-        return fold(step.digest, *parts).hex()
+        if step.refused:
+            parts.append(self.template("again", **step.refused))
+        return fold(step.digest, hashed(parts)).hex()
 
 
 # ---------------------------------------------------------------- 12 replies (§5, §6)
 
 WHITE = "\t\n\v\f\r "
+LOCATED = {"schema", "unknown_option"}  # the codes that say where a reply misses its schema
 UNFINISHED = {
     "length": "cut_off", "refusal": "refused", "content_filter": "filtered",
     "tool_calls": "not_finished", "other": "not_finished",
@@ -1202,8 +1242,16 @@ def check_reply_value(value: Json, depth: int) -> None:
             check_reply_value(item, depth + 1)
 
 
-def read_reply(text: str, schema: Json) -> tuple[str | None, Json]:
-    """Read a reply; return the code of its rejection, if any, and its value."""
+class Refusal(NamedTuple):
+    """Why a reply does not count: the code, and where it misses its schema (§6)."""
+
+    code: str
+    member: str | None = None
+    keyword: str | None = None
+
+
+def read_reply(text: str, schema: Json) -> tuple[Refusal | None, Json]:
+    """Read a reply; return why it does not count, if it does not, and its value."""
     value: Json = text.strip(WHITE)
     if schema.get("type") != "string":
         first, _, rest = value.partition("\n")
@@ -1213,10 +1261,11 @@ def read_reply(text: str, schema: Json) -> tuple[str | None, Json]:
         try:
             value = strict_json(value)
         except ValueError:
-            return "unreadable", None
+            return Refusal("unreadable"), None
     failing = misfit(value, schema)
-    code = "unknown_option" if failing == "enum" else "schema"
-    return (None if failing is None else code), value
+    if failing is None:
+        return None, value
+    return Refusal("unknown_option" if failing[1] == "enum" else "schema", *failing), value
 
 
 KINDS: dict[str, Callable[[Json], bool]] = {
@@ -1229,32 +1278,33 @@ KINDS: dict[str, Callable[[Json], bool]] = {
 }
 
 
-def misfit(value: Json, schema: Json) -> str | None:
-    """Return the first keyword of a schema that a value does not fit (§6)."""
+Misfit = tuple[str | None, str]  # member and keyword
+
+
+def misfit(value: Json, schema: Json, member: str | None = None) -> Misfit | None:
+    """Return the first member and keyword of a schema that a value does not fit (§6)."""
     kinds = schema.get("type", [])
     kinds = [kinds] if isinstance(kinds, str) else kinds
     if kinds and not any(KINDS[kind](value) for kind in kinds):
-        return "type"
+        return member, "type"
     if value not in schema.get("enum", [value]):
-        return "enum"
+        return member, "enum"
     if isinstance(value, str) and "minLength" in schema and not VISIBLE.search(value):
-        return "minLength"
+        return member, "minLength"
     size = len(value) if isinstance(value, list) else value
-    for least in ("minimum", "minItems"):
-        if least in schema and size < schema[least]:
-            return least
-    for most in ("maximum", "maxItems"):
-        if most in schema and size > schema[most]:
-            return most
-    rest: Iterable[tuple[Json, Json]] = ()
+    for least, most in (("minimum", "maximum"), ("minItems", "maxItems")):
+        if least in schema and not schema[least] <= size <= schema[most]:
+            return member, least
+    rest: Iterable[tuple[Json, Json, str]] = ()
     if isinstance(value, dict) and "properties" in schema:
-        if not all(name in value for name in schema["required"]):
-            return "required"
+        missing = [name for name in schema["required"] if name not in value]
+        if missing:
+            return missing[0], "required"
         if len(value) > len(schema["required"]):
-            return "additionalProperties"
-        rest = ((value[name], schema["properties"][name]) for name in schema["required"])
+            return None, "additionalProperties"
+        rest = ((value[name], schema["properties"][name], name) for name in schema["required"])
     elif isinstance(value, list) and "items" in schema:
-        rest = ((item, schema["items"]) for item in value)
+        rest = ((item, schema["items"], str(index)) for index, item in enumerate(value))
     return next((failing for each in rest if (failing := misfit(*each))), None)
 
 
@@ -1695,11 +1745,11 @@ class Call(NamedTuple):
 
 
 class Pending(NamedTuple):
-    """A reply that the next line must reject, for this code, or may reject if uncertain."""
+    """A reply that the next line must reject, for this reason, or may reject if uncertain."""
 
     step: Step
     reply: Reply
-    code: str | None
+    why: Refusal | None
     uncertain: bool
 
 
@@ -1754,7 +1804,7 @@ class Walk:
         elif self.asked:
             need(kind == "tool.called", "tool.called is due")
             self.take_called(data)
-        elif kind == "turn.rejected" or (answer and answer.code):
+        elif kind == "turn.rejected" or (answer and answer.why):
             need(kind == "turn.rejected", "turn.rejected is due")
             self.take_rejected(data, answer)
         else:
@@ -1878,9 +1928,7 @@ class Walk:
     ) -> Step:
         """Return a new step, with what is known of its prompt from the start."""
         step = Step(f"r{number}.{phase}.{seat['id']}", number, phase, seat, about, against)
-        transcript = cast(Transcript, self.transcript)
-        step.digest = transcript.before(step)
-        step.task = transcript.task(step, self.decision)
+        cast(Transcript, self.transcript).begin(step, self.decision)
         return step
 
     def run(self) -> Course:
@@ -1928,6 +1976,7 @@ class Walk:
         if step is None or not step.wants_call():
             raise NotDue("no call is due for this step")
         step.attempts, step.open = step.attempts + 1, True
+        step.began = step.began or self.at
         seat, role = step.seat, step.seat["role"]
         call = Call(
             f"{step.name}:{step.attempts}", step,
@@ -1936,7 +1985,7 @@ class Walk:
         )  # fmt: skip
         self.compare(9, data, call=call.name, attempt=step.attempts, role=role)
         self.compare(9, data, model=seat["model"], parameters=seat["parameters"])
-        self.compare(10, data, template=step.task["template"], schema=self.hashes[role])
+        self.compare(10, data, template=step.template, schema=self.hashes[role])
         self.compare(11, data, prompt=cast(Transcript, self.transcript).prompt(step))
         if wrong := self.unapproved():
             message = f"a call was started, but the template `{wrong[0]}` is not approved"
@@ -1956,8 +2005,12 @@ class Walk:
     def spent_of(self, ceiling: str) -> int:
         """Return what is spent by now: open calls count with what they reserved (§9)."""
         if ceiling == "seconds":
-            return max(0, (instant(self.at) - self.opened_at) // 1000)
+            return self.since(self.opened_at)
         return self.spent[ceiling]
+
+    def since(self, then: int) -> int:
+        """Return the whole milliseconds from an instant to now (§9)."""
+        return max(0, (instant(self.at) - then) // 1000)
 
     def breaks(self, ceiling: str, reserved: int) -> bool:
         """Whether a call that reserves so much could break a ceiling."""
@@ -2012,34 +2065,37 @@ class Walk:
             return
         text, code = self.texts.get(data["reply"]["sha256"]), UNFINISHED.get(finish)
         reply = Reply(call.name, data["reply"], text is None, None)
-        self.replies += code is None
-        self.gone_replies += code is None and reply.gone
-        if text is not None and code is None:
-            code, value = self.read(step, text)
+        why = Refusal(code) if code else None
+        self.replies += why is None
+        self.gone_replies += why is None and reply.gone
+        if text is not None and why is None:
+            why, value = self.read(step, text)
             reply = reply._replace(value=value)
         uncertain = reply.gone or step.seat["role"] == "synthesizer"
-        self.answer = Pending(step, reply, code, uncertain and code is None)
+        self.answer = Pending(step, reply, why, uncertain and why is None)
 
-    def read(self, step: Step, text: str) -> tuple[str | None, Json]:
-        """Read a reply as its role is read; return the code of its rejection, and its value."""
+    def read(self, step: Step, text: str) -> tuple[Refusal | None, Json]:
+        """Read a reply as its role is read; return why it does not count, and its value."""
         role = step.seat["role"]
         schema = self.schemas[role]
-        code, value = read_reply(text, schema)
-        if code == "unknown_option" and self.terms["format"] == "judged":
+        why, value = read_reply(text, schema)
+        if why and why.code == "unknown_option" and self.terms["format"] == "judged":
             last = step.ended + 1 >= self.opening["attempts"]
             tolerated = last or step.seat["model"].startswith("custom:")
             alone = misfit(value | {"winner": None}, schema) is None  # the only defect
-            return (None if tolerated and alone else code), value
-        if code is None and step.against:
+            return (None if tolerated and alone else why), value
+        if why:
+            return why, value
+        if step.against:
             objections = [row["objection"] for row in value["rebuttals"] + value["concessions"]]
-            known = max(objections, default=0) <= step.against.case["arguments"]
-            code = None if known else "unknown_option"
-        if code is None and role == "moderator" and not distinct(value.get("ranking", [])):
-            code = "unknown_option"
-        if code is None and role == "critic" and not step.sent_back:
+            if max(objections, default=0) > step.against.case["arguments"]:
+                why = Refusal("unknown_option")
+        if role == "moderator" and not distinct(value.get("ranking", [])):
+            why = Refusal("unknown_option")
+        if role == "critic" and not step.sent_back:
             weak = value["challenge_strength"] < self.terms["require_critic_retry_below"]
-            code = "weak_critique" if weak else None
-        return code, value
+            why = Refusal("weak_critique") if weak else None
+        return why, value
 
     def cost(self, call: Call, data: Json) -> int | None:
         """Return the cost of an answered call in micro-US-dollars, rounded up (§3)."""
@@ -2047,8 +2103,10 @@ class Walk:
         if price is None or data["tokens_in"] is None or data["tokens_out"] is None:
             return None
         cached = min(data["tokens_cached"] or 0, data["tokens_in"])
-        total = (data["tokens_in"] - cached) * price["input_micro_usd"]
-        total += cached * price["cached_micro_usd"] + data["tokens_out"] * price["output_micro_usd"]
+        written = min(data["tokens_cache_write"] or 0, data["tokens_in"] - cached)
+        total = (data["tokens_in"] - cached - written) * price["input_micro_usd"]
+        total += cached * price["cached_micro_usd"] + written * price["cache_write_micro_usd"]
+        total += data["tokens_out"] * price["output_micro_usd"]
         return int(-(-total // 1_000_000))
 
     def spend(self, call: Call, data: Json = None, cost: int | None = None) -> None:
@@ -2078,22 +2136,27 @@ class Walk:
         if self.abandoned:
             call = self.end_call(self.abandoned.pop(0).name)
             self.spend(call)
-            self.compare(9, data, call=call.name, error="abandoned", detail=None)
-            self.compare(9, data, latency_ms=None, again=True)
+            self.compare(9, data, call=call.name, error="abandoned", again=True, **UNKNOWN)
             self.compare(15, data, cost_micro_usd=call.cost)
             return
         need(data["error"] != "abandoned", "only calls given up at a resume are abandoned")
-        final = data["error"] in {"client_error", "no_reply"}
         call = self.end_call(data["call"])
         if data["error"] in {"timeout", "server_error", "crashed"}:  # it may have been paid for
             self.spend(call)
-        again = self.in_vain(call.step, rejected=False, final=final)
+        final = data["error"] in {"client_error", "no_reply"}  # it would only fail alike
+        if final:
+            self.compare(9, data, wait_ms=None)
+        passed = self.since(instant(call.step.began))
+        late = passed + (data["wait_ms"] or 0) > self.opening["retry_ms"]
+        again = self.in_vain(call.step, rejected=False, final=final or late)
         self.compare(9, data, again=again)
         self.compare(15, data, cost_micro_usd=None)
 
     def take_resumed(self, _: Json) -> None:
         """Give up every call that is open."""
         self.abandoned = list(self.calls.values())
+        for step in self.steps.values():
+            step.began = ""
 
     # -- tools (§11.2)
 
@@ -2120,13 +2183,14 @@ class Walk:
 
     def take_rejected(self, data: Json, answer: Pending | None) -> None:
         """Reject the reply that has just come back."""
-        if answer is None or not (answer.code or answer.uncertain):
+        if answer is None or not (answer.why or answer.uncertain):
             raise NotDue("no reply is to be rejected")
-        step, reply, code, _ = answer
-        if code is None:
-            code = data["code"] if reply.gone else "output_schema"
+        step, reply, why, _ = answer
+        if why is None:
+            located = (data["member"], data["keyword"]) if data["code"] in LOCATED else ()
+            why = Refusal(data["code"], *located) if reply.gone else Refusal("output_schema")
         rating = None
-        if code == "weak_critique":
+        if why.code == "weak_critique":
             rating = data["rating"] if reply.gone else reply.value["challenge_strength"]
             critic = step.seat["role"] == "critic" and not step.sent_back
             below = critic and rating and rating < self.terms["require_critic_retry_below"]
@@ -2135,8 +2199,12 @@ class Walk:
             again = True
         else:
             again = self.in_vain(step, rejected=True)
+            step.refused = {
+                "code": why.code, "keyword": why.keyword or "none",
+                "member": why.member or "the reply",
+            }  # fmt: skip
         self.compare(9, data, step=step.name, call=reply.call, again=again)
-        self.compare(12, data, code=code, rating=rating)
+        self.compare(12, data, **why._asdict(), rating=rating)
 
     def take_turn(self, data: Json) -> None:
         """Record the turn of the first step that is due."""
@@ -2280,6 +2348,9 @@ class Walk:
         self.ended = True
 
 
+UNKNOWN = dict.fromkeys(  # of an abandoned call
+    ("detail", "status", "request_id", "wait_ms", "latency_ms", "sent_as_rendered", "sent")
+)
 ENDING = {  # not due by the schedule alone
     "call.answered", "call.failed", "tool.returned", "debate.resumed",
 }  # fmt: skip

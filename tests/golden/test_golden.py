@@ -136,7 +136,7 @@ DEBATES = {
     "consensus-split": ("consensus", voting("split ", "escalate"), SEED),
     "judged-shuffled": (
         "judged",
-        script({"verdict": {"winner": "drop"}, "r1.argument.bob:1": ModelError("rate_limited")}),
+        script({"verdict": {"winner": "drop"}, "r1.argument.bob:1": ModelError("timeout")}),
         {
             "debaters": [
                 {"id": who, "label": label, "stance": f"We {label} it."}

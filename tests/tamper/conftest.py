@@ -13,7 +13,7 @@ from hansard.record import keys, note
 from hansard.record import policy as policies
 from hansard.runtime import session
 from hansard.runtime.inputs import packaged_templates
-from hansard.runtime.models.base import Completion, ModelError
+from hansard.runtime.models.base import Completion, ModelError, Wire
 from hansard.store.application import Store
 from hansard.verify.verifier import verify
 from support import EVENTFUL, eventful
@@ -46,7 +46,8 @@ async def troubled(request):
     attempt = int(request.call.rpartition(":")[2])
     if (request.round, request.phase) == (1, "critique"):
         if request.speaker == "planner":
-            raise ModelError("server_error", "HTTP-503")  # three times: forfeited
+            wire = Wire(503, "req_3", sent_as_rendered=False, sent="the body that failed")
+            raise ModelError("server_error", "HTTP-503", wire=wire)  # three times: forfeited
         if request.speaker == "critic":
             raise ModelError("client_error")  # once: forfeited
         if attempt < 3:
@@ -60,7 +61,9 @@ async def troubled(request):
         model="served-1",
         tokens_in=1001 if request.speaker != "critic" else None,
         tokens_cached=400,
+        tokens_cache_write=200,
         tokens_out=30,
+        status=200,
         response_id="resp_1",
         request_id="no id: a text",
         fingerprint="fp",
@@ -86,7 +89,7 @@ TROUBLED = spec(
         {"id": "runbook", "text": "An hour.", "from_round": 2},
     ],
     prices={
-        f"python:{seat}": {"input": "2.5", "cached": "1.5", "output": "10"}
+        f"python:{seat}": {"input": "2.5", "cached": "1.5", "cache_write": "4", "output": "10"}
         for seat in ("planner", "operator")
     },
     debaters=[
@@ -95,7 +98,7 @@ TROUBLED = spec(
             "model": f"python:{seat}",
             "persona": f"You are {seat}.",
             "settings": {"temperature": "0.7", "top_p": "1", "seed": 7, "max_tokens": 100}
-            | {"reasoning_effort": "low"},
+            | {"reasoning_effort": "low", "structured": "native"},
         }
         for seat in SEATS
     ],

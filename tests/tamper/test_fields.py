@@ -29,10 +29,14 @@ BLIND = {
     "debate.opened tools.*.tool": "the definition that is hashed has the name that models saw",
     "debate.opened tool_rounds": "as long as no step used up, or would have used up, its rounds",
     "debate.opened timeout_ms": "nothing derives from it: a timeout is recorded as a failure",
+    "debate.opened retry_ms": "as long as no wait after a failure ends near it",
+    "debate.opened leading_call": "which calls were in the air at once is the engine's word",
     "debate.opened attempts": "as long as no step used up, or would have used up, its tries",
     "debate.opened prices": "in another order, or repeated: the first of a model counts",
+    "debate.opened prices.*.source": "whose price it is is its own word",
     "debate.opened prices.*.input_micro_usd": "as far as every cost is rounded to the same",
     "debate.opened prices.*.cached_micro_usd": "as far as every cost is rounded to the same",
+    "debate.opened prices.*.cache_write_micro_usd": "as far as every cost is rounded to the same",
     "debate.opened prices.*.output_micro_usd": "as far as every cost is rounded to the same",
     "debate.opened seed": "where nothing is drawn by lot",
     "debate.opened terms.max_rounds": "where no prompt names it and the debate ended before it",
@@ -49,14 +53,20 @@ BLIND = {
     "call.answered model": "which model served is the provider's word",
     "call.answered response_id": "the provider's word",
     "call.answered request_id": "the provider's word",
+    "call.answered status": "the server's word",
     "call.answered fingerprint": "the provider's word",
     "call.answered tokens_in": "the provider's word, unless there is a price",
     "call.answered tokens_cached": "the provider's word, unless there is a price",
+    "call.answered tokens_cache_write": "the provider's word, unless there is a price",
     "call.answered tokens_out": "the provider's word, unless there is a price",
     "call.answered latency_ms": "the clock's word",
     "call.answered sent_as_rendered": "the transport's word",
     "call.failed error": "another class that is, or is not, tried again alike",
     "call.failed detail": "the client's word",
+    "call.failed status": "the server's word",
+    "call.failed request_id": "the provider's word",
+    "call.failed wait_ms": "as long as it ends within the time to retry in",
+    "call.failed sent_as_rendered": "the transport's word",
     "call.failed latency_ms": "the clock's word",
     "tool.returned ok": "the tool's word",
 }
@@ -65,6 +75,7 @@ BLIND = {
 # the first line that no longer follows from it; `record` is no line: a text that nobody names.
 SHOWN = """
 *                   at                          later 6.order
+*                   at                          here 9.again
 *                   debate                      here 5.debate, later 5.debate
 *                   seq                         here 5.seq
 debate.opened       attempts                    later 9.again
@@ -73,15 +84,18 @@ debate.opened       context.sha256              here 8.missing
 debate.opened       documents                   later 9.not_due
 debate.opened       instructions                here 8.missing, later 11.prompt
 debate.opened       instructions.sha256         here 8.missing
+debate.opened       layout                      later 11.prompt
 debate.opened       limits.calls                later 15.ceiling, later 9.not_due
 debate.opened       policy                      here 10.policy, record 10.unnamed
 debate.opened       prices                      later 15.cost_micro_usd
+debate.opened       prices.*.cache_write_micro_usd  later 15.cost_micro_usd
 debate.opened       prices.*.cached_micro_usd   later 15.cost_micro_usd
 debate.opened       prices.*.input_micro_usd    later 15.cost_micro_usd
 debate.opened       prices.*.model              later 15.cost_micro_usd
 debate.opened       prices.*.output_micro_usd   later 15.cost_micro_usd
 debate.opened       question.sha256             here 8.missing
 debate.opened       review.sha256               here 8.missing
+debate.opened       retry_ms                    later 9.again
 debate.opened       schemas                     here 10.schemas
 debate.opened       schemas.*.role              here 10.schemas
 debate.opened       schemas.*.sha256            here 10.missing
@@ -119,6 +133,7 @@ debater.registered  model                       later 9.model
 debater.registered  parameters.max_tokens       later 9.parameters
 debater.registered  parameters.reasoning_effort later 9.parameters
 debater.registered  parameters.seed             later 9.parameters
+debater.registered  parameters.structured       later 9.parameters
 debater.registered  parameters.temperature      later 9.parameters
 debater.registered  parameters.top_p            later 9.parameters
 debater.registered  persona                     here 8.missing, later 11.prompt
@@ -137,6 +152,7 @@ call.started        model                       here 9.model
 call.started        parameters.max_tokens       here 9.parameters
 call.started        parameters.reasoning_effort here 9.parameters
 call.started        parameters.seed             here 9.parameters
+call.started        parameters.structured       here 9.parameters
 call.started        parameters.temperature      here 9.parameters
 call.started        parameters.top_p            here 9.parameters
 call.started        prompt                      here 11.prompt
@@ -156,6 +172,7 @@ call.answered       request_id.sha256           here 8.missing
 call.answered       response_id                 here 8.missing
 call.answered       sent                        here 8.missing, record 8.unnamed
 call.answered       sent.sha256                 here 8.missing
+call.answered       tokens_cache_write          here 15.cost_micro_usd
 call.answered       tokens_cached               here 15.cost_micro_usd
 call.answered       tokens_in                   here 15.cost_micro_usd
 call.answered       tokens_out                  here 15.cost_micro_usd
@@ -165,7 +182,14 @@ call.failed         call                        here 9.call, here 9.not_due
 call.failed         cost_micro_usd              here 15.cost_micro_usd
 call.failed         detail                      here 9.detail
 call.failed         error                       here 9.again, here 9.error, here 9.not_due
+call.failed         error                       here 9.wait_ms
 call.failed         latency_ms                  here 9.latency_ms
+call.failed         request_id                  here 9.request_id, here 8.missing
+call.failed         sent                        here 8.missing, record 8.unnamed
+call.failed         sent.sha256                 here 8.missing
+call.failed         sent_as_rendered            here 9.sent_as_rendered
+call.failed         status                      here 9.status
+call.failed         wait_ms                     here 9.wait_ms, here 9.again
 tool.called         arguments.sha256            here 8.missing
 tool.called         call                        here 9.call
 tool.called         number                      here 9.number
@@ -193,6 +217,8 @@ turn.recorded       vote                        here 12.vote
 turn.rejected       again                       here 9.again
 turn.rejected       call                        here 9.call
 turn.rejected       code                        here 12.code
+turn.rejected       keyword                     here 12.keyword
+turn.rejected       member                      here 12.member
 turn.rejected       rating                      here 12.rating
 turn.rejected       step                        here 9.step
 turn.forfeited      phase                       here 9.phase
@@ -261,6 +287,7 @@ debate.closed       reason                      here 16.reason
 """
 # In a debate that was refused before anybody spoke, nothing rests on these either.
 BLIND_UNHEARD = {
+    "debate.opened layout",
     "debate.opened terms.threshold",
     "debater.registered id",
     "debater.registered model",

@@ -27,6 +27,7 @@ from conformance_kit.judged_defects import (
     undeclared_cases,
     verdict_cases,
 )
+from conformance_kit.layouts import layout_cases, layout_good_cases
 from conformance_kit.lines import blob_cases, chain_cases, line_cases, schema_cases
 from conformance_kit.moderated import moderated_good_cases
 from conformance_kit.moderated_defects import (
@@ -45,6 +46,8 @@ from conformance_kit.panel_defects import (
 )
 from conformance_kit.panel_schedule import panel_schedule_cases, panel_seat_cases
 from conformance_kit.records import Files, trust
+from conformance_kit.rejected import rejection_cases, rejection_good_cases, told_again_cases
+from conformance_kit.retries import retry_cases, retry_good_cases
 from conformance_kit.rules import rule_cases, withheld_cases
 from conformance_kit.schedule import call_cases, field_cases, schedule_cases, turn_cases
 from conformance_kit.signatures import note_cases, policy_cases
@@ -100,6 +103,13 @@ def cases() -> list[Case]:
         unstated_good_cases,
         unstated_cases,
         in_hand_cases,
+        retry_good_cases,
+        retry_cases,
+        rejection_good_cases,
+        rejection_cases,
+        told_again_cases,
+        layout_good_cases,
+        layout_cases,
         withheld_good_cases,
         withheld_turn_cases,
         withheld_field_cases,

@@ -8,8 +8,10 @@ from conformance_kit.case import Case, good
 from conformance_kit.debates import (
     CONSENSUS,
     OTHER,
+    SERVER,
     approved,
     by_rounds,
+    cached,
     decided,
     escalated,
     hostile,
@@ -19,6 +21,7 @@ from conformance_kit.debates import (
     refused,
     refused_late,
     resumed,
+    served,
     silenced,
     split,
     told,
@@ -133,6 +136,34 @@ def good_cases() -> Iterator[Case]:
         export(priced()),
     )
     yield good(
+        "costs-of-a-cache",
+        "Of ten tokens eight came from the cache, and five are said to have been written to it: "
+        "two are left that can have been.",
+        export(cached("within", 10, 8, 1, 5)),
+    )
+    yield good(
+        "costs-of-a-cache-beyond-its-input",
+        "More tokens are said to have come from the cache than there were, and some to have been "
+        "written to it: all of them came from it.",
+        export(cached("beyond", 7, 9, 1, 3)),
+    )
+    yield good(
+        "costs-of-writing-to-a-cache",
+        "All tokens were written to the cache, which costs more than reading them; nothing is "
+        "said of those that came from it.",
+        export(cached("written", 4, 0, 1, 4).data(6, tokens_cached=None)),
+    )
+    yield good(
+        "led-by-one-call",
+        "One call of the first phase went ahead of the other.",
+        export(voting("led", {"ann": "a", "ben": "a"}, leading_call=True)),
+    )
+    yield good(
+        "settings-of-a-server",
+        "How JSON was asked for and the server stand among the settings.",
+        export(served(structured="tool", base_url=SERVER + "v" * (256 - len(SERVER)))),
+    )
+    yield good(
         "still-open",
         "A debate that is not closed: the calls of the first phase are open.",
         export(base.without(*range(6, 13))),
@@ -201,8 +232,8 @@ def good_cases() -> Iterator[Case]:
     )
     yield good(
         "provider-strings-as-texts",
-        "What a provider calls its model or its response is no id: it stands as a text. The body "
-        "sent was not the one rendered, and is a text too.",
+        "What a provider calls its model, its response or a request that failed is no id: it "
+        "stands as a text. Bodies that were not sent as rendered are texts too.",
         export(told()),
     )
     yield good(

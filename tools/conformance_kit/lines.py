@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from dataclasses import replace
 
 from conformance_kit.case import Case, bad
-from conformance_kit.debates import decided, escalated, vote
+from conformance_kit.debates import decided, escalated, priced, served, vote
 from conformance_kit.exports import export, files_of, seal
 from conformance_kit.records import Files, Record, derived, digest, dump
 from hansard.record import blob
@@ -176,6 +176,21 @@ def schema_cases() -> Iterator[Case]:
         base.data(2, parameters={**base.event(2)["data"]["parameters"], "temperature": ".7"}),
         2,
     )
+    (price,) = priced().event(1)["data"]["prices"]
+    yield form("layout", "There is no such layout.", base.data(1, layout="role-last"), 1)
+    yield form("no-time", "There is no time to retry in.", base.data(1, retry_ms=0), 1)
+    yield form(
+        "price-of-nobody",
+        "Nobody says where the price is from.",
+        priced().data(1, prices=[{name: price[name] for name in price.keys() - {"source"}}]),
+        1,
+    )
+    yield form("structured", "JSON cannot be asked for like that.", served(structured="grammar"), 2)
+    for key, url, why in (
+        ("user", "http://user@localhost/v1", "The server's address holds a name."),
+        ("scheme", "file:///v1", "That is no server's address."),
+    ):
+        yield form(f"base-url-{key}", why, served(base_url=url), 2)
     yield form("case", "`case` is an object without its members.", base.data(8, case={}), 8)
 
 

@@ -16,6 +16,7 @@ from hashlib import sha256
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
+from unittest.mock import patch
 from warnings import catch_warnings, simplefilter
 
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
@@ -23,10 +24,10 @@ from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 from hansard.record import blob
 from hansard.record import policy as policies
 from hansard.record.note import Signer
-from hansard.runtime import session
+from hansard.runtime import pacing, session
 from hansard.runtime.clock import Clock
 from hansard.runtime.inputs import parse_spec
-from hansard.runtime.models.base import Completion, ModelError, Request
+from hansard.runtime.models.base import Completion, ModelError, Request, Wire
 from hansard.runtime.tools import ToolFunction
 from hansard.store.application import Store
 
@@ -73,6 +74,7 @@ def trust(**until_from: tuple[str | None, str | None]) -> bytes:
 
 _SHARED = {
     "block": "\n[{{label}}]\n",
+    "again": "\nOnce more: {{code}} ({{keyword}} of {{member}}).\n",
     "synthesizer": "\nWrite what {{decision}} ({{rule}}) comes to, as:\n",
 }
 TEMPLATES: dict[str, dict[str, str]] = {
@@ -113,19 +115,28 @@ TEMPLATES: dict[str, dict[str, str]] = {
 
 # ------------------------------------------------------------------ genuine records
 
-OPENED_AT = "2026-01-05T09:00:00.001000Z"  # the first tick of the clock
+
+def time_of(seq: int) -> str:
+    """Return the time of a line: each is a millisecond after the one before."""
+    return f"2026-01-05T09:00:{seq // 1000:02}.{seq % 1000:03}000Z"
+
+
+OPENED_AT = time_of(1)
 
 
 class SteadyClock(Clock):
     """A clock and a source of chance that depend on a record's name alone."""
 
     def __init__(self, name: str) -> None:
-        self._name, self._ticks, self._salts = name, 0, 0
+        self._name, self._lines, self._salts = name, 0, 0
 
     def now(self) -> str:
-        """Return a time one millisecond after the last one."""
-        self._ticks += 1
-        return f"2026-01-05T09:00:{self._ticks // 1000:02}.{self._ticks % 1000:03}000Z"
+        """Return the time of the next line, however often it is asked for."""
+        return time_of(self._lines + 1)
+
+    def see(self, event: Any) -> None:
+        """Count the lines."""
+        self._lines = event["seq"]
 
     def monotonic(self) -> float:
         """Return the same moment always: every call takes no time."""
@@ -142,9 +153,9 @@ class SteadyClock(Clock):
         return f"{text[:8]}-{text[8:12]}-4{text[12:15]}-8{text[15:18]}-{text[18:30]}"
 
 
-def fails(kind: Any) -> ModelError:
+def fails(kind: Any, wire: Wire | None = None) -> ModelError:
     """Return the end of a call that brings no reply."""
-    return ModelError(kind, "scripted")
+    return ModelError(kind, "scripted", wire=wire)
 
 
 DIES = None  # in a script: the process dies while this call is open, and another takes over
@@ -190,8 +201,7 @@ class Record:
         lines: list[bytes] = []
         for seq, event in enumerate(events, 1):
             prev = digest(lines[-1]) if lines else "0" * 64
-            at = f"2026-01-05T09:00:{seq // 1000:02}.{seq % 1000:03}000Z"
-            lines.append(dump({**event, "at": at, "prev": prev, "seq": seq}))
+            lines.append(dump({**event, "at": time_of(seq), "prev": prev, "seq": seq}))
         return replace(self, lines=tuple(lines))
 
     def put(self, seq: int, line: bytes) -> Record:
@@ -354,6 +364,7 @@ def play(
             "models": {"bot": model},
             "tools": {name: die if row is DIES else row for name, row in (tools or {}).items()},
             "clock": clock,
+            "observe": clock.see,
         }
         approved = policies.parse(policy) if policy else None
         first = session.run(opened, store, folder, policy=approved, **given)
@@ -368,6 +379,7 @@ def play(
         TemporaryDirectory() as folder,
         Store.open("sqlite:///:memory:") as store,
         catch_warnings(),
+        patch.object(pacing, "FIRST_WAIT", 0),  # no clock moves while one waits
     ):
         simplefilter("ignore")  # a function in a seat is told less than others, as some cases want
         asyncio.run(run(store, Path(folder)))

@@ -9,6 +9,7 @@ from conformance_kit.case import Case, bad
 from conformance_kit.debates import (
     REPLIES,
     by_rounds,
+    cached,
     decided,
     escalated,
     priced,
@@ -106,6 +107,20 @@ def rule_cases() -> Iterator[Case]:
     cost = "cost_micro_usd"
     for key, record, seq, value, why in (
         ("rounded-down", priced(), 6, 20, "The cost is rounded down."),
+        (
+            "of-more-written-than-left",
+            cached("within", 10, 8, 1, 5),
+            6,
+            28,
+            "More tokens are paid for as written to the cache than did not come from it.",
+        ),
+        (
+            "of-written-as-read",
+            cached("written", 4, 0, 1, 4),
+            6,
+            20,
+            "What was written to the cache costs as much as any input.",
+        ),
         ("unpriced", base, 6, 0, "A call without a price has no cost, not even none."),
         ("of-a-failure", troubled(), 6, 1, "A failed call costs nothing that is known."),
         ("of-an-abandoned-call", resumed(), 8, 0, "An abandoned call costs its reservation."),

@@ -171,6 +171,8 @@ def call_cases() -> Iterator[Case]:
                 "step": "r1.proposal.ann",
                 "call": "r1.proposal.ann:1",
                 "code": "schema",
+                "member": "vote",
+                "keyword": "type",
                 "rating": None,
                 "again": True,
             },
@@ -270,8 +272,7 @@ def field_cases() -> Iterator[Case]:
         "A failure that is tried again is said to be the last one.",
         trouble.data(6, again=False),
     )
-    why = "An abandoned call has no detail, no latency, and is always tried again: nobody saw its "
-    why += "end."
+    why = "Nothing is known of an abandoned call, and it is always tried again: nobody saw its end."
     yield bad(
         "abandoned-another",
         "9.call",
@@ -281,6 +282,14 @@ def field_cases() -> Iterator[Case]:
     )
     yield bad("abandoned-detail", "9.detail", 8, why, export(late.data(8, detail="killed")))
     yield bad("abandoned-latency", "9.latency_ms", 8, why, export(late.data(8, latency_ms=1)))
+    for key, name, value in (
+        ("status", "status", 503),
+        ("request", "request_id", "req-1"),
+        ("wait", "wait_ms", 0),
+        ("as-rendered", "sent_as_rendered", True),
+        ("body", "sent", late.event(1)["data"]["review"]),
+    ):
+        yield bad(f"abandoned-{key}", f"9.{name}", 8, why, export(late.data(8, **{name: value})))
     yield bad("abandoned-again", "9.again", 8, why, export(late.data(8, again=False)))
     yield field("step", 8, "The turn is of another step.", base.data(8, step="r1.proposal.ben"))
     yield field("round", 8, "The turn is of another round.", base.data(8, round=2))

@@ -30,6 +30,7 @@ from hansard.debate.fields import (
     Hash,
     Hundred,
     Id,
+    Layout,
     Limits,
     Name,
     One,
@@ -77,8 +78,10 @@ class OpenedData(TypedDict):
     documents: Documents
     attempts: Hundred
     timeout_ms: Positive
+    retry_ms: Positive
     seed: Seed
-    layout: Literal["shared-prefix"]
+    layout: Layout
+    leading_call: bool
     policy: Hash | None
     templates: list[TemplateHash]
     schemas: list[TemplateHash]
@@ -156,11 +159,13 @@ class CallAnsweredData(TypedDict):
     model: Id | Blob
     response_id: Id | Blob | None
     request_id: Id | Blob | None
+    status: Count | None
     fingerprint: Id | Blob | None
     finish: Finish
     tools: Count
     tokens_in: Count | None
     tokens_cached: Count | None
+    tokens_cache_write: Count | None
     tokens_out: Count | None
     cost_micro_usd: Count | None
     latency_ms: Count
@@ -175,9 +180,14 @@ class CallFailedData(TypedDict):
     call: Id
     error: CallError
     detail: Id | None
+    status: Count | None
+    request_id: Id | Blob | None
+    wait_ms: Count | None
     again: bool
     cost_micro_usd: Count | None
     latency_ms: Count | None
+    sent_as_rendered: bool | None
+    sent: Blob | None
 
 
 @closed
@@ -256,6 +266,8 @@ class TurnRejectedData(TypedDict):
     step: Id
     call: Id
     code: Rejection
+    member: Name | None
+    keyword: Name | None
     rating: Rating | None
     again: bool
 
@@ -496,6 +508,7 @@ _BLOB_FIELDS: dict[str, tuple[str, ...]] = {
     "debater.registered": ("persona", "stance"),
     "evidence.admitted": ("text",),
     "call.answered": ("reply", "model", "response_id", "request_id", "fingerprint", "sent"),
+    "call.failed": ("request_id", "sent"),
     "tool.called": ("tool", "arguments"),
     "tool.returned": ("result",),
     "decision.reached": ("review",),

@@ -21,6 +21,10 @@ Hash = Annotated[str, StringConstraints(pattern=r"^[0-9a-f]{64}$")]
 Time = Annotated[str, StringConstraints(pattern=_TIME)]
 DebateId = Annotated[str, StringConstraints(pattern=_UUID4)]
 Decimal = Annotated[str, StringConstraints(pattern=r"^[0-9]{1,9}(\.[0-9]{1,9})?$")]
+Url = Annotated[
+    str,
+    StringConstraints(pattern=r"^https?://[A-Za-z0-9._:-]+(/[A-Za-z0-9._/+=-]*)?$", max_length=256),
+]
 Seed = Annotated[str, StringConstraints(pattern=r"^(0|[1-9][0-9]{0,76})$")]
 Count = Annotated[int, Field(ge=0, le=canonical.MAX_INT)]
 Hundred = Annotated[int, Field(ge=1, le=100)]
@@ -83,6 +87,8 @@ Rejection = Literal[
     "not_finished",
 ]
 CitationFinding = Literal["verified", "no_such_document", "not_yet_visible", "not_found"]
+Layout = Literal["shared-prefix", "role-first"]
+Structured = Literal["native", "tool", "text"]
 Confidence = Literal["HIGH", "MODERATE", "LOW"]
 Ceiling = Literal["calls", "tokens", "cost", "seconds"]
 DecisionRule = Literal[
@@ -208,11 +214,13 @@ class ToolHash(TypedDict):
 
 @closed
 class Price(TypedDict):
-    """What a model costs, in micro-US-dollars per million tokens."""
+    """What a model costs, in micro-US-dollars per million tokens, and who says so."""
 
     model: Id
+    source: Name
     input_micro_usd: Count
     cached_micro_usd: Count
+    cache_write_micro_usd: Count
     output_micro_usd: Count
 
 
@@ -225,6 +233,8 @@ class Parameters(TypedDict):
     seed: Count | None
     max_tokens: Positive | None
     reasoning_effort: Name | None
+    structured: Structured | None
+    base_url: Url | None
 
 
 @closed

@@ -30,6 +30,16 @@ _CONTROL = re.compile(
 )
 
 
+# What a server that reads its chat template's marks in any text would take for one (FORMAT.md §4).
+_MARK = re.compile(
+    r"<(?=/?[|｜][^ \t\n|｜>]|[a-z_]{1,32}\|>|</?SYS>>|(?:BOS|EOS|EOP)_TOKEN>|/?(?:s|bos|eos|pad"
+    r"|unk|mask|sop|eop|think|tools|tool_call|tool_response|(?:start|end)_of_(?:turn|image)"
+    r"|extra_id_[0-9]+|SPECIAL_[0-9]+)>)"
+    r"|\[(?=\|(?:system|user|assistant|tool|endofturn)\|\]|/?(?:INST|SYSTEM_PROMPT|AVAILABLE_TOOLS"
+    r"|TOOL_CALLS|TOOL_RESULTS|TOOL_CONTENT|CALL_ID|THINK|MODEL_SETTINGS|IMG|gMASK)\])"
+)
+
+
 class Part(NamedTuple):
     """One part of a recipe, and the SHA-256 of its canonical JSON."""
 
@@ -98,11 +108,15 @@ class Prompt(NamedTuple):
     length: int
     own: Sequence[Part]
     digest: str
+    repeats: tuple[int, ...] = ()
 
     @classmethod
-    def of(cls, shared: Recipe, own: Sequence[Part]) -> Prompt:
-        """Freeze the shared recipe as it stands now, with `own` parts after it."""
-        return cls(shared, len(shared.parts), own, fold(shared.digest, own).hex())
+    def of(cls, shared: Recipe, own: Sequence[Part], repeats: tuple[int, ...] = ()) -> Prompt:
+        """Freeze the shared recipe as it stands now, with `own` parts after it.
+
+        `repeats` are numbers of parts that other prompts begin with as well.
+        """
+        return cls(shared, len(shared.parts), own, fold(shared.digest, own).hex(), repeats)
 
     @property
     def parts(self) -> list[Part]:
@@ -112,29 +126,48 @@ class Prompt(NamedTuple):
 
 @dataclass(frozen=True)
 class Message:
-    """One message as it is sent: its role, and its text in pieces to be joined."""
+    """One message as it is sent: its role, and its text in pieces to be joined.
+
+    The first `titled` pieces are blocks, a title and a text each. `repeats` are
+    numbers of blocks that other prompts begin with as well: after these, a provider
+    that wants to be told may keep what it has read so far in its cache.
+    """
 
     role: str
     pieces: list[str]
+    titled: int = 0
+    repeats: tuple[int, ...] = ()
 
     @cached_property
     def text(self) -> str:
         """The whole text."""
         return "".join(self.pieces)
 
+    @property
+    def blocks(self) -> list[str]:
+        """The text block by block, and what follows them as one more; joined they are it."""
+        rows = ["".join(self.pieces[at : at + 2]) for at in range(0, self.titled, 2)]
+        rest = "".join(self.pieces[self.titled :])
+        return [*rows, rest] if rest or not rows else rows
+
 
 def quote(text: str) -> str:
-    """Prefix each line with `| ` and spell out control and bidi characters.
+    """Prefix each line with `| ` and spell out control characters and a chat template's marks.
 
     Nothing inside can close the quote: a line begins only at U+000A, and every
     other character that some reader takes for a line break is spelled out.
     """
-    return "".join(f"| {line}\n" for line in spell_out(text).split("\n"))
+    spelled = _MARK.sub(_spell, spell_out(text))
+    return "".join(f"| {line}\n" for line in spelled.split("\n"))
 
 
 def spell_out(text: str) -> str:
     """Write each control and bidi character but tab and line feed as `<U+XXXX>`."""
-    return _CONTROL.sub(lambda found: f"<U+{ord(found[0]):04X}>", text)
+    return _CONTROL.sub(_spell, text)
+
+
+def _spell(found: re.Match[str]) -> str:
+    return f"<U+{ord(found[0]):04X}>"
 
 
 def fill(text: str, values: Mapping[str, str]) -> str:
@@ -212,7 +245,10 @@ class Renderer:
             Message(parts[begin].content["role"], self._pieces[begin + 1 : end])
             for begin, end in pairwise([*begins, prompt.length])
         ]
-        messages[-1].pieces.extend(map(self._piece, prompt.own))
+        last, begin = messages[-1], begins[-1] + 1
+        repeats = tuple((end - begin) // 2 for end in prompt.repeats if end > begin)
+        own = list(map(self._piece, prompt.own))
+        messages[-1] = Message(last.role, [*last.pieces, *own], len(last.pieces), repeats)
         return messages
 
     def _follow(self, prompt: Prompt) -> None:

@@ -13,14 +13,14 @@ from dataclasses import dataclass
 from hashlib import sha256
 from typing import Any, cast
 
-from hansard.debate import steps
+from hansard.debate import spending, steps
 from hansard.debate.counting import needed
 from hansard.debate.events import CallAnsweredData, Event, Fact, OpenedData, RegisteredData
 from hansard.debate.fields import TemplateHash
 from hansard.debate.formats import FORMATS
 from hansard.debate.formats.common import Compare
 from hansard.debate.state import DebateState, evolve, speaker_of, step_of
-from hansard.debate.steps import Ask, Read
+from hansard.debate.steps import Ask, Read, Refused
 from hansard.debate.transcript import Transcript, hash_of
 from hansard.record.canonical import dump
 from hansard.record.policy import parse as parse_policy
@@ -103,7 +103,7 @@ class Replay:
         if kind == "debate.truncated":
             return self._truncate(data, at)
         if kind in ("call.answered", "call.failed", "tool.returned") and not state.abandoned:
-            return self._end_of_call(kind, data)
+            return self._end_of_call(kind, data, at)
         if kind == "debate.resumed" and not state.closed:
             return {}
         due = steps.decide(state)
@@ -192,17 +192,16 @@ class Replay:
                 return None
             if data["code"] == "weak_critique" and not self._weak(step, data["rating"]):
                 raise NotDue("turn.rejected with what can be said of its reply")
-            return steps.reject(state, step, call, data["code"], data["rating"]).data
+            return steps.reject(state, step, call, _stated(data)).data
         found = steps.read_reply(state, answer, text or "", self._text_of)
-        if not isinstance(found, str):
+        if not isinstance(found, Refused):
             if kind == "turn.rejected" and "schema" in found:
-                return steps.reject(state, step, call, "output_schema").data  # the user's own
+                return steps.reject(state, step, call, Refused("output_schema")).data  # the user's
             self._replies[call] = found
             return None
         if kind != "turn.rejected":
             raise NotDue("turn.rejected")
-        rating = steps.rating_of(text or "") if found == "weak_critique" else None
-        return steps.reject(state, step, call, found, rating).data
+        return steps.reject(state, step, call, found).data
 
     def _weak(self, step: str, rating: int | None) -> bool:
         """Whether a critique that is gone could have been sent back for this rating."""
@@ -219,7 +218,7 @@ class Replay:
 
     def _over(self, data: Mapping[str, Any], at: str) -> list[Difference]:
         """Say which ceiling a call could have broken that was made all the same."""
-        over = steps.exceeded(self.state, data["step"], data, at)
+        over = spending.exceeded(self.state, data["step"], data, at)
         if over is None:
             return []
         return [Difference("ceiling", over.data["limit"], over.data["spent"])]
@@ -228,10 +227,10 @@ class Replay:
         """A debate is cut short where a call is due that could break the ceiling named."""
         state, ceiling = self.state, data["ceiling"]
         due = steps.decide(state)
-        limit = steps.limits_of(state).get(ceiling)
+        limit = spending.limits_of(state).get(ceiling)
         if not isinstance(due, Ask) or not due.steps or limit is None or steps.in_the_air(state):
             raise NotDue(_name(due))
-        spent = steps.spent_by(state, at)[ceiling]
+        spent = spending.spent_by(state, at)[ceiling]
         reserved = {"calls": 1, "seconds": 0}.get(ceiling, data["reserved"])
         if spent + reserved < limit + (ceiling != "seconds"):
             raise NotDue(_name(due))
@@ -266,7 +265,7 @@ class Replay:
             raise NotDue(_name(due))
         return {"step": step, "approved": approved}
 
-    def _end_of_call(self, kind: str, data: Mapping[str, Any]) -> Mapping[str, Any]:
+    def _end_of_call(self, kind: str, data: Mapping[str, Any], at: str) -> Mapping[str, Any]:
         state = self.state
         if kind == "tool.returned":
             progress = state.steps.get(step_of(data["call"]))
@@ -281,12 +280,14 @@ class Replay:
         if kind == "call.failed":
             if data["error"] == "abandoned":
                 raise NotDue("debate.resumed before a call is abandoned")
-            return {"again": steps.again(state, step, data["error"]), "cost_micro_usd": None}
+            waits = {} if data["error"] in steps.RETRIED else {"wait_ms": None}
+            again = steps.again_after(state, step, data, at)
+            return {"again": again, "cost_micro_usd": None, **waits}
         if data["finish"] == "stop" and self._text_of(data["reply"]["sha256"]) is None:
             self.gone.append(data["call"])
         model = state.seats[speaker_of(step)]["model"]
-        tokens = (data["tokens_in"], data["tokens_cached"], data["tokens_out"])
-        found = {"cost_micro_usd": steps.cost(state.spec["prices"], model, tokens)}
+        cost = spending.cost(state.spec["prices"], model, spending.Tokens.of(data))
+        found = {"cost_micro_usd": cost}
         return found if data["finish"] == "tool_calls" else {**found, "tools": 0}
 
     def _recorded(self, kind: str, due: Read, data: Mapping[str, Any]) -> Mapping[str, Any]:
@@ -295,7 +296,7 @@ class Replay:
         text = self._text_of(due.answer["reply"]["sha256"])
         if read is None and text is not None:  # a critique that was sent back, and counts at last
             found = steps.read_reply(state, due.answer, text, self._text_of)
-            read = None if isinstance(found, str) else found
+            read = None if isinstance(found, Refused) else found
         gone = read is None
         fact = steps.record(state, due.step, call, read or {})
         if kind != fact.type:
@@ -331,6 +332,15 @@ class Replay:
             raise NotDue(f"{_name(due)} with what answers can give")
         self.uncompared += 1
         return stated
+
+
+def _stated(data: Mapping[str, Any]) -> Refused:
+    """Return why a reply that is gone did not count, as far as the record can say so."""
+    code = data["code"]
+    rating = data["rating"] if code == "weak_critique" else None
+    if code not in ("schema", "unknown_option"):
+        return Refused(code, rating=rating)
+    return Refused(code, data["member"], data["keyword"])
 
 
 def _synthesizes(opened: OpenedData) -> bool:

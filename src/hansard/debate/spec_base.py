@@ -5,21 +5,24 @@ from __future__ import annotations
 from abc import abstractmethod
 from typing import Any, Self
 
-from pydantic import BaseModel, Field, field_validator, model_validator
+from pydantic import BaseModel, Field, model_validator
 
-from hansard.debate.fields import Name, Role
+from hansard.debate.fields import Layout, Name, Role
 from hansard.debate.formats import FORMATS
 from hansard.debate.formats.common import RESERVED
 from hansard.debate.spec_parts import (
     MODEL,
     Advocate,
+    Alias,
     Ceilings,
     Evidence,
     PriceSpec,
     Seat,
     Seated,
+    Settings,
     Strict,
     Text,
+    has_server,
     known_model,
     refuse,
     unique,
@@ -47,6 +50,12 @@ class BaseSpec(Strict):
     collection_id: Name | None = Field(default=None, description="Default: the name")
     model: str | None = Field(
         default=None, pattern=MODEL, description="Answers in every seat that names no other"
+    )
+    settings: Settings = Field(
+        default=Settings(), description="Of every seat that does not say otherwise"
+    )
+    models: dict[Name, Alias] = Field(
+        default={}, description="Short names for models and their settings, for this debate"
     )
     evidence: list[Evidence] = Field(default=[], max_length=1000)
     context: Text | None = Field(default=None, description="Background, for built-in roles only")
@@ -77,6 +86,18 @@ class BaseSpec(Strict):
     )
     attempts: int = Field(default=3, ge=1, le=100, description="Tries per turn before forfeit")
     timeout_seconds: float = Field(default=120, gt=0, le=86_400, description="Per call")
+    retry_seconds: float = Field(
+        default=300, gt=0, le=10**6, description="How long failed calls of one turn are tried again"
+    )
+    layout: Layout = Field(
+        default="shared-prefix",
+        description="What stands first in a prompt: what all share, so that the provider's cache "
+        "pays for it, or the speaker's own role",
+    )
+    leading_call: bool = Field(
+        default=False,
+        description="In a parallel phase one call goes first, and the others find its cache",
+    )
     prompts: dict[str, str] = Field(
         default={}, description="Files of your own templates, in place of the packaged ones"
     )
@@ -103,13 +124,10 @@ class BaseSpec(Strict):
             row["output_schema"] = schema.model_json_schema()
         return row
 
-    @field_validator("model")
-    @classmethod
-    def _known(cls, value: str | None) -> str | None:
-        return known_model(value)
-
     @model_validator(mode="after")
     def _holds_together(self) -> Self:
+        if self.model is not None and self.model not in self.models:
+            known_model(self.model, self.models)
         table = self.table()
         unique("seat id", [row.id for row in table])
         unique("stance label", [row.stance.label for row in table if row.stance])
@@ -164,10 +182,17 @@ class BaseSpec(Strict):
     def _seated(self, role: Role, seat: Seat) -> Seated:
         stance = seat if isinstance(seat, Advocate) else None
         name = seat.id or (stance.label if stance else role)
-        model = seat.model or self.model
-        if model is None:
+        chosen = seat.model or self.model
+        if chosen is None:
             refuse("spec.model", f"{name} has no model; give it one, or the debate a `model`")
-        return Seated(role, name, model, seat.persona, seat.settings, stance)
+        alias = self.models.get(chosen)
+        model = alias.model if alias else known_model(chosen, self.models)
+        settings = (self.settings.but(alias.settings) if alias else self.settings).but(
+            seat.settings
+        )
+        if settings.base_url and not has_server(model):
+            refuse("spec.base_url", f"{name} has a base_url, and {model} asks no server")
+        return Seated(role, name, model, seat.persona, settings, stance)
 
     def declared_workers(self) -> dict[str, str]:
         """Return the model of each seat by key: `debater_0`, `debater_1`, …, `judge`."""

@@ -4,17 +4,30 @@ from __future__ import annotations
 
 import re
 import unicodedata
+from collections.abc import Iterable
 from typing import Annotated, Any, NamedTuple, NoReturn, Self
 
 from pydantic import BaseModel, ConfigDict, Field, field_validator, model_validator
 from pydantic.config import JsonDict, JsonValue
 from pydantic_core import PydanticCustomError
 
-from hansard.debate.fields import Decimal, Name, Role
+from hansard.debate.fields import Decimal, Name, Role, Structured, Url
 
 Text = Annotated[str, Field(min_length=1, max_length=4_000_000)]
 NAME = re.compile(r"[A-Za-z0-9._:/@+=-]{1,64}").fullmatch
-PROVIDERS = ("scripted", "recorded", "python", "custom", "openai")
+OWN = ("scripted", "recorded", "python", "custom")  # answer without a server of a provider's
+SERVERS = (
+    "openai",
+    "openai-responses",
+    "anthropic",
+    "google",
+    "bedrock",
+    "ollama",
+    "vllm",
+    "lmstudio",
+    "llamacpp",
+)
+PROVIDERS = OWN + SERVERS
 _UNFIT = re.compile(r"[^a-z0-9]+")
 
 
@@ -42,6 +55,7 @@ class PriceSpec(Strict):
     input: str = Field(pattern=r"^[0-9]{1,6}(\.[0-9]{1,6})?$")
     output: str = Field(pattern=r"^[0-9]{1,6}(\.[0-9]{1,6})?$")
     cached: str | None = Field(default=None, pattern=r"^[0-9]{1,6}(\.[0-9]{1,6})?$")
+    cache_write: str | None = Field(default=None, pattern=r"^[0-9]{1,6}(\.[0-9]{1,6})?$")
 
 
 def _or_number(schema: JsonDict) -> None:
@@ -65,6 +79,14 @@ class Settings(Strict):
     seed: int | None = Field(default=None, ge=0, le=(1 << 53) - 1)
     max_tokens: int | None = Field(default=None, ge=1, le=10**9)
     reasoning_effort: Name | None = None
+    structured: Structured | None = Field(
+        default=None,
+        description="How JSON is asked for: by the server's own schema mode, as a tool call, or "
+        "in the prompt alone; default: the first that the provider has",
+    )
+    base_url: Url | None = Field(
+        default=None, description="The server, as in http://localhost:8000/v1; it is recorded"
+    )
 
     @field_validator("temperature", "top_p", mode="before")
     @classmethod
@@ -73,18 +95,54 @@ class Settings(Strict):
         is_number = isinstance(value, (int, float)) and not isinstance(value, bool)
         return str(value) if is_number else value
 
+    def but(self, other: Settings) -> Settings:
+        """Return these settings, with what `other` says in their place."""
+        return self.model_copy(
+            update={name: getattr(other, name) for name in other.model_fields_set}
+        )
 
-def known_model(value: str | None) -> str | None:
+
+def known_model(value: str, aliases: Iterable[str] = ()) -> str:
     """Return a model's name, or refuse one of no provider that there is."""
-    if value is not None:
-        provider, _, name = value.partition(":")
-        if provider not in PROVIDERS or not name:
-            known = ", ".join(f"{name}:…" for name in PROVIDERS)
-            refuse("spec.unknown_model", f"there is no model {value}; a model is one of {known}")
+    provider, _, name = value.partition(":")
+    if provider not in PROVIDERS or not name:
+        known = ", ".join([*(f"{name}:…" for name in PROVIDERS), *aliases])
+        refuse("spec.unknown_model", f"there is no model {value}; a model is one of {known}")
     return value
 
 
+def has_server(model: str) -> bool:
+    """Say whether a model is asked over the wire of a provider's."""
+    return model.partition(":")[0] in SERVERS
+
+
 MODEL = r"^[A-Za-z0-9._:/@+=-]{1,256}$"
+
+
+def _or_model_name(schema: JsonDict) -> None:
+    """Say in the published schema that a model's name alone will do."""
+    row: JsonDict = {**schema}
+    schema.clear()
+    schema["anyOf"] = [{"type": "string", "pattern": MODEL}, row]
+
+
+class Alias(Strict):
+    """What a short name stands for: a model's name, or a model with its settings."""
+
+    model_config = ConfigDict(json_schema_extra=_or_model_name)
+
+    model: str = Field(description="provider:name", pattern=MODEL)
+    settings: Settings = Settings()
+
+    @model_validator(mode="before")
+    @classmethod
+    def _named(cls, value: object) -> object:
+        return {"model": value} if isinstance(value, str) else value
+
+    @field_validator("model")
+    @classmethod
+    def _known(cls, value: str) -> str:
+        return known_model(value)
 
 
 class Seat(Strict):
@@ -93,17 +151,13 @@ class Seat(Strict):
     id: Name | None = Field(default=None, description="Default: the role's name")
     model: str | None = Field(
         default=None,
-        description="provider:name, as in openai:<model>, scripted:replies.yaml, "
-        "recorded:<debate>, python:<name>, custom:<name>; default: the debate's `model`",
+        description="provider:name, as in openai:<model>, anthropic:<model>, "
+        "scripted:replies.yaml, recorded:<debate>, python:<name>, custom:<name>, or a name from "
+        "`models`; default: the debate's `model`",
         pattern=MODEL,
     )
     persona: Text | None = Field(default=None, description="Ignored in a seat that is custom:…")
     settings: Settings = Settings()
-
-    @field_validator("model")
-    @classmethod
-    def _known(cls, value: str | None) -> str | None:
-        return known_model(value)
 
 
 class Debater(Seat):

@@ -66,10 +66,14 @@ class Progress:
 
     number: int = 0  # of the last attempt
     tries: int = 0  # attempts that ended without a reply that counts, abandoned ones aside
+    began: str | None = None  # when the step was first tried, by the process that tries it now
+    failed_at: str | None = None  # when the last call failed, and how long to wait after that
+    wait_ms: int = 0
     call: str | None = None  # the call being waited for
     answer: CallAnsweredData | None = None  # the reply in hand
     exhausted: bool = False
     rejected: bool = False  # the last attempt brought a reply, and it did not count
+    refused: TurnRejectedData | None = None  # the last reply that did not count, weak ones aside
     weak: CallAnsweredData | None = None  # the critique that was sent back, and its rating
     rating: int | None = None
     tool_rounds: int = 0
@@ -112,6 +116,7 @@ class Spend:
     calls: int = 0
     tokens_in: int = 0
     tokens_cached: int = 0
+    tokens_cache_write: int = 0
     tokens_out: int = 0
     cost_micro_usd: int = 0
 
@@ -119,6 +124,7 @@ class Spend:
         """Add what one reply used."""
         self.tokens_in += data["tokens_in"] or 0
         self.tokens_cached += data["tokens_cached"] or 0
+        self.tokens_cache_write += data["tokens_cache_write"] or 0
         self.tokens_out += data["tokens_out"] or 0
         self.cost_micro_usd += data["cost_micro_usd"] or 0
 
@@ -178,6 +184,7 @@ class DebateState:
             total.calls += row.calls
             total.tokens_in += row.tokens_in
             total.tokens_cached += row.tokens_cached
+            total.tokens_cache_write += row.tokens_cache_write
             total.tokens_out += row.tokens_out
             total.cost_micro_usd += row.cost_micro_usd
         return total
@@ -199,11 +206,11 @@ def evolve(state: DebateState, event: Event) -> DebateState:
     state.at = event["at"]
     state.last_answer = None
     if event["type"] == "call.started":
-        _started(state, event["data"])
+        _started(state, event["data"], event["at"])
     elif event["type"] == "call.answered":
         _answered(state, event["data"])
     elif event["type"] == "call.failed":
-        _failed(state, event["data"])
+        _failed(state, event["data"], event["at"])
     elif event["type"] == "turn.recorded" or event["type"] == "turn.forfeited":
         _turn(state, event["data"])
     elif event["type"] == "turn.rejected":
@@ -254,6 +261,8 @@ def _rare(state: DebateState, event: Event) -> None:
     elif event["type"] == "debate.resumed":
         state.resumes += 1
         state.abandoned = list(state.calls)
+        for progress in state.steps.values():
+            progress.began = None
     else:
         assert event["type"] == "debate.opened", "the only type that is left"
         state.debate = event["debate"]
@@ -266,9 +275,10 @@ def _is_seated(state: DebateState) -> bool:
     return len(state.seats) == spec["seats"] and len(state.evidence) == spec["documents"]
 
 
-def _started(state: DebateState, data: CallStartedData) -> None:
+def _started(state: DebateState, data: CallStartedData, at: str) -> None:
     state.calls[data["call"]] = data
     progress = state.steps.setdefault(data["step"], Progress())
+    progress.began = progress.began or at
     progress.number = data["attempt"]
     progress.call = data["call"]
     progress.rejected = False
@@ -310,12 +320,13 @@ def _returned(state: DebateState, data: ToolReturnedData) -> None:
             use.returned = data
 
 
-def _failed(state: DebateState, data: CallFailedData) -> None:
+def _failed(state: DebateState, data: CallFailedData, at: str) -> None:
     started = state.calls.pop(data["call"])
     step = started["step"]
     progress = state.steps[step]
     progress.call = None
     progress.exhausted = not data["again"]
+    progress.failed_at, progress.wait_ms = at, data["wait_ms"] or 0
     if data["error"] in _UNKNOWN_USE:
         _use(state, started, None)
     if data["error"] == "abandoned":
@@ -333,6 +344,7 @@ def _rejected(state: DebateState, data: TurnRejectedData) -> None:
     else:
         progress.tries += 1
         progress.exhausted = not data["again"]
+        progress.refused = data
     progress.answer = None
     progress.rejected = True
     state.rejections += 1

@@ -9,11 +9,11 @@ Whoever speaks is named by the schedule, never by a model.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any, NamedTuple, cast
+from typing import Any, NamedTuple
 
-from hansard.debate import replies
+from hansard.debate import replies, spending
 from hansard.debate.events import CallAnsweredData, Fact
-from hansard.debate.fields import CallError, Ceiling, CloseReason, Price, Rejection, Role
+from hansard.debate.fields import CallError, CloseReason, Rejection, Role
 from hansard.debate.formats import FORMATS
 from hansard.debate.formats.common import Compare, turn, verdict
 from hansard.debate.prompts import Prompt, TextOf
@@ -146,80 +146,6 @@ def refusal(
     return None
 
 
-def exceeded(
-    state: DebateState, step: str, reserved: Mapping[str, int | None], at: str
-) -> Fact | None:
-    """Return the end of a debate in which a call could break a ceiling; None where it cannot.
-
-    No call is made once the time is up; the others may reach their limit.
-
-    `reserved` are the `reserved_…` fields of the call that is not made, `at`
-    the time at which it would be.
-    """
-    limits = limits_of(state)
-    if not limits:
-        return None
-    spent = spent_by(state, at)
-    tokens = (reserved["reserved_tokens_in"] or 0) + (reserved["reserved_tokens_out"] or 0)
-    wanted: dict[Ceiling, int] = {
-        "calls": 1,
-        "tokens": tokens,
-        "cost": reserved["reserved_cost_micro_usd"] or 0,
-        "seconds": 0,
-    }
-    for ceiling, limit in limits.items():
-        if spent[ceiling] + wanted[ceiling] >= limit + (ceiling != "seconds"):
-            data = {"step": step, "ceiling": ceiling, "limit": limit}
-            return Fact(
-                "debate.truncated",
-                {**data, "spent": spent[ceiling], "reserved": wanted[ceiling]},
-            )
-    return None
-
-
-def limits_of(state: DebateState) -> dict[Ceiling, int]:
-    """Return the ceilings that are set, in the order in which they are tested."""
-    limits = state.spec["limits"]
-    named: dict[Ceiling, int | None] = {
-        "calls": limits["calls"],
-        "tokens": limits["tokens"],
-        "cost": limits["cost_micro_usd"],
-        "seconds": limits["elapsed_ms"],
-    }
-    return {name: limit for name, limit in named.items() if limit is not None}
-
-
-def spent_by(state: DebateState, at: str) -> dict[Ceiling, int]:
-    """Return what is used up at a time: what was spent, and what open calls have reserved."""
-    open_ = state.calls.values()
-    tokens = sum(row["reserved_tokens_in"] + row["reserved_tokens_out"] for row in open_)
-    return {
-        "calls": sum(row.calls for row in state.spend.values()),
-        "tokens": state.used_tokens + tokens,
-        "cost": state.used_micro_usd + sum(row["reserved_cost_micro_usd"] or 0 for row in open_),
-        "seconds": milliseconds(state.opened_at, at),
-    }
-
-
-def milliseconds(begin: str, end: str) -> int:
-    """Return the whole milliseconds between two times of a record; 0 where none have passed.
-
-    >>> milliseconds("2026-12-31T23:59:59.999000Z", "2027-01-01T00:00:01.000500Z")
-    1001
-    """
-    return max(0, (_microseconds(end) - _microseconds(begin)) // 1000)
-
-
-def _microseconds(at: str) -> int:
-    """Count microseconds from an epoch by the proleptic Gregorian calendar (days from civil)."""
-    year, month, day = int(at[:4]), int(at[5:7]), int(at[8:10])
-    year -= month <= 2
-    days = 365 * year + year // 4 - year // 100 + year // 400
-    days += (153 * ((month + 9) % 12) + 2) // 5 + day
-    seconds = int(at[11:13]) * 3600 + int(at[14:16]) * 60 + int(at[17:19])
-    return (days * 86_400 + seconds) * 1_000_000 + int(at[20:26])
-
-
 def forfeit(step: Step, progress: Progress) -> Fact:
     """Return the turn of a speaker who could not be heard."""
     return Fact(
@@ -245,9 +171,14 @@ def abandon(state: DebateState, call: str) -> Fact:
             "call": call,
             "error": "abandoned",
             "detail": None,
+            "status": None,
+            "request_id": None,
+            "wait_ms": None,
             "again": True,
             "cost_micro_usd": state.calls[call]["reserved_cost_micro_usd"],
             "latency_ms": None,
+            "sent_as_rendered": None,
+            "sent": None,
         },
     )
 
@@ -270,31 +201,21 @@ def start(state: DebateState, step: Step, prompt: Prompt) -> dict[str, Any]:
     }
 
 
-def again(state: DebateState, step: str, error: CallError | None = None) -> bool:
-    """Say whether `step` is tried again after an attempt that brought nothing."""
-    if error and error not in RETRIED:
-        return False
+def again(state: DebateState, step: str) -> bool:
+    """Say whether `step` is tried again after an attempt that brought nothing that counts."""
     return state.steps[step].tries + 1 < state.spec["attempts"]
 
 
-def cost(
-    prices: list[Price], model: str, tokens: tuple[int | None, int | None, int | None]
-) -> int | None:
-    """Return what a call cost in micro-US-dollars, rounded up; None where it is unknown.
+def again_after(state: DebateState, step: str, failed: Mapping[str, Any], at: str) -> bool:
+    """Say whether `step` is tried again after a call that `failed` at a time.
 
-    `tokens` are in (cached ones included), cached (None is 0) and out.
+    Not where it would only fail alike, and not where the wait that is due before
+    the next attempt would end later than the time in which a step may be retried.
     """
-    tokens_in, cached, tokens_out = tokens
-    for price in prices:
-        if price["model"] == model and tokens_in is not None and tokens_out is not None:
-            cached = min(cached or 0, tokens_in)
-            total = (
-                (tokens_in - cached) * price["input_micro_usd"]
-                + cached * price["cached_micro_usd"]
-                + tokens_out * price["output_micro_usd"]
-            )
-            return -(-total // 1_000_000)
-    return None
+    if failed["error"] not in RETRIED or not again(state, step):
+        return False
+    elapsed = spending.milliseconds(state.steps[step].began or at, at)
+    return elapsed + (failed["wait_ms"] or 0) <= state.spec["retry_ms"]
 
 
 def place_of(step: str) -> Step:
@@ -309,22 +230,47 @@ def schema_of(state: DebateState, role: Role) -> Schema | None:
     return found
 
 
+def schemas_by_model(
+    state: DebateState, deliverable: Schema | None
+) -> dict[str, tuple[Schema, ...]]:
+    """Return for each model the schemas of all roles that it answers in JSON, each once.
+
+    `deliverable` is the user's own, of the synthesizer.
+    """
+    found: dict[str, tuple[Schema, ...]] = {}
+    for seat in state.seats.values():
+        schema = schema_of(state, seat["role"]) or deliverable
+        known = found.get(seat["model"], ())
+        if schema is not None and schema.get("type") != "string" and schema not in known:
+            found[seat["model"]] = (*known, schema)
+    return found
+
+
+class Refused(NamedTuple):
+    """Why a reply does not count: the code, and the member and keyword of the schema it misses."""
+
+    code: Rejection
+    member: str | None = None
+    keyword: str | None = None
+    rating: int | None = None
+
+
 def read_reply(
     state: DebateState, answer: CallAnsweredData, text: str, text_of: TextOf
-) -> Mapping[str, Any] | Rejection:
-    """Read a reply: its clear fields where it counts, else the code that says why not.
+) -> Mapping[str, Any] | Refused:
+    """Read a reply: its clear fields where it counts, else why not.
 
     Whether a synthesis fits the user's own schema is not looked at here.
     """
     if answer["finish"] != "stop":
-        return _UNFINISHED[answer["finish"]]
+        return Refused(_UNFINISHED[answer["finish"]])
     step = place_of(step_of(answer["call"]))
     role = state.seats[step.speaker]["role"]
     schema = schema_of(state, role)
     try:
         value = replies.value_of(text, schema) if schema else replies.read(text)
     except replies.Unreadable:
-        return "unreadable"
+        return Refused("unreadable")
     if schema is None:
         digest = hash_of(state.spec["schemas"], role)
         return {"text": answer["reply"], "schema": digest}
@@ -334,8 +280,13 @@ def read_reply(
             known = {**value, "winner": None}
             if replies.mismatch(known, schema) is None:  # it is the only defect, and nobody may win
                 return verdict(undeclared=True)
-        return "unknown_option" if found[1] == "enum" else "schema"
-    return cast("Mapping[str, Any] | Rejection", _rules(state).read(state, step, value, text_of))
+        member, keyword = found
+        code: Rejection = "unknown_option" if keyword == "enum" else "schema"
+        return Refused(code, member or None, keyword)
+    read: Mapping[str, Any] | Rejection = _rules(state).read(state, step, value, text_of)
+    if not isinstance(read, str):
+        return read
+    return Refused(read, rating=value["challenge_strength"] if read == "weak_critique" else None)
 
 
 def _last_word(state: DebateState, step: Step) -> bool:
@@ -344,19 +295,11 @@ def _last_word(state: DebateState, step: Step) -> bool:
     return custom or not again(state, step.id)
 
 
-def reject(
-    state: DebateState, step: str, call: str, code: Rejection, rating: int | None = None
-) -> Fact:
+def reject(state: DebateState, step: str, call: str, why: Refused) -> Fact:
     """Return the event that a reply does not count."""
-    weak = code == "weak_critique"  # it is sent back whatever tries are left
-    data = {"step": step, "call": call, "code": code, "rating": rating if weak else None}
-    return Fact("turn.rejected", data | {"again": weak or again(state, step)})
-
-
-def rating_of(text: str) -> int | None:
-    """Return the rating that a critique which was read gives itself."""
-    value = replies.read(text)
-    return value["challenge_strength"] if isinstance(value, dict) else None
+    weak = why.code == "weak_critique"  # it is sent back whatever tries are left
+    data = {"step": step, "call": call, **why._asdict(), "again": weak or again(state, step)}
+    return Fact("turn.rejected", data)
 
 
 def record(state: DebateState, step: Step, call: str, read: Mapping[str, Any]) -> Fact:

@@ -6,6 +6,9 @@ Nothing that changes between turns stands before the transcript, so all seats
 on one model share the prefix and the provider's prompt cache pays for most of
 the input. Only a step that is shown the turns in another order, or under other
 titles, has a recipe of its own.
+
+Layout `role-first` puts what is meant for one seat before everything else, for
+models that follow their role better so; nearly nothing is shared then.
 """
 
 from __future__ import annotations
@@ -49,6 +52,7 @@ class Transcript:
         self._state = state
         self._recipe = Recipe()
         self._turns = self._round = 0
+        self._standing = 0  # parts before the first turn
         self._hashes: dict[str, str] = {}
         self._given: dict[str, list[Part]] = {}  # to each seat by the user, the same every time
 
@@ -60,13 +64,28 @@ class Transcript:
             self._recipe.extend(list(self._opening(rules.values(self._state, None))))
             self._reach(1)  # also for round 0, which a panel begins with
         for turn in self._state.turns[self._turns :]:
+            self._standing = self._standing or len(self._recipe.parts)
             self._reach(turn.data["round"])
             if turn.reply:
                 title, shown = self._rules.label(self._state, turn)
                 self._recipe.extend(self._told(title, shown, turn))
         self._turns = len(self._state.turns)
         self._reach(step.round)
-        return Prompt.of(self._retold(step) or self._recipe, list(self._own(step)))
+        retold = self._retold(step)
+        if self._state.spec["layout"] == "role-first":
+            return self._role_first(step, retold or self._recipe)
+        tail = [*self._tools(step), *self._role(step), *self._once_more(step)]
+        whole = len(self._recipe.parts)
+        if retold:
+            return Prompt.of(retold, tail)
+        return Prompt.of(self._recipe, tail, (self._standing or whole, whole))
+
+    def _role_first(self, step: Step, told: Recipe) -> Prompt:
+        """Return the prompt in which the role comes first and the transcript after it."""
+        recipe = Recipe()
+        recipe.extend([*told.parts[:2], *self._role(step)])
+        recipe.extend(told.parts[2:])
+        return Prompt.of(recipe, [*self._tools(step), *self._once_more(step)])
 
     def _opening(self, values: dict[str, str]) -> Iterator[Part]:
         """Yield what stands before the evidence: protocol, question, stances."""
@@ -111,26 +130,41 @@ class Transcript:
             if after < document["from_round"] <= until:
                 yield from self._block(f"evidence {document['document']}", document["text"])
 
-    def _own(self, step: Step) -> Iterator[Part]:
-        """Yield what is meant for one step alone, its instruction last."""
-        state, seat = self._state, self._state.seats[step.speaker]
-        progress = state.steps.get(step.id)
+    def _tools(self, step: Step) -> Iterator[Part]:
+        """Yield what the tools gave that were asked for at this step."""
+        progress = self._state.steps.get(step.id)
         for use in progress.tools if progress else ():
             yield from self._tool(use)
+
+    def _role(self, step: Step) -> Iterator[Part]:
+        """Yield what is meant for the speaker of a step alone, its instruction last."""
+        state, seat = self._state, self._state.seats[step.speaker]
         if seat["id"] not in self._given:
             custom = seat["model"].startswith(CUSTOM)
             self._given[seat["id"]] = [] if custom else list(self._builtin(seat))
         yield from self._given[seat["id"]]
-        if progress and progress.weak:
-            yield from self._block("your critique that was sent back", progress.weak["reply"])
         name = template_of(state, step)
         if name == "synthesizer":
             yield from self._synthesis()
         else:
             yield _filled(self._hashes[name], tuple(self._rules.values(state, step).items()))
-        if progress and progress.weak:
-            rating = str(progress.rating)
-            yield _filled(self._hashes["critic_again"], (("rating", rating),))
+
+    def _once_more(self, step: Step) -> Iterator[Part]:
+        """Yield why the step is tried once more, where a reply was sent back or did not count."""
+        progress = self._state.steps.get(step.id)
+        if progress is None:
+            return
+        if progress.weak:
+            yield from self._block("your critique that was sent back", progress.weak["reply"])
+            yield _filled(self._hashes["critic_again"], (("rating", str(progress.rating)),))
+        if progress.refused:
+            why = progress.refused
+            rows = (
+                ("code", why["code"]),
+                ("keyword", why["keyword"] or "none"),
+                ("member", why["member"] or "the reply"),
+            )
+            yield _filled(self._hashes["again"], rows)
 
     def _builtin(self, seat: RegisteredData) -> Iterator[Part]:
         """Yield what the user gives to the seats that no function fills."""

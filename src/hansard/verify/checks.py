@@ -37,6 +37,8 @@ _CHECK_OF_FIELD = {
     ("turn.recorded", "citations"): 13,
     ("turn.recorded", "struck"): 13,
     ("turn.rejected", "code"): 12,
+    ("turn.rejected", "member"): 12,
+    ("turn.rejected", "keyword"): 12,
     ("turn.rejected", "rating"): 12,
 }
 _TURNS = ("verdict.recorded", "synthesis.recorded")

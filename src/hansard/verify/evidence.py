@@ -7,8 +7,8 @@ from collections.abc import Sequence
 
 from hansard.debate.events import Event
 from hansard.debate.fields import Ceiling
+from hansard.debate.spending import limits_of
 from hansard.debate.state import DebateState
-from hansard.debate.steps import limits_of
 from hansard.record.bundle import Bundle
 
 _UNITS: dict[Ceiling, str] = {

@@ -2,7 +2,7 @@
 
 import pytest
 
-from hansard.debate import steps
+from hansard.debate import spending, steps
 from hansard.debate.replay import Difference, NotDue
 from support import DEFAULTS, PRICE, Debate, Die, Fail, Reply, Setup, fold, say, script, walk
 
@@ -197,7 +197,7 @@ def test_a_tool_in_the_air_is_waited_for():
 )
 def test_what_nobody_knows_counts_as_it_was_reserved(end, calls, replies, reserved):
     debate = run(setup("judged"), {"r1.argument.ann:1": end})
-    spent = steps.spent_by(debate.state, debate.state.at)
+    spent = spending.spent_by(debate.state, debate.state.at)
     replies += 7  # three stances, two rounds, a judge
     assert spent["calls"] == 7 + calls
     assert spent["tokens"] == replies * 98 + reserved * RESERVED[0]
@@ -338,4 +338,4 @@ def test_nothing_follows_a_truncation_but_the_close():
     ],
 )
 def test_time_is_counted_in_whole_milliseconds(begin, end, passed):
-    assert steps.milliseconds(begin, end) == passed
+    assert spending.milliseconds(begin, end) == passed

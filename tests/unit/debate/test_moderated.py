@@ -355,17 +355,18 @@ def test_a_weak_critique_is_sent_back_once_naming_its_rating_with_a_stronger_ins
             "step": "r1.critique.critic",
             "call": "r1.critique.critic:1",
             "code": "weak_critique",
+            "member": None,
+            "keyword": None,
             "rating": 4,
             "again": True,
         }
     ]
     first, again = (shown(debate, f"r1.critique.critic:{n}") for n in (1, 2))
     assert "critic_again" not in first
-    own = "<critic position=the proposition round=1>\n"
-    assert again.startswith(first.removesuffix(own))
-    end = again.removeprefix(first.removesuffix(own))
+    assert again.startswith(first)
+    end = again.removeprefix(first)
     assert end.startswith('[your critique that was sent back]\n| {"thesis": "It may be wrong."')
-    assert end.endswith(f"{own}<critic_again rating=4>\n")
+    assert end.endswith("\n<critic_again rating=4>\n")
     assert case(debate, "r1.critique.critic")["rating"] == 7
 
 

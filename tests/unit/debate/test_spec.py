@@ -3,6 +3,7 @@
 import pytest
 from pydantic import BaseModel, TypeAdapter, ValidationError
 
+from hansard.debate.fields import Url
 from hansard.debate.spec import PERSONAS, SPECS, ConsensusSpec, DebateSpec
 
 SEATS = [{"id": name, "model": "python:m"} for name in ("planner", "critic", "operator")]
@@ -88,7 +89,7 @@ def test_the_rule_says_how_many_must_agree(changes, count):
         ({"moderator": True}, ("extra_forbidden", "moderator")),
         ({"prompts": {"judge": "x.md"}}, ("spec.prompt", "")),
         ({"debaters": [{"id": "planner"}, SEATS[1]]}, ("spec.model", "")),
-        ({"model": "gpt"}, ("spec.unknown_model", "model")),
+        ({"model": "gpt"}, ("spec.unknown_model", "")),
         ({"tools": ["lookup", "lookup"]}, ("spec.duplicate", "")),
         ({"tool_rounds": 0}, ("greater_than_equal", "tool_rounds")),
         ({"name": "two words"}, ("string_pattern_mismatch", "name")),
@@ -426,3 +427,75 @@ MISTAKES = {
 def test_a_spec_of_each_format_that_cannot_be_honoured_is_refused(mistake):
     format_, fields, code, where = MISTAKES[mistake]
     assert refused(made, format_, **fields) == (code, where)
+
+
+# Models by short names, and settings for all
+
+
+def test_settings_come_from_the_debate_then_the_alias_then_the_seat():
+    made = spec(
+        model="fast",
+        models={
+            "fast": {"model": "openai:small", "settings": {"temperature": 0.2, "seed": 7}},
+            "plain": "anthropic:large",
+        },
+        settings={"temperature": 1, "max_tokens": 500},
+        debaters=[
+            {"id": "ann"},
+            {"id": "bob", "settings": {"seed": None, "top_p": 0.5}},
+            {"id": "cat", "model": "plain"},
+            {"id": "dan", "model": "python:own", "settings": {"max_tokens": 9}},
+        ],
+    )
+    rows = {row.id: (row.model, row.settings.model_dump(exclude_none=True)) for row in made.table()}
+    assert rows == {
+        "ann": ("openai:small", {"temperature": "0.2", "seed": 7, "max_tokens": 500}),
+        "bob": ("openai:small", {"temperature": "0.2", "top_p": "0.5", "max_tokens": 500}),
+        "cat": ("anthropic:large", {"temperature": "1", "max_tokens": 500}),
+        "dan": ("python:own", {"temperature": "1", "max_tokens": 9}),
+    }
+
+
+@pytest.mark.parametrize(
+    ("changes", "code"),
+    [
+        ({"models": {"fast": "gpt"}}, "spec.unknown_model"),
+        ({"models": {"fast": {"model": "plain"}, "plain": "openai:x"}}, "spec.unknown_model"),
+        ({"models": {"fast": {}}}, "missing"),
+        ({"models": {"two words": "openai:x"}}, "string_pattern_mismatch"),
+        ({"settings": {"base_url": "http://localhost:8000/v1"}}, "spec.base_url"),
+        ({"layout": "role-last"}, "literal_error"),
+        ({"retry_seconds": 0}, "greater_than"),
+    ],
+)
+def test_short_names_and_settings_that_lead_nowhere_are_refused(changes, code):
+    with pytest.raises(ValidationError) as caught:
+        spec(**changes)
+    assert code in [row["type"] for row in caught.value.errors()]
+
+
+URLS = {
+    "http://localhost:8000/v1": True,
+    "https://api.example.org": True,
+    "https://10.0.0.7:443/a/b-c_d.e/": True,
+    "http://user:secret@host/v1": False,
+    "http://host/v1?key=secret": False,
+    "http://host/#secret": False,
+    "http://host/%73": False,
+    "ftp://host/": False,
+    "host:8000": False,
+    "http://": False,
+    "http://host /": False,
+    "http://host\n": False,
+    f"http://{'h' * 300}": False,
+}
+
+
+@pytest.mark.parametrize(("url", "fits"), URLS.items())
+def test_an_address_holds_no_secret(url, fits):
+    address = TypeAdapter(Url)
+    if fits:
+        assert address.validate_python(url) == url
+        return
+    with pytest.raises(ValidationError):
+        address.validate_python(url)

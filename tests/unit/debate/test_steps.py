@@ -1,8 +1,11 @@
 """What is due next, and the facts that follow (FORMAT.md §3, §5, §11)."""
 
+from datetime import datetime, timedelta
+
 import pytest
 
-from hansard.debate import steps
+from hansard.debate import spending, steps
+from hansard.debate.events import CallFailedData
 from hansard.debate.state import Step
 from support import PRICE, Debate, Die, Fail, Reply, Setup, vote, votes
 
@@ -57,7 +60,11 @@ def test_counts_decision_and_close_come_before_any_further_call():
     ]
 
 
-ABANDONED = {"error": "abandoned", "detail": None, "again": True, "latency_ms": None}
+ABANDONED = {
+    **dict.fromkeys(CallFailedData.__annotations__),
+    "error": "abandoned",
+    "again": True,
+}
 
 
 def test_open_calls_are_abandoned_in_order_and_charged_at_their_reservation():
@@ -130,27 +137,32 @@ def test_a_turn_is_forfeited_for_how_its_last_attempt_ended(ends, reason):
 
 
 @pytest.mark.parametrize(
-    ("finish", "text", "code"),
+    ("finish", "text", "why"),
     [
-        ("length", vote("yes").text, "cut_off"),
-        ("refusal", vote("yes").text, "refused"),
-        ("content_filter", vote("yes").text, "filtered"),
-        ("other", vote("yes").text, "not_finished"),
-        ("length", "?", "cut_off"),
-        ("stop", "?", "unreadable"),
-        ("stop", "{}", "schema"),
-        ("stop", '{"stance":"","rationale":"r","vote":"maybe"}', "schema"),
-        ("stop", vote("maybe").text, "unknown_option"),
-        ("stop", vote("Yes").text, "unknown_option"),
-        ("stop", vote("").text, "unknown_option"),
+        ("length", vote("yes").text, ("cut_off", None, None, None)),
+        ("refusal", vote("yes").text, ("refused", None, None, None)),
+        ("content_filter", vote("yes").text, ("filtered", None, None, None)),
+        ("other", vote("yes").text, ("not_finished", None, None, None)),
+        ("length", "?", ("cut_off", None, None, None)),
+        ("stop", "?", ("unreadable", None, None, None)),
+        ("stop", "{}", ("schema", "stance", "required", None)),
+        ("stop", "[]", ("schema", None, "type", None)),
+        (
+            "stop",
+            '{"stance":"","rationale":"r","vote":"maybe"}',
+            ("schema", "stance", "minLength", None),
+        ),
+        ("stop", vote("maybe").text, ("unknown_option", "vote", "enum", None)),
+        ("stop", vote("Yes").text, ("unknown_option", "vote", "enum", None)),
+        ("stop", vote("").text, ("unknown_option", "vote", "enum", None)),
     ],
 )
 def test_a_reply_that_does_not_count_is_rejected_with_the_first_code_that_applies(
-    finish, text, code
+    finish, text, why
 ):
     debate = started()
     answer = {"finish": finish, "call": "r1.proposal.ann:1"}
-    assert steps.read_reply(debate.state, answer, text, {}.get) == code
+    assert steps.read_reply(debate.state, answer, text, {}.get) == why
 
 
 def test_a_reply_that_counts_is_read_as_it_stands():
@@ -166,28 +178,84 @@ def test_a_call_says_whom_it_asks_and_with_what():
     assert data["role"] == "debater"
     assert data["model"] == state.seats["bob"]["model"]
     assert data["parameters"] == state.seats["bob"]["parameters"]
-    assert data["template"] == state.spec["templates"][2]["sha256"]
+    assert data["template"] == state.spec["templates"][3]["sha256"]
     assert data["schema"] == state.spec["schemas"][0]["sha256"]
 
 
-ODD = {"model": "odd", "input_micro_usd": 3, "cached_micro_usd": 1, "output_micro_usd": 7}
+ODD = {
+    "model": "odd",
+    "source": "spec",
+    "input_micro_usd": 3,
+    "cached_micro_usd": 1,
+    "cache_write_micro_usd": 4,
+    "output_micro_usd": 7,
+}
 
 
 @pytest.mark.parametrize(
     ("model", "tokens", "cost"),
     [
-        ("python:test", (1000, 400, 30), 1900),  # 600 × 2.5 + 400 × 0.25 + 30 × 10
-        ("python:test", (1000, None, 30), 2800),
-        ("python:test", (1000, 0, 0), 2500),
-        ("python:test", (1000, 5000, 0), 250),  # no more can be cached than came in
-        ("python:test", (0, 0, 0), 0),
-        ("odd", (1, 0, 0), 1),  # rounded up
-        ("odd", (1_000_000, 0, 1), 4),
-        ("odd", (1_000_000, 0, 0), 3),
-        ("python:test", (None, None, 30), None),
-        ("python:test", (1000, None, None), None),
-        ("another", (1000, 400, 30), None),
+        ("python:test", (1000, 400, 0, 30), 1900),  # 600 × 2.5 + 400 × 0.25 + 30 × 10
+        ("python:test", (1000, None, None, 30), 2800),
+        ("python:test", (1000, 0, 0, 0), 2500),
+        ("python:test", (1000, 5000, 0, 0), 250),  # no more can be cached than came in
+        ("python:test", (0, 0, 0, 0), 0),
+        ("odd", (1, 0, 0, 0), 1),  # rounded up
+        ("odd", (1_000_000, 0, 0, 1), 4),
+        ("odd", (1_000_000, 0, 0, 0), 3),
+        ("odd", (3_000_000, 1_000_000, 1_000_000, 0), 8),  # 3 + 1 + 4
+        ("odd", (3_000_000, 2_000_000, 5_000_000, 0), 6),  # no more written than is left
+        ("python:test", (None, None, None, 30), None),
+        ("python:test", (1000, None, None, None), None),
+        ("another", (1000, 400, 0, 30), None),
     ],
 )
 def test_a_call_costs_its_tokens_at_the_price_of_the_opening(model, tokens, cost):
-    assert steps.cost([PRICE, ODD], model, tokens) == cost
+    assert spending.cost([PRICE, ODD], model, spending.Tokens(*tokens)) == cost
+
+
+@pytest.mark.parametrize(
+    ("model", "tokens", "dearest"),
+    [
+        ("odd", (2_000_000, 1_000_000), 15),  # all of it may be written to a cache
+        ("another", (1, 1), None),
+        ("cheap", (2_000_000, 0), 6),  # where writing is cheaper, none of it need be
+    ],
+)
+def test_a_reservation_is_the_most_that_a_call_can_cost(model, tokens, dearest):
+    cheap = {**ODD, "model": "cheap", "cache_write_micro_usd": 1}
+    assert spending.dearest([PRICE, ODD, cheap], model, *tokens) == dearest
+
+
+@pytest.mark.parametrize(
+    ("model", "tokens", "saved"),
+    [
+        ("odd", (3_000_000, 2_000_000, 0, 5), 4),
+        ("odd", (3_000_000, 0, 3_000_000, 0), -3),
+        ("odd", (None, 1, 1, 1), 0),
+        ("another", (3, 2, 0, 5), 0),
+    ],
+)
+def test_the_cache_saves_what_the_input_would_have_cost_without_it(model, tokens, saved):
+    assert spending.saved([ODD], model, spending.Tokens(*tokens)) == saved
+
+
+# How long a step is tried again
+
+
+@pytest.mark.parametrize(
+    ("error", "wait", "after_ms", "again"),
+    [
+        ("rate_limited", 100, 900, True),
+        ("rate_limited", 101, 900, False),
+        ("server_error", None, 1000, True),
+        ("timeout", 0, 1001, False),
+        ("client_error", None, 0, False),
+    ],
+)
+def test_a_failed_call_is_tried_again_within_its_time(error, wait, after_ms, again):
+    state = started(lambda call: Die(), PAIR.but(retry_seconds=1)).state
+    began = datetime.fromisoformat(state.steps[ANN.id].began)
+    at = (began + timedelta(milliseconds=after_ms)).strftime("%Y-%m-%dT%H:%M:%S.%fZ")
+    failed = {"error": error, "wait_ms": wait}
+    assert steps.again_after(state, ANN.id, failed, at) is again

@@ -22,7 +22,7 @@ def test_the_protocol_is_the_system_message_and_everything_else_the_users():
 
 
 def test_first_proposals_see_only_question_and_evidence():
-    assert PROMPTS["r1.proposal.operator:3"]["user"] == (
+    assert PROMPTS["r1.proposal.operator:1"]["user"] == (
         "[question]\n"
         "| Shall we release?\n"
         "[evidence runbook]\n"
@@ -74,7 +74,8 @@ def test_persona_and_instruction_stand_last():
 def test_nothing_that_changes_between_turns_stands_before_the_transcript():
     shared = ""
     for prompt in PROMPTS.values():
-        text = re.sub(r"(\[persona of .*\n\| .*\n)?.+\n\Z", "", prompt["user"])
+        own = r"(\[persona of .*\n\| .*\n)?<debater .+\n(<again .+\n)?\Z"
+        text = re.sub(own, "", prompt["user"])
         assert text.startswith(shared)
         shared = text
     assert titles(shared)[-1] == "critic, round 2, consensus"
@@ -114,6 +115,11 @@ def parts_of(record, data):
     values = {"max_rounds": str(opened["terms"]["max_rounds"]), "options": options}
     values |= {"phase": phase, "round": round_, "speaker": speaker}
     yield {"template": roles["debater"], "values": values}
+    rejected = [row["data"] for row in record.events[:end] if row["type"] == "turn.rejected"]
+    for row in [row for row in rejected if row["step"] == data["step"]][-1:]:
+        nothing = {"keyword": "none", "member": "the reply"}
+        why = {key: row[key] or nothing[key] for key in ("code", "keyword", "member")}
+        yield {"template": roles["again"], "values": why}
 
 
 @pytest.mark.parametrize(

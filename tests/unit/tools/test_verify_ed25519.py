@@ -226,7 +226,9 @@ def test_broken_zips_are_findings(tmp_path, trust):
 def test_nasty_replies_are_unreadable():
     for raw in NASTY[:-1]:
         text = raw.decode("utf-8", "replace")
-        expected = (None, float("-inf")) if text.startswith("-1e") else ("unreadable", None)
+        expected = (
+            (None, float("-inf")) if text.startswith("-1e") else (("unreadable", None, None), None)
+        )
         assert verify.read_reply(text, {}) == expected
 
 

@@ -11,7 +11,7 @@ import altering
 from exporting import both, exported, first, signed, tool
 from hansard.debate.prompts import quote
 from hansard.debate.replies import mismatch, words
-from hansard.runtime.models.base import Completion, ModelError, ToolCall
+from hansard.runtime.models.base import Completion, ModelError, ToolCall, Wire
 from playing import MODEL, POSITIONS, answer, play, script, weak
 from support import answered, argued
 
@@ -32,7 +32,7 @@ ARGUED = {
     "rebuttal": {"rebuttals": [answered(1), answered(3, ("none", "x"))], "concessions": []},
     "moderation": {"upholds_proposition": True, "recommend_another_round": True},
 }
-PRICES = {MODEL: {"input": "2", "cached": "1", "output": "8"}}
+PRICES = {MODEL: {"input": "2", "cached": "1", "cache_write": "3", "output": "8"}}
 SILENT = ModelError("no_reply")
 TOLD = {"context": "As of May.", "instructions": "Be brief.", "evidence": EVIDENCE}
 
@@ -58,6 +58,22 @@ def vain(request):
     return Completion(answer(request), tokens_in=9, tokens_out=1)
 
 
+def stubborn(request):
+    """Fail, miss the schema, miss it otherwise, and count at last."""
+    attempt = int(request.call.rpartition(":")[2])
+    if attempt == 1:
+        wire = Wire(503, "req 1", False, "{}")
+        raise ModelError("timeout", "x", wire=wire)
+    reply = answer(request)
+    if attempt < 4 and not isinstance(reply, str):
+        reply |= {min(reply): [1], "more": 1} if attempt == 2 else {min(reply): [1]}
+    text = reply if isinstance(reply, str) else json.dumps(reply)
+    text = " " if attempt == 2 and isinstance(reply, str) else text
+    used = {"tokens_in": 9, "tokens_cached": 4, "tokens_cache_write": 8, "tokens_out": 1}
+    return Completion(text, status=200, **used)
+
+
+FIRST = TOLD | {"layout": "role-first", "attempts": 5, "prices": PRICES}
 PLAYED = {
     "consensus": ("consensus", answer, TOLD | {"synthesizer": True}),
     "judged": ("judged", answer, TOLD | {"synthesizer": True, "anonymize_transcript": False}),
@@ -121,6 +137,22 @@ PLAYED = {
         "panel",
         troubled,
         {"tools": ["look"], "tool_rounds": 1, "attempts": 3, "rounds": 2, "prices": PRICES},
+    ),
+    "role first": ("consensus", stubborn, FIRST | {"synthesizer": True}),
+    "role first, judged": (
+        "judged",
+        stubborn,
+        FIRST | {"synthesizer": True, "judge": {"model": "custom:bot", "persona": "No."}},
+    ),
+    "role first, moderated": (
+        "moderated",
+        script(ARGUED),
+        FIRST | {"neutrality_check": True, "max_rounds": 2},
+    ),
+    "role first, tools": (
+        "panel",
+        troubled,
+        FIRST | {"tools": ["look"], "tool_rounds": 1, "attempts": 3, "rounds": 2},
     ),
     "paid in vain": ("judged", vain, {"limits": {"tokens": 20_000}}),
     "calls": ("panel", answer, {"limits": {"calls": 4}}),
@@ -329,36 +361,42 @@ SCHEMA = tool.record(
         "rank": tool.several(1, 2, tool.whole(1, 3)),
         "who": {"enum": ["x", None], "type": ["string", "null"]},
         "more": tool.TRUTH,
+        "rows": tool.several(0, 9, tool.record({"a": tool.TRUTH})),
     }
 )
-GOOD = {"why": "w", "vote": "a", "rank": [1], "who": None, "more": False}
+GOOD = {"why": "w", "vote": "a", "rank": [1], "who": None, "more": False, "rows": []}
 
 
 @pytest.mark.parametrize(
-    ("value", "keyword"),
+    ("value", "missed"),
     [
         (GOOD, None),
-        ([], "type"),
-        ({"vote": "c"}, "required"),
-        (GOOD | {"z": 1, "why": 1}, "additionalProperties"),
-        (GOOD | {"why": "", "vote": "c"}, "minLength"),
-        (GOOD | {"why": "\u2003\ufeff", "vote": "c"}, "minLength"),
-        (GOOD | {"why": " ."}, None),
-        (GOOD | {"vote": "c", "rank": []}, "enum"),
-        (GOOD | {"rank": []}, "minItems"),
-        (GOOD | {"rank": [1, 1, "x"]}, "maxItems"),
-        (GOOD | {"rank": [0]}, "minimum"),
-        (GOOD | {"rank": [3, 4]}, "maximum"),
-        (GOOD | {"rank": [1.0]}, "type"),
-        (GOOD | {"rank": [True]}, "type"),
-        (GOOD | {"who": "y"}, "enum"),
-        (GOOD | {"who": 1}, "type"),
-        (GOOD | {"more": 0}, "type"),
-        (GOOD | {"more": None, "who": "y"}, "enum"),
+        ([], (None, "type")),
+        ({"vote": "c"}, ("why", "required")),
+        (GOOD | {"z": 1, "why": 1}, (None, "additionalProperties")),
+        (GOOD | {"why": "", "vote": "c"}, ("why", "minLength")),
+        (GOOD | {"why": "\u2003\ufeff", "vote": "c"}, ("why", "minLength")),
+        (GOOD | {"why": "\u2004."}, None),
+        (GOOD | {"vote": "c", "rank": []}, ("vote", "enum")),
+        (GOOD | {"rank": []}, ("rank", "minItems")),
+        (GOOD | {"rank": [1, 1, "x"]}, ("rank", "minItems")),
+        (GOOD | {"rank": [0]}, ("0", "minimum")),
+        (GOOD | {"rank": [3, 4]}, ("1", "minimum")),
+        (GOOD | {"rank": [1.0]}, ("0", "type")),
+        (GOOD | {"rank": [True]}, ("0", "type")),
+        (GOOD | {"who": "y"}, ("who", "enum")),
+        (GOOD | {"who": 1}, ("who", "type")),
+        (GOOD | {"more": 0}, ("more", "type")),
+        (GOOD | {"more": None, "who": "y"}, ("who", "enum")),
+        (GOOD | {"rows": [{"a": True}, {}]}, ("a", "required")),
+        (GOOD | {"rows": [{"a": True, "b": 1}]}, (None, "additionalProperties")),
+        (GOOD | {"rows": [{"a": True}, {"a": 0}]}, ("a", "type")),
+        (GOOD | {"rows": [{"a": True}, 7]}, ("1", "type")),
     ],
 )
-def test_the_first_keyword_that_fails_decides(value, keyword):
-    assert tool.misfit(value, SCHEMA) == keyword
+def test_the_first_member_and_keyword_that_fail_decide(value, missed):
+    assert tool.misfit(value, SCHEMA) == missed
+    assert mismatch(value, SCHEMA) == (missed and (missed[0] or "", missed[1]))
 
 
 @pytest.mark.parametrize(
@@ -366,10 +404,10 @@ def test_the_first_keyword_that_fails_decides(value, keyword):
     [
         (" \n words ```\x0b", tool.TEXT, (None, "words ```")),
         ("```\nx\n```", tool.TEXT, (None, "```\nx\n```")),
-        (" \t", tool.TEXT, ("schema", "")),
-        ("\xa0\u200b", tool.TEXT, ("schema", "\xa0\u200b")),
+        (" \t", tool.TEXT, (("schema", None, "minLength"), "")),
+        ("\xa0\u200b", tool.TEXT, (("schema", None, "minLength"), "\xa0\u200b")),
         ("```json\n[1]\n```", {}, (None, [1])),
-        ("```JSON\n[1]\n```", {}, ("unreadable", None)),
+        ("```JSON\n[1]\n```", {}, (("unreadable", None, None), None)),
         ("null", {}, (None, None)),
     ],
 )

@@ -220,7 +220,7 @@ def test_a_whole_record_passes_and_says_truly_what_was_looked_at(records, name):
 
 SAID = {
     "consensus": {
-        10: "4 templates, 1 schemas: as recorded",
+        10: "5 templates, 1 schemas: as recorded",
         12: "3 replies read again: 3 count, 0 rejected",
         13: "no reply that counts was asked for citations",
         14: "1 of 1 counts recomputed",
@@ -228,14 +228,14 @@ SAID = {
         16: "release by threshold_vote, recomputed",
     },
     "judged": {
-        10: "5 templates, 3 schemas: as recorded",
+        10: "6 templates, 3 schemas: as recorded",
         12: "6 replies read again: 6 count, 0 rejected; "
         "whether the deliverable fits its schema is not looked at here",
         14: "no votes counted, no answers compared",
         16: "ship by judge_verdict, recomputed",
     },
     "judged, with tools": {
-        10: "5 templates, 2 schemas, 1 tools: as recorded",
+        10: "6 templates, 2 schemas, 1 tools: as recorded",
         12: "3 replies read again: 3 count, 0 rejected; 1 more only ask for tools",
     },
     "moderated": {

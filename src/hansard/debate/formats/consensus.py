@@ -32,6 +32,7 @@ PHASES = ("proposal", "critique", "revision", "consensus")
 TEMPLATES: dict[str, tuple[str, ...]] = {
     "protocol": ("options",),
     "block": ("label",),
+    "again": ("code", "keyword", "member"),
     "debater": ("max_rounds", "options", "phase", "round", "speaker"),
     "synthesizer": ("decision", "rule"),
 }

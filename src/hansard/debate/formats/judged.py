@@ -30,6 +30,7 @@ from hansard.debate.state import DebateState, Step, Turn
 TEMPLATES: dict[str, tuple[str, ...]] = {
     "protocol": ("stances",),
     "block": ("label",),
+    "again": ("code", "keyword", "member"),
     "debater": ("max_rounds", "round", "stance"),
     "judge": ("rounds", "stances"),
     "synthesizer": ("decision", "rule"),

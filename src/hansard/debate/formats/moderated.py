@@ -32,6 +32,7 @@ from hansard.debate.state import DebateState, Step, Turn
 TEMPLATES: dict[str, tuple[str, ...]] = {
     "protocol": (),
     "block": ("label",),
+    "again": ("code", "keyword", "member"),
     "framer": (),
     "proposer": ("position", "round"),
     "critic": ("position", "round"),

@@ -40,6 +40,7 @@ from hansard.debate.state import DebateState, Step, Turn
 TEMPLATES: dict[str, tuple[str, ...]] = {
     "protocol": (),
     "block": ("label",),
+    "again": ("code", "keyword", "member"),
     "debater": ("last_round", "round", "speaker"),
     "chooser": ("last_round", "options", "round", "speaker"),
     "judge": (),

@@ -1,0 +1,268 @@
+"""Hostile texts stay in their fence, and move nobody: not the prompts, the counts or the reports.
+
+Every text that users, models and tools write is hostile here at once, and the
+debate is compared with the same debate in which all of them are harmless.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import io
+import json
+import re
+from functools import cache, lru_cache
+from itertools import pairwise
+
+import pytest
+from markdown_it import MarkdownIt
+from rich.console import Console
+
+import hansard
+from hansard.cli.console import document
+from hansard.cli.live import View
+from hansard.debate.prompts import quote
+from hansard.report.markdown import markdown
+from hansard.report.safe import shown
+from hansard.runtime.models.base import Completion, ToolCall
+from hostile import ALL_MARKS, HOSTILE, ORDINARY
+from playing import answer, spec_of
+
+HARMLESS = "so it is, as far as anybody knows"
+LAYOUTS = ("shared-prefix", "role-first")
+HASH = re.compile(r"[0-9a-f]{64}").fullmatch
+ID = re.compile("[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}|[0-9a-f]{8}")
+VOTES = {"planner": "release", "critic": "revise", "operator": "escalate"}
+
+
+def stances(text):
+    return [
+        {"id": "ann", "label": "ship", "stance": text, "persona": text},
+        {"id": "bob", "label": "wait", "stance": f"Not so. {text}"},
+    ]
+
+
+def seats(*names, text):
+    return [{"id": name, "persona": text} for name in names]
+
+
+def fields(format_, text):
+    """The fields of a spec whose every text is `text`."""
+    memo, late = {"id": "memo", "text": text}, {"id": "late", "text": text, "from_round": 2}
+    common = {"question": text, "context": text, "review": text, "evidence": [memo, late]}
+    own = {
+        "consensus": {
+            "debaters": seats(*VOTES, text=text),
+            "evidence": [memo],
+            "max_rounds": 1,
+            "synthesizer": True,
+        },
+        "judged": {"debaters": stances(text), "judge": {"persona": text}, "max_rounds": 2},
+        "moderated": {"critic": {"persona": text}, "neutrality_check": True, "max_rounds": 2},
+        "panel": {
+            "debaters": seats("ann", "bob", "cat", text=text),
+            "judge": {"persona": text},
+            "rounds": 2,
+            "convergence_check": False,
+        },
+    }
+    if format_ == "ranked":
+        return (
+            common
+            | own["moderated"]
+            | {"positions": [row | {"persona": None} for row in stances(text)]}
+        )
+    return common | own[format_]
+
+
+CASES = {
+    "consensus": "consensus",
+    "judged": "judged",
+    "moderated": "moderated",
+    "ranked": "moderated",
+    "panel": "panel",
+}
+
+
+def filled(value, text):
+    """A reply with `text` in place of its words."""
+    if isinstance(value, dict):
+        return {key: filled(row, text) for key, row in value.items()}
+    if isinstance(value, list):
+        return [filled(row, text) for row in value]
+    return text if value == "so" else value
+
+
+class Played:
+    """One debate with `text` everywhere: what was asked, recorded, reported and shown."""
+
+    def __init__(self, case, layout, text):
+        self.prompts = {}
+        self.text = text
+        self.shown = io.StringIO()
+        format_ = CASES[case]
+        spec = spec_of(format_, layout=layout, tools=["look"], **fields(case, text))
+        with hansard.open_store("sqlite:///:memory:") as store:
+            console = Console(file=self.shown, width=10**6, markup=False, emoji=False)
+            with View(console, store.text) as view:
+                running = hansard.run(
+                    spec,
+                    models={"bot": self._reply},
+                    tools={"look": self._look},
+                    store=store,
+                    observe=view.observe,
+                )
+                self.result = asyncio.run(running)
+            self.events = store.events(self.result.debate)
+            self.verified = hansard.verify(store, self.result.debate)
+
+    def _look(self, what: str) -> str:
+        """Look something up."""
+        return self.text
+
+    def _reply(self, request):
+        self.prompts[request.call] = request.messages
+        if request.call.endswith(":1"):
+            asked = (json.dumps({"what": self.text}), self.text)
+            calls = tuple(ToolCall("look", row) for row in asked)
+            return Completion(self.text, tool_calls=calls)
+        if request.in_words:
+            return self.text
+        reply = filled(answer(request), self.text)
+        if request.phase == "critique" and request.role == "critic":
+            reply["challenge_strength"] = 3 if request.call.endswith(":2") else 8
+        if "vote" in reply:
+            reply["vote"] = VOTES[request.speaker]
+        return json.dumps(reply)
+
+    @property
+    def clear(self):
+        """The clear fields of every event that do not count bytes or time."""
+        return [(event["type"], _clear(event["data"])) for event in self.events]
+
+
+def _clear(value):
+    if isinstance(value, dict):
+        if list(value) == ["sha256"]:
+            return None
+        kept = {k: v for k, v in value.items() if not k.startswith(("reserved_", "latency_"))}
+        return {key: _clear(row) for key, row in kept.items()}
+    if isinstance(value, list):
+        return [_clear(row) for row in value]
+    return None if isinstance(value, str) and HASH(value) else value
+
+
+def outside(messages):
+    """The lines that instruct a model, wherever it sees a line begin."""
+    lines = [line for row in messages for line in row.text.splitlines()]
+    return [line for line in lines if not line.startswith("| ")]
+
+
+@cache
+def harmless(case, layout):
+    """The debate that all others of its kind are like."""
+    return Played(case, layout, HARMLESS)
+
+
+@lru_cache(maxsize=2 * len(CASES))  # as many as are played of one text
+def hostile(case, layout, text):
+    return Played(case, layout, text)
+
+
+def inert(text):
+    return shown(text) == text
+
+
+@pytest.fixture(scope="module", params=HOSTILE)
+def text(request):
+    return HOSTILE[request.param]
+
+
+@pytest.mark.parametrize("layout", LAYOUTS)
+@pytest.mark.parametrize("case", CASES)
+def test_a_debate_is_unmoved_by_what_its_texts_say(case, layout, text):
+    calm, debate = harmless(case, layout), hostile(case, layout, text)
+    assert debate.verified.findings == []
+
+    assert list(debate.prompts) == list(calm.prompts)
+    for call, messages in debate.prompts.items():
+        assert outside(messages) == outside(calm.prompts[call]), call
+        whole = "".join(row.text for row in messages)
+        assert quote(text) in whole
+        assert inert(whole)
+        assert not [mark for mark in ALL_MARKS if mark in whole]
+
+    assert debate.clear == calm.clear
+    assert debate.result.decision == calm.result.decision
+
+
+@pytest.mark.parametrize("case", CASES)
+def test_reports_and_the_terminal_show_it_as_words(case, text):
+    calm, debate = harmless(case, LAYOUTS[0]), hostile(case, LAYOUTS[0], text)
+
+    report = debate.result.to_report()
+    assert inert(report)
+    assert keys(report) == keys(calm.result.to_report())
+
+    page, usual = markdown(debate.result), markdown(calm.result)
+    assert inert(page)
+    assert not {"link_open", "image", "html_inline", "html_block"} & {r.type for r in tokens(page)}
+    assert headings(page)[1:] == headings(usual)[1:]  # the first one is the question
+
+    lines = [row.shown.getvalue().splitlines() for row in (debate, calm)]
+    assert inert(debate.shown.getvalue())
+    assert [begin(line) for line in lines[0]] == [begin(line) for line in lines[1]]
+
+    held = json.loads(document(debate.result))
+    assert held["question"] == text
+
+
+def keys(report):
+    return [line.partition(":")[0] for line in report.splitlines()]
+
+
+def tokens(page):
+    for token in MarkdownIt("commonmark").enable("table").parse(page):
+        yield token
+        yield from token.children or ()
+
+
+def headings(page):
+    """What stands in the headings of a page, its debate's id aside."""
+    read = list(tokens(page))
+    texts = [inner.content for outer, inner in pairwise(read) if outer.type == "heading_open"]
+    return [ID.sub("ID", text) for text in texts]
+
+
+def begin(line):
+    return line.partition(":")[0] if line.startswith("#") else line
+
+
+@pytest.mark.parametrize("name", HOSTILE)
+def test_json_output_is_inert_and_says_the_same(name):
+    written = document({"text": HOSTILE[name]})
+    assert inert(written)
+    assert json.loads(written) == {"text": HOSTILE[name]}
+
+
+@pytest.mark.parametrize("mark", ALL_MARKS)
+def test_a_chat_templates_marks_are_spelled_out(mark):
+    for around in ("{}", "so{}so", "{0}{0}", "\n{}\n"):
+        shown_ = quote(around.format(mark))
+        assert mark not in shown_
+        assert re.sub("<U\\+00(3C|5B)>", lambda row: chr(int(row[1], 16)), shown_) == "".join(
+            f"| {line}\n" for line in around.format(mark).split("\n")
+        )
+
+
+@pytest.mark.parametrize("hidden", ["\u200b", "\u2060", "\x00", "\u202e", "\ufeff"])
+def test_a_mark_with_something_unseen_in_it_is_none_once_that_is_spelled_out(hidden):
+    for mark in ("<|im_start|>", "[INST]", "</s>"):
+        for at in range(1, len(mark)):
+            quoted = quote(mark[:at] + hidden + mark[at:])
+            assert hidden not in quoted
+            assert mark not in quoted
+
+
+@pytest.mark.parametrize("prose", ORDINARY)
+def test_ordinary_prose_and_code_are_quoted_as_they_are(prose):
+    assert quote(prose) == f"| {prose}\n"
