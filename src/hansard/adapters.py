@@ -45,12 +45,13 @@ from hansard.debate.fields import Finish
 from hansard.errors import UsageError
 from hansard.runtime.models.base import Completion, ModelError, Request, ToolCall
 from hansard.runtime.models.callables import outcome
-from hansard.runtime.models.provider import (
+from hansard.runtime.models.reading import (
     CHAT,
     cap_name,
     count,
     finish_of,
     status_error,
+    wait_of,
     words,
 )
 
@@ -176,12 +177,16 @@ def _told(error: Exception) -> ModelError | None:
     """Return what a vendor's error means, by its status or its class; None for any other."""
     status = getattr(error, "status_code", None)
     if type(status) is int:
-        return status_error(status)
+        headers = getattr(getattr(error, "response", None), "headers", None) or {}
+        lowered = {str(name).lower(): str(value) for name, value in dict(headers).items()}
+        return status_error(status, retry_after=wait_of(lowered))
     kinds = {kind.__name__ for kind in type(error).__mro__}
     if "APITimeoutError" in kinds:  # it is a connection error, too
         return ModelError("timeout", type(error).__name__)
     if "APIConnectionError" in kinds:
-        return ModelError("unreachable", type(error).__name__)
+        # Whatever broke later was sent, or may have been: it counts as used.
+        refused = type(error.__cause__).__name__ == "ConnectError"
+        return ModelError("unreachable" if refused else "server_error", type(error).__name__)
     return None
 
 

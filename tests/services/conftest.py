@@ -16,7 +16,8 @@ from hansard.report.prompt import render
 from hansard.runtime import session
 from hansard.store.application import Store
 from hansard.verify.verifier import verify
-from services.server import KEY, SEATS, Server
+from services.dialects import CHAT
+from services.server import SEATS, Server
 
 
 @dataclass
@@ -89,14 +90,14 @@ def table(tmp_path):
 
 @pytest.fixture
 def serve(monkeypatch):
-    """Start a scripted server, and point the environment at it."""
+    """Start a scripted server that speaks a shape, and point the environment at it."""
     running = []
 
-    def start(script):
+    def start(script, shape=CHAT):
         server = Server(script)
         running.append(server.__enter__())
-        monkeypatch.setenv("OPENAI_BASE_URL", server.url)
-        monkeypatch.setenv("OPENAI_API_KEY", KEY)
+        for name, value in shape.variables(server).items():
+            monkeypatch.setenv(name, value)
         return server
 
     yield start

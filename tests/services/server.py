@@ -1,11 +1,11 @@
-"""A small OpenAI-compatible server on loopback whose answers a test writes.
+"""A small server on loopback whose answers a test writes, in any dialect.
 
     with Server(lambda body: completion("hello")) as server:
         ...POST server.url + "/chat/completions"...
         server.bodies      # what was asked, as it came over the wire
 
-An answer is the JSON body of a completion, or a Raw: any status, any bytes, or
-a connection that ends without a word.
+An answer is the JSON body of a reply, or a Raw: any status, any bytes, or a
+connection that ends without a word.
 """
 
 from __future__ import annotations
@@ -62,20 +62,21 @@ def asking(*calls: tuple[Any, Any], finish: Any = "tool_calls") -> dict[str, Any
     return completion(None, finish=finish, tool_calls=rows)
 
 
-def usage(tokens_in: int, tokens_out: int, cached: int = 0) -> dict[str, Any]:
+def usage(tokens_in: int, tokens_out: int, cached: int = 0, written: int = 0) -> dict[str, Any]:
     return {
         "prompt_tokens": tokens_in,
         "completion_tokens": tokens_out,
         "total_tokens": tokens_in + tokens_out,
-        "prompt_tokens_details": {"cached_tokens": cached},
+        "prompt_tokens_details": {"cached_tokens": cached, "cache_write_tokens": written},
     }
 
 
 class Server:
-    """Serves POST /v1/chat/completions on a free port of loopback until the block ends."""
+    """Serves POST of any path on a free port of loopback until the block ends."""
 
     def __init__(self, script: Script) -> None:
         self.script = script
+        self.paths: list[str] = []
         self.raw: list[bytes] = []
         self.headers: list[dict[str, str]] = []
         self._http = ThreadingHTTPServer(("127.0.0.1", 0), _Handler)
@@ -85,15 +86,20 @@ class Server:
         self._thread = threading.Thread(target=self._http.serve_forever, args=(0.02,), daemon=True)
 
     @property
+    def root(self) -> str:
+        return f"http://127.0.0.1:{self._http.server_port}"
+
+    @property
     def url(self) -> str:
-        return f"http://127.0.0.1:{self._http.server_port}/v1"
+        return f"{self.root}/v1"
 
     @property
     def bodies(self) -> list[dict[str, Any]]:
         return [json.loads(body) for body in self.raw]
 
-    def answer(self, body: bytes, headers: dict[str, str]) -> Answer:
+    def answer(self, path: str, body: bytes, headers: dict[str, str]) -> Answer:
         with self._lock:
+            self.paths.append(path)
             self.raw.append(body)
             self.headers.append(headers)
         return self.script(json.loads(body))
@@ -115,9 +121,9 @@ class _Handler(BaseHTTPRequestHandler):
     def do_POST(self) -> None:
         body = self.rfile.read(int(self.headers["content-length"]))
         server: Server = self.server.scripted  # type: ignore[attr-defined]
-        if self.path.partition("?")[0] != "/v1/chat/completions":
-            return self._send(Raw(404, b'{"error": {"message": "no such path"}}'))
-        answer = server.answer(body, {key.lower(): value for key, value in self.headers.items()})
+        path = self.path.partition("?")[0]
+        headers = {key.lower(): value for key, value in self.headers.items()}
+        answer = server.answer(path, body, headers)
         if not isinstance(answer, Raw):
             answer = Raw(
                 200,

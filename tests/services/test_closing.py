@@ -9,8 +9,8 @@ import threading
 import pytest
 
 from hansard.runtime import session
-from hansard.runtime.models import pydantic_ai
 from hansard.runtime.models.base import Completion
+from hansard.runtime.models.wire import WireModel
 from services.server import SEATS, completion
 
 TEXT = json.dumps({"stance": "s", "rationale": "r", "vote": "release"})
@@ -20,13 +20,13 @@ TEXT = json.dumps({"stance": "s", "rationale": "r", "vote": "release"})
 def opened(monkeypatch):
     """Every model that is opened while the test runs."""
     models = []
-    init = pydantic_ai.OpenAIModel.__init__
+    init = WireModel.__init__
 
-    def keep(self, *given):
-        init(self, *given)
+    def keep(self, *given, **named):
+        init(self, *given, **named)
         models.append(self)
 
-    monkeypatch.setattr(pydantic_ai.OpenAIModel, "__init__", keep)
+    monkeypatch.setattr(WireModel, "__init__", keep)
     return models
 
 

@@ -5,24 +5,31 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
+import traceback
 from pathlib import Path
 
 import pytest
 import yaml
 
 from hansard.errors import UsageError
-from hansard.runtime.models.pydantic_ai import open_model
-from services.server import KEY, SEATS, Raw, completion
+from hansard.record.bundle import pack, to_files
+from hansard.runtime.models.base import ModelError
+from hansard.runtime.models.providers import key_variable, open_model
+from hansard.store.application import Store
+from services.asking import ask, asked
+from services.block_dialects import BLOCKS, SHAPES, TOKEN
+from services.dialects import CHAT, LOCAL, RESPONSES
+from services.server import KEY, SEATS, Raw
 
 
-def write_spec(folder):
+def write_spec(folder, provider="openai"):
     spec = {
         "question": "Do we release?",
         "options": ["release", "revise"],
         "threshold": 2,
         "max_rounds": 1,
-        "attempts": 2,
-        "debaters": [{"id": seat, "model": f"openai:{seat}"} for seat in SEATS],
+        "attempts": 1,
+        "debaters": [{"id": seat, "model": f"{provider}:{seat}"} for seat in SEATS],
     }
     (folder / "debate.yaml").write_text(yaml.safe_dump(spec))
 
@@ -47,25 +54,46 @@ def leaks(folder, *outputs, key=KEY):
 
 TEXT = '{"stance": "s", "rationale": "r", "vote": "release"}'
 ECHO = f'{{"error": {{"message": "Incorrect API key provided: {KEY}.", "code": "{KEY}"}}}}'.encode()
-SERVERS = {
-    "well": lambda body: completion(TEXT),
-    "refused key": lambda body: Raw(401, ECHO, {"x-request-id": "req"}),
-    "rate limit": lambda body: Raw(429, ECHO),
-    "down": lambda body: Raw(500, ECHO),
-    "garbage": lambda body: Raw(200, ECHO),
-    "hang-up": lambda body: Raw(body=None),
+NO_WAIT = {"retry-after": "0"}
+FAILING = {
+    "refused key": Raw(401, ECHO, {"x-request-id": "req"}),
+    "rate limit": Raw(429, ECHO, NO_WAIT),
+    "down": Raw(500, ECHO, NO_WAIT),
+    "garbage": Raw(200, ECHO),
+    "cut off": Raw(200, ECHO, cut=9),
+    "hang-up": Raw(body=None),
 }
+# Where each provider's key and address are found.
+HELD = {
+    "openai": ("OPENAI_API_KEY", "OPENAI_BASE_URL"),
+    "openai-responses": ("OPENAI_API_KEY", "OPENAI_BASE_URL"),
+    "vllm": ("VLLM_API_KEY", "VLLM_BASE_URL"),
+    "ollama": ("OLLAMA_API_KEY", "OLLAMA_BASE_URL"),
+}
+RUNS = [
+    ("openai", None),
+    ("openai-responses", "refused key"),
+    ("vllm", None),
+    ("openai", "cut off"),
+]
 
 
-@pytest.mark.parametrize("case", SERVERS)
-def test_a_run_leaves_no_key_anywhere(tmp_path, serve, case):
-    server = serve(SERVERS[case])
-    write_spec(tmp_path)
-    done = hansard(tmp_path, "run", "debate.yaml")
+@pytest.mark.parametrize(("provider", "failing"), RUNS)
+def test_a_run_leaves_no_key_anywhere(tmp_path, serve, provider, failing):
+    said = RESPONSES.said if provider == "openai-responses" else CHAT.said
+    server = serve(lambda body: FAILING[failing] if failing else said(TEXT))
+    write_spec(tmp_path, provider)
+    key, address = HELD[provider]
+    held = {"OPENAI_API_KEY": "sk-other", "OPENAI_BASE_URL": "", key: KEY, address: server.url}
+    done = hansard(tmp_path, "run", "debate.yaml", **held)
     assert done.returncode == 0, done.stderr
-    assert server.headers[0]["authorization"] == f"Bearer {KEY}"
+    assert {row["authorization"] for row in server.headers} == {f"Bearer {KEY}"}
     assert leaks(tmp_path, done.stdout, done.stderr) == []
     assert "Traceback" not in done.stderr
+    with Store.open(f"sqlite:///{tmp_path}/hansard.db") as store:
+        (debate,) = store.debates()
+        exported = pack(to_files(store.bundle(debate)))
+    assert KEY.encode() not in exported
 
 
 def test_a_key_in_the_address_stays_there_too(tmp_path, serve):
@@ -76,6 +104,84 @@ def test_a_key_in_the_address_stays_there_too(tmp_path, serve):
     assert done.returncode == 0
     assert len(server.raw) == 12
     assert leaks(tmp_path, done.stdout, done.stderr) == []
+
+
+@pytest.mark.parametrize("name", BLOCKS)
+def test_a_run_in_blocks_leaves_no_key_anywhere(tmp_path, serve, name):
+    """The first call is answered, each later one fails in another way."""
+    answers = iter([BLOCKS[name].said(TEXT), *FAILING.values()])
+    server = serve(lambda body: next(answers, FAILING["refused key"]), BLOCKS[name])
+    write_spec(tmp_path, name)
+    done = hansard(tmp_path, "run", "debate.yaml", ANTHROPIC_LOG="debug")
+    assert done.returncode == 0, done.stderr
+    assert len(server.raw) > len(FAILING)
+    for secret in (KEY, TOKEN):
+        assert leaks(tmp_path, done.stdout, done.stderr, key=secret) == []
+    with Store.open(f"sqlite:///{tmp_path}/hansard.db") as store:
+        (debate,) = store.debates()
+        exported = pack(to_files(store.bundle(debate)))
+    assert KEY.encode() not in exported
+    assert TOKEN.encode() not in exported
+
+
+@pytest.mark.parametrize("name", SHAPES)
+@pytest.mark.parametrize("failing", FAILING)
+def test_no_traceback_holds_a_key(serve, name, failing):
+    """Not even what an exception was raised from."""
+    shape = SHAPES[name]
+    serve(lambda body: FAILING[failing], shape)
+    with pytest.raises(ModelError) as caught:
+        ask(asked(), model=shape.model)
+    lines = traceback.TracebackException.from_exception(caught.value, capture_locals=False)
+    assert KEY not in "".join(lines.format(chain=True))
+    assert KEY not in repr(vars(caught.value))
+
+
+# A spec may come from somebody else
+
+
+@pytest.mark.parametrize("provider", HELD)
+def test_a_server_that_a_seat_names_is_given_no_key_of_the_environment(
+    table, serve, monkeypatch, provider
+):
+    """Nor a header that the vendor's library finds there."""
+    said = RESPONSES.said if provider == "openai-responses" else CHAT.said
+    server = serve(lambda body: said(TEXT))
+    names = ["OPENAI_ADMIN_KEY", "OPENAI_ORG_ID", "OPENAI_PROJECT_ID"]
+    for name in [key for key, _ in HELD.values()] + names:
+        monkeypatch.setenv(name, KEY)
+    for _, name in HELD.values():
+        monkeypatch.setenv(name, "http://127.0.0.1:9/v1")
+    monkeypatch.setenv("OPENAI_CUSTOM_HEADERS", f"x-gateway: {KEY}\nauthorization: Bearer {KEY}")
+    settings = {"base_url": server.url}
+    seats = [{"id": seat, "model": f"{provider}:m", "settings": settings} for seat in SEATS]
+    table.run(debaters=seats)
+    assert {row["authorization"] for row in server.headers} == {"Bearer none"}
+    monkeypatch.setenv(key_variable(server.url), "sk-for-this-one")
+    table.run(debaters=seats)
+    assert {row["authorization"] for row in server.headers[3:]} == {"Bearer sk-for-this-one"}
+    assert len(server.headers) == 6
+    assert KEY not in str(server.headers)
+
+
+def test_a_server_of_ones_own_gets_no_header_that_is_meant_for_openai(serve, monkeypatch):
+    server = serve(lambda body: CHAT.said("{}"), LOCAL)
+    monkeypatch.setenv("OPENAI_API_KEY", KEY)
+    monkeypatch.setenv("OPENAI_CUSTOM_HEADERS", f"authorization: Bearer {KEY}\nx-gateway: {KEY}")
+    monkeypatch.setenv("OPENAI_ORG_ID", KEY)
+    ask(asked(), model=LOCAL.model)
+    assert server.headers[0]["authorization"] == "Bearer none"
+    assert KEY not in str(server.headers)
+
+
+def test_the_vendors_own_server_gets_what_its_library_sends(serve, monkeypatch):
+    server = serve(lambda body: CHAT.said("{}"))
+    monkeypatch.setenv("OPENAI_ORG_ID", "org-1")
+    ask(asked())
+    assert server.headers[0]["openai-organization"] == "org-1"
+
+
+# What cannot work
 
 
 BAD = {
@@ -96,7 +202,7 @@ BAD = {
 def test_a_setting_that_cannot_work_is_refused_without_being_quoted(case):
     environ, code = BAD[case]
     with pytest.raises(UsageError) as caught:
-        open_model("m", environ)
+        open_model("openai:m", None, environ)
     assert caught.value.code == code
     assert KEY not in str(caught.value)
     assert caught.value.__cause__ is None
@@ -114,7 +220,7 @@ def test_refused_before_anything_is_recorded(tmp_path, monkeypatch):
 
 
 def test_a_server_of_ones_own_needs_no_key(serve, monkeypatch, table):
-    server = serve(lambda body: completion(TEXT))
+    server = serve(lambda body: CHAT.said(TEXT))
     monkeypatch.delenv("OPENAI_API_KEY")
     table.run()
     assert server.headers[0]["authorization"] == "Bearer none"
@@ -132,7 +238,7 @@ def test_a_server_of_ones_own_needs_no_key(serve, monkeypatch, table):
     ],
 )
 def test_the_reply_cap_is_named_as_the_endpoint_knows_it(address, name):
-    model = open_model("m", {"OPENAI_API_KEY": KEY, "OPENAI_BASE_URL": address})
+    model = open_model("openai:m", None, {"OPENAI_API_KEY": KEY, "OPENAI_BASE_URL": address})
     assert model._cap == name
 
 

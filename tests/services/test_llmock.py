@@ -1,20 +1,20 @@
-"""`openai:MODEL` against llmock, a mock server that others wrote: the wire and its faults."""
+"""OpenAI's two dialects against llmock, a server that others wrote: the wire and its faults."""
 
 from __future__ import annotations
-
-import shutil
-from importlib.resources import as_file, files
-from pathlib import Path
 
 import pytest
 from llmock.scenarios import Reply, ToolCall, ToolFault
 
-from hansard import api
+import playing
+from services.dialects import CHAT, LOCAL, RESPONSES
+from services.packaged import as_rendered, play_packaged
+
+SHAPES = {"openai": CHAT, "openai-responses": RESPONSES}
 
 
-def one_seat_a_time(**more):
+def one_seat_a_time(provider="openai", **more):
     """Two seats in one phase; `attempts` tells how often a turn is tried."""
-    seats = [{"id": name, "model": "openai:gpt-x"} for name in ("planner", "critic")]
+    seats = [{"id": name, "model": f"{provider}:gpt-x"} for name in ("planner", "critic")]
     return {"debaters": seats, "threshold": 2, "max_rounds": 1, **more}
 
 
@@ -22,22 +22,26 @@ def requests_and_calls(llmock, table):
     return len(llmock.requests), len(table.data("call.started"))
 
 
-def test_the_packaged_debate_on_a_real_endpoint(llmock, table, tmp_path):
-    with as_file(files("hansard.examples") / "consensus") as example:
-        shutil.copytree(example, tmp_path / "debate")
-    spec = tmp_path / "debate" / "debate.yaml"
-    spec.write_text(spec.read_text().replace("model: scripted:replies.yaml", "model: openai:gpt-x"))
-    result = api.run_sync(Path(spec), store=table.store)
+@pytest.mark.parametrize("format_", playing.FORMATS)
+@pytest.mark.parametrize("provider", SHAPES)
+def test_the_packaged_debates_on_a_real_endpoint(llmock, table, provider, format_):
+    play_packaged(table, format_, f"{provider}:gpt")
+    requests, calls = requests_and_calls(llmock, table)
+    assert requests == calls >= 3
+    assert as_rendered(table, [SHAPES[provider].prompt(row.body) for row in llmock.requests])
+    answers = table.data("call.answered")
+    assert {(row["finish"], row["status"]) for row in answers} == {("stop", 200)}
+    assert all(row["model"].startswith("gpt-") for row in answers)
+    assert not table.data("call.failed", "turn.forfeited")
+    llmock.assert_resilient(strict=True)
+
+
+def test_a_server_of_ones_own(llmock, table, monkeypatch):
+    monkeypatch.setenv("OLLAMA_BASE_URL", llmock.base_url("openai"))
+    result = play_packaged(table, "consensus", "ollama:qwen3")
     assert (result.decision, result.decision_rule) == ("release", "threshold_vote")
     assert requests_and_calls(llmock, table) == (3, 3)
-    assert sorted(str(row.body["messages"]) for row in llmock.requests) == sorted(
-        str(table.prompt(row["call"])) for row in table.data("call.started")
-    )
-    answers = table.data("call.answered")
-    assert {(row["model"], row["finish"], row["sent_as_rendered"]) for row in answers} == {
-        ("gpt-x", "stop", True)
-    }
-    assert table.verified().ok
+    assert as_rendered(table, [LOCAL.prompt(row.body) for row in llmock.requests])
     llmock.assert_resilient(strict=True)
 
 
@@ -62,10 +66,11 @@ FAULTS = {
 
 
 @pytest.mark.parametrize("fault", FAULTS)
-def test_a_fault_is_an_event_and_the_debate_goes_on(llmock, table, fault):
+@pytest.mark.parametrize("provider", SHAPES)
+def test_a_fault_is_an_event_and_the_debate_goes_on(llmock, table, provider, fault):
     inject, expected = FAULTS[fault]
     inject(llmock)
-    table.run(**one_seat_a_time(timeout_seconds=0.75))
+    table.run(**one_seat_a_time(provider, timeout_seconds=0.75))
     (failed,) = table.data("call.failed")
     assert (failed["error"], failed["detail"], failed["again"]) == expected
     assert table.data("decision.reached")[0]["decision"] == "release"
@@ -75,15 +80,17 @@ def test_a_fault_is_an_event_and_the_debate_goes_on(llmock, table, fault):
     llmock.assert_resilient()
 
 
-@pytest.mark.xfail(strict=True, reason="the engine does not wait between attempts yet")
-def test_a_retry_waits_as_long_as_the_endpoint_asks(llmock, table):
-    llmock.rate_limit(retry_after=0.5)
-    table.run(**one_seat_a_time())
-    llmock.assert_resilient()
+@pytest.mark.parametrize("provider", SHAPES)
+def test_a_retry_waits_as_long_as_the_endpoint_asks(llmock, table, provider):
+    llmock.rate_limit(retry_after=1.5)
+    table.run(**one_seat_a_time(provider))
+    (failed,) = table.data("call.failed")
+    assert (failed["status"], failed["wait_ms"]) == (429, 1500)
+    llmock.assert_resilient(strict=True)
 
 
 def test_an_outage_ends_in_escalate(llmock, table):
-    llmock.outage(status=503)
+    llmock.fail(503, times=None, retry_after=0.0)
     table.run(**one_seat_a_time())
     requests, calls = requests_and_calls(llmock, table)
     assert requests == calls == 16
@@ -101,6 +108,17 @@ REPLIES = {
         Reply(text='{"stance": "s", "rationale": "r", "vote": "ship"}'), "stop", "unknown_option"
     ),
 }  # fmt: skip
+
+
+@pytest.mark.parametrize("case", ["cut off", "no JSON"])
+def test_a_response_that_does_not_count_is_tried_again(llmock, table, case):
+    reply, finish, code = REPLIES[case]
+    llmock.add(reply)
+    table.run(**one_seat_a_time("openai-responses"))
+    (rejected,) = table.data("turn.rejected")
+    answers = {row["call"]: row["finish"] for row in table.data("call.answered")}
+    assert (rejected["code"], answers[rejected["call"]]) == (code, finish)
+    assert requests_and_calls(llmock, table) == (3, 3)
 
 
 @pytest.mark.parametrize("case", REPLIES)
@@ -149,11 +167,13 @@ TOOLS = {
 
 
 @pytest.mark.parametrize("case", TOOLS)
-def test_a_tool_round_on_an_endpoint_that_others_wrote(llmock, table, case):
+@pytest.mark.parametrize("provider", SHAPES)
+def test_a_tool_round_on_an_endpoint_that_others_wrote(llmock, table, provider, case):
     """By itself the mock uses a tool wherever one is offered."""
     behaviour, told = TOOLS[case]
     llmock.add(behaviour)
-    table.play("judged", {"look_up": look_up}, max_rounds=1, tool_rounds=1)
+    model = SHAPES[provider].model
+    table.play("judged", {"look_up": look_up}, max_rounds=1, tool_rounds=1, model=model)
     results = table.data("tool.returned")
     first, later = [row for row in results if "ann" in row["call"]], results[len(told) :]
     for rows, said in ((first, told), (later, [("mock-what is found", True)] * 2)):

@@ -28,6 +28,7 @@ def request(tools=(), **settings):
         model="python:m",
         parameters=dict.fromkeys(names) | settings,
         reply_schema={"type": "string", "minLength": 1},
+        schemas=(),
         tools=tools,
         render=lambda: [Message("system", ["Be ", "brief."]), Message("user", ["Why?"])],
     )
@@ -194,6 +195,20 @@ def test_a_status_is_a_class_of_error(kind, status, error, detail):
     assert len(endpoint.asked) == 1
 
 
+def test_a_wait_that_the_server_asks_for_is_passed_on():
+    class Busy(Exception):
+        status_code = 429
+        response = Shape(headers={"Retry-After": "7"})
+
+    def create(**asked):
+        raise Busy
+
+    client = Shape(chat=Shape(completions=Shape(create=create)))
+    with pytest.raises(ModelError) as caught:
+        ask(openai_complete(client, model="m"))
+    assert caught.value.retry_after == 7
+
+
 @pytest.mark.parametrize(
     ("broken", "error", "detail"),
     [
@@ -345,7 +360,7 @@ class APITimeoutError(APIConnectionError):
     [
         (APIStatusError("the key"), "server_error"),
         (APITimeoutError("the key"), "timeout"),
-        (APIConnectionError("the key"), "unreachable"),
+        (APIConnectionError("the key"), "server_error"),
     ],
 )
 def test_errors_of_anthropic_are_told_by_status_or_class(messages, error, kind):

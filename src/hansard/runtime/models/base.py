@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
+from math import isnan
 from typing import Protocol, get_args, runtime_checkable
 
 from hansard.debate.fields import CallError, Finish, Parameters, Role
@@ -19,6 +20,7 @@ from hansard.record.canonical import TEXT
 
 MAX_REPLY = 16_000_000  # characters: a store keeps a text in one value
 MAX_TOOL_CALLS = 100  # in one reply
+LONGEST_WAIT = 3600.0  # seconds: no server's word holds a debate up for longer
 MAX_TOKENS = 10**9  # of one call: its cost at any price then fits an integer of the record
 
 
@@ -45,7 +47,10 @@ class Request:
 
     `messages` are rendered when first read; a model that does not read them
     costs nothing for a long transcript. The reply is JSON that fits
-    `reply_schema`, or where it is `in_words` a text as it stands.
+    `reply_schema`, or where it is `in_words` a text as it stands. `schemas` are
+    those of all roles that the same model answers in JSON, this one's among them:
+    where a wire counts the schema into the cached prefix, it asks for one envelope
+    of them, so that all these calls share the prefix.
     """
 
     call: str
@@ -58,6 +63,7 @@ class Request:
     model: str
     parameters: Parameters
     reply_schema: Schema
+    schemas: tuple[Schema, ...]
     tools: tuple[ToolDefinition, ...]
     render: Callable[[], list[Message]]
 
@@ -81,7 +87,8 @@ class Request:
 class Completion:
     """What came back: the exact text of the reply, and what is known about it.
 
-    Token counts include cached ones in `tokens_in`; None is unknown.
+    `tokens_in` includes what was read from a cache (`tokens_cached`) and written
+    to one (`tokens_cache_write`); None is unknown. `status` is HTTP's.
     `sent_as_rendered` is None where nothing went over a wire; where it is
     False, `sent` is the body that was sent. A reply with `tool_calls` is no turn:
     the tools are run, and the model is asked again with what they gave.
@@ -92,7 +99,9 @@ class Completion:
     finish: Finish = "stop"
     tokens_in: int | None = None
     tokens_cached: int | None = None
+    tokens_cache_write: int | None = None
     tokens_out: int | None = None
+    status: int | None = None
     response_id: str | None = None
     request_id: str | None = None
     fingerprint: str | None = None
@@ -117,9 +126,24 @@ class Completion:
             raise ValueError(f"a reply asks for at most {MAX_TOOL_CALLS} tools")
         if type(self.finish) is not str or self.finish not in get_args(Finish):
             raise ValueError(f"finish must be one of {get_args(Finish)}")
-        for count in (self.tokens_in, self.tokens_cached, self.tokens_out):
+        counts = (self.tokens_in, self.tokens_cached, self.tokens_cache_write, self.tokens_out)
+        for count in (*counts, self.status):
             if count is not None and not (type(count) is int and 0 <= count <= MAX_TOKENS):
                 raise ValueError(f"a token count is a whole number up to {MAX_TOKENS}")
+
+
+@dataclass(frozen=True)
+class Wire:
+    """What is known of an attempt on the wire that brought no reply; as in Completion."""
+
+    status: int | None = None
+    request_id: str | None = None
+    sent_as_rendered: bool | None = None
+    sent: str | None = None
+
+    def __post_init__(self) -> None:
+        """Refuse what no record can hold."""
+        Completion("", **vars(self))
 
 
 class ModelError(Exception):
@@ -127,15 +151,29 @@ class ModelError(Exception):
 
     `detail` is a short name such as an exception's class, never its text:
     error texts of clients quote keys and addresses. What is no id is dropped.
+    `retry_after` are the seconds that the server asks to wait at the least.
     """
 
-    def __init__(self, kind: CallError, detail: str | None = None) -> None:
+    def __init__(
+        self,
+        kind: CallError,
+        detail: str | None = None,
+        *,
+        retry_after: float | None = None,
+        wire: Wire | None = None,
+    ) -> None:
         if kind not in get_args(CallError) or kind == "abandoned":
             raise ValueError(f"{kind!r} is not a class of error that a model can report")
+        if not isinstance(retry_after, (int, float)) or isnan(retry_after):
+            retry_after = None
+        else:
+            retry_after = min(max(retry_after, 0), LONGEST_WAIT)
         detail = detail if type(detail) is str and TEXT(detail) else None
         super().__init__(kind if detail is None else f"{kind} ({detail})")
         self.kind: CallError = kind
         self.detail = detail
+        self.retry_after = retry_after
+        self.wire = wire or Wire()
 
 
 @runtime_checkable
@@ -156,3 +194,11 @@ class Closing(Protocol):
     async def aclose(self) -> None:
         """Let go of it."""
         ...
+
+
+async def complete(model: Model, request: Request) -> Completion:
+    """Ask `model`, holding it to its side of the seam."""
+    completion = await model.complete(request)
+    if not isinstance(completion, Completion):
+        raise TypeError("a model must return a Completion")
+    return completion

@@ -39,6 +39,7 @@ class RecordedModel:
                     finish=answer["finish"],
                     tokens_in=answer["tokens_in"],
                     tokens_cached=answer["tokens_cached"],
+                    tokens_cache_write=answer["tokens_cache_write"],
                     tokens_out=answer["tokens_out"],
                     tool_calls=tuple(tools.get(answer["call"], ())),
                 )

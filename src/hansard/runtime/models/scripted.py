@@ -12,7 +12,7 @@ any round or phase that is not named:
           "*": any text at all, sent as it stands
 
 A reply is a mapping (sent as JSON), a text, or a mapping with `reply` and
-optionally `tokens: {in, cached, out}`, `finish`, and `tools: [{tool, arguments}]`
+optionally `tokens: {in, cached, cache_write, out}`, `finish`, and `tools: [{tool, arguments}]`
 to ask for tools; `{error: timeout}` fails the call. A list gives one entry for
 each attempt, the last one repeating.
 """
@@ -38,6 +38,7 @@ class Tokens(BaseModel):
     model_config = ConfigDict(extra="forbid")
     in_: int = Field(alias="in", ge=0)
     cached: int = Field(default=0, ge=0)
+    cache_write: int = Field(default=0, ge=0)
     out: int = Field(ge=0)
 
 
@@ -164,5 +165,6 @@ class ScriptedModel:
             tool_calls=tuple(calls),
             tokens_in=tokens.in_ if tokens else None,
             tokens_cached=tokens.cached if tokens else None,
+            tokens_cache_write=tokens.cache_write if tokens else None,
             tokens_out=tokens.out if tokens else None,
         )

@@ -37,9 +37,19 @@ def seats(debate):
 
 
 def story(table):
-    """What happened, time, salts, models and the offline label aside."""
+    """What happened, time and waits, salts, models and the offline label aside."""
     dropped = {
-        *("reply", "latency_ms", "model", "prompt", "question", "review", "scripted", "prices"),
+        *(
+            "reply",
+            "latency_ms",
+            "wait_ms",
+            "model",
+            "prompt",
+            "question",
+            "review",
+            "scripted",
+            "prices",
+        ),
         *("reserved_cost_micro_usd", "cost_micro_usd"),
     }
     return [
@@ -55,6 +65,7 @@ def test_a_recorded_debate_runs_again_to_the_same_decision(table):
     assert len(table.store.debates()) == 2
     assert second.decision == first.decision | {"review": second.decision["review"]}
     assert sorted(map(str, story(table))) == sorted(map(str, before))
+    assert {row["wait_ms"] for row in table.data("call.failed") if row["again"]} == {0}
     (opened,) = table.data("debate.opened")
     assert opened["scripted"] is True
     assert table.verified().ok

@@ -1,0 +1,178 @@
+"""What goes wrong on the wire, alike in every dialect: one matrix of shapes and faults."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import threading
+from datetime import UTC, datetime, timedelta
+from email.utils import format_datetime
+
+import pytest
+
+from hansard.runtime.models import client
+from hansard.runtime.models.base import ModelError
+from hansard.runtime.models.providers import open_model
+from hansard.runtime.models.reading import LONGEST_WAIT, wait_of
+from hansard.runtime.models.wire import Exchange
+from services.asking import ask, asked
+from services.block_dialects import SHAPES
+from services.server import Raw
+
+TOLD = b'{"error": {"message": "secret", "type": "error", "code": "error"}}'
+
+
+def status(number, **headers):
+    return lambda shape: Raw(
+        number, TOLD, {key.replace("_", "-"): row for key, row in headers.items()}
+    )
+
+
+def elsewhere(shape):
+    return Raw(307, b"", {"location": f"http://127.0.0.1:9{shape.path}"})
+
+
+def too_long(shape):
+    """As a whole reply, it would be read."""
+    return Raw(body=json.dumps(shape.said('{"vote": "yes"}' + " " * 5_000)).encode())
+
+
+# What comes back: class of error, its detail, status, and the wait that is asked for.
+FAULTS = {
+    "rate limit": (status(429, retry_after="7"), "rate_limited", "http-429", 429, 7.0),
+    "rate limit, to the millisecond": (
+        status(429, retry_after_ms="1500", retry_after="7"), "rate_limited", "http-429", 429, 1.5
+    ),
+    "rate limit, no wait": (status(429), "rate_limited", "http-429", 429, None),
+    "server error": (status(500), "server_error", "http-500", 500, None),
+    "bad gateway": (status(502), "server_error", "http-502", 502, None),
+    "overloaded": (status(529, retry_after="2.5"), "server_error", "http-529", 529, 2.5),
+    "wrong key": (status(401), "client_error", "http-401", 401, None),
+    "no credit": (status(402), "client_error", "http-402", 402, None),
+    "request timeout": (status(408), "timeout", "http-408", 408, None),
+    "redirect": (elsewhere, "client_error", "http-307", 307, None),
+    "hang-up": (lambda shape: Raw(body=None), "server_error", "RemoteProtocolError", None, None),
+    "cut off": (
+        lambda shape: Raw(body=b'{"id"', cut=99), "server_error", "RemoteProtocolError", 200, None
+    ),
+    "malformed": (lambda shape: Raw(body=b"{oops"), "server_error", "malformed", 200, None),
+    "not what was packed": (
+        lambda shape: Raw(body=b"{}", headers={"content-encoding": "gzip"}),
+        "server_error", "malformed", 200, None,
+    ),
+    "no object": (lambda shape: Raw(body=b"[]"), "server_error", "malformed", 200, None),
+    "no reply": (lambda shape: shape.nothing, "server_error", "malformed", 200, None),
+    "too long": (too_long, "server_error", "too-large", 200, None),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("fault", FAULTS)
+@pytest.mark.parametrize("name", SHAPES)
+def test_a_fault_has_a_class_and_is_one_request(serve, monkeypatch, name, fault):
+    shape = SHAPES[name]
+    answer, kind, detail, code, wait = FAULTS[fault]
+    monkeypatch.setattr(client, "MAX_BODY", 4_000)
+    begun, begin = [], Exchange.begin
+
+    def counted(self, body):
+        begun.append(body)
+        begin(self, body)
+
+    monkeypatch.setattr(Exchange, "begin", counted)
+
+    def script(body):
+        answered = answer(shape)
+        if isinstance(answered, Raw):
+            return Raw(
+                answered.status,
+                answered.body,
+                {**answered.headers, shape.request_id: "req_1"},
+                answered.cut,
+            )
+        return answered
+
+    server = serve(script, shape)
+    with pytest.raises(ModelError) as caught:
+        ask(asked(max_tokens=90), model=shape.model)
+    error = caught.value
+    expected = shape.details.get(fault, detail)
+    assert (error.kind, error.detail, error.retry_after) == (kind, expected, wait)
+    assert (error.wire.status, error.wire.sent_as_rendered, error.wire.sent) == (code, True, None)
+    assert error.wire.request_id == (None if code is None else "req_1")
+    assert server.paths == [shape.path]
+    assert len(begun) == 1  # nor did the library try for another
+    assert "secret" not in str(error)
+
+
+ENDS = [(name, end) for name, shape in SHAPES.items() for end in shape.ends]
+
+
+@pytest.mark.parametrize(("name", "finish"), ENDS)
+def test_a_reply_says_how_it_ended(serve, name, finish):
+    shape = SHAPES[name]
+    server = serve(lambda body: shape.said('{"vote": "y', finish), shape)
+    (done,) = ask(asked(max_tokens=90), model=shape.model)
+    assert (done.finish, done.text) == (finish, '{"vote": "y')
+    assert (done.status, done.request_id, done.sent_as_rendered) == (200, "req_1", True)
+    assert server.paths == [shape.path]
+
+
+@pytest.mark.parametrize("name", SHAPES)
+def test_a_call_that_is_given_up_was_one_request(serve, name):
+    shape, release = SHAPES[name], threading.Event()
+    server = serve(lambda body: release.wait(20) and Raw(500), shape)
+
+    async def go():
+        model = open_model(shape.model)
+        try:
+            with pytest.raises(TimeoutError):
+                await asyncio.wait_for(model.complete(asked()), 0.3)
+        finally:
+            await model.aclose()
+
+    asyncio.run(go())
+    release.set()
+    assert server.paths == [shape.path]
+
+
+@pytest.mark.parametrize("name", SHAPES)
+def test_a_failing_server_gets_one_request_a_recorded_attempt(table, serve, name):
+    shape = SHAPES[name]
+    server = serve(lambda body: Raw(503, TOLD, {"retry-after": "0", shape.request_id: "r"}), shape)
+    seats = [{"id": seat, "model": shape.model} for seat in ("planner", "critic")]
+    table.run(debaters=seats, max_rounds=1, attempts=2)
+    started, failed = table.data("call.started"), table.data("call.failed")
+    assert len(server.raw) == len(started) == len(failed) == 16
+    assert {(row["error"], row["detail"]) for row in failed} == {("server_error", "http-503")}
+    assert {(row["status"], row["request_id"]) for row in failed} == {(503, "r")}
+    assert {(row["sent_as_rendered"], row["sent"]) for row in failed} == {(True, None)}
+    assert table.data("decision.reached")[0]["decision"] == "escalate"
+    assert table.verified().ok
+
+
+NOW = datetime.now(UTC)
+
+
+@pytest.mark.parametrize(
+    ("headers", "low", "high"),
+    [
+        ({"retry-after": "0"}, 0, 0),
+        ({"retry-after": "-3"}, 0, 0),
+        ({"retry-after": "1e9"}, LONGEST_WAIT, LONGEST_WAIT),
+        ({"retry-after": "inf"}, LONGEST_WAIT, LONGEST_WAIT),
+        ({"retry-after-ms": "250"}, 0.25, 0.25),
+        ({"retry-after-ms": "soon", "retry-after": "4"}, 4, 4),
+        ({"retry-after": format_datetime(NOW + timedelta(seconds=900), usegmt=True)}, 600, 900),
+        ({"retry-after": format_datetime(NOW - timedelta(days=9), usegmt=True)}, 0, 0),
+        ({"retry-after": "Fri, 31 Dec 9999 23:59:59 GMT"}, LONGEST_WAIT, LONGEST_WAIT),
+        ({"retry-after": "Thu, 01 Jan 2026 00:00:00"}, 0, LONGEST_WAIT),
+    ],
+)
+def test_a_wait_is_never_negative_and_has_a_bound(headers, low, high):
+    assert low <= wait_of(headers) <= high
+
+
+@pytest.mark.parametrize("text", ["", "soon", "nan", "Fri, 99 Dec 2026 00:00:00 GMT", "1 second"])
+def test_a_wait_that_cannot_be_read_is_none(text):
+    assert wait_of({"retry-after": text}) is None
+    assert wait_of({}) is None

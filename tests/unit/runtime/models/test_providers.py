@@ -1,0 +1,207 @@
+"""Which key goes to which address, and what is missing here."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+
+import pytest
+
+from hansard.debate.spec_parts import PROVIDERS as KNOWN
+from hansard.errors import UsageError
+from hansard.runtime.models import providers
+from hansard.runtime.models.providers import (
+    PROVIDERS,
+    find_server,
+    key_variable,
+    open_model,
+    survey,
+)
+
+HOME = "https://api.openai.com/v1"
+MINE = "https://gateway.example/mine/v1"
+ENVIRON = {
+    "OPENAI_API_KEY": "sk-own",
+    "OPENAI_BASE_URL": MINE,
+    "HANSARD_KEY_LLM_EXAMPLE": "sk-named",
+    "HANSARD_KEY_LLM_EXAMPLE_8443": "sk-port",
+}
+BY_KEY = [name for name, row in PROVIDERS.items() if row.keys]
+
+
+def server(base_url=None, name="openai", **environ):
+    return find_server(PROVIDERS[name], base_url, environ or ENVIRON)
+
+
+def test_every_provider_that_a_spec_may_name_can_be_opened():
+    offline = {"scripted", "recorded", "python", "custom"}
+    assert set(PROVIDERS) == set(KNOWN) - offline
+    assert all(row.example.startswith(f"{name}:") for name, row in PROVIDERS.items())
+
+
+@pytest.mark.parametrize(
+    ("base_url", "key", "plain"),
+    [
+        (None, "sk-own", False),
+        (HOME, "sk-own", False),
+        (HOME + "/", "sk-own", False),
+        ("https://API.openai.com:443/v1", "sk-own", False),
+        (MINE, "sk-own", False),
+        # on the same host, another path may be another customer's
+        ("https://gateway.example/other/v1", None, True),
+        ("https://gateway.example/mine/../other/v1", None, True),
+        ("http://gateway.example/mine/v1", None, True),
+        ("http://api.openai.com/v1", None, True),
+        ("https://api.openai.com:8443/v1", None, True),
+        ("https://api.openai.com.evil.example/v1", None, True),
+        ("https://llm.example/v1", "sk-named", True),
+        ("https://LLM.example/any", "sk-named", True),
+        ("https://llm.example:8443", "sk-port", True),
+        ("https://llm.example:8444", None, True),
+        ("https://llm-example/v1", None, True),
+    ],
+)
+def test_a_key_goes_to_its_own_address_and_nowhere_else(base_url, key, plain):
+    found = server(base_url)
+    assert (found.key, found.plain) == (key, plain)
+    assert found.base_url == (base_url or MINE)
+    assert "sk-" not in repr(found)
+
+
+def test_where_nothing_is_said_the_provider_itself_is_asked():
+    assert server(OPENAI_API_KEY="k").base_url == HOME
+    assert server(OPENAI_API_KEY="k").key == "k"
+    assert server(name="ollama", PATH="").base_url == "http://127.0.0.1:11434/v1"
+    assert server(name="ollama", OLLAMA_BASE_URL=MINE).base_url == MINE
+
+
+def test_no_provider_is_given_the_key_of_another():
+    every = {key: f"key of {name}" for name, row in PROVIDERS.items() for key in row.keys}
+    for name, row in PROVIDERS.items():
+        found = find_server(row, None, every)
+        assert found.key in {every[key] for key in row.keys} | {None}, name
+        assert find_server(row, "https://evil.example/v1", every).key is None
+
+
+def test_a_server_of_ones_own_is_sent_nothing_from_the_environment():
+    assert server(name="vllm").plain
+    assert not server().plain
+
+
+@pytest.mark.parametrize("name", BY_KEY)
+def test_without_a_key_a_vendor_is_not_asked(name):
+    row = PROVIDERS[name]
+    if not row.needs_key:
+        assert find_server(row, None, {}).key is None
+        return
+    for base_url in (None, row.home):
+        with pytest.raises(UsageError) as caught:
+            open_model(f"{name}:m", base_url, {})
+        assert caught.value.code == "model.no_key"
+        assert row.keys[0] in str(caught.value)
+
+
+@pytest.mark.parametrize("model", ["openai:", "openai", "nobody:m", "", ":m"])
+def test_a_model_of_no_provider(model):
+    with pytest.raises(UsageError) as caught:
+        open_model(model, None, ENVIRON)
+    assert caught.value.code == "model.unknown"
+
+
+@pytest.mark.parametrize(
+    "url",
+    ["http://a:0/v1", "http://a:x/v1", "http://a:99999", "http://a b/", "http://é.example/",
+     "http://a/v1#x", "http://a/v1?k=1", "http:\\\\a", "http://a\n.example", "ftp://a", "a.example",
+     "http:///v1", "http://[::1", "http://u:p@a/v1", "http://[fe80::1%25eth0]/"],
+)  # fmt: skip
+def test_a_seat_names_no_address_that_is_none(url):
+    with pytest.raises(UsageError) as caught:
+        server(url)
+    assert caught.value.code == "model.base_url"
+    assert url not in str(caught.value)
+
+
+@pytest.mark.parametrize("url", ["http://localhost:1", "https://[::1]:8000/v1", "http://my_llm/v1"])
+def test_a_seat_names_an_address(url):
+    assert server(url).base_url == url
+
+
+def test_the_names_of_keys():
+    assert key_variable("http://localhost:8000/v1") == "HANSARD_KEY_LOCALHOST_8000"
+    assert key_variable("https://a-b.example") != key_variable("https://a.b.example")
+
+
+# What is missing
+
+
+def test_what_is_missing_here(monkeypatch):
+    monkeypatch.setattr(providers, "find_spec", lambda name: None if name == "boto3" else object())
+    rows = {row.name: row for row in survey({"OPENAI_API_KEY": "k", "GEMINI_API_KEY": "g"})}
+    assert set(rows) == set(PROVIDERS)
+    assert (rows["openai"].usable, rows["openai"].missing) == (True, ())
+    assert rows["google"].usable
+    assert rows["ollama"].usable
+    assert (rows["anthropic"].usable, rows["anthropic"].missing) == (False, ("ANTHROPIC_API_KEY",))
+    assert rows["bedrock"].missing == ("pip install 'hansard[bedrock]'",)
+
+
+def test_a_package_whose_parent_is_missing_is_missing(monkeypatch):
+    def find(name):
+        if "." in name:
+            raise ModuleNotFoundError(name)
+        return object()
+
+    monkeypatch.setattr(providers, "find_spec", find)
+    (row,) = [row for row in survey({"GOOGLE_API_KEY": "g"}) if row.name == "google"]
+    assert row.missing == ("pip install 'hansard[google]'",)
+
+
+def test_a_setting_that_cannot_work_is_missing_and_not_quoted():
+    environ = {"OPENAI_API_KEY": "é-secret", "VLLM_BASE_URL": "localhost-secret"}
+    rows = {row.name: row for row in survey(environ)}
+    for name, variable in (("openai", "OPENAI_API_KEY"), ("vllm", "VLLM_BASE_URL")):
+        assert not rows[name].usable
+        assert variable in rows[name].missing[0]
+        assert "secret" not in str(rows[name])
+
+
+def test_with_an_address_of_ones_own_no_key_is_missing():
+    (row,) = [row for row in survey({"OPENAI_BASE_URL": MINE}) if row.name == "openai"]
+    assert row.usable
+
+
+def test_nothing_of_the_vendors_is_imported_to_look():
+    vendors = "{'pydantic_ai', 'openai', 'anthropic', 'google.genai', 'boto3', 'httpx2'}"
+    code = (
+        "import sys; from hansard.runtime.models.providers import survey; survey();"
+        f"print({vendors} & {{*sys.modules}})"
+    )
+    run = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, check=True, timeout=60
+    )
+    assert run.stdout.strip() == "set()"
+
+
+@pytest.mark.parametrize(
+    "url",
+    [
+        "http://llm.example/v1",  # in the clear
+        "https://llm_example/v1",  # another host whose variable has the same name
+        "https://llm..example/v1",
+        "https://.llm.example/v1",
+    ],
+)
+def test_no_key_goes_to_a_server_that_is_not_safe_or_not_fully_named(url):
+    held = dict.fromkeys(("HANSARD_KEY_LLM_EXAMPLE", key_variable(url)), "sk-named")
+    try:
+        server = find_server(PROVIDERS["openai"], url, held)
+    except UsageError as error:
+        assert error.code == "model.base_url"  # noqa: PT017
+    else:
+        assert server.key is None
+
+
+def test_a_key_named_for_a_server_goes_to_it():
+    held = {"HANSARD_KEY_LLM_EXAMPLE": "sk-named", "HANSARD_KEY_LOCALHOST_8000": "sk-own"}
+    for url, key in (("https://llm.example/v1", "sk-named"), ("http://localhost:8000", "sk-own")):
+        assert find_server(PROVIDERS["openai"], url, held).key == key
