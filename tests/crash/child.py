@@ -1,7 +1,7 @@
 """A process that runs a debate and dies by SIGKILL where it is told to.
 
     child.py FOLDER FORMAT POINT...   runs the debate of that format in FOLDER/POINT, once a
-                                      point, each in a fork
+                                      point, each in a fork; `many` is MANY of `consensus` at once
     child.py FOLDER --resume          goes on with the `consensus` debate in FOLDER and waits
                                       for FOLDER/go
 
@@ -28,6 +28,7 @@ from hansard.store.application import Store
 from playing import script, spec_of, weak
 
 BATCHES = {"appended": 0, "replied": -1}  # when the last reply was given
+MANY = 4
 VOTES = {"planner": "release", "critic": "revise", "operator": "revise"}
 
 
@@ -92,6 +93,18 @@ def model_in(folder, reply):
     return model
 
 
+def hurried_model_in(folder, reply):
+    """A model that notes whose call it is and answers at once, so that debates share batches."""
+
+    async def model(request):
+        with (folder / "asked").open("a") as asked:
+            asked.write(f"{request.collection_id}/{request.call}\n")
+        await asyncio.sleep(0)
+        return reply(request)
+
+    return model
+
+
 def die_at(point):
     """Kill this process at a point: no handler, no cleanup, no flush."""
     kind, _, number = point.rpartition("-")
@@ -132,12 +145,30 @@ def live(folder, format_, point):
             asyncio.run(session.run(spec_for(format_), store, folder, **given))
 
 
+def live_many(folder, point):
+    """Run several debates at once, and note how many transactions that took."""
+    folder.mkdir()
+    die_at(point)
+    models = {"bot": hurried_model_in(folder, replies_for("consensus"))}
+    specs = [spec_of("consensus", collection_id=f"c{n}") for n in range(MANY)]
+
+    async def main(store):
+        await asyncio.gather(*(session.run(spec, store, folder, models=models) for spec in specs))
+
+    with Store.open(f"sqlite:///{folder}/h.db", create=True) as store:
+        asyncio.run(main(store))
+    (folder / "appended").write_text(str(BATCHES["appended"]))
+
+
 def fork(folder, format_, point):
     """Live in a process of its own; say how it ended."""
     pid = os.fork()
     if pid == 0:
         try:
-            live(folder, format_, point)
+            if format_ == "many":
+                live_many(folder, point)
+            else:
+                live(folder, format_, point)
         finally:
             os._exit(sys.exc_info()[0] is not None)
     print(point, os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]), flush=True)

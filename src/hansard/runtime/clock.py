@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import random
 import time
 from datetime import UTC, datetime
 from uuid import uuid4
@@ -18,6 +19,10 @@ class Clock:
     def monotonic(self) -> float:
         """Return seconds that never go back."""
         return time.monotonic()
+
+    def chance(self) -> float:
+        """Return a random number in [0, 1)."""
+        return random.random()  # noqa: S311 - it spreads retries, and guards nothing
 
     def salt(self) -> bytes:
         """Return 32 fresh random bytes."""

@@ -10,31 +10,27 @@ from __future__ import annotations
 
 import asyncio
 import json
-import os
 import threading
-import traceback
 from collections.abc import Mapping
 from dataclasses import dataclass
 from hashlib import sha256
 from typing import Any, cast
 
-from hansard.debate import steps
+from hansard.debate import spending, steps
 from hansard.debate.events import (
     CallAnsweredData,
-    CallFailedData,
     CallStartedData,
     Event,
     Fact,
     ToolCalledData,
 )
-from hansard.debate.fields import Blob, Rejection
 from hansard.debate.formats.common import Compare
 from hansard.debate.prompts import Message, Prompt, Renderer
-from hansard.debate.spec_parts import NAME
+from hansard.debate.spec_parts import NAME, has_server
 from hansard.debate.state import DebateState, Step, evolve
-from hansard.debate.steps import Ask, Read
+from hansard.debate.steps import Ask, Read, Refused
 from hansard.debate.transcript import CUSTOM, Transcript
-from hansard.record.canonical import TEXT
+from hansard.runtime import outcomes
 from hansard.runtime.clock import Clock
 from hansard.runtime.journal import Journal, Observer
 from hansard.runtime.models.base import (
@@ -43,12 +39,15 @@ from hansard.runtime.models.base import (
     ModelError,
     Request,
     ToolCall,
+    complete,
 )
 from hansard.runtime.output import checker
-from hansard.runtime.tools import Tool
+from hansard.runtime.pacing import Pace, Release, nothing, wait_ms
+from hansard.runtime.tools import Tool, use
 from hansard.version import __version__
 
 ENGINE = f"hansard/{__version__}"
+BYTES_A_TOKEN = 3  # as reserved: prose in Latin script has about four, CJK script three
 
 
 @dataclass(slots=True)
@@ -58,6 +57,7 @@ class _Running:
     started: CallStartedData
     began: float
     deadline: float
+    release: Release
 
 
 @dataclass(slots=True)
@@ -104,6 +104,10 @@ class Engine:
         self._running: dict[asyncio.Task[Completion], _Running] = {}
         self._tools = tools or {}
         self._using: dict[asyncio.Task[tuple[str, bool]], _Using] = {}
+        self._pace = Pace(leading_call=state.spec["leading_call"])
+        deliverable = [row for row in state.spec["schemas"] if row["role"] == "synthesizer"]
+        own = json.loads(templates[deliverable[0]["sha256"]]) if deliverable else None
+        self._schemas = steps.schemas_by_model(state, own)
 
     async def run(self) -> DebateState:
         """Go on until the debate is closed and return its state.
@@ -119,7 +123,7 @@ class Engine:
                     await self._ask(due)
                 else:
                     self._record(self._derived(due))
-            self._journal.flush()
+            await self._journal.commit()
         finally:
             self._stop()
         if self._broken:
@@ -127,26 +131,63 @@ class Engine:
         return self.state
 
     def resumed(self) -> None:
-        """Record that this process took the debate over."""
+        """Record that this process took the debate over; waits that were asked for go on."""
+        now = self._journal.time()
+        for step, progress in self.state.steps.items():
+            waited = spending.milliseconds(progress.failed_at or now, now)
+            self._pause(step, max(0, progress.wait_ms - waited))
         self._record(Fact("debate.resumed", {"engine": ENGINE}))
 
+    def _pause(self, step: str, wait_ms: int) -> None:
+        if wait_ms:
+            self._pace.pause(step, self._clock.monotonic() + wait_ms / 1000)
+
     async def _ask(self, due: Ask) -> None:
-        """Make the calls that are due, as far as templates and ceilings admit, and wait for one."""
+        """Make the calls that may be made now, and wait until one ends or another may be made."""
         if due.steps and (refused := self._refusal(due.steps[0])):
             self._record(refused)
             return
         started = []
         for step in due.steps:
-            call = self._start(step)
+            release = self._turn_of(step)
+            if release is None:
+                continue
+            call = self._start(step, is_first=step is due.steps[0])
             if call is None:
+                release()
                 break
-            started.append((step, *call))
-        self._journal.flush()
-        for step, data, prompt in started:
-            self._call(step, data, prompt)
+            started.append((step, *call, release))
+        try:
+            await self._journal.commit()
+        except BaseException:
+            for *_, release in started:
+                release()
+            raise
+        for step, data, prompt, release in started:
+            self._call(step, data, prompt, release)
         self._close_lost_tools()
-        if self._running or self._using:
+        if self._running or self._using or not self.state.truncated:
             await self._wait()
+
+    def _turn_of(self, step: Step) -> Release | None:
+        """Return the release of a place for the call, or None where the call has to wait."""
+        if self._time_left() == 0:
+            return nothing  # no call will be made
+        model = self.state.seats[step.speaker]["model"]
+        if self._pace.paused(step.id, self._clock.monotonic()):
+            return None
+        in_the_air = {call["step"] for call in self.state.calls.values()}
+        if self._pace.follows((step.round, step.phase, model), step.id, in_the_air):
+            return None
+        return self._pace.place(model)
+
+    def _time_left(self) -> float | None:
+        """Return the seconds until the ceiling on time is met; None where there is none."""
+        limit = self.state.spec["limits"]["elapsed_ms"]
+        if limit is None:
+            return None
+        elapsed = spending.milliseconds(self.state.opened_at, self._journal.time())
+        return max(0, limit - elapsed) / 1000
 
     def _derived(self, due: Read | Compare | Fact) -> Fact:
         """Return the fact that follows from replies in hand, or from the rules alone."""
@@ -185,46 +226,48 @@ class Engine:
             self._keep(due.answer, text)
         return steps.record(self.state, due.step, call, self._replies.pop(call))
 
-    def _keep(self, answer: CallAnsweredData, text: str) -> Rejection | None:
-        """Read a reply and keep it for its turn; return the code that says why not, if not."""
+    def _keep(self, answer: CallAnsweredData, text: str) -> Refused | None:
+        """Read a reply and keep it for its turn; return why it does not count, if it does not."""
         reply = steps.read_reply(self.state, answer, text, self._journal.texts.get)
-        if isinstance(reply, str):
+        if isinstance(reply, Refused):
             return reply
         if "schema" in reply and not checker(self._templates[reply["schema"]])(text):
-            return "output_schema"
+            return Refused("output_schema")
         self._replies[answer["call"]] = reply
         return None
 
-    def _start(self, step: Step) -> tuple[CallStartedData, Prompt] | None:
+    def _start(self, step: Step, *, is_first: bool) -> tuple[CallStartedData, Prompt] | None:
         """Record that a call starts; None where it could break a ceiling.
 
-        A debate is cut short only once nothing is in the air: what comes back
-        may have used less than was reserved for it.
+        A debate is cut short only at the first step that is due, and once nothing is in the
+        air: what comes back may have used less than was reserved for it.
         """
         prompt = self._transcript.prompt(step)
         data = steps.start(self.state, step, prompt)
         sent = [self._templates[data["schema"]], *(row.document for row in self._offered(step))]
+        if has_server(data["model"]):  # which may ask for one envelope of all schemas
+            sent += [json.dumps(row).encode() for row in self._schemas.get(data["model"], ())]
         with self._rendering:
             size = self._renderer.size(prompt) + sum(map(len, sent))
-        # Three bytes a token: prose in Latin script has about four, CJK script three.
-        tokens_in = -(-size // 3)
+        tokens_in = -(-size // BYTES_A_TOKEN)
         tokens_out = data["parameters"]["max_tokens"] or 0
-        spent = (tokens_in, 0, tokens_out)
         data |= {
             "reserved_tokens_in": tokens_in,
             "reserved_tokens_out": tokens_out,
-            "reserved_cost_micro_usd": steps.cost(self.state.spec["prices"], data["model"], spent),
+            "reserved_cost_micro_usd": spending.dearest(
+                self.state.spec["prices"], data["model"], tokens_in, tokens_out
+            ),
         }
         at = self._journal.time()
-        over = steps.exceeded(self.state, step.id, data, at)
+        over = spending.exceeded(self.state, step.id, data, at)
         if over:
-            if not steps.in_the_air(self.state):
+            if is_first and not steps.in_the_air(self.state):
                 self._record(over, at)
             return None
         self._record(Fact("call.started", data), at)
         return cast(CallStartedData, data), prompt
 
-    def _call(self, step: Step, data: CallStartedData, prompt: Prompt) -> None:
+    def _call(self, step: Step, data: CallStartedData, prompt: Prompt, release: Release) -> None:
         spec, seat = self.state.spec, self.state.seats[step.speaker]
         schema = steps.schema_of(self.state, seat["role"])
         if schema is None:
@@ -240,12 +283,15 @@ class Engine:
             model=data["model"],
             parameters=data["parameters"],
             reply_schema=schema,
+            schemas=self._schemas.get(data["model"], ()),
             tools=tuple(tool.definition for tool in self._offered(step)),
             render=lambda: self._render(prompt),
         )
         began = self._clock.monotonic()
-        task = asyncio.ensure_future(_ask(self._models[step.speaker], request))
-        self._running[task] = _Running(data, began, began + spec["timeout_ms"] / 1000)
+        task = asyncio.ensure_future(complete(self._models[step.speaker], request))
+        task.add_done_callback(lambda _: release())
+        task.add_done_callback(_looked_at)
+        self._running[task] = _Running(data, began, began + spec["timeout_ms"] / 1000, release)
 
     def _render(self, prompt: Prompt) -> list[Message]:
         """Return the messages of a prompt; a sync callable asks from a thread of its own."""
@@ -261,25 +307,30 @@ class Engine:
         return list(self._tools.values())
 
     def _use(self, answer: CallAnsweredData, calls: tuple[ToolCall, ...]) -> None:
-        """Record which tools a reply asks for, and begin to use them."""
+        """Record which tools a reply asks for, and begin to use them once that is stored."""
+        wanted = []
         for number, call in enumerate(calls, 1):
             name = call.name if NAME(call.name) else self._journal.blob(call.name)
             arguments = self._journal.blob(call.arguments)
             data = {"call": answer["call"], "number": number, "tool": name, "arguments": arguments}
             event = self._record(Fact("tool.called", data))
             assert event["type"] == "tool.called"
+            wanted.append((call, event["data"]))
+        self._journal.flush()
+        for call, called in wanted:
             deadline = self._clock.monotonic() + self.state.spec["timeout_ms"] / 1000
-            task = asyncio.ensure_future(_use(self._tools.get(call.name), call))
-            self._using[task] = _Using(event["data"], deadline)
+            task = asyncio.ensure_future(use(self._tools.get(call.name), call.arguments))
+            task.add_done_callback(_looked_at)
+            self._using[task] = _Using(called, deadline)
 
     def _close_lost_tools(self) -> None:
         """Say of tools that another process was using that nothing came back."""
         used = {(row.called["call"], row.called["number"]) for row in self._using.values()}
         for progress in self.state.steps.values():
-            for use in progress.tools:
-                key = (use.called["call"], use.called["number"])
-                if use.returned is None and key not in used:
-                    self._returned(use.called, "the process that used the tool died", ok=False)
+            for tool in progress.tools:
+                key = (tool.called["call"], tool.called["number"])
+                if tool.returned is None and key not in used:
+                    self._returned(tool.called, "the process that used the tool died", ok=False)
 
     def _returned(self, called: ToolCalledData, result: str, *, ok: bool) -> None:
         data = {"call": called["call"], "number": called["number"], "ok": ok}
@@ -287,11 +338,24 @@ class Engine:
 
     async def _wait(self) -> None:
         """Wait for the first call or tool to end or to run out of time, and record every end."""
+        now = self._clock.monotonic()
         deadlines = [row.deadline for row in self._running.values()]
-        deadline = min([*deadlines, *(row.deadline for row in self._using.values())])
-        left = max(0.0, deadline - self._clock.monotonic())
-        tasks = [*self._running, *self._using]
-        await asyncio.wait(tasks, timeout=left, return_when=asyncio.FIRST_COMPLETED)
+        deadlines += [row.deadline for row in self._using.values()]
+        pause, left = self._pace.next_end(now), self._time_left()
+        ends = [*deadlines, *([] if pause is None else [pause])]
+        if (
+            left is not None
+        ):  # when it is up, whoever waits for a place or a pause is not asked any more
+            ends.append(now + left)
+        what: list[asyncio.Future[Any]] = [*self._running, *self._using, *self._pace.waited_for]
+        if not (ends or what):
+            return
+        left = max(0.0, min(ends) - now) if ends else None
+        if what:
+            await asyncio.wait(what, timeout=left, return_when=asyncio.FIRST_COMPLETED)
+        else:
+            await asyncio.sleep(left or 0.0)
+        deadline = min(deadlines, default=float("inf"))
         now = self._clock.monotonic()
         if now >= deadline:
             for _ in range(3):  # where the loop was held up, what came in time is seen first
@@ -301,13 +365,14 @@ class Engine:
             if running.deadline <= now:
                 del self._running[task]
                 task.cancel()
+                running.release()
                 self._failed(running, ModelError("timeout"))
         for tool, using in list(self._using.items()):
             if using.deadline <= now:
                 del self._using[tool]
                 tool.cancel()
                 self._returned(using.called, "the tool did not answer in time", ok=False)
-        self._journal.flush()
+        await self._journal.commit()
 
     def _collect(self) -> None:
         """Record the ends of all calls and tools that are over."""
@@ -321,64 +386,47 @@ class Engine:
             if task.cancelled():
                 self._failed(running, ModelError("crashed", "CancelledError"))
             elif error := task.exception():
-                self._failed(running, error if isinstance(error, ModelError) else _crash(error))
+                self._failed(running, outcomes.as_error(error))
             else:
                 self._answered(running, task.result())
 
     def _failed(self, running: _Running, error: ModelError) -> None:
-        data: CallFailedData = {
-            "call": running.started["call"],
-            "error": error.kind,
-            "detail": error.detail,
-            "again": steps.again(self.state, running.started["step"], error.kind),
-            "cost_micro_usd": None,
-            "latency_ms": self._latency(running),
-        }
-        self._record(Fact("call.failed", data))
+        started = running.started
+        tries = self.state.steps[started["step"]].tries
+        wait = wait_ms(started["model"], error, tries, self._clock.chance())
+        data = outcomes.failed(started, error, wait, self._latency(running), self._journal.blob)
+        at = self._journal.time()
+        data["again"] = steps.again_after(self.state, started["step"], data, at)
+        self._record(Fact("call.failed", data), at)
+        self._pause(started["step"], wait or 0)
 
     def _answered(self, running: _Running, completion: Completion) -> None:
         started = running.started
-        tokens = (completion.tokens_in, completion.tokens_cached, completion.tokens_out)
         custom = started["model"].startswith(CUSTOM)  # it was offered no tools
         asked = () if custom else completion.tool_calls
-        answer: dict[str, Any] = {
-            "call": started["call"],
-            "reply": self._journal.blob(completion.text),
-            "model": self._name(completion.model) or started["model"],
-            "response_id": self._name(completion.response_id),
-            "request_id": self._name(completion.request_id),
-            "fingerprint": self._name(completion.fingerprint),
-            "finish": "tool_calls" if completion.tool_calls else completion.finish,
-            "tools": len(asked),
-            "tokens_in": completion.tokens_in,
-            "tokens_cached": completion.tokens_cached,
-            "tokens_out": completion.tokens_out,
-            "cost_micro_usd": steps.cost(self.state.spec["prices"], started["model"], tokens),
-            "latency_ms": self._latency(running),
-            "sent_as_rendered": completion.sent_as_rendered,
-            "sent": self._journal.blob(completion.sent) if completion.sent else None,
-        }
+        answer = outcomes.answered(
+            started,
+            completion,
+            len(asked),
+            self.state.spec["prices"],
+            self._latency(running),
+            self._journal.blob,
+        )
         event = self._record(Fact("call.answered", answer))
         assert event["type"] == "call.answered"
         if self.state.announcing:
             self._use(event["data"], asked)
             return
-        rejected = self._keep(event["data"], completion.text)
-        if rejected:
-            weak = rejected == "weak_critique"
-            rating = steps.rating_of(completion.text) if weak else None
-            step, call = started["step"], started["call"]
-            self._record(steps.reject(self.state, step, call, rejected, rating))
-
-    def _name(self, text: str | None) -> str | Blob | None:
-        """A provider's string stands in the line if it fits there, else it is a blob."""
-        return text if text is None or TEXT(text) else self._journal.blob(text)
+        refused = self._keep(event["data"], completion.text)
+        if refused:
+            self._record(steps.reject(self.state, started["step"], started["call"], refused))
 
     def _latency(self, running: _Running) -> int:
         return int((self._clock.monotonic() - running.began) * 1000)
 
     def _stop(self) -> None:
         """Keep what has arrived and let go of the rest."""
+        self._pace.close()
         try:
             self._collect()
         finally:
@@ -389,24 +437,7 @@ class Engine:
                     task.cancel()
 
 
-async def _use(tool: Tool | None, call: ToolCall) -> tuple[str, bool]:
-    """Return what a tool gives for the arguments that a model wrote."""
-    return await tool.call(call.arguments) if tool else ("there is no such tool", False)
-
-
-def _crash(error: BaseException) -> ModelError:
-    """Return a failure that names the kind of `error`: its text may quote a key.
-
-    Whoever writes the model sees all of it with HANSARD_DEBUG=1.
-    """
-    if os.environ.get("HANSARD_DEBUG") == "1":
-        traceback.print_exception(error)
-    return ModelError("crashed", type(error).__name__)
-
-
-async def _ask(model: Model, request: Request) -> Completion:
-    """Call `model`, holding it to its side of the seam."""
-    completion = await model.complete(request)
-    if not isinstance(completion, Completion):
-        raise TypeError("a model must return a Completion")
-    return completion
+def _looked_at(task: asyncio.Task[Any]) -> None:
+    """Look at what a call or tool raised, also one given up: asyncio would print its text."""
+    if not task.cancelled():
+        task.exception()

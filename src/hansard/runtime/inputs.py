@@ -22,7 +22,7 @@ from hansard.debate.spec import SPECS, AnySpec, PanelSpec
 from hansard.debate.spec_parts import Evidence
 from hansard.errors import UsageError
 
-_SHARED = ("block", "synthesizer")
+_SHARED = ("block", "again", "synthesizer")
 MAX_FILE = 4_000_000
 _FIELD = re.compile(r"\{\{ *([^{}]*?) *\}\}")
 M = TypeVar("M", bound=BaseModel)

@@ -56,6 +56,11 @@ class Tool:
         return (text, True) if len(text) <= MAX_REPLY else ("the result is too long", False)
 
 
+async def use(tool: Tool | None, arguments: str) -> tuple[str, bool]:
+    """Return what a tool gives for the arguments that a model wrote, and whether it worked."""
+    return await tool.call(arguments) if tool else ("there is no such tool", False)
+
+
 def find_tools(names: Sequence[str], given: Mapping[str, ToolFunction] | None) -> dict[str, Tool]:
     """Return the tools of a spec by name; raises UsageError `tool.*` for one that is not there."""
     found = {}

@@ -13,11 +13,12 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Self
+from typing import Any, NamedTuple, Self
 from uuid import UUID, uuid4
 
 from eventsourcing.application import Application
 from eventsourcing.persistence import Mapper, PersistenceError, StoredEvent
+from eventsourcing.sqlite import SQLiteCursor
 from eventsourcing.utils import Environment
 from typing_extensions import override
 
@@ -25,7 +26,7 @@ from hansard.debate.events import Event, parse
 from hansard.errors import DataError, UsageError
 from hansard.record.blob import unpack
 from hansard.record.bundle import Bundle, Head
-from hansard.store.sqlite import APPLICATION_ID, Extras, IntegrityError, Recorder, RunnerLock
+from hansard.store.sqlite import APPLICATION_ID, Extras, Recorder, RunnerLock
 
 DEFAULT_URL = "sqlite:///hansard.db"
 _SCHEME = "sqlite:///"
@@ -41,6 +42,15 @@ class StoredLine:
     originator_version: int
     type: str
     line: bytes
+
+
+class Batch(NamedTuple):
+    """What one debate stores at once: (type, line) pairs from sequence number `first`."""
+
+    debate: str
+    first: int
+    lines: Sequence[tuple[str, bytes]]
+    extras: Extras
 
 
 class LineMapper(Mapper[UUID]):
@@ -156,30 +166,28 @@ class Store:
     def __exit__(self, *_: object) -> None:
         self.close()
 
-    def append(
-        self,
-        debate: str,
-        first: int,
-        lines: Sequence[tuple[str, bytes]],
-        extras: Extras,
-    ) -> None:
-        """Append (type, line) pairs from sequence number `first`, all or nothing, durably.
+    def append(self, *batches: Batch) -> None:
+        """Append the batches in one transaction, all of them or none, durably.
 
         Raises UsageError `store.conflict` when another process appended first.
         """
-        key = UUID(debate)
+        with _guard(), self._recorder.datastore.transaction(commit=True) as c:
+            for batch in batches:
+                self._insert(c, batch)
+
+    def _insert(self, c: SQLiteCursor, batch: Batch) -> None:
+        key, to_stored = UUID(batch.debate), self._open().mapper.to_stored_event
+        events = [
+            to_stored(StoredLine(key, seq, kind, line))
+            for seq, (kind, line) in enumerate(batch.lines, batch.first)
+        ]
         try:
-            with _guard():
-                to_stored = self._open().mapper.to_stored_event
-                batch = [
-                    to_stored(StoredLine(key, seq, kind, line))
-                    for seq, (kind, line) in enumerate(lines, first)
-                ]
-                self._recorder.insert_events(batch, extras=extras)
-        except IntegrityError:
+            self._recorder.insert(c, events, batch.extras)
+        except sqlite3.IntegrityError:
             raise UsageError(
                 "store.conflict",
-                f"another process is writing debate {debate}; this one stops, nothing is lost",
+                f"another process is writing debate {batch.debate}; this one stops, "
+                "nothing is lost",
             ) from None
 
     def debates(self) -> list[str]:
@@ -297,11 +305,9 @@ def _named(lines: Sequence[bytes]) -> tuple[list[str], str]:
 
 @contextmanager
 def _guard() -> Iterator[None]:
-    """Turn every failure of the database but a conflict into one clear error."""
+    """Turn every failure of the database into one clear error."""
     try:
         yield
-    except IntegrityError:
-        raise
     except (OSError, sqlite3.Error, PersistenceError) as error:
         raise DataError("store.failed", f"the store cannot be read or written: {error}") from None
 

@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 from uuid import UUID
 
-from eventsourcing.persistence import IntegrityError, StoredEvent
+from eventsourcing.persistence import StoredEvent
 from eventsourcing.sqlite import (
     SQLiteApplicationRecorder,
     SQLiteConnection,
@@ -88,17 +88,11 @@ class Recorder(SQLiteApplicationRecorder):
     def construct_create_table_statements(self) -> list[str]:
         return [*super().construct_create_table_statements(), *_TABLES]
 
-    @override
-    def _insert_events(
-        self,
-        c: SQLiteCursor,
-        stored_events: Sequence[StoredEvent],
-        **kwargs: Any,
-    ) -> Sequence[int] | None:
-        extras: Extras = kwargs.pop("extras")
-        first = stored_events[0]
+    def insert(self, c: SQLiteCursor, events: Sequence[StoredEvent], extras: Extras) -> None:
+        """Insert a batch of one debate; sqlite3.IntegrityError where it does not come next."""
+        first = events[0]
         debate = _key(first.originator_id)
-        inserted = super()._insert_events(c, stored_events, **kwargs)
+        self._insert_events(c, events)
         if extras.blobs:
             c.executemany(
                 "INSERT INTO blobs VALUES (?, ?, ?)",
@@ -118,7 +112,6 @@ class Recorder(SQLiteApplicationRecorder):
             )
             if c.sqlite_cursor.rowcount != 1:
                 raise sqlite3.IntegrityError("the debate has another length")
-        return inserted
 
     def select(self, statement: str, *params: object) -> list[sqlite3.Row]:
         """Return the rows of a read-only statement."""
@@ -165,15 +158,22 @@ class RunnerLock:
 
     def acquire(self) -> bool:
         """Take the lock; False where another process holds it."""
+        held = False
         try:
+            # A journal on disk would be a second open file for each debate that runs.
+            self._connection.execute("PRAGMA journal_mode = MEMORY")
             self._connection.execute("BEGIN EXCLUSIVE")
             # Only the holder removes the file: a lock on one that is gone is no lock.
-            if samestat(self._file, self.path.stat()):
-                return True
-        except (FileNotFoundError, sqlite3.OperationalError):
+            held = samestat(self._file, self.path.stat())
+        except FileNotFoundError:
             pass
-        self._connection.close()
-        return False
+        except sqlite3.OperationalError as error:
+            if error.sqlite_errorcode != sqlite3.SQLITE_BUSY:
+                raise
+        finally:
+            if not held:
+                self._connection.close()
+        return held
 
     def release(self) -> None:
         """Give the lock back."""
@@ -182,4 +182,4 @@ class RunnerLock:
         self._connection.close()
 
 
-__all__ = ["Extras", "Factory", "IntegrityError", "Recorder", "RunnerLock", "SQLiteDatastore"]
+__all__ = ["Extras", "Factory", "Recorder", "RunnerLock", "SQLiteDatastore"]

@@ -341,6 +341,7 @@ def story(table):
     """What happened, without times, salts, models, and what is not known offline."""
     aside = ("reply", "latency_ms", "model", "prompt", "question", "review", "scripted", "prices")
     aside += ("context", "instructions", "cost_micro_usd", "reserved_cost_micro_usd", "text")
+    aside += ("wait_ms",)
     aside += ("stance", "persona", "result", "arguments", "limits", "parameters", "tools")
     aside += ("reserved_tokens_in", "reserved_tokens_out")
     rows = [

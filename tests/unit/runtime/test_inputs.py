@@ -243,7 +243,7 @@ def test_own_templates_stand_in_for_packaged_ones(write):
     folder = write("Vote, {{speaker}}!\n", "mine.md").parent
     spec = spec_with().model_copy(update={"prompts": {"debater": "mine.md"}})
     templates = inputs.read_templates(spec, folder)
-    assert list(templates) == ["protocol", "block", "debater", "synthesizer"]
+    assert list(templates) == ["protocol", "block", "again", "debater", "synthesizer"]
     assert templates["debater"] == b"Vote, {{speaker}}!\n"
     assert templates["protocol"] == inputs.packaged("consensus/protocol")
 

@@ -22,11 +22,11 @@ class Shelf:
     def __init__(self):
         self.rows, self.extras, self.error = [], [], None
 
-    def append(self, debate, first, lines, extras):
+    def append(self, batch):
         if self.error:
             raise self.error
-        self.rows += [(first + i, kind, line) for i, (kind, line) in enumerate(lines)]
-        self.extras.append(extras)
+        self.rows += [(batch.first + i, *row) for i, row in enumerate(batch.lines)]
+        self.extras.append(batch.extras)
 
 
 @pytest.fixture

@@ -90,7 +90,8 @@ def test_wherever_it_breaks_in_any_format_nothing_is_asked_or_used_twice(table, 
         assert [turn.data["step"] for turn in state.turns] in (usual, usual[: len(state.turns)])
         assert len(asked) == len(set(asked)) == len(table.data("call.answered"))
         lost = [row for row in table.data("tool.returned") if not row["ok"]]
-        assert len(used) + len(lost) == len(table.data("tool.called"))
+        called = len(table.data("tool.called"))  # one may be used, and its result be lost
+        assert len(used) <= called <= len(used) + len(lost)
         assert verify(table.store.bundle(table.debate)).findings == []
 
 

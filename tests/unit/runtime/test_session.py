@@ -64,8 +64,10 @@ def test_a_script_speaks_for_its_seats_and_says_so(table):
     (price,) = opened["prices"]
     assert price == {
         "model": "scripted:replies.yaml",
+        "source": "model",
         "input_micro_usd": 1_000_000,
         "cached_micro_usd": 1_000_000,
+        "cache_write_micro_usd": 1_000_000,
         "output_micro_usd": 2_000_000,
     }
     assert [row["cost_micro_usd"] for row in table.data("call.answered")] == [11, None, None]
@@ -78,6 +80,7 @@ def test_a_price_in_the_spec_stands_above_the_models_own(table):
     table.run(debaters=seats("scripted:replies.yaml"), prices=prices)
     (price,) = table.data("debate.opened")[0]["prices"]
     assert (price["input_micro_usd"], price["cached_micro_usd"]) == (1, 0)
+    assert price["source"] == "spec"
     assert table.data("call.answered")[0]["cost_micro_usd"] == 1  # rounded up from 3 millionths
 
 

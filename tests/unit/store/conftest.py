@@ -31,7 +31,8 @@ class Shelf:
         for n in range(lines):
             journal.blob(f"text {n}")
             journal.add(Fact("debate.resumed", {"engine": f"hansard/{n}"}))
-        journal.flush((("ab" * 32, b"a template"),), "/somewhere")
+        journal.attach((("ab" * 32, b"a template"),), "/somewhere")
+        journal.flush()
         return journal
 
     def sql(self, *statements):

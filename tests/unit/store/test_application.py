@@ -16,7 +16,7 @@ from hansard.debate.events import Fact
 from hansard.errors import DataError, UsageError
 from hansard.record import blob
 from hansard.record.bundle import Head
-from hansard.store.application import LineMapper, Store, StoredLine
+from hansard.store.application import Batch, LineMapper, Store, StoredLine
 from hansard.store.sqlite import Extras, RunnerLock
 
 DEBATE = "5c1d3e0a-1111-4111-8111-111111111111"
@@ -104,7 +104,7 @@ def test_a_truncated_store_is_named_as_such(shelf, kept):
 )
 def test_odd_file_names_are_file_names(tmp_path, name):
     with Store.open(f"sqlite:///{tmp_path}/{name}", create=True) as store:
-        store.append(DEBATE, 1, [("t", b"{}")], Extras(Head(1, "h")))
+        store.append(Batch(DEBATE, 1, [("t", b"{}")], Extras(Head(1, "h"))))
     assert (tmp_path / name).stat().st_size > 0
     with Store.open(f"sqlite:///{tmp_path}/{name}") as store:
         assert store.lines(DEBATE) == [b"{}"]
@@ -113,14 +113,14 @@ def test_odd_file_names_are_file_names(tmp_path, name):
 def test_a_relative_name_is_never_a_uri(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     with Store.open("sqlite:///file:h.db", create=True) as store:
-        store.append(DEBATE, 1, [("t", b"{}")], Extras(Head(1, "h")))
+        store.append(Batch(DEBATE, 1, [("t", b"{}")], Extras(Head(1, "h"))))
         assert store.debates() == [DEBATE]
     assert [path.name for path in tmp_path.iterdir()] == ["file:h.db"]
 
 
 def test_stores_in_memory_are_apart():
     with Store.open("sqlite:///:memory:") as one, Store.open("sqlite:///:memory:") as other:
-        one.append(DEBATE, 1, [("t", b"{}")], Extras(Head(1, "h")))
+        one.append(Batch(DEBATE, 1, [("t", b"{}")], Extras(Head(1, "h"))))
         assert (one.debates(), other.debates()) == ([DEBATE], [])
         with one.runner(DEBATE), one.runner(DEBATE):
             pass
@@ -146,7 +146,7 @@ def test_the_environment_has_no_say(tmp_path, monkeypatch):
         monkeypatch.setenv(f"HANSARD_{name}", value)
     path = tmp_path / "h.db"
     with Store.open(f"sqlite:///{path}", create=True) as store:
-        store.append(DEBATE, 1, [("t", b'{"a":1}')], Extras(Head(1, "h")))
+        store.append(Batch(DEBATE, 1, [("t", b'{"a":1}')], Extras(Head(1, "h"))))
         assert store.lines(DEBATE) == [b'{"a":1}']
     assert not (tmp_path / "elsewhere.db").exists()
     with closing(sqlite3.connect(path)) as connection:
@@ -177,9 +177,8 @@ def test_what_was_appended_comes_back_byte_for_byte(shelf):
     line = b'{"any":"bytes","even":not json \xff\x00}'
     body = blob.pack("text", bytes(32))
     template = (sha256(b"x").hexdigest(), b"x")
-    shelf.store.append(
-        DEBATE, 1, [("t", line)], Extras(Head(1, "h" * 64), [body], [template], "/home")
-    )
+    extras = Extras(Head(1, "h" * 64), [body], [template], "/home")
+    shelf.store.append(Batch(DEBATE, 1, [("t", line)], extras))
     bundle = shelf.store.bundle(DEBATE)
     assert list(bundle.lines) == [line] == shelf.store.lines(DEBATE)
     assert bundle.blobs == dict([body])
@@ -278,7 +277,9 @@ def test_a_failing_disk_is_one_clear_error_and_changes_nothing(shelf, monkeypatc
     with monkeypatch.context() as patch:
         patch.setattr(shelf.store._recorder, "_insert_events", full)
         extras = Extras(Head(4, "x"))
-        assert code_of(shelf.store.append, DEBATE, 4, [("t", b"{}")], extras) == "store.failed"
+        assert (
+            code_of(shelf.store.append, Batch(DEBATE, 4, [("t", b"{}")], extras)) == "store.failed"
+        )
     assert shelf.store.bundle(DEBATE) == before
 
 
@@ -301,7 +302,10 @@ def test_only_the_next_number_is_taken(shelf, first):
     before = shelf.store.bundle(DEBATE)
     folder = "/new" if first == 1 else None
     extras = Extras(Head(first, "x"), [blob.pack("new", bytes(32))], [("cd" * 32, b"new")], folder)
-    assert code_of(shelf.store.append, DEBATE, first, [("t", b"{}")], extras) == "store.conflict"
+    assert (
+        code_of(shelf.store.append, Batch(DEBATE, first, [("t", b"{}")], extras))
+        == "store.conflict"
+    )
     assert shelf.store.bundle(DEBATE) == before
     assert shelf.store.folder(DEBATE) == Path("/somewhere")
 
@@ -329,10 +333,30 @@ def test_two_journals_at_one_place_one_goes_on_the_other_stops(shelf):
     ]
 
 
+def test_the_batches_of_several_debates_are_stored_all_or_none(shelf):
+    """A conflict names its debate; the transaction leaves no trace of the others."""
+    shelf.fill(debate=DEBATE)
+    before = shelf.store.bundle(DEBATE)
+    new = Extras(Head(1, "x"), [blob.pack("new", bytes(32))], [("cd" * 32, b"new")], "/new")
+    good = Batch(OTHER, 1, [("t", b"{}")], new)
+    bad = Batch(DEBATE, 3, [("t", b"{}")], Extras(Head(3, "x")))
+    for batches in ((good, bad), (bad, good)):
+        with pytest.raises(UsageError, match=DEBATE) as caught:
+            shelf.store.append(*batches)
+        assert caught.value.code == "store.conflict"
+        assert shelf.store.debates() == [DEBATE]
+        assert shelf.store.folder(OTHER) == Path()
+        assert shelf.store.bundle(DEBATE) == before
+    assert shelf.sql(("SELECT * FROM templates WHERE sha256 = ?", "cd" * 32)) == []
+    shelf.store.append(good, bad._replace(first=4, extras=Extras(Head(4, "x"))))
+    assert shelf.store.debates() == [DEBATE, OTHER]
+    assert [shelf.store.bundle(name).head.length for name in (DEBATE, OTHER)] == [4, 1]
+
+
 def test_a_debate_is_opened_once(shelf):
     shelf.fill()
     extras = Extras(Head(1, "x"))
-    assert code_of(shelf.store.append, DEBATE, 1, [("t", b"{}")], extras) == "store.conflict"
+    assert code_of(shelf.store.append, Batch(DEBATE, 1, [("t", b"{}")], extras)) == "store.conflict"
 
 
 # The runner's lock
@@ -402,6 +426,34 @@ def test_who_was_waiting_on_an_old_lock_file_does_not_run_beside_a_new_one(shelf
     finally:
         early.release()
         late.release()
+
+
+def test_a_lock_is_one_open_file_and_leaves_nothing_else_behind(shelf, holder):
+    with shelf.store.runner(DEBATE):
+        (lock,) = shelf.path.parent.iterdir()
+    process = holder()
+    process.kill()
+    process.wait()
+    assert [path.name for path in shelf.path.parent.iterdir()] == [lock.name]
+
+
+def test_a_lock_that_cannot_be_had_is_not_one_that_another_holds(tmp_path):
+    class Broken:
+        def execute(self, statement):
+            error = sqlite3.OperationalError("disk I/O error")
+            error.sqlite_errorcode = sqlite3.SQLITE_IOERR_LOCK
+            raise error
+
+        def close(self):
+            closed.append(1)
+
+    closed = []
+    lock = RunnerLock(str(tmp_path / "lock"))
+    lock._connection.close()
+    lock._connection = Broken()
+    with pytest.raises(sqlite3.OperationalError, match="disk I/O"):
+        lock.acquire()
+    assert closed == [1]
 
 
 def test_a_place_where_no_lock_can_be_made_is_one_clear_error(shelf):

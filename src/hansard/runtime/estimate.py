@@ -1,0 +1,331 @@
+"""What a debate would take, before anything is spent: its calls, tokens and cost.
+
+The debate is rehearsed. The rules say who is due, prompts are rendered from the
+real templates, question and evidence, and filler of an assumed length stands in
+place of every reply. Once nobody ever agrees, which gives the most calls there
+can be, and once everybody does at once, which gives the fewest. Tries again and
+rounds of tools come on top of both. No model is opened and nothing is kept.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from itertools import takewhile
+from pathlib import Path
+from typing import Any, Literal, cast
+
+from pydantic import BaseModel, ConfigDict, Field
+
+from hansard.debate import spending, steps
+from hansard.debate.events import Event, Fact
+from hansard.debate.fields import Blob, Ceiling, Layout, Price, Role
+from hansard.debate.prompts import Prompt, Renderer
+from hansard.debate.replies import Schema
+from hansard.debate.spec import AnySpec
+from hansard.debate.spending import Tokens
+from hansard.debate.state import DebateState, Step, evolve
+from hansard.debate.steps import Ask, Read, Refused
+from hansard.debate.transcript import Transcript
+from hansard.runtime.clock import Clock
+from hansard.runtime.engine import BYTES_A_TOKEN
+from hansard.runtime.inputs import load_yaml, read_evidence, read_templates, validate
+from hansard.runtime.journal import Journal
+from hansard.runtime.models.base import MAX_REPLY, Model
+from hansard.runtime.models.callables import as_model
+from hansard.runtime.models.scripted import Script, ScriptedModel
+from hansard.runtime.opening import Opening, schemas_of
+from hansard.runtime.output import PLAIN
+from hansard.runtime.session import Models
+from hansard.store.application import Store
+
+REPLY = 400  # tokens, of a seat that sets no max_tokens
+BYTES = 4  # in a token, as prose in Latin script has them
+RESERVED = BYTES_A_TOKEN  # the same, where a ceiling must hold
+CACHED_FROM = 1024  # tokens: no provider keeps a shorter beginning
+_AT = "2000-01-01T00:00:00.000000Z"  # no time passes in a rehearsal
+_FILLER = "~"  # stands in no member's name and in no declared name
+
+
+class _Part(BaseModel):
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+
+class Use(_Part):
+    """What is used: calls, tokens (cached ones are part of those that go in), and the cost."""
+
+    calls: int
+    tokens_in: int
+    tokens_cached: int = Field(description="What can be read from the provider's cache")
+    tokens_out: int
+    cost_micro_usd: int | None = Field(description="Without the cache; null: a price is unknown")
+    cost_cached_micro_usd: int | None = Field(description="Where the cache gives all that it can")
+
+
+class SeatUse(Use):
+    """What one seat uses."""
+
+    id: str
+    role: Role
+    model: str
+    reply_tokens: int = Field(description="Assumed of each reply: max_tokens, where it is set")
+
+
+class Stop(_Part):
+    """The ceiling that would end the debate, and about how many calls would come before it."""
+
+    ceiling: Ceiling
+    limit: int = Field(description="In calls, tokens or micro-US-dollars")
+    calls: int
+
+
+class Course(Use):
+    """One way that the debate can go, as a whole and by seat, no ceiling regarded."""
+
+    stop: Stop | None
+    seats: tuple[SeatUse, ...]
+
+
+class Estimate(_Part):
+    """What a debate would take."""
+
+    estimate: Literal["hansard-estimate/v1"] = "hansard-estimate/v1"
+    format: str
+    layout: Layout
+    scripted: bool = Field(description="Whether any reply would be no model's")
+    most: Course = Field(description="Nobody agrees before the rounds are used up")
+    fewest: Course = Field(description="Everybody agrees at once")
+    prices: tuple[Price, ...]
+    unpriced: tuple[str, ...] = Field(description="The models whose prices are unknown")
+    retry_calls: int = Field(description="What tries again may add to the most calls")
+    tool_calls: int = Field(description="What rounds of tools may add to the most calls")
+    seconds: float | None = Field(description="The ceiling on time; time is not estimated")
+
+
+def estimate(spec: AnySpec, folder: Path, models: Models | None = None) -> Estimate:
+    """Return what the debate that `spec` describes would take.
+
+    Relative file names begin in `folder`. `models` are the callables that it would
+    be run with, where these state prices. Needs neither keys nor the packages of
+    providers. Raises UsageError `spec.*` where `run` would.
+    """
+    spec = read_evidence(spec, folder)
+    table = spec.table()
+    silent = {row.id: _silent(row.model, folder, models) for row in table}
+    schemas = schemas_of(spec, table, folder)
+    opening = Opening(spec, read_templates(spec, folder), schemas, {}, silent)
+    clock = Clock()
+    with Store.open("sqlite:///:memory:") as store:  # nothing is ever flushed to it
+        journal = Journal(store, clock.debate_id(), clock)
+        facts = opening.facts(journal)
+    replies = {row.id: row.settings.max_tokens or REPLY for row in table}
+    most, fewest = (
+        _Rehearsal(facts, opening.files, journal, replies, agree=agree).course()
+        for agree in (False, True)
+    )
+    opened = facts[0].data
+    priced = {row["model"] for row in opened["prices"]}
+    return Estimate(
+        format=spec.format,
+        layout=opened["layout"],
+        scripted=opened["scripted"],
+        most=most,
+        fewest=fewest,
+        prices=opened["prices"],
+        unpriced=tuple(sorted({row.model for row in table} - priced)),
+        retry_calls=most.calls * (spec.attempts - 1),
+        tool_calls=most.calls * spec.tool_rounds if spec.tools else 0,
+        seconds=spec.limits.seconds,
+    )
+
+
+def _silent(model: str, folder: Path, given: Models | None) -> Model:
+    """Return a model that nobody will ask, with the price that it states of itself, if any."""
+    provider, _, name = model.partition(":")
+    if provider == "scripted":
+        return ScriptedModel(validate(Script, load_yaml(folder / name), name))
+    if provider in ("python", "custom") and given and name in given:
+        return as_model(given[name])
+    return ScriptedModel(Script(replies={}))
+
+
+class _Rehearsal:
+    """A debate in which everybody says filler, and nobody ever agrees or everybody at once."""
+
+    def __init__(
+        self,
+        facts: Sequence[Fact],
+        files: Mapping[str, bytes],
+        journal: Journal,
+        replies: Mapping[str, int],
+        *,
+        agree: bool,
+    ) -> None:
+        self._state = DebateState()
+        self._files, self._journal, self._replies, self._agree = files, journal, replies, agree
+        self._transcript = Transcript(self._state)
+        self._renderer = Renderer(files, journal.texts.__getitem__)
+        self._said: dict[str, Blob] = {}  # by seat: the same every time
+        self._sent: dict[str, Prompt] = {}  # by model: the longest that it has been asked
+        self._stop: Stop | None = None
+        for fact in facts:
+            self._fold(fact)
+
+    def course(self) -> Course:
+        """Go on until the debate is closed and return what it took."""
+        while (due := steps.decide(self._state)) is not None:
+            if isinstance(due, Ask):
+                self._ask(due.steps)
+            elif isinstance(due, Read):
+                self._fold(self._turn(due))
+            else:
+                found = due if isinstance(due, Fact) else steps.compare(self._state, due, {})
+                self._fold(self._as_assumed(found))
+        seats = tuple(map(self._use_of, self._state.seats))
+        return Course(**_total(seats), stop=self._stop, seats=seats)
+
+    def _fold(self, fact: Fact) -> None:
+        row = {"seq": self._state.seq + 1, "at": _AT, "debate": self._journal.debate}
+        evolve(self._state, cast(Event, {**row, "type": fact.type, "data": fact.data}))
+
+    def _as_assumed(self, fact: Fact) -> Fact:
+        """Return what was counted or compared as if all agreed, or nobody."""
+        assumed = {name: self._agree for name in ("reached", "converged") if name in fact.data}
+        return Fact(fact.type, {**fact.data, **assumed})
+
+    def _ask(self, due: Sequence[Step]) -> None:
+        """Make the calls that are due: at once, or so that the first leads."""
+        asked = []
+        for step in due:
+            asked.append((self._state.seats[step.speaker]["model"], self._call(step)))
+            if self._state.spec["leading_call"]:
+                self._remember(*asked[-1])
+        for model, prompt in asked:
+            self._remember(model, prompt)
+
+    def _remember(self, model: str, prompt: Prompt) -> None:
+        if self._sent.setdefault(model, prompt).shared is prompt.shared:
+            self._sent[model] = prompt
+
+    def _call(self, step: Step) -> Prompt:
+        """Fold in the call of a step and its reply; return what was asked."""
+        state = self._state
+        prompt = self._transcript.prompt(step)
+        data = steps.start(state, step, prompt)
+        size = self._renderer.size(prompt) + len(self._files[data["schema"]])
+        reserved = -(-size // RESERVED), data["parameters"]["max_tokens"] or 0
+        prices, model = state.spec["prices"], data["model"]
+        data |= {
+            "reserved_tokens_in": reserved[0],
+            "reserved_tokens_out": reserved[1],
+            "reserved_cost_micro_usd": spending.dearest(prices, model, *reserved),
+        }
+        over = None if self._stop else spending.exceeded(state, step.id, data, _AT)
+        if over:
+            ceiling, limit = over.data["ceiling"], over.data["limit"]
+            self._stop = Stop(ceiling=ceiling, limit=limit, calls=state.total().calls)
+        self._fold(Fact("call.started", data))
+        begins = self._tokens(prompt, prompt.length) if prompt.repeats else 0
+        cached = self._tokens(prompt, self._known(model, prompt))
+        tokens = Tokens(
+            -(-size // BYTES), cached, max(0, begins - cached), self._replies[step.speaker]
+        )
+        answer = {
+            "call": data["call"],
+            "reply": self._reply(step.speaker),
+            "finish": "stop",
+            "tools": 0,
+            "tokens_in": tokens.in_,
+            "tokens_cached": tokens.cached,
+            "tokens_cache_write": tokens.cache_write,
+            "tokens_out": tokens.out,
+            # Ceilings are looked at as if the cache never answered.
+            "cost_micro_usd": spending.cost(
+                prices, model, tokens._replace(cached=0, cache_write=0)
+            ),
+        }
+        self._fold(Fact("call.answered", answer))
+        return prompt
+
+    def _known(self, model: str, prompt: Prompt) -> int:
+        """Return how many parts of `prompt` begin an earlier one that the model was asked."""
+        earlier = self._sent.get(model)
+        if earlier is None:
+            return 0
+        if earlier.shared is prompt.shared:
+            return min(earlier.length, prompt.length)
+        both = zip(earlier.shared.parts[: earlier.length], prompt.shared.parts, strict=False)
+        return sum(1 for _ in takewhile(lambda pair: pair[0].digest == pair[1].digest, both))
+
+    def _tokens(self, prompt: Prompt, parts: int) -> int:
+        """Return the tokens of a prompt's first parts, or 0 where no cache keeps so few."""
+        tokens = self._renderer.size(prompt._replace(length=parts, own=())) // BYTES
+        return tokens if tokens >= CACHED_FROM else 0
+
+    def _turn(self, due: Read) -> Fact:
+        text = self._journal.texts[due.answer["reply"]["sha256"]]
+        read = steps.read_reply(self._state, due.answer, text, self._journal.texts.get)
+        assert not isinstance(read, Refused), "filler fits its schema"
+        return steps.record(self._state, due.step, due.answer["call"], read)
+
+    def _reply(self, speaker: str) -> Blob:
+        """Return what a seat always says."""
+        if speaker not in self._said:
+            schema = steps.schema_of(self._state, self._state.seats[speaker]["role"]) or PLAIN
+            text = filler(schema, self._replies[speaker] * BYTES, yes=not self._agree)
+            self._said[speaker] = self._journal.blob(text)
+        return self._said[speaker]
+
+    def _use_of(self, seat: str) -> SeatUse:
+        row, spent, prices = (
+            self._state.seats[seat],
+            self._state.spend[seat],
+            self._state.spec["prices"],
+        )
+        tokens = Tokens(
+            spent.tokens_in, spent.tokens_cached, spent.tokens_cache_write, spent.tokens_out
+        )
+        return SeatUse(
+            id=seat,
+            role=row["role"],
+            model=row["model"],
+            reply_tokens=self._replies[seat],
+            calls=spent.calls,
+            tokens_in=spent.tokens_in,
+            tokens_cached=spent.tokens_cached,
+            tokens_out=spent.tokens_out,
+            cost_micro_usd=spending.cost(
+                prices, row["model"], tokens._replace(cached=0, cache_write=0)
+            ),
+            cost_cached_micro_usd=spending.cost(prices, row["model"], tokens),
+        )
+
+
+def _total(seats: Sequence[SeatUse]) -> dict[str, int | None]:
+    """Return the sums over all seats; null where one is unknown."""
+    found: dict[str, int | None] = {}
+    for name in Use.model_fields:
+        values = [getattr(seat, name) for seat in seats]
+        found[name] = None if None in values else sum(values)
+    return found
+
+
+def filler(schema: Schema, size: int, *, yes: bool) -> str:
+    """Return a reply of about `size` bytes that fits a reply schema; `yes` to what is asked."""
+    value = _fitting(schema, yes)
+    text = value if isinstance(value, str) else json.dumps(value)
+    room = min(size, MAX_REPLY) - len(text)
+    return text.replace(_FILLER, "x" * max(1, room // text.count(_FILLER) + 1))
+
+
+def _fitting(schema: Schema, yes: bool) -> Any:
+    """Return the plainest value that fits, with filler for every text."""
+    kind = schema["type"]
+    if "enum" in schema:
+        return schema["enum"][0]
+    if kind == "object":
+        return {name: _fitting(member, yes) for name, member in schema["properties"].items()}
+    if kind == "array":
+        item, least = schema["items"], schema["minItems"]
+        return item["enum"][:least] if "enum" in item else [_fitting(item, yes)] * least
+    return {"integer": schema.get("maximum"), "boolean": yes, "string": _FILLER}[kind]

@@ -1,0 +1,202 @@
+"""What a debate is opened with: its spec, frozen, as the first facts of the record."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from decimal import Decimal
+from functools import cached_property
+from hashlib import sha256
+from pathlib import Path
+from typing import Any, cast
+
+from hansard.debate.events import Fact
+from hansard.debate.fields import Terms
+from hansard.debate.formats import FORMATS, most_turns
+from hansard.debate.replay import OFFLINE
+from hansard.debate.spec import AnySpec
+from hansard.debate.spec_base import AGENT_TYPES
+from hansard.debate.spec_parts import Seated
+from hansard.errors import UsageError
+from hansard.record.canonical import dump
+from hansard.record.policy import Policy
+from hansard.runtime.engine import ENGINE
+from hansard.runtime.journal import Journal
+from hansard.runtime.models.base import Model
+from hansard.runtime.output import checker, schema_bytes
+from hansard.runtime.prices import Priced, prices_of
+from hansard.runtime.tools import Tool
+
+COST_CEILING = 500_000  # micro-US-dollars, of a moderated debate whose prices are known (D 21)
+REPLY_CAP = 4096  # tokens, where a ceiling or a provider needs to know how long a reply can be
+WANT_A_CAP = ("anthropic:", "bedrock:")
+
+
+def schemas_of(spec: AnySpec, table: list[Seated], folder: Path) -> dict[str, bytes]:
+    """Return the bytes of the reply schema of each role, the synthesizer's last."""
+    rules = FORMATS[spec.format].schemas(spec.terms())
+    found = {role: dump(schema) for role, schema in rules.items()}
+    if table[-1].role == "synthesizer":
+        found["synthesizer"] = schema_bytes(spec, folder)
+        checker(found["synthesizer"])
+    return found
+
+
+@dataclass(frozen=True)
+class Opening:
+    """Everything that a debate is opened with: the spec, and the bytes of what it names."""
+
+    spec: AnySpec
+    templates: Mapping[str, bytes]
+    schemas: Mapping[str, bytes]
+    tools: Mapping[str, Tool]
+    models: Mapping[str, Model]
+    policy: Policy | None = None
+
+    @property
+    def files(self) -> dict[str, bytes]:
+        """The templates, schemas and tool definitions, by their hashes."""
+        bodies = [*self.templates.values(), *self.schemas.values()]
+        bodies += [tool.document for tool in self.tools.values()]
+        return {sha256(body).hexdigest(): body for body in bodies}
+
+    @cached_property
+    def _prices(self) -> dict[str, Priced]:
+        return prices_of(self.spec.table(), self.models, self.spec.prices, self._longest)
+
+    @property
+    def _longest(self) -> int | None:
+        """The most tokens that a prompt can have, None where tools can make it any longer.
+
+        What is given counts a token for two bytes, each turn the longest reply.
+        """
+        spec, table = self.spec, self.spec.table()
+        if self.tools:
+            return None
+        given = [spec.question, spec.context, spec.instructions]
+        given += [row.text for row in spec.evidence]
+        given += [row.persona for row in table]
+        given += [row.stance.stance for row in table if row.stance]
+        size = sum(len((text or "").encode()) for text in given) + sum(
+            map(len, self.files.values())
+        )
+        reply = max(row.settings.max_tokens or REPLY_CAP for row in table)
+        turns = most_turns(cast(Terms, spec.terms()), [row.role for row in table])
+        return size // 2 + turns * reply
+
+    def facts(self, journal: Journal) -> list[Fact]:
+        """Return the facts that open it: the frozen spec, its seats, its documents."""
+        table = self.spec.table()
+        limits = self._limits(table)
+        opened = Fact("debate.opened", self._opened(journal, table, limits))
+        capped = bool(limits["tokens"] or limits["cost_micro_usd"])
+        seats = [
+            Fact("debater.registered", self._seat(journal, row, position, capped=capped))
+            for position, row in enumerate(table, 1)
+        ]
+        documents = [
+            Fact(
+                "evidence.admitted",
+                {
+                    "document": row.id,
+                    "text": journal.blob(row.text or ""),
+                    "from_round": row.from_round,
+                },
+            )
+            for row in self.spec.evidence
+        ]
+        return [opened, *seats, *documents]
+
+    def _opened(
+        self, journal: Journal, table: list[Seated], limits: dict[str, int | None]
+    ) -> dict[str, Any]:
+        spec = self.spec
+        return {
+            "engine": ENGINE,
+            "rules": 1,
+            "name": spec.name,
+            "collection_id": spec.collection_id or spec.name,
+            "terms": spec.terms(),
+            "question": journal.blob(spec.question),
+            "context": journal.blob(spec.context) if spec.context else None,
+            "instructions": journal.blob(spec.instructions) if spec.instructions else None,
+            "review": journal.blob(spec.review),
+            "seats": len(table),
+            "documents": len(spec.evidence),
+            "attempts": spec.attempts,
+            "timeout_ms": max(1, round(spec.timeout_seconds * 1000)),
+            "retry_ms": max(1, round(spec.retry_seconds * 1000)),
+            "seed": str(spec.seed),
+            "layout": spec.layout,
+            "leading_call": spec.leading_call,
+            "policy": self.policy.hash if self.policy else None,
+            "templates": _hashes("role", self.templates),
+            "schemas": _hashes("role", self.schemas),
+            "tools": _hashes("tool", {name: row.document for name, row in self.tools.items()}),
+            "tool_rounds": spec.tool_rounds if self.tools else 0,
+            "prices": [_price(model, priced) for model, priced in self._prices.items()],
+            "limits": limits,
+            "scripted": any(row.model.startswith(OFFLINE) for row in table),
+        }
+
+    def _seat(
+        self, journal: Journal, row: Seated, position: int, *, capped: bool
+    ) -> dict[str, Any]:
+        settings = row.settings.model_dump()
+        if settings["max_tokens"] is None and (capped or row.model.startswith(WANT_A_CAP)):
+            settings["max_tokens"] = REPLY_CAP
+        stance = row.stance
+        return {
+            "id": row.id,
+            "role": row.role,
+            "position": position,
+            "model": row.model,
+            "parameters": settings,
+            "persona": journal.blob(row.persona) if row.persona else None,
+            "stance": {"label": stance.label, "text": journal.blob(stance.stance)}
+            if stance
+            else None,
+            "agent_type": self.spec.agent_types.get(row.role, AGENT_TYPES[row.role]),
+        }
+
+    def _limits(self, table: list[Seated]) -> dict[str, int | None]:
+        """Return the ceilings; one on cost needs every price, and is a default of `moderated`."""
+        limits = self.spec.limits
+        prices = self._prices
+        unpriced = sorted({row.model for row in table} - prices.keys())
+        cost = _micro(limits.cost_usd) if limits.cost_usd is not None else None
+        if cost is not None and unpriced:
+            raise UsageError(
+                "spec.price_unknown",
+                f"a cost ceiling needs the price of {unpriced[0]}: say it under `prices`",
+            )
+        chosen = "cost_usd" in limits.model_fields_set
+        if self.spec.format == "moderated" and not chosen and not unpriced:
+            cost = COST_CEILING
+        return {
+            "calls": limits.calls,
+            "tokens": limits.tokens,
+            "cost_micro_usd": None if cost is None else max(1, cost),
+            "elapsed_ms": max(1, round(limits.seconds * 1000)) if limits.seconds else None,
+        }
+
+
+def _hashes(key: str, files: Mapping[str, bytes]) -> list[dict[str, str]]:
+    return [{key: name, "sha256": sha256(body).hexdigest()} for name, body in files.items()]
+
+
+def _price(model: str, priced: Priced) -> dict[str, Any]:
+    """Return a price in whole micro-US-dollars per million tokens."""
+    price, source = priced
+    return {
+        "model": model,
+        "source": source,
+        "input_micro_usd": _micro(price.input),
+        "cached_micro_usd": _micro(price.cached or price.input),
+        "cache_write_micro_usd": _micro(price.cache_write or price.input),
+        "output_micro_usd": _micro(price.output),
+    }
+
+
+def _micro(dollars: str) -> int:
+    return int(Decimal(dollars) * 1_000_000)

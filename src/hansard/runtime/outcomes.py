@@ -1,0 +1,83 @@
+"""What a call that is over leaves in the record: a completion, or an error, as event data."""
+
+from __future__ import annotations
+
+import os
+import traceback
+from collections.abc import Callable
+from typing import Any
+
+from hansard.debate import spending
+from hansard.debate.events import CallStartedData
+from hansard.debate.fields import Blob, Price
+from hansard.record.canonical import TEXT
+from hansard.runtime.models.base import Completion, ModelError
+
+Keep = Callable[[str], Blob]  # keeps a text, and gives its reference
+
+
+def answered(
+    started: CallStartedData,
+    completion: Completion,
+    tools: int,
+    prices: list[Price],
+    latency_ms: int,
+    keep: Keep,
+) -> dict[str, Any]:
+    """Return the data of `call.answered`; `tools` are those that will be used."""
+    data: dict[str, Any] = {
+        "call": started["call"],
+        "reply": keep(completion.text),
+        "model": _name(completion.model, keep) or started["model"],
+        "response_id": _name(completion.response_id, keep),
+        "request_id": _name(completion.request_id, keep),
+        "status": completion.status,
+        "fingerprint": _name(completion.fingerprint, keep),
+        "finish": "tool_calls" if completion.tool_calls else completion.finish,
+        "tools": tools,
+        "tokens_in": completion.tokens_in,
+        "tokens_cached": completion.tokens_cached,
+        "tokens_cache_write": completion.tokens_cache_write,
+        "tokens_out": completion.tokens_out,
+        "latency_ms": latency_ms,
+        "sent_as_rendered": completion.sent_as_rendered,
+        "sent": keep(completion.sent) if completion.sent else None,
+    }
+    cost = spending.cost(prices, started["model"], spending.Tokens.of(data))
+    return data | {"cost_micro_usd": cost}
+
+
+def failed(
+    started: CallStartedData, error: ModelError, wait_ms: int | None, latency_ms: int, keep: Keep
+) -> dict[str, Any]:
+    """Return the data of `call.failed` but for `again`, which the rules say."""
+    wire = error.wire
+    return {
+        "call": started["call"],
+        "error": error.kind,
+        "detail": error.detail,
+        "status": wire.status,
+        "request_id": _name(wire.request_id, keep),
+        "wait_ms": wait_ms,
+        "cost_micro_usd": None,
+        "latency_ms": latency_ms,
+        "sent_as_rendered": wire.sent_as_rendered,
+        "sent": keep(wire.sent) if wire.sent else None,
+    }
+
+
+def as_error(error: BaseException) -> ModelError:
+    """Return a failure that names the kind of `error`: its text may quote a key.
+
+    Whoever writes the model sees all of it with HANSARD_DEBUG=1.
+    """
+    if isinstance(error, ModelError):
+        return error
+    if os.environ.get("HANSARD_DEBUG") == "1":
+        traceback.print_exception(error)
+    return ModelError("crashed", type(error).__name__)
+
+
+def _name(text: str | None, keep: Keep) -> str | Blob | None:
+    """A provider's string stands in the line if it fits there, else it is a blob."""
+    return text if text is None or TEXT(text) else keep(text)

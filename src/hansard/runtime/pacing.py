@@ -1,0 +1,169 @@
+"""When a call may be made: how many at once, who goes first, how long to wait after a failure."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import re
+from collections import deque
+from collections.abc import Callable, Mapping
+from weakref import WeakKeyDictionary, WeakSet
+
+from hansard.debate.replay import OFFLINE
+from hansard.debate.steps import RETRIED
+from hansard.errors import UsageError
+from hansard.runtime.models.base import ModelError
+
+VARIABLE = "HANSARD_CONCURRENCY"
+AT_ONCE = 100  # calls to one provider, over all debates of a loop, where the variable says nothing
+FIRST_WAIT = 500  # milliseconds; it doubles with every try
+LONGEST_WAIT = 60_000
+_LIMIT = re.compile(r"(?:([a-z-]+)=)?([1-9][0-9]{0,5})").fullmatch
+
+
+def wait_ms(model: str, error: ModelError, tries: int, chance: float) -> int | None:
+    """Return how long to wait before `model` is asked once more, in milliseconds.
+
+    `tries` attempts have failed before this one, `chance` is in [0, 1): a crowd
+    that fails at once must not come back at once. What the server asks for is
+    the least. None for an error after which nothing is tried again.
+    """
+    if error.kind not in RETRIED:
+        return None
+    if model.startswith(OFFLINE) or error.kind in ("timeout", "crashed"):
+        return 0  # a script needs no rest, and a timeout has been waited for already
+    backoff = min(LONGEST_WAIT, FIRST_WAIT << min(tries, 16))
+    jittered = round(backoff * (1 + chance) / 2)
+    return max(jittered, round((error.retry_after or 0) * 1000))
+
+
+class Slots:
+    """Places for calls that are in the air at once; who waits first is served first."""
+
+    def __init__(self, free: int) -> None:
+        self._free = free
+        self._waiting: deque[asyncio.Future[None]] = deque()
+        self._given_back: WeakSet[asyncio.Future[None]] = WeakSet()
+
+    def take(self) -> asyncio.Future[None]:
+        """Return a place: a future that is done as soon as it is one's own."""
+        place: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+        if self._free:
+            self._free -= 1
+            place.set_result(None)
+        else:
+            self._waiting.append(place)
+        return place
+
+    def give_back(self, place: asyncio.Future[None]) -> None:
+        """Give up a place, or the wait for one; a second time changes nothing."""
+        if place in self._given_back:
+            return
+        self._given_back.add(place)
+        if not place.done():
+            place.cancel()
+            return
+        while self._waiting:
+            first = self._waiting.popleft()
+            if not first.done():
+                first.set_result(None)
+                return
+        self._free += 1
+
+
+def limits(text: str) -> Mapping[str, int]:
+    """Return the limits by provider, the one of all others under the empty name.
+
+    `text` is as in `20` or `openai=20,ollama=2,100`; raises UsageError `env.concurrency`.
+    """
+    found = {"": AT_ONCE}
+    for row in filter(None, text.replace(" ", "").split(",")):
+        limit = _LIMIT(row)
+        if limit is None:
+            raise UsageError(
+                "env.concurrency",
+                f"{VARIABLE} is a number of calls, or as in openai=20,ollama=2, not {text!r}",
+            )
+        found[limit[1] or ""] = int(limit[2])
+    return found
+
+
+Release = Callable[[], None]
+_SLOTS: WeakKeyDictionary[asyncio.AbstractEventLoop, dict[str, Slots]] = WeakKeyDictionary()
+
+
+def slots_of(model: str) -> Slots | None:
+    """Return the places at the provider of `model`; None for replies that nobody is asked for."""
+    if model.startswith(OFFLINE):
+        return None
+    provider = model.partition(":")[0]
+    known = _SLOTS.setdefault(asyncio.get_running_loop(), {})
+    if provider not in known:
+        limit = limits(os.environ.get(VARIABLE, ""))
+        known[provider] = Slots(limit.get(provider, limit[""]))
+    return known[provider]
+
+
+class Pace:
+    """What one debate waits for before it makes a call: a place, a leading call, a pause."""
+
+    def __init__(self, *, leading_call: bool) -> None:
+        self._leading_call = leading_call
+        self._leaders: dict[tuple[int, str, str], str] = {}  # the step, by round, phase and model
+        self._places: dict[str, tuple[Slots, asyncio.Future[None]]] = {}  # by provider, not used
+        self._not_before: dict[str, float] = {}  # by step
+
+    def pause(self, step: str, until: float) -> None:
+        """Make no call for `step` before `until`, in seconds of the engine's clock."""
+        self._not_before[step] = until
+
+    def paused(self, step: str, now: float) -> bool:
+        """Say whether `step` still has to wait."""
+        return self._not_before.get(step, now) > now
+
+    def next_end(self, now: float) -> float | None:
+        """Return when the first pause ends; None where there is none."""
+        return min((end for end in self._not_before.values() if end > now), default=None)
+
+    def follows(self, place: tuple[int, str, str], step: str, in_the_air: set[str]) -> bool:
+        """Say whether `step` waits for the call that leads its phase at its model.
+
+        A provider's cache has an entry only once the first of several alike calls is
+        answered; the first step that asks leads.
+        """
+        if not self._leading_call:
+            return False
+        leader = self._leaders.setdefault(place, step)
+        return leader != step and leader in in_the_air
+
+    def place(self, model: str) -> Release | None:
+        """Take a place for a call to `model`; return how it is given back, or None if none is free.
+
+        A place that is waited for stays waited for: it is there when it is asked for again.
+        """
+        slots = slots_of(model)
+        if slots is None:
+            return nothing
+        provider = model.partition(":")[0]
+        if provider not in self._places:
+            self._places[provider] = (slots, slots.take())
+        place = self._places[provider][1]
+        if not place.done():
+            return None
+        del self._places[provider]
+        return lambda: slots.give_back(place)
+
+    @property
+    def waited_for(self) -> list[asyncio.Future[None]]:
+        """The places that are waited for."""
+        return [place for _, place in self._places.values()]
+
+    def close(self) -> None:
+        """Give back every place that is not used."""
+        for slots, place in self._places.values():
+            slots.give_back(place)
+        self._places.clear()
+
+
+def nothing() -> None:
+    """Give nothing back: no place was needed."""

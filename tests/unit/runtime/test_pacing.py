@@ -1,0 +1,405 @@
+"""How long a failed call waits, how many are in the air at once, and which one goes first."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+
+import pytest
+
+from hansard.errors import UsageError
+from hansard.runtime import pacing, session
+from hansard.runtime.clock import Clock
+from hansard.runtime.models.base import Completion, ModelError, Wire
+from hansard.runtime.pacing import Pace, Slots, limits, wait_ms
+from playing import answer, spec_of
+from unit.runtime.conftest import reply
+
+# How long to wait
+
+WAITS = [
+    # error, tries before, chance, wait
+    (ModelError("rate_limited"), 0, 0.0, 250),
+    (ModelError("rate_limited"), 0, 1.0, 500),
+    (ModelError("server_error"), 3, 1.0, 4_000),
+    (ModelError("unreachable"), 99, 1.0, 60_000),
+    (ModelError("rate_limited", retry_after=7.5), 0, 0.5, 7_500),
+    (ModelError("rate_limited", retry_after=0.1), 0, 1.0, 500),
+    (ModelError("rate_limited", retry_after=0), 2, 1.0, 2_000),
+    (ModelError("timeout"), 5, 1.0, 0),
+    (ModelError("crashed"), 5, 1.0, 0),
+    (ModelError("client_error", retry_after=3), 0, 1.0, None),
+    (ModelError("no_reply"), 0, 1.0, None),
+]
+
+
+@pytest.mark.parametrize(("error", "tries", "chance", "wait"), WAITS)
+def test_a_wait_doubles_is_spread_and_is_at_least_what_the_server_asks(error, tries, chance, wait):
+    assert wait_ms("openai:m", error, tries, chance) == wait
+
+
+def test_replies_that_nobody_is_asked_for_are_not_waited_for():
+    error = ModelError("rate_limited", retry_after=60)
+    assert wait_ms("scripted:replies.yaml", error, 5, 1.0) == 0
+    assert wait_ms("recorded:abc", ModelError("client_error"), 5, 1.0) is None
+
+
+class Still(Clock):
+    """Chance that is none."""
+
+    def chance(self):
+        return 0.0
+
+
+def failing(error, times):
+    """Fail the first attempts of every step, then answer."""
+
+    def model(request):
+        if int(request.call.rpartition(":")[2]) <= times:
+            raise error()
+        return answer(request)
+
+    return model
+
+
+def gaps(table):
+    """The milliseconds from each failure to the next attempt of its step."""
+    ends, found = {}, []
+    for event in table.events:
+        data = event["data"]
+        if event["type"] == "call.failed":
+            ends[data["call"].rpartition(":")[0]] = event["at"]
+        elif event["type"] == "call.started" and data["step"] in ends:
+            found.append(session_ms(ends.pop(data["step"]), event["at"]))
+    return found
+
+
+def session_ms(begin, end):
+    from hansard.debate.spending import milliseconds
+
+    return milliseconds(begin, end)
+
+
+def test_the_engine_keeps_the_wait_and_records_it(table):
+    model = failing(lambda: ModelError("rate_limited", "http-429", retry_after=0.4), 1)
+    table.play("judged", model, max_rounds=1, attempts=2, clock=Still())
+    failed = table.data("call.failed")
+    assert [row["wait_ms"] for row in failed] == [400, 400, 400]
+    assert [row["again"] for row in failed] == [True] * 3
+    assert min(gaps(table)) >= 399
+    assert table.verified().findings == []
+
+
+def test_while_one_waits_the_others_of_its_phase_go_on(table):
+    def model(request):
+        if request.speaker == "ann" and request.call.endswith(":1"):
+            raise ModelError("server_error", retry_after=0.3)
+        return answer(request)
+
+    began = time.monotonic()
+    table.play("panel", model, rounds=1, convergence_check=False, clock=Still())
+    waited = time.monotonic() - began
+    types = [(e["type"], e["data"].get("call")) for e in table.events]
+    again = types.index(("call.started", "r0.draft.ann:2"))
+    assert types.index(("call.answered", "r0.draft.cat:1")) < again
+    assert waited < 5  # two rounds, one wait each
+    assert table.verified().findings == []
+
+
+def test_a_wait_beyond_the_bound_is_not_waited(table):
+    model = failing(lambda: ModelError("rate_limited", retry_after=3600), 9)
+    began = time.monotonic()
+    state = table.play("judged", model, max_rounds=1, attempts=9, retry_seconds=60, clock=Still())
+    assert time.monotonic() - began < 20
+    assert [row["again"] for row in table.data("call.failed")] == [False, False]
+    assert state.decision["decision"] == "escalate"
+    assert table.verified().findings == []
+
+
+def test_what_is_known_of_a_failed_attempt_is_recorded(table):
+    wire = Wire(status=429, request_id="req-1 odd", sent_as_rendered=False, sent='{"model":"x"}')
+
+    def model(request):
+        raise ModelError("rate_limited", "http-429", retry_after=0, wire=wire)
+
+    table.play("judged", model, max_rounds=1, attempts=1)
+    row = table.data("call.failed")[0]
+    assert (row["status"], row["sent_as_rendered"]) == (429, False)
+    assert table.text(row["request_id"]) == "req-1 odd"
+    assert table.text(row["sent"]) == '{"model":"x"}'
+    assert table.verified().findings == []
+
+
+def test_a_debate_that_waits_can_be_stopped_and_waits_on_when_it_is_resumed(table):
+    model = failing(lambda: ModelError("rate_limited", retry_after=2), 1)
+
+    async def stopped():
+        task = asyncio.ensure_future(table.debating("judged", model, max_rounds=1))
+        while not (table.store.debates() and "call.failed" in table.types):  # noqa: ASYNC110
+            await asyncio.sleep(0.01)
+        await asyncio.sleep(0.05)
+        task.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await task
+
+    asyncio.run(stopped())
+    assert table.types[-1] == "call.failed"
+    table.go_on(answer)
+    assert 1990 <= gaps(table)[0] <= 15_000
+    assert table.verified().findings == []
+
+
+def test_no_wait_outlasts_the_ceiling_on_time(table):
+    model = failing(lambda: ModelError("rate_limited", retry_after=30), 9)
+    began = time.monotonic()
+    state = table.play("panel", model, attempts=9, limits={"seconds": 0.5}, retry_seconds=600)
+    assert time.monotonic() - began < 15
+    assert state.closed == {"outcome": "truncated", "reason": "seconds_ceiling"}
+    assert table.verified().findings == []
+
+
+@pytest.mark.parametrize("first_waits", [True, False])
+def test_a_debate_is_cut_short_at_the_first_step_that_is_due(table, first_waits):
+    def model(request):
+        first = request.speaker == "ann"
+        raise ModelError("rate_limited", retry_after=0.6 if first == first_waits else 0.1)
+
+    table.play("panel", model, attempts=3, limits={"calls": 3}, clock=Still())
+    (cut,) = table.data("debate.truncated")
+    assert cut["step"] == "r0.draft.ann"
+    assert table.verified().findings == []
+
+
+def test_a_call_that_will_not_end_gives_its_place_back_and_says_nothing(table, monkeypatch, caplog):
+    monkeypatch.setenv(pacing.VARIABLE, "1")
+
+    async def clings(request):
+        try:
+            await asyncio.sleep(60)
+        except asyncio.CancelledError:
+            await asyncio.sleep(0.5)
+            raise RuntimeError("Bearer sk-planted") from None
+
+    began = time.monotonic()
+    table.play("judged", clings, max_rounds=1, timeout_seconds=0.05, attempts=1)
+    assert time.monotonic() - began < 10
+    assert "sk-planted" not in caplog.text
+
+
+@pytest.mark.parametrize("value", [float("nan"), float("inf"), -1, "5", 1e300])
+def test_a_wait_that_is_none_spoils_nothing(value):
+    error = ModelError("rate_limited", retry_after=value)
+    assert error.retry_after in (None, 0, 3600)
+    with pytest.raises((TypeError, ValueError)):
+        Wire(status=-1)
+    with pytest.raises(TypeError):
+        Wire(sent_as_rendered="yes")
+
+
+# How many at once
+
+
+def test_places_are_given_in_turn():
+    async def play():
+        slots = Slots(1)
+        first, second, third = slots.take(), slots.take(), slots.take()
+        assert [row.done() for row in (first, second, third)] == [True, False, False]
+        slots.give_back(second)  # no longer wanted
+        slots.give_back(first)
+        assert third.done()
+        slots.give_back(third)
+        assert slots.take().done()
+        assert not slots.take().done()
+
+    asyncio.run(play())
+
+
+def test_a_pace_keeps_the_place_it_waits_for_until_it_is_closed(monkeypatch):
+    monkeypatch.setenv(pacing.VARIABLE, "python=1")
+
+    async def play():
+        one, other = Pace(leading_call=False), Pace(leading_call=False)
+        release = one.place("python:a")
+        assert release
+        assert other.place("python:b") is None
+        assert other.place("python:b") is None
+        assert len(other.waited_for) == 1
+        assert other.place("anthropic:c")  # another provider's
+        assert other.place("scripted:d")
+        other.close()
+        release()
+        assert one.place("python:a")
+
+    asyncio.run(play())
+
+
+LIMITS = [
+    ("", {"": 100}),
+    ("20", {"": 20}),
+    ("openai=20, ollama=2", {"": 100, "openai": 20, "ollama": 2}),
+    ("openai-responses=3,7", {"": 7, "openai-responses": 3}),
+]
+
+
+@pytest.mark.parametrize(("text", "found"), LIMITS)
+def test_the_limits_are_read(text, found):
+    assert limits(text) == found
+
+
+@pytest.mark.parametrize("text", ["0", "-1", "many", "openai=", "openai=1.5", "=3", "1e3"])
+def test_limits_that_are_none_are_refused(text):
+    with pytest.raises(UsageError) as caught:
+        limits(text)
+    assert caught.value.code == "env.concurrency"
+
+
+class Counting:
+    """Counts how many of its calls are in the air."""
+
+    def __init__(self):
+        self.now = self.most = 0
+
+    async def __call__(self, request):
+        self.now += 1
+        self.most = max(self.most, self.now)
+        await asyncio.sleep(0.002)
+        self.now -= 1
+        return answer(request)
+
+
+@pytest.mark.parametrize(("limit", "most"), [("2", 2), ("python=3,1", 3), ("1000", 24)])
+def test_the_limit_holds_over_all_debates_of_a_loop(table, monkeypatch, limit, most):
+    monkeypatch.setenv(pacing.VARIABLE, limit)
+    model = Counting()
+
+    async def play():
+        return await asyncio.gather(
+            *(table.debating("panel", model, convergence_check=False) for _ in range(8))
+        )
+
+    states = asyncio.run(play())
+    assert model.most == most
+    assert all(state.closed["outcome"] == "complete" for state in states)
+
+
+def test_a_debate_that_fails_gives_its_places_back(table, monkeypatch):
+    monkeypatch.setenv(pacing.VARIABLE, "1")
+
+    async def hangs(request):
+        await asyncio.sleep(60)
+
+    async def play():
+        first = asyncio.ensure_future(table.debating("panel", hangs))
+        second = asyncio.ensure_future(table.debating("panel", answer))
+        await asyncio.sleep(0.2)
+        first.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await first
+        return await second
+
+    assert asyncio.run(play()).closed["outcome"] == "complete"
+
+
+def test_a_call_that_times_out_frees_its_place(table, monkeypatch):
+    monkeypatch.setenv(pacing.VARIABLE, "1")
+
+    async def hangs(request):
+        await asyncio.sleep(60)
+
+    table.play("judged", hangs, max_rounds=1, timeout_seconds=0.05, attempts=1)
+    assert [row["error"] for row in table.data("call.failed")] == ["timeout"] * 2
+
+
+# Which one goes first
+
+
+def order(table, phase):
+    """Starts and ends of the calls of a phase, in order."""
+    return [
+        (event["type"].removeprefix("call."), event["data"]["call"].split(".")[2][:3])
+        for event in table.events
+        if event["type"] in ("call.started", "call.answered", "call.failed")
+        and event["data"]["call"].startswith(phase)
+    ]
+
+
+def test_one_call_leads_each_parallel_phase_and_the_others_follow_together(table):
+    table.play("panel", leading_call=True, convergence_check=False)
+    assert table.data("debate.opened")[0]["leading_call"] is True
+    for phase in ("r0.draft", "r1.draft"):
+        rows = order(table, phase)
+        assert rows[:2] == [("started", "ann"), ("answered", "ann")]
+        assert rows[2:4] == [("started", "bob"), ("started", "cat")]
+    assert table.verified().findings == []
+
+
+def test_without_it_all_are_asked_at_once(table):
+    table.play("panel", convergence_check=False)
+    assert [row[0] for row in order(table, "r0.draft")][:3] == ["started"] * 3
+
+
+def test_each_model_has_its_own_leading_call(table):
+    debaters = [{"id": name, "model": f"python:{bot}"} for name, bot in (
+        ("ann", "bot"), ("bob", "bot"), ("cat", "two"), ("dan", "two")
+    )]  # fmt: skip
+    table.play("panel", models={"two": answer}, leading_call=True, debaters=debaters)
+    assert order(table, "r0.draft")[:2] == [("started", "ann"), ("started", "cat")]
+
+
+def test_the_others_do_not_wait_for_a_leader_that_failed(table):
+    def model(request):
+        if request.speaker == "ann" and request.round == 0:
+            raise ModelError("server_error", retry_after=0.2)
+        return answer(request)
+
+    table.play("panel", model, leading_call=True, attempts=2, clock=Still())
+    rows = order(table, "r0.draft")
+    assert rows[:4] == [
+        ("started", "ann"), ("failed", "ann"), ("started", "bob"), ("started", "cat")
+    ]  # fmt: skip
+
+
+# What a model is told of the others' replies
+
+
+def test_a_request_names_the_schemas_that_its_model_fills(table):
+    seen = {}
+
+    def model(request):
+        seen[request.role] = (request.reply_schema, request.schemas)
+        return answer(request)
+
+    table.play("moderated", model, synthesizer=True)
+    schemas = {role: own for role, (own, _) in seen.items()}
+    assert len(schemas) == 6
+    for _, named in seen.values():
+        assert sorted(map(str, named)) == sorted(map(str, schemas.values()))
+
+
+def test_the_cost_of_writing_to_a_cache_is_counted(table):
+    async def model(request):
+        text = str(reply()).replace("'", '"')
+        return Completion(
+            text, tokens_in=1000, tokens_cached=600, tokens_cache_write=300, tokens_out=10
+        )
+
+    price = {"input": "2", "cached": "0.2", "cache_write": "2.5", "output": "10"}
+    prices = {f"python:{seat}": price for seat in ("planner", "critic", "operator")}
+    table.run(model, prices=prices)
+    rows = table.data("call.answered")
+    assert {row["cost_micro_usd"] for row in rows} == {200 + 120 + 750 + 100}
+    assert {row["tokens_cache_write"] for row in rows} == {300}
+    started = table.data("call.started")[0]
+    reserved = started["reserved_tokens_in"] * 2.5
+    assert reserved <= started["reserved_cost_micro_usd"] <= reserved + 1
+    assert table.verified().findings == []
+
+
+def test_an_unknown_limit_is_found_before_anything_is_asked(table, monkeypatch):
+    monkeypatch.setenv(pacing.VARIABLE, "lots")
+    with pytest.raises(UsageError) as caught:
+        asyncio.run(
+            session.run(spec_of("judged"), table.store, table.folder, models={"bot": answer})
+        )
+    assert caught.value.code == "env.concurrency"
+    assert table.store.debates() == []
