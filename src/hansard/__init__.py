@@ -1,32 +1,15 @@
-"""Structured debates between language models, with a record that proves itself."""
+"""Structured debates between language models, with a record that proves itself.
 
-from hansard import adapters, blocks
+Everything here is imported when it is first used: `from hansard import run,
+verify` costs next to nothing.
+"""
+
+from importlib import import_module
+from typing import TYPE_CHECKING
+
+import hansard.verify  # noqa: F401 - imported later, the package would take the function's name
 from hansard.api import (
-    Advocate,
-    Ceilings,
-    Completion,
-    ConsensusResult,
-    ConsensusSpec,
-    DataError,
-    Debater,
-    DebateResult,
-    DebateSpec,
-    Evidence,
-    HansardError,
-    JudgedResult,
-    JudgedSpec,
-    ModelError,
-    ModeratedResult,
-    ModeratedSpec,
-    PanelResult,
-    PanelSpec,
-    Request,
-    Seat,
-    Settings,
-    Store,
-    ToolCall,
-    UsageError,
-    Verification,
+    estimate,
     open_store,
     result,
     resume,
@@ -35,7 +18,34 @@ from hansard.api import (
     run_sync,
     verify,
 )
+from hansard.errors import DataError, HansardError, UsageError
 from hansard.version import __version__
+
+if TYPE_CHECKING:
+    from hansard import adapters, blocks
+    from hansard.debate.spec import ConsensusSpec, DebateSpec, JudgedSpec, ModeratedSpec, PanelSpec
+    from hansard.debate.spec_parts import Advocate, Ceilings, Debater, Evidence, Seat, Settings
+    from hansard.report.results.consensus import ConsensusResult
+    from hansard.report.results.judged import JudgedResult
+    from hansard.report.results.moderated import ModeratedResult
+    from hansard.report.results.panel import PanelResult
+    from hansard.report.view import DebateResult
+    from hansard.runtime.models.base import Completion, ModelError, Request, ToolCall
+    from hansard.store.application import Store
+    from hansard.verify.findings import Verification
+
+_LATER = {
+    "debate.spec": ("ConsensusSpec", "DebateSpec", "JudgedSpec", "ModeratedSpec", "PanelSpec"),
+    "debate.spec_parts": ("Advocate", "Ceilings", "Debater", "Evidence", "Seat", "Settings"),
+    "report.results.consensus": ("ConsensusResult",),
+    "report.results.judged": ("JudgedResult",),
+    "report.results.moderated": ("ModeratedResult",),
+    "report.results.panel": ("PanelResult",),
+    "report.view": ("DebateResult",),
+    "runtime.models.base": ("Completion", "ModelError", "Request", "ToolCall"),
+    "store.application": ("Store",),
+    "verify.findings": ("Verification",),
+}
 
 __all__ = [
     "Advocate",
@@ -66,6 +76,7 @@ __all__ = [
     "__version__",
     "adapters",
     "blocks",
+    "estimate",
     "open_store",
     "result",
     "resume",
@@ -74,3 +85,13 @@ __all__ = [
     "run_sync",
     "verify",
 ]
+
+
+def __getattr__(name: str) -> object:
+    """Import what is asked for by name."""
+    if name in ("adapters", "blocks"):
+        return import_module(f"hansard.{name}")
+    for home, names in _LATER.items():
+        if name in names:
+            return getattr(import_module(f"hansard.{home}"), name)
+    raise AttributeError(f"module 'hansard' has no attribute {name!r}")

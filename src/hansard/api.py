@@ -29,69 +29,35 @@ vote_tally: {release: 1, revise: 2}
 decision: revise
 decision_rule: threshold_vote
 speaker_schedule: [planner, critic, operator]
+
+What a function needs is imported when it is first called: to import this module
+costs next to nothing.
 """
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import Callable, Coroutine, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from hansard.debate.events import Event, parse
-from hansard.debate.spec import (
-    AnySpec,
-    ConsensusSpec,
-    DebateSpec,
-    JudgedSpec,
-    ModeratedSpec,
-    PanelSpec,
-)
-from hansard.debate.spec_parts import Advocate, Ceilings, Debater, Evidence, Seat, Settings
-from hansard.errors import DataError, HansardError, UsageError
-from hansard.record import blob
-from hansard.report.progress import Follower, Progress
-from hansard.report.results.consensus import ConsensusResult
-from hansard.report.results.judged import JudgedResult
-from hansard.report.results.moderated import ModeratedResult
-from hansard.report.results.panel import PanelResult
-from hansard.report.view import DebateResult, build
-from hansard.runtime import session
-from hansard.runtime.inputs import load_spec, parse_spec
-from hansard.runtime.journal import Observer
-from hansard.runtime.models.base import Completion, ModelError, Request, ToolCall
-from hansard.runtime.session import Models, Tools
-from hansard.store.application import Store
-from hansard.verify import verifier
-from hansard.verify.findings import Verification
+from hansard.errors import UsageError
+
+if TYPE_CHECKING:
+    from hansard.debate.events import Event
+    from hansard.debate.spec import AnySpec
+    from hansard.report.progress import Progress
+    from hansard.report.view import DebateResult
+    from hansard.runtime.estimate import Estimate
+    from hansard.runtime.journal import Observer
+    from hansard.runtime.session import Models, Tools
+    from hansard.store.application import Store
+    from hansard.verify.findings import Verification
+
+    Spec = AnySpec | Path | str | Mapping[str, Any]
 
 __all__ = [
-    "Advocate",
-    "Ceilings",
-    "Completion",
-    "ConsensusResult",
-    "ConsensusSpec",
-    "DataError",
-    "DebateResult",
-    "DebateSpec",
-    "Debater",
-    "Evidence",
-    "HansardError",
-    "JudgedResult",
-    "JudgedSpec",
-    "ModelError",
-    "ModeratedResult",
-    "ModeratedSpec",
-    "PanelResult",
-    "PanelSpec",
-    "Request",
-    "Seat",
-    "Settings",
-    "Store",
-    "ToolCall",
-    "UsageError",
-    "Verification",
+    "estimate",
     "open_store",
     "result",
     "resume",
@@ -102,7 +68,6 @@ __all__ = [
 ]
 
 IN_MEMORY = "sqlite:///:memory:"
-Spec = AnySpec | Path | str | Mapping[str, Any]
 
 
 async def run(
@@ -134,6 +99,8 @@ async def run(
     anything is recorded, and DataError where the store fails; the debate can then
     be resumed.
     """
+    from hansard.runtime import session
+
     parsed, begin = _read(spec, folder)
     with _opened(store if store is not None else IN_MEMORY, create=True) as shelf:
         state = await session.run(
@@ -190,6 +157,8 @@ async def resume(
     is asked for again. Raises UsageError `store.unknown`, `store.ambiguous`,
     `debate.closed` or `store.running`, and DataError for a damaged record.
     """
+    from hansard.runtime import session
+
     with _opened(store, create=False) as shelf:
         state = await session.resume(
             shelf.find(debate),
@@ -222,6 +191,31 @@ def resume_sync(
     )
 
 
+def estimate(
+    spec: Spec, *, models: Models | None = None, folder: Path | str | None = None
+) -> Estimate:
+    """Return what the debate would take, before anything is spent: calls, tokens, cost.
+
+    The arguments are those of `run`; `models` are only looked at for prices that
+    they state. No model is asked, and neither keys nor providers' packages are
+    needed. Raises UsageError for a spec that cannot be run.
+
+    >>> found = estimate({
+    ...     "format": "panel",
+    ...     "question": "What comes first?",
+    ...     "model": "python:steady",
+    ...     "judge": {},
+    ...     "prices": {"python:steady": {"input": "2.50", "output": "10.00"}},
+    ... })
+    >>> found.most.calls, found.fewest.calls
+    (10, 4)
+    """
+    from hansard.runtime.estimate import estimate as rehearse
+
+    parsed, begin = _read(spec, folder)
+    return rehearse(parsed, begin, models)
+
+
 def open_store(url: str, create: bool = True) -> Store:
     """Open the store at `sqlite:///PATH/FILE.db` or `sqlite:///:memory:`.
 
@@ -233,6 +227,8 @@ def open_store(url: str, create: bool = True) -> Store:
     ...     store.debates()
     []
     """
+    from hansard.store.application import Store
+
     return Store.open(url, create=create)
 
 
@@ -244,6 +240,10 @@ def result(store: Store, debate: str) -> DebateResult:
     Raises UsageError `store.unknown` or `store.ambiguous`, and DataError for a
     record that cannot be read.
     """
+    from hansard.debate.events import parse
+    from hansard.record import blob
+    from hansard.report.view import build
+
     bundle = store.bundle(store.find(debate))
 
     def text_of(name: str) -> str | None:
@@ -259,11 +259,16 @@ def verify(store: Store, debate: str) -> Verification:
     `debate` is its id or an unambiguous beginning of it. Raises UsageError
     `store.unknown` or `store.ambiguous`; never for bytes that are bad.
     """
+    from hansard.verify import verifier
+
     return verifier.verify(store.bundle(store.find(debate)))
 
 
 def _read(spec: Spec, folder: Path | str | None) -> tuple[AnySpec, Path]:
     """Return the spec, and the folder in which its relative file names begin."""
+    from hansard.debate.spec import AnySpec
+    from hansard.runtime.inputs import load_spec, parse_spec
+
     begin = Path(folder) if folder is not None else Path()
     if isinstance(spec, AnySpec):
         return spec, begin
@@ -277,6 +282,8 @@ def _observer(
     store: Store, observe: Observer | None, progress: Callable[[Progress], None] | None
 ) -> Observer | None:
     """Return an observer that also tells `progress` what each event means."""
+    from hansard.report.progress import Follower
+
     if progress is None:
         return observe
     follower = Follower(store.text)
@@ -296,6 +303,8 @@ def _observer(
 @contextmanager
 def _opened(store: Store | str, *, create: bool) -> Iterator[Store]:
     """Give the store itself, or the one at that URL while the block runs."""
+    from hansard.store.application import Store
+
     if isinstance(store, Store):
         yield store
         return
@@ -304,6 +313,8 @@ def _opened(store: Store | str, *, create: bool) -> Iterator[Store]:
 
 
 def _wait(start: Callable[[], Coroutine[Any, Any, DebateResult]], name: str) -> DebateResult:
+    import asyncio
+
     try:
         asyncio.get_running_loop()
     except RuntimeError:

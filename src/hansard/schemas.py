@@ -16,6 +16,8 @@ from hansard.errors import UsageError
 from hansard.report import source
 from hansard.report.listing import Listing
 from hansard.report.view import DebateResult
+from hansard.runtime.available import Models
+from hansard.runtime.estimate import Estimate
 from hansard.runtime.models.scripted import Script
 from hansard.verify.findings import Verification
 
@@ -75,6 +77,8 @@ _PUBLISHED: list[tuple[str, str, Any, Literal["validation", "serialization"]]] =
     ("findings", "The result of a verification", Verification, "serialization"),
     ("report", "What became of a debate", DebateResult, "serialization"),
     ("list", "The debates of a store", Listing, "serialization"),
+    ("estimate", "What a debate would take", Estimate, "serialization"),
+    ("models", "Which models can be used here", Models, "serialization"),
     (
         "source.consensus",
         "A consensus result as its source gives it",

@@ -16,7 +16,7 @@ from hansard.schemas import render
 from hansard.store import tampering
 from hansard.store.application import Store
 from reporting import of, ran
-from support import eventful
+from support import Debate, Fail, Setup, eventful, script, vote
 
 VOTES = dict(zip(NAMES, ("release", "revise", "revise"), strict=True))
 DB = Path("hansard.db")
@@ -186,7 +186,7 @@ def test_list_of_every_format(hansard):
 
 CUT = {
     "consensus": "Votes now   abstain 3",
-    "judged": "Cost        $0.0300  3 calls",
+    "judged": "Cost        $0.0300 (price: model)  3 calls",
     "moderated": "Moderation  none was heard",
     "panel": "Draft       ann: so\nDraft       bob: so",
 }
@@ -450,3 +450,46 @@ def test_help_of_every_command_gives_its_exit_codes(hansard):
 def test_a_debate_left_open_can_be_replayed(hansard):
     write_debate(dict(zip(NAMES, ("release", "revise", "escalate"), strict=True)))
     assert "come out the same" in hansard("replay", leave_open(turns=4)).out
+
+
+def used(tokens_in, cached, out, written=0):
+    """A vote, and what it used; None is unknown."""
+    found = vote("release", tokens=(tokens_in, cached, out), more={"tokens_cache_write": written})
+    return lambda _: found
+
+
+def rows_of_use(ends, **setup):
+    found = outcome(of(Debate(Setup(**setup), script(ends)).run()))
+    return {name: str(row) for name, row in found if name in ("Cost", "Cache", "Ceiling")}
+
+
+def test_what_was_used_and_what_the_cache_saved():
+    ends = {"critic": used(1000, 400, 10, 300), "r1.proposal.planner:1": Fail("timeout")}
+    ends |= {"planner": used(1000, 600, 10), "operator": used(1000, 0, 10)}
+    assert rows_of_use(ends, prices=True) == {
+        "Cost": "$0.0057 (price: spec)  4 calls, 1 of them failed, tokens 3,000 in, 30 out",
+        "Cache": "1,000 tokens in (33.3 %), 300 written, saved $0.0021",
+    }
+    unpriced = rows_of_use(ends)
+    assert unpriced["Cost"].startswith("–  4 calls")
+    assert unpriced["Cache"].endswith("saved –")
+    dearer = {seat: used(1000, 0, 10, 1000) for seat in NAMES}
+    assert rows_of_use(dearer, prices=True)["Cache"].endswith("saved -$0.0019")
+
+
+def test_where_the_ceiling_counts_more_than_the_cost_both_are_said():
+    ends = {seat: used(1000, None, 10) for seat in NAMES}
+    limits = {"cost_usd": "1"}
+    assert "Ceiling" not in rows_of_use(ends, prices=True, limits=limits)
+    ends["critic"] = used(None, None, None)
+    found = rows_of_use(ends, prices=True, limits=limits)
+    assert found["Cost"].startswith("$0.0052 ")
+    assert found["Ceiling"].startswith("$0.0462 of $1.00: ")
+    assert "Ceiling" not in rows_of_use(ends, prices=True)
+
+
+def test_a_model_without_a_price_is_named(hansard):
+    write_debate(VOTES)
+    hansard("run", "debate.yaml")
+    assert "No price    scripted:replies.yaml\n" in hansard("show", only_debate()).out
+    assert "Spent       3 calls, –\n" in hansard("replay", only_debate(), "--until", "13").out

@@ -110,7 +110,7 @@ def test_replies_that_do_not_count_are_explained(hansard):
     }
     write_debate(votes("", "", ""), script=script, attempts=2)
     done = hansard("run", "debate.yaml")
-    assert "call r1.proposal.critic:1 failed: timeout (scripted); it was tried again" in done.err
+    assert "call r1.proposal.critic:1 failed: no answer in time (scripted); it is tried" in done.err
     assert "does not count: it is not the JSON that was asked for; it was asked again" in done.err
     assert "planner in round 1, proposal, was not heard" in done.err
     assert "vote_tally: {revise: 2, abstain: 1}" in done.out
@@ -406,3 +406,11 @@ def test_a_ranking_is_told():
     lines = list(told(Setup("moderated", positions=positions), {"moderation": moderation}))
     assert any("ranking r, l; another round wanted" in line for line in lines)
     assert "decision: right, argued by r (moderator_ranking)" in lines
+
+
+def test_a_debate_that_nobody_answered_ends_with_1_and_says_so(hansard):
+    dead = {seat: {"*": {"*": {"error": "client_error"}}} for seat in ("ann", "bob")}
+    ended = hansard("run", write_debate(dict.fromkeys(dead, "release"), script=dead))
+    assert ended.code == 1
+    assert "No model answered: all" in ended.err
+    assert "decision: escalate" in ended.out

@@ -371,7 +371,7 @@ def policy(hansard):
     write_debate(VOTES)
     done = hansard("policy", "approve", "-o", "policy.txt")
     assert done.code == 0
-    assert done.err.splitlines()[-1] == ("policy.txt: 4 templates of consensus, by house/approval")
+    assert done.err.splitlines()[-1] == ("policy.txt: 5 templates of consensus, by house/approval")
     return Path("policy.txt")
 
 
@@ -389,7 +389,7 @@ def test_a_policy_is_readable_shown_and_checked(hansard, policy):
         role, digest = line.split(" ")
         assert re.search(rf"{role} +{digest}", shown.out)
     done = hansard("policy", "check", policy)
-    assert (done.code, done.out.count("approved")) == (0, 4)
+    assert (done.code, done.out.count("approved")) == (0, 5)
     own_prompt()
     done = hansard("policy", "check", policy, "--spec", "debate.yaml")
     assert done.code == 1
@@ -398,20 +398,20 @@ def test_a_policy_is_readable_shown_and_checked(hansard, policy):
 
 def test_without_a_policy_what_is_to_be_approved_is_shown(hansard):
     done = hansard("policy", "show")
-    assert (done.code, done.out.count("--- ")) == (0, 4)
+    assert (done.code, done.out.count("--- ")) == (0, 5)
     own_prompt()
     assert "Vote, {{speaker}}." in hansard("policy", "show", "--spec", "debate.yaml").out
 
 
 ROLES = {
-    "consensus": ["protocol", "block", "debater", "synthesizer"],
-    "judged": ["protocol", "block", "debater", "judge", "synthesizer"],
+    "consensus": ["protocol", "block", "again", "debater", "synthesizer"],
+    "judged": ["protocol", "block", "again", "debater", "judge", "synthesizer"],
     "moderated": [
-        *("protocol", "block", "framer", "proposer", "critic", "critic_again", "rebuttal"),
+        *("protocol", "block", "again", "framer", "proposer", "critic", "critic_again", "rebuttal"),
         *("moderator", "moderator_ranking", "synthesizer"),
     ],
     "panel": [
-        *("protocol", "block", "debater", "chooser"),
+        *("protocol", "block", "again", "debater", "chooser"),
         *("judge", "judge_choosing", "judge_picking", "synthesizer"),
     ],
 }
@@ -455,7 +455,7 @@ def test_a_spec_names_its_own_format(hansard):
     spec.write_text(plain + "prompts: {judge: own.md}\n")
     assert "Judge them." in hansard("policy", "show", "--spec", spec).out
     done = hansard("policy", "approve", "--spec", spec, "-o", "policy.txt")
-    assert done.err.endswith("5 templates of judged, by house/approval\n")
+    assert done.err.endswith("6 templates of judged, by house/approval\n")
     assert hansard("policy", "check", "policy.txt", "--spec", spec).code == 0
     assert hansard("run", spec, "--policy", "policy.txt").code == 0
     spec.write_text(plain)

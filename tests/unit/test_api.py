@@ -331,3 +331,25 @@ def test_the_import_brings_no_command_line_along():
 def test_the_version_is_that_of_the_package():
     project = Path(__file__).parents[2] / "pyproject.toml"
     assert f'\nversion = "{hansard.__version__}"\n' in project.read_text()
+
+
+def test_the_package_is_imported_when_it_is_used():
+    code = "import sys; from hansard import run, verify; print(*sys.modules)"
+    loaded = subprocess.run(
+        [sys.executable, "-c", code], check=True, capture_output=True, text=True
+    )
+    heavy = {"pydantic", "eventsourcing", "cryptography", "rich", "asyncio", "hansard.debate.spec"}
+    assert heavy.isdisjoint(loaded.stdout.split())
+    assert "hansard.api" in loaded.stdout.split()
+
+
+def test_a_public_name_stays_what_it_is_whatever_is_imported_later():
+    code = (
+        "import hansard, hansard.verify.verifier; assert hansard.verify.__module__ == 'hansard.api'"
+    )
+    subprocess.run([sys.executable, "-c", code], check=True)
+
+
+def test_a_name_that_is_not_public_is_not_there():
+    with pytest.raises(AttributeError, match="nothing_of_ours"):
+        hansard.nothing_of_ours  # noqa: B018

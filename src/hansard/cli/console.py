@@ -21,7 +21,7 @@ from hansard.report.safe import one_line, shown
 
 _SEATS = ("blue", "magenta", "cyan", "yellow", "green")
 _OPTIONS = ("green", "yellow", "red", "magenta", "cyan")
-_BEYOND_ASCII = re.compile("[\x7f-\uffff]")
+_BEYOND_ASCII = re.compile("[\x7f-\U0010ffff]")
 _UNBOUNDED = 1_000_000  # columns, where nobody looks at a width
 
 
@@ -64,14 +64,15 @@ def document(found: BaseModel | Mapping[str, Any]) -> str:
 
 
 def _escaped(found: re.Match[str]) -> str:
-    return found[0] if shown(found[0]) == found[0] else f"\\u{ord(found[0]):04x}"
+    return found[0] if shown(found[0]) == found[0] else json.dumps(found[0])[1:-1]
 
 
 def money(micro_usd: int | None) -> str:
     """Return micro-US-dollars as people write them; a dash where nobody knows."""
     if micro_usd is None:
         return "–"
-    return f"${micro_usd / 1_000_000:.{2 if micro_usd >= 1_000_000 else 4}f}"
+    dollars = abs(micro_usd) / 1_000_000
+    return f"{'-' if micro_usd < 0 else ''}${dollars:.{2 if dollars >= 1 else 4}f}"
 
 
 def style_of(name: str, names: Sequence[str], *, options: bool = False) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import time
 from types import TracebackType
 from typing import Any, Self
@@ -16,11 +17,12 @@ from rich.text import Text
 
 from hansard.cli.console import is_terminal, money, style_of
 from hansard.cli.happenings import Happening, compared, happenings, moderated
+from hansard.debate import spending, steps
 from hansard.debate.events import Event
 from hansard.debate.formats import most_turns
-from hansard.debate.state import DebateState, speaker_of
-from hansard.debate.steps import place_of
+from hansard.debate.state import DebateState, speaker_of, step_of
 from hansard.report.progress import Follower, TextOf
+from hansard.report.words import ERRORS
 
 _STYLES = {"control": "yellow", "count": "dim", "decision": "bold", "critical": "bold red"}
 _MARKS = ("strength 10",)  # the longest of those that every debate may have
@@ -38,6 +40,7 @@ class View:
         self._console = console
         self._pause = pause
         self._began = time.monotonic()
+        self._pauses: dict[str, _Pause] = {}  # by step
         self._watched = True  # until a pipe is closed
         watched = is_terminal(stderr=console.stderr) and not console.is_dumb_terminal
         self._live = (
@@ -65,6 +68,7 @@ class View:
     def observe(self, event: Event) -> None:
         """Show what happened just now."""
         rows = self.debate.follow(event)
+        self._keep_pauses(event)
         for happening in happenings(self.debate.state, event, rows):
             if self._live:
                 self._console.print(self._row(happening))
@@ -75,9 +79,22 @@ class View:
                     self._watched = False
         if self._live:
             if self.debate.state.seated:
-                self._live.update(_standing(self.debate.state, self._began), refresh=True)
+                pauses = [*self._pauses.values()]
+                standing = _standing(self.debate.state, self._began, pauses)
+                self._live.update(standing, refresh=True)
             if event["type"] == "call.started":
                 time.sleep(self._pause)
+
+    def _keep_pauses(self, event: Event) -> None:
+        """Keep which steps wait before they are tried again."""
+        if event["type"] == "call.started":
+            self._pauses.pop(event["data"]["step"], None)
+        elif event["type"] == "call.failed":
+            data = event["data"]
+            if data["again"] and data["wait_ms"]:
+                step = step_of(data["call"])
+                end = time.monotonic() + data["wait_ms"] / 1000
+                self._pauses[step] = _Pause(speaker_of(step), end, ERRORS[data["error"]])
 
     def _row(self, row: Happening) -> Table:
         seats = list(self.debate.state.seats)
@@ -130,7 +147,18 @@ class _Elapsed:
         return Text(f"{minutes}:{seconds:02}")
 
 
-def _standing(state: DebateState, began: float) -> RenderableType:
+class _Pause:
+    """A wait before a call is tried again, at the moment it is drawn."""
+
+    def __init__(self, speaker: str, end: float, why: str) -> None:
+        self._speaker, self._end, self._why = speaker, end, why
+
+    def __rich__(self) -> Text:
+        left = max(0, math.ceil(self._end - time.monotonic()))
+        return Text(f"{self._speaker} waits {left} s: {self._why}", style="yellow")
+
+
+def _standing(state: DebateState, began: float, pauses: list[_Pause]) -> RenderableType:
     """Return where the debate stands: round, phase, speakers, findings, how far it has come.
 
     It is drawn again from another thread, so it holds nothing that changes but the time.
@@ -150,7 +178,7 @@ def _standing(state: DebateState, began: float) -> RenderableType:
         Text(f"turn {done} of at most {most}", style="dim"),
     )
     return Panel(
-        Group(head, bar, _speaking(state), _findings(state)),
+        Group(head, bar, _speaking(state), *pauses, _findings(state)),
         title=f"debate {state.debate[:8]}",
         title_align="left",
         border_style="blue",
@@ -159,19 +187,20 @@ def _standing(state: DebateState, began: float) -> RenderableType:
 
 def _place(state: DebateState) -> str:
     """Return round and phase of the call in the air, else of the last turn."""
-    steps = [call["step"] for call in state.calls.values()]
-    steps += [turn.data["step"] for turn in state.turns[-1:]]
-    if not steps:
+    found = [call["step"] for call in state.calls.values()]
+    found += [turn.data["step"] for turn in state.turns[-1:]]
+    if not found:
         return "opening"
-    step = place_of(steps[0])
+    step = steps.place_of(found[0])
     return f"{step.round} of at most {state.spec['terms']['max_rounds']}, {step.phase}"
 
 
 def _cost(state: DebateState) -> str:
-    """Return what was spent, and what may be where there is a ceiling."""
+    """Return what was spent; where there is a ceiling what counts against it, with open calls."""
     limit = state.spec["limits"]["cost_micro_usd"]
-    most = f" of at most {money(limit)}" if limit else ""
-    return f"{money(state.total().cost_micro_usd)}{most}"
+    if limit:
+        return f"{money(spending.spent_by(state, state.at)['cost'])} of at most {money(limit)}"
+    return money(state.total().cost_micro_usd if state.spec["prices"] else None)
 
 
 def _speaking(state: DebateState) -> RenderableType:

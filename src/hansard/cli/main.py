@@ -10,7 +10,7 @@ from typing import Any
 
 import click
 
-from hansard.cli import demo, reading, running, signing, starting, verifying
+from hansard.cli import demo, estimating, providing, reading, running, signing, starting, verifying
 from hansard.cli.context import ALTERED, store_option
 from hansard.cli.running import INTERRUPTED
 from hansard.errors import HansardError
@@ -74,6 +74,8 @@ def cli() -> None:
 for _command in (
     demo.demo,
     starting.init,
+    providing.models,
+    estimating.estimate,
     running.run,
     running.resume,
     reading.list_,

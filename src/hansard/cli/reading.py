@@ -34,7 +34,7 @@ from hansard.report.listing import Entry, Listing, entry
 from hansard.report.markdown import markdown
 from hansard.report.safe import one_line, shown
 from hansard.report.view import DebateResult
-from hansard.report.words import GONE
+from hansard.report.words import GONE, percent
 from hansard.store.application import Store
 
 _COLUMNS = ("Held (UTC)", "Debate", "Question", "Decision", "Votes", "Cost", "Record")
@@ -135,6 +135,8 @@ def show(source: str, call: str | None) -> None:
         rows.append(("Evidence", ", ".join(row.id for row in result.evidence)))
     if result.output is not None:
         rows.append(("Output", value(result.output, LENGTH)))
+    if result.unpriced:
+        rows.append(("No price", ", ".join(result.unpriced)))
     rows.append(("Held", f"{result.opened_at} to {result.closed_at or 'now: still open'}"))
     rows.append(("Record", f"{result.debate}, {result.entries} entries, as recorded"))
     out.print(fields(rows))
@@ -157,7 +159,7 @@ def _seats(result: DebateResult) -> RenderableType:
     table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0), header_style="dim")
     for name in ("Seat", "Role", "Model", *(["Votes"] if voting else [])):
         table.add_column(name)
-    for name in ("Calls", "Tokens in", "out", "Cost"):
+    for name in ("Calls", "failed", "Tokens in", "cached", "out", "Cost"):
         table.add_column(name, justify="right")
     for seat in result.seats:
         votes = Text(ARROW).join(option(result, vote) for vote in seat.votes)
@@ -167,7 +169,9 @@ def _seats(result: DebateResult) -> RenderableType:
             Text(seat.model),
             *([votes] if voting else []),
             str(seat.calls),
+            str(seat.failed),
             f"{seat.tokens_in:,}",
+            "–" if seat.cached_ppm is None else percent(seat.cached_ppm),
             f"{seat.tokens_out:,}",
             money(seat.cost_micro_usd),
         )
@@ -268,12 +272,13 @@ def _differences(walked: Replay, events: Iterable[Event]) -> Iterable[Text]:
 def _state(state: DebateState) -> Text:
     """Return the debate as it stood."""
     spent = state.total()
+    cost = spent.cost_micro_usd if state.spec["prices"] else None
     rows: list[tuple[str, Text | str]] = [
         ("After", f"entry {state.seq}, {state.at}"),
         ("Turns", f"{len(state.turns)}, round {state.rounds_run}"),
         *_findings(state),
         ("Due next", _due(state)),
-        ("Spent", f"{spent.calls} calls, {money(spent.cost_micro_usd)}"),
+        ("Spent", f"{spent.calls} calls, {money(cost)}"),
     ]
     return fields(rows)
 

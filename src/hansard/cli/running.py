@@ -6,7 +6,8 @@ import asyncio
 import os
 import signal
 import sys
-from collections.abc import Coroutine
+from collections.abc import Coroutine, Iterable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -24,15 +25,23 @@ from hansard.cli.context import (
 )
 from hansard.cli.live import View
 from hansard.cli.summary import say_outcome
+from hansard.debate.events import Event
 from hansard.debate.state import DebateState
 from hansard.governance import approval
 from hansard.report.view import DebateResult
 from hansard.runtime import session
 from hansard.runtime.clock import Clock
 from hansard.runtime.inputs import load_spec
+from hansard.runtime.journal import Observer
 
 INTERRUPTED = 130
 _SHOW_CURSOR = b"\x1b[?25h"
+
+telemetry_option = click.option(
+    "--telemetry",
+    is_flag=True,
+    help="Send OpenTelemetry spans where the OTEL_* variables say; they hold no texts.",
+)
 
 
 @click.command()
@@ -45,8 +54,9 @@ _SHOW_CURSOR = b"\x1b[?25h"
     type=click.Path(path_type=Path),
     help="Call no model with a prompt that this signed policy does not approve.",
 )
+@telemetry_option
 @store_option
-def run(spec: Path, as_json: bool, policy_file: Path | None) -> None:
+def run(spec: Path, as_json: bool, policy_file: Path | None, telemetry: bool) -> None:
     """Run the debate that the file SPEC describes.
 
     Its report goes to standard output, everything else to standard error. Each
@@ -61,8 +71,8 @@ def run(spec: Path, as_json: bool, policy_file: Path | None) -> None:
     if policy_file:
         policy = approval.load(read_file(policy_file), keyring().trust(), Clock().now())
     with open_store(create=True) as store:
-        with View(console(stderr=True), store.text) as view:
-            work = session.run(parsed, store, spec.parent, policy=policy, observe=view.observe)
+        with View(console(stderr=True), store.text) as view, _observed(view, telemetry) as observe:
+            work = session.run(parsed, store, spec.parent, policy=policy, observe=observe)
             until_closed(work, view)
         _end(api.result(store, view.debate.state.debate), as_json=as_json)
 
@@ -70,8 +80,9 @@ def run(spec: Path, as_json: bool, policy_file: Path | None) -> None:
 @click.command()
 @click.argument("debate", metavar="ID")
 @click.option("--json", "as_json", is_flag=True, help="Print the whole result as JSON instead.")
+@telemetry_option
 @store_option
-def resume(debate: str, as_json: bool) -> None:
+def resume(debate: str, as_json: bool, telemetry: bool) -> None:
     """Go on with the open debate ID.
 
     It starts where its process stopped. No reply that was recorded is asked for again.
@@ -84,19 +95,45 @@ def resume(debate: str, as_json: bool) -> None:
         with View(console(stderr=True), store.text) as view:
             for event in record.events:
                 view.debate.fold(event)
-            until_closed(session.resume(record.debate, store, observe=view.observe), view)
+            with _observed(view, telemetry, record.events) as observe:
+                until_closed(session.resume(record.debate, store, observe=observe), view)
         _end(api.result(store, record.debate), as_json=as_json)
 
 
+@contextmanager
+def _observed(view: View, telemetry: bool, before: Iterable[Event] = ()) -> Iterator[Observer]:
+    """Give what observes a debate: the view, and the spans of it where they are asked for."""
+    if not telemetry:
+        yield view.observe
+        return
+    from hansard.telemetry import exporting  # noqa: PLC0415 - its packages are an extra
+
+    with exporting() as spans:
+        for event in before:
+            spans.fold(event)
+
+        def both(event: Event) -> None:
+            view.observe(event)
+            spans(event)
+
+        yield both
+
+
 def _end(result: DebateResult, *, as_json: bool) -> None:
-    """Print what became of a debate; a failed one ends the command with 1."""
+    """Print what became of a debate; one that failed, or was answered by nobody, ends with 1."""
     around = console(stderr=True)
     around.print()
     click.echo(document(result) if as_json else result.to_report())
     around.print()
     short = result.debate[:8]
     say_outcome(result, f"verify {short}", f"show {short}", f"report {short} --as markdown")
-    if result.status == "failed":
+    calls = result.calls
+    unanswered = calls.asked > 0 == calls.answered
+    if unanswered:
+        around.print(
+            f"No model answered: all {calls.asked} calls failed; `hansard show {short}` says how"
+        )
+    if result.status == "failed" or unanswered:
         raise click.exceptions.Exit(1)
 
 

@@ -14,7 +14,7 @@ from hansard.report.results.moderated import ModeratedResult
 from hansard.report.results.panel import PanelResult
 from hansard.report.safe import one_line
 from hansard.report.view import DebateResult
-from hansard.report.words import GONE, HOW, STOPPED
+from hansard.report.words import GONE, HOW, STOPPED, percent
 
 ARROW = " → "
 LENGTH = 400  # characters of what somebody wrote
@@ -39,9 +39,26 @@ def outcome(result: DebateResult) -> Rows:
             Text.assemble(f"{row.speaker}: ", option(result, row.vote)) for row in result.dissent
         ]
         rows.append(("Dissent", Text(", ").join(dissent)))
-    total = result.totals
-    tokens = f"{total.calls} calls, tokens {total.tokens_in:,} in, {total.tokens_out:,} out"
-    rows.append(("Cost", f"{money(total.cost_micro_usd)}  {tokens}"))
+    return rows + _used(result)
+
+
+def _used(result: DebateResult) -> Rows:
+    """Return what was used: calls, tokens, money; what the cache saved, what ceilings count."""
+    total, charged, limit = result.totals, result.charged, result.limits.cost_micro_usd
+    failed = f", {total.failed} of them failed" if total.failed else ""
+    tokens = f"tokens {total.tokens_in:,} in, {total.tokens_out:,} out"
+    sources = ", ".join(dict.fromkeys(row["source"] for row in result.prices))
+    priced = f" (price: {sources})" if sources else ""
+    cost = f"{money(total.cost_micro_usd)}{priced}  {total.calls} calls{failed}, {tokens}"
+    rows: Rows = [("Cost", cost)]
+    if limit is not None and charged.cost_micro_usd != total.cost_micro_usd:
+        counted = f"{money(charged.cost_micro_usd)} of {money(limit)}"
+        rows.append(("Ceiling", f"{counted}: what replies do not say counts as it was reserved"))
+    if total.tokens_cached or total.tokens_cache_write:
+        share = "" if total.cached_ppm is None else f" ({percent(total.cached_ppm)})"
+        wrote = f", {total.tokens_cache_write:,} written" if total.tokens_cache_write else ""
+        read = f"{total.tokens_cached:,} tokens in{share}{wrote}"
+        rows.append(("Cache", f"{read}, saved {money(total.saved_micro_usd)}"))
     return rows
 
 

@@ -19,6 +19,7 @@ from hansard.debate.state import DebateState
 from hansard.debate.transcript import CUSTOM
 
 _WHOLE = ("python:", CUSTOM)  # names of somebody's own code: they say nothing of a family
+_MAKER = re.compile(r"^(?:[a-z-]+\.)+")  # place and maker before a name of Bedrock's
 _FAMILY = re.compile(r"[^-0-9.:]+")
 
 
@@ -36,10 +37,15 @@ def family(model: str) -> str | None:
 
     >>> family("openai:gpt-4o"), family("python:mine-2"), family("scripted:replies.yaml")
     ('gpt', 'python:mine-2', None)
+    >>> family("bedrock:us.anthropic.claude-3"), family("vllm:meta-llama/Llama-3")
+    ('claude', 'llama')
     """
     if model.startswith(OFFLINE):
         return None
-    name = model.partition(":")[2]
+    provider, _, path = model.partition(":")
+    name = path.rpartition("/")[2].lower()
+    if provider == "bedrock":
+        name = _MAKER.sub("", name)
     found = None if model.startswith(_WHOLE) else _FAMILY.match(name)
     return found[0] if found else model
 

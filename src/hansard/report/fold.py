@@ -2,21 +2,29 @@
 
 from __future__ import annotations
 
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
+from functools import reduce
 from typing import Any, cast
 
-from hansard.debate import replies, steps
-from hansard.debate.events import Event, ToolCalledData, ToolReturnedData
+from hansard.debate import replies, spending, steps
+from hansard.debate.events import (
+    CallAnsweredData,
+    CallFailedData,
+    Event,
+    ToolCalledData,
+    ToolReturnedData,
+)
 from hansard.debate.fields import Blob, Role
 from hansard.debate.prompts import TextOf
-from hansard.debate.state import DebateState, Spend, Turn, evolve, step_of
+from hansard.debate.state import DebateState, Spend, Turn, evolve, speaker_of, step_of
 from hansard.errors import DataError
 from hansard.report import alike, notes, overall
 from hansard.report.notes import Note
 from hansard.report.results.common import (
     Calls,
+    Charged,
     Document,
     Limits,
     Seat,
@@ -30,6 +38,23 @@ from hansard.report.words import GONE
 
 
 @dataclass(slots=True)
+class Used:
+    """What a seat used, beside its `Spend`."""
+
+    failed: int = 0  # calls that brought no reply, abandoned ones aside
+    saved_micro_usd: int = 0  # by the cache
+    cache_stated: bool = False  # a reply says what was read from the cache
+
+    def plus(self, other: Used) -> Used:
+        """Return what two used together."""
+        return Used(
+            self.failed + other.failed,
+            self.saved_micro_usd + other.saved_micro_usd,
+            self.cache_stated or other.cache_stated,
+        )
+
+
+@dataclass(slots=True)
 class Folded:
     """A record's last state, and what of its events the state does not keep."""
 
@@ -39,6 +64,8 @@ class Folded:
     notes: list[Note] = field(default_factory=list)
     kinds: Counter[str] = field(default_factory=Counter)
     unpriced: int = 0  # replies whose cost is not known
+    used: defaultdict[str, Used] = field(default_factory=lambda: defaultdict(Used))  # by seat
+    sent_otherwise: list[str] = field(default_factory=list)  # calls: not as they were rendered
     sent_back: dict[str, int] = field(default_factory=dict)  # ratings of weak critiques, by step
     tokens: Counter[tuple[int, Role]] = field(default_factory=Counter)  # by round and role
     called: list[tuple[int, ToolCalledData]] = field(default_factory=list)
@@ -92,11 +119,9 @@ def _add(found: Folded, event: Event) -> None:
     if len(state.turns) > len(found.seqs):
         found.seqs.append(event["seq"])
     if event["type"] == "call.answered":
-        data = event["data"]
-        found.unpriced += data["cost_micro_usd"] is None
-        place = steps.place_of(step_of(data["call"]))
-        used = (data["tokens_in"] or 0) + (data["tokens_out"] or 0)
-        found.tokens[place.round, state.seats[place.speaker]["role"]] += used
+        _answered(found, event["data"])
+    elif event["type"] == "call.failed":
+        _failed(found, event["data"])
     elif event["type"] == "turn.rejected" and event["data"]["rating"]:
         found.sent_back[event["data"]["step"]] = event["data"]["rating"]
     elif event["type"] == "tool.called":
@@ -105,6 +130,26 @@ def _add(found: Folded, event: Event) -> None:
         returned = event["data"]
         found.returned[returned["call"], returned["number"]] = returned
     found.notes += notes.of_event(state, event, found.text_of)
+
+
+def _failed(found: Folded, data: CallFailedData) -> None:
+    if data["error"] != "abandoned":
+        found.used[speaker_of(step_of(data["call"]))].failed += 1
+    if data["sent_as_rendered"] is False:
+        found.sent_otherwise.append(data["call"])
+
+
+def _answered(found: Folded, data: CallAnsweredData) -> None:
+    place = steps.place_of(step_of(data["call"]))
+    used, seat = found.used[place.speaker], found.state.seats[place.speaker]
+    if data["sent_as_rendered"] is False:
+        found.sent_otherwise.append(data["call"])
+    found.unpriced += data["cost_micro_usd"] is None
+    found.tokens[place.round, seat["role"]] += (data["tokens_in"] or 0) + (data["tokens_out"] or 0)
+    used.cache_stated |= data["tokens_cached"] is not None
+    used.saved_micro_usd += spending.saved(
+        found.state.spec["prices"], seat["model"], spending.Tokens.of(data)
+    )
 
 
 def turn_of(turn: Turn, seq: int) -> dict[str, Any]:
@@ -153,6 +198,8 @@ def common(found: Folded) -> dict[str, Any]:
         "closed_at": state.at if closed else None,
         "entries": state.seq,
         "debater_ids": tuple(seat["id"] for seat in state.of_role(*overall.ARGUING)),
+        "layout": spec["layout"],
+        "leading_call": spec["leading_call"],
         "max_rounds": spec["terms"]["max_rounds"],
         "rounds_run": turns[-1]["round"] if turns else 0,
         "speaker_schedule": tuple(row["speaker"] for row in turns),
@@ -164,13 +211,23 @@ def common(found: Folded) -> dict[str, Any]:
         "review": found.shown(decision["review"]) if decision else None,
         "seats": _seats(found),
         "evidence": _evidence(found),
+        "prices": tuple(spec["prices"]),
         "limits": Limits(**spec["limits"]),
-        "totals": _usage(state.total(), priced=bool(spec["prices"])),
+        "charged": Charged(
+            tokens=state.used_tokens,
+            cost_micro_usd=state.used_micro_usd if spec["prices"] else None,
+        ),
+        "totals": _usage(
+            state.total(), reduce(Used.plus, found.used.values(), Used()), bool(spec["prices"])
+        ),
         "calls": _calls(found),
         "tools": _tools(found),
         "resumes": state.resumes,
         "theatre": _theatre(found),
-        "notes": (*overall.notes(state, found.unpriced, found.text_of), *found.notes),
+        "notes": (
+            *overall.notes(state, found.unpriced, found.sent_otherwise, found.text_of),
+            *found.notes,
+        ),
     }
 
 
@@ -201,7 +258,7 @@ def _truncation(found: Folded) -> Truncation | None:
 
 def _seats(found: Folded) -> tuple[Seat, ...]:
     state, terms = found.state, cast(Any, found.state.spec["terms"])
-    priced = {row["model"] for row in state.spec["prices"]}
+    prices = state.spec["prices"]
     votes: dict[str, list[str | None]] = {seat: [] for seat in state.seats}
     for turn in state.turns:
         if turn.role == "debater" and terms.get("options"):
@@ -211,13 +268,18 @@ def _seats(found: Folded) -> tuple[Seat, ...]:
             id=key,
             role=seat["role"],
             model=seat["model"],
+            parameters=seat["parameters"],
             agent_type=seat["agent_type"],
             persona=found.shown(seat["persona"]),
             stance=Stance(label=seat["stance"]["label"], text=found.text(seat["stance"]["text"]))
             if seat["stance"]
             else None,
             votes=tuple(votes[key]),
-            **_usage(state.spend[key], priced=seat["model"] in priced).model_dump(),
+            **_usage(
+                state.spend[key],
+                found.used[key],
+                spending.price_of(prices, seat["model"]) is not None,
+            ).model_dump(),
         )
         for key, seat in state.seats.items()
     )
@@ -238,13 +300,18 @@ def _evidence(found: Folded) -> tuple[Document, ...]:
     return tuple(rows)
 
 
-def _usage(spend: Spend, *, priced: bool) -> Usage:
+def _usage(spend: Spend, used: Used, priced: bool) -> Usage:
+    shared = used.cache_stated and spend.tokens_in
     return Usage(
         calls=spend.calls,
+        failed=used.failed,
         tokens_in=spend.tokens_in,
         tokens_cached=spend.tokens_cached,
+        tokens_cache_write=spend.tokens_cache_write,
         tokens_out=spend.tokens_out,
+        cached_ppm=min(10**6, spend.tokens_cached * 10**6 // spend.tokens_in) if shared else None,
         cost_micro_usd=spend.cost_micro_usd if priced else None,
+        saved_micro_usd=used.saved_micro_usd if priced else None,
     )
 
 

@@ -25,7 +25,17 @@ from hansard.debate.events import (
 from hansard.debate.fields import Blob, Case
 from hansard.debate.prompts import TextOf
 from hansard.debate.state import DebateState
-from hansard.report.words import ALIKE, FINDINGS, REASONS, REJECTIONS, amount, percent
+from hansard.report.words import (
+    ALIKE,
+    ERRORS,
+    FINDINGS,
+    REASONS,
+    STATUSES,
+    amount,
+    percent,
+    rejection,
+    seconds,
+)
 
 NoteCode = Literal[
     "scripted",
@@ -38,6 +48,8 @@ NoteCode = Literal[
     "custom_seats",
     "no_ceiling",
     "cost_incomplete",
+    "charged",
+    "sent_otherwise",
     "self_rated",
     "forfeited",
     "rejected",
@@ -71,6 +83,7 @@ _INFO: frozenset[NoteCode] = frozenset(
         "scripted",
         "recorded",
         "custom_seats",
+        "charged",
         "self_rated",
         "rejected",
         "policy",
@@ -185,7 +198,8 @@ def _review(who: str, rating: int, seq: int) -> Iterator[Note]:
 
 def _rejected(data: TurnRejectedData, seq: int) -> Iterator[Note]:
     who, rating = _place(data["step"]), data["rating"]
-    why = REJECTIONS[data["code"]] + (f" ({rating} of 10)" if rating else "")
+    why = rejection(data["code"], data["member"], data["keyword"])
+    why += f" ({rating} of 10)" if rating else ""
     then = "it was asked again" if data["again"] else "it was not asked again"
     yield note("rejected", f"A reply of {who} does not count: {why}; {then}", seq)
     if rating:
@@ -209,9 +223,19 @@ def _failed(data: CallFailedData, seq: int) -> Note:
             "reserved and asked again",
             seq,
         )
-    detail = f" ({data['detail']})" if data["detail"] else ""
-    then = "it was tried again" if data["again"] else "it was not tried again"
-    return note("failed", f"The call {call} failed: {data['error']}{detail}; {then}", seq)
+    request = data["request_id"]
+    status = data["status"]
+    known = [
+        None if status else data["detail"],
+        f"HTTP {status}" if status else None,
+        STATUSES.get(status or 0),
+        f"request {request}" if isinstance(request, str) else None,
+    ]
+    detail = ", ".join(filter(None, known))
+    why = ERRORS[data["error"]] + (f" ({detail})" if detail else "")
+    wait = f" after {seconds(data['wait_ms'])}" if data["wait_ms"] else ""
+    then = f"it is tried again{wait}" if data["again"] else "it is not tried again"
+    return note("failed", f"The call {call} failed: {why}; {then}", seq)
 
 
 def _tie(state: DebateState, count: VotesCountedData, seq: int) -> Iterator[Note]:
@@ -299,9 +323,17 @@ def _closed(state: DebateState, seq: int) -> Iterator[Note]:
     yield note(
         "truncated",
         f"The debate was cut short before {cut['step']}: the ceiling is {limit}, counted as "
-        f"used {spent}, wanted next {reserved}",
+        f"used {spent}, wanted next {reserved}; paid for: {_paid(state)}",
         seq,
     )
+
+
+def _paid(state: DebateState) -> str:
+    """Say what a debate has cost, as far as that is known."""
+    total = state.total()
+    cost = amount("cost", total.cost_micro_usd) if state.spec["prices"] else "no known price"
+    tokens = f"{total.tokens_in + total.tokens_out} tokens"
+    return f"{amount('calls', total.calls)}, {tokens}, {cost}"
 
 
 def _texts(state: DebateState, event: Event) -> Iterator[tuple[str, Blob]]:

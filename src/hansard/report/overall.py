@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from hansard.debate import steps
-from hansard.debate.fields import Role
+from hansard.debate import spending
+from hansard.debate.fields import Ceiling, Role
 from hansard.debate.prompts import TextOf
 from hansard.debate.state import DebateState
 from hansard.debate.transcript import CUSTOM
@@ -17,13 +17,17 @@ from hansard.report.words import amount
 _OFFLINE: dict[NoteCode, str] = {"scripted": "scripted", "recorded": "taken from a record"}
 _JUDGES: tuple[Role, ...] = ("judge", "moderator")
 ARGUING: tuple[Role, ...] = ("debater", "proposer", "critic", "rebuttal")
+_NAMED = 3  # calls, before they are only counted
 MANY_ROUNDS = 4  # of a judged debate; above, models give in to each other
 
 
-def notes(state: DebateState, unpriced: int, text_of: TextOf) -> Iterator[Note]:
+def notes(
+    state: DebateState, unpriced: int, sent_otherwise: list[str], text_of: TextOf
+) -> Iterator[Note]:
     """Yield what must be known of the debate as a whole.
 
-    `unpriced` is the number of replies whose cost is not known.
+    `unpriced` is the number of replies whose cost is not known, `sent_otherwise`
+    are the calls that did not send what was rendered.
     """
     yield from _of_terms(state)
     yield from _of_seats(state, text_of)
@@ -43,19 +47,44 @@ def notes(state: DebateState, unpriced: int, text_of: TextOf) -> Iterator[Note]:
         yield note(
             "cost_incomplete", f"The cost of {unpriced} replies is not known; the sums leave it out"
         )
+    yield from _charged(state)
+    if sent_otherwise:
+        more = len(sent_otherwise) - _NAMED
+        calls = ", ".join(sent_otherwise[:_NAMED]) + (f" and {more} more" if more > 0 else "")
+        yield note(
+            "sent_otherwise",
+            f"What was sent is not what was rendered, and is kept as it was sent: {calls}",
+        )
     if any(row.case and row.case["rating"] for row in state.turns):
         yield note(
             "self_rated", "Each critic rates its own critique: that is its word, not a measure"
         )
 
 
+def _charged(state: DebateState) -> Iterator[Note]:
+    """Say what counts against the ceilings, where that is more than what is known to be used."""
+    total, limits = state.total(), spending.limits_of(state)
+    known: dict[Ceiling, tuple[int, int]] = {
+        "tokens": (state.used_tokens, total.tokens_in + total.tokens_out),
+        "cost": (state.used_micro_usd, total.cost_micro_usd),
+    }
+    for ceiling, (charged, used) in known.items():
+        if ceiling in limits and charged != used:
+            yield note(
+                "charged",
+                f"{amount(ceiling, charged)} count against the ceiling and {amount(ceiling, used)} "
+                "are known to be used: a call that does not say what it used counts as what was "
+                "reserved for it",
+            )
+
+
 def _over_ceiling(state: DebateState) -> Iterator[Note]:
     """Say which ceiling was passed all the same, by calls that used more than was reserved."""
     if state.closed is None:
         return
-    spent = steps.spent_by(state, state.at)
+    spent = spending.spent_by(state, state.at)
     met = state.truncated["ceiling"] if state.truncated else None  # which is said already
-    for ceiling, limit in steps.limits_of(state).items():
+    for ceiling, limit in spending.limits_of(state).items():
         if spent[ceiling] > limit and ceiling != met:
             used = f"{amount(ceiling, spent[ceiling])} of {amount(ceiling, limit)}"
             yield note("over_ceiling", f"The last calls went over a ceiling: {used}")

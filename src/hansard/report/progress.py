@@ -93,19 +93,29 @@ class Response(_Said):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SentBack(_Turn):
-    """A reply that does not count, why, and whether it is asked for again."""
+    """A reply that does not count, why, and whether it is asked for again.
+
+    `member` and `keyword` say where it misses its schema, if that is why.
+    """
 
     code: Rejection
+    member: str | None
+    keyword: str | None
     rating: int | None
     again: bool
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CallFailed(_Turn):
-    """A call that brought no reply, and whether it is made again."""
+    """A call that brought no reply, and whether it is made again, after how long.
+
+    `status` is HTTP's, `wait_ms` the wait in milliseconds; None where there is none.
+    """
 
     error: CallError
+    status: int | None
     again: bool
+    wait_ms: int | None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -277,13 +287,13 @@ class Follower:
                 yield SynthesisWritten(**self._said(event["seq"], data))
             case "turn.rejected":
                 place = self._place(event["seq"], data["step"])
-                yield SentBack(**place, **_of(data, "code", "rating", "again"))
+                yield SentBack(**place, **_of(data, "code", "member", "keyword", "rating", "again"))
             case "turn.forfeited":
                 place = self._place(event["seq"], data["step"])
                 yield Forfeited(**place, reason=data["reason"])
             case "call.failed":
                 place = self._place(event["seq"], step_of(data["call"]))
-                yield CallFailed(**place, **_of(data, "error", "again"))
+                yield CallFailed(**place, **_of(data, "error", "status", "again", "wait_ms"))
             case "tool.returned":
                 step = step_of(data["call"])
                 tool = self._tool(step, data["call"], data["number"])

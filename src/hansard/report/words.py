@@ -2,7 +2,14 @@
 
 from __future__ import annotations
 
-from hansard.debate.fields import Ceiling, CitationFinding, CloseReason, DecisionRule, Rejection
+from hansard.debate.fields import (
+    CallError,
+    Ceiling,
+    CitationFinding,
+    CloseReason,
+    DecisionRule,
+    Rejection,
+)
 
 GONE = "[text erased or missing]"
 ALIKE = "similar wording, neither agreement nor correctness"
@@ -18,6 +25,25 @@ REJECTIONS: dict[Rejection, str] = {
     "refused": "the model refused",
     "filtered": "the provider filtered it",
     "not_finished": "the model did not finish it",
+}
+_MISSES = {  # by the keyword of the reply schema that decided
+    "type": "is of the wrong type",
+    "enum": "is none of what may be named",
+    "minLength": "is empty",
+    "minimum": "is out of its range",
+    "minItems": "has too few or too many items",
+    "required": "is missing",
+    "additionalProperties": "has a part that was not asked for",
+}
+ERRORS: dict[CallError, str] = {
+    "rate_limited": "rate limited",
+    "timeout": "no answer in time",
+    "server_error": "error of the server",
+    "client_error": "refused by the server",
+    "unreachable": "server not reached",
+    "crashed": "error in the client",
+    "no_reply": "no reply",
+    "abandoned": "its process died",
 }
 FINDINGS: dict[CitationFinding, str] = {
     "verified": "found in the document",
@@ -58,9 +84,24 @@ HOW: dict[DecisionRule, str] = {
 }
 
 
+def rejection(code: Rejection, member: str | None, keyword: str | None) -> str:
+    """Say why a reply does not count, and where it misses its schema.
+
+    >>> rejection("schema", "vote", "required"), rejection("schema", None, "type")
+    ('its part vote is missing', 'it is of the wrong type')
+    """
+    if keyword is None:
+        return REJECTIONS[code]
+    where = "it" if member is None else f"its part {member}"
+    return f"{where} {_MISSES.get(keyword, f'does not fit ({keyword})')}"
+
+
 def dollars(micro_usd: int | None) -> str:
     """Return an amount of micro-US-dollars in dollars, all digits; "unknown" for None."""
-    return "unknown" if micro_usd is None else f"{micro_usd // 10**6}.{micro_usd % 10**6:06}"
+    if micro_usd is None:
+        return "unknown"
+    whole, rest = divmod(abs(micro_usd), 10**6)
+    return f"{'-' if micro_usd < 0 else ''}{whole}.{rest:06}"
 
 
 def amount(ceiling: Ceiling, number: int) -> str:
@@ -72,8 +113,17 @@ def amount(ceiling: Ceiling, number: int) -> str:
     if ceiling == "cost":
         return f"{dollars(number)} US dollars"
     if ceiling == "seconds":
-        return f"{number / 1000:g} seconds"
+        return f"{number / 1000:.10g} seconds"
     return f"{number} {ceiling.removesuffix('s') if number == 1 else ceiling}"
+
+
+def seconds(milliseconds: int) -> str:
+    """Return a time in seconds, as short as it is exact.
+
+    >>> seconds(12_000), seconds(750)
+    ('12 s', '0.75 s')
+    """
+    return f"{milliseconds / 1000:.10g} s"
 
 
 def percent(ppm: int) -> str:
@@ -83,3 +133,14 @@ def percent(ppm: int) -> str:
     ('99.9 %', '100.0 %')
     """
     return f"{ppm // 1000 / 10:.1f} %"
+
+
+# What a server usually means by refusing a request, and what to look at.
+STATUSES = {
+    400: "it did not accept the settings, or the prompt is too long",
+    401: "it did not accept the key",
+    402: "there is no credit left",
+    403: "the key may not do this",
+    404: "there is no such model, or the address is wrong; most end in /v1",
+    413: "the prompt is too long",
+}

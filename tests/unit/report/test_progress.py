@@ -7,6 +7,7 @@ import pytest
 from hansard import api
 from hansard.report import progress
 from hansard.report.progress import Follower
+from hansard.runtime.models.base import Wire
 from support import Debate, Fail, Reply, Setup, answered, argued, say, script, vote, votes
 
 DOCUMENT = ("paper", "Payment is due within thirty days.", 1)
@@ -181,6 +182,16 @@ def test_calls_that_fail_and_speakers_who_are_not_heard():
         "argument",
         "no_reply",
     )
+
+
+def test_what_a_wait_is_for_and_where_a_reply_misses_its_schema():
+    busy = Fail("rate_limited", wait_ms=1500, wire=Wire(status=429))
+    ends = {"r1.argument.ann:1": busy, "verdict:1": Reply('{"verdict": "so", "winner": "x"}')}
+    rows = play(Setup("judged", max_rounds=1), ends)
+    (failed,) = of(rows, progress.CallFailed)
+    assert (failed.status, failed.wait_ms, failed.again) == (429, 1500, True)
+    (back,) = of(rows, progress.SentBack)
+    assert (back.code, back.member, back.keyword) == ("schema", "reasoning", "required")
 
 
 def test_a_tool_that_is_used_and_one_that_has_no_name():

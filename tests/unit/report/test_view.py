@@ -2,7 +2,7 @@ import json
 
 import pytest
 
-from hansard.debate.events import Fact
+from hansard.debate.events import CallFailedData, Fact
 from hansard.errors import DataError
 from hansard.report.markdown import markdown
 from hansard.report.view import build
@@ -130,7 +130,8 @@ def test_seats_show_their_votes_and_what_they_used():
     assert operator.votes[0] == "release"
     assert planner.votes[:2] == ("release", None)
     assert len(planner.votes) == len(result.phase_sequence) == 8
-    for name in ("calls", "tokens_in", "tokens_cached", "tokens_out", "cost_micro_usd"):
+    summed = ("calls", "failed", "tokens_in", "tokens_cached", "tokens_cache_write", "tokens_out")
+    for name in (*summed, "cost_micro_usd", "saved_micro_usd"):
         assert getattr(result.totals, name) == sum(getattr(seat, name) for seat in result.seats)
     assert result.totals.cost_micro_usd > 0
 
@@ -146,6 +147,7 @@ def test_every_call_is_counted_by_how_it_ended():
     calls = result.calls
     assert calls.asked == calls.answered + calls.failed + calls.abandoned
     assert (calls.failed, calls.rejected) == (2, 4)
+    assert result.totals.failed == calls.failed, "abandoned calls are in neither"
     assert calls.abandoned == len(notes_of(result, "abandoned")) > 0
     assert result.resumes == len(notes_of(result, "resumed")) == 1
 
@@ -300,8 +302,8 @@ def test_events_that_cannot_be_followed_are_refused():
         build([], lambda _: None)
     record = Record()
     opened = record.add(next(iter(opening(Setup(), record))))
-    data = {"call": "r1.proposal.planner:1", "error": "timeout", "detail": None}
-    data |= {"again": True, "cost_micro_usd": None, "latency_ms": 1}
+    data = dict.fromkeys(CallFailedData.__annotations__)
+    data |= {"call": "r1.proposal.planner:1", "error": "timeout", "again": True}
     stray = record.add(Fact("call.failed", data))
     with pytest.raises(DataError, match="entry 2 does not follow") as caught:
         build([opened, stray], record.texts.get)

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import Any, cast
 
+from hansard.debate.fields import Ceiling
 from hansard.report.markdown.signs import (
     as_json,
     ids,
@@ -16,7 +18,7 @@ from hansard.report.markdown.signs import (
 )
 from hansard.report.results.common import Drift, Result, Usage
 from hansard.report.safe import one_line
-from hansard.report.words import GONE, HOW, dollars, percent
+from hansard.report.words import GONE, HOW, amount, dollars, percent
 
 TITLE = 200  # characters of the question in the title
 
@@ -32,6 +34,8 @@ def head(result: Result) -> Iterator[str]:
     names += f", collection `{result.collection_id}`" if result.collection_id else ""
     yield f"Debate `{result.debate}`, opened {result.opened_at}, {state}."
     yield f"Format `{result.format}`{names}."
+    leads = ", in parallel phases with one call ahead of the others" if result.leading_call else ""
+    yield f"Prompts were laid out as `{result.layout}`{leads}."
     if "\n" in question.strip() or len(question) > TITLE:
         yield "The question in full:"
         yield quoted(question)
@@ -86,22 +90,73 @@ def seats(result: Result) -> Iterator[str]:
     rows = [
         [f"`{seat.id}`", seat.role, f"`{seat.model}`", *_numbers(seat)] for seat in result.seats
     ]
-    header = ["seat", "role", "model", "calls", "tokens in", "of them cached", "tokens out"]
-    yield table([*header, "US dollars"], [*rows, ["all", "", "", *_numbers(result.totals)]])
+    header = ["seat", "role", "model", "calls", "of them failed", "tokens in", "of them cached"]
+    header += ["written to the cache", "tokens out", "US dollars", "saved by the cache"]
+    yield table(header, [*rows, ["all", "", "", *_numbers(result.totals)]])
     calls = result.calls
     yield (
         f"Calls: {calls.asked} asked, {calls.answered} answered, {calls.failed} failed, "
         f"{calls.rejected} rejected, {calls.abandoned} abandoned."
     )
+    yield from _prices(result)
+    yield from _ceilings(result)
     for seat in result.seats:
+        asked = [
+            f"`{name}` `{value}`" for name, value in seat.parameters.items() if value is not None
+        ]
+        if asked:
+            yield f"Settings of `{seat.id}`: {', '.join(asked)}."
         if seat.persona is not None:
             yield f"Persona of `{seat.id}`:"
             yield quoted(seat.persona)
 
 
 def _numbers(usage: Usage) -> list[str]:
-    counts = (usage.calls, usage.tokens_in, usage.tokens_cached, usage.tokens_out)
-    return [*map(str, counts), dollars(usage.cost_micro_usd)]
+    share = "" if usage.cached_ppm is None else f" ({percent(usage.cached_ppm)})"
+    counts = (usage.calls, usage.failed, usage.tokens_in, f"{usage.tokens_cached}{share}")
+    return [
+        *map(str, (*counts, usage.tokens_cache_write, usage.tokens_out)),
+        dollars(usage.cost_micro_usd),
+        dollars(usage.saved_micro_usd),
+    ]
+
+
+def _prices(result: Result) -> Iterator[str]:
+    """The price of each model, and who says so."""
+    if result.prices:
+        yield "US dollars per million tokens:"
+        header = ["model", "price from", "in", "cached", "written to the cache", "out"]
+        parts = ("input", "cached", "cache_write", "output")
+        rows = (
+            [
+                f"`{row['model']}`",
+                f"`{row['source']}`",
+                *(dollars(cast(Any, row)[f"{part}_micro_usd"]) for part in parts),
+            ]
+            for row in result.prices
+        )
+        yield table(header, rows)
+    if result.unpriced:
+        yield f"Not known: the price of {ids(result.unpriced)}."
+
+
+def _ceilings(result: Result) -> Iterator[str]:
+    """What might be used at the most, and what counts as used."""
+    limits, charged = result.limits, result.charged
+    numbers: dict[Ceiling, tuple[int | None, int | None]] = {
+        "calls": (limits.calls, result.totals.calls),
+        "tokens": (limits.tokens, charged.tokens),
+        "cost": (limits.cost_micro_usd, charged.cost_micro_usd),
+        "seconds": (limits.elapsed_ms, None),
+    }
+    rows = [
+        amount(name, limit)
+        + ("" if counted is None else f" ({amount(name, counted)} counted as used)")
+        for name, (limit, counted) in numbers.items()
+        if limit is not None
+    ]
+    if rows:
+        yield f"Ceilings: {', '.join(rows)}."
 
 
 def tools(result: Result) -> Iterator[str]:

@@ -7,7 +7,16 @@ from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, JsonValue
 
-from hansard.debate.fields import Ceiling, CloseReason, DecisionRule, Phase, Role
+from hansard.debate.fields import (
+    Ceiling,
+    CloseReason,
+    DecisionRule,
+    Layout,
+    Parameters,
+    Phase,
+    Price,
+    Role,
+)
 from hansard.report.notes import Note
 
 Status = Literal["open", "complete", "truncated", "failed"]
@@ -32,11 +41,20 @@ class Usage(Part):
     """What was used: tokens as far as models stated them, money where a price is known."""
 
     calls: int
+    failed: int = Field(description="Of these brought no reply, abandoned ones aside")
     tokens_in: int = Field(description="Cached ones included")
-    tokens_cached: int
+    tokens_cached: int = Field(description="Of these, read from the provider's cache")
+    tokens_cache_write: int = Field(description="Of these, written to the provider's cache")
     tokens_out: int
+    cached_ppm: int | None = Field(
+        description="The share of tokens_in that was read from the cache; null where no reply "
+        "says what was"
+    )
     cost_micro_usd: int | None = Field(
         description="Millionths of a US dollar; null: no price known"
+    )
+    saved_micro_usd: int | None = Field(
+        description="By the cache; below 0 where writing to it cost more; null: no price known"
     )
 
 
@@ -53,6 +71,7 @@ class Seat(Usage):
     id: str
     role: Role
     model: str
+    parameters: Parameters
     agent_type: str
     persona: str | None
     stance: Stance | None
@@ -87,6 +106,16 @@ class Limits(Part):
     tokens: int | None
     cost_micro_usd: int | None
     elapsed_ms: int | None
+
+
+class Charged(Part):
+    """What counts as used against the ceilings.
+
+    A call that does not say what it used counts as what was reserved for it.
+    """
+
+    tokens: int = Field(description="In and out together")
+    cost_micro_usd: int | None = Field(description="Null: no price known")
 
 
 class Truncation(Part):
@@ -173,6 +202,8 @@ class Result(Part):
     entries: int = Field(description="How many entries the record has")
 
     debater_ids: tuple[str, ...] = Field(description="The seats that argue")
+    layout: Layout = Field(description="What stands first in a prompt")
+    leading_call: bool = Field(description="Whether one call of a parallel phase went first")
     max_rounds: int
     rounds_run: int
     speaker_schedule: tuple[str, ...] = Field(description="Who spoke, up to the decision")
@@ -186,7 +217,9 @@ class Result(Part):
     review: str | None = Field(description="Who must look; null unless the decision is escalate")
     seats: tuple[Seat, ...]
     evidence: tuple[Document, ...]
+    prices: tuple[Price, ...] = Field(description="Per million tokens, each with who says so")
     limits: Limits
+    charged: Charged
     totals: Usage
     calls: Calls
     tools: tuple[ToolUse, ...] = Field(description="Tools used, in the order asked for")
@@ -195,6 +228,12 @@ class Result(Part):
     shares: tuple[Share, ...]
     theatre: tuple[Theatre, ...]
     notes: tuple[Note, ...]
+
+    @property
+    def unpriced(self) -> tuple[str, ...]:
+        """The models whose price is not known."""
+        known = {row["model"] for row in self.prices}
+        return tuple(dict.fromkeys(row.model for row in self.seats if row.model not in known))
 
     @property
     def argued_by(self) -> str | None:

@@ -1,0 +1,133 @@
+"""`estimate`: what a debate would take, before anything is spent."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from decimal import Decimal
+from pathlib import Path
+
+import click
+from rich.table import Table
+from rich.text import Text
+
+from hansard.cli.console import console, document, fields, money
+from hansard.debate.fields import Price
+from hansard.report.safe import one_line
+from hansard.runtime.estimate import (
+    BYTES,
+    CACHED_FROM,
+    REPLY,
+    RESERVED,
+    Estimate,
+    Use,
+)
+from hansard.runtime.estimate import estimate as estimated
+from hansard.runtime.inputs import load_spec
+from hansard.runtime.prices import DEAREST
+
+_SOURCES = {"spec": "as the spec says", "model": "as the model states"}
+_NUMBERS = ("Calls", "Tokens in", "cacheable", "out", "Cost", "with cache")
+
+
+@click.command()
+@click.argument("spec", type=click.Path(path_type=Path))
+@click.option("--json", "as_json", is_flag=True, help="Print the estimate as JSON instead.")
+def estimate(spec: Path, as_json: bool) -> None:
+    """Say what running SPEC would take: calls, tokens, cost.
+
+    It is rehearsed with its real prompts, and with filler in place of replies:
+    once nobody agrees before the rounds are used up, once everybody at once. No
+    model is asked, no key is needed, nothing is recorded.
+
+    Exit codes: 0 printed, whatever it says; 2 the spec cannot be run.
+    """
+    found = estimated(load_spec(spec), spec.parent)
+    if as_json:
+        click.echo(document(found))
+        return
+    out = console()
+    out.print(_table(found))
+    out.print()
+    out.print(fields([(label, Text(words)) for label, words in _remarks(found)]))
+
+
+def _table(found: Estimate) -> Table:
+    """Lay out the most seat by seat, and both sums."""
+    table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0), header_style="dim")
+    table.add_column("Seat", min_width=len("At the least"))
+    table.add_column("Role")
+    for name in _NUMBERS:
+        table.add_column(name, justify="right", no_wrap=True)
+    for seat in found.most.seats:
+        table.add_row(Text(seat.id), Text(seat.role), *_numbers(seat))
+    for label, course in (("At the most", found.most), ("At the least", found.fewest)):
+        table.add_row(label, "", *_numbers(course), style="bold")
+    return table
+
+
+def _numbers(use: Use) -> list[str]:
+    counts = (use.calls, use.tokens_in, use.tokens_cached, use.tokens_out)
+    costs = (use.cost_micro_usd, use.cost_cached_micro_usd)
+    return [*(f"{count:,}" for count in counts), *map(money, costs)]
+
+
+def _remarks(found: Estimate) -> Iterator[tuple[str, str]]:
+    """Yield what the numbers rest on, and what they leave out."""
+    if found.scripted:
+        yield (
+            "Scripted",
+            "some replies are no model's; the figures are those of models in their place",
+        )
+    seats: dict[str, list[str]] = {}
+    for seat in found.most.seats:
+        seats.setdefault(seat.model, []).append(seat.id)
+    prices = {row["model"]: row for row in found.prices}
+    for model, ids in seats.items():
+        yield (
+            "Model",
+            f"{model}: {one_line(', '.join(ids), 60)}; {_price(model, prices.get(model))}",
+        )
+    yield from _ceilings(found)
+    size = f"{BYTES} bytes a token, {RESERVED} against ceilings"
+    kept = f"a cache for what begins alike, from {CACHED_FROM:,} tokens"
+    yield "Assumed", f"replies of {REPLY} tokens, or of max_tokens where set; {size}; {kept}"
+    yield "Not in it", _on_top(found)
+
+
+def _price(model: str, price: Price | None) -> str:
+    """Say what a model costs and who says so, or how to say it."""
+    if price is None:
+        stated = f'prices: {{"{model}": {{input: "2.50", output: "10.00"}}}}'
+        return f"its price is unknown, state it (0 where it is free): {stated}"
+    amounts = (price["input_micro_usd"], price["cached_micro_usd"], price["output_micro_usd"])
+    tokens_in, cached, out = (f"${Decimal(amount) / 1_000_000:f}" for amount in amounts)
+    source, dearest, _ = price["source"].partition(DEAREST)
+    whose = _SOURCES.get(source, source) + (", its dearest tier" if dearest else "")
+    return f"{tokens_in} in, {cached} cached, {out} out per million tokens ({whose})"
+
+
+def _ceilings(found: Estimate) -> Iterator[tuple[str, str]]:
+    """Yield the ceilings that would end the debate, and the one that nobody can foresee."""
+    for label, stop in (("at the most", found.most.stop), ("at the least", found.fewest.stop)):
+        if stop:
+            limit = money(stop.limit) if stop.ceiling == "cost" else f"{stop.limit:,}"
+            after = f"would stop after about {_calls(stop.calls)}"
+            yield "Ceiling", f"{stop.ceiling}, {limit}: {label} it {after}"
+    if found.seconds:
+        yield "Ceiling", f"seconds, {found.seconds:g}: time is not estimated"
+
+
+def _calls(count: int) -> str:
+    return f"{count:,} call{'' if count == 1 else 's'}"
+
+
+def _on_top(found: Estimate) -> str:
+    """Say what neither course regards."""
+    rows = ["what a model thinks beyond its reply"]
+    if found.retry_calls:
+        rows.append(f"tries again (up to {_calls(found.retry_calls)})")
+    if any(seat.role == "critic" for seat in found.most.seats):
+        rows.append("weak critiques sent back (a call each)")
+    if found.tool_calls:
+        rows.append(f"tools and their rounds (up to {_calls(found.tool_calls)})")
+    return "; ".join(rows)

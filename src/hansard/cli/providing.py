@@ -1,0 +1,37 @@
+"""`models`: which models can be used here, and what the others lack."""
+
+from __future__ import annotations
+
+import os
+
+import click
+from rich.table import Table
+from rich.text import Text
+
+from hansard.cli.console import console, document
+from hansard.runtime.available import available
+
+
+@click.command()
+@click.option("--json", "as_json", is_flag=True, help="Print the list as JSON.")
+def models(as_json: bool) -> None:
+    """List which models can be used here, and what the others lack.
+
+    Each line shows what to write as `model:` in a spec. Nobody is asked: whether
+    a key is good and a server runs shows when they are first used.
+
+    Exit codes: 0 listed, whatever is missing; 2 wrong use.
+    """
+    found = available(os.environ)
+    if as_json:
+        click.echo(document(found))
+        return
+    table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0), header_style="dim")
+    for name in ("Model, for example", "Here", "What it lacks, or who answers"):
+        table.add_column(name)
+    for row in found.providers:
+        usable = Text("yes", style="green") if row.usable else Text("no", style="yellow")
+        table.add_row(
+            Text(row.example), usable, Text(row.about if row.usable else "; ".join(row.missing))
+        )
+    console().print(table)

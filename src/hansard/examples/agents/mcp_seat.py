@@ -1,0 +1,67 @@
+"""A model that uses the tools of an MCP server, in a seat.
+
+>>> from mcp.server.mcpserver import MCPServer
+>>> from hansard import run_sync
+>>> server = MCPServer("runbook")
+>>> @server.tool()
+... def minutes(of: str) -> str:
+...     "How long something takes."
+...     return "ninety minutes"
+>>> async def think(prompt, tools):  # asks a model, offers it the tools, reads what it wants
+...     if "ninety" not in prompt:
+...         return ToolCall(tools[0].name, '{"of": "a rollback"}')
+...     return "A rollback takes ninety minutes."
+>>> spec = {
+...     "format": "panel",
+...     "question": "How long does a rollback take?",
+...     "agents": 3,
+...     "rounds": 1,
+...     "model": "python:mine",
+... }
+>>> run_sync(spec, models={"mine": tool_seat(think, server)}).decision_rule
+'most_similar'
+
+These uses are the function's own. Tools of the spec (`tools=`) are called by the
+engine instead, and each use is then an event of the record.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Awaitable, Callable, Sequence
+from typing import Any
+
+from mcp.client import Client
+from mcp_types import TextContent, Tool
+
+from hansard import Request, ToolCall
+from hansard.debate.prompts import quote
+
+Think = Callable[[str, Sequence[Tool]], Awaitable[str | ToolCall]]
+MOST_USES = 10
+
+
+def tool_seat(think: Think, server: Any) -> Callable[[Request], Awaitable[str]]:
+    """Return a seat that `think` fills: it replies, or asks for a tool of `server` first.
+
+    `server` is what an MCP client connects to: a server in this process, or a URL.
+    What a tool gives is quoted like everything in a prompt that is no instruction.
+    """
+
+    async def complete(request: Request) -> str:
+        prompt = request.prompt
+        async with Client(server) as client:
+            tools = (await client.list_tools()).tools
+            for _ in range(MOST_USES):
+                reply = await think(prompt, tools)
+                if isinstance(reply, str):
+                    return reply
+                found = await client.call_tool(reply.name, json.loads(reply.arguments))
+                prompt += f"\n[tool {reply.name}, result]\n{quote(_text(found.content))}"
+        raise RuntimeError("the model goes on asking for tools")
+
+    return complete
+
+
+def _text(content: Sequence[Any]) -> str:
+    return "\n".join(row.text for row in content if isinstance(row, TextContent))

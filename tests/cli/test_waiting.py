@@ -1,0 +1,110 @@
+"""Calls that hang and calls that are tried again: what is shown, and how Ctrl-C leaves them."""
+
+import json
+import os
+import re
+import signal
+import subprocess
+import sys
+import threading
+import time
+
+import pytest
+
+from cli_support import NAMES, on_a_terminal, only_debate, reply, write_debate
+from hansard.cli.live import _cost
+from hansard.debate import steps
+from services.server import Raw, Server, completion
+from support import Debate, Setup, script
+
+SLOW = Raw(429, b"{}", {"retry-after": "60"})
+
+
+@pytest.fixture
+def serving(monkeypatch):
+    """A server whose answers a test chooses, and a debate that asks it."""
+    debaters = [{"id": seat} for seat in NAMES]
+    write_debate(dict.fromkeys(NAMES, ""), debaters=debaters, model="ollama:any")
+    with Server(lambda _: completion(json.dumps(reply("release")))) as server:
+        monkeypatch.setenv("OLLAMA_BASE_URL", server.url)
+        yield server
+
+
+def without_answer(server, how):
+    """Start a debate, and return its process once its first call hangs, or waits for the next."""
+    asked, over = threading.Event(), threading.Event()
+    answer = server.script
+
+    def wait(body):
+        asked.set()
+        if how == "waits":
+            return SLOW
+        over.wait(60)
+        return answer(body)
+
+    server.script = wait
+    process = subprocess.Popen(
+        [sys.executable, "-m", "hansard", "run", "debate.yaml"],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        env=os.environ.copy(),
+    )
+    assert asked.wait(60)
+    if how == "waits":
+        for line in process.stderr:
+            if "it is tried again after 60 s" in line:
+                break
+    return process, over
+
+
+@pytest.mark.parametrize("how", ["hangs", "waits"])
+@pytest.mark.parametrize("presses", [1, 2])
+def test_ctrl_c_leaves_at_once_and_the_debate_goes_on_later(hansard, serving, how, presses):
+    answer = serving.script
+    process, over = without_answer(serving, how)
+    try:
+        began = time.monotonic()
+        for _ in range(presses):
+            process.send_signal(signal.SIGINT)
+        _, err = process.communicate(timeout=30)
+        assert time.monotonic() - began < 20
+    finally:
+        over.set()
+        process.kill()
+    short = only_debate()[:8]
+    assert process.returncode == 130, err
+    assert "Traceback" not in err
+    if presses == 1:
+        said = f"interrupted; debate {short} stays open, go on with: hansard resume {short}\n"
+        assert err.endswith(said)
+    assert hansard("verify", short).code == 0
+    serving.script = answer
+    done = hansard("resume", short)
+    assert (done.code, "decision: release\n" in done.out) == (0, True)
+
+
+def test_a_wait_is_told_and_counted_down(serving):
+    answer, seen = serving.script, []
+
+    def busy_once(body):
+        seen.append(body)
+        return Raw(429, b"{}", {"retry-after": "1"}) if len(seen) == 1 else answer(body)
+
+    serving.script = busy_once
+    shown = re.sub(rb"\x1b\[[0-9;?]*[A-Za-z]", b"", on_a_terminal("run", "debate.yaml")).decode()
+    assert re.search(r"(planner|critic|operator) waits 1 s: rate limited", shown)
+    assert "failed: rate limited (" in shown
+    assert "1 of them failed" in shown
+
+
+def test_the_cost_that_is_shown_is_the_one_that_counts():
+    reserved = 10 * 5 // 2 + 4096 * 10  # as the debates of these tests reserve
+    debate = Debate(Setup(prices=True, limits={"cost_usd": "1"}), script())
+    while not debate.state.calls:
+        debate.do(steps.decide(debate.state))
+    assert 3 * reserved == 122_955
+    assert _cost(debate.state) == "$0.1230 of at most $1.00"
+    assert _cost(debate.run().state) == "$0.1230 of at most $1.00", "no reply says what it used"
+    assert _cost(Debate(Setup(prices=True), script()).run().state) == "$0.0000"
+    assert _cost(Debate(Setup(), script()).run().state) == "–"
