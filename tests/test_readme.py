@@ -76,13 +76,14 @@ def fitting(schema):
 
 def test_every_format_has_an_example():
     assert [parse_spec(yaml.safe_load(row), "README.md").format for row in blocks("yaml")] == [
-        *FORMATS
+        *FORMATS,
+        "judged",  # with models of several providers
     ]
 
 
-@pytest.mark.parametrize("example", blocks("yaml"), ids=FORMATS)
+@pytest.mark.parametrize("example", blocks("yaml"), ids=[*FORMATS, "models"])
 def test_the_examples_of_the_formats_run(example):
-    offline, seats = re.subn("openai:[A-Z-]+", "python:mine", example)
+    offline, seats = re.subn("(?:openai|anthropic):[A-Z-]+", "python:mine", example)
     assert seats
     with hansard.open_store("sqlite:///:memory:") as store:
         result = hansard.run_sync(

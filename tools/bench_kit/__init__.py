@@ -1,0 +1,1 @@
+"""What tools/bench measures, and how."""
