@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 
 from hansard.debate.prompts import (
     START,
+    Message,
     Prompt,
     Recipe,
     Renderer,
@@ -176,3 +177,12 @@ def test_what_is_gone_is_a_key_error():
         Renderer({HASH: b""}, {}.__getitem__).messages(Prompt.of(recipe(), []))
     with pytest.raises(KeyError, match=HASH):
         Renderer({}, {}.__getitem__).size(Prompt.of(recipe(), []))
+
+
+def test_a_message_comes_in_blocks_that_joined_are_its_text():
+    titled = Message("user", ["t", "x", "u", "y", "own ", "words"], 4, (1, 2))
+    assert titled.blocks == ["tx", "uy", "own words"]
+    assert Message("user", ["t", "x"], 2).blocks == ["tx"]
+    assert Message("system", ["a", "b"]).blocks == ["ab"]
+    assert Message("system", []).blocks == [""]
+    assert all("".join(row.blocks) == row.text for row in (titled, Message("user", [])))
