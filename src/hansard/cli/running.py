@@ -128,7 +128,7 @@ def _end(result: DebateResult, *, as_json: bool) -> None:
     short = result.debate[:8]
     say_outcome(result, f"verify {short}", f"show {short}", f"report {short} --as markdown")
     calls = result.calls
-    unanswered = calls.asked > 0 == calls.answered
+    unanswered = result.status == "complete" and calls.asked > 0 == calls.answered
     if unanswered:
         around.print(
             f"No model answered: all {calls.asked} calls failed; `hansard show {short}` says how"
