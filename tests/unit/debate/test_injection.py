@@ -115,11 +115,12 @@ class Played:
             self.events = store.events(self.result.debate)
             self.verified = hansard.verify(store, self.result.debate)
 
-    def _look(self, what: str) -> str:
+    # Both are coroutines: answers of threads come in any order, and the order is compared.
+    async def _look(self, what: str) -> str:
         """Look something up."""
         return self.text
 
-    def _reply(self, request):
+    async def _reply(self, request):
         self.prompts[request.call] = request.messages
         if request.call.endswith(":1"):
             asked = (json.dumps({"what": self.text}), self.text)
