@@ -4,6 +4,9 @@ from __future__ import annotations
 
 import json
 
+from hansard.runtime.models.base import Completion, ToolCall
+from playing import answer
+
 # Begins and ends of turns, roles and tools, as chat templates of open models spell them.
 MARKS = {
     "ChatML, Qwen": ["<|im_start|>", "<|im_end|>", "<|endoftext|>", "<think>", "</think>"],
@@ -92,3 +95,82 @@ HOSTILE = {
     "***\n===\n```\nso\n\n    so\n\n- so\n1. so\n~~~\n[ref]: https://evil.example",
     "html": "<script>alert(1)</script><img src=x onerror=alert(1)><!-- so\n</pre></div>&lt;b&gt;",
 }
+
+
+# Debates in which every text is one text
+
+HARMLESS = "so it is, as far as anybody knows"
+VOTES = {"planner": "release", "critic": "revise", "operator": "escalate"}
+
+
+def stances(text):
+    return [
+        {"id": "ann", "label": "ship", "stance": text, "persona": text},
+        {"id": "bob", "label": "wait", "stance": f"Not so. {text}"},
+    ]
+
+
+def seats(*names, text):
+    return [{"id": name, "persona": text} for name in names]
+
+
+def fields(format_, text):
+    """The fields of a spec whose every text is `text`."""
+    memo, late = {"id": "memo", "text": text}, {"id": "late", "text": text, "from_round": 2}
+    common = {"question": text, "context": text, "review": text, "evidence": [memo, late]}
+    own = {
+        "consensus": {
+            "debaters": seats(*VOTES, text=text),
+            "evidence": [memo],
+            "max_rounds": 1,
+            "synthesizer": True,
+        },
+        "judged": {"debaters": stances(text), "judge": {"persona": text}, "max_rounds": 2},
+        "moderated": {"critic": {"persona": text}, "neutrality_check": True, "max_rounds": 2},
+        "panel": {
+            "debaters": seats("ann", "bob", "cat", text=text),
+            "judge": {"persona": text},
+            "rounds": 2,
+            "convergence_check": False,
+        },
+    }
+    if format_ == "ranked":
+        return (
+            common
+            | own["moderated"]
+            | {"positions": [row | {"persona": None} for row in stances(text)]}
+        )
+    return common | own[format_]
+
+
+CASES = {
+    "consensus": "consensus",
+    "judged": "judged",
+    "moderated": "moderated",
+    "ranked": "moderated",
+    "panel": "panel",
+}
+
+
+def filled(value, text):
+    """A reply with `text` in place of its words."""
+    if isinstance(value, dict):
+        return {key: filled(row, text) for key, row in value.items()}
+    if isinstance(value, list):
+        return [filled(row, text) for row in value]
+    return text if value == "so" else value
+
+
+def replied(request, text):
+    """Say nothing but `text`: in a request for tools first, in a weak critique and in the reply."""
+    if request.call.endswith(":1"):
+        asked = (json.dumps({"what": text}), text)
+        return Completion(text, tool_calls=tuple(ToolCall("look", row) for row in asked))
+    if request.in_words:
+        return text
+    reply = filled(answer(request), text)
+    if request.phase == "critique" and request.role == "critic":
+        reply["challenge_strength"] = 3 if request.call.endswith(":2") else 8
+    if "vote" in reply:
+        reply["vote"] = VOTES[request.speaker]
+    return json.dumps(reply)

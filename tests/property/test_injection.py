@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from hansard.debate.prompts import as_points, quote
 from hansard.report.safe import shown
-from hostile import ALL_MARKS, HOSTILE
+from hostile import ALL_MARKS, HOSTILE, filled
 from support import DEFAULTS, Debate, Reply, Setup, example, prompts, script
 
 PIECES = [
@@ -60,14 +60,6 @@ def seated(format_, text):
     if format_ == "moderated":
         return {"critic": {"persona": text}, "neutrality_check": True}
     return {"judge": {"persona": text}, "convergence_check": False}
-
-
-def filled(value, text):
-    if isinstance(value, dict):
-        return {key: filled(row, text) for key, row in value.items()}
-    if isinstance(value, list):
-        return [filled(row, text) for row in value]
-    return text if value == "so" else value
 
 
 def skeletons(format_, layout, text):
