@@ -227,6 +227,8 @@ def zip_chunks(files: Texts) -> Iterator[bytes]:
 
 # ---------------------------------------------------------------- 2 manifest (§13)
 
+UNLISTED = {"SHA256SUMS", "report.html"}
+
 
 def check_manifest(files: Texts, note: Note | None) -> tuple[list[Finding], set[str]]:
     """Compare files and manifest; return the findings and the names that were withheld."""
@@ -236,7 +238,7 @@ def check_manifest(files: Texts, note: Note | None) -> tuple[list[Finding], set[
     if manifest is None:
         return [Finding("2.malformed", 0, "SHA256SUMS is not written as it must be")], set()
     sums, withheld = manifest
-    covered = files.keys() - {"SHA256SUMS", "report.html"}
+    covered = files.keys() - UNLISTED
     findings = [
         Finding("2.withheld", 0, "a file is said to be withheld and is there", None, name)
         for name in sorted(withheld & files.keys())
@@ -263,7 +265,7 @@ def read_manifest(text: bytes) -> tuple[dict[str, str], set[str]] | None:
             withheld[found[1].decode()] = found[2].decode()
     again = [f"{sums[name]}  {name}\n" for name in sorted(sums)]
     again += [f"# withheld {name} {withheld[name]}\n" for name in sorted(withheld)]
-    if "".join(again).encode() != text or sums.keys() & {"SHA256SUMS", "report.html"}:
+    if "".join(again).encode() != text or sums.keys() & UNLISTED:
         return None
     return sums, set(withheld)
 
@@ -2399,7 +2401,8 @@ def verify(files: Texts, trust: list[TrustedKey]) -> dict[str, Json]:
         findings += check_templates(opened, folder(files, "templates"), policies) if opened else ()
     findings.sort(key=lambda finding: (finding.seq, finding.check, finding.code))
     evidence = {
-        1: f"{len(files)} files, all of which belong there", 2: f"{len(files)} files as listed",
+        1: f"{len(files)} files, all of which belong there",
+        2: f"{len(files.keys() - UNLISTED)} files as listed",
         3: signers, 8: f"{len(texts)} of {named} texts at hand, each as recorded",
     }  # fmt: skip
     evidence |= evidence_of(lines) | evidence_of_walk(walk, lines)
