@@ -1,5 +1,7 @@
 """A command line in an empty folder."""
 
+import os
+from pathlib import Path
 from typing import NamedTuple
 
 import pytest
@@ -43,3 +45,19 @@ def debate(hansard):
     write_debate(dict(zip(NAMES, ("release", "revise", "revise"), strict=True)))
     assert hansard("run", "debate.yaml").code == 0
     return only_debate()
+
+
+@pytest.fixture
+def home(folder, monkeypatch):
+    """A home of its own, beside the working folder."""
+    monkeypatch.setenv("HANSARD_HOME", str(folder.parent / f"{folder.name}-home"))
+    monkeypatch.setenv("HANSARD_ORG", "house")
+    monkeypatch.delenv("HANSARD_PASSPHRASE", raising=False)
+    return Path(os.environ["HANSARD_HOME"])
+
+
+@pytest.fixture
+def zipped(hansard, debate, home):
+    """The export of a debate, signed with one's own key."""
+    assert hansard("export", debate, "-o", "record.zip").code == 0
+    return Path("record.zip")

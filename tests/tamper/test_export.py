@@ -35,11 +35,13 @@ from exporting import (
     trust_file,
 )
 from hansard.debate.events import parse
+from hansard.page.write import page
 from hansard.record import manifest, note
 from hansard.record.blob import pack as pack_blob
-from hansard.record.bundle import pack, unpack
+from hansard.record.bundle import PAGE, pack, unpack
 from hansard.runtime.engine import Engine
 from hansard.runtime.inputs import packaged_templates
+from hansard.verify.findings import PageCheck
 from support import EVENTFUL, eventful
 
 ADMITTED = (f"blobs/{'ab' * 32}", f"templates/{'ab' * 32}", f"policies/{'ab' * 32}", "checkpoint")
@@ -284,7 +286,19 @@ def test_a_file_that_belongs_in_no_export(files, name):
 
 
 def test_a_page_is_not_listed(files):
-    assert both(files | {"report.html": b"<p>"}).level == 1
+    """What it is, a verifier may say; that it is there changes nothing of what both agree on."""
+    bare = both(files)
+    assert bare.page is None
+    for data in (b"", b"<p>", page(files), page(files)[:-1], page({"events.jsonl": b""})):
+        found = both(files | {PAGE: data})
+        assert found.model_copy(update={"page": None, "checks": []}) == bare.model_copy(
+            update={"checks": []}
+        )
+        assert found.checks[1:] == bare.checks[1:]
+        assert found.page == PageCheck(
+            released=data in (page(files), page({"events.jsonl": b""})),
+            same_record=data in (page(files), page(files)[:-1]),
+        )
 
 
 def test_two_texts_with_one_salt_whatever_their_names(bundle):

@@ -15,6 +15,7 @@ from hansard.debate.events import Event, parse
 from hansard.debate.replay import approved_by
 from hansard.errors import DataError, UsageError
 from hansard.governance.keyring import Keyring
+from hansard.page import read as pages
 from hansard.record import blob
 from hansard.record.bundle import FOLDERS, MAX_EXPORT, Bundle, is_name
 from hansard.record.keys import Trust, parse_trust
@@ -86,11 +87,12 @@ def _read(path: Path, most: int) -> bytes:
 
 
 def read_export(path: Path) -> bytes | dict[str, bytes]:
-    """Return a zip's bytes, or the files of a folder by name.
+    """Return the bytes of a zip or of a page, or the files of a folder by name.
 
     What has no place in an export is not opened and stands as a file without
     content under a name that verifying refuses. Raises UsageError
-    `input.unreadable`.
+    `input.unreadable`, and DataError `input.unknown` for HTML that is no page,
+    `page.damaged` for a page without a record that can be read.
     """
     try:
         mode = path.stat().st_mode
@@ -100,7 +102,13 @@ def read_export(path: Path) -> bytes | dict[str, bytes]:
         raise UsageError("input.unreadable", f"{path} cannot be read: {error.strerror}") from None
     if not S_ISREG(mode):
         raise UsageError("input.unreadable", f"{path} is neither a file nor a folder")
-    return _read(path, MAX_EXPORT)
+    data = _read(path, MAX_EXPORT)
+    if pages.is_page(data):
+        if not pages.read(data).record:
+            raise DataError("page.damaged", f"the record in the page {path} is damaged or cut off")
+    elif data.lstrip().startswith(b"<"):
+        raise DataError("input.unknown", f"{path} is no page of Hansard's and no export")
+    return data
 
 
 def _files(folder: Path, prefix: str) -> Iterator[tuple[str, bytes]]:

@@ -74,6 +74,7 @@ def demo() -> None:
                 ("Write", "hansard init my-debate          the same example, to be edited"),
                 ("Run", "hansard run my-debate/debate.yaml"),
                 ("Look", "hansard list, then hansard show, replay, verify, report and export"),
+                ("See", "hansard page ID -o my.html      and open my.html in a browser"),
             ],
             width=6,
         )

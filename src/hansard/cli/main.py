@@ -84,6 +84,7 @@ for _command in (
     reading.replay,
     verifying.verify,
     signing.export,
+    signing.page,
     signing.keys,
     signing.policy,
     starting.schema,

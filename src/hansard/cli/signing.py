@@ -1,8 +1,9 @@
-"""`export`, `keys` and `policy`: what is signed, and with which keys."""
+"""`export`, `page`, `keys` and `policy`: what is signed, and with which keys."""
 
 from __future__ import annotations
 
 import os
+import shlex
 from contextlib import suppress
 from pathlib import Path
 from typing import cast
@@ -11,13 +12,23 @@ import click
 from rich.text import Text
 
 from hansard.cli.console import console, fields
-from hansard.cli.context import keyring, open_store, read_file, sound_record, store_option
+from hansard.cli.context import (
+    Record,
+    keyring,
+    open_store,
+    read_file,
+    sound_record,
+    store_option,
+)
 from hansard.debate.formats import FORMATS
 from hansard.errors import UsageError
 from hansard.export.write import export as write_export
+from hansard.export.write import signed
 from hansard.governance import approval
+from hansard.page.write import page as write_page
 from hansard.record import policy as policies
 from hansard.record.keys import ROLES, Role
+from hansard.record.note import Signer
 from hansard.report.safe import shown
 from hansard.runtime.clock import Clock
 from hansard.runtime.inputs import load_spec, packaged_templates, read_templates
@@ -42,18 +53,48 @@ def export(debate: str, output: Path) -> None:
     """Write the record of the debate ID as one signed zip, FILE.
 
     Whoever gets it can check it without trusting you: VERIFY.md inside says
-    how. They need your public export key from elsewhere; `hansard keys` prints it.
+    how, and report.html shows it in a browser. They need your public export key
+    from elsewhere; `hansard keys` prints it.
 
     Exit codes: 0 written; 1 the record was altered, so nothing is written; 2
     there is no such debate, or FILE cannot be written.
     """
+    record, signer = _signing(debate)
+    save(output, write_export(record.bundle, signer))
+    _say_written(output, record, signer, "Unpack it and open report.html in a browser")
+
+
+@click.command()
+@click.argument("debate", metavar="ID")
+@click.option("-o", "--output", metavar="FILE", type=_FILE, required=True)
+@store_option
+def page(debate: str, output: Path) -> None:
+    """Write the record of the debate ID as one signed page, FILE.
+
+    A browser opens it from disk, shows the debate and checks its record again;
+    it needs no network. It is the report.html of an export: `hansard verify
+    FILE` checks the record inside, and that the page's code is Hansard's.
+
+    Exit codes: 0 written; 1 the record was altered, so nothing is written; 2
+    there is no such debate, it is too large for a page, or FILE cannot be
+    written.
+    """
+    record, signer = _signing(debate)
+    save(output, write_page(signed(record.bundle, signer)))
+    _say_written(output, record, signer, f"Open {output} in a browser")
+
+
+def _signing(debate: str) -> tuple[Record, Signer]:
+    """Return the record to be written, which is sound, and who signs it."""
     with open_store() as store:
         record = sound_record(store, debate)
-    signer = keyring().signer("export")
-    save(output, write_export(record.bundle, signer))
+    return record, keyring().signer("export")
+
+
+def _say_written(output: Path, record: Record, signer: Signer, read: str) -> None:
     say = console(stderr=True)
     say.print(Text(f"{output}: {len(record.bundle.lines)} entries, signed by {signer.name}"))
-    say.print(Text(f"hansard verify {output}", style="dim"))
+    say.print(Text(f"{read}; check it with: hansard verify {shlex.quote(str(output))}"))
 
 
 def save(path: Path, data: bytes) -> None:

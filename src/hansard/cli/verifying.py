@@ -19,8 +19,9 @@ from hansard.cli.context import (
     trust_of,
 )
 from hansard.report.safe import one_line
-from hansard.verify.findings import Check, Finding, Verification
+from hansard.verify.findings import Check, Finding, PageCheck, Status, Verification
 from hansard.verify.verifier import verify_export
+from hansard.version import __version__
 
 _STYLES = {"pass": "green", "fail": "bold red", "unchecked": "yellow", "unsupported": "dim"}
 _UNPROVEN: dict[int | None, str] = {
@@ -29,12 +30,19 @@ _UNPROVEN: dict[int | None, str] = {
     1: "Not proven: that no reply was invented before it was recorded, and that whoever holds "
     "the keys did not record the debate anew.",
 }
+_RELEASED = f"the page of hansard {__version__}"
+_DEFECTS = {
+    "page.code": f"its code is not that of hansard {__version__}: "
+    "it was changed, another version wrote it, or the file was cut off",
+    "page.record": "it shows another record than the export that it lies in",
+}
+_INSIDE = {0: "agrees with itself, signer unknown", 1: "is intact"}
 _LISTED = 100
 _LEVELS = click.Choice(["0", "1", "2"])
 
 
 @click.command()
-@click.argument("source", metavar="ID|EXPORT|FOLDER")
+@click.argument("source", metavar="ID|EXPORT|FOLDER|PAGE")
 @click.option(
     "--trust",
     metavar="FILE",
@@ -50,13 +58,16 @@ _LEVELS = click.Choice(["0", "1", "2"])
 @click.option("--json", "as_json", is_flag=True, help="Print checks and findings as JSON.")
 @store_option
 def verify(source: str, trust: Path | None, level: str | None, as_json: bool) -> None:
-    """Check a whole record: the debate ID of the store, or an export.
+    """Check a whole record: the debate ID of the store, an export, or a page.
 
     Every link, text, turn, prompt, reply, vote and the decision are derived
-    again. An export must also be signed by a key that you trust.
+    again. An export must also be signed by a key that you trust. A page is
+    compared with the one that this release writes: another one may show
+    anything, whatever record it holds.
 
-    Exit codes: 0 the level that is required is reached; 1 it is not; 2 there is
-    no such debate or file, or it cannot be read.
+    Exit codes: 0 the level that is required is reached; 1 it is not, or the
+    page FILE is another one; 2 there is no such debate or file, or it cannot be
+    read.
     """
     path = find_export(source)
     if path:
@@ -72,7 +83,7 @@ def verify(source: str, trust: Path | None, level: str | None, as_json: bool) ->
         print_verification(console(), found)
         if found.ok and not reached:
             _say_how_to_trust(required, trust)
-    if not reached:
+    if not reached or _is_forged(found.page):
         raise click.exceptions.Exit(1)
 
 
@@ -88,11 +99,34 @@ def _say_how_to_trust(required: int, trust: Path | None) -> None:
     console(stderr=True).print(fields(rows))
 
 
+def _is_forged(page: PageCheck | None) -> bool:
+    """Say whether a page that was read by itself is not ours.
+
+    One that lies in an export is no part of it, so it is warned of alone.
+    """
+    return page is not None and page.same_record is None and not page.released
+
+
+def _defect(page: PageCheck) -> str | None:
+    """Return the code of what is wrong with a page; None where nothing is."""
+    if not page.released:
+        return "page.code"
+    return "page.record" if page.same_record is False else None
+
+
 def print_verification(out: Console, found: Verification) -> None:
     """Print every check, every finding, and the verdict with what it does not prove."""
     for check in found.checks:
         _print_check(out, check)
+    defect = _defect(found.page) if found.page else None
+    if defect:
+        _print_row(out, "", "page", "fail", _DEFECTS[defect])
+    elif found.page:
+        _print_row(out, "", "page", "pass", _RELEASED)
     _print_listed(out, found)
+    if defect:
+        words = f"do not rely on what it shows: {_DEFECTS[defect]}"
+        out.print(Text(f"\nthe page  {defect}  {words}", style="red"))
     if found.open and found.entries:
         out.print(Text("\nThe debate is still open: this holds for what was recorded so far."))
     _print_verdict(out, found)
@@ -116,13 +150,16 @@ def _print_listed(out: Console, found: Verification) -> None:
 
 
 def _print_check(out: Console, check: Check) -> None:
-    status = "FAIL" if check.status == "fail" else check.status
+    _print_row(out, str(check.number), check.name, check.status, check.evidence)
+
+
+def _print_row(out: Console, number: str, name: str, status: Status, evidence: str) -> None:
     out.print(
         Text.assemble(
-            f"{check.number:>2}  ",
-            (f"{check.name:<10}  ", "bold"),
-            (f"{status:<11}  ", _STYLES[check.status]),
-            one_line(check.evidence),
+            f"{number:>2}  ",
+            (f"{name:<10}  ", "bold"),
+            (f"{'FAIL' if status == 'fail' else status:<11}  ", _STYLES[status]),
+            one_line(evidence),
         )
     )
 
@@ -136,13 +173,21 @@ def _print_finding(out: Console, finding: Finding) -> None:
 
 
 def _print_verdict(out: Console, found: Verification) -> None:
+    defect = _defect(found.page) if found.page else None
     out.print()
     if found.ok:
         out.print(Text(_UNPROVEN[found.level], style="dim"))
+    verdict: str = found.verdict
+    words = "" if found.ok else "  do not rely on this record"
+    if found.level is not None and _is_forged(found.page):
+        verdict, words = "PAGE NOT OURS", f"  the record inside {_INSIDE[found.level]}"
+    elif found.ok and defect:
+        words = "  the record alone, not its page"
+    sound = found.ok and verdict == found.verdict
     out.print(
         Text.assemble(
-            (f" {found.verdict} ", "reverse bold green" if found.ok else "reverse bold red"),
-            "" if found.ok else "  do not rely on this record",
+            (f" {verdict} ", "reverse bold green" if sound else "reverse bold red"),
+            (words, "bold red" if found.ok else ""),
             (f"  {found.unchecked}" if found.unchecked else "", "bold yellow"),
         )
     )

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from hashlib import sha256
 from importlib.resources import files as resources
 from pathlib import Path
 
+from hansard.errors import UsageError
+from hansard.page.write import page
 from hansard.record import bundle as bundles
 from hansard.record import manifest as manifests
 from hansard.record import note
@@ -14,11 +17,20 @@ from hansard.record.note import Signer
 
 
 def export(bundle: Bundle, signer: Signer) -> bytes:
-    """Return the zip of one record, its manifest signed with the export key."""
-    files = bundles.to_files(bundle)
-    files["VERIFY.md"] = instructions()
-    files[manifests.NAME] = note.sign(manifests.write(files), signer)
+    """Return the zip of one record, its manifest signed with the export key.
+
+    Without a page where the record is too large for one.
+    """
+    files = signed(bundle, signer)
+    with suppress(UsageError):
+        files[bundles.PAGE] = page(files)
     return bundles.pack(files)
+
+
+def signed(bundle: Bundle, signer: Signer) -> dict[str, bytes]:
+    """Return the files of an export but for its page, the manifest signed with the export key."""
+    files = bundles.to_files(bundle) | {"VERIFY.md": instructions()}
+    return files | {manifests.NAME: note.sign(manifests.write(files), signer)}
 
 
 def instructions() -> bytes:

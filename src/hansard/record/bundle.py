@@ -18,6 +18,7 @@ from hansard.errors import DataError
 from hansard.record.line import split_lines
 
 EVENTS = "events.jsonl"
+PAGE = "report.html"
 MAX_EXPORT = 1 << 30
 MAX_ENTRIES = 0xFFFF  # what a zip without extensions can count
 FOLDERS = ("blobs", "templates", "policies")

@@ -12,9 +12,10 @@ from dataclasses import dataclass, field
 from hashlib import sha256
 
 from hansard.errors import DataError
+from hansard.record.bundle import PAGE
 
 NAME = "SHA256SUMS"
-UNLISTED = frozenset({NAME, "report.html"})  # the page embeds the rest
+UNLISTED = frozenset({NAME, PAGE})  # the page embeds the rest
 _LINE = re.compile(r"([0-9a-f]{64})  ([A-Za-z0-9./]+)").fullmatch
 _WITHHELD = re.compile(r"# withheld ([A-Za-z0-9./]+) ([a-z0-9_]{1,64})").fullmatch
 

@@ -1,4 +1,4 @@
-"""Steps 1 to 3: container, manifest, and who signed them (FORMAT.md §13, §14)."""
+"""Steps 1 to 3: container, manifest, and who signed them (FORMAT.md §13, §14); and the page."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from hashlib import sha256
 
 from hansard.errors import DataError
+from hansard.page import read as pages
 from hansard.record import bundle as bundles
 from hansard.record import manifest as manifests
 from hansard.record import note as notes
@@ -15,22 +16,25 @@ from hansard.record.keys import Role, Trust, who_signed
 from hansard.record.manifest import Manifest
 from hansard.record.note import Note
 from hansard.record.policy import Policy
-from hansard.verify.findings import Finding, Status
+from hansard.verify.findings import Finding, PageCheck, Status
 
 _NO_EXPORT = "read from a store, which has no container, manifest or signature"
 _BLOBS = "blobs/"
-PAGE = "report.html"
 
 
 @dataclass(slots=True)
 class Envelope:
-    """What steps 1 to 3 found: status and evidence by check, findings, and the signed manifest."""
+    """What steps 1 to 3 found: status and evidence by check, findings, and the signed manifest.
+
+    `page` is what was found of the page, where there is one; no check is about it.
+    """
 
     rows: dict[int, tuple[Status, str]] = field(default_factory=dict)
     findings: list[Finding] = field(default_factory=list)
     manifest: Manifest = field(default_factory=lambda: Manifest({}))
     note: Note | None = None
     trusted: bool = False
+    page: PageCheck | None = None
 
     @property
     def withheld(self) -> frozenset[str]:
@@ -47,16 +51,12 @@ def of_store() -> Envelope:
 def open_export(export: bytes | Mapping[str, bytes]) -> tuple[Bundle | None, Envelope]:
     """Steps 1 and 2: take the files out of an export and compare them with its manifest.
 
-    `export` is a zip's bytes, or the files of a folder by name. The record is
-    None where the container cannot be read.
+    `export` is the bytes of a zip or of a page, or the files of a folder by
+    name. The record is None where the container cannot be read.
     """
     envelope = Envelope()
     try:
-        if isinstance(export, bytes):
-            files: Mapping[str, bytes] = bundles.unpack(export)
-        else:
-            bundles.check_names(list(export))
-            files = export
+        files = _files(export, envelope)
         bundle = bundles.of_files(files)
     except DataError as error:
         envelope.findings.append(Finding(code=error.code, seq=0, message=str(error)))
@@ -64,6 +64,26 @@ def open_export(export: bytes | Mapping[str, bytes]) -> tuple[Bundle | None, Env
     envelope.rows[1] = ("pass", f"{len(files)} files, and nothing else")
     _check_manifest(files, envelope)
     return bundle, envelope
+
+
+def _files(export: bytes | Mapping[str, bytes], envelope: Envelope) -> Mapping[str, bytes]:
+    """Return the files of an export, and look at its page or at the one that it is read from."""
+    if isinstance(export, bytes) and pages.is_page(export):
+        page = pages.read(export)
+        envelope.page = PageCheck(released=page.released, same_record=None)
+        files: Mapping[str, bytes] = bundles.unpack(page.record)
+        if bundles.PAGE in files:  # nobody would compare it
+            raise DataError("1.name", f"a page with {bundles.PAGE} in its record")
+        return files
+    if isinstance(export, bytes):
+        files = bundles.unpack(export)
+    else:
+        bundles.check_names(list(export))
+        files = export
+    if bundles.PAGE in files:
+        page = pages.read(files[bundles.PAGE])
+        envelope.page = PageCheck(released=page.released, same_record=page.shows(files))
+    return files
 
 
 def _check_manifest(files: Mapping[str, bytes], envelope: Envelope) -> None:
@@ -94,8 +114,6 @@ def _check_manifest(files: Mapping[str, bytes], envelope: Envelope) -> None:
         message = f"{name} is there, though it is listed as withheld"
         envelope.findings.append(Finding(code="2.withheld", seq=0, message=message, found=name))
     withheld = f", {len(manifest.withheld)} withheld" if manifest.withheld else ""
-    if PAGE in files:  # it embeds the rest, and a release that knows a page compares it
-        withheld += f"; {PAGE} is neither signed nor checked: do not rely on it"
     envelope.rows[2] = ("pass", f"{len(listed)} files as listed{withheld}")
 
 

@@ -62,6 +62,17 @@ class Check(_Result):
     evidence: str
 
 
+class PageCheck(_Result):
+    """Whether a page can be relied on: it is neither signed nor a part of the record."""
+
+    released: bool = Field(
+        description="Whether all but its data is, byte for byte, the page of this release"
+    )
+    same_record: bool | None = Field(
+        description="Whether its record is that of the export it lies in; null for a page alone"
+    )
+
+
 class Verification(_Result):
     """The result of verifying one record. `ok` says that no check failed."""
 
@@ -75,6 +86,9 @@ class Verification(_Result):
     unchecked: str = Field(description="What could not be checked because a text is gone")
     checks: list[Check]
     findings: list[Finding]
+    page: PageCheck | None = Field(
+        default=None, description="What was found of the page that was read; null without one"
+    )
 
     @property
     def ok(self) -> bool:

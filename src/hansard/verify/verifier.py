@@ -36,13 +36,14 @@ def verify(bundle: Bundle) -> Verification:
 def verify_export(export: bytes | Mapping[str, bytes], trust: Trust) -> Verification:
     """Check an export against the keys that its reader trusts; never raises for bad bytes.
 
-    `export` is a zip's bytes, or the files of a folder by name. The level
-    reached is in the result; whether it is enough is for the caller to say.
+    `export` is the bytes of a zip or of a page, or the files of a folder by
+    name. The level reached is in the result; whether it is enough is for the
+    caller to say.
     """
     # 1 container, 2 manifest
     bundle, envelope = envelopes.open_export(export)
     if bundle is None:
-        return _unread(envelope.findings)
+        return _unread(envelope)
     return _verify(bundle, envelope, trust)
 
 
@@ -116,17 +117,20 @@ def _report(
         unchecked=f"{len(unread)} of {turns} turns unchecked" if unread else "",
         checks=rows,
         findings=findings,
+        page=envelope.page,
     )
 
 
-def _unread(findings: list[Finding]) -> Verification:
+def _unread(envelope: Envelope) -> Verification:
     """Return the result for a container that cannot be read: one check, and no other."""
     rows = [
         Check(number=number, name=name, status="unchecked", evidence=_NOT_READ)
         for number, name in CHECKS.items()
     ]
     failed: Status = "fail"
-    rows[0] = rows[0].model_copy(update={"status": failed, "evidence": findings[0].message})
+    rows[0] = rows[0].model_copy(
+        update={"status": failed, "evidence": envelope.findings[0].message}
+    )
     return Verification(
         debate=None,
         entries=0,
@@ -135,7 +139,8 @@ def _unread(findings: list[Finding]) -> Verification:
         verdict=VERDICTS[None],
         unchecked="",
         checks=rows,
-        findings=findings,
+        findings=envelope.findings,
+        page=envelope.page,
     )
 
 
