@@ -1,0 +1,26 @@
+"use strict";
+// Runs the page's figures under Node: one JSON document a line in, one a line out.
+// in:  {events, texts: [[name, text]], at: how many entries, each time}
+// out: {found: figures at each of these, ms: how long they took}; a Map is {map: [[key, value]]}
+const fs = require("node:fs");
+const readline = require("node:readline");
+const vm = require("node:vm");
+
+for (const file of process.argv.slice(2)) {
+  vm.runInThisContext(fs.readFileSync(file, "utf8"), { filename: file });
+}
+const plain = (key, value) => (value instanceof Map ? { map: [...value] } : value);
+
+(async () => {
+  for await (const line of readline.createInterface({ input: process.stdin })) {
+    const { events, texts, at } = JSON.parse(line);
+    const named = new Map(texts);
+    const ms = [];
+    const found = at.map((length) => {
+      const began = performance.now(), figures = figuresOf(events.slice(0, length), named);
+      ms.push(performance.now() - began);
+      return figures;
+    });
+    process.stdout.write(`${JSON.stringify({ found, ms }, plain)}\n`);
+  }
+})();

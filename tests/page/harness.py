@@ -1,0 +1,182 @@
+"""What the page's tests share: a page that is opened and watched, Node, and records to show."""
+
+from __future__ import annotations
+
+import importlib.util
+import json
+import subprocess
+import sys
+from contextlib import closing, suppress
+from functools import cache
+from itertools import count
+from pathlib import Path
+
+from playwright.sync_api import Error
+
+from hansard.debate.events import parse
+from hansard.errors import DataError
+from hansard.page.write import WITHOUT_DOM
+from hansard.page.write import page as write_page
+from hansard.record import blob
+from hansard.record import bundle as bundles
+from hansard.report.prompt import render
+
+ROOT = Path(__file__).parents[2]
+KIT = ROOT / "tests" / "conformance"
+CODE = ROOT / "src" / "hansard" / "page"
+DECIDED = "html:not([data-verdict=''])"  # the page sets it last, whatever came out
+SECONDS = 30
+
+
+def load(name):
+    """Import a tool by its file: tools are no package."""
+    spec = importlib.util.spec_from_file_location(name, ROOT / "tools" / f"{name}.py")
+    sys.modules[spec.name] = module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)  # its data classes look themselves up there
+    return module
+
+
+# Records
+
+
+@cache
+def cases():
+    """The cases of the conformance kit by name, those about the container aside."""
+    found = load("conformance").read_cases(KIT)
+    return {row.name: row for row in found if not (row.expected.code or "").startswith("1.")}
+
+
+KEYS = {row["role"]: row["key"] for row in json.loads((KIT / "trust.json").read_bytes())["keys"]}
+
+
+def files_of(case):
+    """The files of a case's export by name."""
+    if case.export.is_file():
+        return bundles.unpack(case.export.read_bytes())
+    paths = [path for path in case.export.rglob("*") if path.is_file()]
+    return {path.relative_to(case.export).as_posix(): path.read_bytes() for path in paths}
+
+
+def case(name):
+    """The files of the kit's case of this name."""
+    return files_of(cases()[name])
+
+
+# Prompts
+
+
+def rendered(bundle, call):
+    """A prompt's messages as the package renders them, or None where one of its texts is gone."""
+    texts = {name: blob.unpack(file) for name, file in bundle.blobs.items()}
+    try:
+        found = render(map(parse, bundle.lines), bundle.templates, texts.get, call)
+    except DataError:
+        return None
+    return [{"role": row.role, "text": row.text} for row in found.messages]
+
+
+def calls(bundle):
+    """The calls of a record in order."""
+    events = map(json.loads, bundle.lines)
+    return [row["data"]["call"] for row in events if row["type"] == "call.started"]
+
+
+# Node
+
+
+def ask(node, questions, runner="kit.js"):
+    """Ask the page's scripts under Node, in one process; `runner` says what questions look like."""
+    lines = "".join(json.dumps(question) + "\n" for question in questions)
+    scripts = [str(CODE / name) for name in WITHOUT_DOM]
+    words = [node, str(Path(__file__).parent / runner), *scripts]
+    done = subprocess.run(words, input=lines, capture_output=True, text=True, check=True)
+    assert not done.stderr
+    return [json.loads(line) for line in done.stdout.split("\n") if line]
+
+
+# The browser
+
+
+class Show:
+    """Opens pages from disk, and listens to what they say and ask for."""
+
+    def __init__(self, browser, folder):
+        self.said = []
+        self._browser, self._folder, self._number = browser, folder, count()
+        self._contexts = {}
+
+    def __call__(self, record, fragment="", **options):
+        """Open a page, in a context with these options, and wait for its verdict."""
+        page, url = self.new(record, **options)
+        page.goto(url + fragment)
+        self.decided(page)
+        return page
+
+    def decided(self, page):
+        """Wait for the verdict of a page."""
+        try:
+            page.wait_for_selector(DECIDED, state="attached")
+        except Error as error:
+            raise AssertionError(f"no verdict; the page said {self.said}") from error
+
+    def new(self, record, **options):
+        """Write a page; return an empty one of the browser, and where to go."""
+        data = record if isinstance(record, bytes) else write_page(record)
+        file = self._folder / f"page-{next(self._number)}.html"
+        file.write_bytes(data)
+        page = self._context(options).new_page()
+        page.set_default_timeout(1000 * SECONDS)
+        self._listen(page, file.as_uri())
+        return page, file.as_uri()
+
+    def _context(self, options):
+        key = repr(sorted(options.items()))
+        if key not in self._contexts:
+            self._contexts[key] = self._browser.new_context(**options)
+        return self._contexts[key]
+
+    def _listen(self, page, own):
+        def elsewhere(what, url):
+            if url.partition("#")[0] != own:
+                self.said.append(f"{what}: {url}")
+
+        def dialog(shown):
+            self.said.append(f"dialog: {shown.message}")
+            shown.dismiss()
+
+        page.on("console", lambda message: self.said.append(f"{message.type}: {message.text}"))
+        page.on("pageerror", lambda error: self.said.append(f"error: {error}"))
+        page.on("request", lambda request: elsewhere("request", request.url))
+        page.on("framenavigated", lambda frame: elsewhere("navigation", frame.url))
+        page.on("popup", lambda other: self.said.append(f"window: {other.url}"))
+        page.on("websocket", lambda socket: elsewhere("socket", socket.url))
+        page.on("dialog", dialog)
+
+    def close(self):
+        """Close every page."""
+        for context in self._contexts.values():
+            context.close()
+
+
+def paste(page, role, key):
+    """Give a page a public key, as its reader does who got it elsewhere; return what it says."""
+    page.fill(f"#{role}-key", key)
+    field = page.locator(f".field:has(#{role}-key)")
+    before = page.locator("#proof > *").first.element_handle()
+    field.get_by_role("button", name="Compare").click()
+    before.wait_for_element_state("hidden")  # the verdict is drawn anew
+    return field.get_by_role("status").inner_text()
+
+
+def heard(server):
+    """The requests that came in, until nothing more does."""
+    found = []
+    while True:
+        try:
+            connection, _ = server.accept()
+        except TimeoutError:
+            return found
+        with closing(connection), suppress(TimeoutError):  # who only connects says nothing
+            connection.settimeout(0.2)
+            found.append(b"")
+            found[-1] = connection.recv(100).partition(b"\r")[0]

@@ -1,0 +1,60 @@
+"use strict";
+// Runs the page's scripts under Node: one JSON document a line in, one a line out.
+// in:  {export: a zip's or folder's path, trust: a trust file's path or null, prompts: boolean}
+// out: what verifyFiles found; with `prompts` also every prompt as it was sent, by call
+const fs = require("node:fs");
+const path = require("node:path");
+const readline = require("node:readline");
+const vm = require("node:vm");
+
+for (const file of process.argv.slice(2)) {
+  vm.runInThisContext(fs.readFileSync(file, "utf8"), { filename: file });
+}
+
+function readFolder(top) {
+  const names = fs.readdirSync(top, { recursive: true, withFileTypes: true });
+  return new Map(
+    names
+      .filter((entry) => entry.isFile())
+      .map((entry) => path.join(entry.parentPath, entry.name))
+      .map((file) => [path.relative(top, file), new Uint8Array(fs.readFileSync(file))]),
+  );
+}
+
+function readExport(place) {
+  const isFolder = fs.statSync(place).isDirectory();
+  return isFolder ? readFolder(place) : readZip(new Uint8Array(fs.readFileSync(place)));
+}
+
+function readTrust(place) {
+  const rows = place ? JSON.parse(fs.readFileSync(place, "utf8")).keys : [];
+  return rows.map((row) => ({
+    ...readKey(row.key), role: row.role, from: row.from ?? null, until: row.until ?? null,
+  }));
+}
+
+function promptsOf(result) {
+  const events = result.lines.map((line) => line.event);
+  const calls = events.filter((event) => event.type === "call.started").map((row) => row.data.call);
+  return Object.fromEntries(calls.map((call) => {
+    try {
+      return [call, promptOf(result, call)];
+    } catch (error) {
+      return [call, error.message];
+    }
+  }));
+}
+
+async function answer(asked) {
+  const result = await verifyFiles(readExport(asked.export), readTrust(asked.trust));
+  const { debate, entries, open, level, verdict, unchecked, checks, findings } = result;
+  const prompts = asked.prompts ? promptsOf(result) : undefined;
+  return { debate, entries, open, level, verdict, unchecked, checks, findings, prompts };
+}
+
+(async () => {
+  for await (const line of readline.createInterface({ input: process.stdin })) {
+    const said = await answer(JSON.parse(line)).catch((error) => ({ error: error.stack }));
+    process.stdout.write(JSON.stringify(said) + "\n");
+  }
+})();

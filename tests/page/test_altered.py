@@ -1,0 +1,98 @@
+"""What the page says of every kind of alteration, and that it says it of no genuine record."""
+
+import json
+
+import pytest
+
+from page.harness import KEYS, Show, case, cases, paste
+
+# A case for each code of a first finding; of the signatures that of a key which a reader pastes.
+FIRST = {row.expected.code: name for name, row in reversed(cases().items())}
+ALTERED = {code: FIRST[code] for code in FIRST if code} | {"3.signature": "signature-forged_fail"}
+GENUINE = [
+    "hostile-texts",
+    "judged-words-of-every-kind",
+    "just-opened",
+    "moderated-quotes-of-every-kind",
+    "panel-words-in-other-scripts",
+    "refused-before-the-first-call",
+    "rejected-by-every-keyword",
+    "replies-of-every-kind",
+    "synthesis-of-a-shape",
+    "tools-of-every-kind",
+    "withheld-argument",
+    "withheld-moderation",
+    "withheld-pick",
+    "zip",
+]
+
+
+@pytest.fixture(scope="module")
+def in_one_context(browser, browser_thread, tmp_path_factory):
+    shown = Show(browser, tmp_path_factory.mktemp("pages"))
+    yield shown
+    browser_thread.submit(shown.close).result()
+
+
+@pytest.fixture
+def glance(in_one_context, browser_thread):
+    """Show the page of a case; as `show`, but hundreds of them take no context each."""
+    pages = []
+
+    def look(name):
+        pages.append(in_one_context(case(name)))
+        return pages[-1]
+
+    yield look
+    for page in pages:
+        browser_thread.submit(page.close).result()
+    said, in_one_context.said = in_one_context.said, []
+    assert said == []
+
+
+def decided(name):
+    """The decision that stands in a record's last lines, None without one."""
+    lines = case(name)["events.jsonl"].decode("utf-8", "replace").splitlines()
+    for line in reversed(lines):
+        try:
+            event = json.loads(line)
+        except ValueError:
+            continue
+        if isinstance(event, dict) and event.get("type") == "decision.reached":
+            return event["data"].get("decision")
+    return None
+
+
+@pytest.mark.parametrize("code", ALTERED)
+def test_altered(glance, code):
+    name = ALTERED[code]
+    page = glance(name)
+    if code.startswith("3."):  # a signature that is wrong says nothing before its key is known
+        assert page.get_attribute("html", "data-verdict") == "consistent"
+        role = "export" if code == "3.signature" else "approval"
+        paste(page, role, KEYS[role])
+        page.wait_for_selector("html[data-verdict=altered]")
+    assert page.get_attribute("html", "data-verdict") == "altered"
+    assert "altered" in page.inner_text("#verdict").lower()
+    alert = page.get_by_role("alert")
+    assert alert.bounding_box()["y"] < page.locator("h1").bounding_box()["y"]  # above all else
+    assert "altered" in alert.locator("h2").inner_text()
+    assert alert.locator("strong").first.inner_text(), "plain words come first"
+    first, seq = alert.locator("li").first.inner_text(), cases()[name].expected.seq
+    assert first.startswith(f"Entry #{seq}:" if seq else "The record:")
+    assert f"({code})" in first
+    assert not seq or page.locator(f"#e{seq}").count() == 1
+    if decided(name) and page.inner_text("h1") != "A record that makes no sense":
+        struck = page.locator("#summary .card").first.locator("s")
+        assert (
+            struck.evaluate("node => getComputedStyle(node).textDecorationLine") == "line-through"
+        )
+
+
+@pytest.mark.parametrize("name", GENUINE)
+def test_genuine(glance, name):
+    page = glance(name)
+    assert page.get_attribute("html", "data-verdict") == "consistent"
+    assert page.inner_text("#verdict").startswith("Agrees with itself; signer not confirmed")
+    assert page.get_by_role("alert").count() == 0
+    assert page.locator("#summary s").count() == 0

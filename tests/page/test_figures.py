@@ -1,0 +1,423 @@
+"""The page's figures are those of the JSON report, at the end of a record and on the way there."""
+
+import asyncio
+import importlib.util
+import json
+import re
+from pathlib import Path
+from random import Random
+from typing import get_args
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+
+from hansard.cli.starting import write_example
+from hansard.debate import spending
+from hansard.debate.events import parse
+from hansard.debate.formats import FORMATS
+from hansard.record import blob, bundle
+from hansard.report.fold import fold
+from hansard.report.notes import NoteCode, note
+from hansard.report.view import build
+from hansard.runtime import session
+from hansard.runtime.inputs import load_spec
+from hansard.store.application import Store
+from page.harness import ROOT, ask, cases, files_of
+from playing import spec_of
+from support import EVENTFUL, Debate, Fail, Setup, eventful, say, script, vote, votes
+
+LEFT_OUT = {"report", "drift", "shares", "judge_view", "speaker_selected_by"}
+RANDOM = 40  # debates
+LONG = 10_000  # events
+BLANKS = 300_000  # in one text
+SLOW_MS = 500  # a tenth of it is wanted; a machine may be busy
+TURNS = {
+    "turn.recorded": lambda _: "counted",
+    "verdict.recorded": lambda _: "counted",
+    "synthesis.recorded": lambda _: "counted",
+    "turn.forfeited": lambda _: "forfeited",
+    "turn.rejected": lambda data: "sent_back" if data["code"] == "weak_critique" else "rejected",
+}
+
+
+def module(name):
+    """Import another folder's test module, for its debates."""
+    path = ROOT / "tests" / name
+    spec = importlib.util.spec_from_file_location(path.stem, path)
+    found = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(found)
+    return found
+
+
+# Records: events, and texts by name
+
+
+def of_bundle(record):
+    texts = {name: blob.unpack(file) for name, file in record.blobs.items()}
+    return [parse(line) for line in record.lines], texts
+
+
+def of_store(run):
+    """The record of a debate that `run` plays in a store."""
+    with Store.open("sqlite:///:memory:") as store:
+        asyncio.run(run(store))
+        return of_bundle(store.bundle(store.debates()[0]))
+
+
+def golden():
+    found = module("golden/test_golden.py")
+    for name, (format_, replies, changes) in found.DEBATES.items():
+
+        async def model(request, replies=replies):
+            return replies(request)
+
+        spec, models = spec_of(format_, **changes), {"bot": model}
+        yield name, of_store(lambda store: session.run(spec, store, Path(), models=models))  # noqa: B023
+
+
+def examples(folder):
+    for format_ in FORMATS:
+        write_example(folder / format_, format_)
+        spec = load_spec(folder / format_ / "debate.yaml")
+        yield format_, of_store(lambda store: session.run(spec, store, folder / format_))  # noqa: B023
+
+
+def kit():
+    for name, case in cases().items():
+        if case.expected.code is None:
+            yield name, of_bundle(bundle.of_files(files_of(case)))
+
+
+def played():
+    for name in EVENTFUL:
+        record = eventful(name).record
+        yield name, (record.events, record.texts)
+
+
+# Models of one family in different places, and ids that a JavaScript object would put first or
+# take for its own.
+MODELS = (
+    "openai:gpt-4o",
+    "vllm:openai/gpt-5",
+    "bedrock:us.anthropic.claude-3",
+    "lmstudio:Claude-4",
+)
+NAMES = (*MODELS, "openai:4o", "openai:4o", "openai:llama:8b", "vllm:meta-llama/Llama-3.1-8B")
+NAMES += (
+    "openai:qwen.large",
+    "python:gpt-4o",
+    "custom:mine-2",
+    "recorded:abc",
+    "bedrock:meta.llama3",
+)
+IDS = ("2", "__proto__", "1", "constructor")
+ADVOCATES = [
+    {"id": name, "label": f"{name}0", "stance": "So.", "model": model}
+    for name, model in zip(IDS, MODELS, strict=True)
+]
+ROLES = ("proposer", "critic", "rebuttal", "moderator")
+ODD = {
+    "consensus": {"debaters": IDS, "options": IDS, "threshold": 2},
+    "families": {
+        "format_": "consensus",
+        "debaters": [{"id": f"d{n}", "model": model} for n, model in enumerate(NAMES)],
+        "context": "A small team.",
+    },
+    "judged": {"debaters": ADVOCATES, "judge": {"model": "lmstudio:gpt-4o"}, "max_rounds": 5},
+    "moderated": {name: {"model": model} for name, model in zip(ROLES, MODELS, strict=True)},
+    "positions": {"format_": "moderated", "positions": ADVOCATES, "neutrality_check": True},
+    "panel": {"debaters": IDS, "judge": None, "resolution": "majority"},
+    "words": {"format_": "consensus", "options": ("go_or_not_upheld", "stop")},
+}
+
+
+def odd():
+    for name, fields in ODD.items():
+        setup = Setup(**{"format_": name, **fields})
+        record = Debate(setup, script()).run().record
+        yield name, (record.events, record.texts)
+    blanks = " " * BLANKS
+    record = (
+        Debate(Setup("judged"), script(usual=say(f"{blanks}so{blanks}so{blanks}"))).run().record
+    )
+    yield "blanks", (record.events, record.texts)
+    sent = {"sent_as_rendered": False, "sent": "the body"}
+    record = Debate(Setup(), script(usual=vote("release", more=sent))).run().record
+    yield "sent otherwise", (record.events, record.texts)
+    sent = {"sent_as_rendered": True}
+    usual = vote("release", more=sent)
+    record = Debate(Setup(), script(usual=usual)).run().record
+    yield "all compared", (record.events, record.texts)
+    record = Debate(Setup(), script({"planner": vote("release")}, usual)).run().record
+    yield "some compared", (record.events, record.texts)
+    fail = Fail("rate_limited", wait_ms=12_345)
+    setup = Setup(limits={"seconds": 60, "calls": 40}, attempts=2)
+    record = Debate(setup, script({"planner": fail}, vote("release")), tick=1000).run().record
+    first, *others = record.events
+    at = first["at"].replace(".000000Z", ".000007Z")  # no whole milliseconds before the end
+    yield "times", ([{**first, "at": at}, *others], record.texts)
+
+
+def random():
+    found = []
+
+    @settings(
+        max_examples=RANDOM, deadline=None, database=None, suppress_health_check=list(HealthCheck)
+    )
+    @given(module("property/test_debates.py").debates())
+    def draw(debate):
+        found.append((debate.record.events, debate.record.texts))
+
+    draw()
+    return ((str(number), row) for number, row in enumerate(found))
+
+
+@pytest.fixture(scope="module")
+def records(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("examples")
+    rows = {
+        "golden": golden(),
+        "example": examples(folder),
+        "kit": kit(),
+        "eventful": played(),
+        "odd": odd(),
+        "random": random(),
+    }
+    return {f"{kind} {name}": row for kind, found in rows.items() for name, row in found}
+
+
+# Figures
+
+
+def figured(node, questions):
+    """The figures of records, each at some lengths, and how long they took."""
+    rows = (
+        {"events": events, "texts": list(texts.items()), "at": list(at)}
+        for events, texts, at in questions
+    )
+    return ask(node, rows, "figures.js")
+
+
+def lengths(events):
+    """The end of a record, and prefixes that end in every part of it."""
+    return sorted({1, *range(len(events), 1, -max(1, len(events) // 8))})
+
+
+@pytest.fixture(scope="module")
+def figures(node, records):
+    asked = [(events, texts, lengths(events)) for events, texts in records.values()]
+    answers = figured(node, asked)
+    return {
+        (name, at): found
+        for (name, (events, _)), answer in zip(records.items(), answers, strict=True)
+        for at, found in zip(lengths(events), answer["found"], strict=True)
+    }
+
+
+def differences(expected, found, where=""):
+    """Yield where figures are not those of the report: they may have more members."""
+    if isinstance(found, dict) and found.keys() == {"map"}:
+        if found["map"] != [list(row) for row in expected.items()]:
+            yield where, expected, found
+    elif isinstance(expected, dict) and isinstance(found, dict):
+        for key, value in expected.items():
+            yield from differences(value, found.get(key, "(absent)"), f"{where}.{key}")
+    elif isinstance(expected, list) and isinstance(found, list) and len(expected) == len(found):
+        for number, (one, other) in enumerate(zip(expected, found, strict=True)):
+            yield from differences(one, other, f"{where}[{number}]")
+    elif expected != found or (isinstance(expected, bool) != isinstance(found, bool)):
+        yield where, expected, found
+
+
+def test_as_in_the_json_report(records, figures):
+    for (name, at), found in figures.items():
+        events, texts = records[name]
+        report = build(events[:at], texts.get).model_dump(mode="json")
+        report = {key: value for key, value in report.items() if key not in LEFT_OUT}
+        assert list(differences(report, found)) == [], f"{name}, {at} entries"
+
+
+def test_what_is_used_up_of_each_ceiling(records, figures):
+    for (name, at), found in figures.items():
+        events, texts = records[name]
+        state = fold(events[:at], texts.get).state
+        limits, spent = spending.limits_of(state), spending.spent_by(state, state.at)
+        assert [(row["name"], row["limit"], row["spent"]) for row in found["ceilings"]] == [
+            (ceiling, limit, spent[ceiling]) for ceiling, limit in limits.items()
+        ]
+
+
+def test_every_format_and_outcome_is_there(figures):
+    ends = {(row["format"], row["status"]) for row in figures.values()}
+    assert {status for _, status in ends} == {"open", "complete", "truncated", "failed"}
+    assert {format_ for format_, status in ends if status == "complete"} == set(FORMATS)
+
+
+def test_turns_are_all_replies_in_their_order(records, figures):
+    for (name, at), found in figures.items():
+        events, texts = records[name]
+        rows = [row for row in events[:at] if row["type"] in TURNS]
+        assert [row["seq"] for row in found["turns"]] == [row["seq"] for row in rows]
+        replies = {
+            row["data"]["call"]: row["data"] for row in events if row["type"] == "call.answered"
+        }
+        for turn, row in zip(found["turns"], rows, strict=True):
+            assert TURNS[row["type"]](row["data"]) == turn["status"]
+            answer = replies.get(turn["call"]) if turn["status"] != "forfeited" else None
+            text = texts.get(answer["reply"]["sha256"]) if answer else None
+            assert turn["text"] in (text, text and text.strip())
+            for key in ("latency_ms", "cost_micro_usd", "tokens_in", "tokens_out"):
+                assert turn[key] == (answer[key] if answer else None)
+            assert turn["vote"] == row["data"].get("vote")
+            assert turn["case"] == row["data"].get("case")
+            assert row["data"]["step"] == f"r{turn['round']}.{turn['phase']}.{turn['seat']}"
+            tried = [e for e in events[: row["seq"]] if e["type"] == "call.started"]
+            tried = [e["data"]["call"] for e in tried if e["data"]["step"] == row["data"]["step"]]
+            assert turn["attempts"] == len(tried)
+            assert turn["call"] in tried
+            if turn["value"] is not None:
+                assert isinstance(turn["value"], dict)
+
+
+def test_every_warning_stands_in_one_row_of_the_checks(figures):
+    seen = set()
+    for found in figures.values():
+        warnings = [row for row in found["notes"] if row["severity"] != "info"]
+        listed = [row for check in found["governance"] for row in check["notes"]]
+        key = json.dumps
+        assert sorted(map(key, warnings)) == sorted(map(key, listed))
+        seen |= {row["code"] for row in warnings}
+    assert seen >= {code for code in get_args(NoteCode) if note(code, "").severity != "info"}
+
+
+def test_rows_of_the_checks(figures):
+    for found in figures.values():
+        for row in found["governance"]:
+            assert row["rule"].endswith(".")
+            assert row["found"] or row["notes"]
+            assert row["status"] in ("passed", "review")
+            assert set(row["checks"]) <= set(range(2, 17))
+            if row["notes"]:
+                assert row["status"] == "review"
+            assert row["seqs"] == sorted({n["seq"] for n in row["notes"] if n["seq"]})
+
+
+def found_of(figures, name):
+    """What a row says is found; None without the row."""
+    return next((row["found"] for row in figures["governance"] if row["name"] == name), None)
+
+
+def test_prompts_are_approved_only_where_a_policy_approves_them(figures):
+    seen = set()
+    for found in figures.values():
+        codes = {row["code"] for row in found["notes"]}
+        kind = "refused" if "refused" in codes else "policy" if "policy" in codes else "none"
+        names = ["Prompts as approved", "Prompts as fixed at the opening"]
+        (row,) = [row for row in found["governance"] if row["name"] in names]
+        assert row["name"] == names["policy" not in codes]
+        if kind == "refused":
+            assert row["status"] == "review"
+            assert re.fullmatch(r"the prompt of the role \w+ was not approved", row["found"])
+        elif kind == "none":
+            assert (row["checks"], row["found"]) == ([10], "no policy was named")
+        else:
+            assert row["checks"] == [3, 10]  # who approved them is as sure as the policy's signer
+            assert (row["found"] == "no prompt yet") == (not found["calls"]["asked"])
+        seen.add(kind)
+    assert seen == {"refused", "policy", "none"}
+
+
+def test_prompts_are_said_to_be_sent_only_where_it_is_known(records, figures):
+    seen = set()
+    for (name, at), found in figures.items():
+        rows = [row["data"] for row in records[name][0][:at]]
+        known = [row["sent_as_rendered"] for row in rows if "sent_as_rendered" in row]
+        same, other = known.count(True), known.count(False)
+        said = found_of(found, "Prompts sent as made")
+        if other:
+            assert said == "some calls sent something else"
+        elif same:
+            calls = found["calls"]["asked"]
+            assert said.startswith(f"{same} of {calls} call")
+            seen.add(same == calls)
+        else:
+            assert said is None
+            seen.add(None)
+    assert seen == {True, False, None}
+
+
+def test_votes_are_counted_only_where_they_decided(figures):
+    seen = set()
+    for found in figures.values():
+        if found["decision"]:
+            said = found_of(found, "Decision follows the rule")
+            assert (" needed)" in said) == found["decision_rule"].endswith("_vote")
+            seen.add(found["decision_rule"])
+    assert seen >= {"threshold_vote", "max_rounds_exhausted", "no_majority", "judge_verdict"}
+
+
+def test_words_of_the_checks(records, figures):
+    at_end = {name: figures[name, len(events)] for name, (events, _) in records.items()}
+    found = at_end["eventful moderated"]
+    assert found_of(found, "Critic challenged hard enough") == (
+        "the critic rated itself 7 and 7 of 10; one critique rated 4 was sent back"
+    )
+    assert found_of(found, "Open points") == "2 open points, 1 uncertainty, confidence high"
+    ended = [found_of(row, "Clear outcome") for row in at_end.values()]
+    assert {"not upheld", "go_or_not_upheld"} <= {*ended}
+
+
+# Records that no debate gives
+
+
+def huge(value):
+    """A value with every count in it as high as a line admits."""
+    if isinstance(value, dict):
+        return {key: huge(item) for key, item in value.items()}
+    if isinstance(value, list):
+        return [huge(item) for item in value]
+    return 2**53 - 1 if type(value) is int else value
+
+
+def test_whatever_is_altered_there_are_figures(node, records):
+    """Entries left out, doubled, moved, given another entry's values, or numbers past all sense."""
+    asked = []
+    draw = Random(1)
+    for events, texts in records.values():
+        rows = [*events]
+        for _ in range(4):
+            one, other = draw.randrange(len(rows)), draw.randrange(len(rows))
+            common = sorted(rows[one]["data"].keys() & rows[other]["data"].keys())
+            field = draw.choice(["move", "double", "leave", "huge", *common])
+            if field == "move":
+                rows[one], rows[other] = rows[other], rows[one]
+            elif field == "double":
+                rows[one] = rows[other]
+            elif field == "leave" and len(rows) > 1:
+                del rows[one]
+            elif field == "huge":
+                rows[one] = {**rows[one], "data": huge(rows[one]["data"])}
+            elif field in common:
+                value = rows[other]["data"][field]
+                rows[one] = {**rows[one], "data": {**rows[one]["data"], field: value}}
+        asked.append((rows, texts, [len(rows)]))
+    for (rows, _, _), answer in zip(asked, figured(node, asked), strict=True):
+        opened = any(row["type"] == "debate.opened" for row in rows)
+        assert (answer["found"][0] is not None) == opened
+
+
+def test_nothing_opened_has_no_figures(node):
+    events, texts = eventful().record.events, eventful().record.texts
+    answers = figured(node, [([], {}, [0]), (events[1:], texts, [len(events) - 1])])
+    assert [row["found"] for row in answers] == [[None], [None]]
+
+
+def test_long_records_are_folded_fast(node):
+    """Three debaters who never agree: what a step of the replay takes at its worst."""
+    ends = votes(planner="release", critic="revise", operator="escalate")
+    record = Debate(Setup(max_rounds=250), ends).run().record
+    assert len(record.events) > LONG
+    (answer,) = figured(node, [(record.events, record.texts, [len(record.events)] * 10)])
+    assert len(answer["found"][0]["turns"]) == 3000
+    print(f"\nfigures of {len(record.events)} entries: {min(answer['ms']):.0f} ms")
+    assert min(answer["ms"]) < SLOW_MS

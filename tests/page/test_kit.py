@@ -1,0 +1,76 @@
+"""The conformance kit and the page's scripts, under Node: the third implementation agrees.
+
+A page sees no container, so the cases about one (check 1) are left out. What
+was asked is rendered again as the package renders it.
+"""
+
+import json
+
+import pytest
+
+from exporting import summary
+from hansard.record import bundle as bundles
+from hansard.record.keys import parse_trust
+from hansard.verify.verifier import verify_export
+from page.harness import ask, calls, cases, files_of, load, rendered
+from playing import POSITIONS, play
+from support import EVENTFUL, eventful
+
+conformance = load("conformance")
+GENUINE = [name for name, row in cases().items() if row.expected.verdict == "INTACT"]
+
+
+@pytest.fixture(scope="module")
+def answers(node):
+    """What the scripts say of every case, by name."""
+    questions = [
+        {"export": str(case.export), "trust": str(case.trust), "prompts": name in GENUINE}
+        for name, case in cases().items()
+    ]
+    return dict(zip(cases(), ask(node, questions), strict=True))
+
+
+@pytest.mark.parametrize("name", cases())
+def test_expected(answers, name):
+    said = answers[name]
+    assert "error" not in said, said
+    answer = conformance.read_answer(json.dumps(said), 0 if said["level"] == 1 else 1)
+    assert list(conformance.disagreements(cases()[name].expected, answer)) == []
+
+
+@pytest.mark.parametrize("name", cases())
+def test_every_word_as_the_package_says_it(answers, name):
+    """Not the first finding alone: all of them, each check's status, and what else is said."""
+    case = cases()[name]
+    trust = parse_trust(case.trust.read_bytes())
+    package = summary(json.loads(verify_export(files_of(case), trust).model_dump_json()))
+    del package["checks"][1]
+    assert summary(answers[name]) == package
+
+
+# Prompts
+
+
+def test_every_prompt_of_every_format(node, examples, tmp_path):
+    records = examples | {name: eventful(name).bundle() for name in EVENTFUL}
+    positions = [
+        row | {"label": number} for row, number in zip(POSITIONS, ("10", "b", "2"), strict=True)
+    ]
+    records["numbers"] = play("moderated", positions=positions, max_rounds=2)
+    for name, bundle in records.items():
+        (tmp_path / name).write_bytes(bundles.pack(bundles.to_files(bundle)))
+    questions = [{"export": str(tmp_path / name), "prompts": True} for name in records]
+    for said, bundle in zip(ask(node, questions), records.values(), strict=True):
+        assert said["prompts"] == {call: rendered(bundle, call) for call in calls(bundle)}
+
+
+@pytest.mark.parametrize("name", GENUINE)
+def test_the_last_prompt(answers, name):
+    bundle, prompts = bundles.of_files(files_of(cases()[name])), answers[name]["prompts"]
+    assert list(prompts) == calls(bundle)
+    for call in calls(bundle)[-1:]:
+        expected = rendered(bundle, call)
+        if expected is None:
+            assert isinstance(prompts[call], str)
+        else:
+            assert prompts[call] == expected

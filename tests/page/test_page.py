@@ -1,0 +1,302 @@
+"""The page as people use it: what it says of each outcome, keys, keyboard, print, every width."""
+
+import io
+import json
+import re
+from hashlib import sha256
+
+import pytest
+from axe_playwright_python.sync_playwright import Axe
+from playwright.sync_api import expect
+from pypdf import PdfReader
+
+from exporting import EXPORT, STRANGER, exported, run_tool
+from hansard.record import bundle as bundles
+from page.harness import KEYS, case, paste, rendered
+
+OUTCOMES = {
+    "ceiling-in-a-phase": "cut short before",
+    "decided-by-two-of-three": "2 of 3 votes, 2 needed",
+    "judged-judge-failed": "judge could not be heard",
+    "just-opened": "still open",
+    "moderated-moderator-failed": "moderator could not be heard",
+    "refused-at-run-time": "not the approved one",
+    "reply-withheld": "1 of 2 turns unchecked",
+    "resumed-twice": "resumed 2 times",
+    "still-open": "still open",
+    "tie-until-the-last-round": "A person must decide: the board",
+}
+SUMMED_UP = {
+    "decided-by-two-of-three": ("after 1 of at most", "What is proven"),
+    "ceiling-in-a-phase": ("in round 1 of at most", "nothing was decided", "Cut short."),
+    "reply-withheld": ("as far as the texts are at hand", "[text missing, withheld or changed]"),
+    "refused-before-the-first-call": ("The question itself: nothing was decided",),
+    "tie-until-the-last-round": ("A tie: more than one option", "Nothing was agreed on"),
+    "just-opened": ("The 1 entry matches its fingerprint", "What was recorded follows"),
+}
+FORMATS = ("consensus", "judged", "moderated", "panel")
+ALTERED, SIGNED = "vote-altered_fail", "decided-by-two-of-three"
+VERDICTS = ("intact", "altered", "failed")
+DESK, PHONE = {"width": 1280, "height": 720}, {"width": 390, "height": 844}
+
+
+@pytest.fixture(scope="module")
+def exports(examples):
+    """The exports of the packaged examples by format."""
+    return {name: exported(bundle) for name, bundle in examples.items()}
+
+
+# What it says
+
+
+@pytest.mark.parametrize("name", OUTCOMES)
+def test_the_first_screen_says_how_it_ended(show, name):
+    page = show(case(name), viewport=DESK)
+    said = page.locator("#summary").get_by_text(OUTCOMES[name]).first
+    assert said.bounding_box()["y"] < 720
+    assert page.locator("#summary .alert.bad").count() == 0
+
+
+@pytest.mark.parametrize("name", SUMMED_UP)
+def test_the_summary_claims_no_more_than_was_found(show, name):
+    said = show(case(name)).inner_text("#summary")
+    assert [words for words in SUMMED_UP[name] if words not in said] == []
+    assert "of at most 0" not in said
+    assert "Nothing is listed as open" not in said
+
+
+@pytest.mark.parametrize("format_", FORMATS)
+def test_every_format(show, exports, examples, format_):
+    page = show(exports[format_], viewport=DESK)
+    events = [json.loads(line) for line in examples[format_].lines]
+    turns = [event["seq"] for event in events if event["type"] == "turn.recorded"]
+    for select in ("h1", "#summary .cards"):
+        assert page.locator(select).first.bounding_box()["y"] < 720
+    assert "scripted" in page.inner_text("#summary").lower()
+    for seq in turns:
+        assert page.locator(f"#e{seq} header").get_by_text("scripted", exact=True).count() == 1
+    assert page.locator("#transcript [id^=e]").count() >= len(events)
+
+
+# Whose key it is
+
+
+def test_the_key_of_the_exporter(show):
+    page = show(case(SIGNED))
+    assert "signer not confirmed" in page.inner_text("#verdict")
+    for other in (str(STRANGER.key), KEYS["approval"]):
+        assert paste(page, "export", other) == "Not signed with this key."
+        assert page.get_attribute("html", "data-verdict") == "consistent"
+        assert page.inner_text("#verdict") == "Not signed by the key you gave"
+        assert "Not signed by the key you gave" in page.inner_text("#summary")
+    for no_key in ("so", KEYS["export"][:-4]):
+        assert "no public key" in paste(page, "export", no_key)
+    assert paste(page, "export", f" {KEYS['export']} ") == "Signed with this key."
+    assert page.get_attribute("html", "data-verdict") == "intact"
+    assert "intact" in page.inner_text("#verdict").lower()
+    assert page.get_attribute("#verdict", "class") == "good"
+    paste(page, "export", str(STRANGER.key))
+    assert page.get_attribute("html", "data-verdict") == "consistent"
+    assert page.get_attribute("#verdict", "class") != "good"
+
+
+def test_the_key_of_the_approver(show):
+    page = show(case("approved-prompts"))
+    assert paste(page, "export", KEYS["export"]) == "Signed with this key."
+    assert page.get_attribute("html", "data-verdict") == "consistent"
+    assert paste(page, "approval", KEYS["approval"]) == "Signed with this key."
+    assert page.get_attribute("html", "data-verdict") == "intact"
+
+
+def test_a_key_under_a_name_of_ours_is_another_key(show):
+    page = show(case("signer-under-our-name_fail"))
+    assert paste(page, "export", KEYS["export"]) == "Not signed with this key."
+    assert page.get_attribute("html", "data-verdict") == "consistent"
+
+
+# What can be taken from it
+
+
+def test_the_record_comes_out_as_it_went_in(show, exports, tmp_path):
+    page = show(exports["consensus"])
+    with page.expect_download() as found:
+        page.get_by_role("button", name="Save the record").click()
+    path = tmp_path / found.value.suggested_filename
+    found.value.save_as(path)
+    assert path.read_bytes() == bundles.pack(exports["consensus"])
+    trust = tmp_path / "trust.json"
+    key = {"role": "export", "key": str(EXPORT.key), "from": None, "until": None}
+    trust.write_text(json.dumps({"v": 1, "keys": [key]}))
+    code, out, _ = run_tool(path, "--trust", trust)
+    assert code == 0
+    assert "INTACT" in out.splitlines()[-1]
+    with page.expect_download() as found:
+        page.get_by_role("button", name="events.jsonl").click()
+    found.value.save_as(path)
+    assert path.read_bytes() == exports["consensus"]["events.jsonl"]
+
+
+@pytest.fixture
+def asked(examples):
+    """The entry of a debate's last turn, and its prompt as the package renders it."""
+    bundle = examples["moderated"]
+    turns = map(json.loads, bundle.lines)
+    last = [event for event in turns if event["type"] == "turn.recorded"][-1]
+    return last["seq"], rendered(bundle, last["data"]["call"])
+
+
+def test_a_prompt_as_it_was_sent(show, exports, asked):
+    page, (seq, messages) = show(exports["moderated"]), asked
+    prompt = page.locator(f"#e{seq} details", has_text="Prompt as it was sent")
+    prompt.locator("summary").click()
+    texts = [spelled.text_content() for spelled in prompt.locator("pre").all()]
+    assert texts == [message["text"] for message in messages]
+
+
+def test_an_entry_as_it_was_hashed(show, exports):
+    page = show(exports["judged"], "#e1")
+    line = exports["judged"]["events.jsonl"].partition(b"\n")[0]
+    texts = [shown.text_content() for shown in page.locator("#e1 pre").all()]
+    assert line.decode() in texts
+    assert sha256(line).hexdigest() in page.inner_text("#e1")
+
+
+# Moving about
+
+
+def test_an_address_names_an_entry(show, exports):
+    page = show(exports["consensus"], "#e12", viewport=DESK)
+    box = page.locator("#e12").bounding_box()
+    assert 0 <= box["y"] < 720
+    assert page.locator("#e12 details[open]").count() == 1
+    assert page.input_value("#slider") == "12"
+    page.evaluate("location.hash = '#e14'")
+    expect(page.locator("#slider")).to_have_value("14")
+
+
+@pytest.mark.parametrize(
+    "fragment",
+    ["#e0", "#e99999999", "#e-1", "#e1e1", "#%65%31", "#<b>", "#top", "#e", "#" + "x" * 9999],
+)
+def test_an_address_that_names_none(show, fragment):
+    page = show(case("zip"), fragment)
+    assert page.get_attribute("html", "data-verdict") == "consistent"
+
+
+def test_the_keyboard_alone(show, exports):
+    page = show(exports["consensus"], viewport=DESK)
+    page.keyboard.press("Tab")
+    assert page.evaluate("document.activeElement.className") == "skip"
+    page.keyboard.press("Enter")
+    assert page.evaluate("document.activeElement.id") == "main"
+    last = int(page.get_attribute("#slider", "max"))
+    page.focus("#slider")
+    for key, place in (("Home", 1), ("ArrowRight", 2), ("End", last), ("ArrowLeft", last - 1)):
+        page.keyboard.press(key)
+        assert page.input_value("#slider") == str(place)
+        assert re.search(rf"\b{place} of {last}\b", page.inner_text("#then"))
+    page.get_by_role("button", name="Back").focus()
+    page.keyboard.press("Enter")
+    assert page.input_value("#slider") == str(last - 2)
+    page.get_by_role("button", name="Next").focus()
+    page.keyboard.press("Space")
+    assert page.input_value("#slider") == str(last - 1)
+    told = page.inner_text("#told")
+    assert told.startswith(f"Entry {last - 1} of {last}: ")
+    assert page.get_attribute("#slider", "aria-valuetext") == told
+    turn = page.locator("#transcript article").last
+    turn.locator("summary").last.focus()
+    page.keyboard.press("Enter")
+    expect(turn.locator("details[open] pre").first).to_be_visible()
+
+
+def test_play_and_pause(show, exports):
+    page = show(exports["consensus"])
+    page.fill("#slider", "1")
+    page.click("#play")
+    expect(page.locator("#slider")).to_have_value("3")
+    page.click("#play")
+    assert page.inner_text("#play") == "Play"
+
+
+def test_the_state_at_a_point(show, exports, examples):
+    """Nothing is spent and nobody voted before the first call; all is at the end."""
+    page = show(exports["consensus"])
+    events = [json.loads(line) for line in examples["consensus"].lines]
+    first = next(event for event in events if event["type"] == "call.started")
+    page.fill("#slider", str(first["seq"] - 1))
+    assert "$0" in page.inner_text("#then")
+    assert "0 calls" in page.inner_text("#then")
+    assert first["data"]["step"].rpartition(".")[2] in page.inner_text("#then")
+    page.fill("#slider", str(len(events)))
+    assert "the debate is closed" in page.inner_text("#then")
+
+
+# How it looks
+
+
+@pytest.mark.parametrize("width", [320, 390, 1280, 1920])
+def test_no_width_scrolls_sideways(show, exports, width):
+    for files in (*exports.values(), case(ALTERED)):
+        page = show(files, viewport={"width": width, "height": 800})
+        assert page.evaluate("document.scrollingElement.scrollWidth") <= width
+
+
+def luminance(page):
+    """How light the page's background is, 0 to 255."""
+    colour = page.evaluate("getComputedStyle(document.body).backgroundColor")
+    return sum(map(float, re.findall(r"[\d.]+", colour)[:3])) / 3
+
+
+def test_dark_and_light(show, exports):
+    assert luminance(show(exports["panel"], color_scheme="light")) > 200
+    assert luminance(show(exports["panel"], color_scheme="dark")) < 60
+
+
+def test_reduced_motion(show, exports):
+    page = show(exports["panel"], reduced_motion="reduce")
+    moving = (
+        "node => getComputedStyle(node).transitionDuration + getComputedStyle(node).animationName"
+    )
+    durations = page.evaluate(f"Array.from(document.querySelectorAll('*'), {moving})")
+    assert set(durations) <= {"0snone", "0.01msnone", "1e-05snone"}
+
+
+@pytest.mark.parametrize(
+    ("state", "scheme", "viewport"),
+    [
+        ("consensus", "light", PHONE),
+        ("intact", "light", DESK),
+        ("intact", "dark", PHONE),
+        ("moderated", "dark", DESK),
+        ("moderated", "light", PHONE),
+        ("altered", "light", DESK),
+        ("altered", "dark", PHONE),
+        ("failed", "light", PHONE),
+    ],
+)
+def test_axe_finds_nothing(show, exports, state, scheme, viewport):
+    files = {"intact": case(SIGNED), "altered": case(ALTERED), "failed": {}} | exports
+    page = show(files[state], viewport=viewport, color_scheme=scheme)
+    if state == "intact":
+        paste(page, "export", KEYS["export"])
+    if state in VERDICTS:
+        assert page.get_attribute("html", "data-verdict") == state
+    violations = Axe().run(page).response["violations"]
+    assert [(row["id"], [node["html"] for node in row["nodes"][:3]]) for row in violations] == []
+
+
+def test_print(show, exports, examples):
+    page = show(exports["judged"])
+    page.evaluate("document.querySelectorAll('details').forEach((node) => { node.open = false })")
+    pdf = PdfReader(io.BytesIO(page.pdf(prefer_css_page_size=True, tagged=True)))
+    texts = [sheet.extract_text() for sheet in pdf.pages]
+    head = json.loads(examples["judged"].lines[0])
+    assert pdf.trailer["/Root"]["/MarkInfo"]["/Marked"]
+    for number, text in enumerate(texts, 1):
+        assert head["debate"] in text
+        assert f"{number} of {len(texts)}" in text
+        assert "signer not confirmed" in text
+    whole = " ".join("".join(texts).split())
+    assert "Transcript" in whole
+    assert "There is no" not in whole
