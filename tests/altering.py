@@ -16,8 +16,8 @@ from typing import Any, NamedTuple, get_args, get_type_hints
 
 import orjson
 
-from hansard.debate import events, fields
 from hansard.record.bundle import Bundle, Head
+from hansard.rules import events, fields
 
 ENUMS: tuple[tuple[str, ...], ...] = (
     fields.PHASES,

@@ -9,10 +9,10 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import Any, get_args
 
-from hansard.debate import events, fields
-from hansard.debate.events import Event, parse
-from hansard.debate.steps import RETRIED
 from hansard.record.line import encode_line
+from hansard.rules import events, fields
+from hansard.rules.events import Event, parse
+from hansard.rules.steps import RETRIED
 
 TURN = ("step", "round", "phase", "speaker")
 CASE = tuple(f"case.{name}" for name in fields.Case.__annotations__)

@@ -21,13 +21,13 @@ from pathlib import Path
 
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 
-from hansard.debate.spec import ConsensusSpec
 from hansard.export.write import instructions
 from hansard.governance.approval import approve
 from hansard.record import bundle as bundles
 from hansard.record import manifest, note, policy
 from hansard.record.keys import parse_trust
 from hansard.record.note import Signer
+from hansard.rules.spec import ConsensusSpec
 from hansard.runtime import session
 from hansard.runtime.inputs import packaged_templates
 from hansard.runtime.models.base import Completion, ModelError

@@ -12,8 +12,8 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
-from hansard.debate.spec import SPECS, AnySpec
 from hansard.record.bundle import Bundle
+from hansard.rules.spec import SPECS, AnySpec
 from hansard.runtime import session
 from hansard.runtime.models.base import Request
 from hansard.store.application import Store

@@ -8,11 +8,11 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from hansard.debate.events import parse
 from hansard.record import blob
 from hansard.record.bundle import Bundle
 from hansard.report.notes import Note
 from hansard.report.view import DebateResult, build
+from hansard.rules.events import parse
 from playing import play, script
 from support import Debate
 

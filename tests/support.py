@@ -17,19 +17,19 @@ from pathlib import Path
 from types import SimpleNamespace
 from typing import Any, NamedTuple, Self
 
-from hansard.debate import spending, steps
-from hansard.debate.events import Event, Fact, parse
-from hansard.debate.fields import Blob
-from hansard.debate.formats import FORMATS
-from hansard.debate.formats.common import Compare
-from hansard.debate.prompts import Renderer
-from hansard.debate.replay import Difference, Replay
-from hansard.debate.spec import SPECS
-from hansard.debate.state import DebateState, Step, evolve
-from hansard.debate.transcript import Transcript
 from hansard.record.blob import pack
 from hansard.record.bundle import Bundle, Head
 from hansard.record.line import GENESIS, encode_line, line_hash
+from hansard.rules import spending, steps
+from hansard.rules.events import Event, Fact, parse
+from hansard.rules.fields import Blob
+from hansard.rules.formats import FORMATS
+from hansard.rules.formats.common import Compare
+from hansard.rules.prompts import Renderer
+from hansard.rules.replay import Difference, Replay
+from hansard.rules.spec import SPECS
+from hansard.rules.state import DebateState, Step, evolve
+from hansard.rules.transcript import Transcript
 from hansard.runtime import outcomes
 from hansard.runtime.models.base import Completion, ModelError, ToolCall, Wire
 from hansard.runtime.opening import Opening, schemas_of

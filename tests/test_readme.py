@@ -10,7 +10,7 @@ import pytest
 import yaml
 
 import hansard
-from hansard.debate.formats import FORMATS
+from hansard.rules.formats import FORMATS
 from hansard.runtime.inputs import parse_spec
 
 ROOT = Path(__file__).resolve().parent.parent

@@ -23,13 +23,13 @@ from hansard.version import __version__
 
 if TYPE_CHECKING:
     from hansard import adapters, blocks
-    from hansard.debate.spec import ConsensusSpec, DebateSpec, JudgedSpec, ModeratedSpec, PanelSpec
-    from hansard.debate.spec_parts import Advocate, Ceilings, Debater, Evidence, Seat, Settings
     from hansard.report.results.consensus import ConsensusResult
     from hansard.report.results.judged import JudgedResult
     from hansard.report.results.moderated import ModeratedResult
     from hansard.report.results.panel import PanelResult
     from hansard.report.view import DebateResult
+    from hansard.rules.spec import ConsensusSpec, DebateSpec, JudgedSpec, ModeratedSpec, PanelSpec
+    from hansard.rules.spec_parts import Advocate, Ceilings, Debater, Evidence, Seat, Settings
     from hansard.runtime.models.base import Completion, ModelError, Request, ToolCall
     from hansard.store.application import Store
     from hansard.verify.findings import Verification

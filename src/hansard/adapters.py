@@ -41,8 +41,8 @@ from collections.abc import Awaitable, Callable, Mapping
 from functools import partial
 from typing import Any
 
-from hansard.debate.fields import Finish
 from hansard.errors import UsageError
+from hansard.rules.fields import Finish
 from hansard.runtime.models.base import Completion, ModelError, Request, ToolCall
 from hansard.runtime.models.callables import outcome
 from hansard.runtime.models.reading import (

@@ -44,10 +44,10 @@ from typing import TYPE_CHECKING, Any
 from hansard.errors import UsageError
 
 if TYPE_CHECKING:
-    from hansard.debate.events import Event
-    from hansard.debate.spec import AnySpec
     from hansard.report.progress import Progress
     from hansard.report.view import DebateResult
+    from hansard.rules.events import Event
+    from hansard.rules.spec import AnySpec
     from hansard.runtime.estimate import Estimate
     from hansard.runtime.journal import Observer
     from hansard.runtime.session import Models, Tools
@@ -240,9 +240,9 @@ def result(store: Store, debate: str) -> DebateResult:
     Raises UsageError `store.unknown` or `store.ambiguous`, and DataError for a
     record that cannot be read.
     """
-    from hansard.debate.events import parse
     from hansard.record import blob
     from hansard.report.view import build
+    from hansard.rules.events import parse
 
     bundle = store.bundle(store.find(debate))
 
@@ -266,7 +266,7 @@ def verify(store: Store, debate: str) -> Verification:
 
 def _read(spec: Spec, folder: Path | str | None) -> tuple[AnySpec, Path]:
     """Return the spec, and the folder in which its relative file names begin."""
-    from hansard.debate.spec import AnySpec
+    from hansard.rules.spec import AnySpec
     from hansard.runtime.inputs import load_spec, parse_spec
 
     begin = Path(folder) if folder is not None else Path()

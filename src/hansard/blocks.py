@@ -32,15 +32,15 @@ from typing import Any, overload
 from pydantic import BaseModel
 from typing_extensions import TypedDict  # pydantic reads only this one before Python 3.12
 
-from hansard.debate import replies
-from hansard.debate.fields import JudgedTerms, Role
-from hansard.debate.formats import judged
-from hansard.debate.formats.judged import shuffle_key
-from hansard.debate.prompts import fill, quote
-from hansard.debate.replies import Schema
-from hansard.debate.spec_parts import NAME, Advocate
-from hansard.debate.state import Step
 from hansard.errors import DataError, UsageError
+from hansard.rules import replies
+from hansard.rules.fields import JudgedTerms, Role
+from hansard.rules.formats import judged
+from hansard.rules.formats.judged import shuffle_key
+from hansard.rules.prompts import fill, quote
+from hansard.rules.replies import Schema
+from hansard.rules.spec_parts import NAME, Advocate
+from hansard.rules.state import Step
 from hansard.runtime.inputs import packaged_templates, validate
 from hansard.runtime.models.callables import outcome
 from hansard.runtime.output import checker, encoded

@@ -9,13 +9,13 @@ from typing import Annotated, Any, Literal, get_args, get_type_hints
 
 from pydantic import Field, TypeAdapter
 
-from hansard.debate.events import Event
-from hansard.debate.formats import FORMATS
-from hansard.debate.spec import SPECS, DebateSpec
 from hansard.errors import UsageError
 from hansard.report import source
 from hansard.report.listing import Listing
 from hansard.report.view import DebateResult
+from hansard.rules.events import Event
+from hansard.rules.formats import FORMATS
+from hansard.rules.spec import SPECS, DebateSpec
 from hansard.runtime.available import Models
 from hansard.runtime.estimate import Estimate
 from hansard.runtime.models.scripted import Script

@@ -29,11 +29,11 @@ from importlib.metadata import entry_points
 from typing import Any
 from urllib.parse import urlsplit
 
-from hansard.debate.events import CallStartedData, Event, RegisteredData
-from hansard.debate.state import step_of
-from hansard.debate.steps import place_of
 from hansard.errors import UsageError
 from hansard.record.line import encode_line, line_hash
+from hansard.rules.events import CallStartedData, Event, RegisteredData
+from hansard.rules.state import step_of
+from hansard.rules.steps import place_of
 from hansard.version import __version__
 
 try:

@@ -10,7 +10,7 @@ from jsonschema import Draft202012Validator
 import hansard as library
 from cli_support import NAMES, files, process, write_debate, write_format
 from hansard.cli.starting import write_example
-from hansard.debate.formats import FORMATS
+from hansard.rules.formats import FORMATS
 from hansard.schemas import render
 
 VOTES = dict.fromkeys(NAMES, "release")

@@ -13,10 +13,10 @@ import yaml
 from cli_support import files, only_debate, process
 from hansard import api
 from hansard.cli import demo as demo_module
-from hansard.debate.events import parse
-from hansard.debate.spec import SPECS
-from hansard.debate.spec_parts import Ceilings, Evidence, Settings
 from hansard.record import blob
+from hansard.rules.events import parse
+from hansard.rules.spec import SPECS
+from hansard.rules.spec_parts import Ceilings, Evidence, Settings
 from hansard.schemas import render
 from hansard.store.application import Store
 

@@ -13,7 +13,7 @@ import pytest
 
 from cli_support import NAMES, on_a_terminal, only_debate, reply, write_debate
 from hansard.cli.live import _cost
-from hansard.debate import steps
+from hansard.rules import steps
 from services.server import Raw, Server, completion
 from support import Debate, Setup, script
 

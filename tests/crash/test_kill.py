@@ -10,9 +10,9 @@ from pathlib import Path
 import pytest
 
 from crash.child import PLAYED, VOTES, replies_for, tools_for
-from hansard.debate.replay import Replay
 from hansard.errors import UsageError
 from hansard.record import blob
+from hansard.rules.replay import Replay
 from hansard.runtime import session
 from hansard.store.application import Store
 from hansard.verify.verifier import verify

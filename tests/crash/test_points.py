@@ -10,8 +10,8 @@ import pytest
 
 import playing
 from crash.child import PLAYED
-from hansard.debate.spec import ConsensusSpec
 from hansard.errors import DataError, UsageError
+from hansard.rules.spec import ConsensusSpec
 from hansard.runtime import session
 from hansard.store.application import Store
 from hansard.verify.verifier import verify

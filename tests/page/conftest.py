@@ -24,7 +24,7 @@ from playwright._impl._driver import compute_driver_executable
 from playwright.sync_api import sync_playwright
 
 from hansard.cli.starting import write_example
-from hansard.debate.formats import FORMATS
+from hansard.rules.formats import FORMATS
 from hansard.runtime import session
 from hansard.runtime.inputs import load_spec
 from hansard.store.application import Store

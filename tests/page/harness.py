@@ -13,13 +13,13 @@ from pathlib import Path
 
 from playwright.sync_api import Error
 
-from hansard.debate.events import parse
 from hansard.errors import DataError
 from hansard.page.write import WITHOUT_DOM
 from hansard.page.write import page as write_page
 from hansard.record import blob
 from hansard.record import bundle as bundles
 from hansard.report.prompt import render
+from hansard.rules.events import parse
 
 ROOT = Path(__file__).parents[2]
 KIT = ROOT / "tests" / "conformance"

@@ -12,13 +12,13 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 
 from hansard.cli.starting import write_example
-from hansard.debate import spending
-from hansard.debate.events import parse
-from hansard.debate.formats import FORMATS
 from hansard.record import blob, bundle
 from hansard.report.fold import fold
 from hansard.report.notes import NoteCode, note
 from hansard.report.view import build
+from hansard.rules import spending
+from hansard.rules.events import parse
+from hansard.rules.formats import FORMATS
 from hansard.runtime import session
 from hansard.runtime.inputs import load_spec
 from hansard.store.application import Store

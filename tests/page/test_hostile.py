@@ -5,7 +5,7 @@ import re
 import pytest
 
 from exporting import exported
-from hansard.debate.prompts import spell_out
+from hansard.rules.prompts import spell_out
 from hansard.runtime.models.base import Completion
 from hostile import CASES, HARMLESS, HOSTILE, fields, replied
 from page.harness import heard

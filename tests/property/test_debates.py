@@ -11,8 +11,8 @@ from hypothesis import strategies as st
 import altering
 from derived import alterations, altered, value_of
 from exporting import both, exported
-from hansard.debate.replay import Difference, NotDue, Replay
-from hansard.debate.similarity import normalised, words
+from hansard.rules.replay import Difference, NotDue, Replay
+from hansard.rules.similarity import normalised, words
 from hansard.verify.verifier import verify
 from support import DEFAULTS, PRICE, Debate, Die, Fail, Reply, Setup, fold, own, say, vote, walk
 

@@ -6,8 +6,8 @@ import rfc8785
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from hansard.debate.events import parse
 from hansard.errors import DataError
+from hansard.rules.events import parse
 from support import eventful
 
 LINES = eventful().record.lines

@@ -9,8 +9,8 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from hansard.debate.prompts import as_points, quote
 from hansard.report.safe import shown
+from hansard.rules.prompts import as_points, quote
 from hostile import ALL_MARKS, HOSTILE, filled
 from support import DEFAULTS, Debate, Reply, Setup, example, prompts, script
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import asyncio
 
-from hansard.debate.prompts import Message
-from hansard.debate.spec_parts import Settings
+from hansard.rules.prompts import Message
+from hansard.rules.spec_parts import Settings
 from hansard.runtime.models.base import Completion, Request
 from hansard.runtime.models.providers import open_model
 from playing import request

@@ -9,8 +9,8 @@ from importlib.resources import as_file, files
 import yaml
 
 from hansard import api
-from hansard.debate.prompts import Message
-from hansard.debate.spec_parts import Settings
+from hansard.rules.prompts import Message
+from hansard.rules.spec_parts import Settings
 from hansard.runtime.models.base import Request
 from playing import request
 from services.asking import SCHEMA

@@ -11,8 +11,8 @@ import pytest
 from pydantic_ai.profiles.openai import OpenAIJsonSchemaTransformer
 
 from hansard import api
-from hansard.debate.prompts import Message
-from hansard.debate.spec_parts import Settings
+from hansard.rules.prompts import Message
+from hansard.rules.spec_parts import Settings
 from hansard.runtime.models import client, wire
 from hansard.runtime.models.base import MAX_TOOL_CALLS, ModelError, ToolCall, ToolDefinition
 from hansard.runtime.models.openai_chat import ChatModel

@@ -12,8 +12,8 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from hansard import Completion, verify
-from hansard.debate.events import parse
 from hansard.record import blob
+from hansard.rules.events import parse
 from support import example
 
 QUESTION = "Shall we release the migration on Friday?"

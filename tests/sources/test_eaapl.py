@@ -14,10 +14,10 @@ from played import PRICES, QUESTION, priced
 
 import hansard
 from hansard import UsageError
-from hansard.debate.formats import moderated
 from hansard.governance.approval import approve
 from hansard.record import policy as policies
 from hansard.record.note import Signer
+from hansard.rules.formats import moderated
 from hansard.runtime import session
 from hansard.runtime.inputs import packaged_templates
 from hansard.schemas import SCHEMAS

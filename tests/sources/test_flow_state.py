@@ -13,7 +13,7 @@ from pydantic import BaseModel
 import hansard
 from hansard import UsageError, blocks
 from hansard.blocks import format_transcript_for_judge as show
-from hansard.debate.formats import judged
+from hansard.rules.formats import judged
 from hansard.schemas import SCHEMAS
 
 DEBATERS = [

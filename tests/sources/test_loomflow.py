@@ -8,7 +8,7 @@ from played import QUESTION
 
 import hansard
 from hansard import UsageError
-from hansard.debate.formats import panel
+from hansard.rules.formats import panel
 
 SEATS = ("optimist", "skeptic", "analyst")
 DEBATERS = [{"id": seat} for seat in SEATS]

@@ -10,8 +10,8 @@ import hansard
 from cli_support import write_debate
 from hansard import UsageError
 from hansard.cli.main import cli
-from hansard.debate.formats import consensus
 from hansard.report.markdown import markdown
+from hansard.rules.formats import consensus
 
 SEATS = ("planner", "critic", "operator")
 PHASES = ("proposal", "critique", "revision", "consensus")

@@ -34,11 +34,11 @@ from exporting import (
     spec,
     trust_file,
 )
-from hansard.debate.events import parse
 from hansard.page.write import page
 from hansard.record import manifest, note
 from hansard.record.blob import pack as pack_blob
 from hansard.record.bundle import PAGE, pack, unpack
+from hansard.rules.events import parse
 from hansard.runtime.engine import Engine
 from hansard.runtime.inputs import packaged_templates
 from hansard.verify.findings import PageCheck

@@ -15,7 +15,7 @@ import pytest
 from pydantic import TypeAdapter
 
 import altering
-from hansard.debate.events import Event
+from hansard.rules.events import Event
 from hansard.verify.verifier import verify
 from support import EVENTFUL
 

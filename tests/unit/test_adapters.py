@@ -7,8 +7,8 @@ import pytest
 from openai import AsyncOpenAI, OpenAI
 
 from hansard.adapters import anthropic_complete, openai_complete
-from hansard.debate.prompts import Message
 from hansard.errors import UsageError
+from hansard.rules.prompts import Message
 from hansard.runtime.models.base import ModelError, Request, ToolCall, ToolDefinition
 from hansard.runtime.models.callables import as_model
 

@@ -338,7 +338,7 @@ def test_the_package_is_imported_when_it_is_used():
     loaded = subprocess.run(
         [sys.executable, "-c", code], check=True, capture_output=True, text=True
     )
-    heavy = {"pydantic", "eventsourcing", "cryptography", "rich", "asyncio", "hansard.debate.spec"}
+    heavy = {"pydantic", "eventsourcing", "cryptography", "rich", "asyncio", "hansard.rules.spec"}
     assert heavy.isdisjoint(loaded.stdout.split())
     assert "hansard.api" in loaded.stdout.split()
 

@@ -10,8 +10,8 @@ import pytest
 from pydantic import BaseModel
 
 from hansard.blocks import Transcript, debater, format_transcript_for_judge, judge, synthesizer
-from hansard.debate.spec import JudgedSpec
 from hansard.errors import DataError, UsageError
+from hansard.rules.spec import JudgedSpec
 from hansard.runtime import session
 from hansard.store.application import Store
 

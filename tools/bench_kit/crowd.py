@@ -12,8 +12,8 @@ from statistics import median
 from bench_kit.debates import CALLS_A_ROUND, Instant, run_debates, spec_of
 from bench_kit.floor import Files
 from bench_kit.measure import Figure, Pairs, Size
-from hansard.debate.events import Event
-from hansard.debate.spec import PanelSpec
+from hansard.rules.events import Event
+from hansard.rules.spec import PanelSpec
 from hansard.runtime import session
 from hansard.runtime.models.base import Request
 from hansard.runtime.pacing import VARIABLE

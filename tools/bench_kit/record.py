@@ -26,13 +26,13 @@ from bench_kit.debates import (
 )
 from bench_kit.floor import Commit, Files, commits_of
 from bench_kit.measure import Figure, Pairs, Size, expect, seconds
-from hansard.debate.events import Event, blob_names
 from hansard.export.write import export, standalone_verifier
 from hansard.record import keys
 from hansard.record.bundle import Bundle, Head
 from hansard.record.keys import Trust, TrustedKey
 from hansard.record.line import line_hash
 from hansard.record.note import Signer
+from hansard.rules.events import Event, blob_names
 from hansard.store.application import Batch, Store
 from hansard.store.sqlite import Extras
 from hansard.verify import checks

@@ -16,7 +16,7 @@ from conformance_kit.moderated import (
     unproposed,
 )
 from conformance_kit.records import Record, digest, dump
-from hansard.debate.formats import FORMATS
+from hansard.rules.formats import FORMATS
 
 
 def moderated_schedule_cases() -> Iterator[Case]:

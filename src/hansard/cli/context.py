@@ -11,8 +11,6 @@ from typing import Any, NamedTuple, TypeVar
 
 import click
 
-from hansard.debate.events import Event, parse
-from hansard.debate.replay import approved_by
 from hansard.errors import DataError, UsageError
 from hansard.governance.keyring import Keyring
 from hansard.page import read as pages
@@ -20,6 +18,8 @@ from hansard.record import blob
 from hansard.record.bundle import FOLDERS, MAX_EXPORT, Bundle, is_name
 from hansard.record.keys import Trust, parse_trust
 from hansard.report.view import DebateResult, build
+from hansard.rules.events import Event, parse
+from hansard.rules.replay import approved_by
 from hansard.runtime.clock import Clock
 from hansard.runtime.inputs import MAX_FILE
 from hansard.store.application import DEFAULT_URL, Store

@@ -11,8 +11,8 @@ from rich.table import Table
 from rich.text import Text
 
 from hansard.cli.console import console, document, fields, money
-from hansard.debate.fields import Price
 from hansard.report.safe import one_line
+from hansard.rules.fields import Price
 from hansard.runtime.estimate import (
     BYTES,
     CACHED_FROM,

@@ -7,14 +7,14 @@ from dataclasses import dataclass
 from typing import cast
 
 from hansard.cli.console import money
-from hansard.debate.events import Event, SimilarityData, VerdictData, VotesCountedData
-from hansard.debate.fields import DecisionRule
-from hansard.debate.similarity import MILLION
-from hansard.debate.state import DebateState
 from hansard.report import notes, progress
 from hansard.report.progress import Progress
 from hansard.report.safe import one_line
 from hansard.report.words import STOPPED
+from hansard.rules.events import Event, SimilarityData, VerdictData, VotesCountedData
+from hansard.rules.fields import DecisionRule
+from hansard.rules.similarity import MILLION
+from hansard.rules.state import DebateState
 
 _LENGTH = 300  # characters of what somebody said
 _TOLD = ("similar_wording",)  # notes that say what a line says already

@@ -17,12 +17,12 @@ from rich.text import Text
 
 from hansard.cli.console import is_terminal, money, style_of
 from hansard.cli.happenings import Happening, compared, happenings, moderated
-from hansard.debate import spending, steps
-from hansard.debate.events import Event
-from hansard.debate.formats import most_turns
-from hansard.debate.state import DebateState, speaker_of, step_of
 from hansard.report.progress import Follower, TextOf
 from hansard.report.words import ERRORS
+from hansard.rules import spending, steps
+from hansard.rules.events import Event
+from hansard.rules.formats import most_turns
+from hansard.rules.state import DebateState, speaker_of, step_of
 
 _STYLES = {"control": "yellow", "count": "dim", "decision": "bold", "critical": "bold red"}
 _MARKS = ("strength 10",)  # the longest of those that every debate may have

@@ -22,12 +22,6 @@ from hansard.cli.context import (
 )
 from hansard.cli.happenings import compared, counted, decided, moderated
 from hansard.cli.summary import ARROW, LENGTH, option, outcome, say_notes
-from hansard.debate import steps
-from hansard.debate.events import Event, VerdictData
-from hansard.debate.formats.common import Compare
-from hansard.debate.replay import NotDue, Replay
-from hansard.debate.state import DebateState
-from hansard.debate.steps import Ask, Read
 from hansard.errors import DataError, UsageError
 from hansard.report import prompt
 from hansard.report.listing import Entry, Listing, entry
@@ -35,6 +29,12 @@ from hansard.report.markdown import markdown
 from hansard.report.safe import one_line, shown
 from hansard.report.view import DebateResult
 from hansard.report.words import GONE, percent
+from hansard.rules import steps
+from hansard.rules.events import Event, VerdictData
+from hansard.rules.formats.common import Compare
+from hansard.rules.replay import NotDue, Replay
+from hansard.rules.state import DebateState
+from hansard.rules.steps import Ask, Read
 from hansard.store.application import Store
 
 _COLUMNS = ("Held (UTC)", "Debate", "Question", "Decision", "Votes", "Cost", "Record")

@@ -25,10 +25,10 @@ from hansard.cli.context import (
 )
 from hansard.cli.live import View
 from hansard.cli.summary import say_outcome
-from hansard.debate.events import Event
-from hansard.debate.state import DebateState
 from hansard.governance import approval
 from hansard.report.view import DebateResult
+from hansard.rules.events import Event
+from hansard.rules.state import DebateState
 from hansard.runtime import session
 from hansard.runtime.clock import Clock
 from hansard.runtime.inputs import load_spec

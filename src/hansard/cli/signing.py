@@ -20,7 +20,6 @@ from hansard.cli.context import (
     sound_record,
     store_option,
 )
-from hansard.debate.formats import FORMATS
 from hansard.errors import UsageError
 from hansard.export.write import export as write_export
 from hansard.export.write import signed
@@ -30,6 +29,7 @@ from hansard.record import policy as policies
 from hansard.record.keys import ROLES, Role
 from hansard.record.note import Signer
 from hansard.report.safe import shown
+from hansard.rules.formats import FORMATS
 from hansard.runtime.clock import Clock
 from hansard.runtime.inputs import load_spec, packaged_templates, read_templates
 

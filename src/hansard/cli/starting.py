@@ -10,8 +10,8 @@ import click
 from rich.text import Text
 
 from hansard.cli.console import console, fields
-from hansard.debate.formats import FORMATS
 from hansard.errors import UsageError
+from hansard.rules.formats import FORMATS
 from hansard.schemas import SCHEMAS, render
 
 

@@ -11,12 +11,12 @@ import re
 from collections.abc import Iterator
 from typing import NamedTuple
 
-from hansard.debate.events import RegisteredData
-from hansard.debate.fields import Role
-from hansard.debate.prompts import TextOf
-from hansard.debate.replay import OFFLINE
-from hansard.debate.state import DebateState
-from hansard.debate.transcript import CUSTOM
+from hansard.rules.events import RegisteredData
+from hansard.rules.fields import Role
+from hansard.rules.prompts import TextOf
+from hansard.rules.replay import OFFLINE
+from hansard.rules.state import DebateState
+from hansard.rules.transcript import CUSTOM
 
 _WHOLE = ("python:", CUSTOM)  # names of somebody's own code: they say nothing of a family
 _MAKER = re.compile(r"^(?:[a-z-]+\.)+")  # place and maker before a name of Bedrock's

@@ -8,17 +8,6 @@ from dataclasses import dataclass, field
 from functools import reduce
 from typing import Any, cast
 
-from hansard.debate import replies, spending, steps
-from hansard.debate.events import (
-    CallAnsweredData,
-    CallFailedData,
-    Event,
-    ToolCalledData,
-    ToolReturnedData,
-)
-from hansard.debate.fields import Blob, Role
-from hansard.debate.prompts import TextOf
-from hansard.debate.state import DebateState, Spend, Turn, evolve, speaker_of, step_of
 from hansard.errors import DataError
 from hansard.report import alike, notes, overall
 from hansard.report.notes import Note
@@ -35,6 +24,17 @@ from hansard.report.results.common import (
     Usage,
 )
 from hansard.report.words import GONE
+from hansard.rules import replies, spending, steps
+from hansard.rules.events import (
+    CallAnsweredData,
+    CallFailedData,
+    Event,
+    ToolCalledData,
+    ToolReturnedData,
+)
+from hansard.rules.fields import Blob, Role
+from hansard.rules.prompts import TextOf
+from hansard.rules.state import DebateState, Spend, Turn, evolve, speaker_of, step_of
 
 
 @dataclass(slots=True)

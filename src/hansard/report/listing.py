@@ -6,10 +6,10 @@ from typing import Literal
 
 from pydantic import BaseModel, ConfigDict, Field
 
-from hansard.debate.fields import DecisionRule
 from hansard.report.results.consensus import ConsensusResult
 from hansard.report.results.panel import PanelResult
 from hansard.report.view import DebateResult
+from hansard.rules.fields import DecisionRule
 
 State = Literal["open", "closed", "truncated", "failed", "altered", "unreadable"]
 

@@ -11,20 +11,6 @@ from typing import Any, Literal, cast
 
 from pydantic import BaseModel, ConfigDict, Field
 
-from hansard.debate import similarity
-from hansard.debate.events import (
-    CallFailedData,
-    DecisionData,
-    Event,
-    SimilarityData,
-    TurnForfeitedData,
-    TurnRejectedData,
-    VerdictData,
-    VotesCountedData,
-)
-from hansard.debate.fields import Blob, Case
-from hansard.debate.prompts import TextOf
-from hansard.debate.state import DebateState
 from hansard.report.words import (
     ALIKE,
     ERRORS,
@@ -36,6 +22,20 @@ from hansard.report.words import (
     rejection,
     seconds,
 )
+from hansard.rules import similarity
+from hansard.rules.events import (
+    CallFailedData,
+    DecisionData,
+    Event,
+    SimilarityData,
+    TurnForfeitedData,
+    TurnRejectedData,
+    VerdictData,
+    VotesCountedData,
+)
+from hansard.rules.fields import Blob, Case
+from hansard.rules.prompts import TextOf
+from hansard.rules.state import DebateState
 
 NoteCode = Literal[
     "scripted",

@@ -5,14 +5,14 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from hansard.debate import spending
-from hansard.debate.fields import Ceiling, Role
-from hansard.debate.prompts import TextOf
-from hansard.debate.state import DebateState
-from hansard.debate.transcript import CUSTOM
 from hansard.report import alike
 from hansard.report.notes import Note, NoteCode, note
 from hansard.report.words import amount
+from hansard.rules import spending
+from hansard.rules.fields import Ceiling, Role
+from hansard.rules.prompts import TextOf
+from hansard.rules.state import DebateState
+from hansard.rules.transcript import CUSTOM
 
 _OFFLINE: dict[NoteCode, str] = {"scripted": "scripted", "recorded": "taken from a record"}
 _JUDGES: tuple[Role, ...] = ("judge", "moderator")

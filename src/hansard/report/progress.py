@@ -10,15 +10,15 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Any, Literal, cast
 
-from hansard.debate import replies, steps
-from hansard.debate.events import (
+from hansard.rules import replies, steps
+from hansard.rules.events import (
     CallAnsweredData,
     Event,
     SynthesisData,
     TurnRecordedData,
     VerdictData,
 )
-from hansard.debate.fields import (
+from hansard.rules.fields import (
     CallError,
     Ceiling,
     CloseReason,
@@ -28,8 +28,8 @@ from hansard.debate.fields import (
     Rejection,
     Role,
 )
-from hansard.debate.replies import Schema
-from hansard.debate.state import DebateState, evolve, step_of
+from hansard.rules.replies import Schema
+from hansard.rules.state import DebateState, evolve, step_of
 
 TextOf = Callable[[str, str], str]  # the text of a debate's blob, from the store
 

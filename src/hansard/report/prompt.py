@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
-from hansard.debate import steps
-from hansard.debate.events import Event
-from hansard.debate.prompts import Message, Renderer, TextOf
-from hansard.debate.replay import Replay
-from hansard.debate.steps import Ask
 from hansard.errors import DataError, UsageError
+from hansard.rules import steps
+from hansard.rules.events import Event
+from hansard.rules.prompts import Message, Renderer, TextOf
+from hansard.rules.replay import Replay
+from hansard.rules.steps import Ask
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,7 +11,7 @@ marks that make a line read as what it is not. Both are spelled out.
 
 from __future__ import annotations
 
-from hansard.debate.prompts import spell_out as shown
+from hansard.rules.prompts import spell_out as shown
 
 __all__ = ["one_line", "shown"]
 

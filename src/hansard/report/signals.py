@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 from itertools import groupby
 
-from hansard.debate import similarity
 from hansard.report.fold import Folded, words_of
 from hansard.report.overall import ARGUING
 from hansard.report.results.common import Drift, Share
+from hansard.rules import similarity
 
 MILLION = similarity.MILLION
 

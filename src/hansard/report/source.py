@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING, Literal, NotRequired
 
 from typing_extensions import TypedDict  # pydantic reads only this one before Python 3.12
 
-from hansard.debate.fields import CitationFinding, Confidence, closed
 from hansard.report.words import GONE
+from hansard.rules.fields import CitationFinding, Confidence, closed
 
 if TYPE_CHECKING:
     from hansard.report.results.consensus import ConsensusResult

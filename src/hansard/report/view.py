@@ -12,8 +12,6 @@ from typing import Annotated
 
 from pydantic import Field
 
-from hansard.debate.events import Event
-from hansard.debate.prompts import TextOf
 from hansard.errors import DataError
 from hansard.report.fold import Folded, fold
 from hansard.report.results import consensus, judged, moderated, panel
@@ -21,6 +19,8 @@ from hansard.report.results.consensus import ConsensusResult
 from hansard.report.results.judged import JudgedResult
 from hansard.report.results.moderated import ModeratedResult
 from hansard.report.results.panel import PanelResult
+from hansard.rules.events import Event
+from hansard.rules.prompts import TextOf
 
 AnyResult = ConsensusResult | JudgedResult | ModeratedResult | PanelResult
 DebateResult = Annotated[AnyResult, Field(discriminator="format")]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from hansard.debate.fields import (
+from hansard.rules.fields import (
     CallError,
     Ceiling,
     CitationFinding,

@@ -16,20 +16,20 @@ from dataclasses import dataclass
 from hashlib import sha256
 from typing import Any, cast
 
-from hansard.debate import spending, steps
-from hansard.debate.events import (
+from hansard.rules import spending, steps
+from hansard.rules.events import (
     CallAnsweredData,
     CallStartedData,
     Event,
     Fact,
     ToolCalledData,
 )
-from hansard.debate.formats.common import Compare
-from hansard.debate.prompts import Message, Prompt, Renderer
-from hansard.debate.spec_parts import NAME, has_server
-from hansard.debate.state import DebateState, Step, evolve
-from hansard.debate.steps import Ask, Read, Refused
-from hansard.debate.transcript import CUSTOM, Transcript
+from hansard.rules.formats.common import Compare
+from hansard.rules.prompts import Message, Prompt, Renderer
+from hansard.rules.spec_parts import NAME, has_server
+from hansard.rules.state import DebateState, Step, evolve
+from hansard.rules.steps import Ask, Read, Refused
+from hansard.rules.transcript import CUSTOM, Transcript
 from hansard.runtime import outcomes
 from hansard.runtime.clock import Clock
 from hansard.runtime.journal import Journal, Observer

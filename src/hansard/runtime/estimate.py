@@ -17,16 +17,16 @@ from typing import Any, Literal, cast
 
 from pydantic import BaseModel, ConfigDict, Field
 
-from hansard.debate import spending, steps
-from hansard.debate.events import Event, Fact
-from hansard.debate.fields import Blob, Ceiling, Layout, Price, Role
-from hansard.debate.prompts import Prompt, Renderer
-from hansard.debate.replies import Schema
-from hansard.debate.spec import AnySpec
-from hansard.debate.spending import Tokens
-from hansard.debate.state import DebateState, Step, evolve
-from hansard.debate.steps import Ask, Read, Refused
-from hansard.debate.transcript import Transcript
+from hansard.rules import spending, steps
+from hansard.rules.events import Event, Fact
+from hansard.rules.fields import Blob, Ceiling, Layout, Price, Role
+from hansard.rules.prompts import Prompt, Renderer
+from hansard.rules.replies import Schema
+from hansard.rules.spec import AnySpec
+from hansard.rules.spending import Tokens
+from hansard.rules.state import DebateState, Step, evolve
+from hansard.rules.steps import Ask, Read, Refused
+from hansard.rules.transcript import Transcript
 from hansard.runtime.clock import Clock
 from hansard.runtime.engine import BYTES_A_TOKEN
 from hansard.runtime.inputs import load_yaml, read_evidence, read_templates, validate

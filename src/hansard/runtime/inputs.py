@@ -17,10 +17,10 @@ from typing import Any, TypeVar, cast
 import yaml
 from pydantic import BaseModel, ValidationError
 
-from hansard.debate.formats import FORMATS
-from hansard.debate.spec import SPECS, AnySpec, PanelSpec
-from hansard.debate.spec_parts import Evidence
 from hansard.errors import UsageError
+from hansard.rules.formats import FORMATS
+from hansard.rules.spec import SPECS, AnySpec, PanelSpec
+from hansard.rules.spec_parts import Evidence
 
 _SHARED = ("block", "again", "synthesizer")
 MAX_FILE = 4_000_000
@@ -173,7 +173,7 @@ def read_evidence(spec: AnySpec, folder: Path) -> AnySpec:
 @cache
 def packaged(name: str) -> bytes:
     """Return the packaged template `name` (`consensus/debater`), as UTF-8 bytes."""
-    return (files("hansard.debate") / "prompts" / f"{name}.md").read_bytes()
+    return (files("hansard.rules") / "prompts" / f"{name}.md").read_bytes()
 
 
 def packaged_templates(format_: str) -> dict[str, bytes]:

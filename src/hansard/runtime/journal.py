@@ -7,11 +7,11 @@ from collections.abc import Callable, Sequence
 from contextlib import suppress
 from typing import cast
 
-from hansard.debate.events import Event, Fact
-from hansard.debate.fields import Blob
 from hansard.record import blob
 from hansard.record.bundle import Head
 from hansard.record.line import GENESIS, VERSION, encode_line, line_hash
+from hansard.rules.events import Event, Fact
+from hansard.rules.fields import Blob
 from hansard.runtime.clock import Clock
 from hansard.store.application import Batch, Store
 from hansard.store.sqlite import Extras

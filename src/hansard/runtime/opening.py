@@ -10,16 +10,16 @@ from hashlib import sha256
 from pathlib import Path
 from typing import Any, cast
 
-from hansard.debate.events import Fact
-from hansard.debate.fields import Terms
-from hansard.debate.formats import FORMATS, most_turns
-from hansard.debate.replay import OFFLINE
-from hansard.debate.spec import AnySpec
-from hansard.debate.spec_base import AGENT_TYPES
-from hansard.debate.spec_parts import Seated
 from hansard.errors import UsageError
 from hansard.record.canonical import dump
 from hansard.record.policy import Policy
+from hansard.rules.events import Fact
+from hansard.rules.fields import Terms
+from hansard.rules.formats import FORMATS, most_turns
+from hansard.rules.replay import OFFLINE
+from hansard.rules.spec import AnySpec
+from hansard.rules.spec_base import AGENT_TYPES
+from hansard.rules.spec_parts import Seated
 from hansard.runtime.engine import ENGINE
 from hansard.runtime.journal import Journal
 from hansard.runtime.models.base import Model

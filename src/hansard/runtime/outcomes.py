@@ -7,10 +7,10 @@ import traceback
 from collections.abc import Callable
 from typing import Any
 
-from hansard.debate import spending
-from hansard.debate.events import CallStartedData
-from hansard.debate.fields import Blob, Price
 from hansard.record.canonical import TEXT
+from hansard.rules import spending
+from hansard.rules.events import CallStartedData
+from hansard.rules.fields import Blob, Price
 from hansard.runtime.models.base import Completion, ModelError
 
 Keep = Callable[[str], Blob]  # keeps a text, and gives its reference

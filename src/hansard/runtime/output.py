@@ -7,9 +7,9 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
-from hansard.debate import replies
-from hansard.debate.spec import AnySpec
 from hansard.errors import UsageError
+from hansard.rules import replies
+from hansard.rules.spec import AnySpec
 from hansard.runtime.inputs import load_yaml
 
 PLAIN = replies.members(synthesis=replies.words())  # what is asked for where no schema was given

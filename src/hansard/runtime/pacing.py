@@ -9,9 +9,9 @@ from collections import deque
 from collections.abc import Callable, Mapping
 from weakref import WeakKeyDictionary, WeakSet
 
-from hansard.debate.replay import OFFLINE
-from hansard.debate.steps import RETRIED
 from hansard.errors import UsageError
+from hansard.rules.replay import OFFLINE
+from hansard.rules.steps import RETRIED
 from hansard.runtime.models.base import ModelError
 
 VARIABLE = "HANSARD_CONCURRENCY"

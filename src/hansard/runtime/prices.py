@@ -12,7 +12,7 @@ from decimal import ROUND_CEILING, Decimal
 from functools import cache
 from typing import TYPE_CHECKING, NamedTuple
 
-from hansard.debate.spec_parts import PriceSpec, Seated
+from hansard.rules.spec_parts import PriceSpec, Seated
 from hansard.runtime.models.base import Model
 
 if TYPE_CHECKING:

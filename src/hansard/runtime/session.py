@@ -7,17 +7,17 @@ from collections.abc import Mapping
 from hashlib import sha256
 from pathlib import Path
 
-from hansard.debate.events import blob_names, parse
-from hansard.debate.replay import NotDue, Replay, approved_by
-from hansard.debate.spec import AnySpec
-from hansard.debate.spec_parts import Seated
-from hansard.debate.state import DebateState, evolve
-from hansard.debate.transcript import CUSTOM
 from hansard.errors import DataError, UsageError
 from hansard.record import blob
 from hansard.record.bundle import Bundle, Head, of_files, unpack
 from hansard.record.line import GENESIS, line_hash
 from hansard.record.policy import Policy
+from hansard.rules.events import blob_names, parse
+from hansard.rules.replay import NotDue, Replay, approved_by
+from hansard.rules.spec import AnySpec
+from hansard.rules.spec_parts import Seated
+from hansard.rules.state import DebateState, evolve
+from hansard.rules.transcript import CUSTOM
 from hansard.runtime.clock import Clock
 from hansard.runtime.engine import Engine
 from hansard.runtime.inputs import load_yaml, read_evidence, read_templates, validate

@@ -22,10 +22,10 @@ from eventsourcing.sqlite import SQLiteCursor
 from eventsourcing.utils import Environment
 from typing_extensions import override
 
-from hansard.debate.events import Event, parse
 from hansard.errors import DataError, UsageError
 from hansard.record.blob import unpack
 from hansard.record.bundle import Bundle, Head
+from hansard.rules.events import Event, parse
 from hansard.store.sqlite import APPLICATION_ID, Extras, Recorder, RunnerLock
 
 DEFAULT_URL = "sqlite:///hansard.db"

@@ -8,14 +8,14 @@ from dataclasses import dataclass, field
 from hashlib import sha256
 from typing import Any, cast
 
-from hansard.debate.events import Event, OpenedData, blob_names, parse
-from hansard.debate.replay import Difference, NotDue, Replay
 from hansard.errors import DataError
 from hansard.record import blob
 from hansard.record.bundle import Bundle, Head
 from hansard.record.line import GENESIS, line_hash
 from hansard.record.policy import Policy
 from hansard.record.policy import parse as parse_policy
+from hansard.rules.events import Event, OpenedData, blob_names, parse
+from hansard.rules.replay import Difference, NotDue, Replay
 from hansard.verify.findings import Finding
 
 # Which check a difference in a derived field belongs to: by type and field, else by type.

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Sequence
 
-from hansard.debate.events import Event
-from hansard.debate.fields import Ceiling
-from hansard.debate.spending import limits_of
-from hansard.debate.state import DebateState
 from hansard.record.bundle import Bundle
+from hansard.rules.events import Event
+from hansard.rules.fields import Ceiling
+from hansard.rules.spending import limits_of
+from hansard.rules.state import DebateState
 
 _UNITS: dict[Ceiling, str] = {
     "calls": "calls",

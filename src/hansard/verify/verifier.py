@@ -15,9 +15,9 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Mapping, Sequence
 
-from hansard.debate.events import Event
 from hansard.record.bundle import Bundle
 from hansard.record.keys import Trust
+from hansard.rules.events import Event
 from hansard.verify import checks
 from hansard.verify import envelope as envelopes
 from hansard.verify.checks import Walk

@@ -2,11 +2,11 @@ import json
 
 import pytest
 
-from hansard.debate.events import CallFailedData, Fact
 from hansard.errors import DataError
 from hansard.report.markdown import markdown
 from hansard.report.view import build
 from hansard.report.words import GONE
+from hansard.rules.events import CallFailedData, Fact
 from reporting import noted, of
 from support import (
     DEBATE,

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 import playing
-from hansard.debate.spec import ConsensusSpec
+from hansard.rules.spec import ConsensusSpec
 from hansard.runtime import session
 from hansard.store.application import Store
 from hansard.verify.verifier import verify

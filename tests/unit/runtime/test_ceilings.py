@@ -8,10 +8,10 @@ from dataclasses import replace
 
 import pytest
 
-from hansard.debate.spending import limits_of, spent_by
-from hansard.debate.state import DebateState, evolve
 from hansard.errors import UsageError
 from hansard.report.view import build
+from hansard.rules.spending import limits_of, spent_by
+from hansard.rules.state import DebateState, evolve
 from hansard.runtime.clock import Clock
 from hansard.runtime.models.base import Completion, ModelError, ToolCall
 from hansard.runtime.models.callables import CallableModel

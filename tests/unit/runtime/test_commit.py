@@ -12,10 +12,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from hansard.debate.events import Fact
 from hansard.errors import DataError, HansardError, UsageError
 from hansard.record import blob
 from hansard.record.bundle import Head
+from hansard.rules.events import Fact
 from hansard.runtime import journal as module
 from hansard.runtime.clock import Clock
 from hansard.runtime.journal import Journal

@@ -12,12 +12,12 @@ import pytest
 import yaml
 
 import hansard
-from hansard.debate import replies
-from hansard.debate.formats import FORMATS as RULES
-from hansard.debate.formats import most_turns
-from hansard.debate.spec_parts import PriceSpec
 from hansard.errors import UsageError
 from hansard.record.canonical import dump
+from hansard.rules import replies
+from hansard.rules.formats import FORMATS as RULES
+from hansard.rules.formats import most_turns
+from hansard.rules.spec_parts import PriceSpec
 from hansard.runtime import estimate as module
 from hansard.runtime.estimate import BYTES, CACHED_FROM, REPLY, estimate, filler
 from hansard.runtime.models.base import Completion

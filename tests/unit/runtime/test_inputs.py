@@ -8,8 +8,8 @@ import pytest
 from pydantic import ValidationError
 
 import playing
-from hansard.debate.spec import ConsensusSpec
 from hansard.errors import UsageError
+from hansard.rules.spec import ConsensusSpec
 from hansard.runtime import inputs
 
 SPEC = """\

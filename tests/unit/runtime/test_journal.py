@@ -7,9 +7,9 @@ from hashlib import sha256
 
 import pytest
 
-from hansard.debate.events import Fact
 from hansard.errors import DataError, UsageError
 from hansard.record import blob
+from hansard.rules.events import Fact
 from hansard.runtime.clock import Clock
 from hansard.runtime.journal import Journal
 

@@ -6,7 +6,7 @@ import json
 
 import pytest
 
-from hansard.debate.prompts import Message
+from hansard.rules.prompts import Message
 from hansard.runtime.models.base import ModelError
 from playing import EVIDENCE, FORMATS, POSITIONS, answer, weak
 

@@ -75,7 +75,7 @@ def gaps(table):
 
 
 def session_ms(begin, end):
-    from hansard.debate.spending import milliseconds
+    from hansard.rules.spending import milliseconds
 
     return milliseconds(begin, end)
 

@@ -12,7 +12,7 @@ import genai_prices
 import pytest
 from genai_prices import data_snapshot, types
 
-from hansard.debate.spec_parts import PriceSpec, Seated, Settings
+from hansard.rules.spec_parts import PriceSpec, Seated, Settings
 from hansard.runtime import prices
 from hansard.runtime.models.callables import CallableModel
 from hansard.runtime.prices import DEAREST, known_price, prices_of
@@ -218,7 +218,7 @@ def test_the_list_is_read_only_where_nobody_else_says_a_price():
     code = """
 import sys
 from types import SimpleNamespace as Some
-from hansard.debate.spec_parts import PriceSpec, Seated, Settings
+from hansard.rules.spec_parts import PriceSpec, Seated, Settings
 from hansard.runtime.prices import prices_of
 price = PriceSpec(input="1", output="2")
 table = [Seated("debater", m, m, None, Settings()) for m in ("openai:a", "openai:b", "ollama:c")]

@@ -10,8 +10,8 @@ from uuid import UUID, uuid4
 
 import pytest
 
-from hansard.debate.spec import ConsensusSpec
 from hansard.errors import DataError, HansardError, UsageError
+from hansard.rules.spec import ConsensusSpec
 from hansard.runtime import session
 from hansard.store.application import Store
 

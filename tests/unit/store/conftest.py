@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from hansard.debate.events import Fact
+from hansard.rules.events import Fact
 from hansard.runtime.clock import Clock
 from hansard.runtime.journal import Journal
 from hansard.store.application import Store

@@ -12,10 +12,10 @@ from uuid import UUID
 
 import pytest
 
-from hansard.debate.events import Fact
 from hansard.errors import DataError, UsageError
 from hansard.record import blob
 from hansard.record.bundle import Head
+from hansard.rules.events import Fact
 from hansard.store.application import Batch, LineMapper, Store, StoredLine
 from hansard.store.sqlite import Extras, RunnerLock
 

@@ -9,8 +9,8 @@ import pytest
 
 import altering
 from exporting import both, exported, first, signed, tool
-from hansard.debate.prompts import quote
-from hansard.debate.replies import mismatch, words
+from hansard.rules.prompts import quote
+from hansard.rules.replies import mismatch, words
 from hansard.runtime.models.base import Completion, ModelError, ToolCall, Wire
 from playing import MODEL, POSITIONS, answer, play, script, weak
 from support import answered, argued

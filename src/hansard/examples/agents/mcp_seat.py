@@ -35,7 +35,7 @@ from mcp.client import Client
 from mcp_types import TextContent, Tool
 
 from hansard import Request, ToolCall
-from hansard.debate.prompts import quote
+from hansard.rules.prompts import quote
 
 Think = Callable[[str, Sequence[Tool]], Awaitable[str | ToolCall]]
 MOST_USES = 10

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any, cast
 
-from hansard.debate.fields import Ceiling
 from hansard.report.markdown.signs import (
     as_json,
     ids,
@@ -19,6 +18,7 @@ from hansard.report.markdown.signs import (
 from hansard.report.results.common import Drift, Result, Usage
 from hansard.report.safe import one_line
 from hansard.report.words import GONE, HOW, amount, dollars, percent
+from hansard.rules.fields import Ceiling
 
 TITLE = 200  # characters of the question in the title
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterator
 from itertools import groupby
 
-from hansard.debate.formats.consensus import PHASES
 from hansard.report.markdown import common
 from hansard.report.markdown.signs import (
     fenced,
@@ -17,6 +16,7 @@ from hansard.report.markdown.signs import (
     voted,
 )
 from hansard.report.results.consensus import ConsensusResult, Turn
+from hansard.rules.formats.consensus import PHASES
 
 
 def decision(result: ConsensusResult) -> Iterator[str]:

@@ -7,7 +7,8 @@ from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, JsonValue
 
-from hansard.debate.fields import (
+from hansard.report.notes import Note
+from hansard.rules.fields import (
     Ceiling,
     CloseReason,
     DecisionRule,
@@ -17,7 +18,6 @@ from hansard.debate.fields import (
     Price,
     Role,
 )
-from hansard.report.notes import Note
 
 Status = Literal["open", "complete", "truncated", "failed"]
 Silence = Literal["no_reply", "invalid_reply"]

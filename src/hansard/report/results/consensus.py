@@ -7,13 +7,13 @@ from typing import Any, Literal
 
 from pydantic import Field
 
-from hansard.debate.counting import Rule
-from hansard.debate.fields import Phase
-from hansard.debate.formats import consensus
-from hansard.debate.state import DebateState
 from hansard.report import signals, source
 from hansard.report.fold import Folded, common, turn_of, words_of
 from hansard.report.results.common import Part, Result, Spoken, lines, listed, tallied
+from hansard.rules.counting import Rule
+from hansard.rules.fields import Phase
+from hansard.rules.formats import consensus
+from hansard.rules.state import DebateState
 
 
 class Turn(Spoken):

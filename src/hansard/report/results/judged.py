@@ -8,12 +8,12 @@ from typing import Any, Literal
 
 from pydantic import Field
 
-from hansard.debate.formats import judged
 from hansard.report import signals, source
 from hansard.report.fold import Folded, common, turn_of, words_of
 from hansard.report.results.common import Part, Result, Spoken, Stance, lines, listed
 from hansard.report.safe import one_line
 from hansard.report.words import GONE
+from hansard.rules.formats import judged
 
 
 class Argued(Stance):

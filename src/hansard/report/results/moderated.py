@@ -7,15 +7,15 @@ from typing import Any, Literal, cast
 
 from pydantic import Field
 
-from hansard.debate.fields import Case, CitationFinding, Confidence
-from hansard.debate.formats import moderated
-from hansard.debate.state import Turn
 from hansard.report import signals, source
 from hansard.report.fold import Folded, common, points_of, rows_of, turn_of, words_of
 from hansard.report.notes import PROMPT_REVIEW_BELOW
 from hansard.report.results.common import Part, Result, Spoken, Stance, lines, listed
 from hansard.report.safe import one_line
 from hansard.report.words import GONE
+from hansard.rules.fields import Case, CitationFinding, Confidence
+from hansard.rules.formats import moderated
+from hansard.rules.state import Turn
 
 
 class Cited(Part):

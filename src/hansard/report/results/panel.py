@@ -6,14 +6,14 @@ from typing import Any, Literal, cast
 
 from pydantic import Field
 
-from hansard.debate.formats import panel
-from hansard.debate.state import Turn
 from hansard.report import signals, source
 from hansard.report.fold import Folded, common, turn_of, words_of
 from hansard.report.results.common import Part, Result, Spoken, lines, tallied
 from hansard.report.results.consensus import tally_of
 from hansard.report.safe import one_line
 from hansard.report.words import ALIKE, GONE, percent
+from hansard.rules.formats import panel
+from hansard.rules.state import Turn
 
 
 class Draft(Spoken):

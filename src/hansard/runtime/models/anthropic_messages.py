@@ -18,9 +18,9 @@ from pydantic_ai.models.anthropic import AnthropicModelSettings
 from pydantic_ai.profiles import DEFAULT_PROFILE, ModelProfile, merge_profile
 from pydantic_ai.providers.anthropic import AnthropicProvider
 
-from hansard.debate.fields import Finish, Parameters
-from hansard.debate.prompts import Message
-from hansard.debate.replies import Schema
+from hansard.rules.fields import Finish, Parameters
+from hansard.rules.prompts import Message
+from hansard.rules.replies import Schema
 from hansard.runtime.models.base import Completion, Request, ToolCall
 from hansard.runtime.models.blocks import (
     as_json,

@@ -12,11 +12,11 @@ from functools import cached_property
 from math import isnan
 from typing import Protocol, get_args, runtime_checkable
 
-from hansard.debate.fields import CallError, Finish, Parameters, Role
-from hansard.debate.prompts import Message
-from hansard.debate.replies import Schema
-from hansard.debate.spec_parts import PriceSpec
 from hansard.record.canonical import TEXT
+from hansard.rules.fields import CallError, Finish, Parameters, Role
+from hansard.rules.prompts import Message
+from hansard.rules.replies import Schema
+from hansard.rules.spec_parts import PriceSpec
 
 MAX_REPLY = 16_000_000  # characters: a store keeps a text in one value
 MAX_TOOL_CALLS = 100  # in one reply

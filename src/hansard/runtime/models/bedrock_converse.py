@@ -28,9 +28,9 @@ from pydantic_ai.models.bedrock import BedrockConverseModel, BedrockModelSetting
 from pydantic_ai.profiles import DEFAULT_PROFILE, ModelProfile, merge_profile
 from pydantic_ai.providers.bedrock import BedrockModelProfile, BedrockProvider
 
-from hansard.debate.fields import Finish, Parameters
-from hansard.debate.prompts import Message
 from hansard.errors import UsageError
+from hansard.rules.fields import Finish, Parameters
+from hansard.rules.prompts import Message
 from hansard.runtime.models.base import Completion, Request, ToolCall
 from hansard.runtime.models.blocks import (
     as_json,

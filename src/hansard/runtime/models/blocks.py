@@ -9,8 +9,8 @@ from typing import Any
 import orjson
 from pydantic_ai import messages as parts
 
-from hansard.debate.fields import Structured
-from hansard.debate.prompts import Message
+from hansard.rules.fields import Structured
+from hansard.rules.prompts import Message
 from hansard.runtime.models.base import Request
 from hansard.runtime.models.reading import count
 

@@ -10,9 +10,9 @@ import warnings
 from collections.abc import Awaitable, Callable, Mapping
 from typing import Any, cast
 
-from hansard.debate.spec_parts import PriceSpec
-from hansard.debate.transcript import CUSTOM
 from hansard.errors import UsageError
+from hansard.rules.spec_parts import PriceSpec
+from hansard.rules.transcript import CUSTOM
 from hansard.runtime.models.base import Completion, Model, Request
 
 Reply = str | Mapping[str, Any] | Completion

@@ -7,7 +7,7 @@ from typing import Any
 
 import httpx2
 
-from hansard.debate.fields import CallError
+from hansard.rules.fields import CallError
 from hansard.runtime.models.wire import EXCHANGE, MAX_BODY, Exchange
 
 _PLAIN = {"accept", "accept-encoding", "connection", "content-length", "content-type", "host"}

@@ -11,7 +11,7 @@ import json
 import re
 from collections.abc import Iterable
 
-from hansard.debate.replies import Schema
+from hansard.rules.replies import Schema
 
 MEMBER = "reply"
 _SPACE = re.compile(r"[ \t\n\r]*")

@@ -17,8 +17,8 @@ from pydantic_ai.profiles import DEFAULT_PROFILE, ModelProfile, merge_profile
 from pydantic_ai.profiles.google import GoogleModelProfile
 from pydantic_ai.providers.google import GoogleProvider
 
-from hansard.debate.fields import Finish, Parameters
-from hansard.debate.prompts import Message
+from hansard.rules.fields import Finish, Parameters
+from hansard.rules.prompts import Message
 from hansard.runtime.models.base import Completion, Request, ToolCall
 from hansard.runtime.models.blocks import as_json, members, preferring, total
 from hansard.runtime.models.client import RecordingClient

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from hansard.debate.replies import Schema
+from hansard.rules.replies import Schema
 
 _KEPT = frozenset(("type", "required", "additionalProperties", "$ref", "title", "description"))
 _MAPS = frozenset(("properties", "$defs", "definitions"))

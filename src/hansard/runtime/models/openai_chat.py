@@ -11,8 +11,8 @@ from pydantic_ai.profiles import DEFAULT_PROFILE, ModelProfile, merge_profile
 from pydantic_ai.profiles.openai import OpenAIModelProfile
 from pydantic_ai.providers.openai import OpenAIProvider
 
-from hansard.debate.fields import Parameters
-from hansard.debate.replies import Schema
+from hansard.rules.fields import Parameters
+from hansard.rules.replies import Schema
 from hansard.runtime.models.base import Completion, Request, ToolCall
 from hansard.runtime.models.client import RecordingClient
 from hansard.runtime.models.providers import Server

@@ -9,8 +9,8 @@ from pydantic_ai.models.openai import OpenAIResponsesModel, OpenAIResponsesModel
 from pydantic_ai.profiles import DEFAULT_PROFILE, ModelProfile, merge_profile
 from pydantic_ai.profiles.openai import OpenAIModelProfile
 
-from hansard.debate.fields import CallError, Finish, Parameters
-from hansard.debate.replies import Schema
+from hansard.rules.fields import CallError, Finish, Parameters
+from hansard.rules.replies import Schema
 from hansard.runtime.models.base import Completion, ModelError, Request, ToolCall
 from hansard.runtime.models.openai_chat import connect, effort, is_strict, used
 from hansard.runtime.models.providers import Server

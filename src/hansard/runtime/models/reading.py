@@ -7,7 +7,7 @@ from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
 from urllib.parse import urlsplit
 
-from hansard.debate.fields import Finish
+from hansard.rules.fields import Finish
 from hansard.runtime.models.base import LONGEST_WAIT, MAX_TOKENS, ModelError, Wire
 
 # How a reply ended, in the words of OpenAI's chat completions.

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from hansard.debate.events import parse
-from hansard.debate.fields import Blob
-from hansard.debate.spec_parts import PriceSpec
 from hansard.errors import UsageError
 from hansard.record import blob
 from hansard.record.bundle import Bundle
+from hansard.rules.events import parse
+from hansard.rules.fields import Blob
+from hansard.rules.spec_parts import PriceSpec
 from hansard.runtime.models.base import Completion, ModelError, Request, ToolCall
 
 

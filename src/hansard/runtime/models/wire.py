@@ -33,10 +33,10 @@ from pydantic_ai.output import OutputObjectDefinition
 from pydantic_ai.settings import ModelSettings
 from pydantic_ai.tools import ToolDefinition
 
-from hansard.debate.fields import CallError, Parameters, Structured
-from hansard.debate.prompts import Message
-from hansard.debate.replies import Schema
-from hansard.debate.spec_parts import PriceSpec
+from hansard.rules.fields import CallError, Parameters, Structured
+from hansard.rules.prompts import Message
+from hansard.rules.replies import Schema
+from hansard.rules.spec_parts import PriceSpec
 from hansard.runtime.models.base import Closing, Completion, ModelError, Request, Wire
 from hansard.runtime.models.envelope import envelope, refers, unwrap
 from hansard.runtime.models.reading import status_error, wait_of, words

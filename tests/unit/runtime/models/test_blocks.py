@@ -9,7 +9,7 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from hansard.debate.prompts import Message
+from hansard.rules.prompts import Message
 from hansard.runtime.models.blocks import MAX_POINTS, as_json, mapped_blocks, marked, total
 from hansard.runtime.models.wire import loads
 

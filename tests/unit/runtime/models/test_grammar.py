@@ -6,7 +6,7 @@ import pytest
 from jsonschema import Draft202012Validator
 
 import playing
-from hansard.debate.formats import FORMATS
+from hansard.rules.formats import FORMATS
 from hansard.runtime.models.grammar import is_closed, narrowed
 from support import example
 

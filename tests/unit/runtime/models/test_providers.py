@@ -7,8 +7,8 @@ import sys
 
 import pytest
 
-from hansard.debate.spec_parts import PROVIDERS as KNOWN
 from hansard.errors import UsageError
+from hansard.rules.spec_parts import PROVIDERS as KNOWN
 from hansard.runtime.models import providers
 from hansard.runtime.models.providers import (
     PROVIDERS,

@@ -1,0 +1,55 @@
+"""What a quote rests on: found in the document, word for word, or not (record.md §5).
+
+A model's citation is checked by code. An argument that rests on one that does
+not hold is struck: it stays in the record and counts for nothing.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from functools import lru_cache
+from typing import Any
+
+from hansard.rules.fields import Citation, CitationFinding
+from hansard.rules.similarity import fold
+
+_folded = lru_cache(maxsize=256)(fold)
+
+
+def find(quote: str, text: str) -> bool:
+    r"""Say whether a document holds the quoted words, runs of white space aside.
+
+    >>> find("within  30\ndays", "Payment is due within 30 days.")
+    True
+    >>> find("", "anything")
+    False
+    """
+    wanted = fold(quote)
+    return bool(wanted) and wanted in _folded(text)
+
+
+def check(
+    arguments: Iterable[Mapping[str, Any]], texts: Mapping[str, str], later: Iterable[str]
+) -> list[Citation]:
+    """Check every citation of a turn's arguments, in order.
+
+    `texts` are the documents seen so far by their ids, `later` the ids of those
+    that nobody has seen yet.
+    """
+    unseen = frozenset(later)
+    rows: list[Citation] = []
+    for number, argument in enumerate(arguments, 1):
+        for place, cited in enumerate(argument["citations"], 1):
+            document = cited["document"]
+            finding: CitationFinding = "no_such_document"
+            if document in unseen:
+                finding = "not_yet_visible"
+            elif document in texts:
+                finding = "verified" if find(cited["quote"], texts[document]) else "not_found"
+            rows.append({"argument": number, "citation": place, "finding": finding})
+    return rows
+
+
+def struck(rows: Iterable[Citation]) -> list[int]:
+    """Return the arguments that rest on a citation which does not hold."""
+    return sorted({row["argument"] for row in rows if row["finding"] != "verified"})

@@ -1,0 +1,77 @@
+"""What formats share: what a turn, a verdict and a decision are made of, and who was heard."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple, cast
+
+from hansard.rules.events import DecisionData, Fact, VerdictData
+from hansard.rules.fields import DecisionRule
+from hansard.rules.state import DebateState, Step
+
+ESCALATE = "escalate"  # the decision where nothing was agreed on: somebody must look
+RESERVED = frozenset({ESCALATE, "synthesis", "upheld", "not_upheld"})  # no seat or stance
+
+
+class Compare(NamedTuple):
+    """The answers of a round are to be compared: texts that the state does not hold.
+
+    `measure` is "words" or "whole" for a similarity, "votes" for a count of
+    equal answers.
+    """
+
+    round: int
+    measure: str
+    final: bool  # to resolve the debate, after its rounds
+
+
+def turn(step: Step, call: str, **fields: Any) -> dict[str, Any]:
+    """Return the data of a turn that counts: its place, its call, and what was read from it."""
+    place = {"step": step.id, "round": step.round, "phase": step.phase, "speaker": step.speaker}
+    return {**place, "call": call, **fields}
+
+
+def verdict(**found: Any) -> dict[str, Any]:
+    """Return what was read from a verdict, with nothing for what its format does not ask."""
+    empty: dict[str, Any] = {
+        "winner": None,
+        "undeclared": False,
+        "choice": None,
+        "upholds": None,
+        "ranking": [],
+        "scores": [],
+        "resolved": 0,
+        "unresolved": 0,
+        "uncertainties": 0,
+        "confidence": None,
+        "another_round": None,
+    }
+    return empty | found
+
+
+def decided(state: DebateState, decision: str, rule: DecisionRule, **numbers: Any) -> Fact:
+    """Return the decision, with who must look where it is `escalate`."""
+    data: dict[str, Any] = {"votes": None, "threshold": None, "score_ppm": None} | numbers
+    data |= {
+        "decision": decision,
+        "rule": rule,
+        "rounds_run": state.rounds_run,
+        "review": state.spec["review"] if decision == ESCALATE else None,
+    }
+    return Fact("decision.reached", cast(DecisionData, data))
+
+
+def heard_in(state: DebateState, round_: int | None = None) -> list[str]:
+    """Return the debaters whose turns in this round, or in any, count, as they spoke."""
+    return [
+        row.data["speaker"]
+        for row in state.turns
+        if round_ in (None, row.data["round"]) and row.role == "debater" and row.heard
+    ]
+
+
+def ruling(state: DebateState) -> VerdictData | str | None:
+    """Return the judge's verdict, "failed" where none could be had, None before it."""
+    if state.verdict:
+        return state.verdict
+    spoke = any(row.role == "judge" for row in state.turns)
+    return "failed" if spoke else None

@@ -1,0 +1,168 @@
+"""The `consensus` format: rounds of proposal, critique, revision, consensus.
+
+All debaters speak in registration order. First proposals are independent and
+asked for in parallel: nobody sees another's. From then on everybody sees every
+earlier turn, in order. The votes that stand are counted after every phase, and
+the debate stops when exactly one option has reached the threshold, or with
+`escalate` when the rounds are used up (formats.md §1, §2; FORMAT.md §8).
+
+When to use it: a high-stakes decision gains from several perspectives where
+one critic is too narrow, must show a counted vote, and unresolved disagreement
+has somebody to go to. When not: one critic is enough, a test can decide it,
+many calls cannot be paid for or waited for, or all seats would be one model
+with one prompt. Cost: debaters x 4 x rounds calls at the most.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import lru_cache
+from typing import Any, cast
+
+from hansard.rules.counting import RULE_NAMES, tally, winner
+from hansard.rules.events import Fact, RegisteredData
+from hansard.rules.fields import CloseReason, ConsensusTerms, Rejection, Role
+from hansard.rules.formats.common import ESCALATE, decided
+from hansard.rules.prompts import TextOf
+from hansard.rules.replies import Schema, members, one_of, words
+from hansard.rules.state import DebateState, Step, Turn
+
+PHASES = ("proposal", "critique", "revision", "consensus")
+# The templates, and what is filled into each (FORMAT.md §7).
+TEMPLATES: dict[str, tuple[str, ...]] = {
+    "protocol": ("options",),
+    "block": ("label",),
+    "again": ("code", "keyword", "member"),
+    "debater": ("max_rounds", "options", "phase", "round", "speaker"),
+    "synthesizer": ("decision", "rule"),
+}
+
+
+def terms_of(state: DebateState) -> ConsensusTerms:
+    """Return the opening's terms."""
+    return cast(ConsensusTerms, state.spec["terms"])
+
+
+def schemas(terms: ConsensusTerms) -> dict[Role, Schema]:
+    """Return what a reply must be: stance and rationale in words, a vote for one option."""
+    return {"debater": _reply_schema(tuple(terms["options"]))}
+
+
+@lru_cache(maxsize=64)
+def _reply_schema(options: tuple[str, ...]) -> Schema:
+    return members(stance=words(), rationale=words(), vote=one_of(options))
+
+
+def misfit(terms: ConsensusTerms, seats: Sequence[RegisteredData]) -> str | None:
+    """Every seat is a debater without a stance."""
+    fit = bool(seats) and all(
+        seat["role"] == "debater" and seat["stance"] is None for seat in seats
+    )
+    return None if fit else "debaters, without stances"
+
+
+def phase_of(number: int) -> tuple[int, str]:
+    """Return round and phase of the phase with this number, both counted from the start."""
+    return number // len(PHASES) + 1, PHASES[number % len(PHASES)]
+
+
+def due(state: DebateState) -> Fact | tuple[Step, ...]:
+    """Return the count or decision that is due, else who speaks.
+
+    All speak at once in the first phase, one by one in every later one.
+    """
+    many, terms = len(state.votes), terms_of(state)
+    phases, rest = divmod(len(state.turns), many)
+    if phases and not rest:
+        if len(state.counts) < phases:
+            return _count(state, phases - 1)
+        if state.counts[-1]["reached"] or phases == len(PHASES) * terms["max_rounds"]:
+            return _decide(state)
+    return _speakers(len(state.turns), tuple(state.votes))
+
+
+@lru_cache(maxsize=4096)  # a schedule depends on nothing else, and is asked for at every turn
+def _speakers(turns: int, seats: tuple[str, ...]) -> tuple[Step, ...]:
+    number, spoken = divmod(turns, len(seats))
+    round_, phase = phase_of(number)
+    last = len(seats) if number == 0 else spoken + 1
+    return tuple(Step.of(round_, phase, speaker) for speaker in seats[spoken:last])
+
+
+def _count(state: DebateState, number: int) -> Fact:
+    terms = terms_of(state)
+    rows, abstentions = tally(terms["options"], state.votes.values())
+    round_, phase = phase_of(number)
+    count = {
+        "round": round_,
+        "phase": phase,
+        "tally": rows,
+        "abstentions": abstentions,
+        "threshold": terms["threshold"],
+        "reached": winner(rows, terms["threshold"]) is not None,
+    }
+    return Fact("votes.counted", count)
+
+
+def _decide(state: DebateState) -> Fact:
+    terms, count = terms_of(state), state.counts[-1]
+    found = winner(count["tally"], terms["threshold"])
+    decision = found["option"] if found else ESCALATE
+    held = {row["option"]: row["votes"] for row in count["tally"]}
+    return decided(
+        state,
+        decision,
+        RULE_NAMES[terms["rule"]] if found else "max_rounds_exhausted",
+        votes=held.get(decision, 0),
+        threshold=terms["threshold"],
+    )
+
+
+def reason(state: DebateState) -> CloseReason:
+    """Return why it stopped."""
+    exhausted = state.decision and state.decision["rule"] == "max_rounds_exhausted"
+    return "max_rounds_exhausted" if exhausted else "votes_reached"
+
+
+def most_turns(terms: ConsensusTerms, debaters: int) -> int:
+    """Everybody speaks in every phase of every round."""
+    return debaters * len(PHASES) * terms["max_rounds"]
+
+
+def read(state: DebateState, step: Step, value: Any, text_of: TextOf) -> dict[str, Any] | Rejection:
+    """Return the vote."""
+    return {"vote": value["vote"], "case": None}
+
+
+def admits(state: DebateState, step: Step, data: dict[str, Any]) -> bool:
+    """A vote is for a declared option."""
+    return data["vote"] in terms_of(state)["options"] and data["case"] is None
+
+
+def template(state: DebateState, step: Step) -> str:
+    """Every debater has the same template."""
+    return "debater"
+
+
+def values(state: DebateState, step: Step | None) -> dict[str, str]:
+    """Return what is filled into the protocol (no step), or into a debater's instruction."""
+    terms = terms_of(state)
+    options = {"options": ", ".join(terms["options"])}
+    if step is None:
+        return options
+    return options | {
+        "max_rounds": str(terms["max_rounds"]),
+        "phase": step.phase,
+        "round": str(step.round),
+        "speaker": step.speaker,
+    }
+
+
+def label(state: DebateState, turn: Turn) -> tuple[str, bool]:
+    """A turn is titled with its place in the schedule, and quoted as it is."""
+    data = turn.data
+    return f"{data['speaker']}, round {data['round']}, {data['phase']}", False
+
+
+def retold(state: DebateState, step: Step) -> None:
+    """Everybody sees the transcript in its order."""

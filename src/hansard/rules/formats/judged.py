@@ -1,0 +1,180 @@
+"""The `judged` format: assigned stances argue for a fixed number of rounds, one judge decides.
+
+Every debater speaks in every round, in declared order, with all arguments
+before it in front of it, titled by stance and not by name. After the last
+round one judge reads them, by default without names and with the order inside
+each round permuted by the seed, and names the strongest stance or none
+(formats.md §1; decisions.md D 12 to 14; FORMAT.md §8).
+
+When to use it: a question has a real tradeoff that should be argued out, the
+answer gains from being pressed, and a verdict with its reasons is wanted. When
+not: a fact can be looked up, nobody would contest the answer, or one model
+call is the budget. Cost: debaters x rounds calls, and one; each sends again
+what was said before it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import lru_cache, partial
+from hashlib import sha256
+from typing import Any, cast
+
+from hansard.rules.events import Fact, RegisteredData
+from hansard.rules.fields import CloseReason, JudgedTerms, Rejection, Role
+from hansard.rules.formats.common import ESCALATE, RESERVED, decided, heard_in, ruling, verdict
+from hansard.rules.prompts import TextOf
+from hansard.rules.replies import Schema, members, one_of, words
+from hansard.rules.state import DebateState, Step, Turn
+
+TEMPLATES: dict[str, tuple[str, ...]] = {
+    "protocol": ("stances",),
+    "block": ("label",),
+    "again": ("code", "keyword", "member"),
+    "debater": ("max_rounds", "round", "stance"),
+    "judge": ("rounds", "stances"),
+    "synthesizer": ("decision", "rule"),
+}
+LEAST = 2  # stances that must have been heard before anybody judges
+
+
+def terms_of(state: DebateState) -> JudgedTerms:
+    """Return the opening's terms."""
+    return cast(JudgedTerms, state.spec["terms"])
+
+
+def schemas(terms: JudgedTerms) -> dict[Role, Schema]:
+    """A debater replies in words; the judge with verdict, winning stance or none, reasoning."""
+    return {"debater": words(), "judge": _verdict_schema(tuple(terms["stances"]))}
+
+
+@lru_cache(maxsize=64)
+def _verdict_schema(stances: tuple[str, ...]) -> Schema:
+    return members(verdict=words(), winner=one_of(stances, or_none=True), reasoning=words())
+
+
+def misfit(terms: JudgedTerms, seats: Sequence[RegisteredData]) -> str | None:
+    """At least two debaters with the stances of the terms, then one judge."""
+    stances = terms["stances"]
+    roles = ["debater"] * len(stances) + ["judge"]
+    labels = [seat["stance"]["label"] if seat["stance"] else None for seat in seats]
+    unique = len(set(stances)) == len(stances) >= LEAST
+    named = RESERVED.isdisjoint([*stances, *(seat["id"] for seat in seats)])
+    fit = [seat["role"] for seat in seats] == roles and labels == [*stances, None]
+    return None if fit and unique and named else "two or more debaters, a stance each, and a judge"
+
+
+def due(state: DebateState) -> Fact | tuple[Step, ...] | CloseReason:
+    """Return who argues; after the last round the judge, and then the decision."""
+    speakers, rounds = list(state.votes), terms_of(state)["max_rounds"]
+    done, spoken = divmod(len(state.turns), len(speakers))
+    if done < rounds:
+        return (Step.of(done + 1, "argument", speakers[spoken]),)
+    heard = set(heard_in(state))
+    if len(heard) < LEAST:
+        return decided(state, ESCALATE, "too_few_heard")
+    found = ruling(state)
+    if found is None:
+        return (Step.of(rounds, "verdict", state.of_role("judge")[0]["id"]),)
+    if isinstance(found, str):
+        return "judge_failed"
+    if found["winner"] and found["winner"] not in heard:
+        return decided(state, ESCALATE, "too_few_heard")
+    stance = state.seats[found["winner"]]["stance"] if found["winner"] else None
+    return decided(state, stance["label"] if stance else "synthesis", "judge_verdict")
+
+
+def reason(state: DebateState) -> CloseReason:
+    """Return why it stopped: always because its rounds were over."""
+    return "rounds_complete"
+
+
+def most_turns(terms: JudgedTerms, debaters: int) -> int:
+    """Everybody argues in every round, and the judge speaks once."""
+    return debaters * terms["max_rounds"] + 1
+
+
+def read(state: DebateState, step: Step, value: Any, text_of: TextOf) -> dict[str, Any] | Rejection:
+    """Return what a verdict says; an argument says nothing that is counted."""
+    if step.phase == "argument":
+        return {"vote": None, "case": None}
+    return verdict(winner=seat_of(state, value["winner"]))
+
+
+def seat_of(state: DebateState, stance: str | None) -> str | None:
+    """Return the seat that argues a stance."""
+    for seat in state.seats.values():
+        if seat["stance"] and seat["stance"]["label"] == stance:
+            return seat["id"]
+    return None
+
+
+def admits(state: DebateState, step: Step, data: dict[str, Any]) -> bool:
+    """A verdict names a debater or none, and an argument nothing."""
+    if step.phase == "argument":
+        return data["vote"] is None and data["case"] is None
+    free = verdict(winner=data["winner"], undeclared=data["undeclared"])
+    named = data["winner"] is None or (data["winner"] in state.votes and not data["undeclared"])
+    return named and all(data[name] == value for name, value in free.items())
+
+
+def template(state: DebateState, step: Step) -> str:
+    """Return the template's role: debaters and judge have one each."""
+    return "debater" if step.phase == "argument" else "judge"
+
+
+def values(state: DebateState, step: Step | None) -> dict[str, str]:
+    """Return what is filled into the protocol (no step), or into the speaker's instruction."""
+    terms = terms_of(state)
+    stances = {"stances": ", ".join(terms["stances"])}
+    if step is None:
+        return stances
+    if step.phase == "verdict":
+        return stances | {"rounds": str(terms["max_rounds"])}
+    stance = state.seats[step.speaker]["stance"]
+    return {
+        "max_rounds": str(terms["max_rounds"]),
+        "round": str(step.round),
+        "stance": stance["label"] if stance else "",
+    }
+
+
+def label(state: DebateState, turn: Turn) -> tuple[str, bool]:
+    """An argument is titled with its stance and its round, and never with a name."""
+    stance = state.seats[turn.data["speaker"]]["stance"]
+    return titled(stance["label"], turn.data["round"]) if stance else "verdict of the judge", False
+
+
+def titled(stance: str, round_: int, speaker: str | None = None) -> str:
+    """Return the title of an argument, with its speaker's name where that may be seen."""
+    title = f"{stance}, round {round_}"
+    return f"{title}, {speaker}" if speaker else title
+
+
+def retold(state: DebateState, step: Step) -> list[tuple[str, Turn]] | None:
+    """Return the arguments as the judge sees them, where that is not as debaters do."""
+    terms = terms_of(state)
+    if step.phase != "verdict" or (
+        terms["anonymize_transcript"] and not terms["shuffle_for_judge"]
+    ):
+        return None
+    turns = [row for row in state.turns if row.heard]
+    if terms["shuffle_for_judge"]:
+        drawn = partial(shuffle_key, state.spec["seed"], step.id)
+        turns.sort(key=lambda row: drawn(row.data["round"], row.data["speaker"]))
+    rows = []
+    for row in turns:
+        speaker, stance = row.data["speaker"], state.seats[row.data["speaker"]]["stance"]
+        assert stance, "before the verdict only debaters speak"
+        shown = None if terms["anonymize_transcript"] else speaker
+        rows.append((titled(stance["label"], row.data["round"], shown), row))
+    return rows
+
+
+def shuffle_key(seed: str, step: str, round_: int, speaker: str) -> tuple[int, bytes]:
+    """Return what turns are sorted by: their round, and in it a hash (FORMAT.md §7).
+
+    The order is drawn anew for each round. `seed` is decimal, `step` the one that is shown it.
+    """
+    parts = ("hansard-shuffle/v1", seed, step, str(round_), speaker)
+    return round_, sha256("\n".join(parts).encode()).digest()

@@ -1,0 +1,279 @@
+"""Prompts as recipes: what was sent is recorded as how it was made (FORMAT.md §4).
+
+A recipe is a list of parts. Its digest folds one part after the other, so an
+append-only transcript costs the same for every turn however long the debate.
+Rendering is pure: templates, clear parameters and texts in, messages out.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from hashlib import sha256
+from itertools import pairwise
+from typing import Any, NamedTuple
+
+from hansard.record.canonical import dump
+from hansard.rules import replies
+from hansard.rules.fields import Blob
+
+TextOf = Callable[[str], str | None]  # a blob's text by its name; None where it is gone
+
+START = b"\0" * 32
+_FIELD = re.compile(r"\{\{([a-z][a-z0-9_]*)\}\}")
+_CONTROL = re.compile(
+    "[\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u180e\u200b\u200e\u200f\u2028-\u202e\u2060-\u2069\ufeff"
+    "\ufff9-\ufffb\U000e0000-\U000e007f]"
+)
+
+
+# What a server that reads its chat template's marks in any text would take for one (FORMAT.md §4).
+_MARK = re.compile(
+    r"<(?=/?[|｜][^ \t\n|｜>]|[a-z_]{1,32}\|>|</?SYS>>|(?:BOS|EOS|EOP)_TOKEN>|/?(?:s|bos|eos|pad"
+    r"|unk|mask|sop|eop|think|tools|tool_call|tool_response|(?:start|end)_of_(?:turn|image)"
+    r"|extra_id_[0-9]+|SPECIAL_[0-9]+)>)"
+    r"|\[(?=\|(?:system|user|assistant|tool|endofturn)\|\]|/?(?:INST|SYSTEM_PROMPT|AVAILABLE_TOOLS"
+    r"|TOOL_CALLS|TOOL_RESULTS|TOOL_CONTENT|CALL_ID|THINK|MODEL_SETTINGS|IMG|gMASK)\])"
+)
+
+
+class Part(NamedTuple):
+    """One part of a recipe, and the SHA-256 of its canonical JSON."""
+
+    content: Mapping[str, Any]
+    digest: bytes
+
+
+def _part(content: Mapping[str, Any]) -> Part:
+    return Part(content, sha256(dump(content)).digest())
+
+
+def role(name: str) -> Part:
+    """Begin a message of `name` (system, user or assistant)."""
+    return _part({"role": name})
+
+
+def template(digest: str, **values: str) -> Part:
+    """Fill the template with that hash; values are clear parameters, never texts."""
+    return _part({"template": digest, "values": values})
+
+
+def quoted(blob: Blob) -> Part:
+    """Quote the text of a blob line by line: data, whatever it says."""
+    name = blob["sha256"]
+    spelled = f'{{"blob":"{name}","struck":[],"view":"quoted"}}'  # one for every turn: no dump
+    content = {"blob": name, "struck": [], "view": "quoted"}
+    return Part(content, sha256(spelled.encode()).digest())
+
+
+def points(blob: Blob, struck: Sequence[int]) -> Part:
+    """Show a structured reply point by point, quoted, with the `struck` arguments marked."""
+    return _part({"blob": blob["sha256"], "struck": list(struck), "view": "points"})
+
+
+def plain(blob: Blob) -> Part:
+    """Show a text as it stands: what the user who opened the debate instructs."""
+    return _part({"blob": blob["sha256"], "struck": [], "view": "plain"})
+
+
+def fold(digest: bytes, parts: Iterable[Part]) -> bytes:
+    """Return the digest after `parts`: d' = SHA-256(d || SHA-256(JCS(part)))."""
+    for part in parts:
+        digest = sha256(digest + part.digest).digest()
+    return digest
+
+
+class Recipe:
+    """An append-only list of parts with the digest of all of them."""
+
+    __slots__ = ("digest", "parts")
+
+    def __init__(self) -> None:
+        self.parts: list[Part] = []
+        self.digest = START
+
+    def extend(self, parts: Sequence[Part]) -> None:
+        """Add `parts` at the end."""
+        self.parts += parts
+        self.digest = fold(self.digest, parts)
+
+
+class Prompt(NamedTuple):
+    """What one call is asked: `length` parts of a shared recipe, then its own parts."""
+
+    shared: Recipe
+    length: int
+    own: Sequence[Part]
+    digest: str
+    repeats: tuple[int, ...] = ()
+
+    @classmethod
+    def of(cls, shared: Recipe, own: Sequence[Part], repeats: tuple[int, ...] = ()) -> Prompt:
+        """Freeze the shared recipe as it stands now, with `own` parts after it.
+
+        `repeats` are numbers of parts that other prompts begin with as well.
+        """
+        return cls(shared, len(shared.parts), own, fold(shared.digest, own).hex(), repeats)
+
+    @property
+    def parts(self) -> list[Part]:
+        """Every part, in order."""
+        return [*self.shared.parts[: self.length], *self.own]
+
+
+@dataclass(frozen=True)
+class Message:
+    """One message as it is sent: its role, and its text in pieces to be joined.
+
+    The first `titled` pieces are blocks, a title and a text each. `repeats` are
+    numbers of blocks that other prompts begin with as well: after these, a provider
+    that wants to be told may keep what it has read so far in its cache.
+    """
+
+    role: str
+    pieces: list[str]
+    titled: int = 0
+    repeats: tuple[int, ...] = ()
+
+    @cached_property
+    def text(self) -> str:
+        """The whole text."""
+        return "".join(self.pieces)
+
+    @property
+    def blocks(self) -> list[str]:
+        """The text block by block, and what follows them as one more; joined they are it."""
+        rows = ["".join(self.pieces[at : at + 2]) for at in range(0, self.titled, 2)]
+        rest = "".join(self.pieces[self.titled :])
+        return [*rows, rest] if rest or not rows else rows
+
+
+def quote(text: str) -> str:
+    """Prefix each line with `| ` and spell out control characters and a chat template's marks.
+
+    Nothing inside can close the quote: a line begins only at U+000A, and every
+    other character that some reader takes for a line break is spelled out.
+    """
+    spelled = _MARK.sub(_spell, spell_out(text))
+    return "".join(f"| {line}\n" for line in spelled.split("\n"))
+
+
+def spell_out(text: str) -> str:
+    """Write each control and bidi character but tab and line feed as `<U+XXXX>`."""
+    return _CONTROL.sub(_spell, text)
+
+
+def _spell(found: re.Match[str]) -> str:
+    return f"<U+{ord(found[0]):04X}>"
+
+
+def fill(text: str, values: Mapping[str, str]) -> str:
+    """Replace each `{{name}}` by its value: one pass, literal; an unknown name stays."""
+    return _FIELD.sub(lambda found: values.get(found[1], found[0]), text)
+
+
+STRUCK = " [STRUCK: it rests on a citation that was not found; give it no weight]"
+_ARGUED = ("supporting_arguments", "counter_arguments", "rebuttals")
+
+
+def as_points(text: str, struck: Iterable[int]) -> str:
+    """Write a structured reply as numbered points (FORMAT.md §4).
+
+    A reply that is none is written as it stands.
+    """
+    try:
+        value = replies.read(text)
+    except replies.Unreadable:
+        return text
+    if not isinstance(value, dict):
+        return text
+    rows: list[str] = []
+    for key, member in value.items():
+        marked = struck if key in _ARGUED else ()
+        rows += _point(key, member, "", frozenset(marked))
+    return "\n".join(rows)
+
+
+def _point(name: str, value: Any, indent: str, struck: frozenset[int]) -> list[str]:
+    if isinstance(value, dict):
+        rows = [f"{indent}{name}:"]
+        for key, member in value.items():
+            rows += _point(key, member, indent + "  ", frozenset())
+        return rows
+    if isinstance(value, list):
+        rows = []
+        for number, item in enumerate(value, 1):
+            mark = STRUCK if number in struck else ""
+            rows += _point(f"{name} {number}{mark}", item, indent, frozenset())
+        return rows or [f"{indent}{name}: none"]
+    words = value if isinstance(value, str) else json.dumps(value)
+    # No line within a text can be taken for a point of its own: it begins with a sign.
+    continued = words.replace("\n", f"\n{indent}  > ")
+    return [f"{indent}{name}: {continued}"]
+
+
+class Renderer:
+    """Turns the recipes of one debate into messages, each text quoted once.
+
+    `templates` maps hash to bytes, `text_of` blob name to text; both raise
+    KeyError for what is gone.
+    """
+
+    def __init__(self, templates: Mapping[str, bytes], text_of: Callable[[str], str]) -> None:
+        self._templates = templates
+        self._text_of = text_of
+        self._shown: dict[bytes, str] = {}
+        self._recipe: Recipe | None = None  # the one that is followed, as it grows
+        self._begins: list[int] = []  # where messages begin in it
+        self._pieces: list[str] = []  # of it, part by part
+        self._sizes: list[int] = [0]  # its UTF-8 bytes up to each part
+
+    def size(self, prompt: Prompt) -> int:
+        """Return how many UTF-8 bytes the prompt has; costs what is new since the last one."""
+        self._follow(prompt)
+        return self._sizes[prompt.length] + sum(len(self._piece(p).encode()) for p in prompt.own)
+
+    def messages(self, prompt: Prompt) -> list[Message]:
+        """Return the messages of `prompt`, their texts not yet joined."""
+        self._follow(prompt)
+        parts = prompt.shared.parts
+        begins = [begin for begin in self._begins if begin < prompt.length]
+        messages = [
+            Message(parts[begin].content["role"], self._pieces[begin + 1 : end])
+            for begin, end in pairwise([*begins, prompt.length])
+        ]
+        last, begin = messages[-1], begins[-1] + 1
+        repeats = tuple((end - begin) // 2 for end in prompt.repeats if end > begin)
+        own = list(map(self._piece, prompt.own))
+        messages[-1] = Message(last.role, [*last.pieces, *own], len(last.pieces), repeats)
+        return messages
+
+    def _follow(self, prompt: Prompt) -> None:
+        if prompt.shared is not self._recipe:
+            self._recipe = prompt.shared
+            self._begins, self._pieces, self._sizes = [], [], [0]
+        for part in prompt.shared.parts[len(self._pieces) : prompt.length]:
+            if "role" in part.content:
+                self._begins.append(len(self._pieces))
+            piece = self._piece(part)
+            self._pieces.append(piece)
+            self._sizes.append(self._sizes[-1] + len(piece.encode()))
+
+    def _piece(self, part: Part) -> str:
+        content = part.content
+        if "role" in content:
+            return ""
+        if "template" in content:
+            return fill(self._templates[content["template"]].decode(), content["values"])
+        if part.digest not in self._shown:
+            self._shown[part.digest] = self._view(content)
+        return self._shown[part.digest]
+
+    def _view(self, content: Mapping[str, Any]) -> str:
+        text = self._text_of(content["blob"])
+        if content["view"] == "plain":
+            return f"\n{text}\n"
+        return quote(text if content["view"] == "quoted" else as_points(text, content["struck"]))

@@ -1,0 +1,205 @@
+"""What the specs of all formats have: the question, documents, seats, ceilings, deliverable."""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from typing import Any, Self
+
+from pydantic import BaseModel, Field, model_validator
+
+from hansard.rules.fields import Layout, Name, Role
+from hansard.rules.formats import FORMATS
+from hansard.rules.formats.common import RESERVED
+from hansard.rules.spec_parts import (
+    MODEL,
+    Advocate,
+    Alias,
+    Ceilings,
+    Evidence,
+    PriceSpec,
+    Seat,
+    Seated,
+    Settings,
+    Strict,
+    Text,
+    has_server,
+    known_model,
+    refuse,
+    unique,
+)
+
+AGENT_TYPES: dict[Role, str] = {
+    "debater": "sub",
+    "framer": "sub",
+    "proposer": "sub",
+    "critic": "sub",
+    "rebuttal": "sub",
+    "judge": "primary",
+    "moderator": "primary",
+    "synthesizer": "primary",
+}
+
+
+class BaseSpec(Strict):
+    """What every format has."""
+
+    format: str
+
+    question: Text
+    name: Name | None = Field(default=None, description="Recorded with the debate")
+    collection_id: Name | None = Field(default=None, description="Default: the name")
+    model: str | None = Field(
+        default=None, pattern=MODEL, description="Answers in every seat that names no other"
+    )
+    settings: Settings = Field(
+        default=Settings(), description="Of every seat that does not say otherwise"
+    )
+    models: dict[Name, Alias] = Field(
+        default={}, description="Short names for models and their settings, for this debate"
+    )
+    evidence: list[Evidence] = Field(default=[], max_length=1000)
+    context: Text | None = Field(default=None, description="Background, for built-in roles only")
+    instructions: Text | None = Field(
+        default=None,
+        description="Added to what every built-in role is told; from Python also a function of "
+        "the input and the context",
+    )
+    synthesizer: Seat | bool | None = Field(
+        default=None,
+        description="Who writes the final deliverable; default: the debate's model where there "
+        "is an output_schema, else nobody",
+    )
+    output_schema: dict[str, Any] | str | None = Field(
+        default=None,
+        description="What the deliverable must be: a JSON Schema, or its file; from Python also "
+        "a pydantic model",
+    )
+    tools: list[Name] = Field(
+        default=[], max_length=100, description="Python functions that built-in roles may call"
+    )
+    tool_rounds: int = Field(default=4, ge=1, le=100, description="Tool rounds in one turn")
+    limits: Ceilings = Ceilings()
+    seed: int = Field(default=0, ge=0, lt=10**77)
+    review: Text = Field(
+        default="the person who answers for this question",
+        description="Who must look when the debate ends in escalate",
+    )
+    attempts: int = Field(default=3, ge=1, le=100, description="Tries per turn before forfeit")
+    timeout_seconds: float = Field(default=120, gt=0, le=86_400, description="Per call")
+    retry_seconds: float = Field(
+        default=300, gt=0, le=10**6, description="How long failed calls of one turn are tried again"
+    )
+    layout: Layout = Field(
+        default="shared-prefix",
+        description="What stands first in a prompt: what all share, so that the provider's cache "
+        "pays for it, or the speaker's own role",
+    )
+    leading_call: bool = Field(
+        default=False,
+        description="In a parallel phase one call goes first, and the others find its cache",
+    )
+    prompts: dict[str, str] = Field(
+        default={}, description="Files of your own templates, in place of the packaged ones"
+    )
+    prices: dict[str, PriceSpec] = Field(
+        default={}, description="US dollars per million tokens, by model"
+    )
+    agent_types: dict[Role, Name] = Field(
+        default={}, description="By role; default: sub for who argues, primary for who decides"
+    )
+
+    @model_validator(mode="before")
+    @classmethod
+    def _from_python(cls, value: object) -> object:
+        """Admit what only Python can give: instructions from a function, a pydantic model."""
+        if not isinstance(value, dict):
+            return value
+        row: dict[str, Any] = dict(value)
+        instructions, schema = row.get("instructions"), row.get("output_schema")
+        if callable(instructions):
+            row["instructions"] = instructions(
+                {"question": row.get("question")}, row.get("context")
+            )
+        if isinstance(schema, type) and issubclass(schema, BaseModel):
+            row["output_schema"] = schema.model_json_schema()
+        return row
+
+    @model_validator(mode="after")
+    def _holds_together(self) -> Self:
+        if self.model is not None and self.model not in self.models:
+            known_model(self.model, self.models)
+        table = self.table()
+        unique("seat id", [row.id for row in table])
+        unique("stance label", [row.stance.label for row in table if row.stance])
+        unique("evidence id", [document.id for document in self.evidence])
+        unique("tool", self.tools)
+        for row in table:
+            label = row.stance.label if row.stance else row.id
+            taken = RESERVED & {row.id, label}
+            if taken and self.format != "consensus":
+                refuse("spec.reserved", f"nothing may be called {min(taken)}: it names an outcome")
+        if self.output_schema is not None and self.synthesizer is False:
+            refuse("spec.synthesizer", "an output_schema needs the synthesizer that it describes")
+        for document in self.evidence:
+            if document.from_round > self.last_round:
+                refuse("spec.evidence_round", f"{document.id} would come after the last round")
+        models = {row.model for row in table}
+        for model in self.prices:
+            if model not in models:
+                refuse("spec.price", f"prices names {model}, which no debater uses")
+        for role in self.prompts:
+            if role not in self.templates():
+                known = ", ".join(self.templates())
+                refuse("spec.prompt", f"there is no template {role}; there are {known}")
+        return self
+
+    @classmethod
+    def templates(cls) -> dict[str, tuple[str, ...]]:
+        """Return the format's templates, each with what is filled in."""
+        known: dict[str, tuple[str, ...]] = FORMATS[cls.model_fields["format"].default].TEMPLATES
+        return known
+
+    def table(self) -> list[Seated]:
+        """Return who sits at the table, in the order of registration."""
+        rows = self._rows()
+        if self.synthesizer or (self.output_schema is not None and self.synthesizer is None):
+            seat = self.synthesizer if isinstance(self.synthesizer, Seat) else Seat()
+            rows.append(self._seated("synthesizer", seat))
+        return rows
+
+    @property
+    @abstractmethod
+    def last_round(self) -> int:
+        """The number of the last round there can be."""
+
+    @abstractmethod
+    def terms(self) -> dict[str, Any]:
+        """Return the terms of the opening."""
+
+    @abstractmethod
+    def _rows(self) -> list[Seated]: ...
+
+    def _seated(self, role: Role, seat: Seat) -> Seated:
+        stance = seat if isinstance(seat, Advocate) else None
+        name = seat.id or (stance.label if stance else role)
+        chosen = seat.model or self.model
+        if chosen is None:
+            refuse("spec.model", f"{name} has no model; give it one, or the debate a `model`")
+        alias = self.models.get(chosen)
+        model = alias.model if alias else known_model(chosen, self.models)
+        settings = (self.settings.but(alias.settings) if alias else self.settings).but(
+            seat.settings
+        )
+        if settings.base_url and not has_server(model):
+            refuse("spec.base_url", f"{name} has a base_url, and {model} asks no server")
+        return Seated(role, name, model, seat.persona, settings, stance)
+
+    def declared_workers(self) -> dict[str, str]:
+        """Return the model of each seat by key: `debater_0`, `debater_1`, …, `judge`."""
+        seats = self.table()
+        found: dict[str, str] = {}
+        for role in dict.fromkeys(row.role for row in seats):
+            rows = [row for row in seats if row.role == role]
+            numbered = role == "debater" or len(rows) > 1
+            found |= {f"{role}_{n}" if numbered else role: row.model for n, row in enumerate(rows)}
+        return found

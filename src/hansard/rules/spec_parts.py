@@ -1,0 +1,272 @@
+"""The pieces of a spec: prices, settings, seats, documents, ceilings."""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from collections.abc import Iterable
+from typing import Annotated, Any, NamedTuple, NoReturn, Self
+
+from pydantic import BaseModel, ConfigDict, Field, field_validator, model_validator
+from pydantic.config import JsonDict, JsonValue
+from pydantic_core import PydanticCustomError
+
+from hansard.rules.fields import Decimal, Name, Role, Structured, Url
+
+Text = Annotated[str, Field(min_length=1, max_length=4_000_000)]
+NAME = re.compile(r"[A-Za-z0-9._:/@+=-]{1,64}").fullmatch
+OWN = ("scripted", "recorded", "python", "custom")  # answer without a server of a provider's
+SERVERS = (
+    "openai",
+    "openai-responses",
+    "anthropic",
+    "google",
+    "bedrock",
+    "ollama",
+    "vllm",
+    "lmstudio",
+    "llamacpp",
+)
+PROVIDERS = OWN + SERVERS
+_UNFIT = re.compile(r"[^a-z0-9]+")
+
+
+class Strict(BaseModel):
+    """Fields that are named, and no others; frozen once they are validated."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+
+def refuse(code: str, sentence: str) -> NoReturn:
+    """Refuse a value in a sentence that says what to mend."""
+    raise PydanticCustomError(code, "{sentence}", {"sentence": sentence})
+
+
+def unique(what: str, names: list[str]) -> None:
+    """Refuse a name that stands twice."""
+    for name in names:
+        if names.count(name) > 1:
+            refuse("spec.duplicate", f"{what} {name} stands twice; each must be unique")
+
+
+class PriceSpec(Strict):
+    """A price in US dollars per million tokens, as decimal text ("2.50")."""
+
+    input: str = Field(pattern=r"^[0-9]{1,6}(\.[0-9]{1,6})?$")
+    output: str = Field(pattern=r"^[0-9]{1,6}(\.[0-9]{1,6})?$")
+    cached: str | None = Field(default=None, pattern=r"^[0-9]{1,6}(\.[0-9]{1,6})?$")
+    cache_write: str | None = Field(default=None, pattern=r"^[0-9]{1,6}(\.[0-9]{1,6})?$")
+
+
+def _or_number(schema: JsonDict) -> None:
+    """Say in the published schema that a decimal may also be written as a number."""
+    text = dict(schema)
+    schema.clear()
+    schema["anyOf"] = [text, {"type": "number", "minimum": 0, "maximum": 999_999_999}]
+
+
+Number = Annotated[Decimal, Field(json_schema_extra=_or_number)]
+Dollars = Annotated[
+    str, Field(pattern=r"^[0-9]{1,6}(\.[0-9]{1,6})?$", json_schema_extra=_or_number)
+]
+
+
+class Settings(Strict):
+    """What a model is asked to keep to; decimals as text, recorded as written."""
+
+    temperature: Number | None = None
+    top_p: Number | None = None
+    seed: int | None = Field(default=None, ge=0, le=(1 << 53) - 1)
+    max_tokens: int | None = Field(default=None, ge=1, le=10**9)
+    reasoning_effort: Name | None = None
+    structured: Structured | None = Field(
+        default=None,
+        description="How JSON is asked for: by the server's own schema mode, as a tool call, or "
+        "in the prompt alone; default: the first that the provider has",
+    )
+    base_url: Url | None = Field(
+        default=None, description="The server, as in http://localhost:8000/v1; it is recorded"
+    )
+
+    @field_validator("temperature", "top_p", mode="before")
+    @classmethod
+    def _as_written(cls, value: object) -> object:
+        """YAML reads 0.7 as a number; its shortest spelling is what the user wrote."""
+        is_number = isinstance(value, (int, float)) and not isinstance(value, bool)
+        return str(value) if is_number else value
+
+    def but(self, other: Settings) -> Settings:
+        """Return these settings, with what `other` says in their place."""
+        return self.model_copy(
+            update={name: getattr(other, name) for name in other.model_fields_set}
+        )
+
+
+def known_model(value: str, aliases: Iterable[str] = ()) -> str:
+    """Return a model's name, or refuse one of no provider that there is."""
+    provider, _, name = value.partition(":")
+    if provider not in PROVIDERS or not name:
+        known = ", ".join([*(f"{name}:…" for name in PROVIDERS), *aliases])
+        refuse("spec.unknown_model", f"there is no model {value}; a model is one of {known}")
+    return value
+
+
+def has_server(model: str) -> bool:
+    """Say whether a model is asked over the wire of a provider's."""
+    return model.partition(":")[0] in SERVERS
+
+
+MODEL = r"^[A-Za-z0-9._:/@+=-]{1,256}$"
+
+
+def _or_model_name(schema: JsonDict) -> None:
+    """Say in the published schema that a model's name alone will do."""
+    row: JsonDict = {**schema}
+    schema.clear()
+    schema["anyOf"] = [{"type": "string", "pattern": MODEL}, row]
+
+
+class Alias(Strict):
+    """What a short name stands for: a model's name, or a model with its settings."""
+
+    model_config = ConfigDict(json_schema_extra=_or_model_name)
+
+    model: str = Field(description="provider:name", pattern=MODEL)
+    settings: Settings = Settings()
+
+    @model_validator(mode="before")
+    @classmethod
+    def _named(cls, value: object) -> object:
+        return {"model": value} if isinstance(value, str) else value
+
+    @field_validator("model")
+    @classmethod
+    def _known(cls, value: str) -> str:
+        return known_model(value)
+
+
+class Seat(Strict):
+    """Who fills a role: which model answers, from which point of view, with which settings."""
+
+    id: Name | None = Field(default=None, description="Default: the role's name")
+    model: str | None = Field(
+        default=None,
+        description="provider:name, as in openai:<model>, anthropic:<model>, "
+        "scripted:replies.yaml, recorded:<debate>, python:<name>, custom:<name>, or a name from "
+        "`models`; default: the debate's `model`",
+        pattern=MODEL,
+    )
+    persona: Text | None = Field(default=None, description="Ignored in a seat that is custom:…")
+    settings: Settings = Settings()
+
+
+class Debater(Seat):
+    """A seat at the table: who speaks, from which point of view, and which model answers."""
+
+    id: Name = Field(description="Letters, digits and ._:/@+=- only; speaks in the order listed")
+
+
+class Advocate(Seat):
+    """A seat that argues a stance which it was given."""
+
+    id: Name | None = Field(default=None, description="Default: the stance's label")
+    stance: Text = Field(description="The position that is argued, in words")
+    label: Name = Field(
+        default="", validate_default=False, description="Default: made from the stance's words"
+    )
+
+    @model_validator(mode="before")
+    @classmethod
+    def _labelled(cls, value: object) -> object:
+        """Make the label from the stance: itself where it is an id, else as in `ship-it-now`."""
+        if not isinstance(value, dict) or value.get("label") is not None:
+            return value
+        stance = value.get("stance")
+        words = stance if isinstance(stance, str) else ""
+        label = words if NAME(words) else _UNFIT.sub("-", words.lower())[:64].strip("-")
+        if isinstance(stance, str) and not label:
+            refuse("spec.label", "no label can be made from this stance; give it a `label`")
+        return {**value, "label": label or "none"}
+
+
+class Seated(NamedTuple):
+    """One row of the table: a role, and who fills it."""
+
+    role: Role
+    id: str
+    model: str
+    persona: str | None
+    settings: Settings
+    stance: Advocate | None = None
+
+
+class Ceilings(Strict):
+    """What a debate may use at the most; tested before every call."""
+
+    calls: int | None = Field(default=None, ge=1, le=10**9)
+    tokens: int | None = Field(default=None, ge=1, le=10**12, description="In and out together")
+    seconds: float | None = Field(default=None, gt=0, le=10**8)
+    cost_usd: Dollars | None = None
+
+    @field_validator("cost_usd", mode="before")
+    @classmethod
+    def _as_text(cls, value: Any) -> Any:
+        """YAML reads 0.50 as a number."""
+        is_number = isinstance(value, (int, float)) and not isinstance(value, bool)
+        return str(value) if is_number else value
+
+
+def _or_file_name(schema: JsonDict) -> None:
+    """Say in the published schema that a file's name alone will do, and that a text needs an id."""
+    sources: JsonValue = [
+        {"required": ["file"], "properties": {"file": {"type": "string"}}},
+        {"required": ["text", "id"], "properties": {"text": {"type": "string"}}},
+    ]
+    row: JsonDict = {**schema, "oneOf": sources}
+    schema.clear()
+    schema["anyOf"] = [{"type": "string", "minLength": 1}, row]
+
+
+class Evidence(Strict):
+    """A document: a file (named alone, or with an id and a round) or its text."""
+
+    model_config = ConfigDict(json_schema_extra=_or_file_name)
+
+    id: Name = Field(
+        default_factory=str, validate_default=True, description="Default: the file's stem"
+    )
+    file: str | None = Field(
+        default=None, min_length=1, description="Markdown or plain text, UTF-8"
+    )
+    text: Text | None = None
+    from_round: int = Field(default=1, ge=1, description="The first round in which it is seen")
+
+    @model_validator(mode="before")
+    @classmethod
+    def _named(cls, value: object) -> object:
+        """Admit a file's name alone, and take the id from the name where it fits."""
+        row = {"file": value} if isinstance(value, str) else value
+        if isinstance(row, dict) and "id" not in row and isinstance(row.get("file"), str):
+            stem = row["file"].rpartition("/")[2].partition(".")[0]
+            if not NAME(stem):
+                raise PydanticCustomError(
+                    "spec.evidence_id",
+                    "the file name {stem} cannot be an id; give the document an id of its own",
+                    {"stem": stem},
+                )
+            row = {**row, "id": stem}
+        return row
+
+    @field_validator("text")
+    @classmethod
+    def _normalised(cls, value: str | None) -> str | None:
+        """NFC, once, here: quotes are later looked up in exactly this text."""
+        return value and unicodedata.normalize("NFC", value)
+
+    @model_validator(mode="after")
+    def _one_source(self) -> Self:
+        if (self.file is None) == (self.text is None):
+            raise PydanticCustomError(
+                "spec.evidence_source", "a document has either a file or a text"
+            )
+        return self

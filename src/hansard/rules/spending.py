@@ -1,0 +1,135 @@
+"""What calls use and cost, and the ceilings on it (FORMAT.md §3, §9)."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, NamedTuple
+
+from hansard.rules.events import Fact
+from hansard.rules.fields import Ceiling, Price
+from hansard.rules.state import DebateState
+
+
+class Tokens(NamedTuple):
+    """What a call used; None is unknown. `in_` includes what was cached and written to a cache."""
+
+    in_: int | None
+    cached: int | None
+    cache_write: int | None
+    out: int | None
+
+    @classmethod
+    def of(cls, answer: Mapping[str, Any]) -> Tokens:
+        """Return those of an answered call."""
+        names = ("tokens_in", "tokens_cached", "tokens_cache_write", "tokens_out")
+        return cls(*(answer[name] for name in names))
+
+
+def price_of(prices: list[Price], model: str) -> Price | None:
+    """Return the price of a model; the first that is stated counts."""
+    return next((row for row in prices if row["model"] == model), None)
+
+
+def cost(prices: list[Price], model: str, tokens: Tokens) -> int | None:
+    """Return what a call cost in micro-US-dollars, rounded up; None where it is unknown."""
+    price = price_of(prices, model)
+    if price is None or tokens.in_ is None or tokens.out is None:
+        return None
+    cached = min(tokens.cached or 0, tokens.in_)
+    written = min(tokens.cache_write or 0, tokens.in_ - cached)
+    total = (
+        (tokens.in_ - cached - written) * price["input_micro_usd"]
+        + cached * price["cached_micro_usd"]
+        + written * price["cache_write_micro_usd"]
+        + tokens.out * price["output_micro_usd"]
+    )
+    return -(-total // 1_000_000)
+
+
+def dearest(prices: list[Price], model: str, tokens_in: int, tokens_out: int) -> int | None:
+    """Return the most that a call can cost: its input may be read from a cache, or written."""
+    used = Tokens(tokens_in, 0, 0, tokens_out)
+    ways = (used, used._replace(cached=tokens_in), used._replace(cache_write=tokens_in))
+    costs = [cost(prices, model, way) for way in ways]
+    return max((found for found in costs if found is not None), default=None)
+
+
+def saved(prices: list[Price], model: str, tokens: Tokens) -> int:
+    """Return what the cache saved in micro-US-dollars; below 0 where writing to it cost more."""
+    without = cost(prices, model, tokens._replace(cached=0, cache_write=0))
+    with_ = cost(prices, model, tokens)
+    return 0 if without is None or with_ is None else without - with_
+
+
+def exceeded(
+    state: DebateState, step: str, reserved: Mapping[str, int | None], at: str
+) -> Fact | None:
+    """Return the end of a debate in which a call could break a ceiling; None where it cannot.
+
+    No call is made once the time is up; the others may reach their limit.
+
+    `reserved` are the `reserved_…` fields of the call that is not made, `at`
+    the time at which it would be.
+    """
+    limits = limits_of(state)
+    if not limits:
+        return None
+    spent = spent_by(state, at)
+    tokens = (reserved["reserved_tokens_in"] or 0) + (reserved["reserved_tokens_out"] or 0)
+    wanted: dict[Ceiling, int] = {
+        "calls": 1,
+        "tokens": tokens,
+        "cost": reserved["reserved_cost_micro_usd"] or 0,
+        "seconds": 0,
+    }
+    for ceiling, limit in limits.items():
+        if spent[ceiling] + wanted[ceiling] >= limit + (ceiling != "seconds"):
+            data = {"step": step, "ceiling": ceiling, "limit": limit}
+            return Fact(
+                "debate.truncated",
+                {**data, "spent": spent[ceiling], "reserved": wanted[ceiling]},
+            )
+    return None
+
+
+def limits_of(state: DebateState) -> dict[Ceiling, int]:
+    """Return the ceilings that are set, in the order in which they are tested."""
+    limits = state.spec["limits"]
+    named: dict[Ceiling, int | None] = {
+        "calls": limits["calls"],
+        "tokens": limits["tokens"],
+        "cost": limits["cost_micro_usd"],
+        "seconds": limits["elapsed_ms"],
+    }
+    return {name: limit for name, limit in named.items() if limit is not None}
+
+
+def spent_by(state: DebateState, at: str) -> dict[Ceiling, int]:
+    """Return what is used up at a time: what was spent, and what open calls have reserved."""
+    open_ = state.calls.values()
+    tokens = sum(row["reserved_tokens_in"] + row["reserved_tokens_out"] for row in open_)
+    return {
+        "calls": sum(row.calls for row in state.spend.values()),
+        "tokens": state.used_tokens + tokens,
+        "cost": state.used_micro_usd + sum(row["reserved_cost_micro_usd"] or 0 for row in open_),
+        "seconds": milliseconds(state.opened_at, at),
+    }
+
+
+def milliseconds(begin: str, end: str) -> int:
+    """Return the whole milliseconds between two times of a record; 0 where none have passed.
+
+    >>> milliseconds("2026-12-31T23:59:59.999000Z", "2027-01-01T00:00:01.000500Z")
+    1001
+    """
+    return max(0, (_microseconds(end) - _microseconds(begin)) // 1000)
+
+
+def _microseconds(at: str) -> int:
+    """Count microseconds from an epoch by the proleptic Gregorian calendar (days from civil)."""
+    year, month, day = int(at[:4]), int(at[5:7]), int(at[8:10])
+    year -= month <= 2
+    days = 365 * year + year // 4 - year // 100 + year // 400
+    days += (153 * ((month + 9) % 12) + 2) // 5 + day
+    seconds = int(at[11:13]) * 3600 + int(at[14:16]) * 60 + int(at[17:19])
+    return (days * 86_400 + seconds) * 1_000_000 + int(at[20:26])

@@ -1,0 +1,360 @@
+"""The state of a debate: a fold of its events' clear fields, and of nothing else.
+
+`evolve` applies one event to the state it is given and touches nothing
+outside it: the same events give the same state, with every text erased too.
+It assumes events that were due (`steps.decide` says which); the verifier
+makes sure of that before it folds one in.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import NamedTuple
+
+from hansard.rules.events import (
+    CallAnsweredData,
+    CallFailedData,
+    CallRefusedData,
+    CallStartedData,
+    ClosedData,
+    DecisionData,
+    Event,
+    EvidenceData,
+    OpenedData,
+    RegisteredData,
+    SimilarityData,
+    SynthesisData,
+    ToolCalledData,
+    ToolReturnedData,
+    TruncatedData,
+    TurnForfeitedData,
+    TurnRecordedData,
+    TurnRejectedData,
+    VerdictData,
+    VotesCountedData,
+)
+from hansard.rules.fields import Blob, Case, Role
+
+TurnData = TurnRecordedData | VerdictData | SynthesisData | TurnForfeitedData
+
+
+class Step(NamedTuple):
+    """One speaker's turn in the schedule, and its name in the record."""
+
+    round: int
+    phase: str
+    speaker: str
+    id: str
+
+    @staticmethod
+    def of(round_: int, phase: str, speaker: str) -> Step:
+        """Return the step with its name."""
+        return Step(round_, phase, speaker, f"r{round_}.{phase}.{speaker}")
+
+
+@dataclass(slots=True)
+class ToolUse:
+    """One tool that a model asked for, and what came back, once it has."""
+
+    called: ToolCalledData
+    returned: ToolReturnedData | None = None
+
+
+@dataclass(slots=True)
+class Progress:
+    """How far a step that is due has come."""
+
+    number: int = 0  # of the last attempt
+    tries: int = 0  # attempts that ended without a reply that counts, abandoned ones aside
+    began: str | None = None  # when the step was first tried, by the process that tries it now
+    failed_at: str | None = None  # when the last call failed, and how long to wait after that
+    wait_ms: int = 0
+    call: str | None = None  # the call being waited for
+    answer: CallAnsweredData | None = None  # the reply in hand
+    exhausted: bool = False
+    rejected: bool = False  # the last attempt brought a reply, and it did not count
+    refused: TurnRejectedData | None = None  # the last reply that did not count, weak ones aside
+    weak: CallAnsweredData | None = None  # the critique that was sent back, and its rating
+    rating: int | None = None
+    tool_rounds: int = 0
+    announced: int = 0  # tools that the last reply asked for
+    tools: list[ToolUse] = field(default_factory=list)  # in the order they were asked for
+
+    @property
+    def using_tools(self) -> bool:
+        """Whether a tool that was asked for has not come back."""
+        return self.announced > 0 or any(use.returned is None for use in self.tools)
+
+
+class Turn(NamedTuple):
+    """A turn of the schedule that is over: what was recorded, and the reply it was read from."""
+
+    data: TurnData
+    reply: Blob | None
+    role: Role
+
+    @property
+    def heard(self) -> bool:
+        """Whether there is a reply that counts."""
+        return self.reply is not None
+
+    @property
+    def vote(self) -> str | None:
+        """The option voted for; None is an abstention."""
+        return self.data.get("vote")  # type: ignore[return-value]
+
+    @property
+    def case(self) -> Case | None:
+        """What code read from an argued turn."""
+        return self.data.get("case")  # type: ignore[return-value]
+
+
+@dataclass(slots=True)
+class Spend:
+    """What was used: calls asked, tokens where stated, micro-US-dollars where priced."""
+
+    calls: int = 0
+    tokens_in: int = 0
+    tokens_cached: int = 0
+    tokens_cache_write: int = 0
+    tokens_out: int = 0
+    cost_micro_usd: int = 0
+
+    def add(self, data: CallAnsweredData) -> None:
+        """Add what one reply used."""
+        self.tokens_in += data["tokens_in"] or 0
+        self.tokens_cached += data["tokens_cached"] or 0
+        self.tokens_cache_write += data["tokens_cache_write"] or 0
+        self.tokens_out += data["tokens_out"] or 0
+        self.cost_micro_usd += data["cost_micro_usd"] or 0
+
+
+# Nobody knows what these calls used before they ended; they may have been paid for.
+_UNKNOWN_USE = ("timeout", "server_error", "crashed", "abandoned")
+
+
+@dataclass(slots=True)
+class DebateState:
+    """Everything the rules look at, and everything a report is made from."""
+
+    debate: str = ""
+    seq: int = 0
+    opened_at: str = ""
+    at: str = ""
+    opened: OpenedData | None = None
+    spec: OpenedData = field(init=False)  # the same, once the debate is opened
+    seated: bool = False  # every seat and document that the opening announces is there
+    seats: dict[str, RegisteredData] = field(default_factory=dict)
+    evidence: list[EvidenceData] = field(default_factory=list)
+    steps: dict[str, Progress] = field(default_factory=dict)  # of turns not yet over
+    calls: dict[str, CallStartedData] = field(default_factory=dict)  # the open ones
+    abandoned: list[str] = field(default_factory=list)  # open when a process died, to be ended
+    last_answer: CallAnsweredData | None = None  # only the event right after may reject it
+    announcing: CallAnsweredData | None = None  # the tools that it asked for come next
+    turns: list[Turn] = field(default_factory=list)
+    votes: dict[str, str | None] = field(default_factory=dict)  # the current ones, of debaters
+    counts: list[VotesCountedData] = field(default_factory=list)
+    similarities: list[SimilarityData] = field(default_factory=list)
+    verdict: VerdictData | None = None  # the last one that a judge or a moderator gave
+    refused: CallRefusedData | None = None
+    truncated: TruncatedData | None = None
+    decision: DecisionData | None = None
+    synthesis: SynthesisData | None = None
+    closed: ClosedData | None = None
+    spend: dict[str, Spend] = field(default_factory=dict)  # by seat
+    used_tokens: int = 0  # against a ceiling: what is not stated counts as it was reserved
+    used_micro_usd: int = 0
+    failures: list[CallFailedData] = field(default_factory=list)
+    rejections: int = 0
+    resumes: int = 0
+
+    def of_role(self, *roles: Role) -> list[RegisteredData]:
+        """Return the seats of these roles, in the order registered."""
+        return [seat for seat in self.seats.values() if seat["role"] in roles]
+
+    @property
+    def rounds_run(self) -> int:
+        """The round of the last turn that is over; 0 before the first."""
+        return self.turns[-1].data["round"] if self.turns else 0
+
+    def total(self) -> Spend:
+        """What all seats used together."""
+        total = Spend()
+        for row in self.spend.values():
+            total.calls += row.calls
+            total.tokens_in += row.tokens_in
+            total.tokens_cached += row.tokens_cached
+            total.tokens_cache_write += row.tokens_cache_write
+            total.tokens_out += row.tokens_out
+            total.cost_micro_usd += row.cost_micro_usd
+        return total
+
+
+def speaker_of(step: str) -> str:
+    """Return the speaker of a step `r<round>.<phase>.<speaker>` (a speaker may hold dots)."""
+    return step.split(".", 2)[2]
+
+
+def step_of(call: str) -> str:
+    """Return the step of a call `<step>:<attempt>`."""
+    return call.rpartition(":")[0]
+
+
+def evolve(state: DebateState, event: Event) -> DebateState:
+    """Fold one event into `state` and return it."""
+    state.seq = event["seq"]
+    state.at = event["at"]
+    state.last_answer = None
+    if event["type"] == "call.started":
+        _started(state, event["data"], event["at"])
+    elif event["type"] == "call.answered":
+        _answered(state, event["data"])
+    elif event["type"] == "call.failed":
+        _failed(state, event["data"], event["at"])
+    elif event["type"] == "turn.recorded" or event["type"] == "turn.forfeited":
+        _turn(state, event["data"])
+    elif event["type"] == "turn.rejected":
+        _rejected(state, event["data"])
+    elif event["type"] == "tool.called":
+        progress = state.steps[step_of(event["data"]["call"])]
+        progress.announced -= 1
+        progress.tools.append(ToolUse(event["data"]))
+        state.announcing = state.announcing if progress.announced else None
+    elif event["type"] == "tool.returned":
+        _returned(state, event["data"])
+    else:
+        _rare(state, event)
+    return state
+
+
+def _rare(state: DebateState, event: Event) -> None:
+    """Fold an event of a type that comes a few times a debate, or once a round."""
+    if event["type"] == "votes.counted":
+        state.counts.append(event["data"])
+    elif event["type"] == "debater.registered":
+        seat = event["data"]
+        state.seats[seat["id"]] = seat
+        if seat["role"] == "debater":
+            state.votes[seat["id"]] = None
+        state.spend[seat["id"]] = Spend()
+        state.seated = _is_seated(state)
+    elif event["type"] == "evidence.admitted":
+        state.evidence.append(event["data"])
+        state.seated = _is_seated(state)
+    elif event["type"] == "similarity.measured":
+        state.similarities.append(event["data"])
+    elif event["type"] == "verdict.recorded":
+        _turn(state, event["data"])
+        if event["data"]["phase"] != "neutrality":
+            state.verdict = event["data"]
+    elif event["type"] == "synthesis.recorded":
+        _turn(state, event["data"])
+        state.synthesis = event["data"]
+    elif event["type"] == "debate.truncated":
+        state.truncated = event["data"]
+    elif event["type"] == "decision.reached":
+        state.decision = event["data"]
+    elif event["type"] == "call.refused":
+        state.refused = event["data"]
+    elif event["type"] == "debate.closed":
+        state.closed = event["data"]
+    elif event["type"] == "debate.resumed":
+        state.resumes += 1
+        state.abandoned = list(state.calls)
+        for progress in state.steps.values():
+            progress.began = None
+    else:
+        assert event["type"] == "debate.opened", "the only type that is left"
+        state.debate = event["debate"]
+        state.opened_at = event["at"]
+        state.opened = state.spec = event["data"]
+
+
+def _is_seated(state: DebateState) -> bool:
+    spec = state.spec
+    return len(state.seats) == spec["seats"] and len(state.evidence) == spec["documents"]
+
+
+def _started(state: DebateState, data: CallStartedData, at: str) -> None:
+    state.calls[data["call"]] = data
+    progress = state.steps.setdefault(data["step"], Progress())
+    progress.began = progress.began or at
+    progress.number = data["attempt"]
+    progress.call = data["call"]
+    progress.rejected = False
+    state.spend[speaker_of(data["step"])].calls += 1
+
+
+def _answered(state: DebateState, data: CallAnsweredData) -> None:
+    started = state.calls.pop(data["call"])
+    step = started["step"]
+    progress = state.steps[step]
+    progress.call = None
+    state.last_answer = data
+    stated = None not in (data["tokens_in"], data["tokens_out"])
+    _use(state, started, data if stated else None)
+    if data["tools"] and progress.tool_rounds < state.spec["tool_rounds"]:
+        progress.tool_rounds += 1
+        progress.announced = data["tools"]
+        state.announcing = data
+    else:
+        progress.answer = data
+    state.spend[speaker_of(step)].add(data)
+
+
+def _use(state: DebateState, started: CallStartedData, data: CallAnsweredData | None) -> None:
+    """Count a call against the ceilings: as it says, or where it does not as was reserved."""
+    reserved = started["reserved_cost_micro_usd"] or 0
+    if data is None:
+        state.used_tokens += started["reserved_tokens_in"] + started["reserved_tokens_out"]
+        state.used_micro_usd += reserved
+    else:
+        state.used_tokens += (data["tokens_in"] or 0) + (data["tokens_out"] or 0)
+        cost = data["cost_micro_usd"]
+        state.used_micro_usd += reserved if cost is None else cost
+
+
+def _returned(state: DebateState, data: ToolReturnedData) -> None:
+    for use in state.steps[step_of(data["call"])].tools:
+        if (use.called["call"], use.called["number"]) == (data["call"], data["number"]):
+            use.returned = data
+
+
+def _failed(state: DebateState, data: CallFailedData, at: str) -> None:
+    started = state.calls.pop(data["call"])
+    step = started["step"]
+    progress = state.steps[step]
+    progress.call = None
+    progress.exhausted = not data["again"]
+    progress.failed_at, progress.wait_ms = at, data["wait_ms"] or 0
+    if data["error"] in _UNKNOWN_USE:
+        _use(state, started, None)
+    if data["error"] == "abandoned":
+        state.abandoned.remove(data["call"])
+    else:
+        progress.tries += 1
+    state.failures.append(data)
+    state.spend[speaker_of(step)].cost_micro_usd += data["cost_micro_usd"] or 0
+
+
+def _rejected(state: DebateState, data: TurnRejectedData) -> None:
+    progress = state.steps[data["step"]]
+    if data["code"] == "weak_critique":
+        progress.weak, progress.rating = progress.answer, data["rating"]
+    else:
+        progress.tries += 1
+        progress.exhausted = not data["again"]
+        progress.refused = data
+    progress.answer = None
+    progress.rejected = True
+    state.rejections += 1
+
+
+def _turn(state: DebateState, data: TurnData) -> None:
+    progress = state.steps.pop(data["step"])
+    answer = (progress.answer or progress.weak) if "call" in data else None
+    seat = state.seats[data["speaker"]]
+    turn = Turn(data, answer["reply"] if answer else None, seat["role"])
+    state.turns.append(turn)
+    if data["speaker"] in state.votes:
+        state.votes[data["speaker"]] = turn.vote

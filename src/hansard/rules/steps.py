@@ -1,0 +1,327 @@
+"""What is due next: the rules of every format, and of nothing that has an effect.
+
+`decide` looks at the state and says which steps want a call, which turn is to
+be recorded, which texts are to be compared, or which derived fact follows. The
+engine does what it says; the verifier and the replay ask it again and compare.
+Whoever speaks is named by the schedule, never by a model.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, NamedTuple
+
+from hansard.rules import replies, spending
+from hansard.rules.events import CallAnsweredData, Fact
+from hansard.rules.fields import CallError, CloseReason, Rejection, Role
+from hansard.rules.formats import FORMATS
+from hansard.rules.formats.common import Compare, turn, verdict
+from hansard.rules.prompts import Prompt, TextOf
+from hansard.rules.replies import Schema
+from hansard.rules.state import DebateState, Progress, Step, step_of
+from hansard.rules.transcript import CUSTOM, hash_of, template_of
+
+# Errors after which the same call is tried again; the others would only fail alike.
+RETRIED: frozenset[CallError] = frozenset(
+    {"rate_limited", "timeout", "server_error", "unreachable", "crashed"}
+)
+_UNFINISHED: dict[str, Rejection] = {
+    "length": "cut_off",
+    "refusal": "refused",
+    "content_filter": "filtered",
+    "tool_calls": "not_finished",
+    "other": "not_finished",
+}
+_TYPES: dict[Role, str] = {
+    "judge": "verdict.recorded",
+    "moderator": "verdict.recorded",
+    "synthesizer": "synthesis.recorded",
+}
+
+
+class Ask(NamedTuple):
+    """Steps that want a call now; none while calls or tools that are open are waited for."""
+
+    steps: list[Step]
+
+
+class Read(NamedTuple):
+    """The turn of this step is to be recorded from the reply in hand."""
+
+    step: Step
+    answer: CallAnsweredData
+
+
+Due = Ask | Read | Fact | Compare
+
+
+def decide(state: DebateState) -> Due | None:
+    """Return what is due, or None for a closed debate."""
+    if state.closed:
+        return None
+    if state.abandoned:
+        return abandon(state, state.abandoned[0])
+    if state.refused or state.truncated:
+        return Ask([]) if in_the_air(state) else _stop(state)
+    found = _next(state)
+    if isinstance(found, (Fact, Compare)):
+        return found
+    if isinstance(found, str):
+        return Fact("debate.closed", {"outcome": "failed", "reason": found})
+    return _heard(state, found)
+
+
+def _next(state: DebateState) -> Fact | Compare | tuple[Step, ...] | CloseReason:
+    if state.decision:
+        return _after_decision(state)
+    found: Fact | Compare | tuple[Step, ...] | CloseReason = _rules(state).due(state)
+    return found
+
+
+def _steps_due(state: DebateState) -> tuple[Step, ...]:
+    found = _next(state)
+    return found if isinstance(found, tuple) and not isinstance(found, (Fact, Compare)) else ()
+
+
+def _rules(state: DebateState) -> Any:
+    return FORMATS[state.spec["terms"]["format"]]
+
+
+def _after_decision(state: DebateState) -> Fact | tuple[Step, ...]:
+    """After the decision the synthesizer speaks, where there is one; then the debate closes."""
+    seats = state.of_role("synthesizer")
+    if seats and not any(row.role == "synthesizer" for row in state.turns):
+        return (Step.of(state.rounds_run, "synthesis", seats[0]["id"]),)
+    return Fact("debate.closed", {"outcome": "complete", "reason": _rules(state).reason(state)})
+
+
+def _stop(state: DebateState) -> Read | Fact:
+    """Close a debate that goes no further; replies that are in hand still become turns."""
+    if state.truncated:
+        for step in _steps_due(state):
+            progress = state.steps.get(step.id)
+            answer = progress and (progress.answer or progress.weak)
+            if answer:
+                return Read(step, answer)
+        reason = f"{state.truncated['ceiling']}_ceiling"
+        return Fact("debate.closed", {"outcome": "truncated", "reason": reason})
+    return Fact("debate.closed", {"outcome": "failed", "reason": "prompt_refused"})
+
+
+def in_the_air(state: DebateState) -> bool:
+    """Whether a call or a tool has not come back."""
+    return bool(state.calls) or any(row.using_tools for row in state.steps.values())
+
+
+def _heard(state: DebateState, steps: tuple[Step, ...]) -> Ask | Read | Fact:
+    """Ask until every step has a reply that counts or is exhausted; then record the first."""
+    wanted = []
+    waiting = False
+    for step in steps:
+        progress = state.steps.get(step.id)
+        if progress is None or not (progress.answer or progress.exhausted):
+            waiting = True
+            if progress is None or not (progress.call or progress.using_tools):
+                wanted.append(step)
+    if waiting:
+        return Ask(wanted)
+    first = state.steps[steps[0].id]
+    answer = first.answer or first.weak  # a weak critique counts where no better one came
+    return Read(steps[0], answer) if answer else forfeit(steps[0], first)
+
+
+def refusal(
+    state: DebateState, step: str, approved: Mapping[str, str], found: Mapping[str, str]
+) -> Fact | None:
+    """Return what stands in place of a call whose templates are not the approved ones.
+
+    `approved` and `found` map template roles to hashes. None where all agree.
+    """
+    for row in state.spec["templates"]:
+        role = row["role"]
+        for digest in (row["sha256"], found[role]):
+            if digest != approved.get(role):
+                data = {"step": step, "role": role, "found": digest}
+                return Fact("call.refused", {**data, "approved": approved.get(role)})
+    return None
+
+
+def forfeit(step: Step, progress: Progress) -> Fact:
+    """Return the turn of a speaker who could not be heard."""
+    return Fact(
+        "turn.forfeited",
+        {
+            "step": step.id,
+            "round": step.round,
+            "phase": step.phase,
+            "speaker": step.speaker,
+            "reason": "invalid_reply" if progress.rejected else "no_reply",
+        },
+    )
+
+
+def abandon(state: DebateState, call: str) -> Fact:
+    """Return the end of a call that was open when its process died.
+
+    It is charged at its reservation and asked again: no free second try.
+    """
+    return Fact(
+        "call.failed",
+        {
+            "call": call,
+            "error": "abandoned",
+            "detail": None,
+            "status": None,
+            "request_id": None,
+            "wait_ms": None,
+            "again": True,
+            "cost_micro_usd": state.calls[call]["reserved_cost_micro_usd"],
+            "latency_ms": None,
+            "sent_as_rendered": None,
+            "sent": None,
+        },
+    )
+
+
+def start(state: DebateState, step: Step, prompt: Prompt) -> dict[str, Any]:
+    """Return the data of `call.started` for the next attempt at `step`, reservations aside."""
+    seat = state.seats[step.speaker]
+    progress = state.steps.get(step.id)
+    attempt = progress.number + 1 if progress else 1
+    return {
+        "call": f"{step.id}:{attempt}",
+        "step": step.id,
+        "attempt": attempt,
+        "role": seat["role"],
+        "model": seat["model"],
+        "parameters": seat["parameters"],
+        "template": hash_of(state.spec["templates"], template_of(state, step)),
+        "schema": hash_of(state.spec["schemas"], seat["role"]),
+        "prompt": prompt.digest,
+    }
+
+
+def again(state: DebateState, step: str) -> bool:
+    """Say whether `step` is tried again after an attempt that brought nothing that counts."""
+    return state.steps[step].tries + 1 < state.spec["attempts"]
+
+
+def again_after(state: DebateState, step: str, failed: Mapping[str, Any], at: str) -> bool:
+    """Say whether `step` is tried again after a call that `failed` at a time.
+
+    Not where it would only fail alike, and not where the wait that is due before
+    the next attempt would end later than the time in which a step may be retried.
+    """
+    if failed["error"] not in RETRIED or not again(state, step):
+        return False
+    elapsed = spending.milliseconds(state.steps[step].began or at, at)
+    return elapsed + (failed["wait_ms"] or 0) <= state.spec["retry_ms"]
+
+
+def place_of(step: str) -> Step:
+    """Return the step with this name (a speaker may hold dots)."""
+    round_, phase, speaker = step.split(".", 2)
+    return Step(int(round_[1:]), phase, speaker, step)
+
+
+def schema_of(state: DebateState, role: Role) -> Schema | None:
+    """Return what a reply of this role must be; None for a synthesis, which the user describes."""
+    found: Schema | None = _rules(state).schemas(state.spec["terms"]).get(role)
+    return found
+
+
+def schemas_by_model(
+    state: DebateState, deliverable: Schema | None
+) -> dict[str, tuple[Schema, ...]]:
+    """Return for each model the schemas of all roles that it answers in JSON, each once.
+
+    `deliverable` is the user's own, of the synthesizer.
+    """
+    found: dict[str, tuple[Schema, ...]] = {}
+    for seat in state.seats.values():
+        schema = schema_of(state, seat["role"]) or deliverable
+        known = found.get(seat["model"], ())
+        if schema is not None and schema.get("type") != "string" and schema not in known:
+            found[seat["model"]] = (*known, schema)
+    return found
+
+
+class Refused(NamedTuple):
+    """Why a reply does not count: the code, and the member and keyword of the schema it misses."""
+
+    code: Rejection
+    member: str | None = None
+    keyword: str | None = None
+    rating: int | None = None
+
+
+def read_reply(
+    state: DebateState, answer: CallAnsweredData, text: str, text_of: TextOf
+) -> Mapping[str, Any] | Refused:
+    """Read a reply: its clear fields where it counts, else why not.
+
+    Whether a synthesis fits the user's own schema is not looked at here.
+    """
+    if answer["finish"] != "stop":
+        return Refused(_UNFINISHED[answer["finish"]])
+    step = place_of(step_of(answer["call"]))
+    role = state.seats[step.speaker]["role"]
+    schema = schema_of(state, role)
+    try:
+        value = replies.value_of(text, schema) if schema else replies.read(text)
+    except replies.Unreadable:
+        return Refused("unreadable")
+    if schema is None:
+        digest = hash_of(state.spec["schemas"], role)
+        return {"text": answer["reply"], "schema": digest}
+    found = replies.mismatch(value, schema)
+    if found:
+        if found == ("winner", "enum") and _last_word(state, step):
+            known = {**value, "winner": None}
+            if replies.mismatch(known, schema) is None:  # it is the only defect, and nobody may win
+                return verdict(undeclared=True)
+        member, keyword = found
+        code: Rejection = "unknown_option" if keyword == "enum" else "schema"
+        return Refused(code, member or None, keyword)
+    read: Mapping[str, Any] | Rejection = _rules(state).read(state, step, value, text_of)
+    if not isinstance(read, str):
+        return read
+    return Refused(read, rating=value["challenge_strength"] if read == "weak_critique" else None)
+
+
+def _last_word(state: DebateState, step: Step) -> bool:
+    """Whether a judge that names nothing declared is not asked again (D 13)."""
+    custom = state.seats[step.speaker]["model"].startswith(CUSTOM)
+    return custom or not again(state, step.id)
+
+
+def reject(state: DebateState, step: str, call: str, why: Refused) -> Fact:
+    """Return the event that a reply does not count."""
+    weak = why.code == "weak_critique"  # it is sent back whatever tries are left
+    data = {"step": step, "call": call, **why._asdict(), "again": weak or again(state, step)}
+    return Fact("turn.rejected", data)
+
+
+def record(state: DebateState, step: Step, call: str, read: Mapping[str, Any]) -> Fact:
+    """Return the turn that a reply which counts makes."""
+    role = state.seats[step.speaker]["role"]
+    return Fact(_TYPES.get(role, "turn.recorded"), turn(step, call, **read))
+
+
+def answers(state: DebateState, round_: int, text_of: TextOf) -> dict[str, str] | None:
+    """Return the answers of a round by debater, to be compared; None where one is gone."""
+    found = {}
+    for row in state.turns:
+        if row.data["round"] == round_ and row.role == "debater" and row.reply:
+            text = text_of(row.reply["sha256"])
+            schema = schema_of(state, "debater")
+            if text is None or schema is None:
+                return None
+            found[row.data["speaker"]] = _rules(state).answer_of(replies.value_of(text, schema))
+    return found
+
+
+def compare(state: DebateState, what: Compare, found: Mapping[str, str]) -> Fact:
+    """Return the fact that comparing the answers `found` gives."""
+    fact: Fact = _rules(state).compared(state, what, found)
+    return fact

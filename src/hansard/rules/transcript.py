@@ -1,0 +1,206 @@
+"""The shared transcript: what everybody may see, as an append-only recipe (FORMAT.md §7).
+
+Layout `shared-prefix`: the neutral protocol, the question, the stances, the
+evidence, then one block a turn, and last whatever is meant for one seat alone.
+Nothing that changes between turns stands before the transcript, so all seats
+on one model share the prefix and the provider's prompt cache pays for most of
+the input. Only a step that is shown the turns in another order, or under other
+titles, has a recipe of its own.
+
+Layout `role-first` puts what is meant for one seat before everything else, for
+models that follow their role better so; nearly nothing is shared then.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from functools import lru_cache
+
+from hansard.rules.events import RegisteredData
+from hansard.rules.fields import Blob, TemplateHash
+from hansard.rules.formats import FORMATS
+from hansard.rules.prompts import Part, Prompt, Recipe, plain, points, quoted, role, template
+from hansard.rules.state import DebateState, Step, ToolUse, Turn
+
+CUSTOM = "custom:"  # a seat that a function fills: it is its own persona and instruction
+
+
+def hash_of(rows: list[TemplateHash], name: str) -> str:
+    """Return the hash recorded for `name`; raises KeyError where there is none."""
+    for row in rows:
+        if row["role"] == name:
+            return row["sha256"]
+    raise KeyError(name)
+
+
+def template_of(state: DebateState, step: Step) -> str:
+    """Return the role of the template that instructs the speaker of `step`."""
+    if step.phase == "synthesis":
+        return "synthesizer"
+    name: str = FORMATS[state.spec["terms"]["format"]].template(state, step)
+    return name
+
+
+class Transcript:
+    """Follows one debate's state and gives the prompt of a step that is due.
+
+    It only ever adds to its recipe, so that a prompt costs the same after two
+    turns and after two thousand.
+    """
+
+    def __init__(self, state: DebateState) -> None:
+        self._state = state
+        self._recipe = Recipe()
+        self._turns = self._round = 0
+        self._standing = 0  # parts before the first turn
+        self._hashes: dict[str, str] = {}
+        self._given: dict[str, list[Part]] = {}  # to each seat by the user, the same every time
+
+    def prompt(self, step: Step) -> Prompt:
+        """Return what `step`'s speaker is asked, given everything said so far."""
+        if not self._recipe.parts:
+            rules = self._rules = FORMATS[self._state.spec["terms"]["format"]]
+            self._hashes = {row["role"]: row["sha256"] for row in self._state.spec["templates"]}
+            self._recipe.extend(list(self._opening(rules.values(self._state, None))))
+            self._reach(1)  # also for round 0, which a panel begins with
+        for turn in self._state.turns[self._turns :]:
+            self._standing = self._standing or len(self._recipe.parts)
+            self._reach(turn.data["round"])
+            if turn.reply:
+                title, shown = self._rules.label(self._state, turn)
+                self._recipe.extend(self._told(title, shown, turn))
+        self._turns = len(self._state.turns)
+        self._reach(step.round)
+        retold = self._retold(step)
+        if self._state.spec["layout"] == "role-first":
+            return self._role_first(step, retold or self._recipe)
+        tail = [*self._tools(step), *self._role(step), *self._once_more(step)]
+        whole = len(self._recipe.parts)
+        if retold:
+            return Prompt.of(retold, tail)
+        return Prompt.of(self._recipe, tail, (self._standing or whole, whole))
+
+    def _role_first(self, step: Step, told: Recipe) -> Prompt:
+        """Return the prompt in which the role comes first and the transcript after it."""
+        recipe = Recipe()
+        recipe.extend([*told.parts[:2], *self._role(step)])
+        recipe.extend(told.parts[2:])
+        return Prompt.of(recipe, [*self._tools(step), *self._once_more(step)])
+
+    def _opening(self, values: dict[str, str]) -> Iterator[Part]:
+        """Yield what stands before the evidence: protocol, question, stances."""
+        yield role("system")
+        yield template(self._hashes["protocol"], **values)
+        yield role("user")
+        yield from self._block("question", self._state.spec["question"])
+        for seat in self._state.seats.values():
+            if seat["stance"]:
+                yield from self._block(f"stance {seat['stance']['label']}", seat["stance"]["text"])
+
+    def _retold(self, step: Step) -> Recipe | None:
+        """Return the recipe of a step that is shown the turns otherwise than the others."""
+        rows = None if step.phase == "synthesis" else self._rules.retold(self._state, step)
+        if rows is None:
+            return None
+        recipe = Recipe()
+        recipe.extend(list(self._opening(self._rules.values(self._state, None))))
+        recipe.extend(list(self._evidence(0, step.round)))
+        for title, turn in rows:
+            shown = self._rules.label(self._state, turn)[1]
+            recipe.extend(self._told(title, shown, turn))
+        return recipe
+
+    def _told(self, title: str, as_points: bool, turn: Turn) -> list[Part]:
+        reply = turn.reply
+        assert reply, "only turns that were heard are told"
+        case = turn.case
+        if not as_points:
+            return self._block(title, reply)
+        struck = case["struck"] if case else []
+        return [_title(self._hashes["block"], title), points(reply, struck)]
+
+    def _reach(self, round_: int) -> None:
+        """Add the documents that become visible up to `round_`."""
+        if round_ > self._round:
+            self._recipe.extend(list(self._evidence(self._round, round_)))
+            self._round = round_
+
+    def _evidence(self, after: int, until: int) -> Iterator[Part]:
+        for document in self._state.evidence:
+            if after < document["from_round"] <= until:
+                yield from self._block(f"evidence {document['document']}", document["text"])
+
+    def _tools(self, step: Step) -> Iterator[Part]:
+        """Yield what the tools gave that were asked for at this step."""
+        progress = self._state.steps.get(step.id)
+        for use in progress.tools if progress else ():
+            yield from self._tool(use)
+
+    def _role(self, step: Step) -> Iterator[Part]:
+        """Yield what is meant for the speaker of a step alone, its instruction last."""
+        state, seat = self._state, self._state.seats[step.speaker]
+        if seat["id"] not in self._given:
+            custom = seat["model"].startswith(CUSTOM)
+            self._given[seat["id"]] = [] if custom else list(self._builtin(seat))
+        yield from self._given[seat["id"]]
+        name = template_of(state, step)
+        if name == "synthesizer":
+            yield from self._synthesis()
+        else:
+            yield _filled(self._hashes[name], tuple(self._rules.values(state, step).items()))
+
+    def _once_more(self, step: Step) -> Iterator[Part]:
+        """Yield why the step is tried once more, where a reply was sent back or did not count."""
+        progress = self._state.steps.get(step.id)
+        if progress is None:
+            return
+        if progress.weak:
+            yield from self._block("your critique that was sent back", progress.weak["reply"])
+            yield _filled(self._hashes["critic_again"], (("rating", str(progress.rating)),))
+        if progress.refused:
+            why = progress.refused
+            rows = (
+                ("code", why["code"]),
+                ("keyword", why["keyword"] or "none"),
+                ("member", why["member"] or "the reply"),
+            )
+            yield _filled(self._hashes["again"], rows)
+
+    def _builtin(self, seat: RegisteredData) -> Iterator[Part]:
+        """Yield what the user gives to the seats that no function fills."""
+        spec = self._state.spec
+        if spec["context"]:
+            yield from self._block("context", spec["context"])
+        if seat["persona"]:
+            yield from self._block(f"persona of {seat['id']}", seat["persona"])
+        if spec["instructions"]:
+            yield plain(spec["instructions"])
+
+    def _tool(self, use: ToolUse) -> Iterator[Part]:
+        tool = use.called["tool"]
+        name = tool if isinstance(tool, str) else "of no known name"
+        yield from self._block(f"tool {name}, arguments", use.called["arguments"])
+        assert use.returned, "a model is asked again once its tools are back"
+        yield from self._block(f"tool {name}, result", use.returned["result"])
+
+    def _synthesis(self) -> Iterator[Part]:
+        """Yield the synthesizer's instruction, and the schema of what is wanted."""
+        state = self._state
+        assert state.decision, "a synthesis follows a decision"
+        values = (("decision", state.decision["decision"]), ("rule", state.decision["rule"]))
+        yield _filled(self._hashes["synthesizer"], values)
+        yield template(hash_of(state.spec["schemas"], "synthesizer"))
+
+    def _block(self, label: str, text: Blob) -> list[Part]:
+        return [_title(self._hashes["block"], label), quoted(text)]
+
+
+# The same few titles and instructions come again in every debate that is verified.
+@lru_cache(maxsize=4096)
+def _title(digest: str, label: str) -> Part:
+    return template(digest, label=label)
+
+
+@lru_cache(maxsize=4096)
+def _filled(digest: str, values: tuple[tuple[str, str], ...]) -> Part:
+    return template(digest, **dict(values))

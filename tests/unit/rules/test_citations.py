@@ -1,0 +1,67 @@
+"""What a quote rests on: found word for word, or not (record.md §5)."""
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from hansard.rules.citations import check, find, struck
+from support import argued
+
+DOCUMENT = "Payment is due within 30 days.\n\nNo refund\u00a0is given."
+
+
+@pytest.mark.parametrize(
+    ("quote", "found"),
+    [
+        ("within 30 days", True),
+        ("within  30\ndays", True),
+        ("days. No refund is given", True),
+        ("No refund\u2003is", True),
+        (" within 30 days ", True),
+        (DOCUMENT, True),
+        ("Within 30 days", False),
+        ("within 30 days of", False),
+        ("within thirty days", False),
+        ("within … days", False),
+        ("within30 days", False),
+        ("", False),
+        (" \n\u3000", False),
+        ("refund\u200bis", False),
+        ("e\u0301", False),
+    ],
+)
+def test_a_quote_is_found_word_for_word_white_space_aside(quote, found):
+    assert find(quote, DOCUMENT) is found
+
+
+def test_a_quote_is_not_normalised():
+    assert find("é", "é")
+    assert not find("e\u0301", "é")
+
+
+@given(st.text(min_size=1, max_size=30), st.data())
+def test_whatever_is_copied_is_found(text, data):
+    begin = data.draw(st.integers(0, len(text)))
+    quote = text[begin : data.draw(st.integers(begin, len(text)))]
+    assert find(quote, text) or not quote.strip(
+        "\t\n\v\f\r \u00a0\u2000\u2001\u2002\u2003\u2004\u2005\u2006\u2007\u2008\u2009\u200a"
+        "\u2028\u2029\u202f\u3000"
+    )
+
+
+def test_every_citation_is_checked_in_order():
+    rows = [
+        argued(("memo", "so"), ("memo", "not so")),
+        argued(),
+        argued(("late", "so"), ("none", "so"), ("MEMO", "so")),
+    ]
+    findings = check(rows, {"memo": "so it is"}, ["late"])
+    assert [(row["argument"], row["citation"], row["finding"]) for row in findings] == [
+        (1, 1, "verified"),
+        (1, 2, "not_found"),
+        (3, 1, "not_yet_visible"),
+        (3, 2, "no_such_document"),
+        (3, 3, "no_such_document"),
+    ]
+    assert struck(findings) == [1, 3]
+    assert struck(findings[:1]) == struck([]) == []

@@ -1,0 +1,188 @@
+"""Recipes, their digest, and what they render to (record.md §3, §5)."""
+
+import unicodedata
+from hashlib import sha256
+
+import pytest
+import rfc8785
+from hypothesis import given
+from hypothesis import strategies as st
+
+from hansard.rules.prompts import (
+    START,
+    Message,
+    Prompt,
+    Recipe,
+    Renderer,
+    fill,
+    fold,
+    quote,
+    quoted,
+    role,
+    template,
+)
+
+UNSEEN = [
+    *(0x180E, 0x200B, *range(0x2060, 0x2066), 0xFEFF, *range(0xFFF9, 0xFFFC)),
+    *range(0xE0000, 0xE0080),
+]
+BIDI = [0x061C, 0x200E, 0x200F, *range(0x202A, 0x202F), *range(0x2066, 0x206A)]
+
+
+def hashed(data):
+    return sha256(data).digest()
+
+
+@pytest.mark.parametrize(
+    ("text", "shown"),
+    [
+        ("one", "| one\n"),
+        ("one\ntwo", "| one\n| two\n"),
+        ("", "| \n"),
+        ("one\n", "| one\n| \n"),
+        ("| one", "| | one\n"),
+        ("a\tb", "| a\tb\n"),
+        ("a\r\nb", "| a<U+000D>\n| b\n"),
+        ("a\x00\x1b[2J\x7f\x85", "| a<U+0000><U+001B>[2J<U+007F><U+0085>\n"),
+        ("\u202eevil\u2066", "| <U+202E>evil<U+2066>\n"),
+        ("{{speaker}}", "| {{speaker}}\n"),
+        ("häll😀", "| häll😀\n"),
+    ],
+)
+def test_each_line_of_quoted_matter_is_prefixed(text, shown):
+    assert quote(text) == shown
+
+
+def test_control_unseen_and_bidi_characters_and_line_breaks_are_spelled_out_and_no_others():
+    for code in range(0x110000):
+        char = chr(code)
+        control = unicodedata.category(char) == "Cc" and char not in "\t\n"
+        spelled = control or code in BIDI or code in (0x2028, 0x2029, *UNSEEN)
+        shown = f"<U+{code:04X}>" if spelled else char
+        assert char == "\n" or quote(char) == f"| {shown}\n", hex(code)
+
+
+@given(st.text())
+def test_nothing_inside_can_close_the_quote(text):
+    shown = quote(text)
+    assert shown.endswith("\n")
+    assert all(line.startswith("| ") for line in shown.splitlines())
+    assert len(shown.splitlines()) == text.count("\n") + 1
+
+
+@pytest.mark.parametrize(
+    ("text", "filled"),
+    [
+        ("{{a}} and {{b_2}}", "1 and 2"),
+        ("{{a}}{{a}}", "11"),
+        ("{{unknown}} {{ a }} {{A}} {{}} {a} {{1}}", "{{unknown}} {{ a }} {{A}} {{}} {a} {{1}}"),
+        ("{{{a}}}", "{1}"),
+        ("{{loop}} {{join}}", "{{a}} {{a"),
+        ("{{join}}}}", "{{a}}"),
+        (r"{{slash}}", r"\1\g<0>"),
+        ("", ""),
+    ],
+)
+def test_a_template_is_filled_in_one_literal_pass(text, filled):
+    values = {"a": "1", "b_2": "2", "loop": "{{a}}", "join": "{{a", "slash": r"\1\g<0>"}
+    assert fill(text, values) == filled
+
+
+@given(st.text(), st.text())
+def test_a_value_is_never_filled_again(value, other):
+    assert fill("<{{x}}>", {"x": value, "y": other}) == f"<{value}>"
+
+
+def test_the_digest_folds_part_by_part():
+    parts = [role("user"), template("ab" * 32, label="question"), quoted({"sha256": "cd" * 32})]
+    spelled = [
+        {"role": "user"},
+        {"template": "ab" * 32, "values": {"label": "question"}},
+        {"blob": "cd" * 32, "view": "quoted", "struck": []},
+    ]
+    expected = bytes(32)
+    assert expected == START == fold(START, [])
+    for part in spelled:
+        expected = hashed(expected + hashed(rfc8785.dumps(part)))
+    assert fold(START, parts) == expected
+    assert fold(fold(START, parts[:1]), parts[1:]) == expected
+    assert Prompt.of(Recipe(), parts).digest == expected.hex()
+
+
+def test_order_and_every_value_change_the_digest():
+    one, two = template("ab" * 32, label="one"), template("ab" * 32, label="two")
+    digests = [fold(START, parts) for parts in ([one], [two], [one, two], [two, one])]
+    assert len(set(digests)) == 4
+
+
+BODY = "[{{label}}]\n"
+HASH = sha256(BODY.encode()).hexdigest()
+TEXT = {"sha256": "e" * 64}
+
+
+def recipe():
+    shared = Recipe()
+    shared.extend([role("system"), template(HASH, label="rules")])
+    shared.extend([role("user"), template(HASH, label="é"), quoted(TEXT)])
+    return shared
+
+
+def renderer(asked=None):
+    asked = [] if asked is None else asked
+    return Renderer({HASH: BODY.encode()}, lambda name: asked.append(name) or "Ja.\n{{label}}")
+
+
+def shown(prompt, by=None):
+    return [(message.role, message.text) for message in (by or renderer()).messages(prompt)]
+
+
+def test_a_recipe_renders_to_messages():
+    prompt = Prompt.of(recipe(), [template(HASH, label="you")])
+    assert shown(prompt) == [
+        ("system", "[rules]\n"),
+        ("user", "[é]\n| Ja.\n| {{label}}\n[you]\n"),
+    ]
+
+
+def test_the_size_of_a_prompt_is_its_utf_8_bytes():
+    shared = recipe()
+    for own in ([], [template(HASH, label="ü")]):
+        prompt = Prompt.of(shared, own)
+        rendered = "".join(text for _, text in shown(prompt))
+        assert renderer().size(prompt) == len(rendered.encode())
+
+
+def test_a_prompt_stays_what_it_was_when_the_transcript_grows():
+    shared, by = recipe(), renderer()
+    early = Prompt.of(shared, [template(HASH, label="you")])
+    before = (early.digest, len(early.parts), shown(early), renderer().size(early))
+    shared.extend([template(HASH, label="turn"), quoted(TEXT)])
+    late = Prompt.of(shared, [template(HASH, label="you")])
+    assert shown(late, by)[1][1] == "[é]\n| Ja.\n| {{label}}\n[turn]\n| Ja.\n| {{label}}\n[you]\n"
+    assert (early.digest, len(early.parts), shown(early, by), by.size(early)) == before
+    assert late.digest != early.digest
+
+
+def test_each_text_is_fetched_and_quoted_once():
+    asked = []
+    by, shared = renderer(asked), recipe()
+    for _ in range(3):
+        shared.extend([quoted(TEXT)])
+        by.messages(Prompt.of(shared, [quoted(TEXT)]))
+    assert asked == [TEXT["sha256"]]
+
+
+def test_what_is_gone_is_a_key_error():
+    with pytest.raises(KeyError, match="e" * 64):
+        Renderer({HASH: b""}, {}.__getitem__).messages(Prompt.of(recipe(), []))
+    with pytest.raises(KeyError, match=HASH):
+        Renderer({}, {}.__getitem__).size(Prompt.of(recipe(), []))
+
+
+def test_a_message_comes_in_blocks_that_joined_are_its_text():
+    titled = Message("user", ["t", "x", "u", "y", "own ", "words"], 4, (1, 2))
+    assert titled.blocks == ["tx", "uy", "own words"]
+    assert Message("user", ["t", "x"], 2).blocks == ["tx"]
+    assert Message("system", ["a", "b"]).blocks == ["ab"]
+    assert Message("system", []).blocks == [""]
+    assert all("".join(row.blocks) == row.text for row in (titled, Message("user", [])))

@@ -1,0 +1,142 @@
+"""How alike two answers are, alike in three languages (record.md §5)."""
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from hansard.rules.similarity import (
+    NEGATIONS,
+    converged,
+    fold,
+    jaccard_ppm,
+    normalised,
+    pairs,
+    scores,
+    words,
+)
+
+TEXTS = st.text(st.sampled_from("ab no't \n\t.,!’éİ\u00a0\u2003"), max_size=12)
+
+
+@pytest.mark.parametrize(
+    ("text", "found"),
+    [
+        ("Don't ship it: it CAN’T work.", ["dont", "ship", "it", "it", "cant", "work"]),
+        ("a-b_c/d", ["a", "b", "c", "d"]),
+        ("v1.2", ["v1", "2"]),
+        ("\u00abja\u00bb a\u00a0b a\u2003b a\u3000b", ["ja", *"ab" * 3]),
+        ("naïve Äpfel", ["naïve", "Äpfel"]),  # only A-Z are lowered
+        ("İstanbul ﬁx ß", ["İstanbul", "ﬁx", "ß"]),
+        ("…—–", []),
+        ("", []),
+        ("''", []),
+        ("日本、東京。", ["日本", "東京"]),
+    ],
+)
+def test_words_are_split_at_what_record_md_names_and_at_nothing_else(text, found):
+    assert words(text) == found
+
+
+@pytest.mark.parametrize(
+    ("low", "high"), [(0x00, 0x2F), (0x3A, 0x40), (0x5B, 0x60), (0x7B, 0xBF), (0x2000, 0x206F)]
+)
+def test_every_other_ascii_character_and_these_blocks_separate(low, high):
+    for code in range(low, high + 1):
+        joined = f"a{chr(code)}b"
+        kept = chr(code) in "'\u2019"
+        assert words(joined) == (["ab"] if kept else ["a", "b"]), hex(code)
+    assert words(f"a{chr(0xC0)}b") == [f"a{chr(0xC0)}b"]
+
+
+def test_the_negation_words_are_those_of_record_md():
+    assert len(NEGATIONS) == 26
+    assert all(words(word) == [word] for word in NEGATIONS)
+
+
+@pytest.mark.parametrize(
+    ("one", "other", "ppm"),
+    [
+        ("a b", "a b", 1_000_000),
+        ("a a b", "b a", 1_000_000),
+        ("a b", "a c", 333_333),  # floored
+        ("a b c", "a b d", 500_000),
+        ("a", "b", 0),
+        ("", "", 0),
+        ("", "a", 0),
+        ("disagree", "agree", 0),
+        ("should release", "should not release", 666_666),
+    ],
+)
+def test_the_jaccard_index_of_two_word_sets_in_millionths(one, other, ppm):
+    assert jaccard_ppm(one, other) == jaccard_ppm(other, one) == ppm
+
+
+def test_each_answer_is_compared_with_every_later_one():
+    rows = pairs({"ann": "a", "bob": "not a", "cat": "no a"}, whole=False)
+    assert rows == [
+        {"one": "ann", "other": "bob", "ppm": 500_000, "negation_differs": True},
+        {"one": "ann", "other": "cat", "ppm": 500_000, "negation_differs": True},
+        {"one": "bob", "other": "cat", "ppm": 333_333, "negation_differs": False},
+    ]
+    assert scores(rows) == {"ann": 1_000_000, "bob": 833_333, "cat": 833_333}
+    assert pairs({"ann": "a"}, whole=False) == []
+
+
+@pytest.mark.parametrize(
+    ("one", "other", "alike"),
+    [
+        ("a  b\n", " a b", True),
+        ("a\u00a0b", "a\u3000b", True),
+        ("no risk but all gain", "all risk but no gain", False),
+        ("Ship", "ship", False),
+        ("a\u200bb", "a b", False),  # no white space
+    ],
+)
+def test_whole_answers_are_equal_white_space_folded(one, other, alike):
+    rows = pairs({"ann": one, "bob": other}, whole=True)
+    assert rows[0]["ppm"] == alike * 1_000_000
+    assert converged(rows, 1_000_000) is alike
+
+
+def test_negations_are_counted_with_repeats():
+    rows = pairs({"ann": "not a, not b", "bob": "not a b"}, whole=False)
+    assert rows == [{"one": "ann", "other": "bob", "ppm": 1_000_000, "negation_differs": True}]
+    assert not converged(rows, 0)
+
+
+def row(ppm, differs=False):
+    return {"one": "a", "other": "b", "ppm": ppm, "negation_differs": differs}
+
+
+@pytest.mark.parametrize(
+    ("rows", "found"),
+    [
+        ([], False),
+        ([row(850_000)], True),
+        ([row(849_999)], False),
+        ([row(1_000_000, differs=True)], False),
+        ([row(900_000), row(849_999)], False),
+        ([row(900_000), row(850_000)], True),
+    ],
+)
+def test_all_pairs_and_at_least_one_must_be_alike(rows, found):
+    assert converged(rows, 850_000) is found
+
+
+@pytest.mark.parametrize(
+    ("text", "folded"),
+    [(" a \t\n b ", "a b"), ("\u2028a\u202fb\u3000", "a b"), ("", ""), ("\x1f", "\x1f")],
+)
+def test_white_space_is_folded_to_one_space_and_trimmed(text, folded):
+    assert fold(text) == folded
+    assert normalised(text.upper()) == folded
+
+
+@given(TEXTS, TEXTS)
+def test_an_answer_is_alike_to_itself_and_likeness_has_no_direction(one, other):
+    assert jaccard_ppm(one, one) == (1_000_000 if words(one) else 0)
+    assert 0 <= jaccard_ppm(one, other) == jaccard_ppm(other, one) <= 1_000_000
+    rows = pairs({"a": one, "b": other}, whole=False)
+    negations = [sum(word in NEGATIONS for word in words(text)) for text in (one, other)]
+    assert rows[0]["negation_differs"] == (negations[0] != negations[1])
+    assert fold(fold(one)) == fold(one)
