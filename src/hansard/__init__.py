@@ -35,8 +35,8 @@ if TYPE_CHECKING:
     from hansard.verify.findings import Verification
 
 _LATER = {
-    "debate.spec": ("ConsensusSpec", "DebateSpec", "JudgedSpec", "ModeratedSpec", "PanelSpec"),
-    "debate.spec_parts": ("Advocate", "Ceilings", "Debater", "Evidence", "Seat", "Settings"),
+    "rules.spec": ("ConsensusSpec", "DebateSpec", "JudgedSpec", "ModeratedSpec", "PanelSpec"),
+    "rules.spec_parts": ("Advocate", "Ceilings", "Debater", "Evidence", "Seat", "Settings"),
     "report.results.consensus": ("ConsensusResult",),
     "report.results.judged": ("JudgedResult",),
     "report.results.moderated": ("ModeratedResult",),
