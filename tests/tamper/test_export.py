@@ -94,7 +94,7 @@ def test_made_anew_and_signed_by_a_stranger_its_signer_is_unknown(files):
     assert_signer_unknown(signed(files, signer(EXPORT.name, "another secret")))
 
 
-@pytest.mark.parametrize("other", [LOG, APPROVAL], ids=str)
+@pytest.mark.parametrize("other", [LOG, APPROVAL], ids=["log", "approval"])
 def test_signed_with_a_key_of_another_role(files, other):
     assert_signer_unknown(signed(files, other))
 

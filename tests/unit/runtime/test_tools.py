@@ -114,9 +114,7 @@ def unknown_type(what: threading.Thread):
     return what
 
 
-@pytest.mark.parametrize(
-    "function", [positional, unknown_type, lambda *many: many, len, 7, int], ids=repr
-)
+@pytest.mark.parametrize("function", [positional, unknown_type, lambda *many: many, len, 7, int])
 def test_what_cannot_be_described_is_refused(function):
     with pytest.raises(UsageError) as caught:
         find_tools(["t"], {"t": function})
