@@ -1,4 +1,4 @@
-"""The canonical profile against RFC 8785 as another package has it (record.md §1)."""
+"""The canonical profile against RFC 8785 as another package has it (FORMAT.md §1)."""
 
 import json
 

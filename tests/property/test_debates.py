@@ -1,4 +1,4 @@
-"""Any debate, however its calls end: it closes, counts soundly, and replays (formats.md §2, §3)."""
+"""Any debate, however its calls end: it closes, counts soundly, and replays (RULES.md §6, §14)."""
 
 import json
 from collections import Counter
@@ -184,7 +184,7 @@ TURNS = ("turn.recorded", "verdict.recorded", "synthesis.recorded", "turn.forfei
 
 
 def most_turns(setup):
-    """The caps of each format, from its description (formats.md §1)."""
+    """The caps of each format, from its description (RULES.md §1)."""
     spec, seats = setup.spec, setup.spec.table()
     many = len(setup.speakers)
     synthesis = seats[-1].role == "synthesizer"

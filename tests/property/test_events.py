@@ -1,4 +1,4 @@
-"""A line is an event in exactly one spelling, or it is refused (record.md §1)."""
+"""A line is an event in exactly one spelling, or it is refused (FORMAT.md §1)."""
 
 import json
 

@@ -1,4 +1,4 @@
-"""Printing: pipes and NO_COLOR are respected, and record text is inert (cli.md, report.md).
+"""Printing: pipes and NO_COLOR are respected, and record text is inert.
 
 Whatever a record holds goes through `report.safe` before it is printed, and
 into `rich` only as `Text`: escape sequences and bidi characters are spelled

@@ -1,4 +1,4 @@
-"""Approving prompts, and believing an approval (record.md §6, FORMAT.md §15)."""
+"""Approving prompts, and believing an approval (FORMAT.md §14, §15)."""
 
 from __future__ import annotations
 

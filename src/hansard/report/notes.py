@@ -95,7 +95,7 @@ _INFO: frozenset[NoteCode] = frozenset(
 _CRITICAL: frozenset[NoteCode] = frozenset(
     {"refused", "fabricated_citation", "judge_failed", "moderator_failed", "over_ceiling"}
 )
-PROMPT_REVIEW_BELOW = 5  # decisions.md, D 23
+PROMPT_REVIEW_BELOW = 5  # D 23
 
 
 class Note(BaseModel):

@@ -1,4 +1,4 @@
-"""What happens in a debate, as typed facts, while it happens (decisions.md D 34).
+"""What happens in a debate, as typed facts, while it happens (D 34).
 
 The one place that says what an event means to somebody who watches. Whatever
 has a `text` holds what a model wrote, as it wrote it: show it through `safe`.

@@ -1,4 +1,4 @@
-"""What a quote rests on: found in the document, word for word, or not (record.md §5).
+"""What a quote rests on: found in the document, word for word, or not (FORMAT.md §9).
 
 A model's citation is checked by code. An argument that rests on one that does
 not hold is struck: it stays in the record and counts for nothing.

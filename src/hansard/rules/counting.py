@@ -1,4 +1,4 @@
-"""Sound counting: agreement is earned (formats.md §2, FORMAT.md §9).
+"""Sound counting: agreement is earned (RULES.md §6; FORMAT.md §9).
 
 Only a valid vote for a declared option counts; whoever is silent, crashed,
 refused or unreadable abstains. Two options at the threshold are a tie, and a

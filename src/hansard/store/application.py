@@ -1,4 +1,4 @@
-"""The store: debates as they are kept, through `eventsourcing` (record.md §8).
+"""The store: debates as they are kept, through `eventsourcing` (FORMAT.md §12).
 
 An `Application` gives wiring and the notification log; our mapper stores the
 canonical line itself as an event's state, so that the bytes which were hashed

@@ -1,4 +1,4 @@
-"""SQLite: lines, blobs and heads in one file and one transaction (record.md §8).
+"""SQLite: lines, blobs and heads in one file and one transaction (FORMAT.md §12).
 
 The `eventsourcing` recorder stores each line as it was hashed. Beside it stand
 the blobs of that batch, the templates, and each debate's head and length, so

@@ -1,4 +1,4 @@
-"""The verifier: numbered steps over the bytes of one record (record.md §3, FORMAT.md §10).
+"""The verifier: numbered steps over the bytes of one record (FORMAT.md §10).
 
  1 container     4 canonical    7 schema      10 templates    13 citations    16 outcome
  2 manifest      5 chain        8 blobs       11 prompts      14 counts

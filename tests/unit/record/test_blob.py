@@ -1,4 +1,4 @@
-"""Salted texts: a fixed header, and a name that is the hash of the whole file (record.md §2)."""
+"""Salted texts: a fixed header, and a name that is the hash of the whole file (FORMAT.md §2)."""
 
 from hashlib import sha256
 

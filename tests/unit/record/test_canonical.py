@@ -1,4 +1,4 @@
-"""The canonical profile: what a line may hold, and that it has one spelling (record.md §1)."""
+"""The canonical profile: what a line may hold, and that it has one spelling (FORMAT.md §1)."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""How lines are hashed, linked and split (record.md §1)."""
+"""How lines are hashed, linked and split (FORMAT.md §1)."""
 
 import doctest
 import subprocess

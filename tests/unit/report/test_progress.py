@@ -1,4 +1,4 @@
-"""The events of a debate as typed facts (decisions.md D 34)."""
+"""The events of a debate as typed facts (D 34)."""
 
 import dataclasses
 

@@ -1,4 +1,4 @@
-"""A call is made with approved templates only (FORMAT.md §15; record.md §3, `call.refused`)."""
+"""A call is made with approved templates only (FORMAT.md §15)."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""No call is made that could break a ceiling, and what stands is kept (formats.md §5)."""
+"""No call is made that could break a ceiling, and what stands is kept (RULES.md §13)."""
 
 import pytest
 

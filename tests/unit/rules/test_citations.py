@@ -1,4 +1,4 @@
-"""What a quote rests on: found word for word, or not (record.md §5)."""
+"""What a quote rests on: found word for word, or not (FORMAT.md §9; RULES.md §8)."""
 
 import pytest
 from hypothesis import given

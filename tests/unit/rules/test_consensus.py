@@ -1,4 +1,4 @@
-"""The `consensus` format, driven by its rules alone (formats.md §1, §2; decisions.md)."""
+"""The `consensus` format, driven by its rules alone (RULES.md §2)."""
 
 from itertools import product
 

@@ -1,4 +1,4 @@
-"""Sound counting: agreement is earned (formats.md §2)."""
+"""Sound counting: agreement is earned (RULES.md §6)."""
 
 import pytest
 from hypothesis import given

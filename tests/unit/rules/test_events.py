@@ -1,4 +1,4 @@
-"""The closed union of event types: exactly these shapes, and no others (record.md §3)."""
+"""The closed union of event types: exactly these shapes, and no others (FORMAT.md §3)."""
 
 import json
 from copy import deepcopy

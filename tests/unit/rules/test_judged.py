@@ -1,4 +1,4 @@
-"""The `judged` format, driven by its rules alone (formats.md §1, §2; decisions.md D 12 to 14)."""
+"""The `judged` format, driven by its rules alone (RULES.md §3; D 12 to D 14)."""
 
 from hashlib import sha256
 from itertools import product
@@ -112,7 +112,7 @@ def test_each_round_is_shown_to_the_judge_in_an_order_drawn_for_it_and_rederivab
     debate = judged(max_rounds=6, seed=41)
     orders = drawn(debate)
     for round_, order in enumerate(orders, 1):
-        # record.md §5: sort ids by SHA-256("hansard-shuffle/v1\n" seed "\n" step "\n" round ...)
+        # FORMAT.md §7: sort ids by SHA-256("hansard-shuffle/v1\n" seed "\n" step "\n" round ...)
         keys = {
             who: sha256(
                 f"hansard-shuffle/v1\n41\nr6.verdict.judge\n{round_}\n{who}".encode()

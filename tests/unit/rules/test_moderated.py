@@ -1,4 +1,4 @@
-"""The `moderated` format, driven by its rules alone (formats.md §1, §2; D 21 to 28)."""
+"""The `moderated` format, driven by its rules alone (RULES.md §4; D 21 to D 28)."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""The `panel` format, driven by its rules alone (formats.md §1, §2; decisions.md D 30 to 37)."""
+"""The `panel` format, driven by its rules alone (RULES.md §5; D 30 to D 37)."""
 
 import json
 

@@ -1,4 +1,4 @@
-"""Recipes, their digest, and what they render to (record.md §3, §5)."""
+"""Recipes, their digest, and what they render to (FORMAT.md §4)."""
 
 import unicodedata
 from hashlib import sha256

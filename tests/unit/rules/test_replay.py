@@ -1,4 +1,4 @@
-"""Derived facts are recomputed, never trusted (record.md §3; FORMAT.md §11)."""
+"""Derived facts are recomputed, never trusted (FORMAT.md §11)."""
 
 import pytest
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey

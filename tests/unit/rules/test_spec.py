@@ -1,4 +1,4 @@
-"""What a user may write (decisions.md D 1, D 8, D 15, D 27, D 28, D 36; formats.md §2)."""
+"""What a user may write (D 1, D 8, D 15, D 27, D 28, D 36; RULES.md §6)."""
 
 import pytest
 from pydantic import BaseModel, TypeAdapter, ValidationError

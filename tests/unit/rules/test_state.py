@@ -1,4 +1,4 @@
-"""The state is a fold of clear fields, and of nothing else (record.md §2)."""
+"""The state is a fold of clear fields, and of nothing else (FORMAT.md §2)."""
 
 import pytest
 

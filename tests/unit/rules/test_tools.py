@@ -1,4 +1,4 @@
-"""Tool rounds within a turn, and what a synthesizer delivers (decisions.md D 15, D 20)."""
+"""Tool rounds within a turn, and what a synthesizer delivers (D 15, D 20)."""
 
 import json
 

@@ -1,4 +1,4 @@
-"""What each speaker may see, and in which order it stands (formats.md §1, §4; D 5)."""
+"""What each speaker may see, and in which order it stands (RULES.md §1, §10, D 5)."""
 
 import re
 from hashlib import sha256
@@ -82,7 +82,7 @@ def test_nothing_that_changes_between_turns_stands_before_the_transcript():
 
 
 def parts_of(record, data):
-    """The recipe of a call as record.md spells it, built from the record alone."""
+    """The recipe of a call as FORMAT.md spells it, built from the record alone."""
     opened = record.all("debate.opened")[0]
     roles = {row["role"]: row["sha256"] for row in opened["templates"]}
     options = ", ".join(opened["terms"]["options"])

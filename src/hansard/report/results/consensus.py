@@ -99,7 +99,7 @@ def of(found: Folded) -> ConsensusResult:
 
 
 def tally_of(state: DebateState) -> dict[str, int]:
-    """Count the current votes of those who had a turn (decisions.md, D 2)."""
+    """Count the current votes of those who had a turn (D 2)."""
     spoken = {row.data["speaker"] for row in state.turns}
     held = [vote for seat, vote in state.votes.items() if seat in spoken]
     tally = dict(Counter(vote for vote in held if vote is not None))

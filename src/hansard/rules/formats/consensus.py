@@ -4,7 +4,7 @@ All debaters speak in registration order. First proposals are independent and
 asked for in parallel: nobody sees another's. From then on everybody sees every
 earlier turn, in order. The votes that stand are counted after every phase, and
 the debate stops when exactly one option has reached the threshold, or with
-`escalate` when the rounds are used up (formats.md §1, §2; FORMAT.md §8).
+`escalate` when the rounds are used up (RULES.md §2; FORMAT.md §8.1).
 
 When to use it: a high-stakes decision gains from several perspectives where
 one critic is too narrow, must show a counted vote, and unresolved disagreement

@@ -4,7 +4,7 @@ Every debater speaks in every round, in declared order, with all arguments
 before it in front of it, titled by stance and not by name. After the last
 round one judge reads them, by default without names and with the order inside
 each round permuted by the seed, and names the strongest stance or none
-(formats.md §1; decisions.md D 12 to 14; FORMAT.md §8).
+(RULES.md §3; D 12 to D 14; FORMAT.md §8.2).
 
 When to use it: a question has a real tradeoff that should be argued out, the
 answer gains from being pressed, and a verdict with its reasons is wanted. When

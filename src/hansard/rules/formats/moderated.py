@@ -6,7 +6,7 @@ answers every objection, and a moderator weighs arguments, never positions, and
 says whether another round would help. With several positions each has a
 proposer, critic and rebuttal take them one by one, and the moderator ranks
 them. Citations are checked by code; an argument that rests on one that does
-not hold is struck (formats.md §1, §2; decisions.md D 21 to 28; FORMAT.md §8).
+not hold is struck (RULES.md §4; D 21 to D 28; FORMAT.md §8.3).
 
 When to use it: a wrong answer costs far more than a debate, and one model's
 answer would be too sure of itself: contracts, security, architecture,

@@ -4,7 +4,7 @@ In round 0 nobody sees another's draft; from then on everybody sees all drafts
 of all earlier rounds. After every round the answers are compared, and once all
 are alike the rounds end. Then a judge combines them or picks one, or without a
 judge the answers of the last round are counted, or the one most similar to the
-others is taken (formats.md §1, §2; decisions.md D 30 to 37; FORMAT.md §8).
+others is taken (RULES.md §5; D 30 to D 37; FORMAT.md §8.4).
 
 When to use it: a high-stakes decision on which specialists may well differ, and
 blind spots of different models or perspectives should cover for each other.
