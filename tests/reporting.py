@@ -10,8 +10,9 @@ from typing import Any
 
 from hansard.record import blob
 from hansard.record.bundle import Bundle
+from hansard.report.formats import DebateResult
 from hansard.report.notes import Note
-from hansard.report.view import DebateResult, build
+from hansard.report.view import build
 from hansard.rules.events import parse
 from playing import play, script
 from support import Debate

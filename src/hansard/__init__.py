@@ -23,11 +23,13 @@ from hansard.version import __version__
 
 if TYPE_CHECKING:
     from hansard import adapters, blocks
-    from hansard.report.results.consensus import ConsensusResult
-    from hansard.report.results.judged import JudgedResult
-    from hansard.report.results.moderated import ModeratedResult
-    from hansard.report.results.panel import PanelResult
-    from hansard.report.view import DebateResult
+    from hansard.report.formats import (
+        ConsensusResult,
+        DebateResult,
+        JudgedResult,
+        ModeratedResult,
+        PanelResult,
+    )
     from hansard.rules.spec import ConsensusSpec, DebateSpec, JudgedSpec, ModeratedSpec, PanelSpec
     from hansard.rules.spec_parts import Advocate, Ceilings, Debater, Evidence, Seat, Settings
     from hansard.runtime.models.base import Completion, ModelError, Request, ToolCall
@@ -37,11 +39,13 @@ if TYPE_CHECKING:
 _LATER = {
     "rules.spec": ("ConsensusSpec", "DebateSpec", "JudgedSpec", "ModeratedSpec", "PanelSpec"),
     "rules.spec_parts": ("Advocate", "Ceilings", "Debater", "Evidence", "Seat", "Settings"),
-    "report.results.consensus": ("ConsensusResult",),
-    "report.results.judged": ("JudgedResult",),
-    "report.results.moderated": ("ModeratedResult",),
-    "report.results.panel": ("PanelResult",),
-    "report.view": ("DebateResult",),
+    "report.formats": (
+        "ConsensusResult",
+        "DebateResult",
+        "JudgedResult",
+        "ModeratedResult",
+        "PanelResult",
+    ),
     "runtime.models.base": ("Completion", "ModelError", "Request", "ToolCall"),
     "store.application": ("Store",),
     "verify.findings": ("Verification",),

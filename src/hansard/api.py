@@ -44,8 +44,8 @@ from typing import TYPE_CHECKING, Any
 from hansard.errors import UsageError
 
 if TYPE_CHECKING:
+    from hansard.report.formats import DebateResult
     from hansard.report.progress import Progress
-    from hansard.report.view import DebateResult
     from hansard.rules.events import Event
     from hansard.rules.spec import AnySpec
     from hansard.runtime.estimate import Estimate

@@ -10,9 +10,8 @@ from typing import Annotated, Any, Literal, get_args, get_type_hints
 from pydantic import Field, TypeAdapter
 
 from hansard.errors import UsageError
-from hansard.report import source
+from hansard.report.formats import DISPLAYS, DebateResult
 from hansard.report.listing import Listing
-from hansard.report.view import DebateResult
 from hansard.rules.events import Event
 from hansard.rules.formats import FORMATS
 from hansard.rules.spec import SPECS, DebateSpec
@@ -79,25 +78,15 @@ _PUBLISHED: list[tuple[str, str, Any, Literal["validation", "serialization"]]] =
     ("list", "The debates of a store", Listing, "serialization"),
     ("estimate", "What a debate would take", Estimate, "serialization"),
     ("models", "Which models can be used here", Models, "serialization"),
-    (
-        "source.consensus",
-        "A consensus result as its source gives it",
-        source.Consensus,
-        "validation",
+    *(
+        (f"source.{name}", f"A {name} result as its source gives it", row.source, "validation")
+        for name, row in DISPLAYS.items()
     ),
-    ("source.judged", "A judged result as its source gives it", source.Judged, "validation"),
-    (
-        "source.moderated",
-        "A moderated result as its source gives it",
-        source.Moderated,
-        "validation",
+    *(
+        (f"{name}.{part}", title, kind, "validation")
+        for name, row in DISPLAYS.items()
+        for part, (title, kind) in row.published.items()
     ),
-    ("source.panel", "A panel result as its source gives it", source.Panel, "validation"),
-    ("judged.input", "What a judged debate is asked", source.JudgedInput, "validation"),
-    ("judged.state", "What its rounds keep", source.JudgedState, "validation"),
-    ("judged.entry", "One argument of its transcript", source.JudgedEntry, "validation"),
-    ("judged.verdict", "What its judge returns", source.JudgedVerdict, "validation"),
-    ("judged.transcript", "All its arguments so far", source.JudgedTranscript, "validation"),
 ]
 
 SCHEMAS: dict[str, Callable[[], Schema]] = {"spec": _spec} | {

@@ -17,7 +17,8 @@ from hansard.page import read as pages
 from hansard.record import blob
 from hansard.record.bundle import FOLDERS, MAX_EXPORT, Bundle, is_name
 from hansard.record.keys import Trust, parse_trust
-from hansard.report.view import DebateResult, build
+from hansard.report.formats import DebateResult
+from hansard.report.view import build
 from hansard.rules.events import Event, parse
 from hansard.rules.replay import approved_by
 from hansard.runtime.clock import Clock

@@ -25,7 +25,7 @@ from hansard.record import bundle as bundles
 from hansard.record import keys
 from hansard.record.keys import Trust, TrustedKey
 from hansard.record.note import Signer
-from hansard.report.results.consensus import ConsensusResult
+from hansard.report.formats.consensus import ConsensusResult
 from hansard.report.safe import one_line
 from hansard.runtime import session
 from hansard.runtime.inputs import load_spec

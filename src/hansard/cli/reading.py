@@ -24,10 +24,10 @@ from hansard.cli.happenings import compared, counted, decided, moderated
 from hansard.cli.summary import ARROW, LENGTH, option, outcome, say_notes
 from hansard.errors import DataError, UsageError
 from hansard.report import prompt
+from hansard.report.formats import DebateResult
 from hansard.report.listing import Entry, Listing, entry
 from hansard.report.markdown import markdown
 from hansard.report.safe import one_line, shown
-from hansard.report.view import DebateResult
 from hansard.report.words import GONE, percent
 from hansard.rules import steps
 from hansard.rules.events import Event, VerdictData

@@ -26,7 +26,7 @@ from hansard.cli.context import (
 from hansard.cli.live import View
 from hansard.cli.summary import say_outcome
 from hansard.governance import approval
-from hansard.report.view import DebateResult
+from hansard.report.formats import DebateResult
 from hansard.rules.events import Event
 from hansard.rules.state import DebateState
 from hansard.runtime import session

@@ -8,12 +8,12 @@ from rich.text import Text
 
 from hansard.cli.console import console, fields, money, style_of
 from hansard.cli.context import next_step
-from hansard.report.results.consensus import ConsensusResult
-from hansard.report.results.judged import JudgedResult
-from hansard.report.results.moderated import ModeratedResult
-from hansard.report.results.panel import PanelResult
+from hansard.report.formats import DebateResult
+from hansard.report.formats.consensus import ConsensusResult
+from hansard.report.formats.judged import JudgedResult
+from hansard.report.formats.moderated import ModeratedResult
+from hansard.report.formats.panel import PanelResult
 from hansard.report.safe import one_line
-from hansard.report.view import DebateResult
 from hansard.report.words import GONE, HOW, STOPPED, percent
 
 ARROW = " → "

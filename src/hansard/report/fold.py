@@ -11,7 +11,7 @@ from typing import Any, cast
 from hansard.errors import DataError
 from hansard.report import alike, notes, overall
 from hansard.report.notes import Note
-from hansard.report.results.common import (
+from hansard.report.result import (
     Calls,
     Charged,
     Document,
@@ -156,6 +156,15 @@ def turn_of(turn: Turn, seq: int) -> dict[str, Any]:
     """Return the fields of a turn that every format shows."""
     reason = cast(Any, turn.data).get("reason")
     return {"status": "forfeited" if reason else "counted", "reason": reason, "seq": seq}
+
+
+def tally_of(state: DebateState) -> dict[str, int]:
+    """Count the current votes of those who had a turn (D 2)."""
+    spoken = {row.data["speaker"] for row in state.turns}
+    held = [vote for seat, vote in state.votes.items() if seat in spoken]
+    tally = dict(Counter(vote for vote in held if vote is not None))
+    silent = held.count(None)
+    return tally | ({"abstain": silent} if silent else {})
 
 
 def words_of(value: dict[str, Any], key: str) -> str | None:

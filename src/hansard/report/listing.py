@@ -6,9 +6,9 @@ from typing import Literal
 
 from pydantic import BaseModel, ConfigDict, Field
 
-from hansard.report.results.consensus import ConsensusResult
-from hansard.report.results.panel import PanelResult
-from hansard.report.view import DebateResult
+from hansard.report.formats import DebateResult
+from hansard.report.formats.consensus import ConsensusResult
+from hansard.report.formats.panel import PanelResult
 from hansard.rules.fields import DecisionRule
 
 State = Literal["open", "closed", "truncated", "failed", "altered", "unreadable"]

@@ -7,7 +7,7 @@ from itertools import groupby
 
 from hansard.report.fold import Folded, words_of
 from hansard.report.overall import ARGUING
-from hansard.report.results.common import Drift, Share
+from hansard.report.result import Drift, Share
 from hansard.rules import similarity
 
 MILLION = similarity.MILLION

@@ -7,30 +7,14 @@ anywhere else, and every text is read again from the blob it was recorded in.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
-from typing import Annotated
-
-from pydantic import Field
+from collections.abc import Iterable
+from typing import cast
 
 from hansard.errors import DataError
-from hansard.report.fold import Folded, fold
-from hansard.report.results import consensus, judged, moderated, panel
-from hansard.report.results.consensus import ConsensusResult
-from hansard.report.results.judged import JudgedResult
-from hansard.report.results.moderated import ModeratedResult
-from hansard.report.results.panel import PanelResult
+from hansard.report.fold import fold
+from hansard.report.formats import DISPLAYS, DebateResult
 from hansard.rules.events import Event
 from hansard.rules.prompts import TextOf
-
-AnyResult = ConsensusResult | JudgedResult | ModeratedResult | PanelResult
-DebateResult = Annotated[AnyResult, Field(discriminator="format")]
-
-_RESULTS: Mapping[str, Callable[[Folded], AnyResult]] = {
-    "consensus": consensus.of,
-    "judged": judged.of,
-    "moderated": moderated.of,
-    "panel": panel.of,
-}
 
 
 def build(events: Iterable[Event], text_of: TextOf) -> DebateResult:
@@ -41,7 +25,8 @@ def build(events: Iterable[Event], text_of: TextOf) -> DebateResult:
     where they cannot. `verify` says whether they are what was recorded.
     """
     found = fold(events, text_of)
+    display = DISPLAYS[found.state.spec["terms"]["format"]]
     try:
-        return _RESULTS[found.state.spec["terms"]["format"]](found)
+        return cast(DebateResult, display.of(found))
     except (AssertionError, LookupError, StopIteration, ValueError, TypeError) as error:
         raise DataError("report.record", "the record is none that the rules give") from error

@@ -8,9 +8,9 @@ from markdown_it import MarkdownIt
 
 from hansard import run_sync
 from hansard.report.markdown import markdown
-from hansard.report.markdown.common import TITLE
-from hansard.report.markdown.signs import inline, quoted
 from hansard.report.safe import one_line
+from hansard.report.sections import TITLE
+from hansard.report.signs import inline, quoted
 from hansard.report.view import build
 from hansard.report.words import dollars
 from hansard.runtime.models.base import Completion, ModelError, ToolCall

@@ -7,132 +7,30 @@ from typing import Any, Literal, cast
 
 from pydantic import Field
 
-from hansard.report import signals, source
+from hansard.report import signals
 from hansard.report.fold import Folded, common, points_of, rows_of, turn_of, words_of
+from hansard.report.formats.moderated.parts import (
+    Answer,
+    Cited,
+    Concession,
+    Critique,
+    Exchange,
+    Framing,
+    Moderation,
+    Neutrality,
+    NumberedArgument,
+    Proposition,
+    Rebuttal,
+    Round,
+)
+from hansard.report.formats.moderated.source import STATUS, ModeratedSource, round_record
 from hansard.report.notes import PROMPT_REVIEW_BELOW
-from hansard.report.results.common import Part, Result, Spoken, Stance, lines, listed
+from hansard.report.result import Result, Stance, lines, listed
 from hansard.report.safe import one_line
 from hansard.report.words import GONE
-from hansard.rules.fields import Case, CitationFinding, Confidence
+from hansard.rules.fields import Case
 from hansard.rules.formats import moderated
 from hansard.rules.state import Turn
-
-
-class Cited(Part):
-    """A quote, and whether it stands in the document; null where the words are gone."""
-
-    document: str | None
-    quote: str | None
-    finding: CitationFinding
-
-
-class Argument(Part):
-    """A numbered argument. One that is struck rests on a citation that does not hold."""
-
-    number: int
-    text: str | None
-    citations: tuple[Cited, ...]
-    struck: bool
-    uncited: bool
-
-
-class Answer(Argument):
-    """A numbered answer to an objection."""
-
-    objection: int | None = Field(description="Which objection; null where that is gone")
-
-
-class Concession(Part):
-    """An objection that the rebuttal grants."""
-
-    objection: int | None
-    reason: str | None
-
-
-class Framing(Spoken):
-    """What the question was turned into."""
-
-    speaker: str
-    thesis: str | None
-    scope: str | None
-    criteria: tuple[str, ...]
-    key_evidence: tuple[str, ...]
-
-
-class Proposition(Spoken):
-    """The case for a position."""
-
-    speaker: str
-    thesis: str | None
-    supporting_arguments: tuple[Argument, ...]
-    anticipated_objections: tuple[str, ...]
-
-
-class Critique(Spoken):
-    """The case against it. Its strength is what the critic says of itself."""
-
-    speaker: str
-    thesis: str | None
-    counter_arguments: tuple[Argument, ...]
-    challenge_strength: int | None
-    first_rating: int | None = Field(
-        description="Of the critique that was sent back; null where none was"
-    )
-    weak: bool = Field(description="Whether it counts although it is below the minimum")
-    prompt_review: bool = Field(description="Whether it, or the one sent back, is below 5")
-
-
-class Rebuttal(Spoken):
-    """The answer to the critique."""
-
-    speaker: str
-    thesis: str | None
-    rebuttals: tuple[Answer, ...]
-    concessions: tuple[Concession, ...]
-    unanswered: tuple[int, ...] = Field(description="Objections that it says nothing about")
-
-
-class Exchange(Part):
-    """Case, attack and answer on one position; null is what was not reached."""
-
-    position: str | None = Field(description="Its label; null: the one proposition")
-    proposition: Proposition
-    critique: Critique | None
-    rebuttal: Rebuttal | None
-
-
-class Moderation(Spoken):
-    """What the moderator found. Counts stand where the words are gone."""
-
-    speaker: str
-    round_index: int
-    scores: dict[str, int] = Field(description="The quality of each side's arguments, 1 to 10")
-    resolved_points: tuple[str, ...]
-    unresolved_points: tuple[str, ...]
-    unresolved: int
-    recommend_another_round: bool | None
-    synthesis: str | None
-    confidence: Confidence | None
-    explicit_uncertainties: tuple[str, ...]
-    upholds: bool | None = Field(description="Whether the proposition is upheld, where it is one")
-    ranking: tuple[str, ...] = Field(description="The labels of several positions, best first")
-
-
-class Round(Part):
-    """One round, up to where it came."""
-
-    round_index: int
-    new_documents: tuple[str, ...] = Field(description="Evidence first seen in this round")
-    exchanges: tuple[Exchange, ...]
-    moderation: Moderation | None
-    token_cost: dict[str, int] = Field(description="Tokens in and out by role")
-
-
-class Neutrality(Part):
-    """The last moderation, asked for once more with the sides in the other order."""
-
-    moderation: Moderation
-    changed: bool | None = Field(description="Whether the outcome did; null: not heard")
 
 
 class ModeratedResult(Result):
@@ -177,7 +75,15 @@ class ModeratedResult(Result):
 
     def source(self) -> dict[str, Any]:
         """Return status and round records in the shape that the format's source gives them."""
-        return dict(source.moderated(self))
+        several = bool(self.positions)
+        shape: ModeratedSource = {
+            "status": STATUS.get(self.status),
+            "rounds": [
+                round_record(self.debate, self.question, row, several=several)
+                for row in self.rounds
+            ],
+        }
+        return dict(shape)
 
 
 def of(found: Folded) -> ModeratedResult:
@@ -335,7 +241,7 @@ def _proposition(found: Folded, turn: Turn, seq: int) -> Proposition:
     return Proposition(
         speaker=turn.data["speaker"],
         thesis=words_of(value, "thesis"),
-        supporting_arguments=tuple(Argument(**fields) for fields, _ in rows),
+        supporting_arguments=tuple(NumberedArgument(**fields) for fields, _ in rows),
         anticipated_objections=points_of(value, "anticipated_objections"),
         **turn_of(turn, seq),
     )
@@ -349,7 +255,7 @@ def _critique(found: Folded, turn: Turn, seq: int) -> Critique:
     return Critique(
         speaker=turn.data["speaker"],
         thesis=words_of(found.value(turn), "thesis"),
-        counter_arguments=tuple(Argument(**fields) for fields, _ in rows),
+        counter_arguments=tuple(NumberedArgument(**fields) for fields, _ in rows),
         challenge_strength=rating,
         first_rating=first,
         weak=rating is not None and rating < least,
@@ -378,7 +284,7 @@ def _rebuttal(found: Folded, critique: Critique | None, turn: Turn, seq: int) ->
     )
 
 
-def _unstruck(arguments: tuple[Argument, ...]) -> list[int]:
+def _unstruck(arguments: tuple[NumberedArgument, ...]) -> list[int]:
     """Return the objections that want an answer: all of them where no rebuttal was heard."""
     return [row.number for row in arguments if not row.struck]
 

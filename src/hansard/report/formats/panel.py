@@ -2,18 +2,40 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Any, Literal, cast
 
 from pydantic import Field
+from typing_extensions import TypedDict  # pydantic reads only this one before Python 3.12
 
-from hansard.report import signals, source
-from hansard.report.fold import Folded, common, turn_of, words_of
-from hansard.report.results.common import Part, Result, Spoken, lines, tallied
-from hansard.report.results.consensus import tally_of
+from hansard.report import sections, signals
+from hansard.report.fold import Folded, common, tally_of, turn_of, words_of
+from hansard.report.formats.display import Display
+from hansard.report.result import Part, Result, Spoken, lines, tallied, told
 from hansard.report.safe import one_line
+from hansard.report.signs import fenced, ids, not_heard, quoted, table
 from hansard.report.words import ALIKE, GONE, percent
+from hansard.rules.fields import closed
 from hansard.rules.formats import panel
 from hansard.rules.state import Turn
+
+
+@closed
+class SourceRound(TypedDict):
+    """The source's `DebateRound`."""
+
+    round_index: int
+    drafts: dict[str, str]
+
+
+@closed
+class PanelSource(TypedDict):
+    """The source's `DebateResult`."""
+
+    final: str | None
+    winner_label: str | None
+    rounds: list[SourceRound]
+    judgment: str | None
 
 
 class Draft(Spoken):
@@ -93,7 +115,19 @@ class PanelResult(Result):
 
     def source(self) -> dict[str, Any]:
         """Return the result in the shape that the format's source gives it."""
-        return dict(source.panel(self))
+        shape: PanelSource = {
+            "final": self.final,
+            "winner_label": self.winner_label,
+            "rounds": [
+                {
+                    "round_index": row.round_index,
+                    "drafts": {label: told(text) for label, text in row.drafts.items()},
+                }
+                for row in self.rounds
+            ],
+            "judgment": self.judgment,
+        }
+        return dict(shape)
 
 
 def of(found: Folded) -> PanelResult:
@@ -212,3 +246,90 @@ def _tally(found: Folded) -> dict[str, int]:
     count = state.counts[-1]
     tally = {row["option"]: row["votes"] for row in count["tally"]}
     return tally | ({"abstain": count["abstentions"]} if count["abstentions"] else {})
+
+
+def decision(result: PanelResult) -> Iterator[str]:
+    """What the answer is, or the last drafts where there is none."""
+    yield from sections.decision(result)
+    yield from _final(result)
+    yield fenced(result.to_report(), "text")
+    yield from _votes(result)
+    yield from _similarities(result)
+
+
+def _final(result: PanelResult) -> Iterator[str]:
+    if result.final is not None:
+        whose = f", from the last draft of `{result.winner_label}`" if result.winner_label else ""
+        yield f"The final answer{whose}:"
+        yield quoted(result.final)
+    if result.judgment is not None:
+        yield "How it was found, or the judge's reply as it came:"
+        yield quoted(result.judgment)
+    if result.final is None:
+        for label, text in result.last_drafts.items():
+            yield f"The last draft of `{label}`:"
+            yield quoted(text)
+
+
+def _votes(result: PanelResult) -> Iterator[str]:
+    if result.vote_tally is not None:
+        yield "## Votes"
+        rows = ([f"`{option}`", votes] for option, votes in result.vote_tally.items())
+        yield table(["answer", "votes"], rows)
+        yield f"{result.consensus_threshold} of {len(result.debater_ids)} were needed."
+    if result.options:
+        yield f"Options: {ids(result.options)}."
+
+
+def _similarities(result: PanelResult) -> Iterator[str]:
+    rows = [
+        [
+            found.round_index,
+            f"`{pair.one}`",
+            f"`{pair.other}`",
+            percent(pair.ppm),
+            "differs" if pair.negation_differs else "same",
+        ]
+        for found in result.similarities
+        for pair in found.pairs
+    ]
+    if rows:
+        yield "## Wording"
+        yield f"How alike the answers are: {ALIKE}."
+        yield table(["round", "one", "other", "alike", "negation"], rows)
+
+
+def said(result: PanelResult) -> Iterator[str]:
+    """Every draft in its order."""
+    yield "## Transcript"
+    for turn in result.transcript:
+        yield f"### Round {turn.round_index}, draft: `{turn.label}`"
+        if turn.reason:
+            yield f"{not_heard(turn)} (entry {turn.seq})."
+            continue
+        choice = f" It chooses `{turn.choice}`." if turn.choice else ""
+        yield f"Entry {turn.seq}.{choice}"
+        yield quoted(turn.text)
+
+
+def use(result: PanelResult) -> str:
+    """When to use the format, when not, and its cost in calls."""
+    seats, rounds = len(result.debater_ids), result.max_rounds
+    judged = int(any(seat.role == "judge" for seat in result.seats))
+    most = seats * (rounds + 1) + judged
+    return (
+        "when different models or perspectives should cover for each other's blind spots, not "
+        "where a right answer can be computed or somebody is waiting for it; it costs at most "
+        f"debaters × (rounds + 1) calls and one for a judge, here {seats} × ({rounds} + 1) + "
+        f"{judged} = {most}, one more with a synthesizer"
+    )
+
+
+PANEL = Display(
+    result=PanelResult,
+    source=PanelSource,
+    of=of,
+    decision=decision,
+    said=said,
+    use=use,
+)

@@ -8,6 +8,7 @@ from typing import Annotated, Any, Literal
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, JsonValue
 
 from hansard.report.notes import Note
+from hansard.report.words import GONE
 from hansard.rules.fields import (
     Ceiling,
     CloseReason,
@@ -272,3 +273,8 @@ def tallied(tally: dict[str, int]) -> str:
 def lines(rows: dict[str, str]) -> str:
     """Return the lines of a text report, without a last line end."""
     return "\n".join(f"{key}: {value}" for key, value in rows.items())
+
+
+def told(text: str | None) -> str:
+    """Return a text as a format's source shows it: one that is gone says so."""
+    return GONE if text is None else text

@@ -4,8 +4,20 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 
-from hansard.report.markdown import common
-from hansard.report.markdown.signs import (
+from hansard.report import sections
+from hansard.report.formats.moderated.parts import (
+    Answer,
+    Critique,
+    Exchange,
+    Moderation,
+    NumberedArgument,
+    Proposition,
+    Rebuttal,
+    Round,
+)
+from hansard.report.formats.moderated.result import ModeratedResult
+from hansard.report.result import Spoken
+from hansard.report.signs import (
     fenced,
     ids,
     inline,
@@ -15,24 +27,12 @@ from hansard.report.markdown.signs import (
     quoted,
     table,
 )
-from hansard.report.results.common import Spoken
-from hansard.report.results.moderated import (
-    Answer,
-    Argument,
-    Critique,
-    Exchange,
-    ModeratedResult,
-    Moderation,
-    Proposition,
-    Rebuttal,
-    Round,
-)
 from hansard.report.words import FINDINGS, GONE
 
 
 def decision(result: ModeratedResult) -> Iterator[str]:
     """What was decided, and the last moderation there is."""
-    yield from common.decision(result)
+    yield from sections.decision(result)
     if result.wants_more:
         yield "The moderator wanted another round when the last one was over."
     yield fenced(result.to_report(), "text")
@@ -159,7 +159,7 @@ def _rebuttal(turn: Rebuttal) -> Iterator[str]:
         yield f"Says nothing about objection {', '.join(map(str, turn.unanswered))}."
 
 
-def _arguments(what: str, rows: Iterable[Argument]) -> Iterator[str]:
+def _arguments(what: str, rows: Iterable[NumberedArgument]) -> Iterator[str]:
     for row in rows:
         about = f", to objection {or_gone(row.objection)}" if isinstance(row, Answer) else ""
         mark = " **Struck**: it rests on a citation that does not hold." if row.struck else ""

@@ -13,7 +13,7 @@ import json
 import re
 from collections.abc import Iterable, Iterator
 
-from hansard.report.results.common import Output, Result, Spoken
+from hansard.report.result import Output, Result, Spoken
 from hansard.report.safe import shown
 from hansard.report.words import GONE, REASONS, STOPPED
 

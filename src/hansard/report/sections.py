@@ -5,7 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any, cast
 
-from hansard.report.markdown.signs import (
+from hansard.report.result import Drift, Result, Usage
+from hansard.report.safe import one_line
+from hansard.report.signs import (
     as_json,
     ids,
     inline,
@@ -15,8 +17,6 @@ from hansard.report.markdown.signs import (
     undecided,
     voted,
 )
-from hansard.report.results.common import Drift, Result, Usage
-from hansard.report.safe import one_line
 from hansard.report.words import GONE, HOW, amount, dollars, percent
 from hansard.rules.fields import Ceiling
 

@@ -2,18 +2,74 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from functools import partial
 from itertools import groupby
 from typing import Any, Literal
 
 from pydantic import Field
+from typing_extensions import TypedDict  # pydantic reads only this one before Python 3.12
 
-from hansard.report import signals, source
+from hansard.report import sections, signals
 from hansard.report.fold import Folded, common, turn_of, words_of
-from hansard.report.results.common import Part, Result, Spoken, Stance, lines, listed
+from hansard.report.formats.display import Display
+from hansard.report.result import Part, Result, Spoken, Stance, lines, listed, told
 from hansard.report.safe import one_line
+from hansard.report.signs import fenced, ids, not_heard, quoted
 from hansard.report.words import GONE
+from hansard.rules.fields import closed
 from hansard.rules.formats import judged
+
+
+@closed
+class JudgedInput(TypedDict):
+    """What a debate is asked: `debateInputSchema`."""
+
+    question: str
+
+
+@closed
+class JudgedState(TypedDict):
+    """What the rounds keep beside the transcript: `debateStateSchema`."""
+
+    question: str
+    round: int
+
+
+@closed
+class JudgedEntry(TypedDict):
+    """One argument of the transcript: `debateContributionEntrySchema`."""
+
+    round: int
+    agentName: str
+    stance: str
+    text: str
+
+
+@closed
+class JudgedVerdict(TypedDict):
+    """What a judge must return: `debateVerdictSchema`. A winner of null combines several."""
+
+    verdict: str
+    winner: str | None
+    reasoning: str
+
+
+@closed
+class JudgedTranscript(TypedDict):
+    """All arguments so far, in order: `debateTranscriptStateSchema`."""
+
+    entries: list[JudgedEntry]
+
+
+@closed
+class JudgedSource(TypedDict):
+    """The source's `DebateRawOutput`; its verdict is null where no judge was heard."""
+
+    rounds: int
+    question: str
+    transcript: list[JudgedEntry]
+    verdict: JudgedVerdict | None
 
 
 class Argued(Stance):
@@ -80,7 +136,29 @@ class JudgedResult(Result):
 
     def source(self) -> dict[str, Any]:
         """Return the raw result in the shape that the format's source gives it."""
-        return dict(source.judged(self))
+        found = self.verdict
+        shape: JudgedSource = {
+            "rounds": self.rounds_run,
+            "question": told(self.question),
+            "transcript": [
+                {
+                    "round": row.round,
+                    "agentName": row.agent_name,
+                    "stance": row.stance,
+                    "text": told(row.text),
+                }
+                for row in self.transcript
+                if row.status == "counted"
+            ],
+            "verdict": {
+                "verdict": told(found.verdict),
+                "winner": found.winner,
+                "reasoning": told(found.reasoning),
+            }
+            if found
+            else None,
+        }
+        return dict(shape)
 
 
 def of(found: Folded) -> JudgedResult:
@@ -148,3 +226,77 @@ def _judge_view(found: Folded, labels: dict[str, str]) -> JudgeView | None:
             for _, rows in groupby(argued, key=lambda row: row["round"])
         ),
     )
+
+
+def decision(result: JudgedResult) -> Iterator[str]:
+    """What the judge found."""
+    yield from sections.decision(result)
+    yield from _found(result)
+    yield fenced(result.to_report(), "text")
+    yield "## Stances"
+    for row in result.stances:
+        yield f"`{row.label}`, argued by `{row.debater}`:"
+        yield quoted(row.text)
+
+
+def _found(result: JudgedResult) -> Iterator[str]:
+    found = result.verdict
+    if found is None:
+        return
+    if found.undeclared:
+        yield "No winner: the judge named what is no declared stance:"
+        yield quoted(found.named)
+    elif found.winner is None:
+        yield "No single winner: the judge combined several stances."
+    elif result.argued_by is None:
+        yield f"Winner: `{found.winner}`, argued by `{found.winner_id}`."
+    yield f"Verdict (entry {found.seq}):"
+    yield quoted(found.verdict)
+    yield "Reasoning:"
+    yield quoted(found.reasoning)
+
+
+def said(result: JudgedResult) -> Iterator[str]:
+    """Every argument in its order, and the order in which the judge read them."""
+    yield "## Transcript"
+    view = result.judge_view
+    if view:
+        names = "without names" if view.anonymized else "with names"
+        order = "in an order drawn from the seed" if view.shuffled else "in the order of speaking"
+        yield f"The judge read it {names}, {order}:"
+        yield "\n".join(f"- round {n}: {ids(row)}" for n, row in enumerate(view.order, 1))
+    for turn in result.transcript:
+        yield f"### Round {turn.round}, `{turn.stance}`: `{turn.agent_name}`"
+        if turn.reason:
+            yield f"{not_heard(turn)} (entry {turn.seq})."
+        else:
+            yield f"Entry {turn.seq}:"
+            yield quoted(turn.text)
+
+
+def use(result: JudgedResult) -> str:
+    """When to use the format, when not, and its cost in calls."""
+    seats, rounds = len(result.debater_ids), result.max_rounds
+    return (
+        "when a question has a real tradeoff that should be argued out and a verdict with its "
+        "reasons is wanted, not for a fact that can be looked up, an answer that nobody disputes "
+        "or where one call is the budget; it costs debaters × rounds + 1 calls, here "
+        f"{seats} × {rounds} + 1 = {seats * rounds + 1}, one more with a synthesizer"
+    )
+
+
+JUDGED = Display(
+    result=JudgedResult,
+    source=JudgedSource,
+    of=of,
+    decision=decision,
+    said=said,
+    use=use,
+    published={
+        "input": ("What a judged debate is asked", JudgedInput),
+        "state": ("What its rounds keep", JudgedState),
+        "entry": ("One argument of its transcript", JudgedEntry),
+        "verdict": ("What its judge returns", JudgedVerdict),
+        "transcript": ("All its arguments so far", JudgedTranscript),
+    },
+)

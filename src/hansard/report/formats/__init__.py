@@ -1,0 +1,46 @@
+"""How each format of debate is shown: its result, its source's shape and its Markdown together.
+
+This is the only place that names them: whoever shows a debate asks `display_of`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Annotated, Any, TypeVar
+
+from pydantic import Field
+
+from hansard.report.formats.consensus import CONSENSUS, ConsensusResult
+from hansard.report.formats.display import Display
+from hansard.report.formats.judged import JUDGED, JudgedResult
+from hansard.report.formats.moderated import MODERATED, ModeratedResult
+from hansard.report.formats.panel import PANEL, PanelResult
+from hansard.report.result import Result
+
+__all__ = [
+    "DISPLAYS",
+    "AnyResult",
+    "ConsensusResult",
+    "DebateResult",
+    "JudgedResult",
+    "ModeratedResult",
+    "PanelResult",
+    "display_of",
+]
+
+R = TypeVar("R", bound=Result)
+
+AnyResult = ConsensusResult | JudgedResult | ModeratedResult | PanelResult
+DebateResult = Annotated[AnyResult, Field(discriminator="format")]
+
+DISPLAYS: Mapping[str, Display[Any]] = {
+    "consensus": CONSENSUS,
+    "judged": JUDGED,
+    "moderated": MODERATED,
+    "panel": PANEL,
+}
+
+
+def display_of(result: R) -> Display[R]:
+    """Return how a result of this format is shown."""
+    return DISPLAYS[result.format]

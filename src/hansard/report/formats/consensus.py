@@ -1,0 +1,241 @@
+"""A `consensus` debate as it is shown: counted votes, the source's nine signals, positions."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from itertools import groupby
+from typing import Any, Literal
+
+from pydantic import Field
+from typing_extensions import TypedDict  # pydantic reads only this one before Python 3.12
+
+from hansard.report import sections, signals
+from hansard.report.fold import Folded, common, tally_of, turn_of, words_of
+from hansard.report.formats.display import Display
+from hansard.report.result import Part, Result, Spoken, lines, listed, tallied, told
+from hansard.report.signs import fenced, ids, not_heard, quoted, table, undecided, voted
+from hansard.rules.counting import Rule
+from hansard.rules.fields import Phase, closed
+from hansard.rules.formats import consensus
+from hansard.rules.formats.consensus import PHASES
+from hansard.rules.state import DebateState
+
+
+@closed
+class ConsensusTurn(TypedDict):
+    """One turn of the source's `Turn`."""
+
+    round_index: int
+    speaker_id: str
+    phase: str
+    stance: str | None
+    rationale: str | None
+    vote: str | None
+
+
+@closed
+class ConsensusSource(TypedDict):
+    """The source's `DebateResult`."""
+
+    debater_ids: list[str]
+    max_rounds: int
+    rounds_run: int
+    consensus_threshold: int
+    speaker_schedule: list[str]
+    phase_sequence: list[str]
+    vote_tally: dict[str, int]
+    decision: str | None
+    decision_rule: str | None
+    speaker_selected_by: Literal["schedule"]
+    transcript: list[ConsensusTurn]
+
+
+class Turn(Spoken):
+    """One debater's position."""
+
+    round_index: int
+    speaker_id: str
+    phase: Phase
+    stance: str | None
+    rationale: str | None
+    vote: str | None = Field(description="The option voted for; null is an abstention")
+
+
+class Dissent(Part):
+    """A debater whose current vote is not the decision; null is an abstention."""
+
+    speaker: str
+    vote: str | None
+
+
+class ConsensusResult(Result):
+    """What became of a debate in the `consensus` format: its decision and how it was counted."""
+
+    format: Literal["consensus"]
+    options: tuple[str, ...]
+    rule: Rule
+    consensus_threshold: int
+    vote_tally: dict[str, int] = Field(
+        description="Options somebody holds, by the first debater who does; then `abstain`"
+    )
+    dissent: tuple[Dissent, ...]
+    transcript: tuple[Turn, ...]
+
+    def to_report(self) -> str:
+        """Return the nine signals of a counted debate, one a line, without a last line end."""
+        return lines(
+            {
+                "debater_ids": listed(self.debater_ids),
+                "rounds_run": str(self.rounds_run),
+                "max_rounds": str(self.max_rounds),
+                "phase_sequence": listed(self.phase_sequence),
+                "consensus_threshold": str(self.consensus_threshold),
+                "vote_tally": tallied(self.vote_tally),
+                "decision": self.decision or "none",
+                "decision_rule": self.decision_rule or "none",
+                "speaker_schedule": listed(self.speaker_schedule),
+            }
+        )
+
+    def source(self) -> dict[str, Any]:
+        """Return the result in the shape that the pattern's own code gives it."""
+        shape: ConsensusSource = {
+            "debater_ids": [*self.debater_ids],
+            "max_rounds": self.max_rounds,
+            "rounds_run": self.rounds_run,
+            "consensus_threshold": self.consensus_threshold,
+            "speaker_schedule": [*self.speaker_schedule],
+            "phase_sequence": [*self.phase_sequence],
+            "vote_tally": dict(self.vote_tally),
+            "decision": self.decision,
+            "decision_rule": self.decision_rule,
+            "speaker_selected_by": self.speaker_selected_by,
+            "transcript": [
+                {
+                    "round_index": row.round_index,
+                    "speaker_id": row.speaker_id,
+                    "phase": row.phase,
+                    "stance": None if row.reason else told(row.stance),
+                    "rationale": None if row.reason else told(row.rationale),
+                    "vote": row.vote,
+                }
+                for row in self.transcript
+            ],
+        }
+        return dict(shape)
+
+
+def of(found: Folded) -> ConsensusResult:
+    """Return the result of a folded record."""
+    state, terms = found.state, consensus.terms_of(found.state)
+    rows = []
+    for turn, seq in found.turns("debater"):
+        value = found.value(turn)
+        rows.append(
+            Turn(
+                round_index=turn.data["round"],
+                speaker_id=turn.data["speaker"],
+                phase=turn.data["phase"],
+                stance=words_of(value, "stance"),
+                rationale=words_of(value, "rationale"),
+                vote=turn.vote,
+                **turn_of(turn, seq),
+            )
+        )
+    return ConsensusResult(
+        **common(found),
+        drift=tuple(signals.votes(found)),
+        shares=signals.shares(found),
+        options=tuple(terms["options"]),
+        rule=terms["rule"],
+        consensus_threshold=terms["threshold"],
+        vote_tally=tally_of(state),
+        dissent=_dissent(state),
+        transcript=tuple(rows),
+    )
+
+
+def _dissent(state: DebateState) -> tuple[Dissent, ...]:
+    """Return who does not hold what was decided; nobody where nothing was agreed on."""
+    decision = state.decision
+    if decision is None or decision["rule"] == "max_rounds_exhausted":
+        return ()
+    return tuple(
+        Dissent(speaker=seat, vote=vote)
+        for seat, vote in state.votes.items()
+        if vote != decision["decision"]
+    )
+
+
+def decision(result: ConsensusResult) -> Iterator[str]:
+    """What was decided and how it was counted."""
+    yield "## Decision"
+    many, needed = len(result.debater_ids), result.consensus_threshold
+    rounds = f"after {result.rounds_run} of at most {result.max_rounds} rounds"
+    if result.decision is None:
+        yield from undecided(result)
+    elif result.decision_rule == "max_rounds_exhausted":
+        yield f"**`{result.decision}`**: no single option was held by {needed} of {many} {rounds}."
+    else:
+        held = result.vote_tally.get(result.decision, 0)
+        yield (
+            f"**`{result.decision}`**, held by {held} of {many} debaters {rounds}; "
+            f"{needed} were needed (`{result.rule}`)."
+        )
+    yield from sections.review(result)
+    for row in result.dissent:
+        yield f"Dissent: `{row.speaker}` {'voted ' if row.vote else ''}{voted(row.vote)}."
+    yield fenced(result.to_report(), "text")
+    yield from _votes(result)
+
+
+def _votes(result: ConsensusResult) -> Iterator[str]:
+    yield "## Votes"
+    rows = []
+    for (round_, phase), turns in groupby(
+        result.transcript, key=lambda turn: (turn.round_index, turn.phase)
+    ):
+        by_speaker = {turn.speaker_id: voted(turn.vote) for turn in turns}
+        rows.append([round_, phase, *(by_speaker.get(seat, "") for seat in result.debater_ids)])
+    yield table(["round", "phase", *(f"`{seat}`" for seat in result.debater_ids)], rows)
+    yield f"Options: {ids(result.options)}."
+
+
+def said(result: ConsensusResult) -> Iterator[str]:
+    """Every position in its order."""
+    yield "## Transcript"
+    for turn in result.transcript:
+        yield f"### Round {turn.round_index}, {turn.phase}: `{turn.speaker_id}`"
+        yield from _turn(turn)
+
+
+def _turn(turn: Turn) -> Iterator[str]:
+    if turn.reason:
+        yield f"{not_heard(turn)}. Counts as an abstention (entry {turn.seq})."
+        return
+    yield f"Vote: {voted(turn.vote)} (entry {turn.seq})"
+    yield "Stance:"
+    yield quoted(turn.stance)
+    yield "Rationale:"
+    yield quoted(turn.rationale)
+
+
+def use(result: ConsensusResult) -> str:
+    """When to use the format, when not, and its cost in calls."""
+    seats, phases = len(result.debater_ids), len(PHASES)
+    most = seats * phases * result.max_rounds
+    return (
+        "when a high-stakes decision needs several perspectives and a "
+        "counted vote, not when one critic or a test can decide; it costs at most debaters × "
+        f"{phases} × rounds calls, here {seats} × {phases} × {result.max_rounds} = {most}"
+    )
+
+
+CONSENSUS = Display(
+    result=ConsensusResult,
+    source=ConsensusSource,
+    of=of,
+    decision=decision,
+    said=said,
+    use=use,
+)

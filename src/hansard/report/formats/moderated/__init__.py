@@ -1,0 +1,17 @@
+"""A `moderated` debate as it is shown: each round's case, attack and answer, its moderation."""
+
+from hansard.report.formats.display import Display
+from hansard.report.formats.moderated.markdown import decision, said, use
+from hansard.report.formats.moderated.result import ModeratedResult, of
+from hansard.report.formats.moderated.source import ModeratedSource
+
+__all__ = ["MODERATED", "ModeratedResult"]
+
+MODERATED = Display(
+    result=ModeratedResult,
+    source=ModeratedSource,
+    of=of,
+    decision=decision,
+    said=said,
+    use=use,
+)

@@ -1,1 +1,0 @@
-"""What became of a debate: what all formats share, and one result class for each."""
