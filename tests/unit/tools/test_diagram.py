@@ -24,9 +24,9 @@ def diagram():
 
 
 @pytest.fixture
-def readme(tmp_path):
-    copy = tmp_path / "README.md"
-    copy.write_bytes((ROOT / "README.md").read_bytes())
+def page(tmp_path):
+    copy = tmp_path / "RULES.md"
+    copy.write_bytes((ROOT / "schemas" / "RULES.md").read_bytes())
     return copy
 
 
@@ -35,22 +35,22 @@ def drawing(diagram, **fields):
     return [" ".join(line.split()) for line in rows.splitlines()]
 
 
-def test_the_readme_is_fresh():
+def test_the_page_of_rules_is_fresh():
     command = [sys.executable, str(TOOL), "--check"]
     done = subprocess.run(command, check=False, capture_output=True, text=True)
     assert (done.returncode, done.stdout, done.stderr) == (0, "", "")
 
 
-def altered(readme, old, new):
-    text = readme.read_text()
+def altered(page, old, new):
+    text = page.read_text()
     assert old in text
-    readme.write_text(text.replace(old, new, 1))
+    page.write_text(text.replace(old, new, 1))
     return text
 
 
-def stale(diagram, readme, capsys):
+def stale(diagram, page, capsys):
     """The formats that --check names."""
-    found = diagram.main(["--check"], readme)
+    found = diagram.main(["--check"], page)
     lines = capsys.readouterr().out.splitlines()
     assert found == bool(lines)
     return [line.split()[4] for line in lines]
@@ -63,11 +63,11 @@ def stale(diagram, readme, capsys):
         ("judged", "ship → wait", "wait → ship"),
     ],
 )
-def test_a_diagram_that_is_wrong_is_found_and_mended(diagram, readme, capsys, format_, old, new):
-    text = altered(readme, old, new)
-    assert stale(diagram, readme, capsys) == [format_]
-    diagram.main(["--write"], readme)
-    assert readme.read_text() == text
+def test_a_diagram_that_is_wrong_is_found_and_mended(diagram, page, capsys, format_, old, new):
+    text = altered(page, old, new)
+    assert stale(diagram, page, capsys) == [format_]
+    diagram.main(["--write"], page)
+    assert page.read_text() == text
 
 
 @pytest.mark.parametrize(
@@ -82,29 +82,27 @@ def test_a_diagram_that_is_wrong_is_found_and_mended(diagram, readme, capsys, fo
         ("panel", "agents: 3", "agents: 2"),
     ],
 )
-def test_an_example_that_changed_makes_its_diagram_stale(
-    diagram, readme, capsys, format_, old, new
-):
-    altered(readme, old, new)
-    assert stale(diagram, readme, capsys) == [format_]
-    diagram.main(["--write"], readme)
-    assert stale(diagram, readme, capsys) == []
+def test_an_example_that_changed_makes_its_diagram_stale(diagram, page, capsys, format_, old, new):
+    altered(page, old, new)
+    assert stale(diagram, page, capsys) == [format_]
+    diagram.main(["--write"], page)
+    assert stale(diagram, page, capsys) == []
 
 
-def test_an_example_without_a_diagram_is_found(diagram, readme, capsys):
-    altered(readme, "<!-- diagram: panel -->", "")
-    assert stale(diagram, readme, capsys) == ["panel"]
+def test_an_example_without_a_diagram_is_found(diagram, page, capsys):
+    altered(page, "<!-- diagram: panel -->", "")
+    assert stale(diagram, page, capsys) == ["panel"]
 
 
-def test_a_diagram_without_an_example_is_found(diagram, readme, capsys):
-    altered(readme, "```yaml\nformat: panel", "```text\nformat: panel")
-    assert stale(diagram, readme, capsys) == ["panel"]
+def test_a_diagram_without_an_example_is_found(diagram, page, capsys):
+    altered(page, "```yaml\nformat: panel", "```text\nformat: panel")
+    assert stale(diagram, page, capsys) == ["panel"]
 
 
-def test_everything_is_printed(diagram, readme, capsys):
-    assert diagram.main([], readme) == 0
+def test_everything_is_printed(diagram, page, capsys):
+    assert diagram.main([], page) == 0
     printed = capsys.readouterr().out
-    for rows in diagram.DIAGRAM.findall(readme.read_text()):
+    for rows in diagram.DIAGRAM.findall(page.read_text()):
         assert rows[2] in printed
 
 

@@ -1,4 +1,4 @@
-"""The README's commands and examples do what it says."""
+"""The commands and examples of README.md and of the documents do what they say."""
 
 import os
 import re
@@ -14,12 +14,17 @@ from hansard.rules.formats import FORMATS
 from hansard.runtime.inputs import parse_spec
 
 ROOT = Path(__file__).resolve().parent.parent
-README = (ROOT / "README.md").read_text(encoding="utf-8")
+PATHS = [ROOT / "README.md", ROOT / "schemas" / "RULES.md", *sorted(ROOT.glob("tools/docs/*.md"))]
+PAGES = {path.name: path.read_text(encoding="utf-8") for path in PATHS}
+README = PAGES["README.md"]
+LANGUAGES = ("console", "python", "yaml")
 ID = "0a1b2c3d"  # stands for the id of the one debate of the session
 
 
 def blocks(language):
-    return re.findall(rf"^```{language}\n(.*?)^```$", README, re.DOTALL | re.MULTILINE)
+    """The examples in a language, each with the name of its document."""
+    block = re.compile(rf"^```{language}\n(.*?)^```$", re.DOTALL | re.MULTILINE)
+    return [(name, example) for name, page in PAGES.items() for example in block.findall(page)]
 
 
 def as_pattern(expected):
@@ -46,7 +51,9 @@ def test_the_session_goes_as_shown(tmp_path):
         return done.stdout
 
     real = None
-    for step in re.split(r"^\$ ", "".join(blocks("console")), flags=re.MULTILINE)[1:]:
+    for step in re.split(
+        r"^\$ ", "".join(text for _, text in blocks("console")), flags=re.MULTILINE
+    )[1:]:
         command, _, expected = step.partition("\n")
         if ID in command and real is None:
             listed = shell("hansard list --json")
@@ -57,11 +64,16 @@ def test_the_session_goes_as_shown(tmp_path):
         assert re.fullmatch(as_pattern(expected), found), f"$ {command}\n{found}"
 
 
-def test_the_library_examples_run():
-    examples = blocks("python")
-    assert len(examples) == 2
-    for example in examples:
-        exec(compile(example, "README.md", "exec"), {})
+@pytest.mark.parametrize(("name", "example"), blocks("python"))
+def test_the_library_examples_run(name, example):
+    exec(compile(example, name, "exec"), {})
+
+
+def test_no_example_is_left_out():
+    """As many as there are fences: a block that is indented or unclosed would not be run."""
+    fences = sum(page.count(f"```{kind}") for page in PAGES.values() for kind in LANGUAGES)
+    assert sum(len(blocks(kind)) for kind in LANGUAGES) == fences
+    assert len(blocks("python")) == 2
 
 
 def fitting(schema):
@@ -75,14 +87,12 @@ def fitting(schema):
 
 
 def test_every_format_has_an_example():
-    assert [parse_spec(yaml.safe_load(row), "README.md").format for row in blocks("yaml")] == [
-        *FORMATS,
-        "judged",  # with models of several providers
-    ]
+    found = [parse_spec(yaml.safe_load(row), name).format for name, row in blocks("yaml")]
+    assert found == [*FORMATS, "judged"]  # the last with models of several providers
 
 
-@pytest.mark.parametrize("example", blocks("yaml"), ids=[*FORMATS, "models"])
-def test_the_examples_of_the_formats_run(example):
+@pytest.mark.parametrize(("name", "example"), blocks("yaml"), ids=[*FORMATS, "models"])
+def test_the_examples_of_specs_run(name, example):
     offline, seats = re.subn("(?:openai|anthropic):[A-Z-]+", "python:mine", example)
     assert seats
     with hansard.open_store("sqlite:///:memory:") as store:
