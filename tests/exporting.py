@@ -23,6 +23,7 @@ from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 
 from hansard.export.write import instructions
 from hansard.governance.approval import approve
+from hansard.page.read import verify_export
 from hansard.record import bundle as bundles
 from hansard.record import manifest, note, policy
 from hansard.record.keys import parse_trust
@@ -32,7 +33,6 @@ from hansard.runtime import session
 from hansard.runtime.inputs import packaged_templates
 from hansard.runtime.models.base import Completion, ModelError
 from hansard.store.application import Store
-from hansard.verify.verifier import verify_export
 
 TOOL_FILE = Path(__file__).parent.parent / "tools" / "verify.py"
 

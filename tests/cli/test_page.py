@@ -13,10 +13,10 @@ import pytest
 import exporting
 from exporting import STRANGER, run_tool, signed
 from hansard.page import write
-from hansard.page.read import read
-from hansard.page.write import CLOSING, OPENING, region, shell
 from hansard.page.write import page as write_page
+from hansard.page.write import shell
 from hansard.record.bundle import pack, unpack
+from hansard.record.page import CLOSING, OPENING, record_in, region
 from hansard.schemas import render
 from hansard.store import tampering
 from hansard.version import __version__
@@ -36,7 +36,7 @@ def page(hansard, debate, home):
 @pytest.fixture
 def files(page):
     """The files of the export that a page holds."""
-    return unpack(read(page.read_bytes()).record)
+    return unpack(record_in(page.read_bytes()))
 
 
 def forged(data):

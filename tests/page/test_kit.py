@@ -9,9 +9,9 @@ import json
 import pytest
 
 from exporting import summary
+from hansard.page.read import verify_export
 from hansard.record import bundle as bundles
 from hansard.record.keys import parse_trust
-from hansard.verify.verifier import verify_export
 from page.harness import ask, calls, cases, files_of, load, rendered
 from playing import POSITIONS, play
 from support import EVENTFUL, eventful

@@ -8,8 +8,9 @@ from hashlib import sha256
 import pytest
 
 from exporting import exported
-from hansard.page.write import CLOSING, MAX_RECORD, OPENING, page, region, shell
+from hansard.page.write import page, shell
 from hansard.record import bundle as bundles
+from hansard.record.page import CLOSING, MAX_RECORD, OPENING, region
 from page.harness import KEYS, case, heard, paste
 from playing import answer, play
 

@@ -27,6 +27,7 @@ from bench_kit.debates import (
 from bench_kit.floor import Commit, Files, commits_of
 from bench_kit.measure import Figure, Pairs, Size, expect, seconds
 from hansard.export.write import export, standalone_verifier
+from hansard.page.read import verify_export
 from hansard.record import keys
 from hansard.record.bundle import Bundle, Head
 from hansard.record.keys import Trust, TrustedKey
@@ -36,7 +37,7 @@ from hansard.rules.events import Event, blob_names
 from hansard.store.application import Batch, Store
 from hansard.store.sqlite import Extras
 from hansard.verify import checks
-from hansard.verify.verifier import verify, verify_export
+from hansard.verify.verifier import verify
 
 
 def append_all(

@@ -13,8 +13,9 @@ import click
 
 from hansard.errors import DataError, UsageError
 from hansard.governance.keyring import Keyring
-from hansard.page import read as pages
+from hansard.page.read import verify_export
 from hansard.record import blob
+from hansard.record import page as pages
 from hansard.record.bundle import FOLDERS, MAX_EXPORT, Bundle, is_name
 from hansard.record.keys import Trust, parse_trust
 from hansard.report.formats import DebateResult
@@ -26,7 +27,7 @@ from hansard.runtime.inputs import MAX_FILE
 from hansard.store.application import DEFAULT_URL, Store
 from hansard.verify.envelope import open_export
 from hansard.verify.findings import Verification
-from hansard.verify.verifier import verify, verify_export
+from hansard.verify.verifier import verify
 
 ALTERED = "record.altered"
 F = TypeVar("F", bound=Callable[..., Any])
@@ -105,7 +106,7 @@ def read_export(path: Path) -> bytes | dict[str, bytes]:
         raise UsageError("input.unreadable", f"{path} is neither a file nor a folder")
     data = _read(path, MAX_EXPORT)
     if pages.is_page(data):
-        if not pages.read(data).record:
+        if not pages.record_in(data):
             raise DataError("page.damaged", f"the record in the page {path} is damaged or cut off")
     elif data.lstrip().startswith(b"<"):
         raise DataError("input.unknown", f"{path} is no page of Hansard's and no export")

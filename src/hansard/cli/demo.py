@@ -21,6 +21,7 @@ from hansard.cli.starting import write_example
 from hansard.cli.summary import outcome
 from hansard.cli.verifying import print_findings, print_verification
 from hansard.export.write import export, standalone_verifier
+from hansard.page.read import verify_export
 from hansard.record import bundle as bundles
 from hansard.record import keys
 from hansard.record.keys import Trust, TrustedKey
@@ -32,7 +33,6 @@ from hansard.runtime.inputs import load_spec
 from hansard.store import tampering
 from hansard.store.application import Store
 from hansard.verify.findings import Verification
-from hansard.verify.verifier import verify_export
 
 _PAUSE = 0.3  # seconds a speaker is seen on a terminal: scripted replies come at once
 _WORD = ("there is no automatic check", "there is an automatic check")

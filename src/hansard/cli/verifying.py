@@ -18,9 +18,9 @@ from hansard.cli.context import (
     store_option,
     trust_of,
 )
+from hansard.page.read import verify_export
 from hansard.report.safe import one_line
 from hansard.verify.findings import Check, Finding, PageCheck, Status, Verification
-from hansard.verify.verifier import verify_export
 from hansard.version import __version__
 
 _STYLES = {"pass": "green", "fail": "bold red", "unchecked": "yellow", "unsupported": "dim"}

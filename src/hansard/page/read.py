@@ -1,67 +1,54 @@
-"""Reading a page: the record inside, and whether the code around it is this release's."""
+"""Reading a page: the record in it, and whether the code around the record is this release's."""
 
 from __future__ import annotations
 
-import re
-import zlib
-from base64 import b64decode
 from collections.abc import Mapping
-from dataclasses import dataclass
 
 from hansard.errors import DataError
-from hansard.page.write import CLOSING, MAX_RECORD, OPENING, region, shell
+from hansard.page.write import shell
 from hansard.record import bundle as bundles
+from hansard.record.keys import Trust
+from hansard.record.page import is_page, packed_in, record_in, region
+from hansard.verify import verifier
+from hansard.verify.envelope import files_of
+from hansard.verify.findings import PageCheck, Verification
 
-_GZIP = 16 + zlib.MAX_WBITS
-_block = re.compile(re.escape(OPENING) + rb"([A-Za-z0-9+/=]*)" + re.escape(CLOSING.strip()))
 
+def verify_export(export: bytes | Mapping[str, bytes], trust: Trust) -> Verification:
+    """Verify an export, and look at its page or at the one that it is read from.
 
-@dataclass(frozen=True, slots=True)
-class Page:
-    """A page's record, the zip of an export; empty where the data region cannot be read.
-
-    `released` says that everything outside the data region is, byte for byte,
-    what this release writes.
+    `export` is the bytes of a zip or of a page, or the files of a folder by
+    name. Never raises for bad bytes.
     """
-
-    released: bool
-    record: bytes
-
-    def shows(self, files: Mapping[str, bytes]) -> bool:
-        """Say whether its record is that of an export's files."""
-        try:
-            inside = bundles.unpack(self.record)
-        except DataError:
-            return False
-        return inside == {name: files[name] for name in files if name != bundles.PAGE}
+    found = verifier.verify_export(export, trust)
+    return found.model_copy(update={"page": check_page(export)})
 
 
-def is_page(data: bytes) -> bool:
-    """Say whether a file is a page, whoever wrote its code; an export's zip is none."""
-    return data[:100].lstrip().startswith(b"<") and OPENING in data
+def check_page(export: bytes | Mapping[str, bytes]) -> PageCheck | None:
+    """Say whether a page can be relied on; None where there is no page."""
+    if isinstance(export, bytes) and is_page(export):
+        return PageCheck(released=is_released(export), same_record=None)
+    try:
+        files = files_of(export)
+    except DataError:
+        return None
+    page = files.get(bundles.PAGE)
+    if page is None:
+        return None
+    return PageCheck(released=is_released(page), same_record=_shows(page, files))
 
 
-def read(data: bytes) -> Page:
-    """Read a page; never raises, whatever the bytes are."""
+def is_released(page: bytes) -> bool:
+    """Say whether all but a page's data is, byte for byte, what this release writes."""
     before, after = shell()
-    packed = _decode(b"".join(_block.findall(data)))
     # A region has one spelling, so nothing that a browser would read as code hides in it.
-    return Page(data == before + region(packed) + after, _decompress(packed))
+    return page == before + region(packed_in(page)) + after
 
 
-def _decode(text: bytes) -> bytes:
+def _shows(page: bytes, files: Mapping[str, bytes]) -> bool:
+    """Say whether a page's record is that of an export's files."""
     try:
-        return b64decode(text)
-    except ValueError:
-        return b""
-
-
-def _decompress(packed: bytes) -> bytes:
-    """Return what is compressed, or nothing: not for a bomb, a rest, or an end too early."""
-    stream = zlib.decompressobj(_GZIP)
-    try:
-        data = stream.decompress(packed, MAX_RECORD + 1)
-    except zlib.error:
-        return b""
-    whole = stream.eof and not stream.unused_data and len(data) <= MAX_RECORD
-    return data if whole else b""
+        inside = bundles.unpack(record_in(page))
+    except DataError:
+        return False
+    return inside == {name: files[name] for name in files if name != bundles.PAGE}

@@ -7,7 +7,6 @@ shell, differs: the record's zip, compressed, in blocks that a browser reads fas
 
 from __future__ import annotations
 
-import gzip
 import re
 from base64 import b64encode
 from collections.abc import Mapping
@@ -17,6 +16,7 @@ from importlib.resources import files as resources
 
 from hansard.errors import UsageError
 from hansard.record import bundle as bundles
+from hansard.record.page import MAX_RECORD, compress, region
 
 WITHOUT_DOM = (
     "container.js",
@@ -45,9 +45,6 @@ SCRIPTS = (
     "proof.js",
     "view.js",
 )  # in this order, in one global scope; only the last does anything by itself
-MAX_RECORD = 1 << 28  # bytes of the zip: what a browser still holds in memory several times
-BLOCK = 65_536  # characters of base64; one script element with all of them takes minutes
-OPENING, CLOSING = b'<script type="application/octet-stream">', b"</script>\n"
 _PLACE = re.compile(r"\{\{(csp|style|scripts)\}\}")
 
 
@@ -60,14 +57,7 @@ def page(files: Mapping[str, bytes]) -> bytes:
     if len(record) > MAX_RECORD:
         raise UsageError("page.size", f"a record of more than {MAX_RECORD} bytes fits no page")
     before, after = shell()
-    return before + region(gzip.compress(record, mtime=0)) + after
-
-
-def region(packed: bytes) -> bytes:
-    """Return the data region that holds `packed`: a block of base64 a line."""
-    text = b64encode(packed)
-    blocks = (text[at : at + BLOCK] for at in range(0, len(text), BLOCK))
-    return b"".join(OPENING + block + CLOSING for block in blocks)
+    return before + region(compress(record)) + after
 
 
 @cache

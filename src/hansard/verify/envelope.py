@@ -1,4 +1,4 @@
-"""Steps 1 to 3: container, manifest, and who signed them (FORMAT.md §13, §14); and the page."""
+"""Steps 1 to 3: container, manifest, and who signed them (FORMAT.md §13, §14)."""
 
 from __future__ import annotations
 
@@ -7,16 +7,16 @@ from dataclasses import dataclass, field
 from hashlib import sha256
 
 from hansard.errors import DataError
-from hansard.page import read as pages
 from hansard.record import bundle as bundles
 from hansard.record import manifest as manifests
 from hansard.record import note as notes
+from hansard.record import page as pages
 from hansard.record.bundle import Bundle
 from hansard.record.keys import Role, Trust, who_signed
 from hansard.record.manifest import Manifest
 from hansard.record.note import Note
 from hansard.record.policy import Policy
-from hansard.verify.findings import Finding, PageCheck, Status
+from hansard.verify.findings import Finding, Status
 
 _NO_EXPORT = "read from a store, which has no container, manifest or signature"
 _BLOBS = "blobs/"
@@ -24,17 +24,13 @@ _BLOBS = "blobs/"
 
 @dataclass(slots=True)
 class Envelope:
-    """What steps 1 to 3 found: status and evidence by check, findings, and the signed manifest.
-
-    `page` is what was found of the page, where there is one; no check is about it.
-    """
+    """What steps 1 to 3 found: status and evidence by check, findings, and the signed manifest."""
 
     rows: dict[int, tuple[Status, str]] = field(default_factory=dict)
     findings: list[Finding] = field(default_factory=list)
     manifest: Manifest = field(default_factory=lambda: Manifest({}))
     note: Note | None = None
     trusted: bool = False
-    page: PageCheck | None = None
 
     @property
     def withheld(self) -> frozenset[str]:
@@ -56,7 +52,7 @@ def open_export(export: bytes | Mapping[str, bytes]) -> tuple[Bundle | None, Env
     """
     envelope = Envelope()
     try:
-        files = _files(export, envelope)
+        files = files_of(export)
         bundle = bundles.of_files(files)
     except DataError as error:
         envelope.findings.append(Finding(code=error.code, seq=0, message=str(error)))
@@ -66,23 +62,16 @@ def open_export(export: bytes | Mapping[str, bytes]) -> tuple[Bundle | None, Env
     return bundle, envelope
 
 
-def _files(export: bytes | Mapping[str, bytes], envelope: Envelope) -> Mapping[str, bytes]:
-    """Return the files of an export, and look at its page or at the one that it is read from."""
-    if isinstance(export, bytes) and pages.is_page(export):
-        page = pages.read(export)
-        envelope.page = PageCheck(released=page.released, same_record=None)
-        files: Mapping[str, bytes] = bundles.unpack(page.record)
-        if bundles.PAGE in files:  # nobody would compare it
-            raise DataError("1.name", f"a page with {bundles.PAGE} in its record")
-        return files
-    if isinstance(export, bytes):
-        files = bundles.unpack(export)
-    else:
+def files_of(export: bytes | Mapping[str, bytes]) -> Mapping[str, bytes]:
+    """Return the files of an export by name; raises DataError `1.…` where it is refused."""
+    if not isinstance(export, bytes):
         bundles.check_names(list(export))
-        files = export
-    if bundles.PAGE in files:
-        page = pages.read(files[bundles.PAGE])
-        envelope.page = PageCheck(released=page.released, same_record=page.shows(files))
+        return export
+    if not pages.is_page(export):
+        return bundles.unpack(export)
+    files = bundles.unpack(pages.record_in(export))
+    if bundles.PAGE in files:  # nobody would compare it
+        raise DataError("1.name", f"a page with {bundles.PAGE} in its record")
     return files
 
 

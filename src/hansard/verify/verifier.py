@@ -117,7 +117,6 @@ def _report(
         unchecked=f"{len(unread)} of {turns} turns unchecked" if unread else "",
         checks=rows,
         findings=findings,
-        page=envelope.page,
     )
 
 
@@ -140,7 +139,6 @@ def _unread(envelope: Envelope) -> Verification:
         unchecked="",
         checks=rows,
         findings=envelope.findings,
-        page=envelope.page,
     )
 
 

@@ -12,7 +12,7 @@ import pytest
 
 from hansard.errors import UsageError
 from hansard.page import write
-from hansard.page.write import BLOCK, SCRIPTS, page, region, shell
+from hansard.page.write import SCRIPTS, page, shell
 from hansard.record.bundle import pack
 
 FILES = {"events.jsonl": b"{}\n", "SHA256SUMS": b"-"}
@@ -150,15 +150,6 @@ def test_the_data_is_the_zip_of_all_but_the_page():
     packed = b64decode(text, validate=True)
     assert packed[4:8] == bytes(4), "no time stands in it"
     assert gzip.decompress(packed) == pack(FILES)
-
-
-@pytest.mark.parametrize("size", [0, 1, BLOCK // 4 * 3, BLOCK // 4 * 3 + 1, BLOCK * 2])
-def test_the_data_region_is_in_blocks(size):
-    packed = bytes(range(256)) * (size // 256) + bytes(size % 256)
-    blocks = re.findall(rb">(.*)</script>\n", region(packed))
-    assert all(len(block) == BLOCK for block in blocks[:-1])
-    assert all(0 < len(block) <= BLOCK for block in blocks)
-    assert b"".join(map(b64decode, blocks)) == packed, "each can be decoded by itself"
 
 
 def test_a_record_that_is_too_large_for_a_page(monkeypatch):
