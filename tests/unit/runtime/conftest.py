@@ -1,15 +1,16 @@
-"""Debates in a store in memory, played by callables."""
+"""Debates in a store in memory, played by callables, in no time (see `instant`)."""
 
 from __future__ import annotations
 
-import asyncio
 from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
 
+import instant
 import playing
 from hansard.rules.spec import ConsensusSpec
+from hansard.rules.spending import milliseconds
 from hansard.runtime import session
 from hansard.store.application import Store
 from hansard.verify.verifier import verify
@@ -49,6 +50,11 @@ class Table:
         return self.store.events(self.debate)
 
     @property
+    def seconds(self):
+        """How long the debate took, by its record."""
+        return milliseconds(self.events[0]["at"], self.events[-1]["at"]) / 1000
+
+    @property
     def types(self):
         return [event["type"] for event in self.events]
 
@@ -63,7 +69,7 @@ class Table:
 
     def run(self, models=None, *, observe=None, clock=None, **changes):
         """Play a debate: one callable for all seats, or some seats' own (others say release)."""
-        return asyncio.run(self.running(models, observe=observe, clock=clock, **changes))
+        return instant.run(self.running(models, observe=observe, clock=clock, **changes))
 
     def running(self, models=None, *, observe=None, clock=None, **changes):
         return session.run(
@@ -72,7 +78,7 @@ class Table:
             self.folder,
             models=self.seated(models),
             observe=observe,
-            clock=clock,
+            clock=clock or instant.Clock(),
         )
 
     def play(self, format_, model=playing.answer, *, models=None, **given):
@@ -80,12 +86,13 @@ class Table:
 
         What a spec does not know (tools as functions, observe, clock) goes to the session.
         """
-        return asyncio.run(self.debating(format_, model, models=models, **given))
+        return instant.run(self.debating(format_, model, models=models, **given))
 
     def debating(self, format_, model=playing.answer, *, models=None, use=None, **given):
         if isinstance(model, str):
             given["model"], model = model, playing.answer
         more = {key: given.pop(key) for key in ("observe", "clock", "policy") if key in given}
+        more.setdefault("clock", instant.Clock())
         if use:
             more["tools"] = use
             given["tools"] = list(use)
@@ -98,10 +105,12 @@ class Table:
         )
 
     def resume(self, models=None):
-        return asyncio.run(session.resume(self.debate, self.store, models=self.seated(models)))
+        return self.go_on(models=self.seated(models))
 
     def go_on(self, model=playing.answer, **more):
-        return asyncio.run(session.resume(self.debate, self.store, models={"bot": model}, **more))
+        """Resume the debate, with one callable for `python:bot` or with `models` by name."""
+        more = {"models": {"bot": model}, "clock": instant.Clock(), **more}
+        return instant.run(session.resume(self.debate, self.store, **more))
 
     @staticmethod
     def seated(models):

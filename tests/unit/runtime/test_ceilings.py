@@ -8,6 +8,7 @@ from dataclasses import replace
 
 import pytest
 
+import instant
 from hansard.errors import UsageError
 from hansard.report.view import build
 from hansard.rules.spending import limits_of, spent_by
@@ -446,7 +447,7 @@ def test_what_an_abandoned_call_reserved_stays_spent(table):
         with pytest.raises(asyncio.CancelledError):
             await task
 
-    asyncio.run(killed())
+    instant.run(killed())
     state = table.go_on()
     assert state.closed == {"outcome": "truncated", "reason": "calls_ceiling"}
     (failed,) = table.data("call.failed")

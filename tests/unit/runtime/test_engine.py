@@ -4,14 +4,15 @@ from __future__ import annotations
 
 import asyncio
 import threading
-import time
 
 import pytest
 
+import instant
 from hansard.errors import DataError
 from hansard.runtime.clock import Clock
 from hansard.runtime.models.base import Completion, ModelError
 
+GUARD = 60  # seconds: so that a test which fails does not hang
 GOOD = '{"stance": "s", "rationale": "r", "vote": "release"}'
 
 
@@ -49,7 +50,7 @@ async def clings(request):
 
 
 def hangs_in_a_thread(request):
-    time.sleep(1)
+    instant.hang()
 
 
 class Awaitable:
@@ -139,7 +140,7 @@ FAULTS = {
 @pytest.mark.parametrize("fault", FAULTS)
 def test_a_fault_is_recorded_tried_again_and_forfeited(table, fault):
     model, kind, detail = FAULTS[fault]
-    state = table.run({"critic": model}, timeout_seconds=0.08 if kind == "timeout" else 9)
+    state = table.run({"critic": model}, timeout_seconds=9)
     failed = [(row["call"], row["error"], row["detail"]) for row in table.data("call.failed")]
     assert failed == [(f"r1.proposal.critic:{n}", kind, detail) for n in (1, 2)]
     assert [row["again"] for row in table.data("call.failed")] == [True, False]
@@ -216,12 +217,12 @@ def test_the_first_phase_runs_at_once(table, kind):
 
     async def meets_async(request):
         barriers or barriers.append(asyncio.Barrier(3))
-        async with asyncio.timeout(5):
+        async with asyncio.timeout(GUARD):
             await barriers[0].wait()
         return reply()
 
     def meets(request):
-        together.wait(5)
+        together.wait(GUARD)
         return reply()
 
     state = table.run(meets_async if kind == "async" else meets, attempts=1)
@@ -291,7 +292,7 @@ def test_cancelled_in_mid_call_it_keeps_what_arrived_and_can_be_resumed(table):
         with pytest.raises(asyncio.CancelledError):
             await task
 
-    asyncio.run(cancelled_while_operator_thinks())
+    instant.run(cancelled_while_operator_thinks())
     assert {row["call"] for row in table.data("call.answered")} == {
         "r1.proposal.planner:1",
         "r1.proposal.critic:1",
@@ -315,19 +316,19 @@ def test_cancelled_in_mid_call_it_keeps_what_arrived_and_can_be_resumed(table):
 
 
 def test_a_reply_after_its_time_is_up_changes_nothing(table):
-    release = threading.Event()
+    ended = threading.Event()
 
     def late(request):
-        release.wait(5)
+        instant.hang()
+        ended.set()
         return reply("revise")
 
     def operator(request):
         return reply()
 
-    table.run({"critic": late, "operator": operator}, attempts=1, timeout_seconds=0.05)
+    table.run({"critic": late, "operator": operator}, attempts=1)
     before = table.store.lines(table.debate)
-    release.set()
-    time.sleep(0.02)
+    assert ended.wait(GUARD)
     assert table.store.lines(table.debate) == before
     assert [row["error"] for row in table.data("call.failed")] == ["timeout"]
 

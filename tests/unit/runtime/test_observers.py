@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import asyncio
-import time
 
 import pytest
 
+import instant
 import playing
 from hansard.runtime.engine import Engine
 from hansard.runtime.models.base import Completion, ToolCall
@@ -123,7 +123,7 @@ def test_a_reply_in_time_counts_though_the_loop_was_held_up(table):
     def observe(event):
         if event["type"] == "call.answered" and not held:
             held.append(event)
-            time.sleep(0.4)  # the others' replies are there by now
+            instant.spend(0.4)  # the others' replies are there by now
 
     async def replies(request):
         await asyncio.sleep(0 if request.speaker == "planner" else 0.05)

@@ -78,13 +78,18 @@ def test_what_a_function_raises_is_raised(request_):
         asyncio.run(CallableModel(model).complete(request_))
 
 
+def workers():
+    """The threads in which functions are called."""
+    return [row for row in threading.enumerate() if row.name == "hansard callable"]
+
+
 @pytest.mark.parametrize("late", ["value", "error", "after the loop"])
 def test_a_late_end_disturbs_nobody(late, request_):
     """The thread of a call that was given up ends, and nothing is raised anywhere."""
     free, ended = threading.Event(), threading.Event()
 
     def model(request):
-        free.wait(5)
+        free.wait(60)
         ended.set()
         if late == "error":
             raise ValueError
@@ -95,14 +100,15 @@ def test_a_late_end_disturbs_nobody(late, request_):
             await asyncio.wait_for(CallableModel(model).complete(request_), 0.01)
         if late != "after the loop":
             free.set()
-            await asyncio.sleep(0.05)
+            for thread in workers():
+                await asyncio.to_thread(thread.join, 60)
+            await asyncio.sleep(0)  # the loop hears of its end
 
     asyncio.run(give_up())
     free.set()
-    assert ended.wait(5)
-    for thread in threading.enumerate():
-        if thread.name == "hansard callable":
-            thread.join(5)
+    assert ended.wait(60)
+    for thread in workers():
+        thread.join(60)
 
 
 def test_messages_are_rendered_once_and_joined():
