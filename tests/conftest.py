@@ -1,11 +1,15 @@
-"""What all tests share: `support` is importable, and `--rewrite` renews the golden files."""
+"""What all tests share.
+
+The modules of this folder (`support` and others) and of tools/ (`verify`, `conformance`)
+are importable, and `--rewrite` renews the golden files.
+"""
 
 import sys
 from pathlib import Path
 
 import pytest
 
-sys.path.insert(0, str(Path(__file__).parent))
+sys.path[:0] = [str(Path(__file__).parent), str(Path(__file__).parents[1] / "tools")]
 
 
 def pytest_addoption(parser):

@@ -1,77 +1,75 @@
-"""The kit is fresh and complete, and both verifiers say of every case what they must."""
+"""The kit is pinned and complete, and both verifiers say of every case what they must."""
 
-import importlib.util
 import json
 import re
 import shutil
 import subprocess
 import sys
+from hashlib import sha256
 from pathlib import Path
 from zipfile import ZipFile
 
 import pytest
 from click.testing import CliRunner
 
+import conformance
+import verify
+from conformance_kit import build, runner
 from hansard.cli.main import cli
+from kit import ROWS, STORED, case, folder
 
 ROOT = Path(__file__).resolve().parents[2]
-KIT = Path(__file__).resolve().parent
 FORMAT = (ROOT / "schemas" / "FORMAT.md").read_text(encoding="utf-8")
+every_case = pytest.mark.parametrize("name", ROWS)
 
 
-def load(name):
-    """Import a tool by its file: tools are no package."""
-    spec = importlib.util.spec_from_file_location(name, ROOT / "tools" / f"{name}.py")
-    sys.modules[name] = module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
+# The table pins the kit ------------------------------------------------------------------
 
 
-verifier = load("verify")
-conformance = load("conformance")
-CASES = conformance.read_cases(KIT)
-every_case = pytest.mark.parametrize("case", CASES, ids=[case.name for case in CASES])
-
-
-@pytest.fixture(scope="module")
-def made():
-    with pytest.MonkeyPatch.context() as patch:
-        patch.syspath_prepend(ROOT / "tools")
-        return conformance.made()
-
-
-def test_kit_is_fresh(made):
-    assert conformance.stale(KIT, made) == []
-
-
-def test_kit_is_made_alike_in_another_process():
-    words = [sys.executable, str(ROOT / "tools" / "conformance.py"), "make", "--check"]
-    done = subprocess.run(words, check=False, capture_output=True, encoding="utf-8")
-    assert (done.returncode, done.stdout, done.stderr) == (0, "", "")
+def test_what_is_stored_is_what_is_made(capsys):
+    """In this process; the kit's folder is made in another one, with the same digests."""
+    assert conformance.table(STORED, check=True) == 0, capsys.readouterr().out
+    assert (folder() / "cases.tsv").read_bytes() == (STORED / "cases.tsv").read_bytes()
+    assert (folder() / "trust.json").read_bytes() == (STORED / "trust.json").read_bytes()
 
 
 @every_case
-def test_package(case):
-    words = ["verify", str(case.export), "--trust", str(case.trust), "--json"]
+def test_digest(name):
+    """As README.md says it: what `sha256sum` prints for the files in order, hashed."""
+    paths = [path for path in (folder() / "cases" / name).rglob("*") if path.is_file()]
+    files = {path.relative_to(folder() / "cases" / name).as_posix(): path for path in paths}
+    about, expected = files.pop("README.md"), files.pop("expected.json")
+    lines = [f"{sha256(files[file].read_bytes()).hexdigest()}  {file}\n" for file in sorted(files)]
+    row = ROWS[name]
+    assert sha256("".join(lines).encode()).hexdigest() == row.sha256
+    assert runner.Expected(**json.loads(expected.read_bytes())) == row.expected
+    assert about.read_text(encoding="utf-8").startswith(f"# {name}\n\n")
+    assert name.endswith("_fail") == (row.expected.exit != 0)
+
+
+def test_the_cases_to_read_are_of_every_format_and_verdict():
+    rows = [ROWS[path.name] for path in (STORED / "cases").iterdir()]
+    assert {row.name for row in rows} == build.TO_READ
+    assert {row.format for row in rows} == {"consensus", "judged", "moderated", "panel"}
+    assert {row.expected.verdict for row in rows} == {row.expected.verdict for row in ROWS.values()}
+
+
+# Both verifiers --------------------------------------------------------------------------
+
+
+@every_case
+def test_package(name):
+    words = ["verify", str(case(name).export), "--trust", str(case(name).trust), "--json"]
     result = CliRunner().invoke(cli, words, prog_name="hansard")
-    answer = conformance.read_answer(result.stdout, result.exit_code)
-    assert list(conformance.disagreements(case.expected, answer)) == []
+    answer = runner.read_answer(result.stdout, result.exit_code)
+    assert list(runner.disagreements(ROWS[name].expected, answer)) == []
 
 
 @every_case
-def test_standalone(case, capsys):
-    code = verifier.main([str(case.export), "--trust", str(case.trust), "--json"])
-    answer = conformance.read_answer(capsys.readouterr().out, code)
-    assert list(conformance.disagreements(case.expected, answer)) == []
-
-
-def test_enough_cases_and_names_that_say_what_they_are():
-    accepted = [case for case in CASES if case.expected.exit == 0]
-    assert len(accepted) >= 15
-    assert len(CASES) - len(accepted) >= 60
-    for case in CASES:
-        assert case.name.endswith("_fail") == (case.expected.exit != 0), case.name
-        assert (KIT / "cases" / case.name / "README.md").read_text().count("\n") >= 3
+def test_standalone(name, capsys):
+    code = verify.main([str(case(name).export), "--trust", str(case(name).trust), "--json"])
+    answer = runner.read_answer(capsys.readouterr().out, code)
+    assert list(runner.disagreements(ROWS[name].expected, answer)) == []
 
 
 # Every code of the tables occurs ---------------------------------------------------------
@@ -97,7 +95,7 @@ def test_every_code_occurs():
     of_a_store = {"5.length", "5.head"}  # what is kept beside the lines is not exported
     assert len(codes) > 45
     assert of_a_store <= codes
-    assert codes - of_a_store <= {case.expected.code for case in CASES}
+    assert codes - of_a_store <= {row.expected.code for row in ROWS.values()}
 
 
 CHOSEN = {  # what the table names beside the derived fields, or what has a code of its own
@@ -148,22 +146,23 @@ def free_fields(kind):
     return {name for name, rule in data["properties"].items() if "const" not in rule}
 
 
-def line(case, seq):
+def line(name, seq):
     """One line of a case's record."""
-    if case.export.is_dir():
-        body = (case.export / "events.jsonl").read_bytes()
+    export = case(name).export
+    if export.is_dir():
+        body = (export / "events.jsonl").read_bytes()
     else:
-        with ZipFile(case.export) as container:
+        with ZipFile(export) as container:
             body = container.read("events.jsonl")
     return body.split(b"\n")[seq - 1]
 
 
 def test_every_derived_field_occurs():
     found = set()
-    for case in CASES:
-        if case.expected.seq:
-            kind = re.search(rb'"type":"([a-z.]+)"', line(case, case.expected.seq))
-            found.add((kind and kind[1].decode(), case.expected.code))
+    for name, row in ROWS.items():
+        if row.expected.seq:
+            kind = re.search(rb'"type":"([a-z.]+)"', line(name, row.expected.seq))
+            found.add((kind and kind[1].decode(), row.expected.code))
     wanted = set(derived_fields())
     derived = {"again", "cost_micro_usd", "error"}  # the others are, where it is abandoned
     wanted |= {("call.failed", f"9.{field}") for field in free_fields("call.failed") - derived}
@@ -175,12 +174,26 @@ def test_every_derived_field_occurs():
 
 
 @pytest.fixture
-def kit(tmp_path):
+def small(tmp_path):
+    """Make a small kit: by default of a good case, a bad one, and a zip."""
+
+    def make(*names):
+        kit = tmp_path / "small"
+        for name in names:
+            shutil.copytree(folder() / "cases" / name, kit / "cases" / name)
+        shutil.copy(STORED / "trust.json", kit)
+        lines = (STORED / "cases.tsv").read_text(encoding="utf-8").splitlines(keepends=True)
+        rows = [line for line in lines if line.partition("\t")[0] in ("name", *names)]
+        (kit / "cases.tsv").write_text("".join(rows), encoding="utf-8")
+        return kit
+
+    return make
+
+
+@pytest.fixture
+def kit(small):
     """A kit of a good case, a bad one, and a zip."""
-    for name in ("decided-in-the-proposals", "vote-altered_fail", "zip-checksum_fail"):
-        shutil.copytree(KIT / "cases" / name, tmp_path / "cases" / name)
-    shutil.copy(KIT / "trust.json", tmp_path)
-    return tmp_path
+    return small("decided-in-the-proposals", "vote-altered_fail", "zip-checksum_fail")
 
 
 def run(kit, *words):
@@ -201,12 +214,21 @@ def test_run_agrees(kit, capsys):
 
 
 def test_run_disagrees(kit, capsys):
-    expected = kit / "cases" / "vote-altered_fail" / "expected.json"
-    expected.write_text(expected.read_text().replace('"seq": 8', '"seq": 9'))
+    table = kit / "cases.tsv"
+    table.write_text(table.read_text().replace("\t12.vote\t8\t", "\t12.vote\t9\t"))
     assert run(kit, *STANDALONE) == 1
     out = capsys.readouterr().out
     assert "WRONG     vote-altered_fail: seq is 8, expected 9\n" in out
     assert out.endswith("2 ok, 1 wrong, 0 left out\n")
+
+
+def test_run_of_a_damaged_case_blames_no_verifier(kit, capsys):
+    (kit / "cases" / "vote-altered_fail" / "bundle" / "VERIFY.md").write_bytes(b"other")
+    assert run(kit, *STANDALONE) == 1
+    assert (
+        "WRONG     vote-altered_fail: the case itself is damaged: "
+        "its digest is not the one in cases.tsv\n"
+    ) in capsys.readouterr().out
 
 
 def test_run_leaves_out_what_is_not_supported(kit, capsys):
@@ -216,18 +238,15 @@ def test_run_leaves_out_what_is_not_supported(kit, capsys):
     assert out[2] == "left out  zip-checksum_fail: needs check 1"
 
 
-def test_run_without_signatures_compares_findings_alone(kit):
-    shutil.rmtree(kit / "cases" / "vote-altered_fail")
-    shutil.rmtree(kit / "cases" / "zip-checksum_fail")
+def test_run_without_signatures_compares_findings_alone(small):
+    kit = small("decided-in-the-proposals")
     silent = python('{"verdict": "no idea", "findings": []}')
     assert run(kit, "--without", "3", *silent) == 0
     assert run(kit, *silent) == 1
 
 
-def test_run_takes_zips_out_for_who_reads_none(kit):
-    shutil.rmtree(kit / "cases")
-    name = "judged-shuffled-and-anonymised"
-    shutil.copytree(KIT / "cases" / name, kit / "cases" / name)
+def test_run_extracts_zips_for_a_verifier_that_reads_none(small):
+    kit = small("judged-shuffled-and-anonymised")
     verifier_of_folders = (
         "import json, pathlib, sys\n"
         "found = (pathlib.Path(sys.argv[1]) / 'events.jsonl').is_file()\n"
@@ -251,9 +270,9 @@ def test_run_of_a_command_that_is_not_there(kit, capsys):
 
 
 def test_findings_must_be_ordered():
-    expected = conformance.Expected("ALTERED", None, "12.vote", 8, 1)
-    answer = conformance.Answer("ALTERED", None, [("12.vote", 8), ("9.call", 8)], 1)
-    found = list(conformance.disagreements(expected, answer))
+    expected = runner.Expected("ALTERED", None, "12.vote", 8, 1)
+    answer = runner.Answer("ALTERED", None, [("12.vote", 8), ("9.call", 8)], 1)
+    found = list(runner.disagreements(expected, answer))
     assert found == ["findings are not ordered by place, check and code"]
 
 
@@ -262,20 +281,53 @@ def test_unknown_checks_are_refused(kit):
         run(kit, "--without", "17", *STANDALONE)
 
 
-def test_make_mends_what_is_stale(tmp_path, made, monkeypatch, capsys):
-    few = {name: made[name] for name in made if "zip-c" in name or name == "trust.json"}
-    monkeypatch.setattr(conformance, "made", lambda: few)
-    conformance.write(tmp_path, few)
-    assert conformance.make(tmp_path, check=True) == 0
-    first, second = sorted(few)[:2]
-    (tmp_path / first).write_bytes(b"other")
-    (tmp_path / second).unlink()
+def test_make_writes_into_a_new_folder_alone(kit, capsys):
+    assert conformance.main(["make", str(kit)]) == 1
+    assert "small is not empty; name a new folder" in capsys.readouterr().err
+
+
+def test_table_mends_what_is_out_of_date(tmp_path, monkeypatch, capsys):
+    few = {"cases.tsv": b"table", "trust.json": b"trust", "cases/a/bundle/x": b"1", "cases/b": b"2"}
+    monkeypatch.setattr(build, "stored", lambda: few)
+    conformance.write(tmp_path, few | {"README.md": b"by hand"})
+    assert conformance.table(tmp_path, check=True) == 0
+    (tmp_path / "cases.tsv").write_bytes(b"other")
+    (tmp_path / "cases" / "b").unlink()
     (tmp_path / "cases" / "more").mkdir()
     (tmp_path / "cases" / "more" / "file").touch()
-    (tmp_path / "README.md").touch()
-    assert conformance.make(tmp_path, check=True) == 1
-    assert capsys.readouterr().out.count("stale: ") == 3
-    assert conformance.make(tmp_path, check=False) == 0
-    assert conformance.stale(tmp_path, few) == []
-    assert not (tmp_path / "cases" / "more").exists()
-    assert (tmp_path / "README.md").exists()
+    assert conformance.table(tmp_path, check=True) == 1
+    assert capsys.readouterr().out.splitlines() == [
+        f"{name} is out of date; run tools/conformance.py table"
+        for name in ("cases.tsv", "cases/b", "cases/more/file")
+    ]
+    assert conformance.table(tmp_path, check=False) == 0
+    assert runner.files_below(tmp_path) == few | {"README.md": b"by hand"}
+
+
+# The archive -----------------------------------------------------------------------------
+
+
+def test_the_archive_is_the_same_every_time_and_runs_alone(kit, tmp_path):
+    files = runner.files_below(kit)
+    files |= {name: (ROOT / path).read_bytes() for name, path in build.PACKED.items()}
+    data = build.archive(files)
+    assert data == build.archive(dict(reversed(files.items())))
+    packed = tmp_path / "kit.tar.bz2"
+    packed.write_bytes(data)
+    assert run(packed, *STANDALONE) == 0
+    subprocess.run([sys.executable, "-m", "tarfile", "-e", packed, tmp_path / "out"], check=True)
+    words = [sys.executable, "-I", tmp_path / "out" / build.TOP / "run.py", *STANDALONE]
+    done = subprocess.run(words, check=False, capture_output=True, encoding="utf-8")
+    assert (done.returncode, done.stderr) == (0, "")
+    assert done.stdout.endswith("3 ok, 0 wrong, 0 left out\n")
+
+
+def test_pack_writes_the_whole_kit(tmp_path):
+    assert conformance.main(["pack", str(tmp_path / "kit.tar.bz2")]) == 0
+    with runner.opened(tmp_path / "kit.tar.bz2") as top:
+        files = runner.files_below(top)
+    names = build.PACKED.keys()
+    assert {name: files.pop(name) for name in names} == {
+        name: (ROOT / path).read_bytes() for name, path in build.PACKED.items()
+    }
+    assert files == runner.files_below(folder())

@@ -23,14 +23,13 @@ import pytest
 from playwright._impl._driver import compute_driver_executable
 from playwright.sync_api import sync_playwright
 
+import chromium
 from hansard.cli.starting import write_example
 from hansard.rules.formats import FORMATS
 from hansard.runtime import session
 from hansard.runtime.inputs import load_spec
 from hansard.store.application import Store
-from page.harness import Show, load
-
-chromium = load("chromium")
+from page.harness import Show
 
 
 @pytest.hookimpl(tryfirst=True)

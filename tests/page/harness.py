@@ -2,12 +2,9 @@
 
 from __future__ import annotations
 
-import importlib.util
 import json
 import subprocess
-import sys
 from contextlib import closing, suppress
-from functools import cache
 from itertools import count
 from pathlib import Path
 
@@ -17,49 +14,13 @@ from hansard.errors import DataError
 from hansard.page.write import WITHOUT_DOM
 from hansard.page.write import page as write_page
 from hansard.record import blob
-from hansard.record import bundle as bundles
 from hansard.report.prompt import render
 from hansard.rules.events import parse
 
 ROOT = Path(__file__).parents[2]
-KIT = ROOT / "tests" / "conformance"
 CODE = ROOT / "src" / "hansard" / "page"
 DECIDED = "html:not([data-verdict=''])"  # the page sets it last, whatever came out
 SECONDS = 30
-
-
-def load(name):
-    """Import a tool by its file: tools are no package."""
-    spec = importlib.util.spec_from_file_location(name, ROOT / "tools" / f"{name}.py")
-    sys.modules[spec.name] = module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)  # its data classes look themselves up there
-    return module
-
-
-# Records
-
-
-@cache
-def cases():
-    """The cases of the conformance kit by name, those about the container aside."""
-    found = load("conformance").read_cases(KIT)
-    return {row.name: row for row in found if not (row.expected.code or "").startswith("1.")}
-
-
-KEYS = {row["role"]: row["key"] for row in json.loads((KIT / "trust.json").read_bytes())["keys"]}
-
-
-def files_of(case):
-    """The files of a case's export by name."""
-    if case.export.is_file():
-        return bundles.unpack(case.export.read_bytes())
-    paths = [path for path in case.export.rglob("*") if path.is_file()]
-    return {path.relative_to(case.export).as_posix(): path.read_bytes() for path in paths}
-
-
-def case(name):
-    """The files of the kit's case of this name."""
-    return files_of(cases()[name])
 
 
 # Prompts

@@ -4,10 +4,11 @@ import json
 
 import pytest
 
-from page.harness import KEYS, Show, case, cases, paste
+from kit import KEYS, ROWS, export_files
+from page.harness import Show, paste
 
 # A case for each code of a first finding; of the signatures that of a key which a reader pastes.
-FIRST = {row.expected.code: name for name, row in reversed(cases().items())}
+FIRST = {row.expected.code: name for name, row in reversed(ROWS.items()) if row.check != 1}
 ALTERED = {code: FIRST[code] for code in FIRST if code} | {"3.signature": "signature-forged_fail"}
 GENUINE = [
     "hostile-texts",
@@ -40,7 +41,7 @@ def glance(in_one_context, browser_thread):
     pages = []
 
     def look(name):
-        pages.append(in_one_context(case(name)))
+        pages.append(in_one_context(export_files(name)))
         return pages[-1]
 
     yield look
@@ -52,7 +53,7 @@ def glance(in_one_context, browser_thread):
 
 def decided(name):
     """The decision that stands in a record's last lines, None without one."""
-    lines = case(name)["events.jsonl"].decode("utf-8", "replace").splitlines()
+    lines = export_files(name)["events.jsonl"].decode("utf-8", "replace").splitlines()
     for line in reversed(lines):
         try:
             event = json.loads(line)
@@ -78,7 +79,7 @@ def test_altered(glance, code):
     assert alert.bounding_box()["y"] < page.locator("h1").bounding_box()["y"]  # above all else
     assert "altered" in alert.locator("h2").inner_text()
     assert alert.locator("strong").first.inner_text(), "plain words come first"
-    first, seq = alert.locator("li").first.inner_text(), cases()[name].expected.seq
+    first, seq = alert.locator("li").first.inner_text(), ROWS[name].expected.seq
     assert first.startswith(f"Entry #{seq}:" if seq else "The record:")
     assert f"({code})" in first
     assert not seq or page.locator(f"#e{seq}").count() == 1

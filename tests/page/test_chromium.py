@@ -5,9 +5,8 @@ import sys
 
 import pytest
 
-from page.harness import load
+import chromium
 
-chromium = load("chromium")
 INSTALLS = "[ $1 = update ] || { echo > $0.d/chromium; /bin/chmod +x $0.d/chromium; }"
 FAILS = "echo E: no network; exit 100"
 

@@ -22,7 +22,8 @@ from hansard.rules.formats import FORMATS
 from hansard.runtime import session
 from hansard.runtime.inputs import load_spec
 from hansard.store.application import Store
-from page.harness import ROOT, ask, cases, files_of
+from kit import ROWS, export_files
+from page.harness import ROOT, ask
 from playing import spec_of
 from support import EVENTFUL, Debate, Fail, Setup, eventful, say, script, vote, votes
 
@@ -83,9 +84,9 @@ def examples(folder):
 
 
 def kit():
-    for name, case in cases().items():
-        if case.expected.code is None:
-            yield name, of_bundle(bundle.of_files(files_of(case)))
+    for name, row in ROWS.items():
+        if row.expected.code is None:
+            yield name, of_bundle(bundle.of_files(export_files(name)))
 
 
 def played():

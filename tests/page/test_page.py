@@ -12,7 +12,8 @@ from pypdf import PdfReader
 
 from exporting import EXPORT, STRANGER, exported, run_tool
 from hansard.record import bundle as bundles
-from page.harness import KEYS, case, paste, rendered
+from kit import KEYS, export_files
+from page.harness import paste, rendered
 
 OUTCOMES = {
     "ceiling-in-a-phase": "cut short before",
@@ -51,7 +52,7 @@ def exports(examples):
 
 @pytest.mark.parametrize("name", OUTCOMES)
 def test_the_first_screen_says_how_it_ended(show, name):
-    page = show(case(name), viewport=DESK)
+    page = show(export_files(name), viewport=DESK)
     said = page.locator("#summary").get_by_text(OUTCOMES[name]).first
     assert said.bounding_box()["y"] < 720
     assert page.locator("#summary .alert.bad").count() == 0
@@ -59,7 +60,7 @@ def test_the_first_screen_says_how_it_ended(show, name):
 
 @pytest.mark.parametrize("name", SUMMED_UP)
 def test_the_summary_claims_no_more_than_was_found(show, name):
-    said = show(case(name)).inner_text("#summary")
+    said = show(export_files(name)).inner_text("#summary")
     assert [words for words in SUMMED_UP[name] if words not in said] == []
     assert "of at most 0" not in said
     assert "Nothing is listed as open" not in said
@@ -82,7 +83,7 @@ def test_every_format(show, exports, examples, format_):
 
 
 def test_the_key_of_the_exporter(show):
-    page = show(case(SIGNED))
+    page = show(export_files(SIGNED))
     assert "signer not confirmed" in page.inner_text("#verdict")
     for other in (str(STRANGER.key), KEYS["approval"]):
         assert paste(page, "export", other) == "Not signed with this key."
@@ -101,7 +102,7 @@ def test_the_key_of_the_exporter(show):
 
 
 def test_the_key_of_the_approver(show):
-    page = show(case("approved-prompts"))
+    page = show(export_files("approved-prompts"))
     assert paste(page, "export", KEYS["export"]) == "Signed with this key."
     assert page.get_attribute("html", "data-verdict") == "consistent"
     assert paste(page, "approval", KEYS["approval"]) == "Signed with this key."
@@ -109,7 +110,7 @@ def test_the_key_of_the_approver(show):
 
 
 def test_a_key_under_a_name_of_ours_is_another_key(show):
-    page = show(case("signer-under-our-name_fail"))
+    page = show(export_files("signer-under-our-name_fail"))
     assert paste(page, "export", KEYS["export"]) == "Not signed with this key."
     assert page.get_attribute("html", "data-verdict") == "consistent"
 
@@ -179,7 +180,7 @@ def test_an_address_names_an_entry(show, exports):
     ["#e0", "#e99999999", "#e-1", "#e1e1", "#%65%31", "#<b>", "#top", "#e", "#" + "x" * 9999],
 )
 def test_an_address_that_names_none(show, fragment):
-    page = show(case("zip"), fragment)
+    page = show(export_files("zip"), fragment)
     assert page.get_attribute("html", "data-verdict") == "consistent"
 
 
@@ -237,7 +238,7 @@ def test_the_state_at_a_point(show, exports, examples):
 
 @pytest.mark.parametrize("width", [320, 390, 1280, 1920])
 def test_no_width_scrolls_sideways(show, exports, width):
-    for files in (*exports.values(), case(ALTERED)):
+    for files in (*exports.values(), export_files(ALTERED)):
         page = show(files, viewport={"width": width, "height": 800})
         assert page.evaluate("document.scrollingElement.scrollWidth") <= width
 
@@ -276,7 +277,11 @@ def test_reduced_motion(show, exports):
     ],
 )
 def test_axe_finds_nothing(show, exports, state, scheme, viewport):
-    files = {"intact": case(SIGNED), "altered": case(ALTERED), "failed": {}} | exports
+    files = {
+        "intact": export_files(SIGNED),
+        "altered": export_files(ALTERED),
+        "failed": {},
+    } | exports
     page = show(files[state], viewport=viewport, color_scheme=scheme)
     if state == "intact":
         paste(page, "export", KEYS["export"])

@@ -11,7 +11,8 @@ from exporting import exported
 from hansard.page.write import page, shell
 from hansard.record import bundle as bundles
 from hansard.record.page import CLOSING, MAX_RECORD, OPENING, region
-from page.harness import KEYS, case, heard, paste
+from kit import KEYS, stored
+from page.harness import heard, paste
 from playing import answer, play
 
 GOOD = "decided-by-two-of-three"
@@ -34,7 +35,7 @@ def bomb():
     return b"".join([*parts, packer.flush()])
 
 
-FILES = case(GOOD)
+FILES = stored(GOOD)
 PACKED = zipped(FILES)
 TEXT = b64encode(PACKED)
 ZIP = bundles.pack(FILES)

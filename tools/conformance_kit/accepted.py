@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from conformance_kit.case import Case, good
+from conformance_kit.case import Case, good, group
 from conformance_kit.debates import (
     CONSENSUS,
     OTHER,
@@ -42,6 +42,7 @@ from conformance_kit.exports import (
 from conformance_kit.records import OPENED_AT, STRANGER, digest, fails, trust
 
 
+@group
 def good_cases() -> Iterator[Case]:
     """Records that must be accepted."""
     base = decided()

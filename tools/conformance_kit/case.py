@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
@@ -22,22 +23,22 @@ class Case:
     seq: int | None = None
     trust: bytes | None = None  # in place of the kit's own trust file
 
-    def files(self) -> Files:
-        """Return the case's files by their names below `cases/`."""
-        expected = {
-            "verdict": {
-                None: "ALTERED",
-                0: "SELF-CONSISTENT, SIGNER UNKNOWN",
-                1: "INTACT",
-            }[self.level],
+    def expected(self) -> dict[str, Any]:
+        """Return what every verifier must say (tests/conformance/README.md)."""
+        verdicts = {None: "ALTERED", 0: "SELF-CONSISTENT, SIGNER UNKNOWN", 1: "INTACT"}
+        return {
+            "verdict": verdicts[self.level],
             "level": self.level,
             "code": self.code,
             "seq": self.seq,
             "exit": 0 if self.level == 1 else 1,
         }
+
+    def files(self) -> Files:
+        """Return the case's files by their paths in its folder."""
         files = {
             "README.md": f"# {self.name}\n\n{self.why}\n".encode(),
-            "expected.json": json.dumps(expected).encode() + b"\n",
+            "expected.json": json.dumps(self.expected()).encode() + b"\n",
         }
         if isinstance(self.export, bytes):
             files["record.zip"] = self.export
@@ -45,7 +46,17 @@ class Case:
             files |= {f"bundle/{name}": body for name, body in self.export.items()}
         if self.trust is not None:
             files["trust.json"] = self.trust
-        return {f"{self.name}/{name}": body for name, body in files.items()}
+        return files
+
+
+Group = Callable[[], Iterator[Case]]
+GROUPS: list[Group] = []
+
+
+def group(cases: Group) -> Group:
+    """Make what a function yields part of the kit."""
+    GROUPS.append(cases)
+    return cases
 
 
 def good(name: str, why: str, files: Files | bytes, given: bytes | None = None) -> Case:

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from functools import cache
 from typing import Any
 
-from conformance_kit.case import Case, altered, defect, sound, undue
+from conformance_kit.case import Case, altered, defect, group, sound, undue
 from conformance_kit.debates import voting
 from conformance_kit.judged import arguing, few, ruled
 from conformance_kit.moderated import HOLDS, attacked, moderating
@@ -116,6 +116,7 @@ def capped_after_the_decision() -> Record:
     )
 
 
+@group
 def ceiling_good_cases() -> Iterator[Case]:
     """Records with ceilings that must be accepted."""
     yield sound(
@@ -174,6 +175,7 @@ UNSTATED: tuple[tuple[str, Completion | ModelError, str], ...] = (
 )
 
 
+@group
 def unstated_good_cases() -> Iterator[Case]:
     """Records with calls that do not say what they used, and must be accepted."""
     ceilings: dict[str, dict[str, Any]] = {
@@ -195,6 +197,7 @@ def unstated_good_cases() -> Iterator[Case]:
     )
 
 
+@group
 def unstated_cases() -> Iterator[Case]:
     """Checks 9 and 15: what counts of calls that do not say what they used."""
     ceilings = {"tokens": _limits(tokens=309), "cost": _limits(cost_micro_usd=210_999)}
@@ -227,6 +230,7 @@ def unstated_cases() -> Iterator[Case]:
     )
 
 
+@group
 def in_hand_cases() -> Iterator[Case]:
     """Check 9: what is due after a debate was cut short, while replies are in hand."""
     phase, rewrite = capped_in_a_phase(), capped_before_a_rewrite()
@@ -252,6 +256,7 @@ def in_hand_cases() -> Iterator[Case]:
         yield undue(f"truncated-with-{key}", seq, why, record)
 
 
+@group
 def overspent_cases() -> Iterator[Case]:
     """Check 15: calls that were made though they could break a ceiling."""
     base = spent()
@@ -288,6 +293,7 @@ def overspent_cases() -> Iterator[Case]:
     )
 
 
+@group
 def truncated_cases() -> Iterator[Case]:
     """Checks 9, 15 and 16: when a debate is cut short, and what is said of it."""
     base, phase = capped("calls"), capped_in_a_phase()

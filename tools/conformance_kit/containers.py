@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 
-from conformance_kit.case import Case, bad
+from conformance_kit.case import Case, bad, group
 from conformance_kit.debates import decided
 from conformance_kit.exports import (
     ABOUT,
@@ -22,6 +22,7 @@ from conformance_kit.exports import (
 )
 
 
+@group
 def container_cases() -> Iterator[Case]:
     """Check 1: zips that are not built in the one way, and names that do not belong."""
     base = decided()
@@ -156,6 +157,7 @@ def container_cases() -> Iterator[Case]:
     )
 
 
+@group
 def manifest_cases() -> Iterator[Case]:
     """Check 2: what the manifest says of the files, and how it is spelled."""
     base = decided()

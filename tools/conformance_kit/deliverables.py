@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from functools import cache
 from typing import Any
 
-from conformance_kit.case import Case, altered, defect, sound, undue
+from conformance_kit.case import Case, altered, defect, group, sound, undue
 from conformance_kit.debates import (
     OTHER,
     approving,
@@ -67,6 +67,7 @@ def told_all() -> Record:
     )
 
 
+@group
 def deliverable_good_cases() -> Iterator[Case]:
     """Records with a synthesizer, or with more to tell, that must be accepted."""
     yield sound(
@@ -138,6 +139,7 @@ def deliverable_good_cases() -> Iterator[Case]:
     )
 
 
+@group
 def synthesis_cases() -> Iterator[Case]:
     """Checks 9 to 12: the synthesis."""
     base, own = concluded(), shaped()
@@ -245,6 +247,7 @@ def synthesis_cases() -> Iterator[Case]:
         yield undue(f"synthesis-{key}", seq, why, record)
 
 
+@group
 def told_cases() -> Iterator[Case]:
     """Checks 9 to 11: the synthesizer's seat, what seats are told, and what is approved."""
     base, told = concluded(), told_all()

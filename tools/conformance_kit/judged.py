@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from functools import cache
 from typing import Any
 
-from conformance_kit.case import Case, sound
+from conformance_kit.case import Case, group, sound
 from conformance_kit.records import Data, Record, Script, Tools, fails, play
 from hansard.runtime.models.base import Completion, Request
 
@@ -108,6 +108,7 @@ def own_judge() -> Record:
     return arguing("own-judge", {"r1.verdict.judge:1": NEITHER}, judge=judge, context="Not told.")
 
 
+@group
 def judged_good_cases() -> Iterator[Case]:
     """Records of the `judged` format that must be accepted."""
     yield sound(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from conformance_kit.case import Case, altered, defect, undue
+from conformance_kit.case import Case, altered, defect, group, undue
 from conformance_kit.judged import (
     NOTHING,
     few,
@@ -17,6 +17,7 @@ from conformance_kit.judged import (
 from conformance_kit.records import Data
 
 
+@group
 def verdict_cases() -> Iterator[Case]:
     """Checks 9, 12 and 16: what a judge found, and what follows from it."""
     base = judged()
@@ -130,6 +131,7 @@ def verdict_cases() -> Iterator[Case]:
     )
 
 
+@group
 def judged_schedule_cases() -> Iterator[Case]:
     """Check 9: who argues when, and when there is a verdict."""
     base, once = judged(), judged_once()
@@ -208,6 +210,7 @@ def judged_schedule_cases() -> Iterator[Case]:
     )
 
 
+@group
 def undeclared_cases() -> Iterator[Case]:
     """Checks 9 and 12: a winner that is no stance."""
     record, own = undeclared(), own_judge()
@@ -259,6 +262,7 @@ def undeclared_cases() -> Iterator[Case]:
     )
 
 
+@group
 def judged_seat_cases() -> Iterator[Case]:
     """Checks 9 to 11: the opening, and what follows from it."""
     base = judged()

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from functools import cache
 from typing import Any
 
-from conformance_kit.case import Case, defect, sound
+from conformance_kit.case import Case, defect, group, sound
 from conformance_kit.debates import decided, voting
 from conformance_kit.judged import SEED, arguing, judged
 from conformance_kit.moderated import EVIDENCE, HOLDS, POSITIONS, attacked, moderating, weighed
@@ -90,6 +90,7 @@ def drafted() -> Record:
     )
 
 
+@group
 def layout_good_cases() -> Iterator[Case]:
     """Records with the role first that must be accepted."""
     for name, record, why in (
@@ -131,6 +132,7 @@ def layout_good_cases() -> Iterator[Case]:
         yield sound(f"role-first-{name}", why, record)
 
 
+@group
 def layout_cases() -> Iterator[Case]:
     """Check 11: prompts in the order of another layout."""
     verdict, neutrality = shown(), checked()

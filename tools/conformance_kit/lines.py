@@ -5,13 +5,14 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import replace
 
-from conformance_kit.case import Case, bad
+from conformance_kit.case import Case, bad, group
 from conformance_kit.debates import decided, escalated, priced, served, vote
 from conformance_kit.exports import export, files_of, seal
 from conformance_kit.records import Files, Record, derived, digest, dump
 from hansard.record import blob
 
 
+@group
 def line_cases() -> Iterator[Case]:
     """Check 4: lines that are not spelled in the one way. All but two are the last line."""
     base = decided()
@@ -124,6 +125,7 @@ def line_cases() -> Iterator[Case]:
     )
 
 
+@group
 def schema_cases() -> Iterator[Case]:
     """Check 7: lines that are no event of a known type and form."""
     base = decided()
@@ -194,6 +196,7 @@ def schema_cases() -> Iterator[Case]:
     yield form("case", "`case` is an object without its members.", base.data(8, case={}), 8)
 
 
+@group
 def chain_cases() -> Iterator[Case]:
     """Checks 5 and 6: links, numbers, one debate, and time."""
     base = decided()
@@ -242,6 +245,7 @@ def chain_cases() -> Iterator[Case]:
     )
 
 
+@group
 def blob_cases() -> Iterator[Case]:
     """Check 8: the texts."""
     base = decided()

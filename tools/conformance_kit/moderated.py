@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from functools import cache
 from typing import Any
 
-from conformance_kit.case import Case, sound
+from conformance_kit.case import Case, group, sound
 from conformance_kit.records import Record, Script, fails, play
 from hansard.runtime.models.base import Completion, Request
 
@@ -214,6 +214,7 @@ def twice_ranked() -> Record:
     return moderating("twice-ranked", {"r1.moderation.moderator:1": twice}, positions=POSITIONS)
 
 
+@group
 def moderated_good_cases() -> Iterator[Case]:
     """Records of the `moderated` format that must be accepted."""
     yield sound(

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from conformance_kit.case import Case, altered, defect, undue
+from conformance_kit.case import Case, altered, defect, group, undue
 from conformance_kit.judged import NOTHING
 from conformance_kit.moderated import (
     HOLDS,
@@ -31,6 +31,7 @@ def cased(record: Record, seq: int, /, **fields: Any) -> Record:
     return record.data(seq, case={**record.event(seq)["data"]["case"], **fields})
 
 
+@group
 def moderation_cases() -> Iterator[Case]:
     """Checks 9, 12 and 16: what the moderator found, and what follows from it."""
     base, positions = moderated(), ranked()
@@ -92,6 +93,7 @@ def moderation_cases() -> Iterator[Case]:
     )
 
 
+@group
 def moderated_outcome_cases() -> Iterator[Case]:
     """Check 16: the decision and the close."""
     base, positions, long = moderated(), ranked(), two_rounds()
@@ -173,6 +175,7 @@ def moderated_outcome_cases() -> Iterator[Case]:
         yield altered(f"moderated-close-{key}", "16.reason", why, record, seq, reason=reason)
 
 
+@group
 def argued_cases() -> Iterator[Case]:
     """Checks 12 and 13: what is counted in propositions, critiques and rebuttals."""
     record = two_rounds()
@@ -320,6 +323,7 @@ def argued_cases() -> Iterator[Case]:
         )
 
 
+@group
 def weak_cases() -> Iterator[Case]:
     """Checks 9 and 12: critiques that are sent back."""
     base, record = moderated(), two_rounds()

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from conformance_kit.case import Case, altered, defect, undue
+from conformance_kit.case import Case, altered, defect, group, undue
 from conformance_kit.moderated import (
     moderated,
     ranked,
@@ -19,6 +19,7 @@ from conformance_kit.records import Record, digest, dump
 from hansard.rules.formats import FORMATS
 
 
+@group
 def moderated_schedule_cases() -> Iterator[Case]:
     """Check 9: who speaks when."""
     base, long, positions = moderated(), two_rounds(), ranked()
@@ -138,6 +139,7 @@ def reschemed(record: Record, **terms: Any) -> Record:
     return changed.with_templates(files).opening(schemas=rows)
 
 
+@group
 def moderated_seat_cases() -> Iterator[Case]:
     """Checks 7, 9 and 10: the terms and the seats."""
     base, positions = moderated(), ranked()

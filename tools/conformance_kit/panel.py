@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from functools import cache
 from typing import Any
 
-from conformance_kit.case import Case, sound
+from conformance_kit.case import Case, group, sound
 from conformance_kit.records import Record, Script, Tools, fails, play
 from hansard.runtime.models.base import Completion, Request
 
@@ -167,6 +167,7 @@ def not_judged() -> Record:
     return drafting("not-judged", [["ship", "wait"], ["ship", "wait"]], script, **OFF, **JUDGE)
 
 
+@group
 def panel_good_cases() -> Iterator[Case]:
     """Records of the `panel` format that must be accepted."""
     for key, record, why in (

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from conformance_kit.case import Case, altered, undue
+from conformance_kit.case import Case, altered, group, undue
 from conformance_kit.panel import (
     alike,
     chosen,
@@ -23,6 +23,7 @@ from conformance_kit.panel import (
 )
 
 
+@group
 def measured_cases() -> Iterator[Case]:
     """Check 14: how alike answers are."""
     pair = alike().event(10)["data"]["pairs"][0]
@@ -121,6 +122,7 @@ def measured_cases() -> Iterator[Case]:
         yield altered(f"similarity-{key}", f"14.{name}", why, record, seq, **fields)
 
 
+@group
 def panel_count_cases() -> Iterator[Case]:
     """Check 14: how the last round is counted."""
     for key, record, seq, fields, why in (
@@ -162,6 +164,7 @@ def panel_count_cases() -> Iterator[Case]:
         yield altered(f"panel-count-{key}", f"14.{name}", why, record, seq, **fields)
 
 
+@group
 def panel_outcome_cases() -> Iterator[Case]:
     """Check 16: the decision and the close."""
     for key, record, seq, fields, why in (
@@ -224,6 +227,7 @@ def panel_outcome_cases() -> Iterator[Case]:
         yield altered(f"panel-close-{key}", "16.reason", why, record, seq, reason=reason)
 
 
+@group
 def panel_reply_cases() -> Iterator[Case]:
     """Checks 9 and 12: what drafts and judges say."""
     for key, code, record, seq, fields, why in (

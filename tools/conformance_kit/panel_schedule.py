@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from conformance_kit.case import Case, altered, defect, undue
+from conformance_kit.case import Case, altered, defect, group, undue
 from conformance_kit.judged import NOTHING
 from conformance_kit.panel import (
     alike,
@@ -23,6 +23,7 @@ from conformance_kit.panel import (
 from conformance_kit.records import Record
 
 
+@group
 def panel_schedule_cases() -> Iterator[Case]:
     """Check 9: who drafts when, and what is measured, counted and judged."""
 
@@ -148,6 +149,7 @@ def panel_schedule_cases() -> Iterator[Case]:
         yield undue(f"panel-{key}", seq, why, record)
 
 
+@group
 def panel_seat_cases() -> Iterator[Case]:
     """Checks 7, 9 and 10: the terms and the seats."""
     base, texts = majority(), combined()

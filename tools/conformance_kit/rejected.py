@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from functools import cache
 from typing import Any
 
-from conformance_kit.case import Case, altered, bad, defect, good, sound
+from conformance_kit.case import Case, altered, bad, defect, good, group, sound
 from conformance_kit.debates import many_replies, troubled, voting
 from conformance_kit.deliverables import shaped
 from conformance_kit.exports import export, withholding, zip_of
@@ -119,6 +119,7 @@ def weak_then_vague() -> Record:
     return critiques("weak-then-vague", WEAK, VAGUE, STRONG)
 
 
+@group
 def rejection_good_cases() -> Iterator[Case]:
     """Records with rejected replies that must be accepted."""
     yield sound(
@@ -174,6 +175,7 @@ def rejection_good_cases() -> Iterator[Case]:
         )
 
 
+@group
 def rejection_cases() -> Iterator[Case]:
     """Check 12: member and keyword of what was rejected."""
     record = missing()
@@ -348,6 +350,7 @@ def _withheld_cases() -> Iterator[Case]:
     )
 
 
+@group
 def told_again_cases() -> Iterator[Case]:
     """Check 11: what the next prompt says of a reply that did not count."""
     record, weak = told_again(), weak_then_vague()

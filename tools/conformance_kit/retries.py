@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from functools import cache
 
-from conformance_kit.case import Case, bad, good
+from conformance_kit.case import Case, bad, good, group
 from conformance_kit.debates import voting
 from conformance_kit.exports import export
 from conformance_kit.records import DIES, Record, Script, fails
@@ -68,6 +68,7 @@ def waited(seq: int, record: Record, wait: int | None, most: int) -> Record:
     return record.data(seq, wait_ms=wait).data(1, retry_ms=most)
 
 
+@group
 def retry_good_cases() -> Iterator[Case]:
     """Records with failures that must be accepted."""
     for key, record, why in (
@@ -122,6 +123,7 @@ def retry_good_cases() -> Iterator[Case]:
         yield good(key, why, export(record))
 
 
+@group
 def retry_cases() -> Iterator[Case]:
     """Check 9: `again` and `wait_ms` of failed calls."""
     for key, record, seq, why in (

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import replace
 
-from conformance_kit.case import Case, bad
+from conformance_kit.case import Case, bad, group
 from conformance_kit.debates import (
     REPLIES,
     by_rounds,
@@ -22,6 +22,7 @@ from conformance_kit.exports import ABOUT, export, files_of, seal, withholding
 from conformance_kit.records import Files, digest
 
 
+@group
 def rule_cases() -> Iterator[Case]:
     """Checks 10 to 16: templates, prompts, replies, counts, costs and the outcome."""
     base = decided()
@@ -160,6 +161,7 @@ def rule_cases() -> Iterator[Case]:
     )
 
 
+@group
 def withheld_cases() -> Iterator[Case]:
     """Checks 9 and 12: what is still sure of a reply that is kept from this recipient."""
     base, trouble = decided(), troubled()

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from conformance_kit.case import Case, bad, field, not_due
+from conformance_kit.case import Case, bad, field, group, not_due
 from conformance_kit.debates import by_rounds, decided, resumed, split, troubled, voting
 from conformance_kit.exports import export
 
 
+@group
 def schedule_cases() -> Iterator[Case]:
     """Check 9: the opening, the debaters and the evidence, each in its place."""
     base = decided()
@@ -71,6 +72,7 @@ def schedule_cases() -> Iterator[Case]:
     )
 
 
+@group
 def call_cases() -> Iterator[Case]:
     """Check 9: calls, their ends and rejections, each in its place."""
     base, trouble, late = decided(), troubled(), resumed()
@@ -180,6 +182,7 @@ def call_cases() -> Iterator[Case]:
     )
 
 
+@group
 def turn_cases() -> Iterator[Case]:
     """Check 9: turns, counts, decision and close, each in its place."""
     base, trouble = decided(), troubled()
@@ -241,6 +244,7 @@ def turn_cases() -> Iterator[Case]:
     )
 
 
+@group
 def field_cases() -> Iterator[Case]:
     """Check 9: the fields that follow from the place of a line."""
     base, trouble, late = decided(), troubled(), resumed()

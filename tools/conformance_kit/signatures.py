@@ -6,7 +6,7 @@ import base64
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 
-from conformance_kit.case import Case, bad, unknown
+from conformance_kit.case import Case, bad, group, unknown
 from conformance_kit.debates import (
     CONSENSUS,
     OTHER,
@@ -42,6 +42,7 @@ from conformance_kit.records import (
 from hansard.record import note
 
 
+@group
 def note_cases() -> Iterator[Case]:
     """Checks 2 and 3: how the manifest is signed, and by whom."""
     base = decided()
@@ -169,6 +170,7 @@ def note_cases() -> Iterator[Case]:
     )
 
 
+@group
 def policy_cases() -> Iterator[Case]:
     """Checks 3 and 10: who approved the prompts, and whether the engine kept to it."""
     base, stopped = approved(), refused()

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from functools import cache
 from typing import Any
 
-from conformance_kit.case import Case, altered, defect, sound, undue
+from conformance_kit.case import Case, altered, defect, group, sound, undue
 from conformance_kit.ceilings import capped
 from conformance_kit.judged import arguing
 from conformance_kit.panel import drafting
@@ -91,6 +91,7 @@ def died_in_a_phase() -> Record:
     return drafting("tools", [["yes", "yes"]], script, given={"look": look}, tools=["look"])
 
 
+@group
 def tool_good_cases() -> Iterator[Case]:
     """Records with tools that must be accepted."""
     yield sound(
@@ -145,6 +146,7 @@ def tool_good_cases() -> Iterator[Case]:
     )
 
 
+@group
 def tool_cases() -> Iterator[Case]:
     """Checks 9 to 12: tools that were called, and what came back."""
     base, many, last = one_tool(), several_tools(), used_up()

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from conformance_kit.case import Case, bad, good
+from conformance_kit.case import Case, bad, good, group
 from conformance_kit.deliverables import concluded, shaped, told_all
 from conformance_kit.exports import withholding, zip_of
 from conformance_kit.judged import judged, own_judge, undeclared
@@ -31,6 +31,7 @@ def lost(
     return bad(f"withheld-{key}", code, seq, why, zip_of(files))
 
 
+@group
 def withheld_good_cases() -> Iterator[Case]:
     """Records without some of their texts that must be accepted."""
     everything = "What was read from it is taken as recorded."
@@ -91,6 +92,7 @@ def withheld_good_cases() -> Iterator[Case]:
     )
 
 
+@group
 def withheld_turn_cases() -> Iterator[Case]:
     """Check 9: turns whose reply is withheld, and that say what no such reply can give."""
     score = [{"side": "ship", "score": 5}]
@@ -147,6 +149,7 @@ def withheld_turn_cases() -> Iterator[Case]:
         yield lost(key, "9.not_due", said, record, (answered, "reply"), seq, **fields)
 
 
+@group
 def withheld_field_cases() -> Iterator[Case]:
     """Checks 9, 12, 13 and 14: what is derived though a text is withheld."""
     weak: dict[str, Any] = {"code": "weak_critique", "again": True}

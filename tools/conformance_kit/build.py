@@ -1,0 +1,137 @@
+"""The whole kit in memory: every case, the table that pins them, and the archive."""
+
+from __future__ import annotations
+
+import io
+import re
+import tarfile
+from collections.abc import Iterator, Mapping
+from importlib import import_module
+from itertools import pairwise
+from pathlib import Path
+from pkgutil import iter_modules
+from zipfile import ZipFile
+
+import conformance_kit
+from conformance_kit.case import GROUPS, Case
+from conformance_kit.records import Files, trust
+from conformance_kit.runner import CASES, TABLE, TRUST, digest
+
+TOP = "hansard-conformance-1"  # the folder in the archive: the kit pins version 1 of the format
+COLUMNS = (
+    "name", "theme", "format", "verdict", "level", "code", "seq", "exit", "sha256", "why",
+)  # fmt: skip
+
+# The cases that the repository stores, so that people can read some: each format and each
+# verdict, and a finding from each part of the verification. They are among the smallest.
+TO_READ = {
+    "case-not-found-as-verified_fail",
+    "ceiling-broken-at-once_fail",
+    "chain-line-altered_fail",
+    "decided-by-two-of-three",
+    "judged-other-stance_fail",
+    "judged-without-a-winner",
+    "moderated-once",
+    "nobody-trusted_fail",
+    "panel-alike",
+    "reply-withheld",
+    "text-missing_fail",
+    "vote-altered_fail",
+}
+
+PACKED = {  # what the archive holds beside the cases, and where the repository has it
+    "README.md": "tests/conformance/README.md",
+    "FORMAT.md": "schemas/FORMAT.md",
+    "LICENSE": "LICENSE",
+    "run.py": "tools/conformance_kit/runner.py",
+}
+
+
+def cases() -> list[tuple[str, Case]]:
+    """Return all cases with their themes, by name. A theme is the module that makes the case."""
+    for module in iter_modules(conformance_kit.__path__):
+        import_module(f"conformance_kit.{module.name}")
+    found = [(group.__module__.rpartition(".")[2], case) for group in GROUPS for case in group()]
+    found.sort(key=lambda row: row[1].name)
+    names = [case.name for _, case in found]
+    twice = {name for name, following in pairwise(names) if name == following}
+    if twice:
+        raise ValueError(f"cases of one name: {sorted(twice)}")
+    return found
+
+
+def table(found: list[tuple[str, Case]]) -> bytes:
+    """Return the table of these cases."""
+    lines = ["\t".join(COLUMNS)]
+    for theme, case in found:
+        cells = {
+            "name": case.name,
+            "theme": theme,
+            "format": format_of(case),
+            **case.expected(),
+            "sha256": digest(case.files()),
+            "why": case.why,
+        }
+        values = (cells[column] for column in COLUMNS)
+        line = "\t".join("" if value is None else str(value) for value in values)
+        if line.count("\t") != len(COLUMNS) - 1 or "\n" in line:
+            raise ValueError(f"a cell of {case.name} holds a tab or a line feed")
+        lines.append(line)
+    return "".join(f"{line}\n" for line in lines).encode()
+
+
+def format_of(case: Case) -> str:
+    """Return the format that the record's opening names; "" where the record is gone."""
+    body = case.export if isinstance(case.export, bytes) else case.export.get("events.jsonl", b"")
+    found = re.search(rb'"format":"(\w+)"', body)
+    return found[1].decode() if found else ""
+
+
+def kit() -> Files:
+    """Return every file of the kit by its path in the kit's folder."""
+    found = cases()
+    return {TABLE: table(found), TRUST: trust()} | {
+        f"{CASES}/{case.name}/{name}": body
+        for _, case in found
+        for name, body in case.files().items()
+    }
+
+
+def stored() -> Files:
+    """Return what the repository stores of the kit, by its path below tests/conformance/."""
+    found = cases()
+    return {TABLE: table(found), TRUST: trust()} | {
+        f"{CASES}/{case.name}/{name}": body
+        for _, case in found
+        if case.name in TO_READ
+        for name, body in readable(case.files())
+    }
+
+
+def readable(files: Mapping[str, bytes]) -> Iterator[tuple[str, bytes]]:
+    """Yield the files of a case; those of a zip as a folder."""
+    for name, body in files.items():
+        if name != "record.zip":
+            yield name, body
+            continue
+        with ZipFile(io.BytesIO(body)) as container:
+            yield from ((f"bundle/{row}", container.read(row)) for row in container.namelist())
+
+
+def packed(root: Path) -> Files:
+    """Return what the archive holds: the kit, and what somebody needs who has nothing else."""
+    return kit() | {name: (root / path).read_bytes() for name, path in PACKED.items()}
+
+
+def archive(files: Mapping[str, bytes]) -> bytes:
+    """Return a tar archive that depends on the files alone: no dates, owners or modes of disk.
+
+    It is compressed by bzip2, whose output does not change from one version to the next.
+    """
+    target = io.BytesIO()
+    with tarfile.open(fileobj=target, mode="w:bz2", format=tarfile.USTAR_FORMAT) as container:
+        for name, body in sorted(files.items()):
+            row = tarfile.TarInfo(f"{TOP}/{name}")
+            row.size = len(body)
+            container.addfile(row, io.BytesIO(body))
+    return target.getvalue()
