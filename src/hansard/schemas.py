@@ -57,7 +57,7 @@ def _type_of(event: Any) -> str:
 
 def _spec() -> Schema:
     """Return the schema of a spec; one that names no format is `consensus`, and no other."""
-    schema = _document("spec", "What a user writes: a debate", DebateSpec, "validation")
+    schema = _document("spec", "A debate as its author writes it", DebateSpec, "validation")
     for name, kind in SPECS.items():
         found = schema["$defs"][kind.__name__]
         found["properties"]["prompts"]["propertyNames"] = {"enum": list(FORMATS[name].TEMPLATES)}
@@ -68,18 +68,23 @@ def _spec() -> Schema:
 
 _PUBLISHED: list[tuple[str, str, Any, Literal["validation", "serialization"]]] = [
     ("script", "Scripted replies", Script, "validation"),
-    ("event", "One line of a record", Annotated[Event, Field(discriminator="type")], "validation"),
+    ("event", "One entry of a record", Annotated[Event, Field(discriminator="type")], "validation"),
     *(
-        (f"event.{_type_of(event)}", f"A line of the type {_type_of(event)}", event, "validation")
+        (f"event.{_type_of(event)}", f"An entry of the type {_type_of(event)}", event, "validation")
         for event in get_args(Event)
     ),
     ("findings", "The result of a verification", Verification, "serialization"),
-    ("report", "What became of a debate", DebateResult, "serialization"),
-    ("list", "The debates of a store", Listing, "serialization"),
-    ("estimate", "What a debate would take", Estimate, "serialization"),
-    ("models", "Which models can be used here", Models, "serialization"),
+    ("report", "The report of a debate", DebateResult, "serialization"),
+    ("list", "The debates in a store", Listing, "serialization"),
+    ("estimate", "The calls, tokens and cost that a debate may need", Estimate, "serialization"),
+    ("models", "The models that can be used here", Models, "serialization"),
     *(
-        (f"source.{name}", f"A {name} result as its source gives it", row.source, "validation")
+        (
+            f"source.{name}",
+            f"The result of a {name} debate in the shape of its source",
+            row.source,
+            "validation",
+        )
         for name, row in DISPLAYS.items()
     ),
     *(

@@ -283,6 +283,9 @@ def test_a_prompt_whose_texts_are_gone(hansard, debate, monkeypatch):
 
 def test_an_unknown_schema(hansard):
     assert_refused(hansard("schema", "nothing"), "schema.unknown")
+    assert_refused(hansard("schema", "spec", "--all", "there"), "schema.name_and_all")
+    Path("file").touch()
+    assert_refused(hansard("schema", "--all", "file"), "schema.failed")
 
 
 def test_a_folder_that_is_not_empty(hansard):

@@ -17,7 +17,7 @@ from hansard.record import blob
 from hansard.rules.events import parse
 from hansard.rules.spec import SPECS
 from hansard.rules.spec_parts import Ceilings, Evidence, Settings
-from hansard.schemas import render
+from hansard.schemas import SCHEMAS, render
 from hansard.store.application import Store
 
 
@@ -78,6 +78,14 @@ def test_init_writes_what_editors_and_checkers_understand(hansard, format_):
         for seat, rounds in script["replies"].items()
     }
     jsonschema.validate(script, yaml.safe_load(render("script")))
+
+
+def test_schema_prints_one_and_writes_all(hansard):
+    assert hansard("schema").out.split() == list(SCHEMAS)
+    assert hansard("schema", "--all", "new/schemas").code == 0
+    written = {path.name: path.read_text() for path in Path("new/schemas").iterdir()}
+    assert written == {f"{name}.schema.json": hansard("schema", name).out for name in SCHEMAS}
+    assert json.loads(written["spec.schema.json"])["$id"] == "urn:hansard:schema:spec:v1"
 
 
 def test_init_writes_a_consensus_where_nothing_else_is_said(hansard):

@@ -76,12 +76,36 @@ def _copy(source: Traversable, target: Path) -> None:
 
 @click.command()
 @click.argument("name", required=False)
-def schema(name: str | None) -> None:
-    """Print the JSON Schema NAME, or list the names.
+@click.option(
+    "--all",
+    "folder",
+    metavar="DIR",
+    type=click.Path(path_type=Path),
+    help="Write every schema into DIR, one file each.",
+)
+def schema(name: str | None, folder: Path | None) -> None:
+    """Print the JSON Schema NAME, or list all names.
 
-    Exit codes: 0 printed; 2 there is no such schema.
+    The schemas describe what Hansard reads (`spec`, `script`), what it records (`event`,
+    and one for each type of entry), and what it prints as JSON.
+
+    Exit codes: 0 printed or written; 2 there is no such schema, or DIR cannot be written.
     """
-    if name is None:
+    if folder is not None:
+        if name is not None:
+            raise UsageError("schema.name_and_all", "give either NAME or --all DIR, not both")
+        _write_schemas(folder)
+    elif name is None:
         console().print(Text("\n".join(SCHEMAS)))
     else:
         click.echo(render(name), nl=False)
+
+
+def _write_schemas(folder: Path) -> None:
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        for name in SCHEMAS:
+            path = folder / f"{name}.schema.json"
+            path.write_text(render(name), encoding="utf-8", newline="\n")
+    except OSError as error:
+        raise UsageError("schema.failed", f"{folder} cannot be written: {error.strerror}") from None
