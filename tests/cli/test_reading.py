@@ -81,7 +81,7 @@ def test_show(hansard, example):
         "Dissent     fraud: escalate",
         "Evidence    pilot, fraud-review",
         "release → release → revise",
-        "A reply of operations in round 1, critique, does not count",
+        "A reply of operations (round 1, critique) does not count",
     ):
         assert part in done.out
 
@@ -120,12 +120,12 @@ SHOWN = {
         "Scores      proposer 4, critic 8, rebuttal 5: the moderator's own word",
         "Open        so",
         "Uncertain   so\nUncertain   so",
-        "cites what does not hold (argument 1, citation 1: there is no such document)",
+        "gives citations that do not hold (argument 1, citation 1: there is no such document)",
     ),
     "panel": (
         "Decision    synthesis  the judge wrote the answer, round 0 of at most 2",
         "Answer      so",
-        "similar wording, neither agreement nor correctness",
+        "similar wording is neither agreement nor correctness",
     ),
 }
 
@@ -203,8 +203,9 @@ def test_a_debate_cut_short_is_said_plainly_with_its_best_standing(hansard, form
     if format_ != "consensus":
         assert run.out.endswith("status: truncated\nstopped: calls_ceiling\n")
     done = hansard("show", only_debate())
-    assert "Decision    none: cut short, the next call could have broken the ceiling on calls" in (
-        done.out
+    assert (
+        "Decision    none: cut short, the next call could have exceeded the ceiling on calls"
+        in (done.out)
     )
     assert CUT[format_] in done.out
     assert "cut short before r" in done.out
@@ -255,7 +256,7 @@ def test_the_rows_of_what_a_judge_or_a_moderator_leaves_open():
     unheard = {"verdict": {"winner": "wait"}, "bob": ModelError("client_error")}
     seats = [{"id": seat, "label": label, "stance": label} for seat, label in SEATED]
     escalated = fields(outcome(ran("judged", unheard, debaters=seats))).plain
-    assert "Decision    escalate  too few were heard" in escalated
+    assert "Decision    escalate  too few debaters gave a valid reply" in escalated
     assert "Winner      wait, argued by bob\n" in escalated
     wanting = ran("moderated", {"moderation": {"recommend_another_round": True}})
     assert "Rounds      the moderator wanted one more than there could be" in (
@@ -276,7 +277,7 @@ def test_a_failed_debate_ends_in_1_and_says_why(hansard):
     assert run.code == 1
     assert run.out.endswith("status: failed\nstopped: judge_failed\n")
     assert "Decision    none: failed, judge_failed, round 1 of at most 1" in run.err
-    assert "The judge could not be heard: there is no verdict" in run.err
+    assert "The judge gave no valid reply, so there is no verdict" in run.err
 
 
 def test_a_resumed_debate_that_fails_ends_in_1(hansard):
@@ -468,7 +469,7 @@ def test_what_was_used_and_what_the_cache_saved():
     ends |= {"planner": used(1000, 600, 10), "operator": used(1000, 0, 10)}
     assert rows_of_use(ends, prices=True) == {
         "Cost": "$0.0057 (price: spec)  4 calls, 1 of them failed, tokens 3,000 in, 30 out",
-        "Cache": "1,000 tokens in (33.3 %), 300 written, saved $0.0021",
+        "Cache": "1,000 tokens in (33.3%), 300 written, saved $0.0021",
     }
     unpriced = rows_of_use(ends)
     assert unpriced["Cost"].startswith("–  4 calls")

@@ -110,9 +110,9 @@ def test_replies_that_do_not_count_are_explained(hansard):
     }
     write_debate(votes("", "", ""), script=script, attempts=2)
     done = hansard("run", "debate.yaml")
-    assert "call r1.proposal.critic:1 failed: no answer in time (scripted); it is tried" in done.err
-    assert "does not count: it is not the JSON that was asked for; it was asked again" in done.err
-    assert "planner in round 1, proposal, was not heard" in done.err
+    assert "Call r1.proposal.critic:1 failed: timeout (scripted); retried" in done.err
+    assert "does not count: it is not valid JSON; retried" in done.err
+    assert "planner (round 1, proposal) forfeited the turn" in done.err
     assert "vote_tally: {revise: 2, abstain: 1}" in done.out
 
 
@@ -139,7 +139,7 @@ def test_resume_goes_on_where_the_process_died(hansard):
     done = hansard("resume", debate[:8])
     assert done.code == 0
     assert done.out.splitlines()[6] == "decision: escalate"
-    assert "The debate stopped here and was resumed by another process" in done.err
+    assert "The debate was interrupted here, and another process resumed it" in done.err
     assert "round 1 proposal planner" not in done.err
     assert hansard("verify", debate).code == 0
 
@@ -236,7 +236,7 @@ TOLD = {
         "count: round 1 proposal: release 3; threshold 2 reached",
         "decision: release (threshold_vote)",
         "round 1 synthesis synthesizer: so (–, 0s)",
-        "control: complete: an option was held by enough debaters",
+        "control: complete: enough debaters hold one option",
     ],
     "judged": [
         "control: debate ID is open: judged",
@@ -246,21 +246,27 @@ TOLD = {
         "round 1 verdict judge -> ship: so (–, 0s)",
         "decision: ship, argued by ann (judge_verdict)",
         "round 1 synthesis synthesizer: so (–, 0s)",
-        "control: complete: all its rounds were over",
+        "control: complete: all rounds were complete",
     ],
     "moderated": [
         "control: debate ID is open: moderated",
         "control: round 1 begins",
         "round 1 framing framer: so ($0.0100, 0s)",
         "round 1 proposition proposer: so (–, 0s)",
-        "critical: proposer in round 1, proposition, cites what does not hold (argument 1",
-        "control: proposer in round 1, proposition, cites nothing for argument 2",
-        "control: A reply of critic in round 1, critique, does not count: it rates itself too weak",
-        "control: A critique of critic in round 1, critique, rates itself 4, below 5",
+        "critical: proposer (round 1, proposition) gives citations that do not hold (argument 1",
+        "control: proposer (round 1, proposition) cites nothing for argument 2",
+        (
+            "control: A reply of critic (round 1, critique) does not count: the critic itself "
+            "rates it too weak"
+        ),
+        (
+            "control: A critique of critic (round 1, critique) is rated 4 of 10 by the critic "
+            "itself, below 5"
+        ),
         "round 1 critique critic -> strength 8: so (–, 0s)",
-        "control: critic in round 1, critique, cites nothing for argument 1",
+        "control: critic (round 1, critique) cites nothing for argument 1",
         "round 1 rebuttal rebuttal: so (–, 0s)",
-        "control: rebuttal in round 1, rebuttal, leaves objection 1 unanswered",
+        "control: rebuttal (round 1, rebuttal) leaves objection 1 unanswered",
         "round 1 moderation moderator -> MODERATE: so (–, 0s)",
         MODERATED,
         "decision: upheld (moderator_synthesis)",
@@ -357,7 +363,7 @@ def test_a_debate_that_is_cut_short_says_so(hansard, limits, why):
     write_format("judged", limits=limits, max_rounds=3)
     done = hansard("run", "debate.yaml")
     assert done.code == 0
-    assert f"control: truncated: the next call could have broken the {why}" in done.err
+    assert f"control: truncated: the next call could have exceeded the {why}" in done.err
     assert "control: The debate was cut short before r" in done.err
     assert hansard("verify", only_debate()).code == 0
 
@@ -366,8 +372,8 @@ def test_a_debate_that_failed(hansard):
     write_format("judged", script={"judge": {"*": {"verdict": "no JSON"}}}, attempts=1)
     done = hansard("run", "debate.yaml")
     assert done.code == 1
-    assert "control: failed: the judge could not be heard" in done.err
-    assert "critical: The judge could not be heard: there is no verdict" in done.err
+    assert "control: failed: the judge gave no valid reply" in done.err
+    assert "critical: The judge gave no valid reply, so there is no verdict" in done.err
 
 
 def test_a_long_speech_is_cut_in_the_live_view(hansard):

@@ -53,7 +53,7 @@ def without_answer(server, how):
     assert asked.wait(60)
     if how == "waits":
         for line in process.stderr:
-            if "it is tried again after 60 s" in line:
+            if "retried after 60 s" in line:
                 break
     return process, over
 

@@ -7,18 +7,18 @@ import subprocess
 from contextlib import closing, suppress
 from itertools import count
 from pathlib import Path
+from tempfile import TemporaryDirectory
 
 from playwright.sync_api import Error
 
 from hansard.errors import DataError
-from hansard.page.write import WITHOUT_DOM
+from hansard.page.write import WITHOUT_DOM, part
 from hansard.page.write import page as write_page
 from hansard.record import blob
 from hansard.report.prompt import render
 from hansard.rules.events import parse
 
 ROOT = Path(__file__).parents[2]
-CODE = ROOT / "src" / "hansard" / "page"
 DECIDED = "html:not([data-verdict=''])"  # the page sets it last, whatever came out
 SECONDS = 30
 
@@ -48,9 +48,12 @@ def calls(bundle):
 def ask(node, questions, runner="kit.js"):
     """Ask the page's scripts under Node, in one process; `runner` says what questions look like."""
     lines = "".join(json.dumps(question) + "\n" for question in questions)
-    scripts = [str(CODE / name) for name in WITHOUT_DOM]
-    words = [node, str(Path(__file__).parent / runner), *scripts]
-    done = subprocess.run(words, input=lines, capture_output=True, text=True, check=True)
+    with TemporaryDirectory() as folder:
+        scripts = [Path(folder) / name.replace("/", "-") for name in WITHOUT_DOM]
+        for name, script in zip(WITHOUT_DOM, scripts, strict=True):
+            script.write_text(part(name), encoding="utf-8")
+        words = [node, str(Path(__file__).parent / runner), *map(str, scripts)]
+        done = subprocess.run(words, input=lines, capture_output=True, text=True, check=True)
     assert not done.stderr
     return [json.loads(line) for line in done.stdout.split("\n") if line]
 

@@ -4,6 +4,7 @@ import asyncio
 import importlib.util
 import json
 import re
+from collections import defaultdict
 from pathlib import Path
 from random import Random
 from typing import get_args
@@ -11,10 +12,11 @@ from typing import get_args
 import pytest
 from hypothesis import HealthCheck, given, settings
 
+from hansard import vocabulary
 from hansard.cli.starting import write_example
 from hansard.record import blob, bundle
 from hansard.report.fold import fold
-from hansard.report.notes import NoteCode, note
+from hansard.report.notes import NoteCode
 from hansard.report.view import build
 from hansard.rules import spending
 from hansard.rules.events import parse
@@ -123,6 +125,18 @@ ODD = {
         "format_": "consensus",
         "debaters": [{"id": f"d{n}", "model": model} for n, model in enumerate(NAMES)],
         "context": "A small team.",
+    },
+    "one persona": {
+        "format_": "consensus",
+        "debaters": [
+            {"id": "a", "persona": "You run the pager.", "model": "scripted:replies.yaml"},
+            {"id": "b", "persona": "You run the pager.", "model": "openai:gpt-4o"},
+            {"id": "c", "persona": "You run the pager.", "model": "openai:gpt-4o"},
+        ],
+    },
+    "replayed": {
+        "format_": "consensus",
+        "debaters": [{"id": name, "model": "recorded:abc"} for name in IDS[:3]],
     },
     "judged": {"debaters": ADVOCATES, "judge": {"model": "lmstudio:gpt-4o"}, "max_rounds": 5},
     "moderated": {name: {"model": model} for name, model in zip(ROLES, MODELS, strict=True)},
@@ -248,6 +262,26 @@ def test_what_is_used_up_of_each_ceiling(records, figures):
         ]
 
 
+def pattern(sentence):
+    """What a sentence of the vocabulary can read, its places filled."""
+    words = map(re.escape, re.split(r"\{[a-z_]+\}", sentence))
+    return re.compile(".+".join(words), re.DOTALL)
+
+
+def test_every_sentence_of_every_note_is_said(figures):
+    said = defaultdict(set)
+    for row in figures.values():
+        for note in row["notes"]:
+            said[note["code"]].add(note["message"])
+    unsaid = [
+        (code, variant)
+        for code, row in vocabulary.table("notes").items()
+        for variant in row.keys() - {"severity"}
+        if not any(map(pattern(row[variant]).fullmatch, said[code]))
+    ]
+    assert unsaid == []
+
+
 def test_every_format_and_outcome_is_there(figures):
     ends = {(row["format"], row["status"]) for row in figures.values()}
     assert {status for _, status in ends} == {"open", "complete", "truncated", "failed"}
@@ -288,7 +322,7 @@ def test_every_warning_stands_in_one_row_of_the_checks(figures):
         key = json.dumps
         assert sorted(map(key, warnings)) == sorted(map(key, listed))
         seen |= {row["code"] for row in warnings}
-    assert seen >= {code for code in get_args(NoteCode) if note(code, "").severity != "info"}
+    assert seen >= {code for code in get_args(NoteCode) if vocabulary.severity(code) != "info"}
 
 
 def test_rows_of_the_checks(figures):

@@ -18,9 +18,9 @@ from page.harness import paste, rendered
 OUTCOMES = {
     "ceiling-in-a-phase": "cut short before",
     "decided-by-two-of-three": "2 of 3 votes, 2 needed",
-    "judged-judge-failed": "judge could not be heard",
+    "judged-judge-failed": "judge gave no valid reply",
     "just-opened": "still open",
-    "moderated-moderator-failed": "moderator could not be heard",
+    "moderated-moderator-failed": "moderator gave no valid reply",
     "refused-at-run-time": "not the approved one",
     "reply-withheld": "1 of 2 turns unchecked",
     "resumed-twice": "resumed 2 times",
@@ -30,7 +30,7 @@ OUTCOMES = {
 SUMMED_UP = {
     "decided-by-two-of-three": ("after 1 of at most", "What is proven"),
     "ceiling-in-a-phase": ("in round 1 of at most", "nothing was decided", "Cut short."),
-    "reply-withheld": ("as far as the texts are at hand", "[text missing, withheld or changed]"),
+    "reply-withheld": ("as far as the texts are at hand", "[text not available]"),
     "refused-before-the-first-call": ("The question itself: nothing was decided",),
     "tie-until-the-last-round": ("A tie: more than one option", "Nothing was agreed on"),
     "just-opened": ("The 1 entry matches its fingerprint", "What was recorded follows"),

@@ -11,13 +11,11 @@ const familyOf = (model) => {
   if (provider === "bedrock") name = name.replace(/^([a-z-]+\.)+/, "");
   return /^[^-0-9.:]+/.exec(name)?.[0] ?? model;
 };
-const kinship = ({ model, family }) =>
-  (model ? `the model ${model}` : `the model family ${family}`);
 // What two seats share, or null.
 const shared = (one, other) => {
   const kin = familyOf(one.model);
   if (kin === null || kin !== familyOf(other.model)) return null;
-  return kinship({ model: one.model === other.model && one.model, family: kin });
+  return nameKin({ model: one.model === other.model && one.model, family: kin });
 };
 
 // The groups of seats that differ in nothing but their names.

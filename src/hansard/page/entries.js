@@ -163,7 +163,7 @@ const TAKEN = {
   "turn.recorded": (s, d) => takeTurn(s, turnRow(s, d, "counted")),
   "turn.forfeited": (s, d) => {
     const call = s.tries.get(d.step)?.call ?? null;
-    takeTurn(s, turnRow(s, d, "forfeited", SILENCES[d.reason], call));
+    takeTurn(s, turnRow(s, d, "forfeited", WORDING.silences[d.reason], call));
   },
   "turn.rejected": (s, d) => {
     const status = d.code === "weak_critique" ? "sent_back" : "rejected";

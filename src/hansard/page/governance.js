@@ -33,9 +33,9 @@ const GOVERNANCE = [
     }, [16]],
   ["Replies read as written",
     "Every vote, rating, score and winner on record is what the reply itself says.",
-    (f) => many(f.turns.filter(isHeard).length, "reply that counts", "replies that count"), [12]],
+    (f) => many(f.turns.filter(isHeard).length, "reply that counts"), [12]],
   ["Speakers by schedule", "Everybody speaks in the fixed order; no model picks who is next.",
-    (f) => many(f.speaker_schedule.length, "scheduled turn"), [9]],
+    (f) => many(f.speaker_schedule.length, "turn"), [9]],
   ["Prompts as approved", "Each prompt is made of the templates that the signed policy approves.",
     (f) => {
       if (f.refused) return `the prompt of the role ${f.refused.role} was not approved`;
@@ -94,16 +94,16 @@ const GOVERNANCE = [
     (f) => modelsOf(f, ...ARGUERS), ["theatre", "single_model"]],
   ["Open points", "What could not be settled is listed for a person to decide.",
     (f) => f.moderation && list([many(f.moderation.unresolved, "open point"),
-      many(f.moderation.uncertainties, "uncertainty", "uncertainties"),
+      many(f.moderation.uncertainties, "uncertainty"),
       `confidence ${f.moderation.confidence}`.toLowerCase()]),
     [12, "still_open"], (f) => f.moderation?.unresolved > 0],
   ["Models really asked", "Every reply came from a model or a function that was asked.",
     (f) => (f.scripted ? "replies come from a script or a record: no model was asked"
-      : many(f.calls.answered, "reply", "replies")), [], (f) => f.scripted],
+      : many(f.calls.answered, "reply")), [], (f) => f.scripted],
   ["Everybody was heard", "Every call brings a reply, and every speaker has turns that count.",
     (f) => `${many(f.turns.filter((row) => row.silence).length, "turn")} forfeited, ` +
       `${many(f.calls.failed + f.calls.abandoned, "call")} without a reply, ` +
-      `${many(f.calls.rejected, "reply", "replies")} sent back`,
+      `${many(f.calls.rejected, "reply")} sent back`,
     ["forfeited", "failed", "abandoned"]],
   ["Ran to the end", "The debate closed as complete: it was not cut short, refused or failed.",
     (f) => (f.stopped ? `${f.status}: ${f.stopped}` : "it is not closed yet"),

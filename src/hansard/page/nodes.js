@@ -37,9 +37,8 @@ function write(node, text) {
   node.append(text.slice(from));
 }
 
-const NOT_HERE = "[text missing, withheld or changed]";
-const said = (text) => (text === null ? h("em", NOT_HERE) : h("bdi", text ?? ""));
-const words = (text) => h("p.said", { dir: "auto" }, text ?? h("em", NOT_HERE));
+const said = (text) => (text === null ? h("em", GONE) : h("bdi", text ?? ""));
+const words = (text) => h("p.said", { dir: "auto" }, text ?? h("em", GONE));
 const ref = (n) => h("a", { href: `#e${n}` }, `#${n}`);
 const button = (label, click, id = null) => h("button", { type: "button", click, id }, label);
 const SIGNS = {

@@ -104,7 +104,7 @@ const panelJudgment = (s) => {
   if (similar) {
     told.push(similar.measure === "options"
       ? `all answers of round ${similar.round} choose one option`
-      : `the answers of round ${similar.round} converged (${ALIKE})`);
+      : `the answers of round ${similar.round} converged (${WORDING.alike})`);
   }
   if (by?.rule === "most_similar") {
     const others = (s.similarities.at(-1)?.heard ?? 0) - 1;

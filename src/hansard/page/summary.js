@@ -23,24 +23,6 @@ function drawSummary(state) {
     attempt(() => h("div.cards.two", drawConcluded(f), drawOpen(f))));
 }
 
-// What it means, in plain words, that a check failed; by its number.
-const MEANINGS = {
-  2: "A file is not the one that was signed",
-  3: "The signature is not genuine",
-  4: "A line is not spelled as a record spells it",
-  5: "An entry was changed, added or removed",
-  6: "An entry claims to be earlier than one before it",
-  7: "A line is no entry of a known form",
-  8: "A text was changed, is missing or was added",
-  9: "Somebody spoke, or something happened, out of turn",
-  10: "The wording of the prompts, or its approval, is not what the record says",
-  11: "A prompt is not what the record says was asked",
-  12: "What is recorded of a reply is not what the reply says",
-  13: "What is recorded of a citation is not what the documents say",
-  14: "A count or a comparison does not follow from the replies",
-  15: "A limit was not kept, or a cost is not what the prices give",
-  16: "The decision or the outcome does not follow from the replies",
-};
 const MOST_OF_A_CHECK = 5; // findings that are listed
 
 function drawAltered() {
@@ -53,7 +35,7 @@ function drawAltered() {
 
 function drawFindings(check, rows) {
   const more = rows.length - MOST_OF_A_CHECK;
-  return [h("p", h("strong", MEANINGS[check])),
+  return [h("p", h("strong", VOCABULARY.checks[check].failed)),
     h("ul.dim", rows.slice(0, MOST_OF_A_CHECK).map((row) =>
       h("li", row.seq ? ["Entry ", ref(row.seq)] : "The record", ": ", said(row.message),
         ` (${row.code})`)),
@@ -140,7 +122,7 @@ function drawIntegrity(state) {
   return card("Record integrity", tone,
     [sign(tone), h(`strong.${tone}${name.length > 20 ? ".long" : ""}`, name)],
     h("ul.plain", failing.length ? failing.map((row) =>
-      line("fail", MEANINGS[row.number])) : [
+      line("fail", VOCABULARY.checks[row.number].failed)) : [
       line("pass", entries === 1 ? "The 1 entry matches its fingerprint"
         : `All ${number(entries)} entries match their fingerprints`),
       line(by(8).status, by(8).evidence),

@@ -95,7 +95,7 @@ const copy = (text) => button("Copy", async ({ target }) => {
 const exact = (line) =>
   [h("p.key", "SHA-256"), h("pre", line.hash), h("pre", line.raw), copy(line.raw)];
 const quoted = (name, text) =>
-  [h("p.key", spaced(name)), h("pre", { dir: "auto" }, text ?? NOT_HERE)];
+  [h("p.key", spaced(name)), h("pre", { dir: "auto" }, text ?? GONE)];
 
 function drawPrompt(call) {
   try {

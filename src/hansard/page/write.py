@@ -3,10 +3,12 @@
 The shell is the same for every record of a release, so that whoever doubts a
 page can compare its code. Only the data region, between the two halves of the
 shell, differs: the record's zip, compressed, in blocks that a browser reads fast.
+The first script is the vocabulary, whose tables the reports read as well.
 """
 
 from __future__ import annotations
 
+import json
 import re
 from base64 import b64encode
 from collections.abc import Mapping
@@ -14,11 +16,14 @@ from functools import cache
 from hashlib import sha256
 from importlib.resources import files as resources
 
+from hansard import vocabulary
 from hansard.errors import UsageError
 from hansard.record import bundle as bundles
 from hansard.record.page import MAX_RECORD, compress, region
 
+VOCABULARY = "vocabulary.js"  # made of the tables; no file
 WITHOUT_DOM = (
+    VOCABULARY,
     "container.js",
     "verify.js",
     "forms.js",
@@ -63,7 +68,7 @@ def page(files: Mapping[str, bytes]) -> bytes:
 @cache
 def shell() -> tuple[bytes, bytes]:
     """Return what stands before and after the data region of every page of this release."""
-    style, *scripts = map(_part, ("style.css", *SCRIPTS))
+    style, *scripts = map(part, ("style.css", *SCRIPTS))
     parts = {
         "csp": _policy(style, scripts),
         "style": f"<style>{style}</style>",
@@ -72,12 +77,17 @@ def shell() -> tuple[bytes, bytes]:
     # Each half is filled in one pass: what looks like a place inside a script stays as it is.
     before, after = (
         _PLACE.sub(lambda place: parts[place[1]], half)
-        for half in _part("page.html").split("{{data}}")
+        for half in part("page.html").split("{{data}}")
     )
     return before.encode(), after.encode()
 
 
-def _part(name: str) -> str:
+def part(name: str) -> str:
+    """Return a file of the page, or the script that holds the vocabulary."""
+    if name == VOCABULARY:
+        tables = {name: vocabulary.table(name) for name in vocabulary.TABLES}
+        text = json.dumps(tables, ensure_ascii=False, separators=(",", ":"))
+        return f'"use strict";\nconst VOCABULARY = {text};\n'
     return (resources("hansard.page") / name).read_text(encoding="utf-8")
 
 

@@ -11,6 +11,7 @@ import re
 from collections.abc import Iterator
 from typing import NamedTuple
 
+from hansard.report.words import kin
 from hansard.rules.events import RegisteredData
 from hansard.rules.fields import Role
 from hansard.rules.prompts import TextOf
@@ -51,12 +52,11 @@ def family(model: str) -> str | None:
 
 
 def shared(one: RegisteredData, other: RegisteredData) -> str | None:
-    """Say what two seats share, `the model X` or `the model family X`; None: neither."""
-    kin = family(one["model"])
-    if kin is None or kin != family(other["model"]):
+    """Say what two seats share, a model or a family of models; None: neither."""
+    found = family(one["model"])
+    if found is None or found != family(other["model"]):
         return None
-    same = one["model"] == other["model"]
-    return f"the model {one['model']}" if same else f"the model family {kin}"
+    return kin(one["model"] if one["model"] == other["model"] else None, found)
 
 
 def theatre(state: DebateState, text_of: TextOf) -> Iterator[Alike]:
@@ -73,8 +73,8 @@ def theatre(state: DebateState, text_of: TextOf) -> Iterator[Alike]:
             seats = tuple(row["id"] for row in rows if row["model"] == model)
             if len(seats) > 1:
                 yield Alike(seats, model, family(model), persona is not None)
-        for kin in dict.fromkeys(family(row["model"]) for row in rows):
-            of_kin = [row for row in rows if kin and family(row["model"]) == kin]
+        for found in dict.fromkeys(family(row["model"]) for row in rows):
+            of_kin = [row for row in rows if found and family(row["model"]) == found]
             if len({row["model"] for row in of_kin}) > 1:
                 seats = tuple(row["id"] for row in of_kin)
-                yield Alike(seats, None, kin, persona is not None)
+                yield Alike(seats, None, found, persona is not None)

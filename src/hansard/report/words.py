@@ -1,7 +1,11 @@
-"""What the record's enums mean, in words."""
+"""What the record's enums mean, in words of the vocabulary; and amounts and lists in words."""
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Mapping
+from typing import Any, Literal, cast
+
+from hansard import vocabulary
 from hansard.rules.fields import (
     CallError,
     Ceiling,
@@ -10,90 +14,94 @@ from hansard.rules.fields import (
     DecisionRule,
     Rejection,
 )
+from hansard.rules.steps import place_of
+from hansard.vocabulary import fill
 
-GONE = "[text erased or missing]"
-ALIKE = "similar wording, neither agreement nor correctness"
+Silence = Literal["no_reply", "invalid_reply"]
 
-REASONS = {"no_reply": "no reply came", "invalid_reply": "no reply could be counted"}
-REJECTIONS: dict[Rejection, str] = {
-    "unreadable": "it is not the JSON that was asked for",
-    "schema": "a part is missing, empty or one too many",
-    "unknown_option": "it names something that is not an option",
-    "output_schema": "it does not fit the output schema",
-    "weak_critique": "it rates itself too weak",
-    "cut_off": "it was cut off",
-    "refused": "the model refused",
-    "filtered": "the provider filtered it",
-    "not_finished": "the model did not finish it",
-}
-_MISSES = {  # by the keyword of the reply schema that decided
-    "type": "is of the wrong type",
-    "enum": "is none of what may be named",
-    "minLength": "is empty",
-    "minimum": "is out of its range",
-    "minItems": "has too few or too many items",
-    "required": "is missing",
-    "additionalProperties": "has a part that was not asked for",
-}
-ERRORS: dict[CallError, str] = {
-    "rate_limited": "rate limited",
-    "timeout": "no answer in time",
-    "server_error": "error of the server",
-    "client_error": "refused by the server",
-    "unreachable": "server not reached",
-    "crashed": "error in the client",
-    "no_reply": "no reply",
-    "abandoned": "its process died",
-}
-FINDINGS: dict[CitationFinding, str] = {
-    "verified": "found in the document",
-    "no_such_document": "there is no such document",
-    "not_yet_visible": "nobody had seen that document yet",
-    "not_found": "not found in the document",
-}
-STOPPED: dict[CloseReason, str] = {
-    "votes_reached": "an option was held by enough debaters",
-    "max_rounds_exhausted": "the rounds were used up",
-    "rounds_complete": "all its rounds were over",
-    "converged": "the answers of a round were alike",
-    "moderator_satisfied": "the moderator wanted no further round",
-    "calls_ceiling": "the next call could have broken the ceiling on calls",
-    "tokens_ceiling": "the next call could have broken the ceiling on tokens",
-    "cost_ceiling": "the next call could have broken the ceiling on cost",
-    "seconds_ceiling": "the time allowed for it was up",
-    "prompt_refused": "a prompt was not approved",
-    "judge_failed": "the judge could not be heard",
-    "moderator_failed": "the moderator could not be heard",
-}
+GONE = vocabulary.word("gone")
+ALIKE = vocabulary.word("alike")
+
+REASONS = cast("Mapping[Silence, str]", vocabulary.words("silences"))
+REJECTIONS = cast("Mapping[Rejection, str]", vocabulary.words("rejections"))
+ERRORS = cast("Mapping[CallError, str]", vocabulary.words("errors"))
+FINDINGS = cast("Mapping[CitationFinding, str]", vocabulary.words("findings"))
+STOPPED = cast("Mapping[CloseReason, str]", vocabulary.words("stopped"))
 # How a decision came about; the counted ones also have numbers to show.
-HOW: dict[DecisionRule, str] = {
-    "threshold_vote": "enough debaters hold it",
-    "majority_vote": "more than half of the debaters hold it",
-    "unanimous_vote": "all debaters hold it",
-    "max_rounds_exhausted": "no option was held by enough debaters",
-    "judge_verdict": "the judge's verdict",
-    "judge_synthesis": "the judge wrote the answer",
-    "judge_pick": "the judge picked this draft",
-    "moderator_synthesis": "the moderator weighed the arguments",
-    "moderator_ranking": "the moderator ranked it first",
-    "unchallenged": "no critique that holds was made of what the moderator upheld",
-    "unsupported": "every argument for it rests on a citation that does not hold",
-    "too_few_heard": "too few were heard",
-    "no_majority": "no answer was held by more than half of the debaters",
-    "most_similar": f"this draft is the most like the others: {ALIKE}",
-}
+HOW = cast("Mapping[DecisionRule, str]", vocabulary.words("how"))
+# What a server usually means by rejecting a request, and what to look at.
+STATUSES = {int(status): text for status, text in vocabulary.words("statuses").items()}
+MISSES = vocabulary.words("misses")  # by the keyword of the reply schema that decided
 
 
-def rejection(code: Rejection, member: str | None, keyword: str | None) -> str:
+def rejection(
+    code: Rejection, member: str | None, keyword: str | None, rating: int | None = None
+) -> str:
     """Say why a reply does not count, and where it misses its schema.
 
     >>> rejection("schema", "vote", "required"), rejection("schema", None, "type")
-    ('its part vote is missing', 'it is of the wrong type')
+    ('"vote" is missing', 'the reply has the wrong type')
     """
-    if keyword is None:
-        return REJECTIONS[code]
-    where = "it" if member is None else f"its part {member}"
-    return f"{where} {_MISSES.get(keyword, f'does not fit ({keyword})')}"
+    why = REJECTIONS[code]
+    if keyword is not None:
+        at = vocabulary.words("miss")
+        miss = MISSES.get(keyword) or fill(at["other"], keyword=keyword)
+        why = fill(at["whole" if member is None else "member"], member=member, miss=miss)
+    return fill(vocabulary.word("rated"), why=why, rating=rating) if rating else why
+
+
+def failure(error: CallError, status: int | None, detail: str | None, request: Any) -> str:
+    """Say how a call failed: its error, and what is known of the server's answer.
+
+    `request` is the server's id of it; one that is no id is a text, and left out.
+
+    >>> failure("server_error", 503, None, "r-1")
+    'server error (HTTP 503, request r-1)'
+    """
+    words = vocabulary.words("known")
+    known = [
+        fill(words["status"], status=status) if status else detail,
+        STATUSES.get(status or 0),
+        fill(words["request"], request=request) if isinstance(request, str) else None,
+    ]
+    told = listed(filter(None, known))
+    return (
+        fill(vocabulary.word("error"), error=ERRORS[error], known=told) if told else ERRORS[error]
+    )
+
+
+def place(step: str) -> str:
+    """Return a step in words.
+
+    >>> place("r2.critique.ann")
+    'ann (round 2, critique)'
+    """
+    round_, phase, speaker, _ = place_of(step)
+    return fill(vocabulary.word("place"), round=round_, phase=phase, speaker=speaker)
+
+
+def kin(model: str | None, family: str | None) -> str:
+    """Say what seats share: one model or, where that is None, one family of models.
+
+    >>> kin("openai:gpt-4o", "gpt"), kin(None, "gpt")
+    ('the same model (openai:gpt-4o)', 'models of the same family (gpt)')
+    """
+    return fill(vocabulary.words("kin")["model" if model else "family"], model=model, family=family)
+
+
+def listed(rows: Iterable[object]) -> str:
+    """Return things in a list."""
+    return ", ".join(map(str, rows))
+
+
+def many(number: int, noun: str) -> str:
+    """Return a number of things.
+
+    >>> many(1, "reply"), many(2, "reply")
+    ('1 reply', '2 replies')
+    """
+    plural = vocabulary.words("nouns").get(noun, f"{noun}s")
+    return f"{number} {noun if number == 1 else plural}"
 
 
 def dollars(micro_usd: int | None) -> str:
@@ -114,7 +122,7 @@ def amount(ceiling: Ceiling, number: int) -> str:
         return f"{dollars(number)} US dollars"
     if ceiling == "seconds":
         return f"{number / 1000:.10g} seconds"
-    return f"{number} {ceiling.removesuffix('s') if number == 1 else ceiling}"
+    return many(number, ceiling.removesuffix("s"))
 
 
 def seconds(milliseconds: int) -> str:
@@ -130,17 +138,6 @@ def percent(ppm: int) -> str:
     """Return millionths as per cent with one digit, rounded down so that 100 % is all of it.
 
     >>> percent(999_999), percent(1_000_000)
-    ('99.9 %', '100.0 %')
+    ('99.9%', '100.0%')
     """
-    return f"{ppm // 1000 / 10:.1f} %"
-
-
-# What a server usually means by refusing a request, and what to look at.
-STATUSES = {
-    400: "it did not accept the settings, or the prompt is too long",
-    401: "it did not accept the key",
-    402: "there is no credit left",
-    403: "the key may not do this",
-    404: "there is no such model, or the address is wrong; most end in /v1",
-    413: "the prompt is too long",
-}
+    return f"{ppm // 1000 / 10:.1f}%"

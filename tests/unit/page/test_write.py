@@ -6,13 +6,12 @@ from base64 import b64decode, b64encode
 from collections import Counter
 from hashlib import sha256
 from html.parser import HTMLParser
-from importlib.resources import files as resources
 
 import pytest
 
 from hansard.errors import UsageError
 from hansard.page import write
-from hansard.page.write import SCRIPTS, page, shell
+from hansard.page.write import SCRIPTS, page, part, shell
 from hansard.record.bundle import pack
 
 FILES = {"events.jsonl": b"{}\n", "SHA256SUMS": b"-"}
@@ -26,7 +25,7 @@ parseFloat parseInt performance personalbar postMessage print prompt scheduler s
 scrollBy scrollTo scrollX scrollY scrollbars self status statusbar stop toolbar top undefined
 unescape viewport when window
 """
-CODE = {name: (resources("hansard.page") / name).read_bytes() for name in ("style.css", *SCRIPTS)}
+CODE = {name: part(name).encode() for name in ("style.css", *SCRIPTS)}
 
 
 class Elements(HTMLParser):
@@ -125,7 +124,7 @@ def test_no_name_stands_twice():
 def test_what_looks_like_a_place_inside_a_part_stays(monkeypatch):
     places = "{{csp}} {{style}} {{scripts}} {{data}} {{other}}"
     html = "<{{csp}}>{{style}}{{data}}{{scripts}} {{other}}"
-    monkeypatch.setattr(write, "_part", lambda name: html if name == "page.html" else places)
+    monkeypatch.setattr(write, "part", lambda name: html if name == "page.html" else places)
     before, after = shell.__wrapped__()
     assert before.endswith(f"<style>{places}</style>".encode())
     script = f"<script>{places}</script>"

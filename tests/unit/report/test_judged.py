@@ -108,7 +108,7 @@ def test_a_debate_that_was_cut_short_keeps_what_was_argued():
     assert result.limits.calls == 3
     assert len(result.transcript) == 3
     assert (result.verdict, result.judge_view) == (None, None)
-    assert "the ceiling is 3 calls, counted as used 3 calls, wanted next 1 call" in (
+    assert "of a ceiling of 3 calls, 3 calls counted as used and the next step needed 1 call" in (
         note_of(result, "truncated").message
     )
 
@@ -119,7 +119,7 @@ def test_whoever_is_not_heard_says_why_and_the_judge_does_not_see_it():
     assert (first.text, first.status, first.reason) == (None, "forfeited", "no_reply")
     assert result.judge_view.order[0] == ("wait",)
     assert [row["agentName"] for row in result.source()["transcript"]] == ["bob", "ann", "bob"]
-    assert noted(result, "forfeited")[0][1].endswith("this is an abstention")
+    assert noted(result, "forfeited")[0][1].endswith("this counts as an abstention")
 
 
 def test_the_text_report_is_a_line_a_signal():

@@ -126,7 +126,7 @@ def test_an_eventful_report_shows_who_must_look_and_what_went_wrong():
     assert "Not heard: no reply came. Counts as an abstention (entry " in report
     assert "| `runbook` | 1 | 23 | `" in report
     assert "Persona of `critic`:\n\n> You run the pager.\n" in report
-    assert "- The debate stopped here and was resumed by another process (entry " in report
+    assert "- The debate was interrupted here, and another process resumed it (entry " in report
     assert " abandoned." in report
 
 
@@ -138,7 +138,7 @@ def test_an_open_debate_says_so():
 
 def test_texts_that_are_gone_are_said_to_be_gone():
     report = report_of(eventful(), lambda _: None)
-    gone = "\\[text erased or missing\\]"
+    gone = "\\[text not available\\]"
     assert report.startswith(f"# {gone}\n")
     assert f"Stance:\n\n> {gone}\n" in report
     assert f"| `runbook` | 1 | {gone} | `" in report
@@ -279,7 +279,9 @@ def test_a_winner_that_nobody_heard_is_named_beside_the_escalation():
     seats = [{"id": seat, "label": f"for-{seat}", "stance": "so"} for seat in ("ann", "bob", "cat")]
     ends = {"verdict": {"winner": "for-bob"}, "bob": ModelError("client_error")}
     report = markdown(ran("judged", ends, debaters=seats))
-    assert "**`escalate`**: too few were heard, after 2 of at most 2 rounds" in report
+    assert (
+        "**`escalate`**: too few debaters gave a valid reply, after 2 of at most 2 rounds" in report
+    )
     assert "Winner: `for-bob`, argued by `bob`.\n\nVerdict (entry " in report
 
 
@@ -295,18 +297,18 @@ def test_a_moderated_report_strikes_what_rests_on_nothing():
         report
     )
     assert "- none, there is no such document: x" in report
-    assert "- later, nobody had seen that document yet: x" in report
+    assert "- later, the document was not visible yet: x" in report
     assert "7 of 10, 4 before it was sent back. **The critic's prompt wants a review**." in report
     assert "Says nothing about objection 4." in report
     assert "The outcome is another one." in report
     assert "New evidence in round 2: `later`." in report
-    assert "- **critical**: critic in round 1, critique, cites what does not hold" in report
+    assert "- **critical**: critic (round 1, critique) gives citations that do not hold" in report
     assert "1 + rounds × (positions × 3 + 1) calls, here 1 + 2 × (1 × 3 + 1) = 9" in report
 
 
 def test_points_that_are_gone_are_not_none():
     report = markdown(of(eventful("moderated"), lambda _: None))
-    gone = "\\[text erased or missing\\]"
+    gone = "\\[text not available\\]"
     for title in ("Still open (2):", "Resolved:", "Uncertain:", "Criteria of a good answer:"):
         assert f"{title}\n\n> {gone}\n" in report
 
@@ -329,7 +331,7 @@ def test_positions_are_told_apart():
 
 def test_a_panel_report_calls_similar_wording_by_its_name():
     report = markdown(of(eventful("panel")))
-    assert "similar wording, neither agreement nor correctness" in report
+    assert "similar wording is neither agreement nor correctness" in report
     assert "The final answer, from the last draft of `" in report
     assert "| 0 | `ann` | `bob` | " in report
     assert " | differs |" in report
@@ -370,7 +372,7 @@ def test_changes_are_told():
     ) in markdown(ran("consensus", ends))
     drafts = {"r0.draft.ann": "One two.", "r0.draft.bob": "Three four.", "r1.draft.bob": "One two!"}
     assert (
-        "`bob` changed its answer in round 1, draft: towards `ann`, 0.0 % alike before and 100.0 % "
+        "`bob` changed its answer in round 1, draft: towards `ann`, 0.0% alike before and 100.0% "
         "after."
     ) in markdown(ran("panel", drafts))
     moved = markdown(everywhere("moderated", "so"))

@@ -118,23 +118,23 @@ def test_a_critique_below_a_higher_minimum_is_weak_though_it_was_not_sent_back()
     result = ran("moderated", ends, min_challenge_strength=8)
     assert result.rounds[0].exchanges[0].critique.weak
     assert noted(result, "prompt_review") == []
-    assert "rates itself 6, below 8" in note_of(result, "weak_critique").message
+    assert "rates it 6 of 10, below the minimum of 8" in note_of(result, "weak_critique").message
 
 
 def test_what_code_sees_is_noted_with_its_severity(result):
     fabricated = [note for note in result.notes if note.code == "fabricated_citation"]
     assert [note.severity for note in fabricated] == ["critical", "critical"]
     assert fabricated[0].message == (
-        "proposer in round 1, proposition, cites what does not hold (argument 2, citation 1: "
-        "not found in the document); struck: 2"
+        "proposer (round 1, proposition) gives citations that do not hold (argument 2, citation 1: "
+        "not found in the document); arguments struck: 2"
     )
     assert note_of(result, "prompt_review").severity == "warning"
     assert [words for _, words in noted(result, "uncited")] == [
-        "critic in round 1, critique, cites nothing for argument 2, 3",
-        "rebuttal in round 1, rebuttal, cites nothing for argument 1",
+        "critic (round 1, critique) cites nothing for argument 2, 3",
+        "rebuttal (round 1, rebuttal) cites nothing for argument 1",
     ]
     assert "leaves objection 3 unanswered" in note_of(result, "unanswered").message
-    assert "it rates itself too weak (4 of 10); it was asked again" in (
+    assert "the critic itself rates it too weak (4 of 10); retried" in (
         note_of(result, "rejected").message
     )
     assert note_of(result, "self_rated").severity == "info"
@@ -163,7 +163,7 @@ def test_a_moderator_that_always_wants_more_leaves_its_points_open():
         "max_rounds_exhausted",
         True,
     )
-    assert note_of(result, "still_open").message.endswith("points that stayed open: 2")
+    assert note_of(result, "still_open").message.endswith("points still open: 2")
     assert "open_point: in what currency\n" in result.to_report()
 
 
@@ -196,7 +196,7 @@ def test_a_critique_that_no_rewrite_came_of_counts_and_is_weak():
     )
     assert (critique.weak, critique.prompt_review) == (True, True)
     assert result.rounds[0].exchanges[0].rebuttal is None
-    assert "counts, but is weak: it rates itself 4, below 6" in (
+    assert "counts but is weak: the critic itself rates it 4 of 10, below the minimum of 6" in (
         note_of(result, "weak_critique").message
     )
     assert "cut short before r1.critique.critic" in note_of(result, "truncated").message
@@ -317,7 +317,7 @@ def test_without_texts_the_findings_stay():
     assert bare.framing.thesis is None
     assert bare.drift == ()
     assert {share.share_ppm for share in bare.shares} == {None}
-    assert bare.source()["rounds"][0]["proposerPosition"]["thesis"] == "[text erased or missing]"
+    assert bare.source()["rounds"][0]["proposerPosition"]["thesis"] == "[text not available]"
 
 
 def test_a_missing_ceiling_is_noted_only_where_a_price_is_not_known(result):

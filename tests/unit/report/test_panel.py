@@ -50,7 +50,8 @@ def test_the_rounds_hold_the_drafts_by_label():
 def test_equal_drafts_are_told_apart_by_registration_which_is_noted():
     result = ran("panel", drafted())
     assert note_of(result, "tie").message == (
-        "The drafts of ann, bob are equally like the others; the one registered first stands"
+        "Tie: the drafts of ann, bob are equally similar to the others; "
+        "the one registered first stands"
     )
     alone = ran("panel", drafted(**{"r1.draft.cat": "Complain, and wait for it."}))
     assert noted(alone, "tie") == []
@@ -65,8 +66,8 @@ def test_convergence_is_similar_wording_and_nothing_more():
     assert {pair.ppm for pair in measured.pairs} == {1_000_000}
     said = note_of(result, "similar_wording")
     assert said.severity == "info"
-    assert said.message.endswith("similar wording, neither agreement nor correctness")
-    assert "similar wording, neither agreement nor correctness" in result.judgment
+    assert said.message.endswith("similar wording is neither agreement nor correctness")
+    assert "similar wording is neither agreement nor correctness" in result.judgment
 
 
 def test_answers_that_differ_by_a_negation_are_shown_as_such():
@@ -125,8 +126,8 @@ def test_one_option_for_all_is_not_called_similar_wording_or_correct():
     result = ran("panel", options=["yes", "no"])
     assert result.reason == "converged"
     assert note_of(result, "similar_wording").message == (
-        "All 3 answers of round 0 choose the same option, which ended the rounds: "
-        "it need not be correct"
+        "All 3 answers of round 0 choose the same option, which ended the rounds; "
+        "that does not make it correct"
     )
     assert "all answers of round 0 choose one option" in result.judgment
 
@@ -144,7 +145,7 @@ def test_a_tie_is_a_tie_and_somebody_must_look():
     assert (result.decision, result.decision_rule) == ("escalate", "no_majority")
     assert (result.final, result.winner_label, result.review) == (None, None, "the board")
     assert note_of(result, "tie").message == (
-        "A tie in round 1, draft: ann, bob, cat all hold 1 each; no consensus"
+        "Tie in round 1, draft: ann, bob, cat have 1 each, so there is no majority"
     )
 
 
@@ -189,6 +190,6 @@ def test_without_texts_the_answer_is_gone_and_the_winner_stays(name):
     whole, bare = of(debate), of(debate, lambda _: None)
     assert bare.winner_label == whole.winner_label
     assert bare.vote_tally == whole.vote_tally
-    assert bare.final == "[text erased or missing]"
+    assert bare.final == "[text not available]"
     assert {text for row in bare.rounds for text in row.drafts.values()} == {None}
-    assert bare.source()["rounds"][0]["drafts"]["ann"] == "[text erased or missing]"
+    assert bare.source()["rounds"][0]["drafts"]["ann"] == "[text not available]"

@@ -116,8 +116,8 @@ def at_table(*models, **fields):
 @pytest.mark.parametrize(
     ("proposer", "critic", "shared"),
     [
-        ("openai:gpt-4o", "openai:gpt-4o", "the model openai:gpt-4o"),
-        ("openai:gpt-4o", "openai:gpt-5", "the model family gpt"),
+        ("openai:gpt-4o", "openai:gpt-4o", "the same model (openai:gpt-4o)"),
+        ("openai:gpt-4o", "openai:gpt-5", "models of the same family (gpt)"),
         ("openai:gpt-4o", "openai:llama3", None),
         ("python:a-1", "python:a-2", None),
         ("scripted:a.yaml", "scripted:a.yaml", None),
@@ -125,15 +125,21 @@ def at_table(*models, **fields):
 )
 def test_a_proposer_and_its_critic_that_are_kin_are_noted(proposer, critic, shared):
     result = at_table("python:f", proposer, critic, "python:r", "python:m")
-    said = f"proposer and its critic critic share {shared}, and its blind spots"
+    said = f"proposer and its critic critic use {shared}, so they share blind spots"
     assert noted(result, "single_model") == ([(None, said)] if shared else [])
 
 
 def test_a_moderator_on_a_debaters_model_may_favour_its_kin():
     result = at_table("python:f", "openai:x1", "openai:x1", "openai:x2", "openai:x2")
     assert [words for _, words in noted(result, "self_bias")] == [
-        "moderator shares the model family x with proposer, critic: it may favour its kin",
-        "moderator shares the model openai:x2 with rebuttal: it may favour its kin",
+        (
+            "moderator and those it judges (proposer, critic) use models of the same family (x), "
+            "so it may favour them"
+        ),
+        (
+            "moderator and those it judges (rebuttal) use the same model (openai:x2), "
+            "so it may favour them"
+        ),
     ]
     framed = at_table("python:m", "python:a", "python:b", "python:r", "python:m")
     assert noted(framed, "self_bias") == []
@@ -155,8 +161,14 @@ def test_one_prompt_with_one_model_or_one_family_is_theatre():
     assert (kin.seats, kin.model, kin.family) == (("d0", "d1", "d2"), None, "gpt")
     assert not kin.persona
     assert [words for _, words in noted(of(debate), "theatre")] == [
-        "d1, d2 share the model openai:gpt-5 and no persona: theatre",
-        "d0, d1, d2 share the model family gpt and no persona: theatre",
+        (
+            "d1, d2 use the same model (openai:gpt-5) without personas, so their agreement means "
+            "little"
+        ),
+        (
+            "d0, d1, d2 use models of the same family (gpt) without personas, so their agreement "
+            "means little"
+        ),
     ]
     for row in rows:
         row["persona"] = row["id"]
@@ -166,7 +178,5 @@ def test_one_prompt_with_one_model_or_one_family_is_theatre():
 def test_what_does_not_reach_a_function_is_said_in_one_note():
     models = ("python:f", "custom:a", "python:b", "custom:r", "python:m")
     said = note_of(at_table(*models, context="background"), "custom_seats").message
-    assert said.startswith(
-        "Persona, instructions, context and tools do not reach proposer, rebuttal:"
-    )
+    assert said.startswith("Custom functions fill proposer, rebuttal; persona, instructions,")
     assert noted(at_table(*models), "custom_seats") == []

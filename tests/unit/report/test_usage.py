@@ -4,7 +4,7 @@ import pytest
 
 from hansard.report.markdown import markdown
 from hansard.report.notes import of_event
-from hansard.report.words import _MISSES, REJECTIONS, dollars, rejection
+from hansard.report.words import MISSES, REJECTIONS, dollars, rejection
 from hansard.runtime.models.base import Wire
 from reporting import note_of, noted, of
 from support import PRICE, Debate, Fail, Reply, Setup, script, vote
@@ -117,8 +117,8 @@ def test_a_call_that_failed_is_told_with_status_request_and_wait():
     wire = Wire(status=429, request_id="req-7")
     found = result({"r1.proposal.critic:1": Fail("rate_limited", wait_ms=12_500, wire=wire)})
     assert noted(found, "failed")[1][1] == (
-        "The call r1.proposal.critic:1 failed: rate limited (HTTP 429, request req-7); "
-        "it is tried again after 12.5 s"
+        "Call r1.proposal.critic:1 failed: rate limited (HTTP 429, request req-7); "
+        "retried after 12.5 s"
     )
 
 
@@ -126,8 +126,7 @@ def test_a_request_id_that_is_no_id_is_not_shown():
     wire = Wire(status=500, request_id="evil\x1b[2K id")
     found = result({"r1.proposal.critic": Fail("server_error", wire=wire)}, attempts=1)
     assert noted(found, "failed")[1][1] == (
-        "The call r1.proposal.critic:1 failed: error of the server (HTTP 500); "
-        "it is not tried again"
+        "Call r1.proposal.critic:1 failed: server error (HTTP 500); not retried"
     )
 
 
@@ -140,8 +139,8 @@ def test_what_was_not_sent_as_rendered_is_named_of_replies_and_failures():
 
     found = result({"r1.proposal.critic:1": failing}, usual)
     assert note_of(found, "sent_otherwise").message == (
-        "What was sent is not what was rendered, and is kept as it was sent: "
-        "r1.proposal.planner:1, r1.proposal.critic:1, r1.proposal.operator:1 and 1 more"
+        "The request that was sent differs from the rendered prompt in r1.proposal.planner:1, "
+        "r1.proposal.critic:1, r1.proposal.operator:1 and 1 more; the record keeps what was sent"
     )
     plain = result({"r1.proposal.critic:1": Fail("server_error", wire=Wire(sent_as_rendered=True))})
     assert noted(plain, "sent_otherwise") == []
@@ -157,19 +156,19 @@ def test_a_rejection_says_where_the_reply_misses_its_schema():
     )
     said = [message.partition("count: ")[2] for _, message in noted(found, "rejected")]
     assert said == [
-        "its part vote is missing; it was asked again",
-        "its part vote is none of what may be named; it was asked again",
-        "it is of the wrong type; it was asked again",
+        '"vote" is missing; retried',
+        '"vote" is not one of the allowed options; retried',
+        "the reply has the wrong type; retried",
     ]
 
 
 def test_every_rejection_has_words():
     for code in REJECTIONS:
         assert rejection(code, None, None) == REJECTIONS[code]
-    for keyword, words in _MISSES.items():
-        assert rejection("schema", "vote", keyword) == f"its part vote {words}"
+    for keyword, words in MISSES.items():
+        assert rejection("schema", "vote", keyword) == f'"vote" {words}'
     assert rejection("schema", "vote", "maxProperties") == (
-        "its part vote does not fit (maxProperties)"
+        '"vote" does not match the schema (maxProperties)'
     )
 
 

@@ -173,10 +173,10 @@ def test_without_any_text_the_same_is_counted():
     assert {row.characters for row in bare.evidence} == {None}
     said = [message for _, message in notes_of(bare, "text_gone")]
     assert said[:4] == [
-        "The text of the question is erased or missing",
-        "The text of the persona of critic is erased or missing",
-        "The text of the evidence runbook is erased or missing",
-        "The text of the evidence memo is erased or missing",
+        "The text of the question is not available",
+        "The text of the persona of critic is not available",
+        "The text of the document runbook is not available",
+        "The text of the document memo is not available",
     ]
     counted = [turn for turn in bare.transcript if turn.status == "counted"]
     assert len(said) == 5 + len(counted)
@@ -191,7 +191,7 @@ def test_one_lost_reply_is_named():
     assert notes_of(result, "text_gone") == [
         (
             result.transcript[0].seq,
-            "The text of the turn of planner in round 1, proposal, is erased or missing",
+            "The text of the turn of planner (round 1, proposal) is not available",
         )
     ]
 
@@ -232,12 +232,20 @@ def test_a_threshold_of_no_more_than_half_is_noted(threshold, noted):
 def test_seats_with_one_model_and_one_prompt_are_theatre():
     script = votes(planner="release", critic="revise", operator="revise")
     alike = debated(script)
+    little = "without personas, so their agreement means little"
     assert notes_of(alike, "theatre") == [
-        (None, "planner, critic, operator share the model python:test and no persona: theatre")
+        (
+            None,
+            f"planner, critic, operator use the same model (python:test) {little}",
+        )
     ]
+    little = little.replace("without personas", "with the same persona")
     pair = debated(script, personas={"planner": "Be bold.", "critic": "Be bold."})
     assert notes_of(pair, "theatre") == [
-        (None, "planner, critic share the model python:test and one persona: theatre")
+        (
+            None,
+            f"planner, critic use the same model (python:test) {little}",
+        )
     ]
     apart = {"planner": "Be bold.", "critic": "Doubt.", "operator": "Count."}
     assert notes_of(debated(script, personas=apart), "theatre") == []
@@ -249,8 +257,8 @@ def test_a_tie_is_noted_where_it_was_counted():
     ties = notes_of(result, "tie")
     assert len(ties) == 4
     assert ties[0][1] == (
-        "A tie in round 1, proposal: release, revise, escalate all reach the threshold; "
-        "no consensus"
+        "Tie in round 1, proposal: release, revise, escalate all reach the threshold, "
+        "so there is no consensus"
     )
     assert result.decision == "escalate"
 
@@ -266,17 +274,20 @@ def test_trouble_is_noted_with_its_entry():
         seqs = [event["seq"] for event in debate.record.events if event["type"] == kind]
         assert [seq for seq, _ in notes_of(result, code)] == seqs != []
     assert [message for _, message in notes_of(result, "forfeited")] == [
-        "planner in round 1, critique, was not heard: no reply came; this is an abstention",
         (
-            "critic in round 1, critique, was not heard: no reply could be counted; "
-            "this is an abstention"
+            "planner (round 1, critique) forfeited the turn: no reply came; "
+            "this counts as an abstention"
+        ),
+        (
+            "critic (round 1, critique) forfeited the turn: no valid reply came; "
+            "this counts as an abstention"
         ),
     ]
-    assert "A reply of critic in round 1, critique, does not count: it was cut off; " in (
+    assert "A reply of critic (round 1, critique) does not count: it was cut off; " in (
         " ".join(message for _, message in notes_of(result, "rejected"))
     )
     assert (
-        "The call r1.proposal.planner:1 was in the air when its process died"
+        "Call r1.proposal.planner:1 was in flight when its process died"
         in (notes_of(result, "abandoned")[0][1])
     )
 
@@ -411,4 +422,4 @@ def test_the_ceilings_are_shown_and_what_broke_them():
     cut = result_of(slow)
     assert (cut.truncated.ceiling, cut.truncated.limit) == ("seconds", 1)
     (said,) = (note.message for note in cut.notes if note.code == "truncated")
-    assert "the ceiling is 0.001 seconds, counted as used " in said
+    assert "of a ceiling of 0.001 seconds, " in said

@@ -1,0 +1,71 @@
+"""Every word that is shown in more than one place: tables that Python reads and every page gets.
+
+- A table is a JSON file beside this one, so that a sentence stands once for the terminal, the
+  reports and the page. What a table is about, and when a row of it applies, is code elsewhere.
+- A sentence names its places in braces: `{who} cites nothing for argument {arguments}`.
+- The values of places are ids, numbers and other words of these tables, never a text that
+  somebody wrote.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from functools import cache
+from importlib.resources import files as resources
+from typing import Any, Literal, TypedDict
+
+TABLES = ("checks", "notes", "words")
+_PLACE = re.compile(r"\{([a-z_]+)\}")
+
+Severity = Literal["info", "warning", "critical"]
+
+
+class Check(TypedDict):
+    """A check of the verification: its stable name, and what it means that it failed."""
+
+    name: str
+    failed: str
+
+
+@cache
+def table(name: str) -> Any:
+    """Return the table of this name as its file spells it."""
+    return json.loads((resources(__name__) / f"{name}.json").read_text(encoding="utf-8"))
+
+
+def checks() -> dict[int, Check]:
+    """Return the checks by their numbers (FORMAT.md §10), in order."""
+    return {int(number): row for number, row in table("checks").items()}
+
+
+def severity(code: str) -> Severity:
+    """Return how severe the notes with this code are."""
+    found: Severity = table("notes")[code]["severity"]
+    return found
+
+
+def note(code: str, variant: str = "text", **values: object) -> str:
+    """Return the sentence of a note, in the variant that fits."""
+    return fill(table("notes")[code][variant], **values)
+
+
+def words(name: str) -> dict[str, str]:
+    """Return a group of words: what each member of an enum is called, or some sentences."""
+    found: dict[str, str] = table("words")[name]
+    return found
+
+
+def word(name: str) -> str:
+    """Return a single word or sentence."""
+    found: str = table("words")[name]
+    return found
+
+
+def fill(sentence: str, **values: object) -> str:
+    """Return a sentence with its places filled, in one pass: a value may hold braces itself.
+
+    >>> fill("{who} cites nothing for argument {arguments}", who="{ann}", arguments=2)
+    '{ann} cites nothing for argument 2'
+    """
+    return _PLACE.sub(lambda place: str(values[place[1]]), sentence)

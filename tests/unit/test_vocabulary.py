@@ -1,0 +1,63 @@
+"""The tables say something of every member of every enum, and of nothing else."""
+
+from typing import get_args
+
+import pytest
+
+from hansard import vocabulary
+from hansard.report.notes import NoteCode
+from hansard.report.words import Silence
+from hansard.rules.fields import CallError, CitationFinding, CloseReason, DecisionRule, Rejection
+from hansard.verify.findings import CHECKS
+from hansard.vocabulary import Severity, fill
+
+ENUMS = {
+    "silences": Silence,
+    "rejections": Rejection,
+    "errors": CallError,
+    "findings": CitationFinding,
+    "stopped": CloseReason,
+    "how": DecisionRule,
+}
+
+
+@pytest.mark.parametrize("name", ENUMS)
+def test_every_member_has_words_and_nothing_else(name):
+    assert list(vocabulary.words(name)) == list(get_args(ENUMS[name]))
+
+
+def test_every_note_has_a_severity_and_sentences():
+    notes = vocabulary.table("notes")
+    assert list(notes) == list(get_args(NoteCode))
+    for row in notes.values():
+        assert row["severity"] in get_args(Severity)
+        assert row.keys() - {"severity"}
+
+
+def test_every_check_has_a_name_and_what_it_means_that_it_failed():
+    checks = vocabulary.checks()
+    assert {number: row["name"] for number, row in checks.items()} == CHECKS
+    assert all(row["failed"] for row in checks.values())
+
+
+def sentences(value):
+    if isinstance(value, str):
+        yield value
+    else:
+        for item in value.values() if isinstance(value, dict) else value:
+            yield from sentences(item)
+
+
+def test_sentences_are_sentences():
+    for name in vocabulary.TABLES:
+        for text in sentences(vocabulary.table(name)):
+            assert text == text.strip() != ""
+            assert "  " not in text
+            assert not text.startswith(("{", "}")) or text[1].isalpha()
+
+
+def test_values_are_filled_in_once():
+    assert fill("{a} and {b}", a="{b}", b="{a}") == "{b} and {a}"
+    assert fill("$1 \\1 {a}", a="$& \\g<0>") == "$1 \\1 $& \\g<0>"
+    with pytest.raises(KeyError):
+        fill("{a}")
