@@ -1,0 +1,135 @@
+"""The examples of FORMAT.md §17 are what the package computes."""
+
+import json
+import re
+from hashlib import sha256
+from pathlib import Path
+
+import pytest
+
+from hansard.record import blob, note
+from hansard.record.canonical import dump
+from hansard.record.line import line_hash
+from hansard.rules import citations, prompts, replies, similarity, spending
+from hansard.rules.formats import FORMATS
+from hansard.rules.formats.judged import shuffle_key
+
+FORMAT = (Path(__file__).parents[2] / "schemas" / "FORMAT.md").read_text(encoding="utf-8")
+SECTION = FORMAT.partition("\n## 17. ")[2]
+BLOCK = re.compile(r"^\*\*([^*]+)\*\*[^\n]*:\n\n```json\n(.*?)^```$", re.DOTALL | re.MULTILINE)
+BLOCKS = {title: json.loads(rows) for title, rows in BLOCK.findall(SECTION)}
+PRICE = {
+    "model": "m",
+    "source": "spec",
+    "input_micro_usd": 2_500_000,
+    "cached_micro_usd": 250_000,
+    "cache_write_micro_usd": 3_125_000,
+    "output_micro_usd": 10_000_000,
+}
+
+
+def examples(title):
+    return pytest.mark.parametrize("row", BLOCKS[title])
+
+
+def test_every_block_is_tested():
+    source = Path(__file__).read_text(encoding="utf-8")
+    assert SECTION.count("\n```json\n") == len(BLOCKS) > 0
+    assert set(BLOCKS) == set(re.findall(r'(?:examples\(|BLOCKS\[)"([^"]+)"', source))
+
+
+@examples("Hashes")
+def test_hashes(row):
+    if "entry" in row:
+        assert line_hash(row["entry"].encode()) == row["hash"]
+    else:
+        assert blob.pack(row["text"], bytes.fromhex(row["salt"]))[0] == row["name"]
+
+
+def made(part):
+    """The part of a recipe as the package makes it."""
+    if "role" in part:
+        return prompts.role(part["role"])
+    if "template" in part:
+        return prompts.template(part["template"], **part["values"])
+    text = {"sha256": part["blob"]}
+    return prompts.points(text, part["struck"]) if part["struck"] else prompts.quoted(text)
+
+
+def test_a_recipe():
+    digest = bytes(32)
+    named = {sha256(name.encode()).hexdigest() for name in ("protocol", "block")}
+    for row in BLOCKS["A recipe"]:
+        digest = prompts.fold(digest, [made(row["part"])])
+        assert digest.hex() == row["digest"]
+        assert row["part"].get("template") in {None, *named}
+
+
+@examples("Reply schemas")
+def test_reply_schemas(row):
+    terms = {"format": row["format"], **row["terms"]}
+    schema = FORMATS[row["format"]].schemas(terms)[row["role"]]
+    assert sha256(dump(schema)).hexdigest() == row["sha256"]
+
+
+@examples("Replies")
+def test_replies(row):
+    schema = FORMATS["consensus"].schemas({"options": ["ship", "wait"]})["debater"]
+    found = (row["code"], row["member"], row["keyword"])
+    try:
+        missed = replies.mismatch(replies.value_of(row["reply"], schema), schema)
+    except replies.Unreadable:
+        assert found == ("unreadable", None, None)
+        return
+    member, keyword = missed or ("", None)
+    code = "unknown_option" if keyword == "enum" else "schema"
+    assert found == (code if missed else None, member or None, keyword)
+
+
+@examples("Folding, words, and the number of negation words")
+def test_words(row):
+    words = similarity.words(row["text"])
+    assert similarity.fold(row["text"]) == row["folded"]
+    assert words == row["words"]
+    assert sum(word in similarity.NEGATIONS for word in words) == row["negations"]
+
+
+@examples("Similarity")
+def test_similarity(row):
+    (found,) = similarity.pairs({"a": row["one"], "b": row["other"]}, whole=False)
+    assert {**found, "one": row["one"], "other": row["other"]} == row
+
+
+@examples("Quotes")
+def test_quotes(row):
+    assert citations.find(row["quote"], row["text"]) is row["verified"]
+
+
+@examples("The order of the judge")
+def test_the_order_of_the_judge(row):
+    found = shuffle_key(row["seed"], row["step"], row["round"], row["speaker"])
+    assert found == (row["round"], bytes.fromhex(row["key"]))
+
+
+def test_the_order_differs_by_round():
+    rows = sorted(BLOCKS["The order of the judge"], key=lambda row: (row["round"], row["key"]))
+    assert [row["speaker"] for row in rows] == ["a", "b", "b", "a"]
+
+
+@examples("Costs")
+def test_costs(row):
+    names = ("tokens_in", "tokens_cached", "tokens_cache_write", "tokens_out")
+    tokens = spending.Tokens(*(row[name] for name in names))
+    assert spending.cost([PRICE], "m", tokens) == row["cost_micro_usd"]
+
+
+@examples("Milliseconds")
+def test_milliseconds(row):
+    assert spending.milliseconds(row["from"], row["to"]) == row["ms"]
+
+
+@examples("A signed note")
+def test_a_signed_note(row):
+    signed = note.parse(row["note"].encode())
+    assert signed.text.count(b"\n\n") == 1
+    assert signed.signed_by(note.VerifierKey.parse(row["key"]))
