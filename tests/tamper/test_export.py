@@ -315,6 +315,24 @@ def test_two_texts_with_one_salt_whatever_their_names(bundle):
         assert first(both(exported(forged))) == ("8.salt", 2)
 
 
+def test_the_salt_of_a_text_that_is_not_utf_8_counts(bundle):
+    """FORMAT.md §10: the header can be read, so that its salt is known."""
+    events = altering.events_of(bundle)
+    question, persona = events[0]["data"]["question"], events[1]["data"]["persona"]
+    header = bundle.blobs[question["sha256"]][:81]
+    lines, blobs = [*bundle.lines], dict(bundle.blobs)
+    for seq, old, file in ((1, question, header + b"\xff"), (2, persona, header + b"b")):
+        name = sha256(file).hexdigest()
+        lines[seq - 1] = lines[seq - 1].replace(old["sha256"].encode(), name.encode())
+        del blobs[old["sha256"]]
+        blobs[name] = file
+    forged = altering.chained_anew(
+        replace(bundle, lines=lines, blobs=blobs), 1, json.loads(lines[0])
+    )
+    found = [(row.code, row.seq) for row in both(exported(forged)).findings if row.check == 8]
+    assert found == [("8.text", 1), ("8.salt", 2)]
+
+
 def test_withheld(files):
     """A text kept back is no defect where the manifest says so; what rests on it is unchecked."""
     replies = [

@@ -196,19 +196,20 @@ def check_blobs(
 
 
 def _read_text(name: str, file: bytes, seq: int, salts: set[bytes]) -> tuple[str, Finding | None]:
-    """Return a blob's text, or what is wrong with it; its salt joins `salts`."""
+    """Return a blob's text, or what is wrong with it; its salt joins `salts` (FORMAT.md §10)."""
     found = blob.blob_name(file)
     if found != name:
         message = "a text is not the one that was recorded"
         return "", Finding(code="8.hash", seq=seq, message=message, expected=name, found=found)
+    header = file[: blob.HEADER]
+    known = header in salts
+    salts.add(header)
     try:
         text = blob.unpack(file)
     except DataError as error:
         return "", Finding(code=error.code, seq=seq, message=str(error), found=name)
-    header = file[: blob.HEADER]
-    if header in salts:
+    if known:
         return "", Finding(code="8.salt", seq=seq, message="two texts have one salt", found=name)
-    salts.add(header)
     return text, None
 
 

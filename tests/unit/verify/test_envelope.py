@@ -1,5 +1,7 @@
 """Steps 1 to 3 on the smallest export: container, manifest, signatures."""
 
+from dataclasses import replace
+
 import pytest
 
 from exporting import APPROVAL, EXPORT, LOG, STRANGER, TRUST, approved, resigned, signed, trust_file
@@ -109,8 +111,18 @@ def test_a_manifest_that_is_not_the_one_that_was_signed():
 def test_a_note_that_is_no_manifest_is_still_looked_at():
     data = note.sign(b"any text\n", EXPORT)
     assert look(FILES | {manifest.NAME: data})[:3] == (True, [("2.malformed", 0)], "pass")
-    assert look(FILES | {manifest.NAME: b"no note"})[1:] == ([("2.malformed", 0)], "", "")
+    unread = ([("2.malformed", 0)], "unchecked", "manifest cannot be read")
+    assert look(FILES | {manifest.NAME: b"no note"})[1:] == unread
     assert look(resigned(FILES, b"text\n", STRANGER))[:2] == (False, [("2.malformed", 0)])
+
+
+def test_a_policy_is_looked_at_also_where_the_manifest_is_no_note():
+    genuine = approved()
+    forged = replace(genuine, note=replace(genuine.note, text=b"other\n"))
+    found = [("2.malformed", 0), ("3.policy", 0)]
+    files = FILES | {manifest.NAME: b"no note"}
+    assert look(files, policy=forged, named=True)[:2] == (False, found)
+    assert look(files, policy=genuine, named=True)[:3] == (False, found[:1], "unchecked")
 
 
 def test_who_signed_the_policy():
