@@ -1,10 +1,17 @@
-"""Debates in which no real time passes: waits, retries and timeouts take no time at all.
+"""Time in tests: no test waits for it, and none depends on how fast the machine is.
+
+What a test waits for is an event; `GUARD` only ends a test that would hang.
+
+A debate whose models are functions runs in no time:
 
     instant.run(session.run(spec, store, folder, models=models, clock=instant.Clock()))
 
 While a coroutine is ready or a model works in a thread, the loop's clock stands
 still. When everybody waits, the clock goes to the next timer. So a timeout of
 0.1 seconds is met by a call that hangs and by no other, on any machine.
+
+A debate over a real network waits for it, beside a clock that stands still until
+a test moves it (`Held`).
 
 A function that is to hang in its thread calls `hang`; an observer that is to
 hold up the loop calls `spend`.
@@ -21,6 +28,7 @@ from typing import Any, TypeVar, cast
 
 from hansard.runtime import clock
 
+GUARD = 300  # seconds, far more than anything in a test may take
 START = datetime(2026, 11, 21, 20, 0, tzinfo=UTC)
 WORKER = "hansard callable"  # the name of the threads in which functions are called
 Result = TypeVar("Result")
@@ -70,6 +78,15 @@ class Clock(clock.Clock):
 
     def chance(self) -> float:
         return 0.0
+
+
+class Held(clock.Clock):
+    """A clock that stands still until `seconds` is set; while it does, no call is late."""
+
+    seconds = 0.0
+
+    def monotonic(self) -> float:
+        return self.seconds
 
 
 def run(main: Coroutine[Any, Any, Result]) -> Result:

@@ -8,7 +8,6 @@ import stat
 import struct
 import subprocess
 import sys
-import time
 import zipfile
 from pathlib import Path
 
@@ -22,6 +21,7 @@ from hansard.record.bundle import Bundle, pack, unpack
 from hansard.runtime.models.scripted import ScriptedModel
 from hansard.store import tampering
 from hansard.store.application import Store
+from instant import GUARD
 
 VOTES = dict(zip(NAMES, ("release", "revise", "revise"), strict=True))
 pytestmark = pytest.mark.usefixtures("home")
@@ -607,10 +607,9 @@ HOSTILE = {
 
 
 @pytest.mark.parametrize("name", HOSTILE)
-def test_a_hostile_zip_is_refused_quickly_and_nothing_is_written(hansard, name):
+def test_a_hostile_zip_is_refused_and_nothing_is_written(hansard, name):
     Path("x.zip").write_bytes(hostile(name))
     before = files()
-    began = time.monotonic()
     for words in (["verify", "x.zip"], ["replay", "x.zip"]):
         done = hansard(*words)
         assert done.code == 1
@@ -620,9 +619,29 @@ def test_a_hostile_zip_is_refused_quickly_and_nothing_is_written(hansard, name):
     ours = json.loads(hansard("verify", "x.zip", "--json").out)["findings"]
     assert code == 1
     assert [row["code"] for row in ours] == [row["code"] for row in findings] == [HOSTILE[name]]
-    assert time.monotonic() - began < 10
     assert files() == before
     assert not Path("../evil").exists()
+
+
+def memory(*words):
+    """The bytes of memory that a process of Python takes at its peak."""
+    running = subprocess.Popen([sys.executable, *words], stdout=subprocess.DEVNULL)
+    _, status, usage = os.wait4(running.pid, 0)
+    running.returncode = os.waitstatus_to_exitcode(status)
+    assert running.returncode == 1
+    return usage.ru_maxrss * 1024
+
+
+@pytest.mark.parametrize(
+    "words", [["-m", "hansard", "verify"], [str(TOOL_FILE)]], ids=["ours", "tool"]
+)
+def test_a_bomb_is_not_unpacked(words):
+    """Of 100 MB; and of a file that claims to be of 1 GiB no more is read than there is."""
+    peaks = {}
+    for name in ("C:evil", "bomb", "claim"):
+        Path("x.zip").write_bytes(hostile(name))
+        peaks[name] = memory(*words, "x.zip")
+    assert max(peaks["bomb"], peaks["claim"]) < peaks["C:evil"] + 50_000_000
 
 
 @pytest.mark.parametrize("what", ["link", "link to a folder", "fifo", "folder", "device", "file"])
@@ -658,7 +677,7 @@ def test_an_empty_folder_more_does_not_belong(hansard, zipped):
 
 @pytest.mark.parametrize("what", ["fifo", "zero", "null", "terminal"])
 def test_what_is_no_file_does_not_hang(what):
-    """In a process of its own, which is given a few seconds."""
+    """In a process of its own, which is ended if it hangs."""
     path = {"zero": "/dev/zero", "null": "/dev/null", "terminal": "/dev/tty"}.get(what, "./fifo")
     if what == "fifo":
         os.mkfifo(path)
@@ -670,7 +689,7 @@ def test_what_is_no_file_does_not_hang(what):
         [str(TOOL_FILE), path],
     ):
         done = subprocess.run(
-            [sys.executable, *words], check=False, capture_output=True, text=True, timeout=20
+            [sys.executable, *words], check=False, capture_output=True, text=True, timeout=GUARD
         )
         assert done.returncode == 2, done
         assert "Traceback" not in done.stderr

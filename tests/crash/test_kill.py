@@ -16,6 +16,7 @@ from hansard.rules.replay import Replay
 from hansard.runtime import session
 from hansard.store.application import Store
 from hansard.verify.verifier import verify
+from instant import GUARD
 
 CHILD = Path(__file__).with_name("child.py")
 EVENTS, BATCHES = 16, 6
@@ -29,7 +30,7 @@ SIGKILLED = -9
 def child(folder, *points, format_="consensus"):
     """Run the child and return how each point ended."""
     command = [sys.executable, str(CHILD), str(folder), format_, *points]
-    done = subprocess.run(command, capture_output=True, text=True, timeout=100, check=True)
+    done = subprocess.run(command, capture_output=True, text=True, timeout=GUARD, check=True)
     assert not done.stderr, done.stderr
     return {point: int(code) for point, code in map(str.split, done.stdout.splitlines())}
 
@@ -257,7 +258,7 @@ def runner(tmp_path):
 
 def another(process):
     """Start the same command once more and return what it says."""
-    done = subprocess.run(process.args, capture_output=True, text=True, timeout=30, check=True)
+    done = subprocess.run(process.args, capture_output=True, text=True, timeout=GUARD, check=True)
     return done.stdout + done.stderr
 
 

@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 import asyncio
+import threading
+
+import pytest
 
 from hansard.rules.prompts import Message
 from hansard.rules.spec_parts import Settings
-from hansard.runtime.models.base import Completion, Request
+from hansard.runtime.models.base import Completion, Model, Request
 from hansard.runtime.models.providers import open_model
+from instant import GUARD
 from playing import request
 
 SCHEMA = {
@@ -29,6 +33,15 @@ def asked(messages=(("user", "x"),), schema=SCHEMA, tools=(), schemas=(), **sett
         tools=tools,
         render=lambda: [Message(role, [text[:3], text[3:]]) for role, text in messages],
     )
+
+
+async def give_up(model: Model, arrived: threading.Event) -> None:
+    """Ask a model whose server hangs, and give up once the request has arrived there."""
+    call = asyncio.ensure_future(model.complete(asked()))
+    assert await asyncio.to_thread(arrived.wait, GUARD)
+    call.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await call
 
 
 def ask(*requests: Request, model: str = "openai:m", **options) -> list[Completion]:

@@ -16,6 +16,7 @@ from hansard.rules.spec import ConsensusSpec
 from hansard.runtime import session
 from hansard.store.application import Store
 from hansard.verify.verifier import verify
+from instant import Held
 from services.dialects import CHAT
 from services.server import SEATS, Server
 
@@ -72,9 +73,22 @@ class Table:
         }
         return ConsensusSpec.model_validate(fields | changes)
 
-    def run(self, **changes):
+    def run(self, *, observe=None, clock=None, **changes):
         """Play a debate to its end; return its state."""
-        return asyncio.run(session.run(self.spec(**changes), self.store, self.folder))
+        spec = self.spec(**changes)
+        more = {"observe": observe, "clock": clock}
+        return asyncio.run(session.run(spec, self.store, self.folder, **more))
+
+    def run_late(self, answers, **changes):
+        """Play a debate in which the calls time out that hang once so many are answered."""
+        clock, found = Held(), []
+
+        def observe(event):
+            found.extend([event] if event["type"] == "call.answered" else [])
+            if len(found) == answers:
+                clock.seconds = 10
+
+        return self.run(observe=observe, clock=clock, timeout_seconds=0.2, **changes)
 
     def play(self, format_, use=None, **changes):
         """Play a debate of a format, all seats on `openai:m`, with these functions as tools."""

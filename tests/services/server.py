@@ -17,6 +17,8 @@ from dataclasses import dataclass, field
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any, Self
 
+from instant import GUARD
+
 
 @dataclass(frozen=True)
 class Raw:
@@ -33,6 +35,17 @@ SEATS = ("planner", "critic", "operator")
 
 Answer = Mapping[str, Any] | Raw
 Script = Callable[[dict[str, Any]], Answer]
+
+
+def hanging(arrived: threading.Event, release: threading.Event) -> Script:
+    """Say that a request has arrived, and answer it once it is released."""
+
+    def script(_: object) -> Answer:
+        arrived.set()
+        release.wait(GUARD)
+        return Raw(500)
+
+    return script
 
 
 def completion(

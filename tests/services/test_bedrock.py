@@ -15,11 +15,12 @@ from hansard.runtime.models import bedrock_converse
 from hansard.runtime.models.base import ModelError, ToolCall, ToolDefinition
 from hansard.runtime.models.providers import open_model
 from hansard.runtime.models.wire import ASKED
+from instant import GUARD
 from playing import FORMATS
-from services.asking import SCHEMA, ask, asked
+from services.asking import SCHEMA, ask, asked, give_up
 from services.block_dialects import BEDROCK, CLAUDE, TOKEN, bedrock
 from services.packaged import MESSAGES, as_rendered, in_blocks, play_packaged
-from services.server import KEY, Raw
+from services.server import KEY, Raw, hanging
 
 MODEL = BEDROCK.model
 LLAMA = "bedrock:meta.llama3-8b-instruct-v1:0"
@@ -277,18 +278,15 @@ def test_the_clients_retries_are_off_whatever_the_environment_says(serve, status
 def test_a_call_that_is_given_up_leaves_nothing_behind(serve):
     """Neither its request, beside other debates, nor its thread once the loop has ended."""
     release, others = threading.Event(), set(threading.enumerate())
-    serve(lambda body: release.wait(60) and Raw(500), BEDROCK)
+    arrived = threading.Event()
+    serve(hanging(arrived, release), BEDROCK)
 
     async def go():
         model = open_model(MODEL)
         try:
-            with pytest.raises(TimeoutError):
-                await asyncio.wait_for(model.complete(asked()), 0.3)
-            for _ in range(200):
-                if len(asyncio.all_tasks()) == 1:
-                    break
-                await asyncio.sleep(0.05)
-            assert len(asyncio.all_tasks()) == 1
+            await give_up(model, arrived)
+            left = asyncio.all_tasks() - {asyncio.current_task()}
+            await asyncio.wait_for(asyncio.gather(*left, return_exceptions=True), GUARD)
         finally:
             await model.aclose()
 
@@ -296,13 +294,13 @@ def test_a_call_that_is_given_up_leaves_nothing_behind(serve):
     new = set(threading.enumerate()) - others
     waiting = [thread for thread in new if thread.name.startswith("AnyIO")]
     for thread in waiting:
-        thread.join(20)
+        thread.join(GUARD)
     assert not any(thread.is_alive() for thread in waiting)
     release.set()
 
 
 def test_calls_go_out_at_once(serve):
-    together = threading.Barrier(8, timeout=10)
+    together = threading.Barrier(8, timeout=GUARD)
 
     def script(body):
         together.wait()

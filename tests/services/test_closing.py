@@ -11,6 +11,7 @@ import pytest
 from hansard.runtime import session
 from hansard.runtime.models.base import Completion
 from hansard.runtime.models.wire import WireModel
+from instant import GUARD
 from services.server import SEATS, completion
 
 TEXT = json.dumps({"stance": "s", "rationale": "r", "vote": "release"})
@@ -44,7 +45,7 @@ def test_a_run_that_is_cancelled_closes_and_can_be_resumed(table, serve, opened)
     def script(body):
         if not release.is_set():
             asked.set()
-            release.wait(20)
+            release.wait(GUARD)
         return completion(TEXT)
 
     server = serve(script)

@@ -15,9 +15,10 @@ from hansard.runtime.models.base import ModelError
 from hansard.runtime.models.providers import open_model
 from hansard.runtime.models.reading import LONGEST_WAIT, wait_of
 from hansard.runtime.models.wire import Exchange
-from services.asking import ask, asked
+from instant import GUARD
+from services.asking import ask, asked, give_up
 from services.block_dialects import SHAPES
-from services.server import Raw
+from services.server import Raw, hanging
 
 TOLD = b'{"error": {"message": "secret", "type": "error", "code": "error"}}'
 
@@ -119,20 +120,39 @@ def test_a_reply_says_how_it_ended(serve, name, finish):
 
 @pytest.mark.parametrize("name", SHAPES)
 def test_a_call_that_is_given_up_was_one_request(serve, name):
-    shape, release = SHAPES[name], threading.Event()
-    server = serve(lambda body: release.wait(20) and Raw(500), shape)
+    shape, release, arrived = SHAPES[name], threading.Event(), threading.Event()
+    server = serve(hanging(arrived, release), shape)
 
     async def go():
         model = open_model(shape.model)
         try:
-            with pytest.raises(TimeoutError):
-                await asyncio.wait_for(model.complete(asked()), 0.3)
+            await give_up(model, arrived)
         finally:
             await model.aclose()
 
     asyncio.run(go())
     release.set()
     assert server.paths == [shape.path]
+
+
+@pytest.mark.parametrize("name", SHAPES)
+def test_a_call_that_hangs_is_asked_again(table, serve, name):
+    shape, release, first = SHAPES[name], threading.Event(), threading.Lock()
+
+    def script(body):
+        if first.acquire(blocking=False):
+            release.wait(GUARD)
+        return shape.said('{"stance": "s", "rationale": "r", "vote": "release"}')
+
+    server = serve(script, shape)
+    seats = [{"id": seat, "model": shape.model} for seat in ("planner", "critic")]
+    table.run_late(1, debaters=seats)
+    release.set()
+    (failed,) = table.data("call.failed")
+    assert (failed["error"], failed["detail"], failed["again"]) == ("timeout", None, True)
+    assert table.data("decision.reached")[0]["decision"] == "release"
+    assert len(server.raw) == len(table.data("call.started")) == 3
+    assert table.verified().ok
 
 
 @pytest.mark.parametrize("name", SHAPES)

@@ -16,6 +16,7 @@ from hansard.record.bundle import pack, to_files
 from hansard.runtime.models.base import ModelError
 from hansard.runtime.models.providers import key_variable, open_model
 from hansard.store.application import Store
+from instant import GUARD
 from services.asking import ask, asked
 from services.block_dialects import BLOCKS, SHAPES, TOKEN
 from services.dialects import CHAT, LOCAL, RESPONSES
@@ -41,7 +42,7 @@ def hansard(folder, *arguments, **environ):
         env={**os.environ, "OPENAI_LOG": "debug", **environ},
         capture_output=True,
         text=True,
-        timeout=120,
+        timeout=GUARD,
         check=False,
     )
 
@@ -254,6 +255,6 @@ def test_the_package_is_imported_only_when_used_and_missed_by_name(tmp_path):
         "import hansard, hansard.cli.main, sys; print({'pydantic_ai', 'openai'} & {*sys.modules})"
     )
     run = subprocess.run(
-        [sys.executable, "-c", loaded], capture_output=True, text=True, check=True, timeout=60
+        [sys.executable, "-c", loaded], capture_output=True, text=True, check=True, timeout=GUARD
     )
     assert run.stdout.strip() == "set()"

@@ -61,7 +61,6 @@ FAULTS = {
     "prompt too long": (
         lambda llmock: llmock.context_overflow(), ("client_error", "http-400", False)
     ),
-    "too slow": (lambda llmock: llmock.delay(1.5), ("timeout", None, True)),
 }  # fmt: skip
 
 
@@ -70,7 +69,7 @@ FAULTS = {
 def test_a_fault_is_an_event_and_the_debate_goes_on(llmock, table, provider, fault):
     inject, expected = FAULTS[fault]
     inject(llmock)
-    table.run(**one_seat_a_time(provider, timeout_seconds=0.75))
+    table.run(**one_seat_a_time(provider))
     (failed,) = table.data("call.failed")
     assert (failed["error"], failed["detail"], failed["again"]) == expected
     assert table.data("decision.reached")[0]["decision"] == "release"

@@ -17,6 +17,7 @@ from hansard.runtime.models import client, wire
 from hansard.runtime.models.base import MAX_TOOL_CALLS, ModelError, ToolCall, ToolDefinition
 from hansard.runtime.models.openai_chat import ChatModel
 from hansard.runtime.models.providers import open_model
+from instant import GUARD
 from playing import request
 from services.asking import SCHEMA, WORDS, ask, asked
 from services.server import SEATS, Raw, asking, completion, usage
@@ -126,7 +127,7 @@ def test_a_refusal_is_an_abstention_with_its_words_kept(table, serve):
 
 
 def test_first_proposals_are_asked_for_at_once(table, serve):
-    together = threading.Barrier(len(SEATS), timeout=20)
+    together = threading.Barrier(len(SEATS), timeout=GUARD)
 
     def script(body):
         together.wait()
@@ -494,11 +495,11 @@ def test_a_hung_call_costs_its_turn_and_leaves_nothing_open(table, serve):
 
     def script(body):
         if body["model"] == "planner":
-            release.wait(20)
+            release.wait(GUARD)
         return say("revise")
 
     server = serve(script)
-    table.run(timeout_seconds=0.3, attempts=1)
+    table.run_late(2, attempts=1)
     release.set()
     (failed,) = table.data("call.failed")
     assert (failed["error"], failed["detail"]) == ("timeout", None)

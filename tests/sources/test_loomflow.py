@@ -9,6 +9,7 @@ from played import QUESTION
 import hansard
 from hansard import UsageError
 from hansard.rules.formats import panel
+from instant import GUARD
 
 SEATS = ("optimist", "skeptic", "analyst")
 DEBATERS = [{"id": seat} for seat in SEATS]
@@ -54,7 +55,7 @@ def test_all_debaters_of_a_round_are_asked_at_once():
     together = threading.Barrier(len(SEATS))
 
     def seat(request):
-        together.wait(timeout=20)
+        together.wait(timeout=GUARD)
         return f"{request.speaker} in round {request.round}"
 
     spec = {"format": "panel", "question": QUESTION, "model": "python:seat", "debaters": DEBATERS}

@@ -29,6 +29,7 @@ import hansard
 from cli_support import leave_open, write_debate
 from hansard import Completion, ModelError, ToolCall, UsageError, open_store, telemetry
 from hansard.record.line import encode_line, line_hash
+from instant import GUARD
 from playing import POSITIONS, answer, script, spec_of
 
 
@@ -579,7 +580,7 @@ def command(tmp_path, *args, hidden=(), **env):
         env={"PATH": "/usr/bin:/bin", "HANSARD_HOME": str(tmp_path / "home"), **env},
         capture_output=True,
         text=True,
-        timeout=60,
+        timeout=GUARD,
         check=False,
     )
 
@@ -612,6 +613,7 @@ def test_the_command_line_sends_spans_by_otlp(scripted):
             "debate.yaml",
             "--telemetry",
             OTEL_EXPORTER_OTLP_ENDPOINT=endpoint,
+            OTEL_EXPORTER_OTLP_TIMEOUT=str(GUARD),
             OTEL_SERVICE_NAME="debates",
         )
         server.shutdown()

@@ -20,6 +20,7 @@ from hansard.runtime import journal as module
 from hansard.runtime.clock import Clock
 from hansard.runtime.journal import Journal
 from hansard.store.application import Store
+from instant import GUARD
 
 
 class Shelf(Store):
@@ -252,7 +253,7 @@ def test_loops_and_stores_have_groups_of_their_own(shelf, debates):
     """Two threads on one store never write each other's lines."""
     debates[4].grow().flush()  # the store is open
     shelf.stored.clear()
-    both = threading.Barrier(2, timeout=10)
+    both = threading.Barrier(2, timeout=GUARD)
     found = []
 
     async def meet(journals):

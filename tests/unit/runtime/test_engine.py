@@ -12,7 +12,6 @@ from hansard.errors import DataError
 from hansard.runtime.clock import Clock
 from hansard.runtime.models.base import Completion, ModelError
 
-GUARD = 60  # seconds: so that a test which fails does not hang
 GOOD = '{"stance": "s", "rationale": "r", "vote": "release"}'
 
 
@@ -217,12 +216,12 @@ def test_the_first_phase_runs_at_once(table, kind):
 
     async def meets_async(request):
         barriers or barriers.append(asyncio.Barrier(3))
-        async with asyncio.timeout(GUARD):
+        async with asyncio.timeout(instant.GUARD):
             await barriers[0].wait()
         return reply()
 
     def meets(request):
-        together.wait(GUARD)
+        together.wait(instant.GUARD)
         return reply()
 
     state = table.run(meets_async if kind == "async" else meets, attempts=1)
@@ -328,7 +327,7 @@ def test_a_reply_after_its_time_is_up_changes_nothing(table):
 
     table.run({"critic": late, "operator": operator}, attempts=1)
     before = table.store.lines(table.debate)
-    assert ended.wait(GUARD)
+    assert ended.wait(instant.GUARD)
     assert table.store.lines(table.debate) == before
     assert [row["error"] for row in table.data("call.failed")] == ["timeout"]
 

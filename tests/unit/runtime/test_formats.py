@@ -13,6 +13,7 @@ import playing
 from hansard.errors import UsageError
 from hansard.runtime.clock import Clock
 from hansard.runtime.models.base import Completion, ModelError
+from instant import GUARD
 from playing import POSITIONS, answer, script, weak
 from support import argued
 
@@ -150,7 +151,7 @@ def test_a_parallel_phase_is_asked_for_at_once(table, name):
 
     def model(request):
         if request.call.startswith(phase):
-            together.wait(5)
+            together.wait(GUARD)
         return answer(request)
 
     table.play(format_, model, attempts=1, **changes)

@@ -244,7 +244,7 @@ def test_many_tools_of_one_reply_are_used_at_once(table):
     together = threading.Barrier(8)
 
     def meet(who: int) -> int:
-        together.wait(60)
+        together.wait(instant.GUARD)
         return who
 
     model = asking(*(("meet", json.dumps({"who": n})) for n in range(8)))

@@ -11,6 +11,7 @@ import pytest
 from hansard.errors import UsageError
 from hansard.runtime.models.base import Completion, ModelError
 from hansard.runtime.models.callables import CallableModel, as_completion, as_model
+from instant import GUARD
 from playing import request
 
 
@@ -89,7 +90,7 @@ def test_a_late_end_disturbs_nobody(late, request_):
     free, ended = threading.Event(), threading.Event()
 
     def model(request):
-        free.wait(60)
+        free.wait(GUARD)
         ended.set()
         if late == "error":
             raise ValueError
@@ -101,14 +102,14 @@ def test_a_late_end_disturbs_nobody(late, request_):
         if late != "after the loop":
             free.set()
             for thread in workers():
-                await asyncio.to_thread(thread.join, 60)
+                await asyncio.to_thread(thread.join, GUARD)
             await asyncio.sleep(0)  # the loop hears of its end
 
     asyncio.run(give_up())
     free.set()
-    assert ended.wait(60)
+    assert ended.wait(GUARD)
     for thread in workers():
-        thread.join(60)
+        thread.join(GUARD)
 
 
 def test_messages_are_rendered_once_and_joined():

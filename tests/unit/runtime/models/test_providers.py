@@ -17,6 +17,7 @@ from hansard.runtime.models.providers import (
     open_model,
     survey,
 )
+from instant import GUARD
 
 HOME = "https://api.openai.com/v1"
 MINE = "https://gateway.example/mine/v1"
@@ -177,7 +178,7 @@ def test_nothing_of_the_vendors_is_imported_to_look():
         f"print({vendors} & {{*sys.modules}})"
     )
     run = subprocess.run(
-        [sys.executable, "-c", code], capture_output=True, text=True, check=True, timeout=60
+        [sys.executable, "-c", code], capture_output=True, text=True, check=True, timeout=GUARD
     )
     assert run.stdout.strip() == "set()"
 
