@@ -17,14 +17,14 @@ from typing import Any, NamedTuple, get_args, get_type_hints
 import orjson
 
 from hansard.record.bundle import Bundle, Head
-from hansard.rules import events, fields
+from hansard.rules import events, fields, terms
 
 ENUMS: tuple[tuple[str, ...], ...] = (
-    fields.PHASES,
+    terms.PHASES,
     *(
         get_args(enum)
         for enum in (
-            fields.Role,
+            terms.Role,
             fields.Finish,
             fields.CallError,
             fields.Rejection,
@@ -33,13 +33,13 @@ ENUMS: tuple[tuple[str, ...], ...] = (
             fields.Ceiling,
             fields.Layout,
             fields.Structured,
-            fields.DecisionRule,
-            fields.CloseReason,
+            terms.DecisionRule,
+            terms.CloseReason,
             get_type_hints(events.SimilarityData)["measure"],
             get_type_hints(events.TurnForfeitedData)["reason"],
-            get_type_hints(fields.ConsensusTerms)["rule"],
-            get_type_hints(fields.PanelTerms)["resolution"],
-            get_type_hints(fields.PanelTerms)["fallback"],
+            get_type_hints(terms.ConsensusTerms)["rule"],
+            get_type_hints(terms.PanelTerms)["resolution"],
+            get_type_hints(terms.PanelTerms)["fallback"],
         )
     ),
 )

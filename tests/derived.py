@@ -10,7 +10,7 @@ from collections.abc import Iterator, Sequence
 from typing import Any, get_args
 
 from hansard.record.line import encode_line
-from hansard.rules import events, fields
+from hansard.rules import events, fields, terms
 from hansard.rules.events import Event, parse
 from hansard.rules.steps import RETRIED
 
@@ -48,11 +48,11 @@ ENUMS = {
     "finding": get_args(fields.CitationFinding),
     "measure": ("options", "words", "whole"),
     "outcome": get_args(fields.Outcome),
-    "phase": fields.PHASES,
-    "role": get_args(fields.Role),
-    "rule": get_args(fields.DecisionRule),
+    "phase": terms.PHASES,
+    "role": get_args(terms.Role),
+    "rule": get_args(terms.DecisionRule),
     ("turn.forfeited", "reason"): ("no_reply", "invalid_reply"),
-    ("debate.closed", "reason"): get_args(fields.CloseReason),
+    ("debate.closed", "reason"): get_args(terms.CloseReason),
 }
 A_CITATION = {"argument": 1, "citation": 1, "finding": "not_found"}
 EMPTY_CASE = {"arguments": 0, "rating": None, "unanswered": [], "citations": [], "struck": []}

@@ -28,7 +28,7 @@ from hansard.record import bundle as bundles
 from hansard.record import manifest, note, policy
 from hansard.record.keys import parse_trust
 from hansard.record.note import Signer
-from hansard.rules.spec import ConsensusSpec
+from hansard.rules.formats import ConsensusSpec
 from hansard.runtime import session
 from hansard.runtime.inputs import packaged_templates
 from hansard.runtime.models.base import Completion, ModelError

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from hansard.record.bundle import Bundle
-from hansard.rules.spec import SPECS, AnySpec
+from hansard.rules.formats import SPECS, AnySpec
 from hansard.runtime import session
 from hansard.runtime.models.base import Request
 from hansard.store.application import Store

@@ -23,11 +23,10 @@ from hansard.record.line import GENESIS, encode_line, line_hash
 from hansard.rules import spending, steps
 from hansard.rules.events import Event, Fact, parse
 from hansard.rules.fields import Blob
-from hansard.rules.formats import FORMATS
-from hansard.rules.formats.common import Compare
+from hansard.rules.formats import FORMATS, SPECS
+from hansard.rules.formats.base import Compare, NotCounted
 from hansard.rules.prompts import Renderer
 from hansard.rules.replay import Difference, Replay
-from hansard.rules.spec import SPECS
 from hansard.rules.state import DebateState, Step, evolve
 from hansard.rules.transcript import Transcript
 from hansard.runtime import outcomes
@@ -59,10 +58,10 @@ POLICY = digest(b"policy")
 def templates(format_: str) -> dict[str, bytes]:
     """Templates that show their name and every value filled in: `<debater round=1 …>`."""
     bodies = {"block": "[{{label}}]"}
-    for role, names in FORMATS[format_].TEMPLATES.items():
+    for role, names in FORMATS[format_].templates.items():
         shown = "".join(f" {name}={{{{{name}}}}}" for name in names)
         bodies.setdefault(role, f"<{role}{shown}>")
-    return {role: f"{bodies[role]}\n".encode() for role in FORMATS[format_].TEMPLATES}
+    return {role: f"{bodies[role]}\n".encode() for role in FORMATS[format_].templates}
 
 
 def own(format_: str) -> dict[str, str]:
@@ -373,7 +372,7 @@ class Debate:
             reply = self.read(due.answer, text)
             self.add(steps.record(self.state, due.step, due.answer["call"], reply))
         elif isinstance(due, Compare):
-            answers = steps.answers(self.state, due.round, self.record.texts.get)
+            answers = steps.answers(self.state, due, self.record.texts.get)
             self.add(steps.compare(self.state, due, answers))
         else:
             self.add(due)
@@ -420,9 +419,9 @@ class Debate:
     def read(self, answer: Any, text: str) -> Any:
         """The clear fields of a reply, or why it does not count; the user's own schema included."""
         found = steps.read_reply(self.state, answer, text, self.record.texts.get)
-        if not isinstance(found, steps.Refused) and "schema" in found:
+        if not isinstance(found, NotCounted) and "schema" in found:
             fits = checker(self._opening.files[found["schema"]])
-            return found if fits(text) else steps.Refused("output_schema")
+            return found if fits(text) else NotCounted("output_schema")
         return found
 
     def end(self, name: str) -> None:
@@ -456,7 +455,7 @@ class Debate:
                 )
             return
         found = self.read(self.state.last_answer, reply.text)
-        if isinstance(found, steps.Refused):
+        if isinstance(found, NotCounted):
             self.add(steps.reject(self.state, self.asked[call].step.id, call, found))
 
     def _answer(self, call: str, reply: Reply) -> dict[str, Any]:

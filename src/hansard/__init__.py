@@ -30,14 +30,20 @@ if TYPE_CHECKING:
         ModeratedResult,
         PanelResult,
     )
-    from hansard.rules.spec import ConsensusSpec, DebateSpec, JudgedSpec, ModeratedSpec, PanelSpec
+    from hansard.rules.formats import (
+        ConsensusSpec,
+        DebateSpec,
+        JudgedSpec,
+        ModeratedSpec,
+        PanelSpec,
+    )
     from hansard.rules.spec_parts import Advocate, Ceilings, Debater, Evidence, Seat, Settings
     from hansard.runtime.models.base import Completion, ModelError, Request, ToolCall
     from hansard.store.application import Store
     from hansard.verify.findings import Verification
 
 _LATER = {
-    "rules.spec": ("ConsensusSpec", "DebateSpec", "JudgedSpec", "ModeratedSpec", "PanelSpec"),
+    "rules.formats": ("ConsensusSpec", "DebateSpec", "JudgedSpec", "ModeratedSpec", "PanelSpec"),
     "rules.spec_parts": ("Advocate", "Ceilings", "Debater", "Evidence", "Seat", "Settings"),
     "report.formats": (
         "ConsensusResult",

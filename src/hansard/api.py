@@ -47,7 +47,7 @@ if TYPE_CHECKING:
     from hansard.report.formats import DebateResult
     from hansard.report.progress import Progress
     from hansard.rules.events import Event
-    from hansard.rules.spec import AnySpec
+    from hansard.rules.formats import AnySpec
     from hansard.runtime.estimate import Estimate
     from hansard.runtime.journal import Observer
     from hansard.runtime.session import Models, Tools
@@ -266,7 +266,7 @@ def verify(store: Store, debate: str) -> Verification:
 
 def _read(spec: Spec, folder: Path | str | None) -> tuple[AnySpec, Path]:
     """Return the spec, and the folder in which its relative file names begin."""
-    from hansard.rules.spec import AnySpec
+    from hansard.rules.formats import AnySpec
     from hansard.runtime.inputs import load_spec, parse_spec
 
     begin = Path(folder) if folder is not None else Path()

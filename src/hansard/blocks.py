@@ -34,13 +34,13 @@ from typing_extensions import TypedDict  # pydantic reads only this one before P
 
 from hansard.errors import DataError, UsageError
 from hansard.rules import replies
-from hansard.rules.fields import JudgedTerms, Role
 from hansard.rules.formats import judged
 from hansard.rules.formats.judged import shuffle_key
 from hansard.rules.prompts import fill, quote
 from hansard.rules.replies import Schema
 from hansard.rules.spec_parts import NAME, Advocate
 from hansard.rules.state import Step
+from hansard.rules.terms import JudgedTerms, Role
 from hansard.runtime.inputs import packaged_templates, validate
 from hansard.runtime.models.callables import outcome
 from hansard.runtime.output import checker, encoded

@@ -13,8 +13,7 @@ from hansard.errors import UsageError
 from hansard.report.formats import DISPLAYS, DebateResult
 from hansard.report.listing import Listing
 from hansard.rules.events import Event
-from hansard.rules.formats import FORMATS
-from hansard.rules.spec import SPECS, DebateSpec
+from hansard.rules.formats import DEFAULT, SPECS, DebateSpec
 from hansard.runtime.available import Models
 from hansard.runtime.estimate import Estimate
 from hansard.runtime.models.scripted import Script
@@ -56,12 +55,12 @@ def _type_of(event: Any) -> str:
 
 
 def _spec() -> Schema:
-    """Return the schema of a spec; one that names no format is `consensus`, and no other."""
+    """Return the schema of a spec; one that names no format is of the default one, and no other."""
     schema = _document("spec", "A debate as its author writes it", DebateSpec, "validation")
     for name, kind in SPECS.items():
         found = schema["$defs"][kind.__name__]
-        found["properties"]["prompts"]["propertyNames"] = {"enum": list(FORMATS[name].TEMPLATES)}
-        if name != "consensus":
+        found["properties"]["prompts"]["propertyNames"] = {"enum": list(kind.TEMPLATES)}
+        if name != DEFAULT:
             found["required"].append("format")
     return schema
 

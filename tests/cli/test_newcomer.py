@@ -15,7 +15,7 @@ from hansard import api
 from hansard.cli import demo as demo_module
 from hansard.record import blob
 from hansard.rules.events import parse
-from hansard.rules.spec import SPECS
+from hansard.rules.formats import SPECS
 from hansard.rules.spec_parts import Ceilings, Evidence, Settings
 from hansard.schemas import SCHEMAS, render
 from hansard.store.application import Store
@@ -100,7 +100,7 @@ def test_every_field_of_a_spec_is_explained_in_its_example(hansard, format_):
     fields = [*SPECS[format_].model_fields, *Ceilings.model_fields, *Settings.model_fields]
     for name in [*fields, *Evidence.model_fields]:
         assert f"{name}:" in text, name
-    for role, names in SPECS[format_].templates().items():
+    for role, names in SPECS[format_].TEMPLATES.items():
         assert role in text
         for name in names:
             assert f"{{{{{name}}}}}" in text, name

@@ -11,7 +11,7 @@ import pytest
 import playing
 from crash.child import PLAYED
 from hansard.errors import DataError, UsageError
-from hansard.rules.spec import ConsensusSpec
+from hansard.rules.formats import ConsensusSpec
 from hansard.runtime import session
 from hansard.store.application import Store
 from hansard.verify.verifier import verify

@@ -12,7 +12,7 @@ import pytest
 import playing
 from hansard.record.blob import unpack
 from hansard.report.prompt import render
-from hansard.rules.spec import ConsensusSpec
+from hansard.rules.formats import ConsensusSpec
 from hansard.runtime import session
 from hansard.store.application import Store
 from hansard.verify.verifier import verify

@@ -10,7 +10,7 @@ import pytest
 
 from hansard.record import keys, note
 from hansard.record import policy as policies
-from hansard.rules.spec import ConsensusSpec
+from hansard.rules.formats import ConsensusSpec
 from hansard.runtime import session
 from hansard.runtime.inputs import packaged_templates
 from hansard.runtime.models.base import Completion, ModelError, Wire

@@ -11,7 +11,7 @@ from pydantic import BaseModel
 
 from hansard.blocks import Transcript, debater, format_transcript_for_judge, judge, synthesizer
 from hansard.errors import DataError, UsageError
-from hansard.rules.spec import JudgedSpec
+from hansard.rules.formats import JudgedSpec
 from hansard.runtime import session
 from hansard.store.application import Store
 

@@ -13,7 +13,7 @@ from bench_kit.debates import CALLS_A_ROUND, Instant, run_debates, spec_of
 from bench_kit.floor import Files
 from bench_kit.measure import Figure, Pairs, Size
 from hansard.rules.events import Event
-from hansard.rules.spec import PanelSpec
+from hansard.rules.formats import PanelSpec
 from hansard.runtime import session
 from hansard.runtime.models.base import Request
 from hansard.runtime.pacing import VARIABLE

@@ -9,7 +9,7 @@ from pathlib import Path
 
 from bench_kit.measure import expect
 from hansard.record.bundle import Bundle
-from hansard.rules.spec import ConsensusSpec
+from hansard.rules.formats import ConsensusSpec
 from hansard.runtime import session
 from hansard.runtime.models.base import Request
 from hansard.store.application import Store

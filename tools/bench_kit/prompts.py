@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any, cast
 
 from bench_kit.measure import Figure
-from hansard.rules.spec import SPECS, AnySpec
+from hansard.rules.formats import SPECS, AnySpec
 from hansard.runtime import session
 from hansard.runtime.models.base import Request
 from hansard.store.application import Store

@@ -12,9 +12,9 @@ from hansard.report.progress import Progress
 from hansard.report.safe import one_line
 from hansard.report.words import STOPPED
 from hansard.rules.events import Event, SimilarityData, VerdictData, VotesCountedData
-from hansard.rules.fields import DecisionRule
 from hansard.rules.similarity import MILLION
 from hansard.rules.state import DebateState
+from hansard.rules.terms import DecisionRule
 
 _LENGTH = 300  # characters of what somebody said
 _TOLD = ("similar_wording",)  # notes that say what a line says already

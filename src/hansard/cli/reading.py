@@ -31,7 +31,7 @@ from hansard.report.safe import one_line, shown
 from hansard.report.words import GONE, percent
 from hansard.rules import steps
 from hansard.rules.events import Event, VerdictData
-from hansard.rules.formats.common import Compare
+from hansard.rules.formats.base import Compare
 from hansard.rules.replay import NotDue, Replay
 from hansard.rules.state import DebateState
 from hansard.rules.steps import Ask, Read

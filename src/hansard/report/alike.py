@@ -13,10 +13,10 @@ from typing import NamedTuple
 
 from hansard.report.words import kin
 from hansard.rules.events import RegisteredData
-from hansard.rules.fields import Role
 from hansard.rules.prompts import TextOf
 from hansard.rules.replay import OFFLINE
 from hansard.rules.state import DebateState
+from hansard.rules.terms import Role
 from hansard.rules.transcript import CUSTOM
 
 _WHOLE = ("python:", CUSTOM)  # names of somebody's own code: they say nothing of a family

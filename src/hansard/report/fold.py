@@ -32,9 +32,10 @@ from hansard.rules.events import (
     ToolCalledData,
     ToolReturnedData,
 )
-from hansard.rules.fields import Blob, Role
+from hansard.rules.fields import Blob
 from hansard.rules.prompts import TextOf
 from hansard.rules.state import DebateState, Spend, Turn, evolve, speaker_of, step_of
+from hansard.rules.terms import Role
 
 
 @dataclass(slots=True)

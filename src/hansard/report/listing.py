@@ -9,7 +9,7 @@ from pydantic import BaseModel, ConfigDict, Field
 from hansard.report.formats import DebateResult
 from hansard.report.formats.consensus import ConsensusResult
 from hansard.report.formats.panel import PanelResult
-from hansard.rules.fields import DecisionRule
+from hansard.rules.terms import DecisionRule
 
 State = Literal["open", "closed", "truncated", "failed", "altered", "unreadable"]
 

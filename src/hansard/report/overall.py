@@ -10,9 +10,10 @@ from hansard.report import alike
 from hansard.report.notes import Note, NoteCode, note
 from hansard.report.words import amount, kin, listed, many
 from hansard.rules import spending
-from hansard.rules.fields import Ceiling, Role
+from hansard.rules.fields import Ceiling
 from hansard.rules.prompts import TextOf
 from hansard.rules.state import DebateState
+from hansard.rules.terms import Role
 from hansard.rules.transcript import CUSTOM
 from hansard.vocabulary import fill
 

@@ -18,18 +18,10 @@ from hansard.rules.events import (
     TurnRecordedData,
     VerdictData,
 )
-from hansard.rules.fields import (
-    CallError,
-    Ceiling,
-    CloseReason,
-    Confidence,
-    DecisionRule,
-    Outcome,
-    Rejection,
-    Role,
-)
+from hansard.rules.fields import CallError, Ceiling, Confidence, Outcome, Rejection
 from hansard.rules.replies import Schema
 from hansard.rules.state import DebateState, evolve, step_of
+from hansard.rules.terms import CloseReason, DecisionRule, Role
 
 TextOf = Callable[[str, str], str]  # the text of a debate's blob, from the store
 

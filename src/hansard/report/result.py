@@ -9,16 +9,8 @@ from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, JsonValue
 
 from hansard.report.notes import Note
 from hansard.report.words import GONE
-from hansard.rules.fields import (
-    Ceiling,
-    CloseReason,
-    DecisionRule,
-    Layout,
-    Parameters,
-    Phase,
-    Price,
-    Role,
-)
+from hansard.rules.fields import Ceiling, Layout, Parameters, Price
+from hansard.rules.terms import CloseReason, DecisionRule, Phase, Role
 
 Status = Literal["open", "complete", "truncated", "failed"]
 Silence = Literal["no_reply", "invalid_reply"]

@@ -6,15 +6,9 @@ from collections.abc import Iterable, Mapping
 from typing import Any, Literal, cast
 
 from hansard import vocabulary
-from hansard.rules.fields import (
-    CallError,
-    Ceiling,
-    CitationFinding,
-    CloseReason,
-    DecisionRule,
-    Rejection,
-)
+from hansard.rules.fields import CallError, Ceiling, CitationFinding, Rejection
 from hansard.rules.steps import place_of
+from hansard.rules.terms import CloseReason, DecisionRule
 from hansard.vocabulary import fill
 
 Silence = Literal["no_reply", "invalid_reply"]

@@ -10,7 +10,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import Literal
 
-from hansard.rules.fields import DecisionRule, OptionVotes
+from hansard.rules.fields import OptionVotes
+from hansard.rules.terms import DecisionRule
 
 Rule = Literal["threshold", "majority", "unanimity"]
 
@@ -21,11 +22,19 @@ RULE_NAMES: dict[Rule, DecisionRule] = {
 }
 
 
-def needed(rule: Rule, debaters: int, threshold: int | None) -> int | None:
-    """Return how many of the registered debaters must hold one option under `rule`."""
+def needed(rule: Rule, debaters: int, threshold: int) -> int:
+    """Return how many of the registered debaters must hold one option under `rule`.
+
+    `threshold` is what was stated, which counts for the rule of that name alone.
+    """
     if rule == "majority":
-        return debaters // 2 + 1
+        return majority(debaters)
     return debaters if rule == "unanimity" else threshold
+
+
+def majority(debaters: int) -> int:
+    """Return how many are more than half of the registered debaters."""
+    return debaters // 2 + 1
 
 
 def tally(options: Sequence[str], votes: Iterable[str | None]) -> tuple[list[OptionVotes], int]:

@@ -22,11 +22,9 @@ from hansard.rules.fields import (
     CallError,
     Case,
     Ceiling,
-    CloseReason,
     Confidence,
     Count,
     DebateId,
-    DecisionRule,
     Documents,
     Finish,
     Hash,
@@ -40,23 +38,21 @@ from hansard.rules.fields import (
     Outcome,
     Pair,
     Parameters,
-    Phase,
     Positive,
     Ppm,
     Price,
     Rating,
     Rejection,
-    Role,
     Score,
     ScorePpm,
     Seed,
     Stance,
     TemplateHash,
-    Terms,
     Time,
     ToolHash,
     closed,
 )
+from hansard.rules.terms import CloseReason, DecisionRule, Phase, Role, Terms
 
 RULES = 1  # the version of schedule, counting and rendering
 

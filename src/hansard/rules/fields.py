@@ -37,33 +37,6 @@ Rating = Annotated[int, Field(ge=1, le=10)]
 Ppm = Annotated[int, Field(ge=0, le=1_000_000)]
 ScorePpm = Annotated[int, Field(ge=0, le=100_000_000)]  # of a draft, against 99 others at most
 
-# A phase of one position among several ends in that position's number: `critique-2`.
-PHASES = (
-    "proposal",
-    "critique",
-    "revision",
-    "consensus",
-    "argument",
-    "verdict",
-    "framing",
-    "proposition",
-    "rebuttal",
-    "moderation",
-    "neutrality",
-    "draft",
-    "synthesis",
-)
-Phase = Annotated[str, StringConstraints(pattern=f"^({'|'.join(PHASES)})(-[1-9][0-9]?)?$")]
-Role = Literal[
-    "debater",
-    "judge",
-    "framer",
-    "proposer",
-    "critic",
-    "rebuttal",
-    "moderator",
-    "synthesizer",
-]
 Finish = Literal["stop", "length", "refusal", "content_filter", "tool_calls", "other"]
 CallError = Literal[
     "rate_limited",
@@ -91,38 +64,7 @@ Layout = Literal["shared-prefix", "role-first"]
 Structured = Literal["native", "tool", "text"]
 Confidence = Literal["HIGH", "MODERATE", "LOW"]
 Ceiling = Literal["calls", "tokens", "cost", "seconds"]
-DecisionRule = Literal[
-    "threshold_vote",
-    "majority_vote",
-    "unanimous_vote",
-    "max_rounds_exhausted",
-    "judge_verdict",
-    "judge_synthesis",
-    "judge_pick",
-    "moderator_synthesis",
-    "moderator_ranking",
-    "unchallenged",
-    "unsupported",
-    "too_few_heard",
-    "no_majority",
-    "most_similar",
-]
 Outcome = Literal["complete", "truncated", "failed"]
-CloseReason = Literal[
-    "votes_reached",
-    "max_rounds_exhausted",
-    "rounds_complete",
-    "converged",
-    "moderator_satisfied",
-    "calls_ceiling",
-    "tokens_ceiling",
-    "cost_ceiling",
-    "seconds_ceiling",
-    "prompt_refused",
-    "judge_failed",
-    "moderator_failed",
-]
-
 closed = with_config(ConfigDict(extra="forbid", strict=True))
 
 
@@ -131,59 +73,6 @@ class Blob(TypedDict):
     """A text outside the chain, by the name of its blob."""
 
     sha256: Hash
-
-
-@closed
-class ConsensusTerms(TypedDict):
-    """What the debaters decide on and how it is counted, in the `consensus` format."""
-
-    format: Literal["consensus"]
-    options: list[Name]
-    rule: Literal["threshold", "majority", "unanimity"]
-    threshold: Positive
-    max_rounds: Thousand
-
-
-@closed
-class JudgedTerms(TypedDict):
-    """The stances, in the order of their debaters, and what the judge may see of them."""
-
-    format: Literal["judged"]
-    stances: list[Name]
-    max_rounds: Thousand
-    anonymize_transcript: bool
-    shuffle_for_judge: bool
-
-
-@closed
-class ModeratedTerms(TypedDict):
-    """The positions (none: one proposition), and what makes a critique strong enough."""
-
-    format: Literal["moderated"]
-    positions: list[Name]
-    critique: bool
-    max_rounds: Annotated[int, Field(ge=1, le=3)]
-    require_critic_retry_below: Rating
-    min_challenge_strength: Rating
-    neutrality_check: bool
-
-
-@closed
-class PanelTerms(TypedDict):
-    """Who drafts, what they may answer, when they agree, and who or what resolves it."""
-
-    format: Literal["panel"]
-    labels: list[Name]
-    options: list[Name]
-    max_rounds: Thousand
-    convergence_ppm: Ppm | None
-    resolution: Literal["synthesis", "pick", "majority", "similar"]
-    fallback: Literal["escalate", "similar"]
-
-
-Terms = Annotated[
-    ConsensusTerms | JudgedTerms | ModeratedTerms | PanelTerms, Field(discriminator="format")
-]
 
 
 @closed

@@ -16,16 +16,14 @@ from typing import Any, cast
 from hansard.record.canonical import dump
 from hansard.record.policy import parse as parse_policy
 from hansard.rules import spending, steps
-from hansard.rules.counting import needed
 from hansard.rules.events import CallAnsweredData, Event, Fact, OpenedData, RegisteredData
 from hansard.rules.fields import TemplateHash
-from hansard.rules.formats import FORMATS
-from hansard.rules.formats.common import Compare
+from hansard.rules.formats import format_of
+from hansard.rules.formats.base import Compare, NotCounted
 from hansard.rules.state import DebateState, evolve, speaker_of, step_of
-from hansard.rules.steps import Ask, Read, Refused
+from hansard.rules.steps import Ask, Read
 from hansard.rules.transcript import Transcript, hash_of
 
-ABSTAIN = "abstain"  # what silence counts as; no option may be called so
 OFFLINE = ("scripted:", "recorded:")  # models whose replies nobody paid for
 
 
@@ -118,22 +116,17 @@ class Replay:
     def _opening(self, kind: str, data: OpenedData) -> Mapping[str, Any]:
         if kind != "debate.opened":
             raise NotDue("debate.opened")
-        terms: Any = data["terms"]
-        rules = FORMATS[terms["format"]]
-        options = terms.get("options", ())
-        distinct = len(set(options)) == len(options) <= 100 and ABSTAIN not in options
-        if not distinct or (terms["format"] == "consensus" and not options):
-            raise NotDue("debate.opened with 1 to 100 options, each once, none of them abstain")
-        if [row["role"] for row in data["templates"]] != list(rules.TEMPLATES):
-            raise NotDue("debate.opened with one template each for " + ", ".join(rules.TEMPLATES))
+        rules = format_of(data["terms"])
+        synthesizer = data["schemas"][-1:] if _synthesizes(data) else []
+        terms = rules.settled(data["terms"], data["seats"] - len(synthesizer))
+        if isinstance(terms, str):
+            raise NotDue(f"debate.opened with {terms}")
+        if [row["role"] for row in data["templates"]] != list(rules.templates):
+            raise NotDue("debate.opened with one template each for " + ", ".join(rules.templates))
         own: list[TemplateHash] = [
             {"role": role, "sha256": sha256(dump(schema)).hexdigest()}
             for role, schema in rules.schemas(terms).items()
         ]
-        synthesizer = data["schemas"][-1:] if _synthesizes(data) else []
-        if terms["format"] == "consensus":
-            debaters = data["seats"] - len(synthesizer)
-            terms = {**terms, "threshold": needed(terms["rule"], debaters, terms["threshold"])}
         return {"terms": terms, "schemas": own + synthesizer}
 
     def _seating(self, kind: str, data: Mapping[str, Any]) -> Mapping[str, Any]:
@@ -161,7 +154,7 @@ class Replay:
             extra = rows.pop()
             if extra["role"] != "synthesizer" or extra["stance"]:
                 raise NotDue("debater.registered for the synthesizer")
-        wanted = FORMATS[spec["terms"]["format"]].misfit(spec["terms"], rows)
+        wanted = format_of(spec["terms"]).wrong_seats(spec["terms"], rows)
         if wanted:
             raise NotDue(f"debater.registered for {wanted}")
         self._label(last)
@@ -190,24 +183,20 @@ class Replay:
         if text is None and answer["finish"] == "stop":
             if kind != "turn.rejected":
                 return None
-            if data["code"] == "weak_critique" and not self._weak(step, data["rating"]):
+            weak, terms = data["code"] == "weak_critique", state.spec["terms"]
+            if weak and not format_of(terms).sent_back(state, step, data["rating"]):
                 raise NotDue("turn.rejected with what can be said of its reply")
             return steps.reject(state, step, call, _stated(data)).data
         found = steps.read_reply(state, answer, text or "", self._text_of)
-        if not isinstance(found, Refused):
+        if not isinstance(found, NotCounted):
             if kind == "turn.rejected" and "schema" in found:
-                return steps.reject(state, step, call, Refused("output_schema")).data  # the user's
+                why = NotCounted("output_schema")  # the user's own
+                return steps.reject(state, step, call, why).data
             self._replies[call] = found
             return None
         if kind != "turn.rejected":
             raise NotDue("turn.rejected")
         return steps.reject(state, step, call, found).data
-
-    def _weak(self, step: str, rating: int | None) -> bool:
-        """Whether a critique that is gone could have been sent back for this rating."""
-        critic = self.state.seats[speaker_of(step)]["role"] == "critic"
-        lowest = cast(Any, self.state.spec["terms"]).get("require_critic_retry_below", 0)
-        return critic and not self.state.steps[step].weak and 0 < (rating or 0) < lowest
 
     def _start(self, data: Mapping[str, Any]) -> Mapping[str, Any]:
         due = steps.decide(self.state)
@@ -296,7 +285,7 @@ class Replay:
         text = self._text_of(due.answer["reply"]["sha256"])
         if read is None and text is not None:  # a critique that was sent back, and counts at last
             found = steps.read_reply(state, due.answer, text, self._text_of)
-            read = None if isinstance(found, Refused) else found
+            read = None if isinstance(found, NotCounted) else found
         gone = read is None
         fact = steps.record(state, due.step, call, read or {})
         if kind != fact.type:
@@ -305,8 +294,7 @@ class Replay:
             schema = hash_of(state.spec["schemas"], "synthesizer")
             return {**fact.data, "text": due.answer["reply"], "schema": schema}
         if gone:
-            rules = FORMATS[state.spec["terms"]["format"]]
-            if not rules.admits(state, due.step, data):
+            if not format_of(state.spec["terms"]).admits(state, due.step, data):
                 raise NotDue(f"{_name(due)} with what a reply can say")
             self.unread.append(due.step.id)
             return fact.data
@@ -320,27 +308,26 @@ class Replay:
 
     def _compared(self, kind: str, due: Compare, data: Mapping[str, Any]) -> Mapping[str, Any]:
         """Compare a round's answers again; what rests on one that is gone is taken as recorded."""
-        found = steps.answers(self.state, due.round, self._text_of)
+        found = steps.answers(self.state, due, self._text_of)
         fact = steps.compare(self.state, due, found or {})
         if kind != fact.type:
             raise NotDue(_name(due))
         if found is not None:
             return fact.data
-        rules = FORMATS[self.state.spec["terms"]["format"]]
-        stated: Mapping[str, Any] | None = rules.restated(self.state, due, data)
+        stated = due.by.restated(self.state, due, data)
         if stated is None:
             raise NotDue(f"{_name(due)} with what answers can give")
         self.uncompared += 1
         return stated
 
 
-def _stated(data: Mapping[str, Any]) -> Refused:
+def _stated(data: Mapping[str, Any]) -> NotCounted:
     """Return why a reply that is gone did not count, as far as the record can say so."""
     code = data["code"]
     rating = data["rating"] if code == "weak_critique" else None
     if code not in ("schema", "unknown_option"):
-        return Refused(code, rating=rating)
-    return Refused(code, data["member"], data["keyword"])
+        return NotCounted(code, rating=rating)
+    return NotCounted(code, data["member"], data["keyword"])
 
 
 def _synthesizes(opened: OpenedData) -> bool:

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 from abc import abstractmethod
-from typing import Any, Self
+from collections.abc import Iterator, Mapping
+from typing import Any, ClassVar, Self
 
 from pydantic import BaseModel, Field, model_validator
 
-from hansard.rules.fields import Layout, Name, Role
-from hansard.rules.formats import FORMATS
-from hansard.rules.formats.common import RESERVED
+from hansard.rules.fields import Layout, Name
 from hansard.rules.spec_parts import (
     MODEL,
     Advocate,
@@ -27,21 +26,22 @@ from hansard.rules.spec_parts import (
     refuse,
     unique,
 )
+from hansard.rules.terms import JUDGING, OUTCOMES, Role, Terms
 
-AGENT_TYPES: dict[Role, str] = {
-    "debater": "sub",
-    "framer": "sub",
-    "proposer": "sub",
-    "critic": "sub",
-    "rebuttal": "sub",
-    "judge": "primary",
-    "moderator": "primary",
-    "synthesizer": "primary",
-}
+PRIMARY: tuple[Role, ...] = (*JUDGING, "synthesizer")  # who decides; whoever argues is "sub"
 
 
 class BaseSpec(Strict):
-    """What every format has."""
+    """What every format has.
+
+    `TEMPLATES` are the prompt templates of a format by role, each with the names
+    of what is filled in (FORMAT.md §7), `TAKEN` what no seat and no stance may be
+    called, `COST_CEILING` the ceiling in micro-US-dollars where none is stated.
+    """
+
+    TEMPLATES: ClassVar[Mapping[str, tuple[str, ...]]]
+    TAKEN: ClassVar[frozenset[str]] = OUTCOMES
+    COST_CEILING: ClassVar[int | None] = None
 
     format: str
 
@@ -135,29 +135,43 @@ class BaseSpec(Strict):
         unique("tool", self.tools)
         for row in table:
             label = row.stance.label if row.stance else row.id
-            taken = RESERVED & {row.id, label}
-            if taken and self.format != "consensus":
-                refuse("spec.reserved", f"nothing may be called {min(taken)}: it names an outcome")
+            taken = self.TAKEN & {row.id, label}
+            if taken:
+                refuse(
+                    "spec.reserved",
+                    f"no seat or stance can be called {min(taken)}: that word names an outcome; "
+                    "choose another id or label",
+                )
         if self.output_schema is not None and self.synthesizer is False:
-            refuse("spec.synthesizer", "an output_schema needs the synthesizer that it describes")
+            refuse(
+                "spec.synthesizer",
+                "`output_schema` needs a synthesizer, but `synthesizer` is false; remove one of "
+                "the two",
+            )
         for document in self.evidence:
             if document.from_round > self.last_round:
-                refuse("spec.evidence_round", f"{document.id} would come after the last round")
+                refuse(
+                    "spec.evidence_round",
+                    f"evidence {document.id} has `from_round: {document.from_round}`, but the last "
+                    f"round is {self.last_round}; lower it",
+                )
         models = {row.model for row in table}
         for model in self.prices:
             if model not in models:
-                refuse("spec.price", f"prices names {model}, which no debater uses")
+                refuse("spec.price", f"`prices` names {model}, but no seat uses it; check the name")
         for role in self.prompts:
-            if role not in self.templates():
-                known = ", ".join(self.templates())
-                refuse("spec.prompt", f"there is no template {role}; there are {known}")
+            if role not in self.TEMPLATES:
+                known = ", ".join(self.TEMPLATES)
+                refuse(
+                    "spec.prompt",
+                    f"`prompts` names {role}, but {self.format} has no such template; it has "
+                    f"{known}",
+                )
         return self
 
-    @classmethod
-    def templates(cls) -> dict[str, tuple[str, ...]]:
-        """Return the format's templates, each with what is filled in."""
-        known: dict[str, tuple[str, ...]] = FORMATS[cls.model_fields["format"].default].TEMPLATES
-        return known
+    def replaced(self) -> Iterator[tuple[str, str]]:
+        """Yield the templates that words of this spec stand in place of, with the words."""
+        yield from ()
 
     def table(self) -> list[Seated]:
         """Return who sits at the table, in the order of registration."""
@@ -173,7 +187,7 @@ class BaseSpec(Strict):
         """The number of the last round there can be."""
 
     @abstractmethod
-    def terms(self) -> dict[str, Any]:
+    def terms(self) -> Terms:
         """Return the terms of the opening."""
 
     @abstractmethod
@@ -184,15 +198,25 @@ class BaseSpec(Strict):
         name = seat.id or (stance.label if stance else role)
         chosen = seat.model or self.model
         if chosen is None:
-            refuse("spec.model", f"{name} has no model; give it one, or the debate a `model`")
+            refuse(
+                "spec.model",
+                f"{name} has no model; give it a `model`, or set `model` for the whole debate",
+            )
         alias = self.models.get(chosen)
         model = alias.model if alias else known_model(chosen, self.models)
         settings = (self.settings.but(alias.settings) if alias else self.settings).but(
             seat.settings
         )
         if settings.base_url and not has_server(model):
-            refuse("spec.base_url", f"{name} has a base_url, and {model} asks no server")
+            refuse(
+                "spec.base_url",
+                f"{name} has a `base_url`, but {model} calls no server; remove `base_url`",
+            )
         return Seated(role, name, model, seat.persona, settings, stance)
+
+    def agent_type(self, role: Role) -> str:
+        """Return what a seat of this role is called where it is watched (D 18)."""
+        return self.agent_types.get(role, "primary" if role in PRIMARY else "sub")
 
     def declared_workers(self) -> dict[str, str]:
         """Return the model of each seat by key: `debater_0`, `debater_1`, …, `judge`."""

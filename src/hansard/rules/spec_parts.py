@@ -11,7 +11,8 @@ from pydantic import BaseModel, ConfigDict, Field, field_validator, model_valida
 from pydantic.config import JsonDict, JsonValue
 from pydantic_core import PydanticCustomError
 
-from hansard.rules.fields import Decimal, Name, Role, Structured, Url
+from hansard.rules.fields import Decimal, Name, Structured, Url
+from hansard.rules.terms import ABSTAIN, Role
 
 Text = Annotated[str, Field(min_length=1, max_length=4_000_000)]
 NAME = re.compile(r"[A-Za-z0-9._:/@+=-]{1,64}").fullmatch
@@ -38,7 +39,7 @@ class Strict(BaseModel):
 
 
 def refuse(code: str, sentence: str) -> NoReturn:
-    """Refuse a value in a sentence that says what to mend."""
+    """Refuse a value in a sentence that says what is wrong and what to do about it."""
     raise PydanticCustomError(code, "{sentence}", {"sentence": sentence})
 
 
@@ -46,7 +47,17 @@ def unique(what: str, names: list[str]) -> None:
     """Refuse a name that stands twice."""
     for name in names:
         if names.count(name) > 1:
-            refuse("spec.duplicate", f"{what} {name} stands twice; each must be unique")
+            refuse("spec.duplicate", f"{what} {name} appears more than once; each must be unique")
+
+
+def check_options(options: list[str]) -> None:
+    """Refuse options of which one stands twice, or names an abstention."""
+    unique("option", options)
+    if ABSTAIN in options:
+        refuse(
+            "spec.option",
+            f"{ABSTAIN!r} cannot be an option: silence is counted under that word; choose another",
+        )
 
 
 class PriceSpec(Strict):
@@ -107,7 +118,7 @@ def known_model(value: str, aliases: Iterable[str] = ()) -> str:
     provider, _, name = value.partition(":")
     if provider not in PROVIDERS or not name:
         known = ", ".join([*(f"{name}:…" for name in PROVIDERS), *aliases])
-        refuse("spec.unknown_model", f"there is no model {value}; a model is one of {known}")
+        refuse("spec.unknown_model", f"there is no model {value}; write one of {known}")
     return value
 
 
@@ -185,7 +196,7 @@ class Advocate(Seat):
         words = stance if isinstance(stance, str) else ""
         label = words if NAME(words) else _UNFIT.sub("-", words.lower())[:64].strip("-")
         if isinstance(stance, str) and not label:
-            refuse("spec.label", "no label can be made from this stance; give it a `label`")
+            refuse("spec.label", "no label can be made from this stance; add a `label`")
         return {**value, "label": label or "none"}
 
 
@@ -251,7 +262,8 @@ class Evidence(Strict):
             if not NAME(stem):
                 raise PydanticCustomError(
                     "spec.evidence_id",
-                    "the file name {stem} cannot be an id; give the document an id of its own",
+                    "the file name {stem} cannot serve as an id; give the document an `id` with "
+                    "letters, digits and ._:/@+=- only",
                     {"stem": stem},
                 )
             row = {**row, "id": stem}
@@ -267,6 +279,6 @@ class Evidence(Strict):
     def _one_source(self) -> Self:
         if (self.file is None) == (self.text is None):
             raise PydanticCustomError(
-                "spec.evidence_source", "a document has either a file or a text"
+                "spec.evidence_source", "a document needs either a `file` or a `text`, and not both"
             )
         return self

@@ -33,7 +33,8 @@ from hansard.rules.events import (
     VerdictData,
     VotesCountedData,
 )
-from hansard.rules.fields import Blob, Case, Role
+from hansard.rules.fields import Blob, Case
+from hansard.rules.terms import Role
 
 TurnData = TurnRecordedData | VerdictData | SynthesisData | TurnForfeitedData
 

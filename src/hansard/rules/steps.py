@@ -13,12 +13,14 @@ from typing import Any, NamedTuple
 
 from hansard.rules import replies, spending
 from hansard.rules.events import CallAnsweredData, Fact
-from hansard.rules.fields import CallError, CloseReason, Rejection, Role
-from hansard.rules.formats import FORMATS
-from hansard.rules.formats.common import Compare, turn, verdict
+from hansard.rules.fields import CallError, Rejection
+from hansard.rules.formats import format_of
+from hansard.rules.formats.base import Compare, Format, Next, NotCounted
+from hansard.rules.formats.common import turn, verdict
 from hansard.rules.prompts import Prompt, TextOf
 from hansard.rules.replies import Schema
 from hansard.rules.state import DebateState, Progress, Step, step_of
+from hansard.rules.terms import JUDGING, Role, Terms
 from hansard.rules.transcript import CUSTOM, hash_of, template_of
 
 # Errors after which the same call is tried again; the others would only fail alike.
@@ -33,8 +35,7 @@ _UNFINISHED: dict[str, Rejection] = {
     "other": "not_finished",
 }
 _TYPES: dict[Role, str] = {
-    "judge": "verdict.recorded",
-    "moderator": "verdict.recorded",
+    **dict.fromkeys(JUDGING, "verdict.recorded"),
     "synthesizer": "synthesis.recorded",
 }
 
@@ -71,11 +72,8 @@ def decide(state: DebateState) -> Due | None:
     return _heard(state, found)
 
 
-def _next(state: DebateState) -> Fact | Compare | tuple[Step, ...] | CloseReason:
-    if state.decision:
-        return _after_decision(state)
-    found: Fact | Compare | tuple[Step, ...] | CloseReason = _rules(state).due(state)
-    return found
+def _next(state: DebateState) -> Next:
+    return _after_decision(state) if state.decision else _rules(state).due(state)
 
 
 def _steps_due(state: DebateState) -> tuple[Step, ...]:
@@ -83,8 +81,8 @@ def _steps_due(state: DebateState) -> tuple[Step, ...]:
     return found if isinstance(found, tuple) and not isinstance(found, (Fact, Compare)) else ()
 
 
-def _rules(state: DebateState) -> Any:
-    return FORMATS[state.spec["terms"]["format"]]
+def _rules(state: DebateState) -> Format[Terms]:
+    return format_of(state.spec["terms"])
 
 
 def _after_decision(state: DebateState) -> Fact | tuple[Step, ...]:
@@ -226,8 +224,7 @@ def place_of(step: str) -> Step:
 
 def schema_of(state: DebateState, role: Role) -> Schema | None:
     """Return what a reply of this role must be; None for a synthesis, which the user describes."""
-    found: Schema | None = _rules(state).schemas(state.spec["terms"]).get(role)
-    return found
+    return _rules(state).schemas(state.spec["terms"]).get(role)
 
 
 def schemas_by_model(
@@ -246,31 +243,22 @@ def schemas_by_model(
     return found
 
 
-class Refused(NamedTuple):
-    """Why a reply does not count: the code, and the member and keyword of the schema it misses."""
-
-    code: Rejection
-    member: str | None = None
-    keyword: str | None = None
-    rating: int | None = None
-
-
 def read_reply(
     state: DebateState, answer: CallAnsweredData, text: str, text_of: TextOf
-) -> Mapping[str, Any] | Refused:
+) -> Mapping[str, Any] | NotCounted:
     """Read a reply: its clear fields where it counts, else why not.
 
     Whether a synthesis fits the user's own schema is not looked at here.
     """
     if answer["finish"] != "stop":
-        return Refused(_UNFINISHED[answer["finish"]])
+        return NotCounted(_UNFINISHED[answer["finish"]])
     step = place_of(step_of(answer["call"]))
     role = state.seats[step.speaker]["role"]
     schema = schema_of(state, role)
     try:
         value = replies.value_of(text, schema) if schema else replies.read(text)
     except replies.Unreadable:
-        return Refused("unreadable")
+        return NotCounted("unreadable")
     if schema is None:
         digest = hash_of(state.spec["schemas"], role)
         return {"text": answer["reply"], "schema": digest}
@@ -282,11 +270,8 @@ def read_reply(
                 return verdict(undeclared=True)
         member, keyword = found
         code: Rejection = "unknown_option" if keyword == "enum" else "schema"
-        return Refused(code, member or None, keyword)
-    read: Mapping[str, Any] | Rejection = _rules(state).read(state, step, value, text_of)
-    if not isinstance(read, str):
-        return read
-    return Refused(read, rating=value["challenge_strength"] if read == "weak_critique" else None)
+        return NotCounted(code, member or None, keyword)
+    return _rules(state).read(state, step, value, text_of)
 
 
 def _last_word(state: DebateState, step: Step) -> bool:
@@ -295,7 +280,7 @@ def _last_word(state: DebateState, step: Step) -> bool:
     return custom or not again(state, step.id)
 
 
-def reject(state: DebateState, step: str, call: str, why: Refused) -> Fact:
+def reject(state: DebateState, step: str, call: str, why: NotCounted) -> Fact:
     """Return the event that a reply does not count."""
     weak = why.code == "weak_critique"  # it is sent back whatever tries are left
     data = {"step": step, "call": call, **why._asdict(), "again": weak or again(state, step)}
@@ -308,20 +293,19 @@ def record(state: DebateState, step: Step, call: str, read: Mapping[str, Any]) -
     return Fact(_TYPES.get(role, "turn.recorded"), turn(step, call, **read))
 
 
-def answers(state: DebateState, round_: int, text_of: TextOf) -> dict[str, str] | None:
-    """Return the answers of a round by debater, to be compared; None where one is gone."""
+def answers(state: DebateState, what: Compare, text_of: TextOf) -> dict[str, str] | None:
+    """Return the answers that are to be compared, by debater; None where one is gone."""
     found = {}
     for row in state.turns:
-        if row.data["round"] == round_ and row.role == "debater" and row.reply:
+        if row.data["round"] == what.round and row.role == "debater" and row.reply:
             text = text_of(row.reply["sha256"])
             schema = schema_of(state, "debater")
             if text is None or schema is None:
                 return None
-            found[row.data["speaker"]] = _rules(state).answer_of(replies.value_of(text, schema))
+            found[row.data["speaker"]] = what.by.answer_of(replies.value_of(text, schema))
     return found
 
 
 def compare(state: DebateState, what: Compare, found: Mapping[str, str]) -> Fact:
     """Return the fact that comparing the answers `found` gives."""
-    fact: Fact = _rules(state).compared(state, what, found)
-    return fact
+    return what.by.compared(state, what, found)

@@ -18,7 +18,7 @@ from functools import lru_cache
 
 from hansard.rules.events import RegisteredData
 from hansard.rules.fields import Blob, TemplateHash
-from hansard.rules.formats import FORMATS
+from hansard.rules.formats import format_of
 from hansard.rules.prompts import Part, Prompt, Recipe, plain, points, quoted, role, template
 from hansard.rules.state import DebateState, Step, ToolUse, Turn
 
@@ -37,8 +37,7 @@ def template_of(state: DebateState, step: Step) -> str:
     """Return the role of the template that instructs the speaker of `step`."""
     if step.phase == "synthesis":
         return "synthesizer"
-    name: str = FORMATS[state.spec["terms"]["format"]].template(state, step)
-    return name
+    return format_of(state.spec["terms"]).template(state, step)
 
 
 class Transcript:
@@ -59,7 +58,7 @@ class Transcript:
     def prompt(self, step: Step) -> Prompt:
         """Return what `step`'s speaker is asked, given everything said so far."""
         if not self._recipe.parts:
-            rules = self._rules = FORMATS[self._state.spec["terms"]["format"]]
+            rules = self._rules = format_of(self._state.spec["terms"])
             self._hashes = {row["role"]: row["sha256"] for row in self._state.spec["templates"]}
             self._recipe.extend(list(self._opening(rules.values(self._state, None))))
             self._reach(1)  # also for round 0, which a panel begins with

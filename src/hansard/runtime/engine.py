@@ -24,11 +24,11 @@ from hansard.rules.events import (
     Fact,
     ToolCalledData,
 )
-from hansard.rules.formats.common import Compare
+from hansard.rules.formats.base import Compare, NotCounted
 from hansard.rules.prompts import Message, Prompt, Renderer
 from hansard.rules.spec_parts import NAME, has_server
 from hansard.rules.state import DebateState, Step, evolve
-from hansard.rules.steps import Ask, Read, Refused
+from hansard.rules.steps import Ask, Read
 from hansard.rules.transcript import CUSTOM, Transcript
 from hansard.runtime import outcomes
 from hansard.runtime.clock import Clock
@@ -194,7 +194,7 @@ class Engine:
         if isinstance(due, Read):
             return self._read(due)
         if isinstance(due, Compare):
-            found = steps.answers(self.state, due.round, self._journal.texts.get)
+            found = steps.answers(self.state, due, self._journal.texts.get)
             assert found is not None, "no text is gone while a debate runs"
             return steps.compare(self.state, due, found)
         return due
@@ -226,13 +226,13 @@ class Engine:
             self._keep(due.answer, text)
         return steps.record(self.state, due.step, call, self._replies.pop(call))
 
-    def _keep(self, answer: CallAnsweredData, text: str) -> Refused | None:
+    def _keep(self, answer: CallAnsweredData, text: str) -> NotCounted | None:
         """Read a reply and keep it for its turn; return why it does not count, if it does not."""
         reply = steps.read_reply(self.state, answer, text, self._journal.texts.get)
-        if isinstance(reply, Refused):
+        if isinstance(reply, NotCounted):
             return reply
         if "schema" in reply and not checker(self._templates[reply["schema"]])(text):
-            return Refused("output_schema")
+            return NotCounted("output_schema")
         self._replies[answer["call"]] = reply
         return None
 

@@ -19,13 +19,15 @@ from pydantic import BaseModel, ConfigDict, Field
 
 from hansard.rules import spending, steps
 from hansard.rules.events import Event, Fact
-from hansard.rules.fields import Blob, Ceiling, Layout, Price, Role
+from hansard.rules.fields import Blob, Ceiling, Layout, Price
+from hansard.rules.formats import AnySpec
+from hansard.rules.formats.base import NotCounted
 from hansard.rules.prompts import Prompt, Renderer
 from hansard.rules.replies import Schema
-from hansard.rules.spec import AnySpec
 from hansard.rules.spending import Tokens
 from hansard.rules.state import DebateState, Step, evolve
-from hansard.rules.steps import Ask, Read, Refused
+from hansard.rules.steps import Ask, Read
+from hansard.rules.terms import Role
 from hansard.rules.transcript import Transcript
 from hansard.runtime.clock import Clock
 from hansard.runtime.engine import BYTES_A_TOKEN
@@ -265,7 +267,7 @@ class _Rehearsal:
     def _turn(self, due: Read) -> Fact:
         text = self._journal.texts[due.answer["reply"]["sha256"]]
         read = steps.read_reply(self._state, due.answer, text, self._journal.texts.get)
-        assert not isinstance(read, Refused), "filler fits its schema"
+        assert not isinstance(read, NotCounted), "filler fits its schema"
         return steps.record(self._state, due.step, due.answer["call"], read)
 
     def _reply(self, speaker: str) -> Blob:

@@ -7,7 +7,7 @@ where. Nothing is written before all of it has been read.
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Iterator
+from collections.abc import Collection
 from difflib import get_close_matches
 from functools import cache
 from importlib.resources import files
@@ -18,8 +18,7 @@ import yaml
 from pydantic import BaseModel, ValidationError
 
 from hansard.errors import UsageError
-from hansard.rules.formats import FORMATS
-from hansard.rules.spec import SPECS, AnySpec, PanelSpec
+from hansard.rules.formats import DEFAULT, FORMATS, SPECS, AnySpec
 from hansard.rules.spec_parts import Evidence
 
 _SHARED = ("block", "again", "synthesizer")
@@ -67,8 +66,8 @@ def load_spec(path: Path) -> AnySpec:
 
 
 def parse_spec(value: object, where: str) -> AnySpec:
-    """Return `value` as the spec of the format that it names; `consensus` where it names none."""
-    name = value.get("format", "consensus") if isinstance(value, dict) else "consensus"
+    """Return `value` as the spec of the format that it names, or of the default one."""
+    name = value.get("format", DEFAULT) if isinstance(value, dict) else DEFAULT
     if not isinstance(name, str) or name not in SPECS:
         known = ", ".join(SPECS)
         raise UsageError(
@@ -180,14 +179,14 @@ def packaged_templates(format_: str) -> dict[str, bytes]:
     """Return the bytes of each packaged template of a format, by role."""
     return {
         role: packaged(f"shared/{role}" if role in _SHARED else f"{format_}/{role}")
-        for role in FORMATS[format_].TEMPLATES
+        for role in FORMATS[format_].templates
     }
 
 
 def read_templates(spec: AnySpec, folder: Path) -> dict[str, bytes]:
     """Return the bytes of each template by role: the user's own, or the packaged one."""
-    fields, found = spec.templates(), packaged_templates(spec.format)
-    for role, words in _replaced(spec):
+    fields, found = spec.TEMPLATES, packaged_templates(spec.format)
+    for role, words in spec.replaced():
         # The last paragraph of a template says how to reply, which stays as it is.
         how = found[role].decode().rstrip("\n").rpartition("\n\n")[2]
         found[role] = f"\n{words.strip()}\n\n{how}\n".encode()
@@ -200,12 +199,3 @@ def read_templates(spec: AnySpec, folder: Path) -> dict[str, bytes]:
             raise UsageError("spec.prompt", f"{file} {what}; a {role} template may hold {known}")
         found[role] = text.encode()
     return found
-
-
-def _replaced(spec: AnySpec) -> Iterator[tuple[str, str]]:
-    """Yield the templates that a panel's own instructions stand in place of (D 35)."""
-    if isinstance(spec, PanelSpec):
-        for role in ("debater", "chooser") if spec.debater_instructions else ():
-            yield role, spec.debater_instructions or ""
-        for role in ("judge", "judge_choosing", "judge_picking") if spec.judge_instructions else ():
-            yield role, spec.judge_instructions or ""

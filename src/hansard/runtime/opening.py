@@ -8,17 +8,14 @@ from decimal import Decimal
 from functools import cached_property
 from hashlib import sha256
 from pathlib import Path
-from typing import Any, cast
+from typing import Any
 
 from hansard.errors import UsageError
 from hansard.record.canonical import dump
 from hansard.record.policy import Policy
 from hansard.rules.events import Fact
-from hansard.rules.fields import Terms
-from hansard.rules.formats import FORMATS, most_turns
+from hansard.rules.formats import AnySpec, format_of, most_turns
 from hansard.rules.replay import OFFLINE
-from hansard.rules.spec import AnySpec
-from hansard.rules.spec_base import AGENT_TYPES
 from hansard.rules.spec_parts import Seated
 from hansard.runtime.engine import ENGINE
 from hansard.runtime.journal import Journal
@@ -27,15 +24,16 @@ from hansard.runtime.output import checker, schema_bytes
 from hansard.runtime.prices import Priced, prices_of
 from hansard.runtime.tools import Tool
 
-COST_CEILING = 500_000  # micro-US-dollars, of a moderated debate whose prices are known (D 21)
 REPLY_CAP = 4096  # tokens, where a ceiling or a provider needs to know how long a reply can be
 WANT_A_CAP = ("anthropic:", "bedrock:")
 
 
 def schemas_of(spec: AnySpec, table: list[Seated], folder: Path) -> dict[str, bytes]:
     """Return the bytes of the reply schema of each role, the synthesizer's last."""
-    rules = FORMATS[spec.format].schemas(spec.terms())
-    found = {role: dump(schema) for role, schema in rules.items()}
+    terms = spec.terms()
+    found: dict[str, bytes] = {
+        role: dump(schema) for role, schema in format_of(terms).schemas(terms).items()
+    }
     if table[-1].role == "synthesizer":
         found["synthesizer"] = schema_bytes(spec, folder)
         checker(found["synthesizer"])
@@ -81,7 +79,7 @@ class Opening:
             map(len, self.files.values())
         )
         reply = max(row.settings.max_tokens or REPLY_CAP for row in table)
-        turns = most_turns(cast(Terms, spec.terms()), [row.role for row in table])
+        turns = most_turns(spec.terms(), [row.role for row in table])
         return size // 2 + turns * reply
 
     def facts(self, journal: Journal) -> list[Fact]:
@@ -156,11 +154,11 @@ class Opening:
             "stance": {"label": stance.label, "text": journal.blob(stance.stance)}
             if stance
             else None,
-            "agent_type": self.spec.agent_types.get(row.role, AGENT_TYPES[row.role]),
+            "agent_type": self.spec.agent_type(row.role),
         }
 
     def _limits(self, table: list[Seated]) -> dict[str, int | None]:
-        """Return the ceilings; one on cost needs every price, and is a default of `moderated`."""
+        """Return the ceilings; one on cost needs every price, and may be a format's default."""
         limits = self.spec.limits
         prices = self._prices
         unpriced = sorted({row.model for row in table} - prices.keys())
@@ -171,8 +169,8 @@ class Opening:
                 f"a cost ceiling needs the price of {unpriced[0]}: say it under `prices`",
             )
         chosen = "cost_usd" in limits.model_fields_set
-        if self.spec.format == "moderated" and not chosen and not unpriced:
-            cost = COST_CEILING
+        if not chosen and not unpriced:
+            cost = self.spec.COST_CEILING
         return {
             "calls": limits.calls,
             "tokens": limits.tokens,

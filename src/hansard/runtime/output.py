@@ -9,7 +9,7 @@ from typing import Any
 
 from hansard.errors import UsageError
 from hansard.rules import replies
-from hansard.rules.spec import AnySpec
+from hansard.rules.formats import AnySpec
 from hansard.runtime.inputs import load_yaml
 
 PLAIN = replies.members(synthesis=replies.words())  # what is asked for where no schema was given

@@ -13,8 +13,8 @@ from hansard.record.bundle import Bundle, Head, of_files, unpack
 from hansard.record.line import GENESIS, line_hash
 from hansard.record.policy import Policy
 from hansard.rules.events import blob_names, parse
+from hansard.rules.formats import AnySpec
 from hansard.rules.replay import NotDue, Replay, approved_by
-from hansard.rules.spec import AnySpec
 from hansard.rules.spec_parts import Seated
 from hansard.rules.state import DebateState, evolve
 from hansard.rules.transcript import CUSTOM

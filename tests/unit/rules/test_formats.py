@@ -2,6 +2,8 @@
 
 import pytest
 
+from hansard.rules.replay import NotDue
+from hansard.rules.terms import options_of
 from support import DEFAULTS, Debate, Fail, Reply, Setup, fold, say, script, walk
 
 POSITIONS = DEFAULTS["judged"]["debaters"]
@@ -122,3 +124,37 @@ def test_whoever_is_heard_decides_as_the_rule_says(setup):
     assert debate.state.decision["decision"] != "escalate"
     assert debate.state.closed["outcome"] == "complete"
     assert lost(debate) == []
+
+
+def test_options_are_those_of_the_terms_if_they_have_any():
+    assert options_of(Setup().spec.terms()) == ["release", "revise", "escalate"]
+    assert options_of(Setup("panel").spec.terms()) == options_of(Setup("judged").spec.terms()) == []
+
+
+@EVERY
+def test_only_a_critique_is_sent_back_for_its_rating(setup):
+    """Also where the reply is gone, and nobody can look at what it says."""
+    events = Debate(setup, script({"critique:1": say(challenge_strength=4)})).run().record.events
+    for event in (row for row in events if row["type"] == "call.answered"):
+        asked = event["data"]["call"].rpartition(":")[0]
+        line = {name: event[name] for name in ("at", "debate", "prev", "v")}
+        rejected = {
+            **line,
+            "seq": event["seq"] + 1,
+            "type": "turn.rejected",
+            "data": {
+                "step": asked,
+                "call": event["data"]["call"],
+                "code": "weak_critique",
+                "member": None,
+                "keyword": None,
+                "rating": 4,
+                "again": True,
+            },
+        }
+        critique = setup.spec.format == "moderated" and ".critique" in event["data"]["call"]
+        if critique and event["data"]["call"].endswith(":1"):
+            assert walk([*events[: event["seq"]], rejected], lambda name: None) == []
+            continue
+        with pytest.raises(NotDue):
+            walk([*events[: event["seq"]], rejected], lambda name: None)

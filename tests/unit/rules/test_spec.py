@@ -4,7 +4,8 @@ import pytest
 from pydantic import BaseModel, TypeAdapter, ValidationError
 
 from hansard.rules.fields import Url
-from hansard.rules.spec import PERSONAS, SPECS, ConsensusSpec, DebateSpec
+from hansard.rules.formats import SPECS, ConsensusSpec, DebateSpec
+from hansard.rules.formats.panel.spec import PERSONAS
 
 SEATS = [{"id": name, "model": "python:m"} for name in ("planner", "critic", "operator")]
 SPEC = {
@@ -320,6 +321,17 @@ def test_what_only_python_can_give():
     spec = made("panel", context="the budget", instructions=brief, output_schema=Memo)
     assert spec.instructions == "Shall we? Think of the budget."
     assert spec.output_schema == Memo.model_json_schema()
+
+
+def test_instructions_stand_in_place_of_a_panels_own_templates():
+    def replaced(**fields):
+        return dict(made("panel", **fields).replaced())
+
+    assert replaced() == dict(spec().replaced()) == {}
+    assert replaced(debater_instructions="Argue.") == {"debater": "Argue.", "chooser": "Argue."}
+    assert replaced(judge={}, judge_instructions="Decide.") == dict.fromkeys(
+        ("judge", "judge_choosing", "judge_picking"), "Decide."
+    )
 
 
 THREE = [SHIP, WAIT, {"stance": "Drop it."}]

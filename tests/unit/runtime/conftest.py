@@ -9,7 +9,7 @@ import pytest
 
 import instant
 import playing
-from hansard.rules.spec import ConsensusSpec
+from hansard.rules.formats import ConsensusSpec
 from hansard.rules.spending import milliseconds
 from hansard.runtime import session
 from hansard.store.application import Store

@@ -9,7 +9,7 @@ from pydantic import ValidationError
 
 import playing
 from hansard.errors import UsageError
-from hansard.rules.spec import ConsensusSpec
+from hansard.rules.formats import ConsensusSpec
 from hansard.runtime import inputs
 
 SPEC = """\
@@ -251,7 +251,7 @@ def test_own_templates_stand_in_for_packaged_ones(write):
 @pytest.mark.parametrize("format_", playing.FORMATS)
 def test_every_format_has_its_packaged_templates_each_of_which_can_be_replaced(write, format_):
     packaged = inputs.packaged_templates(format_)
-    fields = playing.spec_of(format_).templates()
+    fields = playing.spec_of(format_).TEMPLATES
     assert list(packaged) == list(fields)
     for role, body in packaged.items():
         held = set(re.findall(r"\{\{([a-z_]+)\}\}", body.decode()))

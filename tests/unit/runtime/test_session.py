@@ -11,7 +11,7 @@ from uuid import UUID, uuid4
 import pytest
 
 from hansard.errors import DataError, HansardError, UsageError
-from hansard.rules.spec import ConsensusSpec
+from hansard.rules.formats import ConsensusSpec
 from hansard.runtime import session
 from hansard.store.application import Store
 

@@ -11,7 +11,7 @@ import pytest
 from pydantic import ValidationError
 
 import altering
-from hansard.rules.spec import ConsensusSpec
+from hansard.rules.formats import ConsensusSpec
 from hansard.runtime import session
 from hansard.runtime.models.base import Completion
 from hansard.store.application import Store

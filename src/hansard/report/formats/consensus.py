@@ -15,10 +15,11 @@ from hansard.report.formats.display import Display
 from hansard.report.result import Part, Result, Spoken, lines, listed, tallied, told
 from hansard.report.signs import fenced, ids, not_heard, quoted, table, undecided, voted
 from hansard.rules.counting import Rule
-from hansard.rules.fields import Phase, closed
+from hansard.rules.fields import closed
 from hansard.rules.formats import consensus
 from hansard.rules.formats.consensus import PHASES
 from hansard.rules.state import DebateState
+from hansard.rules.terms import Phase
 
 
 @closed

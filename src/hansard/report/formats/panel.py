@@ -16,8 +16,9 @@ from hansard.report.safe import one_line
 from hansard.report.signs import fenced, ids, not_heard, quoted, table
 from hansard.report.words import ALIKE, GONE, percent
 from hansard.rules.fields import closed
-from hansard.rules.formats import panel
+from hansard.rules.formats.panel.reading import terms_of
 from hansard.rules.state import Turn
+from hansard.rules.terms import Resolution
 
 
 @closed
@@ -82,7 +83,7 @@ class PanelResult(Result):
 
     format: Literal["panel"]
     options: tuple[str, ...]
-    resolution: Literal["synthesis", "pick", "majority", "similar"]
+    resolution: Resolution
     final: str | None = Field(
         description="The answer: a draft, the judge's words, or the option that a majority chose"
     )
@@ -132,7 +133,7 @@ class PanelResult(Result):
 
 def of(found: Folded) -> PanelResult:
     """Return the result of a folded record."""
-    state, terms = found.state, panel.terms_of(found.state)
+    state, terms = found.state, terms_of(found.state)
     drafts = tuple(_draft(found, turn, seq) for turn, seq in found.turns("debater"))
     rounds = [
         {
@@ -180,7 +181,7 @@ def of(found: Folded) -> PanelResult:
 
 
 def _draft(found: Folded, turn: Turn, seq: int) -> Draft:
-    options = panel.terms_of(found.state)["options"]
+    options = terms_of(found.state)["options"]
     text = words_of(found.value(turn), "answer") if options else found.words(turn)
     return Draft(
         round_index=turn.data["round"],
@@ -200,7 +201,7 @@ def _answer(found: Folded, last: dict[str, str | None]) -> tuple[str | None, str
         turn, _ = _judges(found)
         return words_of(found.value(turn), "answer") or GONE, None
     option = decision["decision"]
-    if decision["rule"] == "majority_vote" and panel.terms_of(state)["options"]:
+    if decision["rule"] == "majority_vote" and terms_of(state)["options"]:
         return option, next(seat for seat, vote in state.votes.items() if vote == option)
     return last[option] or GONE, option
 
@@ -241,7 +242,7 @@ def _judgment(found: Folded) -> str | None:
 def _tally(found: Folded) -> dict[str, int]:
     """Return what was counted: current choices, or equal answers under the first who gave them."""
     state = found.state
-    if panel.terms_of(state)["options"]:
+    if terms_of(state)["options"]:
         return tally_of(state)
     count = state.counts[-1]
     tally = {row["option"]: row["votes"] for row in count["tally"]}

@@ -1,43 +1,70 @@
-"""The formats of debate: one small pure module each, found by its name.
+"""The formats of debate, each found by its name: this is the only place that lists them.
 
-The engine knows none by name. A format is
-
-- `TEMPLATES`: its prompt templates, each with the values that are filled in;
-- `schemas(terms)`: what a reply must be, by role (FORMAT.md §6);
-- `misfit(terms, seats)`: what is wrong with the seats at the table, if anything;
-- `due(state)`: who speaks now, or the fact, or the comparison of texts, that
-  is due before anybody does; or the reason why the debate has failed;
-- `read(state, step, value, text_of)`: the clear fields of a reply that fits
-  its schema, or the code that says why it does not count;
-- `admits(state, step, data)`: whether a recorded turn whose reply is gone can
-  be what such a reply gives;
-- `template(state, step)`, `values(state, step)`: the speaker's instruction;
-- `label(state, turn)`: the title of a turn in the transcript, and how its
-  reply is shown; `retold(state, step)`: the transcript as one step is shown
-  it, where that is another order or under other titles;
-- `reason(state)`: why a debate that was decided stopped;
-- `most_turns(terms, debaters)`: how many turns there can be, a synthesis aside;
-- where texts are compared, `answer_of(value)`, `compared(state, what, answers)`,
-  and `restated(state, what, data)` for when one of them is gone.
+What a format answers is said in `base`; whoever follows the rules asks `format_of`.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from types import ModuleType
+from collections.abc import Mapping, Sequence
+from typing import Annotated, Any
 
-from hansard.rules.fields import Role, Terms
-from hansard.rules.formats import consensus, judged, moderated, panel
+from pydantic import Discriminator, Tag
 
-FORMATS: dict[str, ModuleType] = {
-    "consensus": consensus,
-    "judged": judged,
-    "moderated": moderated,
-    "panel": panel,
+from hansard.rules.formats.base import Format
+from hansard.rules.formats.consensus import CONSENSUS, ConsensusSpec
+from hansard.rules.formats.judged import JUDGED, JudgedSpec
+from hansard.rules.formats.moderated import MODERATED, ModeratedSpec
+from hansard.rules.formats.panel import PANEL, PanelSpec
+from hansard.rules.spec_base import BaseSpec
+from hansard.rules.terms import Role, Terms
+
+__all__ = [
+    "DEFAULT",
+    "FORMATS",
+    "SPECS",
+    "AnySpec",
+    "ConsensusSpec",
+    "DebateSpec",
+    "JudgedSpec",
+    "ModeratedSpec",
+    "PanelSpec",
+    "format_of",
+    "most_turns",
+]
+
+FORMATS: Mapping[str, Format[Any]] = {  # each takes the terms of its own name: see `format_of`
+    "consensus": CONSENSUS,
+    "judged": JUDGED,
+    "moderated": MODERATED,
+    "panel": PANEL,
 }
+SPECS: Mapping[str, type[BaseSpec]] = {name: row.spec for name, row in FORMATS.items()}
+DEFAULT = "consensus"  # the format of a spec that does not say
+
+
+def _named(value: Any) -> str:
+    """Return the format of a spec, or of what is to become one."""
+    if isinstance(value, dict):
+        return str(value.get("format", DEFAULT))
+    return str(value.format)
+
+
+AnySpec = ConsensusSpec | JudgedSpec | ModeratedSpec | PanelSpec
+DebateSpec = Annotated[
+    Annotated[ConsensusSpec, Tag("consensus")]
+    | Annotated[JudgedSpec, Tag("judged")]
+    | Annotated[ModeratedSpec, Tag("moderated")]
+    | Annotated[PanelSpec, Tag("panel")],
+    Discriminator(_named),
+]
+
+
+def format_of(terms: Terms) -> Format[Terms]:
+    """Return what the format of these terms answers."""
+    return FORMATS[terms["format"]]
 
 
 def most_turns(terms: Terms, roles: Sequence[Role]) -> int:
     """Return how many turns a debate can have whose seats have these roles."""
-    turns: int = FORMATS[terms["format"]].most_turns(terms, roles.count("debater"))
+    turns = format_of(terms).most_turns(terms, roles.count("debater"))
     return turns + roles.count("synthesizer")

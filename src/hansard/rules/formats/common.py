@@ -2,26 +2,14 @@
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple, cast
+from collections.abc import Sequence
+from typing import Any, cast
 
 from hansard.rules.events import DecisionData, Fact, VerdictData
-from hansard.rules.fields import DecisionRule
 from hansard.rules.state import DebateState, Step
+from hansard.rules.terms import ABSTAIN, ESCALATE, DecisionRule
 
-ESCALATE = "escalate"  # the decision where nothing was agreed on: somebody must look
-RESERVED = frozenset({ESCALATE, "synthesis", "upheld", "not_upheld"})  # no seat or stance
-
-
-class Compare(NamedTuple):
-    """The answers of a round are to be compared: texts that the state does not hold.
-
-    `measure` is "words" or "whole" for a similarity, "votes" for a count of
-    equal answers.
-    """
-
-    round: int
-    measure: str
-    final: bool  # to resolve the debate, after its rounds
+MOST_OPTIONS = 100
 
 
 def turn(step: Step, call: str, **fields: Any) -> dict[str, Any]:
@@ -75,3 +63,8 @@ def ruling(state: DebateState) -> VerdictData | str | None:
         return state.verdict
     spoke = any(row.role == "judge" for row in state.turns)
     return "failed" if spoke else None
+
+
+def sound(options: Sequence[str]) -> bool:
+    """Whether each option stands once, and none is the word for silence."""
+    return len(set(options)) == len(options) <= MOST_OPTIONS and ABSTAIN not in options

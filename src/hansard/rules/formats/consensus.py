@@ -15,27 +15,106 @@ with one prompt. Cost: debaters x 4 x rounds calls at the most.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from functools import lru_cache
-from typing import Any, cast
+from typing import Any, ClassVar, Literal, Self, cast
 
-from hansard.rules.counting import RULE_NAMES, tally, winner
+from pydantic import ConfigDict, Field, model_validator
+from pydantic.config import JsonDict
+
+from hansard.rules.counting import RULE_NAMES, needed, tally, winner
 from hansard.rules.events import Fact, RegisteredData
-from hansard.rules.fields import CloseReason, ConsensusTerms, Rejection, Role
-from hansard.rules.formats.common import ESCALATE, decided
+from hansard.rules.fields import Name
+from hansard.rules.formats.base import Format
+from hansard.rules.formats.common import decided, sound
 from hansard.rules.prompts import TextOf
-from hansard.rules.replies import Schema, members, one_of, words
+from hansard.rules.replies import JSON, Schema, members, one_of, words
+from hansard.rules.spec_base import BaseSpec
+from hansard.rules.spec_parts import Debater, Seated, check_options, refuse
 from hansard.rules.state import DebateState, Step, Turn
+from hansard.rules.terms import ESCALATE, CloseReason, ConsensusTerms, Role
 
 PHASES = ("proposal", "critique", "revision", "consensus")
 # The templates, and what is filled into each (FORMAT.md §7).
-TEMPLATES: dict[str, tuple[str, ...]] = {
+TEMPLATES: Mapping[str, tuple[str, ...]] = {
     "protocol": ("options",),
     "block": ("label",),
     "again": ("code", "keyword", "member"),
     "debater": ("max_rounds", "options", "phase", "round", "speaker"),
     "synthesizer": ("decision", "rule"),
 }
+
+
+def _threshold_with_its_rule(schema: JsonDict) -> None:
+    """Say in the published schema which rule takes a threshold."""
+    schema["if"] = {"properties": {"rule": {"const": "threshold"}}}
+    schema["then"] = {"required": ["threshold"], "properties": {"threshold": {"type": "integer"}}}
+    schema["else"] = {"properties": {"threshold": {"type": "null"}}}
+
+
+class ConsensusSpec(BaseSpec):
+    """A debate in the `consensus` format.
+
+    `threshold` belongs to the rule `threshold` and has no default; `majority`
+    is more than half of the debaters, `unanimity` all of them.
+    """
+
+    model_config = ConfigDict(json_schema_extra=_threshold_with_its_rule)
+
+    TEMPLATES: ClassVar[Mapping[str, tuple[str, ...]]] = TEMPLATES
+    TAKEN: ClassVar[frozenset[str]] = frozenset()  # a decision is an option, and never a seat
+
+    format: Literal["consensus"] = "consensus"
+    debaters: list[Debater] = Field(min_length=2, max_length=99)
+    options: list[Name] = Field(min_length=1, max_length=100, description="What may be voted for")
+    rule: Literal["threshold", "majority", "unanimity"] = "threshold"
+    threshold: int | None = Field(default=None, ge=1)
+    max_rounds: int = Field(ge=1, le=1000)
+
+    @model_validator(mode="after")
+    def _consistent(self) -> Self:
+        check_options(self.options)
+        if self.rule == "threshold" and self.threshold is None:
+            refuse(
+                "spec.threshold",
+                "the rule `threshold` needs a `threshold`; say how many debaters must agree",
+            )
+        if self.rule != "threshold" and self.threshold is not None:
+            refuse(
+                "spec.threshold",
+                f"the rule `{self.rule}` sets its own threshold; remove `threshold: "
+                f"{self.threshold}`",
+            )
+        if self.needed > len(self.debaters):
+            refuse(
+                "spec.threshold",
+                f"`threshold` is {self.needed}, but there are only {len(self.debaters)} debaters; "
+                "lower it",
+            )
+        return self
+
+    @property
+    def needed(self) -> int:
+        """How many debaters must hold one option."""
+        return needed(self.rule, len(self.debaters), self.threshold or 0)
+
+    @property
+    def last_round(self) -> int:
+        """The number of the last round there can be."""
+        return self.max_rounds
+
+    def _rows(self) -> list[Seated]:
+        return [self._seated("debater", row) for row in self.debaters]
+
+    def terms(self) -> ConsensusTerms:
+        """Return the terms of the opening."""
+        return {
+            "format": self.format,
+            "options": list(self.options),
+            "rule": self.rule,
+            "threshold": self.needed,
+            "max_rounds": self.max_rounds,
+        }
 
 
 def terms_of(state: DebateState) -> ConsensusTerms:
@@ -53,7 +132,14 @@ def _reply_schema(options: tuple[str, ...]) -> Schema:
     return members(stance=words(), rationale=words(), vote=one_of(options))
 
 
-def misfit(terms: ConsensusTerms, seats: Sequence[RegisteredData]) -> str | None:
+def settled(terms: ConsensusTerms, seats: int) -> ConsensusTerms | str:
+    """Return the terms with the threshold that follows from the rule and the debaters."""
+    if not (terms["options"] and sound(terms["options"])):
+        return "1 to 100 options, each once, none of them abstain"
+    return {**terms, "threshold": needed(terms["rule"], seats, terms["threshold"])}
+
+
+def wrong_seats(_terms: ConsensusTerms, seats: Sequence[RegisteredData]) -> str | None:
     """Every seat is a debater without a stance."""
     fit = bool(seats) and all(
         seat["role"] == "debater" and seat["stance"] is None for seat in seats
@@ -129,17 +215,17 @@ def most_turns(terms: ConsensusTerms, debaters: int) -> int:
     return debaters * len(PHASES) * terms["max_rounds"]
 
 
-def read(state: DebateState, step: Step, value: Any, text_of: TextOf) -> dict[str, Any] | Rejection:
+def read(_state: DebateState, _step: Step, value: JSON, _text_of: TextOf) -> dict[str, Any]:
     """Return the vote."""
     return {"vote": value["vote"], "case": None}
 
 
-def admits(state: DebateState, step: Step, data: dict[str, Any]) -> bool:
+def admits(state: DebateState, _step: Step, data: Mapping[str, Any]) -> bool:
     """A vote is for a declared option."""
     return data["vote"] in terms_of(state)["options"] and data["case"] is None
 
 
-def template(state: DebateState, step: Step) -> str:
+def template(_state: DebateState, _step: Step) -> str:
     """Every debater has the same template."""
     return "debater"
 
@@ -158,11 +244,24 @@ def values(state: DebateState, step: Step | None) -> dict[str, str]:
     }
 
 
-def label(state: DebateState, turn: Turn) -> tuple[str, bool]:
+def label(_state: DebateState, turn: Turn) -> tuple[str, bool]:
     """A turn is titled with its place in the schedule, and quoted as it is."""
     data = turn.data
     return f"{data['speaker']}, round {data['round']}, {data['phase']}", False
 
 
-def retold(state: DebateState, step: Step) -> None:
-    """Everybody sees the transcript in its order."""
+CONSENSUS = Format(
+    spec=ConsensusSpec,
+    about="votes are counted over rounds of proposals and critiques",
+    schemas=schemas,
+    most_turns=most_turns,
+    settled=settled,
+    wrong_seats=wrong_seats,
+    due=due,
+    reason=reason,
+    read=read,
+    admits=admits,
+    template=template,
+    values=values,
+    label=label,
+)

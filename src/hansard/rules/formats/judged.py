@@ -15,19 +15,24 @@ what was said before it.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from functools import lru_cache, partial
 from hashlib import sha256
-from typing import Any, cast
+from typing import Any, ClassVar, Literal, cast
+
+from pydantic import Field, field_validator
 
 from hansard.rules.events import Fact, RegisteredData
-from hansard.rules.fields import CloseReason, JudgedTerms, Rejection, Role
-from hansard.rules.formats.common import ESCALATE, RESERVED, decided, heard_in, ruling, verdict
+from hansard.rules.formats.base import Format
+from hansard.rules.formats.common import decided, heard_in, ruling, verdict
 from hansard.rules.prompts import TextOf
-from hansard.rules.replies import Schema, members, one_of, words
+from hansard.rules.replies import JSON, Schema, members, one_of, words
+from hansard.rules.spec_base import BaseSpec
+from hansard.rules.spec_parts import Advocate, Seat, Seated, refuse
 from hansard.rules.state import DebateState, Step, Turn
+from hansard.rules.terms import ESCALATE, OUTCOMES, CloseReason, JudgedTerms, Role
 
-TEMPLATES: dict[str, tuple[str, ...]] = {
+TEMPLATES: Mapping[str, tuple[str, ...]] = {
     "protocol": ("stances",),
     "block": ("label",),
     "again": ("code", "keyword", "member"),
@@ -36,6 +41,50 @@ TEMPLATES: dict[str, tuple[str, ...]] = {
     "synthesizer": ("decision", "rule"),
 }
 LEAST = 2  # stances that must have been heard before anybody judges
+MANY_ROUNDS = 4  # above, models give in to each other
+
+
+class JudgedSpec(BaseSpec):
+    """A debate in the `judged` format: assigned stances, and one judge at the end."""
+
+    TEMPLATES: ClassVar[Mapping[str, tuple[str, ...]]] = TEMPLATES
+
+    format: Literal["judged"] = "judged"
+    debaters: list[Advocate] = Field(min_length=2, max_length=98)
+    judge: Seat = Field(default=Seat(), description="Reads all of it once, after the last round")
+    max_rounds: int = Field(default=2, ge=1, le=1000)
+    anonymize_transcript: bool = Field(default=True, description="The judge sees no names")
+    shuffle_for_judge: bool = Field(
+        default=True, description="The judge sees each round in an order drawn from the seed"
+    )
+
+    @field_validator("judge", mode="before")
+    @classmethod
+    def _needs_judge(cls, value: object) -> object:
+        if value is False or value is None:
+            refuse("spec.judge", "a judged debate needs its judge; remove the line")
+        return value
+
+    @property
+    def last_round(self) -> int:
+        """The number of the last round there can be."""
+        return self.max_rounds
+
+    def _rows(self) -> list[Seated]:
+        return [
+            *(self._seated("debater", row) for row in self.debaters),
+            self._seated("judge", self.judge),
+        ]
+
+    def terms(self) -> JudgedTerms:
+        """Return the terms of the opening."""
+        return {
+            "format": self.format,
+            "stances": [row.label for row in self.debaters],
+            "max_rounds": self.max_rounds,
+            "anonymize_transcript": self.anonymize_transcript,
+            "shuffle_for_judge": self.shuffle_for_judge,
+        }
 
 
 def terms_of(state: DebateState) -> JudgedTerms:
@@ -53,13 +102,13 @@ def _verdict_schema(stances: tuple[str, ...]) -> Schema:
     return members(verdict=words(), winner=one_of(stances, or_none=True), reasoning=words())
 
 
-def misfit(terms: JudgedTerms, seats: Sequence[RegisteredData]) -> str | None:
+def wrong_seats(terms: JudgedTerms, seats: Sequence[RegisteredData]) -> str | None:
     """At least two debaters with the stances of the terms, then one judge."""
     stances = terms["stances"]
     roles = ["debater"] * len(stances) + ["judge"]
     labels = [seat["stance"]["label"] if seat["stance"] else None for seat in seats]
     unique = len(set(stances)) == len(stances) >= LEAST
-    named = RESERVED.isdisjoint([*stances, *(seat["id"] for seat in seats)])
+    named = OUTCOMES.isdisjoint([*stances, *(seat["id"] for seat in seats)])
     fit = [seat["role"] for seat in seats] == roles and labels == [*stances, None]
     return None if fit and unique and named else "two or more debaters, a stance each, and a judge"
 
@@ -84,7 +133,7 @@ def due(state: DebateState) -> Fact | tuple[Step, ...] | CloseReason:
     return decided(state, stance["label"] if stance else "synthesis", "judge_verdict")
 
 
-def reason(state: DebateState) -> CloseReason:
+def reason(_state: DebateState) -> CloseReason:
     """Return why it stopped: always because its rounds were over."""
     return "rounds_complete"
 
@@ -94,7 +143,7 @@ def most_turns(terms: JudgedTerms, debaters: int) -> int:
     return debaters * terms["max_rounds"] + 1
 
 
-def read(state: DebateState, step: Step, value: Any, text_of: TextOf) -> dict[str, Any] | Rejection:
+def read(state: DebateState, step: Step, value: JSON, _text_of: TextOf) -> dict[str, Any]:
     """Return what a verdict says; an argument says nothing that is counted."""
     if step.phase == "argument":
         return {"vote": None, "case": None}
@@ -109,7 +158,7 @@ def seat_of(state: DebateState, stance: str | None) -> str | None:
     return None
 
 
-def admits(state: DebateState, step: Step, data: dict[str, Any]) -> bool:
+def admits(state: DebateState, step: Step, data: Mapping[str, Any]) -> bool:
     """A verdict names a debater or none, and an argument nothing."""
     if step.phase == "argument":
         return data["vote"] is None and data["case"] is None
@@ -118,7 +167,7 @@ def admits(state: DebateState, step: Step, data: dict[str, Any]) -> bool:
     return named and all(data[name] == value for name, value in free.items())
 
 
-def template(state: DebateState, step: Step) -> str:
+def template(_state: DebateState, step: Step) -> str:
     """Return the template's role: debaters and judge have one each."""
     return "debater" if step.phase == "argument" else "judge"
 
@@ -162,12 +211,12 @@ def retold(state: DebateState, step: Step) -> list[tuple[str, Turn]] | None:
     if terms["shuffle_for_judge"]:
         drawn = partial(shuffle_key, state.spec["seed"], step.id)
         turns.sort(key=lambda row: drawn(row.data["round"], row.data["speaker"]))
+    stances = {id_: seat["stance"]["label"] for id_, seat in state.seats.items() if seat["stance"]}
     rows = []
-    for row in turns:
-        speaker, stance = row.data["speaker"], state.seats[row.data["speaker"]]["stance"]
-        assert stance, "before the verdict only debaters speak"
+    for row in turns:  # of debaters alone: nobody else speaks before the verdict
+        speaker = row.data["speaker"]
         shown = None if terms["anonymize_transcript"] else speaker
-        rows.append((titled(stance["label"], row.data["round"], shown), row))
+        rows.append((titled(stances[speaker], row.data["round"], shown), row))
     return rows
 
 
@@ -178,3 +227,21 @@ def shuffle_key(seed: str, step: str, round_: int, speaker: str) -> tuple[int, b
     """
     parts = ("hansard-shuffle/v1", seed, step, str(round_), speaker)
     return round_, sha256("\n".join(parts).encode()).digest()
+
+
+JUDGED = Format(
+    spec=JudgedSpec,
+    about="assigned stances argue before a judge",
+    schemas=schemas,
+    most_turns=most_turns,
+    wrong_seats=wrong_seats,
+    due=due,
+    reason=reason,
+    read=read,
+    admits=admits,
+    template=template,
+    values=values,
+    label=label,
+    retold=retold,
+    many_rounds=MANY_ROUNDS,
+)

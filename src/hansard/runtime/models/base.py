@@ -13,10 +13,11 @@ from math import isnan
 from typing import Protocol, get_args, runtime_checkable
 
 from hansard.record.canonical import TEXT
-from hansard.rules.fields import CallError, Finish, Parameters, Role
+from hansard.rules.fields import CallError, Finish, Parameters
 from hansard.rules.prompts import Message
 from hansard.rules.replies import Schema
 from hansard.rules.spec_parts import PriceSpec
+from hansard.rules.terms import Role
 
 MAX_REPLY = 16_000_000  # characters: a store keeps a text in one value
 MAX_TOOL_CALLS = 100  # in one reply

@@ -27,8 +27,9 @@ from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, field_valida
 from pydantic.config import JsonDict
 from pydantic_core import PydanticCustomError
 
-from hansard.rules.fields import PHASES, CallError, Finish
+from hansard.rules.fields import CallError, Finish
 from hansard.rules.spec_parts import PriceSpec
+from hansard.rules.terms import PHASES
 from hansard.runtime.models.base import Completion, ModelError, Request, ToolCall
 
 

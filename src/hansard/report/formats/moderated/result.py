@@ -29,7 +29,7 @@ from hansard.report.result import Result, Stance, lines, listed
 from hansard.report.safe import one_line
 from hansard.report.words import GONE
 from hansard.rules.fields import Case
-from hansard.rules.formats import moderated
+from hansard.rules.formats.moderated.places import target_of, terms_of
 from hansard.rules.state import Turn
 
 
@@ -88,7 +88,7 @@ class ModeratedResult(Result):
 
 def of(found: Folded) -> ModeratedResult:
     """Return the result of a folded record."""
-    state, terms = found.state, moderated.terms_of(found.state)
+    state, terms = found.state, terms_of(found.state)
     moderations = [(turn, _moderation(found, turn, seq)) for turn, seq in found.turns("moderator")]
     heard = [row for turn, row in moderations if turn.heard and turn.data["phase"] == "moderation"]
     rounds = range(1, 1 + (state.turns[-1].data["round"] if state.turns else 0))
@@ -193,7 +193,7 @@ def _exchange(found: Folded, turn: Turn, seq: int) -> Exchange:
     about = {}
     for phase in ("critique", "rebuttal"):
         for row, place in _of(found, round_, phase):
-            if moderated.target_of(state, row.data["phase"]) == proposer:
+            if target_of(state, row.data["phase"]) == proposer:
                 about[phase] = (row, place)
     stance = state.seats[proposer]["stance"]
     critique = _critique(found, *about["critique"]) if "critique" in about else None
@@ -248,7 +248,7 @@ def _proposition(found: Folded, turn: Turn, seq: int) -> Proposition:
 
 
 def _critique(found: Folded, turn: Turn, seq: int) -> Critique:
-    least = moderated.terms_of(found.state)["min_challenge_strength"]
+    least = terms_of(found.state)["min_challenge_strength"]
     rating = turn.case["rating"] if turn.case else None
     first = found.sent_back.get(turn.data["step"])
     rows = _arguments(found, turn, "counter_arguments", "argument")

@@ -1,0 +1,154 @@
+"""The questions that the rules ask of every format of debate.
+
+A format is one `Format`: a table of pure functions, in a module of its own or,
+above 400 lines, in a folder. The engine, the verifier and the replay know none
+by name. They ask these questions of whichever format the opening names, and
+nothing else.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Generic, NamedTuple, TypeVar
+
+from hansard.rules.events import Fact, RegisteredData
+from hansard.rules.fields import Rejection
+from hansard.rules.prompts import TextOf
+from hansard.rules.replies import JSON, Schema
+from hansard.rules.spec_base import BaseSpec
+from hansard.rules.state import DebateState, Step, Turn
+from hansard.rules.terms import CloseReason, Role
+
+T = TypeVar("T")
+
+
+class Compare(NamedTuple):
+    """The answers of a round are to be compared: texts that the state does not hold.
+
+    `measure` is "words" or "whole" for a similarity, "votes" for a count of
+    equal answers; `by` is how the format compares.
+    """
+
+    round: int
+    measure: str
+    final: bool  # to resolve the debate, after its rounds
+    by: Comparison
+
+
+class NotCounted(NamedTuple):
+    """Why a reply does not count: the code, and the member and keyword of the schema it misses.
+
+    `rating` is what a critique that is sent back says of itself.
+    """
+
+    code: Rejection
+    member: str | None = None
+    keyword: str | None = None
+    rating: int | None = None
+
+
+Next = Fact | Compare | tuple[Step, ...] | CloseReason
+
+
+@dataclass(frozen=True, slots=True)
+class Comparison:
+    """How a format compares texts, which the state does not hold.
+
+    - `answer_of(value)`: the words of a reply that are compared;
+    - `compared(state, what, answers)`: the fact that the answers give, by debater;
+    - `restated(state, what, data)`: the same where an answer is gone, as far as it can be
+      told from the recorded `data`; None where no answers give that.
+    """
+
+    answer_of: Callable[[JSON], str]
+    compared: Callable[[DebateState, Compare, Mapping[str, str]], Fact]
+    restated: Callable[[DebateState, Compare, Mapping[str, Any]], Mapping[str, Any] | None]
+
+
+def as_stated(terms: T, _seats: int) -> T:
+    """Return terms of which nothing is derived."""
+    return terms
+
+
+def as_told(_state: DebateState, _step: Step) -> None:
+    """Return that everybody sees the transcript in its order."""
+
+
+def never(_state: DebateState, _step: str, _rating: int | None) -> bool:
+    """Return that no reply is sent back for its rating."""
+    return False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Format(Generic[T]):
+    """What a format of debate answers; `T` are its terms.
+
+    What it is:
+
+    - `spec`: what a user writes, with the prompt templates of its roles;
+    - `about`: how such a debate goes, in a few words;
+    - `schemas(terms)`: what a reply must be, by role (FORMAT.md §6);
+    - `most_turns(terms, debaters)`: how many turns there can be, a synthesis aside.
+
+    What may open it:
+
+    - `settled(terms, seats)`: the terms with what the rules derive of them, or
+      in words what they would have to be;
+    - `wrong_seats(terms, seats)`: in words what the seats would have to be; None
+      where they are right.
+
+    How it goes:
+
+    - `due(state)`: who speaks now, or the fact, or the comparison of texts, that is
+      due before anybody does; or the reason why the debate has failed. A format
+      that compares texts says how in what is due: `Compare.by`;
+    - `reason(state)`: why a debate that was decided stopped.
+
+    What a reply says:
+
+    - `read(state, step, value, text_of)`: the clear fields of a reply that fits its
+      schema, or why it does not count;
+    - `admits(state, step, data)`: whether a recorded turn whose reply is gone can
+      be what such a reply gives;
+    - `sent_back(state, step, rating)`: whether a reply that is gone can have been
+      sent back for this rating.
+
+    What a speaker is shown:
+
+    - `template(state, step)`, `values(state, step)`: the speaker's instruction, and
+      what is filled into it; without a step, into the protocol;
+    - `label(state, turn)`: the title of a turn in the transcript, and whether its
+      reply is shown point by point;
+    - `retold(state, step)`: the transcript as one step is shown it, where that is
+      in another order or under other titles; None where it is not.
+
+    What a report says of it:
+
+    - `counts_once`: votes are counted once, after the rounds, so that leaders who
+      tie are worth a note;
+    - `many_rounds`: the number of rounds above which debaters give in to each other.
+    """
+
+    spec: type[BaseSpec]
+    about: str
+    schemas: Callable[[T], dict[Role, Schema]]
+    most_turns: Callable[[T, int], int]
+    settled: Callable[[T, int], T | str] = as_stated
+    wrong_seats: Callable[[T, Sequence[RegisteredData]], str | None]
+    due: Callable[[DebateState], Next]
+    reason: Callable[[DebateState], CloseReason]
+    read: Callable[[DebateState, Step, JSON, TextOf], Mapping[str, Any] | NotCounted]
+    admits: Callable[[DebateState, Step, Mapping[str, Any]], bool]
+    sent_back: Callable[[DebateState, str, int | None], bool] = never
+    template: Callable[[DebateState, Step], str]
+    values: Callable[[DebateState, Step | None], dict[str, str]]
+    label: Callable[[DebateState, Turn], tuple[str, bool]]
+    retold: Callable[[DebateState, Step], list[tuple[str, Turn]] | None] = as_told
+    counts_once: bool = False
+    many_rounds: int | None = None
+
+    @property
+    def templates(self) -> Mapping[str, tuple[str, ...]]:
+        """The prompt templates by role, each with the names of what is filled in."""
+        return self.spec.TEMPLATES

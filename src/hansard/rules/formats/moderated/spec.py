@@ -1,0 +1,113 @@
+"""What a user writes of a `moderated` debate, and the templates of its roles."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import ClassVar, Literal, Self
+
+from pydantic import Field, model_validator
+
+from hansard.rules.spec_base import BaseSpec
+from hansard.rules.spec_parts import Advocate, Seat, Seated, refuse
+from hansard.rules.terms import ModeratedTerms, Role
+
+MOST_ROUNDS = 3
+SIDES: tuple[Role, ...] = ("proposer", "critic", "rebuttal")
+TEMPLATES: Mapping[str, tuple[str, ...]] = {
+    "protocol": (),
+    "block": ("label",),
+    "again": ("code", "keyword", "member"),
+    "framer": (),
+    "proposer": ("position", "round"),
+    "critic": ("position", "round"),
+    "critic_again": ("rating",),
+    "rebuttal": ("position", "round"),
+    "moderator": ("citations", "round"),
+    "moderator_ranking": ("citations", "positions", "round"),
+    "synthesizer": ("decision", "rule"),
+}
+
+
+class ModeratedSpec(BaseSpec):
+    """A debate in the `moderated` format: propose, attack, defend, moderate."""
+
+    TEMPLATES: ClassVar[Mapping[str, tuple[str, ...]]] = TEMPLATES
+    COST_CEILING: ClassVar[int | None] = 500_000  # where the prices are known (D 21)
+
+    format: Literal["moderated"] = "moderated"
+    framer: Seat = Seat()
+    proposer: Seat | None = Field(default=None, description="Not with `positions`")
+    positions: list[Advocate] = Field(
+        default=[], max_length=90, description="Two or more, each with a proposer of its own"
+    )
+    critic: Seat | None = None
+    rebuttal: Seat | None = None
+    moderator: Seat = Field(
+        default=Seat(), description="Best of another model family than proposer and critic"
+    )
+    critique: bool = Field(default=True, description="With `positions`, false: nobody attacks them")
+    max_rounds: int = Field(default=1, ge=1)
+    require_critic_retry_below: int = Field(
+        default=6, ge=1, le=10, description="A critique that rates itself below is sent back once"
+    )
+    min_challenge_strength: int = Field(
+        default=6, ge=1, le=10, description="A last critique below is marked as weak"
+    )
+    neutrality_check: bool = Field(
+        default=False, description="Moderate once more with the sides in the other order"
+    )
+
+    @model_validator(mode="after")
+    def _consistent(self) -> Self:
+        if self.max_rounds > MOST_ROUNDS:
+            refuse(
+                "spec.max_rounds",
+                f"`max_rounds` is {self.max_rounds}, but a moderated debate has at most "
+                f"{MOST_ROUNDS}; lower it",
+            )
+        if len(self.positions) == 1:
+            refuse("spec.positions", "`positions` lists only one; list two or more, or none")
+        if self.positions and self.proposer:
+            refuse(
+                "spec.positions", "with `positions` each has its own proposer; remove `proposer`"
+            )
+        if not (self.critique or self.positions):
+            refuse(
+                "spec.critique",
+                "`critique: false` needs `positions`: a single proposition must have its critic",
+            )
+        if not self.critique and (self.critic or self.rebuttal):
+            refuse("spec.critique", "`critique` is false; remove `critic` and `rebuttal`")
+        if {row.label for row in self.positions} & {*SIDES}:
+            refuse(
+                "spec.label",
+                "a position cannot be labelled proposer, critic or rebuttal: those are roles; "
+                "choose another `label`",
+            )
+        return self
+
+    @property
+    def last_round(self) -> int:
+        """The number of the last round there can be."""
+        return self.max_rounds
+
+    def _rows(self) -> list[Seated]:
+        proposers: list[Seat] = [*self.positions] or [self.proposer or Seat()]
+        rows = [self._seated("framer", self.framer)]
+        rows += [self._seated("proposer", row) for row in proposers]
+        if self.critique:
+            rows.append(self._seated("critic", self.critic or Seat()))
+            rows.append(self._seated("rebuttal", self.rebuttal or Seat()))
+        return [*rows, self._seated("moderator", self.moderator)]
+
+    def terms(self) -> ModeratedTerms:
+        """Return the terms of the opening."""
+        return {
+            "format": self.format,
+            "positions": [row.label for row in self.positions],
+            "critique": self.critique,
+            "max_rounds": self.max_rounds,
+            "require_critic_retry_below": self.require_critic_retry_below,
+            "min_challenge_strength": self.min_challenge_strength,
+            "neutrality_check": self.neutrality_check,
+        }
