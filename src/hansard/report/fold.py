@@ -35,7 +35,7 @@ from hansard.rules.events import (
 from hansard.rules.fields import Blob
 from hansard.rules.prompts import TextOf
 from hansard.rules.state import DebateState, Spend, Turn, evolve, speaker_of, step_of
-from hansard.rules.terms import Role
+from hansard.rules.terms import ARGUING, Role
 
 
 @dataclass(slots=True)
@@ -207,7 +207,7 @@ def common(found: Folded) -> dict[str, Any]:
         "opened_at": state.opened_at,
         "closed_at": state.at if closed else None,
         "entries": state.seq,
-        "debater_ids": tuple(seat["id"] for seat in state.of_role(*overall.ARGUING)),
+        "debater_ids": tuple(seat["id"] for seat in state.of_role(*ARGUING)),
         "layout": spec["layout"],
         "leading_call": spec["leading_call"],
         "max_rounds": spec["terms"]["max_rounds"],

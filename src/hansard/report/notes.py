@@ -48,6 +48,7 @@ from hansard.rules.events import (
     VotesCountedData,
 )
 from hansard.rules.fields import Blob, Case
+from hansard.rules.formats import format_of
 from hansard.rules.prompts import TextOf
 from hansard.rules.state import DebateState
 from hansard.vocabulary import Severity, fill
@@ -197,15 +198,13 @@ def _resumed(_: DebateState, __: object) -> Iterator[Note]:
 
 
 def _tie(state: DebateState, count: VotesCountedData) -> Iterator[Note]:
-    panel = state.spec["terms"]["format"] == "panel"
-    # In a panel no two answers can both be held by more than half: there the leaders tie.
-    least = (
-        max((row["votes"] for row in count["tally"]), default=0) if panel else count["threshold"]
-    )
+    # Of a count that is made once no two answers reach the threshold: there the leaders tie.
+    once = format_of(state.spec["terms"]).counts_once
+    least = max((row["votes"] for row in count["tally"]), default=0) if once else count["threshold"]
     tied = [row["option"] for row in count["tally"] if row["votes"] >= least]
     if len(tied) > 1:
         where = {"round": count["round"], "phase": count["phase"], "options": listed(tied)}
-        yield note("tie", "votes" if panel else "threshold", votes=least, **where)
+        yield note("tie", "votes" if once else "threshold", votes=least, **where)
 
 
 def _similar(_: DebateState, data: SimilarityData) -> Iterator[Note]:

@@ -11,17 +11,15 @@ from hansard.report.notes import Note, NoteCode, note
 from hansard.report.words import amount, kin, listed, many
 from hansard.rules import spending
 from hansard.rules.fields import Ceiling
+from hansard.rules.formats import format_of
 from hansard.rules.prompts import TextOf
 from hansard.rules.state import DebateState
-from hansard.rules.terms import Role
+from hansard.rules.terms import ARGUING, JUDGING
 from hansard.rules.transcript import CUSTOM
 from hansard.vocabulary import fill
 
 _OFFLINE: tuple[NoteCode, ...] = ("scripted", "recorded")  # also what their models begin with
-_JUDGES: tuple[Role, ...] = ("judge", "moderator")
-ARGUING: tuple[Role, ...] = ("debater", "proposer", "critic", "rebuttal")
 _NAMED = 3  # calls, before they are only counted
-MANY_ROUNDS = 4  # of a judged debate; above, models give in to each other
 
 
 def notes(
@@ -80,14 +78,15 @@ def _over_ceiling(state: DebateState) -> Iterator[Note]:
 
 def _of_terms(state: DebateState) -> Iterator[Note]:
     terms: Any = state.spec["terms"]
+    rules = format_of(terms)
     threshold, seated = terms.get("threshold"), len(state.votes)
     if threshold and threshold * 2 <= seated:
         yield note("low_threshold", threshold=threshold, debaters=seated)
-    if terms["format"] == "judged" and terms["max_rounds"] > MANY_ROUNDS:
-        yield note("many_rounds", rounds=terms["max_rounds"], limit=MANY_ROUNDS)
+    if rules.many_rounds and terms["max_rounds"] > rules.many_rounds:
+        yield note("many_rounds", rounds=terms["max_rounds"], limit=rules.many_rounds)
     priced = {row["model"] for row in state.spec["prices"]}
     unpriced = {seat["model"] for seat in state.seats.values()} - priced
-    if terms["format"] == "moderated" and unpriced:  # it is refused with a ceiling on cost
+    if rules.spec.COST_CEILING and unpriced:  # one that is stated is refused
         yield note("no_ceiling", models=listed(sorted(unpriced)))
 
 
@@ -108,7 +107,7 @@ def _of_seats(state: DebateState, text_of: TextOf) -> Iterator[Note]:
             found = alike.shared(critic, proposer)
             if found:
                 yield note("single_model", proposer=proposer["id"], critic=critic["id"], kin=found)
-    for judge in state.of_role(*_JUDGES):
+    for judge in state.of_role(*JUDGING):
         of = {seat["id"]: alike.shared(judge, seat) for seat in state.of_role(*ARGUING)}
         for found in dict.fromkeys(filter(None, of.values())):
             judged = listed(seat for seat, row in of.items() if row == found)

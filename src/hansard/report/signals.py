@@ -6,9 +6,9 @@ from collections.abc import Iterator
 from itertools import groupby
 
 from hansard.report.fold import Folded, words_of
-from hansard.report.overall import ARGUING
 from hansard.report.result import Drift, Share
 from hansard.rules import similarity
+from hansard.rules.terms import ARGUING
 
 MILLION = similarity.MILLION
 
@@ -33,12 +33,11 @@ def shares(found: Folded) -> tuple[Share, ...]:
     )
 
 
-def votes(found: Folded) -> Iterator[Drift]:
+def votes(found: Folded, *, together: bool = False) -> Iterator[Drift]:
     """Yield each change of a vote, and who held the new one when it was made.
 
-    Where all speak at once they could only see what was held before the round.
+    Where all speak `together` they could only see what was held before the round.
     """
-    together = found.state.spec["terms"]["format"] == "panel"
     held: dict[str, str | None] = {}
     place = (lambda row: row[0].data["round"]) if together else (lambda row: row[1])
     for _, rows in groupby(found.turns("debater"), key=place):

@@ -140,7 +140,11 @@ WRONG = {
         "spec.out_of_range",
         "timeout_seconds",
     ),
-    "threshold too high": (SPEC.replace("threshold: 2", "threshold: 3"), "spec.threshold", "above"),
+    "threshold too high": (
+        SPEC.replace("threshold: 2", "threshold: 3"),
+        "spec.threshold",
+        "only 2 debaters",
+    ),
     "two of one id": (SPEC.replace("id: b", "id: a"), "spec.duplicate", "seat id a"),
     "unknown model": (SPEC.replace("python:m", "gpt:m", 1), "spec.unknown_model", "gpt:m"),
     "unknown format": ("format: trial\n" + SPEC, "spec.invalid_value", "there is no 'trial'"),
@@ -264,7 +268,9 @@ def test_every_format_has_its_packaged_templates_each_of_which_can_be_replaced(w
 
 @pytest.mark.parametrize("format_", playing.FORMATS)
 def test_no_template_of_another_format_is_replaced(format_):
-    with pytest.raises(ValidationError, match="there is no template juror; there are protocol"):
+    with pytest.raises(
+        ValidationError, match="names juror, but .* has no such template; it has protocol"
+    ):
         playing.spec_of(format_, prompts={"juror": "mine.md"})
 
 
