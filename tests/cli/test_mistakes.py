@@ -67,7 +67,7 @@ SLIPS = {
         "judged",
         {"judge": False},
         "spec.judge",
-        "a judged debate cannot do without its judge",
+        "a judged debate needs its judge; remove the line",
     ),
     "a debater without a stance": (
         "judged",
@@ -85,13 +85,13 @@ SLIPS = {
         "moderated",
         {"positions": [STANCES[0]]},
         "spec.positions",
-        "one position is no choice; name two or more, or none",
+        "`positions` lists only one; list two or more, or none",
     ),
     "four rounds of moderation": (
         "moderated",
         {"max_rounds": 4},
         "spec.max_rounds",
-        "a moderated debate has at most 3 rounds",
+        "`max_rounds` is 4, but a moderated debate has at most 3; lower it",
     ),
     "a ceiling on cost without a price": (
         "moderated",
@@ -103,7 +103,7 @@ SLIPS = {
         "panel",
         {"debaters": None, "agents": 3, "personas": ["You count.", "You doubt."]},
         "spec.personas",
-        "there are 2 personas for 3 debaters",
+        "`personas` lists 2, but there are 3 debaters; list one for each",
     ),
     "max_rounds in a panel": (
         "panel",
@@ -115,13 +115,13 @@ SLIPS = {
         "panel",
         {"judge": None, "resolution": "pick"},
         "spec.judge",
-        "the resolution pick needs a judge",
+        "`resolution: pick` needs a `judge`; add one",
     ),
     "a schema that nobody fills in": (
         "panel",
         {"synthesizer": False, "output_schema": {"type": "object"}},
         "spec.synthesizer",
-        "an output_schema needs the synthesizer that it describes",
+        "`output_schema` needs a synthesizer, but `synthesizer` is false",
     ),
     "a schema that is not there": (
         "judged",

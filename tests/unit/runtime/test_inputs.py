@@ -269,7 +269,7 @@ def test_every_format_has_its_packaged_templates_each_of_which_can_be_replaced(w
 @pytest.mark.parametrize("format_", playing.FORMATS)
 def test_no_template_of_another_format_is_replaced(format_):
     with pytest.raises(
-        ValidationError, match="names juror, but .* has no such template; it has protocol"
+        ValidationError, match=r"names juror, but .* has no such template; it has protocol"
     ):
         playing.spec_of(format_, prompts={"juror": "mine.md"})
 
