@@ -1,4 +1,4 @@
-"""The conformance kit and the page's scripts, under Node: the third implementation agrees.
+"""The conformance kit and the page's scripts, under Node: the port of the second verifier agrees.
 
 A page sees no container, so the cases about one (check 1) are left out. What
 was asked is rendered again as the package renders it.

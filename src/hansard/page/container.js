@@ -1,6 +1,6 @@
 "use strict";
 // The files of a record: SHA-256, the zip, the manifest, and its signers (§13, §14; a § is a
-// section of FORMAT.md). With the scripts up to audit.js this is the third implementation of it.
+// section of FORMAT.md). With the scripts up to audit.js this is a port of tools/verify.py.
 
 const isObject = (value) =>
   typeof value === "object" && value !== null && !Array.isArray(value) &&

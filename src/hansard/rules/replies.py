@@ -1,4 +1,4 @@
-"""Reading a model's reply, alike in three languages (FORMAT.md §5).
+"""Reading a model's reply, alike in every verifier (FORMAT.md §5).
 
 Nothing is coerced: a reply is strict JSON that fits the role's reply schema,
 or it does not count.

@@ -1,4 +1,4 @@
-"""How alike two answers are, alike in three languages (RULES.md §7; FORMAT.md §9).
+"""How alike two answers are, alike in every verifier (RULES.md §7; FORMAT.md §9).
 
 Similar wording is a reason to stop asking, never agreement: a long sentence
 and its negation share nearly all their words, so answers that do not negate

@@ -1,4 +1,4 @@
-"""Reading replies, alike in three languages: no coercion, nothing guessed (FORMAT.md §5)."""
+"""Reading replies, alike in every verifier: no coercion, nothing guessed (FORMAT.md §5)."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""How alike two answers are, alike in three languages (FORMAT.md §9)."""
+"""How alike two answers are, alike in every verifier (FORMAT.md §9)."""
 
 import pytest
 from hypothesis import given
