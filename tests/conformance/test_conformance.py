@@ -35,18 +35,26 @@ def test_what_is_stored_is_what_is_made(capsys):
     assert (folder() / "trust.json").read_bytes() == (STORED / "trust.json").read_bytes()
 
 
-@every_case
-def test_digest(name):
+def digest(kit, name):
     """As README.md says it: what `sha256sum` prints for the files in order, hashed."""
-    paths = [path for path in (folder() / "cases" / name).rglob("*") if path.is_file()]
-    files = {path.relative_to(folder() / "cases" / name).as_posix(): path for path in paths}
-    about, expected = files.pop("README.md"), files.pop("expected.json")
-    lines = [f"{sha256(files[file].read_bytes()).hexdigest()}  {file}\n" for file in sorted(files)]
-    row = ROWS[name]
-    assert sha256("".join(lines).encode()).hexdigest() == row.sha256
-    assert runner.Expected(**json.loads(expected.read_bytes())) == row.expected
-    assert about.read_text(encoding="utf-8").startswith(f"# {name}\n\n")
-    assert name.endswith("_fail") == (row.expected.exit != 0)
+    top = kit / "cases" / name
+    paths = {path.relative_to(top).as_posix(): path for path in top.rglob("*") if path.is_file()}
+    lines = [
+        f"{sha256(paths[path].read_bytes()).hexdigest()}  {path}\n"
+        for path in sorted(paths)
+        if path not in ("README.md", "expected.json")
+    ]
+    return sha256("".join(lines).encode()).hexdigest()
+
+
+def test_the_table_says_what_the_cases_are():
+    assert {path.name for path in (folder() / "cases").iterdir()} == ROWS.keys()
+    for name, row in ROWS.items():
+        files = folder() / "cases" / name
+        assert digest(folder(), name) == row.sha256, name
+        assert runner.Expected(**json.loads((files / "expected.json").read_bytes())) == row.expected
+        assert (files / "README.md").read_text(encoding="utf-8").startswith(f"# {name}\n\n")
+        assert name.endswith("_fail") == (row.expected.exit != 0), name
 
 
 def test_the_cases_to_read_are_of_every_format_and_verdict():
@@ -235,7 +243,7 @@ def test_every_derived_field_occurs():
     wanted |= {("call.failed", f"9.{field}") for field in free_fields("call.failed") - derived}
     assert wanted - found == set()
     used = {row.expected.code for row in ROWS.values()} - {None}
-    bounded = {"10.found", "15.reserved"}  # inputs, but not every value is possible
+    bounded = {"9.error", "10.found", "15.reserved"}  # inputs, but not every value is possible
     assert used - named_codes() - {code for _, code in wanted} == bounded
 
 
@@ -280,6 +288,12 @@ STANDALONE = ["--", sys.executable, str(ROOT / "tools" / "verify.py")]
 def test_run_agrees(kit, capsys):
     assert run(kit, *STANDALONE) == 0
     assert capsys.readouterr().out.splitlines()[-1] == "3 ok, 0 wrong, 0 left out"
+
+
+def test_run_makes_a_kit_where_none_is_given(kit, monkeypatch, capsys):
+    monkeypatch.setattr(build, "kit", lambda: runner.files_below(kit))
+    assert conformance.main(["run", *STANDALONE]) == 0
+    assert capsys.readouterr().out.endswith("3 ok, 0 wrong, 0 left out\n")
 
 
 def test_run_disagrees(kit, capsys):

@@ -77,17 +77,17 @@ def bad(
 
 
 def not_due(key: str, seq: int, why: str, record: Record) -> Case:
-    """A case in which a line is not due."""
+    """A case in which an entry is not due."""
     return bad(key, "9.not_due", seq, why, export(record))
 
 
 def field(name: str, seq: int, why: str, record: Record) -> Case:
-    """A case in which a field of a line does not follow from its place."""
+    """A case in which a field of an entry does not follow from its place."""
     kind = record.event(seq)["type"].replace(".", "-")
     return bad(f"{kind}-{name.replace('_', '-')}", f"9.{name}", seq, why, export(record))
 
 
-# The records of the formats with more lines stand in the kit as zips, a file each.
+# Records of the formats with more entries are zips in the kit, one file each.
 
 
 def sound(name: str, why: str, record: Record) -> Case:
@@ -101,10 +101,10 @@ def defect(key: str, code: str, seq: int, why: str, record: Record) -> Case:
 
 
 def undue(key: str, seq: int, why: str, record: Record) -> Case:
-    """A record in which a line is not due."""
+    """A record in which an entry is not due."""
     return defect(key, "9.not_due", seq, why, record)
 
 
 def altered(key: str, code: str, why: str, record: Record, seq: int, /, **fields: Any) -> Case:
-    """A record in which fields of one line were altered."""
+    """A record in which fields of one entry were altered."""
     return defect(key, code, seq, why, record.data(seq, **fields))

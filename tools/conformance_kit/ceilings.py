@@ -45,9 +45,9 @@ def spending(name: str, script: Script | None = None, **spec: Any) -> Record:
 
 @cache
 def spent() -> Record:
-    """Fifteen lines of `judged_once`, with tokens and costs; each ceiling is met and not broken.
+    """Fifteen entries of `judged_once`, with tokens and costs; each ceiling is met and not broken.
 
-    The judge's call (line 11) is the third one; 120 tokens and 48,000 micro-dollars are spent,
+    The judge's call (entry 11) is the third one; 120 tokens and 48,000 micro-dollars are spent,
     and it reserves 254 and 115,400; ten milliseconds have passed.
     """
     limits = {"calls": 3, "tokens": 374, "cost_usd": "0.1634", "seconds": 0.011}
@@ -56,20 +56,20 @@ def spent() -> Record:
 
 @cache
 def capped(ceiling: str) -> Record:
-    """Twelve lines: the judge's call could break a ceiling; 11 truncated, 12 closed."""
+    """Twelve entries: the judge's call could break a ceiling; 11 truncated, 12 closed."""
     least = {"calls": 2, "tokens": 373, "cost_usd": "0.163399", "seconds": 0.01}
     return spending(ceiling, limits={ceiling: least[ceiling]})
 
 
 @cache
 def capped_at_once() -> Record:
-    """Six lines: no call could be made at all; 5 truncated, 6 closed."""
+    """Six entries: no call could be made at all; 5 truncated, 6 closed."""
     return spending("at-once", limits={"tokens": 1})
 
 
 @cache
 def capped_in_a_phase() -> Record:
-    """Nineteen lines of a panel of three.
+    """Nineteen entries of a panel of three.
 
     15 started, 16 answered, 17 truncated, 18 the turn of the reply in hand, 19 closed.
     """
@@ -79,7 +79,7 @@ def capped_in_a_phase() -> Record:
 
 @cache
 def capped_before_a_rewrite() -> Record:
-    """Nineteen lines: 16 a critique is sent back, 17 truncated, 18 it counts, 19 closed."""
+    """Nineteen entries: 16 a critique is sent back, 17 truncated, 18 it counts, 19 closed."""
     weak = {"r1.critique.critic:1": attacked(4, [HOLDS])}
     return moderating("capped", weak, limits={"calls": 3})
 
@@ -107,7 +107,7 @@ def one_by_one() -> Record:
 
 @cache
 def capped_after_the_decision() -> Record:
-    """Fourteen lines: 12 decision, 13 truncated before the synthesis, 14 closed."""
+    """Fourteen entries: 12 decision, 13 truncated before the synthesis, 14 closed."""
     return voting(
         "capped-synthesis",
         {"ann": "a", "ben": "a"},

@@ -74,7 +74,7 @@ OTHER = digest(b"another template\n")
 
 @cache
 def decided() -> Record:
-    """Twelve lines.
+    """Twelve entries.
 
     1 opened, 2-3 ann and ben, 4-5 started, 6-7 answered, 8-9 turns, 10 count, 11 decision,
     12 closed.
@@ -84,13 +84,13 @@ def decided() -> Record:
 
 @cache
 def escalated() -> Record:
-    """The same twelve lines; `escalate` is an option, and it wins."""
+    """The same twelve entries; `escalate` is an option, and it wins."""
     return voting("escalated", dict.fromkeys(("ann", "ben"), "escalate"), options=["a", "escalate"])
 
 
 @cache
 def priced() -> Record:
-    """The same twelve lines, with prices, personas and settings; a call costs 20.75, so 21."""
+    """The same twelve entries, with prices, personas and settings; a call costs 20.75, so 21."""
     settings = {"temperature": "0.70", "seed": 7, "max_tokens": 200, "reasoning_effort": "low"}
     return voting(
         "priced",
@@ -108,14 +108,14 @@ CACHE_PRICES = {"input": "2.50", "cached": "0.25", "cache_write": "3.125", "outp
 
 
 def cached(name: str, *tokens: int) -> Record:
-    """Return the same twelve lines, with tokens in, cached, out, and written to a cache."""
+    """Return the same twelve entries, with tokens in, cached, out, and written to a cache."""
     prices = {"python:bot": CACHE_PRICES}
     return voting(f"cached-{name}", {"ann": "a", "ben": "a"}, tokens=tokens, prices=prices)
 
 
 @cache
 def troubled() -> Record:
-    """Eighteen lines, two attempts a turn.
+    """Eighteen entries, two attempts a turn.
 
     4-5 started, 6 ann failed, 7 ben answered, 8 rejected, 9-10 started, 11 ann answered,
     12 rejected, 13 ben answered, 14 ann forfeits, 15 ben's turn, 16 count, 17 decision,
@@ -132,7 +132,7 @@ def troubled() -> Record:
 
 @cache
 def resumed() -> Record:
-    """Fifteen lines, with prices.
+    """Fifteen entries, with prices.
 
     4-5 started, 6 ben answered, 7 resumed, 8 ann's call abandoned, 9 started, 10 answered,
     11-12 turns, 13 count, 14 decision, 15 closed.
@@ -146,7 +146,7 @@ SERVER = "http://127.0.0.1:8000/v1/"
 
 
 def served(**settings: Any) -> Record:
-    """Return the twelve lines of `decided`, with other settings of ann's."""
+    """Return the twelve entries of `decided`, with other settings of ann's."""
     base = decided()
     parameters = {**base.event(2)["data"]["parameters"], **settings}
     return base.data(2, parameters=parameters).data(4, parameters=parameters)
@@ -154,13 +154,13 @@ def served(**settings: Any) -> Record:
 
 @cache
 def split() -> Record:
-    """Thirty-three lines: one vote suffices, each option always has one, and the round ends."""
+    """Thirty-three entries: one vote suffices, each option always has one, and the round ends."""
     return voting("split", {"ann": "a", "ben": "b"}, rule="threshold", threshold=1)
 
 
 @cache
 def by_rounds() -> Record:
-    """Forty-two lines, two rounds, two documents (lines 4 and 5); ann gives in at last."""
+    """Forty-two entries, two rounds, two documents (entries 4 and 5); ann gives in at last."""
     return voting(
         "by-rounds",
         {"ann": "a", "ben": "b"},
@@ -175,19 +175,19 @@ def by_rounds() -> Record:
 
 @cache
 def approved() -> Record:
-    """The twelve lines of `decided`, under a policy that approves the templates."""
+    """The twelve entries of `decided`, under a policy that approves the templates."""
     return voting("approved", {"ann": "a", "ben": "a"}, policy=approving())
 
 
 @cache
 def refused() -> Record:
-    """Five lines: the policy approves another template for the debater; 4 refused, 5 closed."""
+    """Five entries: the policy approves another template for the debater; 4 refused, 5 closed."""
     return voting("refused", {"ann": "a", "ben": "a"}, policy=approving(debater=OTHER))
 
 
 @cache
 def refused_late() -> Record:
-    """The same five lines: all is approved, but another template was found when it was used."""
+    """The same five entries: all is approved, but another template was found when it was used."""
     record = under(refused(), approving())
     found = {"found": OTHER, "approved": digest(CONSENSUS["debater"].encode())}
     return record.data(4, **found)

@@ -29,7 +29,7 @@ SHAPE = {
 
 @cache
 def concluded() -> Record:
-    """Sixteen lines of the `consensus` format.
+    """Sixteen entries of the `consensus` format.
 
     1 opened, 2-4 ann, ben and the synthesizer, 5-11 as in `decided`, 12 decision, 13 started,
     14 answered, 15 synthesis, 16 closed.
@@ -39,7 +39,7 @@ def concluded() -> Record:
 
 @cache
 def shaped() -> Record:
-    """Twenty-two lines of the `judged` format.
+    """Twenty-two entries of the `judged` format.
 
     15 decision, 16 started, 17 answered, 18 rejected, 19 started, 20 answered, 21 synthesis,
     22 closed.
@@ -53,7 +53,7 @@ def shaped() -> Record:
 
 @cache
 def told_all() -> Record:
-    """Fifteen lines of `judged_once`: all that a seat can be told, and ben's is a function's."""
+    """Fifteen entries of `judged_once`: all that a seat can be told, and ben's is a function's."""
     debaters: list[dict[str, Any]] = [
         {"id": "ann", "label": "ship", "stance": "Ship it.", "persona": "You pay."},
         {"id": "ben", "label": "wait", "stance": "Wait.", "model": "custom:bot", "persona": "No."},

@@ -68,7 +68,7 @@ def arguing(
 
 @cache
 def judged() -> Record:
-    """Twenty-one lines; the seed shows round 2 to the judge in the other order, round 1 not.
+    """Twenty-one entries; the seed shows round 2 to the judge in the other order, round 1 not.
 
     1 opened, 2-4 ann, ben and the judge, 5-7 and 8-10 round 1, 11-13 and 14-16 round 2,
     17 started, 18 answered, 19 verdict, 20 decision, 21 closed.
@@ -78,32 +78,32 @@ def judged() -> Record:
 
 @cache
 def judged_once() -> Record:
-    """Fifteen lines: 5-7 and 8-10 the round, 11-13 the verdict, 14 decision, 15 closed."""
+    """Fifteen entries: 5-7 and 8-10 the round, 11-13 the verdict, 14 decision, 15 closed."""
     return arguing("once")
 
 
 @cache
 def few() -> Record:
-    """Twelve lines: 8 started, 9 failed, 10 ben forfeits, 11 decision, 12 closed."""
+    """Twelve entries: 8 started, 9 failed, 10 ben forfeits, 11 decision, 12 closed."""
     return arguing("few", {"r1.argument.ben:1": fails("client_error")})
 
 
 @cache
 def unjudged() -> Record:
-    """Fourteen lines: 11 started, 12 failed, 13 the judge forfeits, 14 closed."""
+    """Fourteen entries: 11 started, 12 failed, 13 the judge forfeits, 14 closed."""
     return arguing("unjudged", {"r1.verdict.judge:1": fails("client_error")})
 
 
 @cache
 def undeclared() -> Record:
-    """Eighteen lines: 12 answered, 13 rejected, 14-15 again, 16 a verdict without a winner."""
+    """Eighteen entries: 12 answered, 13 rejected, 14-15 again, 16 a verdict without a winner."""
     script = {f"r1.verdict.judge:{number}": NEITHER for number in (1, 2)}
     return arguing("undeclared", script, attempts=2)
 
 
 @cache
 def own_judge() -> Record:
-    """Fifteen lines: 12 a function in the judge's seat names no stance, which counts."""
+    """Fifteen entries: 12 a function in the judge's seat names no stance, which counts."""
     judge = {"model": "custom:bot", "persona": "Not told."}
     return arguing("own-judge", {"r1.verdict.judge:1": NEITHER}, judge=judge, context="Not told.")
 

@@ -26,7 +26,7 @@ VAGUE = Completion("I would rather not.")
 
 @cache
 def voted() -> Record:
-    """Nineteen lines: 5-6 started, 7 ann answered, 8 rejected, 9 ben answered, 10 started."""
+    """Nineteen entries: 5-6 started, 7 ann answered, 8 rejected, 9 ben answered, 10 started."""
     return voting(
         "role-first",
         {"ann": "a", "ben": "a"},

@@ -1,4 +1,4 @@
-"""Checks 4 to 8: lines, their forms and links, times and texts."""
+"""Checks 4 to 8: the bytes, forms and links of entries, times and texts."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from hansard.record import blob
 
 @group
 def line_cases() -> Iterator[Case]:
-    """Check 4: lines that are not spelled in the one way. All but two are the last line."""
+    """Check 4: entries whose bytes are not canonical. All but two are the last entry."""
     base = decided()
 
     def spelled(key: str, code: str, why: str, old: bytes, new: bytes, seq: int = 12) -> Case:
@@ -127,7 +127,7 @@ def line_cases() -> Iterator[Case]:
 
 @group
 def schema_cases() -> Iterator[Case]:
-    """Check 7: lines that are no event of a known type and form."""
+    """Check 7: entries that are no event of a known type and form."""
     base = decided()
 
     def form(key: str, why: str, record: Record, seq: int = 12) -> Case:

@@ -107,7 +107,7 @@ RANKED = ("fast", "slow", "critic", "rebuttal")  # the sides where both position
 
 @cache
 def moderated() -> Record:
-    """Twenty-four lines, one round of at most two.
+    """Twenty-four entries, one round of at most two.
 
     1 opened, 2-6 framer, proposer, critic, rebuttal, moderator, 7 evidence, 8-10 framing,
     11-13 proposition, 14-16 critique, 17-19 rebuttal, 20-22 moderation, 23 decision, 24 closed.
@@ -117,7 +117,7 @@ def moderated() -> Record:
 
 @cache
 def two_rounds() -> Record:
-    """Forty-six lines, two rounds, in each of which the critique is sent back.
+    """Forty-six entries, two rounds, in each of which the critique is sent back.
 
     7-8 evidence, 9-11 framing, 12-14 proposition, 15-17 critique sent back, 18-20 again, 21-23
     rebuttal, 24-26 moderation; 27-29 proposition, 30-32 critique sent back, 33 started, 34
@@ -145,20 +145,20 @@ def two_rounds() -> Record:
 
 @cache
 def unchallenged() -> Record:
-    """Twenty-one lines: 14-16 the critic forfeits, 17-19 moderation, 20 decision, 21 closed."""
+    """Twenty-one entries: 14-16 the critic forfeits, 17-19 moderation, 20 decision, 21 closed."""
     return moderating("unchallenged", {"r1.critique.critic:1": fails("client_error")})
 
 
 @cache
 def unsupported() -> Record:
-    """Twenty-four lines: the proposition's only argument is struck, and upheld; 23 decision."""
+    """Twenty-four entries: the proposition's only argument is struck, and upheld; 23 decision."""
     script = {"r1.proposition.proposer:1": proposed([INVENTED])}
     return moderating("unsupported", script)
 
 
 @cache
 def all_struck() -> Record:
-    """Twenty-four lines: the critique's only argument is struck; 23 decision."""
+    """Twenty-four entries: the critique's only argument is struck; 23 decision."""
     script = {
         "r1.critique.critic:1": attacked(8, [INVENTED]),
         "r1.rebuttal.rebuttal:1": defended(),
@@ -168,19 +168,19 @@ def all_struck() -> Record:
 
 @cache
 def unproposed() -> Record:
-    """Fifteen lines: 11 started, 12 failed, 13 the proposer forfeits, 14 decision, 15 closed."""
+    """Fifteen entries: 11 started, 12 failed, 13 the proposer forfeits, 14 decision, 15 closed."""
     return moderating("unproposed", {"r1.proposition.proposer:1": fails("client_error")})
 
 
 @cache
 def unmoderated() -> Record:
-    """Twenty-three lines: 20 started, 21 failed, 22 the moderator forfeits, 23 closed."""
+    """Twenty-three entries: 20 started, 21 failed, 22 the moderator forfeits, 23 closed."""
     return moderating("unmoderated", {"r1.moderation.moderator:1": fails("client_error")})
 
 
 @cache
 def ranked() -> Record:
-    """Thirty-seven lines, two positions.
+    """Thirty-seven entries, two positions.
 
     1 opened, 2-7 framer, ann, ben, critic, rebuttal, moderator, 8 evidence, 9-11 framing,
     12-13 started, 14-15 answered, 16-17 propositions, 18-20 and 21-23 critique and rebuttal of
@@ -191,7 +191,7 @@ def ranked() -> Record:
 
 @cache
 def three_rounds() -> Record:
-    """Thirty-eight lines, two positions that nobody attacks, three rounds of nine lines.
+    """Thirty-eight entries, two positions that nobody attacks, three rounds of nine entries.
 
     1 opened, 2-5 framer, ann, ben, moderator, 6 evidence, 7-9 framing, 10-18, 19-27 and 28-36
     the rounds (started, started, answered, answered, two turns, moderation), 37 decision,

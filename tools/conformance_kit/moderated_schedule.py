@@ -25,7 +25,7 @@ def moderated_schedule_cases() -> Iterator[Case]:
     base, long, positions = moderated(), two_rounds(), ranked()
 
     def asking(record: Record, seq: int, before: int, step: str) -> Record:
-        """Start a call for `step` in place of what is due at `before`, much as line `seq` does."""
+        """Start a call for `step` in place of what is due at `before`, much as entry `seq` does."""
         data = {**record.event(seq)["data"], "step": step, "call": f"{step}:1"}
         return record.insert(before, "call.started", data)
 

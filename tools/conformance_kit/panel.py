@@ -66,7 +66,7 @@ def drafting(
 
 @cache
 def majority() -> Record:
-    """Twenty-seven lines, three debaters, two rounds.
+    """Twenty-seven entries, three debaters, two rounds.
 
     1 opened, 2-4 debaters, 5-7 started, 8-10 answered, 11-13 drafts, 14 similarity, 15-24 round
     1 alike, 25 count, 26 decision, 27 closed.
@@ -76,7 +76,7 @@ def majority() -> Record:
 
 @cache
 def quorum() -> Record:
-    """Thirty-four lines: two of four debaters are heard, choose alike, and are no majority.
+    """Thirty-four entries: two of four debaters are heard, choose alike, and are no majority.
 
     6-17 round 0, 18 similarity, 19-30 round 1, 31 similarity, 32 count, 33 decision, 34 closed.
     """
@@ -85,84 +85,84 @@ def quorum() -> Record:
 
 @cache
 def tie() -> Record:
-    """Eighteen lines: 4-9 and 10-15 the rounds, 16 count, 17 decision, 18 closed."""
+    """Eighteen entries: 4-9 and 10-15 the rounds, 16 count, 17 decision, 18 closed."""
     return drafting("tie", [YES_NO, YES_NO], options=YES_NO, **OFF)
 
 
 @cache
 def fallback() -> Record:
-    """Nineteen lines: 16 count, 17 similarity, 18 decision, 19 closed."""
+    """Nineteen entries: 16 count, 17 similarity, 18 decision, 19 closed."""
     return drafting("fallback", [YES_NO, YES_NO], options=YES_NO, fallback="similar", **OFF)
 
 
 @cache
 def counted_texts() -> Record:
-    """Twenty-five lines: 5-13 and 14-22 the rounds, 23 count, 24 decision, 25 closed."""
+    """Twenty-five entries: 5-13 and 14-22 the rounds, 23 count, 24 decision, 25 closed."""
     drafts = ["Forty-one", "It's forty-two", " it\u2019s\u2003 FORTY-TWO\n"]
     return drafting("counted-texts", [drafts, drafts], resolution="majority", **OFF)
 
 
 @cache
 def alike() -> Record:
-    """Twelve lines: 4-9 round 0, 10 similarity, 11 decision, 12 closed."""
+    """Twelve entries: 4-9 round 0, 10 similarity, 11 decision, 12 closed."""
     return drafting("alike", [[f"{LONG} minute", f"{LONG} minute (so)"]])
 
 
 @cache
 def negated() -> Record:
-    """Nineteen lines: 10 similarity, 11-16 round 1, 17 similarity, 18 decision, 19 closed."""
+    """Nineteen entries: 10 similarity, 11-16 round 1, 17 similarity, 18 decision, 19 closed."""
     plain = NEGATED.replace("can not", "can")
     return drafting("negated", [[plain, NEGATED], [NEGATED, NEGATED]])
 
 
 @cache
 def whole() -> Record:
-    """Twenty lines: 10 similarity, 11-16 round 1, 17-18 similarities, 19 decision, 20 closed."""
+    """Twenty entries: 10 similarity, 11-16 round 1, 17-18 similarities, 19 decision, 20 closed."""
     drafts = [["no risk, all gain", "all risk, no gain"], ["no risk", " no\u00a0\n risk"]]
     return drafting("whole", drafts, convergence_similarity="1")
 
 
 @cache
 def similar() -> Record:
-    """Twenty-five lines: 5-13 and 14-22 the rounds, 23 similarity, 24 decision, 25 closed."""
+    """Twenty-five entries: 5-13 and 14-22 the rounds, 23 similarity, 24 decision, 25 closed."""
     drafts = ["ship it now", "wait a week", "ship a week late"]
     return drafting("similar", [drafts, drafts], **OFF)
 
 
 @cache
 def converged_texts() -> Record:
-    """Twelve lines: answers converge, so that none is counted; 11 decision, 12 closed."""
+    """Twelve entries: answers converge, so that none is counted; 11 decision, 12 closed."""
     return drafting("converged-texts", [["ship it", "Ship it!"]], resolution="majority")
 
 
 @cache
 def few_drafts() -> Record:
-    """Twenty-six lines: 24 similarity of the one debater heard, 25 decision, 26 closed."""
+    """Twenty-six entries: 24 similarity of the one debater heard, 25 decision, 26 closed."""
     return drafting("few", [["a", "b", "c"], ["a", None, None]])
 
 
 @cache
 def combined() -> Record:
-    """Twenty-one lines: 5-10 and 11-16 the rounds, 17-19 verdict, 20 decision, 21 closed."""
+    """Twenty-one entries: 5-10 and 11-16 the rounds, 17-19 verdict, 20 decision, 21 closed."""
     return drafting("combined", [["ship", "wait"], ["ship", "wait"]], **OFF, **JUDGE)
 
 
 @cache
 def chosen() -> Record:
-    """The same twenty-one lines; the judge chooses `no`."""
+    """The same twenty-one entries; the judge chooses `no`."""
     return drafting("chosen", [YES_NO, YES_NO], options=YES_NO, **OFF, **JUDGE)
 
 
 @cache
 def picked() -> Record:
-    """The same twenty-one lines; the judge picks ben's draft."""
+    """The same twenty-one entries; the judge picks ben's draft."""
     drafts = [["ship", "wait"], ["ship", "wait"]]
     return drafting("picked", drafts, resolution="pick", **OFF, **JUDGE)
 
 
 @cache
 def not_judged() -> Record:
-    """Twenty lines: 17-19 the judge forfeits, 20 closed."""
+    """Twenty entries: 17-19 the judge forfeits, 20 closed."""
     script = {"r1.verdict.judge:1": fails("client_error")}
     return drafting("not-judged", [["ship", "wait"], ["ship", "wait"]], script, **OFF, **JUDGE)
 

@@ -117,7 +117,7 @@ TEMPLATES: dict[str, dict[str, str]] = {
 
 
 def time_of(seq: int) -> str:
-    """Return the time of a line: each is a millisecond after the one before."""
+    """Return the time of an entry: each is a millisecond after the one before."""
     return f"2026-01-05T09:00:{seq // 1000:02}.{seq % 1000:03}000Z"
 
 
@@ -131,11 +131,11 @@ class SteadyClock(Clock):
         self._name, self._lines, self._salts = name, 0, 0
 
     def now(self) -> str:
-        """Return the time of the next line, however often it is asked for."""
+        """Return the time of the next entry, however often it is asked for."""
         return time_of(self._lines + 1)
 
     def see(self, event: Any) -> None:
-        """Count the lines."""
+        """Count the entries."""
         self._lines = event["seq"]
 
     def monotonic(self) -> float:
@@ -179,16 +179,16 @@ class Record:
     policies: Mapping[str, bytes]
 
     def event(self, seq: int) -> Event:
-        """Return one line as a value; `seq` counts from 1."""
+        """Return one entry as a value; `seq` counts from 1."""
         return dict(json.loads(self.lines[seq - 1]))
 
     @property
     def events(self) -> list[Event]:
-        """All lines as values."""
+        """All entries as values."""
         return [dict(json.loads(line)) for line in self.lines]
 
     def seq(self, kind: str, nth: int = 1, /, **data: Any) -> int:
-        """Return the place of the nth line of a type whose data says this."""
+        """Return the place of the nth entry of a type whose data says this."""
         found = [
             seq
             for seq, event in enumerate(self.events, 1)
@@ -197,7 +197,7 @@ class Record:
         return found[nth - 1]
 
     def numbered(self, events: Iterable[Event]) -> Record:
-        """Make a record of any lines: numbered, linked, each a millisecond after the last."""
+        """Make a record of any entries: numbered, linked, each a millisecond after the last."""
         lines: list[bytes] = []
         for seq, event in enumerate(events, 1):
             prev = digest(lines[-1]) if lines else "0" * 64
@@ -205,25 +205,25 @@ class Record:
         return replace(self, lines=tuple(lines))
 
     def put(self, seq: int, line: bytes) -> Record:
-        """Replace a line by any bytes, and link the later ones to them."""
+        """Replace an entry by any bytes, and link the later ones to them."""
         lines = [*self.lines[: seq - 1], line]
         for later in self.lines[seq:]:
             lines.append(dump({**json.loads(later), "prev": digest(lines[-1])}))
         return replace(self, lines=tuple(lines))
 
     def swap(self, seq: int, old: bytes, new: bytes) -> Record:
-        """Replace `old` by `new` in the bytes of a line, and link the later ones to it."""
+        """Replace `old` by `new` in the bytes of an entry, and link the later ones to it."""
         before = self.lines[seq - 1]
         if before.count(old) != 1:
             raise LookupError(f"{old!r} does not stand once in line {seq}")
         return self.put(seq, before.replace(old, new))
 
     def top(self, seq: int, /, **fields: Any) -> Record:
-        """Change fields of a line beside its data."""
+        """Change fields of an entry beside its data."""
         return self.put(seq, dump({**self.event(seq), **fields}))
 
     def data(self, seq: int, /, **fields: Any) -> Record:
-        """Change fields of a line's data."""
+        """Change fields of an entry's data."""
         data = self.event(seq)["data"]
         if not fields.keys() <= data.keys():
             raise LookupError(f"line {seq} has no {fields.keys() - data.keys()}")
@@ -260,30 +260,30 @@ class Record:
         return self.top(seq, type=kind, data={name: old[name] for name in place} | data)
 
     def moved(self, seq: int, to: int) -> Record:
-        """Put a line in another place; `to` is its number there."""
+        """Put an entry in another place; `to` is its number there."""
         events = self.events
         events.insert(to - 1, events.pop(seq - 1))
         return self.numbered(events)
 
     def until(self, seq: int) -> Record:
-        """Leave out what follows a line, but for an opening, which stays whole."""
+        """Leave out what follows an entry, but for an opening, which stays whole."""
         opened = self.event(1)["data"]
         least = 1 + opened["seats"] + opened["documents"] if self.lines else 0
         return replace(self, lines=self.lines[: max(seq, least)]).pruned()
 
     def without(self, *seqs: int) -> Record:
-        """Leave out lines, and the texts that no other line names."""
+        """Leave out entries, and the texts that no other entry names."""
         kept = [event for seq, event in enumerate(self.events, 1) if seq not in seqs]
         return self.numbered(kept).pruned()
 
     def insert(self, seq: int, kind: str, data: Data) -> Record:
-        """Put another line before line `seq`."""
+        """Put another entry before entry `seq`."""
         events = self.events
         event = {**events[0], "type": kind, "data": data}
         return self.numbered([*events[: seq - 1], event, *events[seq - 1 :]])
 
     def pruned(self) -> Record:
-        """Leave out the texts that no line names."""
+        """Leave out the texts that no entry names."""
         named = {name for event in self.events for name in names(event["data"])}
         return replace(self, blobs={name: self.blobs[name] for name in self.blobs if name in named})
 
@@ -318,7 +318,7 @@ class Record:
 
 
 def names(value: Any) -> Iterator[str]:
-    """Yield the names of the texts that a line's data names."""
+    """Yield the names of the texts that an entry's data names."""
     if isinstance(value, dict):
         if value.keys() == {"sha256"}:
             yield value["sha256"]

@@ -18,27 +18,27 @@ LATE = "The failure, with its wait, is beyond the time to retry in, and is to be
 
 @cache
 def retried() -> Record:
-    """Fourteen lines: 4 ann started, 6 she failed, 8 started again; she failed after 2 ms."""
+    """Fourteen entries: 4 ann started, 6 she failed, 8 started again; she failed after 2 ms."""
     return voting("retry", VOTES, {"r1.proposal.ann:1": fails("timeout")})
 
 
 @cache
 def given_up() -> Record:
-    """Twelve lines: 4 ann started, 6 she failed after 2 ms, 8 she forfeits."""
+    """Twelve entries: 4 ann started, 6 she failed after 2 ms, 8 she forfeits."""
     script: Script = {"r1.proposal.ann:1": fails("client_error")}
     return voting("given-up", VOTES, script, rule="threshold", threshold=1)
 
 
 @cache
 def failed_twice() -> Record:
-    """Sixteen lines: 4 started, 6 failed, 8 started, 9 failed after 5 ms, 10 started."""
+    """Sixteen entries: 4 started, 6 failed, 8 started, 9 failed after 5 ms, 10 started."""
     script: Script = {f"r1.proposal.ann:{number}": fails("server_error") for number in (1, 2)}
     return voting("failed-twice", VOTES, script, attempts=9)
 
 
 @cache
 def begun_anew() -> Record:
-    """Nineteen lines.
+    """Nineteen entries.
 
     4 ann started, 6 she failed, 8 started, 9 resumed, 10 abandoned, 11 started, 12 she failed
     after 1 ms (8 ms after the very first call), 13 started, 14 answered.
@@ -53,7 +53,7 @@ def begun_anew() -> Record:
 
 @cache
 def rejected_late() -> Record:
-    """Fifteen lines: 4 ann started, 6 answered, 7 rejected, 9 started again."""
+    """Fifteen entries: 4 ann started, 6 answered, 7 rejected, 9 started again."""
     script: Script = {"r1.proposal.ann:1": Completion("I hold a.")}
     return voting("rejected-late", VOTES, script)
 

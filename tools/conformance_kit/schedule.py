@@ -1,4 +1,4 @@
-"""Check 9: each line in its place."""
+"""Check 9: each entry in its place."""
 
 from __future__ import annotations
 
@@ -246,7 +246,7 @@ def turn_cases() -> Iterator[Case]:
 
 @group
 def field_cases() -> Iterator[Case]:
-    """Check 9: the fields that follow from the place of a line."""
+    """Check 9: the fields that follow from the place of an entry."""
     base, trouble, late = decided(), troubled(), resumed()
     events = base.events
     started = events[3]["data"]

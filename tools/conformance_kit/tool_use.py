@@ -35,7 +35,7 @@ def using(name: str, script: Script, given: Tools, **spec: Any) -> Record:
 
 @cache
 def one_tool() -> Record:
-    """Nineteen lines.
+    """Nineteen entries.
 
     5 started, 6 answered, 7 tool called, 8 tool returned, 9 started, 10 answered, 11 turn, 12-14
     ben's, 15-17 verdict, 18 decision, 19 closed.
@@ -45,7 +45,7 @@ def one_tool() -> Record:
 
 @cache
 def several_tools() -> Record:
-    """Twenty-three lines: 6 answered, 7-9 tools called, 10-12 returned, 13 started."""
+    """Twenty-three entries: 6 answered, 7-9 tools called, 10-12 returned, 13 started."""
     first = asyncio.Event()
 
     async def count(words: list[str]) -> int:
@@ -68,21 +68,21 @@ def several_tools() -> Record:
 
 @cache
 def used_up() -> Record:
-    """Twenty-two lines: 10 answered, 11 rejected, for one round of tools is the most."""
+    """Twenty-two entries: 10 answered, 11 rejected, for one round of tools is the most."""
     script = {f"r1.argument.ann:{number}": asking_for(LOOK) for number in (1, 2)}
     return using("used-up", script, {"look": look}, tool_rounds=1)
 
 
 @cache
 def died() -> Record:
-    """Twenty lines: 7 tool called, 8 resumed, 9 tool returned, 10 started."""
+    """Twenty entries: 7 tool called, 8 resumed, 9 tool returned, 10 started."""
     hang = asking_for(ToolCall("hang", "{}"))
     return using("died", {"r1.argument.ann:1": hang}, {"hang": DIES})
 
 
 @cache
 def died_in_a_phase() -> Record:
-    """Nineteen lines of a panel.
+    """Nineteen entries of a panel.
 
     4-5 started, 6 ann answered, 7 tool called, 8 resumed, 9 ben's call abandoned, 10
     started, 11 tool returned, 13 started.

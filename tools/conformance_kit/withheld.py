@@ -17,7 +17,7 @@ from conformance_kit.tool_use import one_tool
 
 
 def kept_back(name: str, why: str, record: Record, *texts: tuple[int, str]) -> Case:
-    """A record that must be accepted without some texts, each given by its line and field."""
+    """A record that must be accepted without some texts, each given by its entry and field."""
     paths = [record.file_of(seq, field) for seq, field in texts]
     return good(f"withheld-{name}", why, zip_of(withholding(record, *paths)))
 
@@ -25,7 +25,7 @@ def kept_back(name: str, why: str, record: Record, *texts: tuple[int, str]) -> C
 def lost(
     key: str, code: str, why: str, record: Record, text: tuple[int, str], seq: int, /, **fields: Any
 ) -> Case:
-    """A record of which a text is withheld, and a line says what it cannot."""
+    """A record of which a text is withheld, and an entry says what it cannot."""
     changed = record.data(seq, **fields).until(seq)
     files = withholding(changed, record.file_of(*text))
     return bad(f"withheld-{key}", code, seq, why, zip_of(files))
