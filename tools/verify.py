@@ -1,29 +1,35 @@
 #!/usr/bin/env python3
 """Verify the exported record of one debate: `verify.py EXPORT [--trust FILE] [--json]`.
 
-This is a second implementation of schemas/FORMAT.md, independent of the package: one
-file, the standard library of Python 3.11, nothing to install. EXPORT, a zip or a
-folder, is read and never unpacked, executed or repaired, in these steps:
+This implements schemas/FORMAT.md apart from the package: one file, the standard library of
+Python 3.11, nothing to install. EXPORT, a zip or a folder, is read and never unpacked,
+executed or repaired. A `§` below is a section of FORMAT.md; an entry is one line of the record.
 
- 1 container   the zip is stored, not compressed, and rebuilding it gives the same bytes
- 2 manifest    SHA256SUMS lists every file, and every file is what its line says
- 3 signature   the manifest and the policy are signed by keys of the trust file
- 4 canonical   every line is spelled in the one canonical way
- 5 chain       every line carries the hash of the line before
- 6 time        times never go back
- 7 schema      every line is an event of a known type and form
- 8 blobs       every text is there, salted, and what its name says
- 9 schedule    every line was due when it was written
-10 templates   templates, reply schemas, tools and policy are as the opening names them
-11 prompts     every prompt's digest follows from the transcript
-12 replies     every turn, verdict and rejection follows from the reply's own text
-13 citations   every citation's finding follows from the document that it names
-14 counts      every count and comparison follows from votes and answers
-15 limits      every cost follows from tokens and prices, and no ceiling was ignored
-16 outcome     decision and close follow from all of that
+Contents, in the order of the checks. To go to one, search for `- 9 schedule`:
+
+ 1 container   the zip is stored, not compressed, and its files give it again  open_export
+ 2 manifest    SHA256SUMS lists every file, and every file has its hash        check_manifest
+ 3 signature   trusted keys signed the manifest and the policy                 check_signatures
+ 4 canonical   every entry is spelled in the one canonical way                 read_line
+ 5 chain       every entry carries the hash of the entry before                check_chain
+ 6 time        times are in order                                              check_chain
+ 7 schema      every entry has a known type and its form                       TYPES, is_event
+ 8 blobs       every text is present, salted, and what its name says           check_blobs
+   walk        what checks 9 to 16 share: steps, turns, what is due            Walk
+ 9 schedule    every entry was due when it was written                         take_scheduled
+10 templates   templates, reply schemas, tools and policy are as opened        check_templates
+11 prompts     every prompt's digest follows from the transcript               Transcript
+12 replies     every turn, verdict and rejection follows from its reply        read_reply, take_turn
+13 citations   every citation's finding follows from the document it names     case_of
+14 counts      every count and comparison follows from votes and answers       count_votes, measure
+15 limits      costs follow from tokens and prices; no ceiling was ignored     cost_of, breaks
+16 outcome     decision and close follow from all of that                      course_of
+   formats     what each format says: a class and a row of FORMATS each        Format
+   result      what all checks found, and what they rest on                    verify
+   command     the command line, what is printed, and the exit code              main
 
 Exit code 0: the level asked for is reached; 1: it is not; 2: wrong use, or EXPORT
-cannot be opened at all. A `§` below is a section of schemas/FORMAT.md.
+cannot be opened at all.
 """
 
 from __future__ import annotations
@@ -38,10 +44,12 @@ import stat
 import struct
 import sys
 import zlib
+from abc import ABC, abstractmethod
 from collections import Counter
 from collections.abc import Callable, Collection, Generator, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from datetime import date
+from functools import cache
 from itertools import combinations
 from pathlib import Path
 from typing import Any, NamedTuple, NoReturn, cast
@@ -507,7 +515,7 @@ def read_line(raw: bytes) -> tuple[str | None, Json]:
     return (None, value) if canonical(value) == raw else ("4.bytes", None)
 
 
-# ---------------------------------------------------------------- 5 chain, 6 time (§1)
+# ---------------------------------------------------------------- 5 chain, 6 time (§1, §10)
 
 
 def check_chain(total: int, events: list[Json], hashes: list[str]) -> Iterator[Finding]:
@@ -563,26 +571,6 @@ def integer(lowest: int, highest: int = LARGEST) -> Callable[[Json], bool]:
     return lambda value: type(value) is int and lowest <= value <= highest
 
 
-TERMS = {  # §8
-    "consensus": form(
-        "format:consensus max_rounds:thousand rule:threshold|majority|unanimity threshold:positive",
-        options=["name"],
-    ),
-    "judged": form(
-        "format:judged max_rounds:thousand anonymize_transcript:bool shuffle_for_judge:bool",
-        stances=["name"],
-    ),
-    "moderated": form(
-        "format:moderated max_rounds:three critique:bool neutrality_check:bool "
-        "require_critic_retry_below:ten min_challenge_strength:ten",
-        positions=["name"],
-    ),
-    "panel": form(
-        "format:panel max_rounds:thousand convergence_ppm:ppm|null "
-        "resolution:synthesis|pick|majority|similar fallback:escalate|similar",
-        labels=["name"], options=["name"],
-    ),
-}  # fmt: skip
 CASE = form(
     "arguments:count rating:ten|null",
     unanswered=["positive"],
@@ -592,6 +580,27 @@ CASE = form(
     )],
     struck=["positive"],
 )  # fmt: skip
+COMMON = {  # the words of all formats; each format adds its own
+    "roles": "synthesizer",
+    "phases": "synthesis",
+    "rules": "",
+    "reasons": "calls_ceiling tokens_ceiling cost_ceiling seconds_ceiling prompt_refused",
+}
+
+
+@cache
+def known(kind: str) -> tuple[str, ...]:
+    """Return the words of a kind: those of all formats, and what each format adds."""
+    added = (getattr(each, kind) for each in FORMATS.values())
+    return tuple(" ".join((COMMON[kind], *added)).split())
+
+
+@cache
+def phase() -> re.Pattern[str]:
+    """Return the pattern of a phase, which may be numbered."""
+    return re.compile(rf"({'|'.join(known('phases'))})(-[1-9][0-9]?)?")
+
+
 WORDS: dict[str, Callable[[Json], bool]] = {
     "any": lambda _: True,
     "null": lambda value: value is None,
@@ -601,7 +610,7 @@ WORDS: dict[str, Callable[[Json], bool]] = {
     "blob": lambda value: fits(value, {"sha256": "hash"}),
     "stance": lambda value: fits(value, {"label": "name", "text": "blob"}),
     "case": lambda value: fits(value, CASE),
-    "terms": lambda value: any(fits(value, form) for form in TERMS.values()),
+    "terms": lambda value: any(fits(value, each.form) for each in FORMATS.values()),
     "=1": integer(1, 1),
     "count": integer(0),
     "positive": integer(1),
@@ -623,12 +632,11 @@ WORDS: dict[str, Callable[[Json], bool]] = {
     "decimal": matching(r"[0-9]{1,9}(\.[0-9]{1,9})?"),
     "url": matching(r"https?://[A-Za-z0-9._:-]+(/[A-Za-z0-9._/+=-]*)?"),
     "seed": matching(r"0|[1-9][0-9]{0,76}"),
-    "phase": matching(
-        r"(proposal|critique|revision|consensus|argument|verdict|framing|proposition|rebuttal|"
-        r"moderation|neutrality|draft|synthesis)(-[1-9][0-9]?)?"
-    ),
+    "role": lambda value: value in known("roles"),
+    "phase": lambda value: isinstance(value, str) and phase().fullmatch(value) is not None,
+    "rule": lambda value: value in known("rules"),
+    "reason": lambda value: value in known("reasons"),
 }
-ROLE = "debater|judge|framer|proposer|critic|rebuttal|moderator|synthesizer"
 HASHES: Form = [form("role:name sha256:hash")]
 TOOLS: Form = [form("tool:name sha256:hash")]
 PRICES: Form = [
@@ -658,13 +666,13 @@ TYPES: dict[str, Form] = {
     ),
     "debate.resumed": form("engine:id"),
     "debater.registered": form(
-        f"id:name role:{ROLE} position:positive model:id persona:blob|null stance:stance|null "
+        "id:name role:role position:positive model:id persona:blob|null stance:stance|null "
         "agent_type:name",
         parameters=PARAMETERS,
     ),
     "evidence.admitted": form("document:name text:blob from_round:positive"),
     "call.started": form(
-        f"call:id step:id attempt:positive role:{ROLE} model:id template:hash schema:hash "
+        "call:id step:id attempt:positive role:role model:id template:hash schema:hash "
         "prompt:hash reserved_tokens_in:count reserved_tokens_out:count "
         "reserved_cost_micro_usd:count|null",
         parameters=PARAMETERS,
@@ -712,18 +720,10 @@ TYPES: dict[str, Form] = {
     ),
     "decision.reached": form(
         "decision:name votes:count|null threshold:positive|null score_ppm:score|null "
-        "rounds_run:count review:blob|null "
-        "rule:threshold_vote|majority_vote|unanimous_vote|max_rounds_exhausted|judge_verdict|"
-        "judge_synthesis|judge_pick|moderator_synthesis|moderator_ranking|unchallenged|unsupported|"
-        "too_few_heard|no_majority|most_similar"
+        "rounds_run:count review:blob|null rule:rule"
     ),
     "synthesis.recorded": TURN | form("call:id text:blob schema:hash"),
-    "debate.closed": form(
-        "outcome:complete|truncated|failed "
-        "reason:votes_reached|max_rounds_exhausted|rounds_complete|converged|moderator_satisfied|"
-        "calls_ceiling|tokens_ceiling|cost_ceiling|seconds_ceiling|prompt_refused|judge_failed|"
-        "moderator_failed"
-    ),
+    "debate.closed": form("outcome:complete|truncated|failed reason:reason"),
 }  # fmt: skip
 
 
@@ -818,42 +818,12 @@ def read_blob(name: str, data: bytes) -> tuple[tuple[str, str] | None, bytes, st
         return ("8.text", "a text is not UTF-8"), header[1], ""
 
 
-# ---------------------------------------------------------------- 10 templates (§10, §15)
-
-
-def check_templates(opening: Json, templates: Texts, policies: Texts) -> Iterator[Finding]:
-    """Compare templates, schemas, tools and policy with the names in the opening."""
-    lists = (opening["templates"], opening["schemas"], opening["tools"])
-    named = dict.fromkeys(item["sha256"] for each in lists for item in each)
-    for name in named:
-        if name not in templates:
-            yield Finding("10.missing", 1, "a template, schema or tool is missing", name)
-        elif (found := sha256(templates[name])) != name:
-            message = "a template, schema or tool is not what its name says"
-            yield Finding("10.hash", 1, message, name, found)
-    policy = opening["policy"]
-    for name in sorted([*(templates.keys() - named.keys()), *(policies.keys() - {policy})]):
-        yield Finding("10.unnamed", 0, "the opening names no such file", None, name)
-    if policy is not None and read_policy(policy, policies) is None:
-        message = "the policy is missing, not what its name says, or unreadable"
-        yield Finding("10.policy", 1, message, policy)
-
-
-def read_policy(name: str, policies: Texts) -> tuple[Note, dict[str, str]] | None:
-    """Read the policy `name`: the note, and the approved template of each `<format>.<role>`."""
-    data = policies.get(name, b"")
-    note = read_note(data)
-    if sha256(data) != name or note is None:
-        return None
-    first, *lines = note.text.split(b"\n")[:-1]
-    pattern = rb"([a-z][a-z0-9_]*\.[a-z][a-z0-9_]*) ([0-9a-f]{64})"
-    found = [re.fullmatch(pattern, line) for line in lines]
-    approved = {each[1].decode(): each[2].decode() for each in found if each}
-    sound = first == b"hansard-policy/v1" and lines == sorted(lines)
-    return (note, approved) if sound and len(approved) == len(lines) else None
-
-
-# ---------------------------------------------------------------- steps and turns (§3)
+# ---------------------------------------------------------------- walk: 9 to 16 (§11)
+#
+# The walk takes the entries in order. It says of each whether it is due, derives its derived
+# fields from the entries before it, and goes on with the derived values. What a type of entry
+# means for the walk stands in a function `take_…` below, in the section of the check that it
+# belongs to most; the table TAKERS names it. The other types follow from the schedule alone.
 
 ARGUING = {  # the roles whose turns have a case, and where in a reply their arguments stand
     "proposer": "supporting_arguments", "critic": "counter_arguments", "rebuttal": "rebuttals",
@@ -867,6 +837,16 @@ NOTHING: dict[str, Json] = {  # a verdict that says nothing
     "scores": [], "resolved": 0, "unresolved": 0, "uncertainties": 0, "confidence": None,
     "another_round": None,
 }  # fmt: skip
+
+
+class NotDue(Exception):
+    """An entry is not due, for this reason."""
+
+
+def need(holds: object, reason: str) -> None:
+    """Refuse the entry where something that makes it due does not hold."""
+    if not holds:
+        raise NotDue(reason)
 
 
 class Reply(NamedTuple):
@@ -909,7 +889,7 @@ class Step:
     ended: int = 0  # attempts that count against the step's limit
     began: str = ""  # when its first call since the last resume was started
     last_rejected: bool = False
-    refused: Json = None  # what the part `again` of its prompt says of the last reply rejected
+    rejected: Json = None  # what the part `again` of its prompt says of the last reply rejected
     exhausted: bool = False
     open: bool = False
     reply: Reply | None = None  # the one that counts
@@ -940,7 +920,7 @@ class Turn(NamedTuple):
 
     step: Step
     reply: Reply | None
-    says: Json  # the derived fields of its line
+    says: Json  # the derived fields of its entry
 
     @property
     def id(self) -> str:
@@ -958,10 +938,33 @@ class Turn(NamedTuple):
         return self.case["struck"] if self.case else []
 
 
-class Due(NamedTuple):
-    """A line that is due and follows from those before: its type, check and derived fields.
+def heard(turns: Iterable[Turn]) -> list[Turn]:
+    """Return the turns that have a reply."""
+    return [turn for turn in turns if turn.reply]
 
-    Where it rests on a text that is gone they are a function of what the line says, which
+
+class Call(NamedTuple):
+    """One call of a model for a step, and what it reserved."""
+
+    name: str
+    step: Step
+    tokens: int
+    cost: int | None
+
+
+class Pending(NamedTuple):
+    """A reply that the next entry must reject, for this reason, or may reject if uncertain."""
+
+    step: Step
+    reply: Reply
+    why: Rejection | None
+    uncertain: bool
+
+
+class Due(NamedTuple):
+    """An entry that is due and follows from those before: its type, check and derived fields.
+
+    Where it rests on a text that is gone they are a function of what the entry says, which
     returns nothing where no text could have given that.
     """
 
@@ -970,47 +973,440 @@ class Due(NamedTuple):
     fields: dict[str, Json] | Callable[[Json], dict[str, Json] | None]
 
 
-def heard(turns: Iterable[Turn]) -> list[Turn]:
-    """Return the turns that have a reply."""
-    return [turn for turn in turns if turn.reply]
+@dataclass
+class Walk:
+    """The state that the entries so far give, and the findings about them."""
+
+    texts: Mapping[str, str]  # those at hand
+    approved: Mapping[str, str] | None  # by the policy; nothing where it cannot be read
+    findings: list[Finding] = field(default_factory=list)
+    place: int = 0  # of the present entry
+    at: str = ""  # its time
+    seen: Counter[str] = field(default_factory=Counter)  # the entries taken, by type
+    # what was opened
+    opening: Json = None
+    opened_at: int = 0  # microseconds
+    terms: Json = None
+    format: Format = field(init=False)
+    schemas: dict[str, Json] = field(default_factory=dict)  # by role
+    hashes: dict[str, str] = field(default_factory=dict)  # theirs
+    prices: dict[str, Json] = field(default_factory=dict)  # by model
+    templates: list[tuple[str, str, str | None]] = field(default_factory=list)  # and approved ones
+    seats: dict[str, Json] = field(default_factory=dict)  # in order
+    documents: dict[str, Json] = field(default_factory=dict)  # in order
+    # what is due, from when all of these are there
+    transcript: Transcript = field(init=False)
+    course: Course | None = None
+    entry: Due | None = None  # the one that is due, if it is not steps
+    steps: dict[str, Step] = field(default_factory=dict)  # those due and not over, in order
+    over: list[Turn] = field(default_factory=list)  # the turns of those due at once that are over
+    waiting: int = 0  # how many steps have neither a reply that counts nor are exhausted
+    # calls and tools that are out, and the reply that has just come back
+    calls: dict[str, Call] = field(default_factory=dict)  # in the order started
+    abandoned: list[Call] = field(default_factory=list)
+    tools: dict[tuple[str, int], Tool] = field(default_factory=dict)
+    asked: tuple[Call, int, int] | None = None  # a reply's tools: how many, and how many called
+    answer: Pending | None = None
+    spent: Counter[str] = field(default_factory=Counter)  # by ceiling
+    # what checks rest on
+    folded: dict[str, str] = field(default_factory=dict)  # documents, as citations are looked up
+    replies: int = 0
+    gone_replies: int = 0
+    gone_turns: int = 0
+    gone_documents: bool = False
+    citations: int = 0
+    # how it ended
+    decision: Json = None
+    closed: bool = False
+    ended: bool = False  # every entry was due
+
+    def walk(self, events: list[Json]) -> None:
+        """Take the entries one after another, up to the first that is not due."""
+        for place, event in enumerate(events, 1):
+            try:
+                self.take(place, event)
+            except NotDue as reason:
+                self.report("9.not_due", f"the line is not due: {reason}", None, event["type"])
+                return
+        self.ended = True
+
+    def take(self, place: int, event: Json) -> None:
+        """Take one entry: derive its derived fields, or say that it is not due."""
+        kind, data, answer = event["type"], event["data"], self.answer
+        self.place, self.at, self.answer = place, event["at"], None
+        if self.course is None:
+            take_opening(self, kind, data)
+        elif self.asked:
+            need(kind == "tool.called", "tool.called is due")
+            take_called(self, data)
+        elif kind == "turn.rejected" or (answer and answer.why):
+            need(kind == "turn.rejected", "turn.rejected is due")
+            take_rejected(self, data, answer)
+        else:
+            if answer:
+                answer.step.reply = answer.reply
+                self.waiting -= 1
+            need(not self.closed, "the debate is closed")
+            need(not self.abandoned or kind in ABANDONING, "abandoned calls come first")
+            due = self.due()
+            need(kind in ENDING or kind in due, f"due is {' or '.join(due) or 'the end of a call'}")
+            TAKERS.get(kind, take_scheduled)(self, data)
+        self.seen[kind] += 1
+
+    def due(self) -> tuple[str, ...]:
+        """Return the types that are due now, but for the ends of calls and for resuming."""
+        if self.entry:
+            return () if self.calls or self.tools else (self.entry.kind,)
+        if self.waiting:
+            return ("call.started", "call.refused", "debate.truncated")
+        step = next(iter(self.steps.values()))
+        recorded = TURNS.get(step.seat["role"], "turn.recorded")
+        return (recorded if step.heard else "turn.forfeited",)
+
+    def compare(self, check: int, data: Json, **derived: Json) -> None:
+        """Report each derived field that the entry states otherwise."""
+        for name, value in derived.items():
+            if data[name] != value:
+                message = f"`{name}` is not what follows from the lines before"
+                self.report(f"{check}.{name}", message, value, data[name])
+
+    def report(self, code: str, message: str, expected: Json = None, found: Json = None) -> None:
+        """Report a finding at the present entry."""
+        self.findings.append(Finding(code, self.place, message, expected, found))
+
+    @property
+    def turns(self) -> list[Turn]:
+        """Every turn that is over."""
+        return self.transcript.turns if self.course else []
+
+    def seated(self, role: str) -> list[Json]:
+        """Return the seats of a role, in order."""
+        return [seat for seat in self.seats.values() if seat["role"] == role]
+
+    def step(
+        self, number: int, phase: str, seat: Json, about: Json = None, against: Turn | None = None
+    ) -> Step:
+        """Return a new step, with what is known of its prompt from the start."""
+        step = Step(f"r{number}.{phase}.{seat['id']}", number, phase, seat, about, against)
+        self.transcript.begin(step, self.decision)
+        return step
+
+    def first_step(self) -> Step:
+        """Return the first step that a call is due for."""
+        step = next((step for step in self.steps.values() if step.wants_call()), None)
+        if step is None:
+            raise NotDue("no call is due")
+        return step
+
+
+# ---------------------------------------------------------------- 9 schedule (§8, §11)
+#
+# The opening, seats and documents; then what the format's schedule says is due, one entry or
+# several steps at once; the calls for these steps, their failures, and the tools asked for.
+
+RESERVED = frozenset({"escalate", "synthesis", "upheld", "not_upheld"})  # they are decisions
+
+# A schedule yields steps, which are due at once, and is sent their turns; or an entry, and is
+# sent its data as derived. It returns a decision, if there is one, and why it ended.
+Decision = dict[str, Json]
+Schedule = Generator[list[Step] | Due, Json, tuple[Decision | None, str]]
+Course = Generator[list[Step] | Due, Json, None]  # all that is due, to the close
+
+
+def take_opening(walk: Walk, kind: str, data: Json) -> None:
+    """Take the opening, then the seats, then the evidence (§11.1)."""
+    if walk.opening is None:
+        need(kind == "debate.opened", "debate.opened is due")
+        take_opened(walk, data)
+    elif len(walk.seats) < walk.opening["seats"]:
+        need(kind == "debater.registered", "debater.registered is due")
+        need(data["id"] not in walk.seats, "this seat was registered before")
+        walk.seats[data["id"]] = data
+        if len(walk.seats) == walk.opening["seats"]:
+            check_seats(walk)
+        walk.compare(9, data, position=len(walk.seats))
+    else:
+        need(kind == "evidence.admitted", "evidence.admitted is due")
+        need(data["document"] not in walk.documents, "this document was admitted before")
+        walk.documents[data["document"]] = data
+    lacking = len(walk.seats) - walk.opening["seats"]
+    if not lacking and len(walk.documents) == walk.opening["documents"]:
+        seats, documents = list(walk.seats.values()), list(walk.documents.values())
+        walk.transcript = Transcript(walk.opening, walk.format, seats, documents)
+        walk.course = course_of(walk)
+        go_on(walk)
+
+
+def take_opened(walk: Walk, data: Json) -> None:
+    """Derive threshold and reply schemas (§6, §9)."""
+    terms, schemas = data["terms"], data["schemas"]
+    kind = FORMATS[terms["format"]]
+    roles = [item["role"] for item in data["templates"]]
+    need(roles == list(kind.templates), "the templates are not those of the format")
+    options, fewest = terms.get("options", []), kind.fewest_options
+    right = distinct(options) and "abstain" not in options and fewest <= len(options) <= 100
+    need(right, "the options are not different names, or too few or too many")
+    synthesizer = [item for item in schemas[-1:] if item["role"] == "synthesizer"]
+    terms = terms | kind(terms).derived(data["seats"] - len(synthesizer))
+    walk.format = kind(terms)
+    walk.schemas = walk.format.schemas()
+    derived = [
+        {"role": role, "sha256": sha256(canonical(schema))} for role, schema in walk.schemas.items()
+    ]
+    walk.compare(14, data, terms=terms)
+    walk.compare(10, data, schemas=derived + synthesizer)
+    walk.schemas["synthesizer"] = {}  # the user's own, which is not known here
+    walk.opening = data | {"terms": terms, "schemas": derived + synthesizer}
+    walk.terms, walk.opened_at = terms, instant(walk.at)
+    walk.hashes = {item["role"]: item["sha256"] for item in walk.opening["schemas"]}
+    for item in reversed(data["prices"]):  # the first of a model counts
+        walk.prices[item["model"]] = item
+    for item in data["templates"]:
+        approved = (walk.approved or {}).get(f"{terms['format']}.{item['role']}")
+        walk.templates.append((item["role"], item["sha256"], approved))
+
+
+def check_seats(walk: Walk) -> None:
+    """Compare all seats with what the format asks for."""
+    seats = list(walk.seats.values())
+    scripted = any(seat["model"].startswith(("scripted:", "recorded:")) for seat in seats)
+    need(scripted == walk.opening["scripted"], "`scripted` is not as the models say")
+    more = [Seat("synthesizer")] * ("synthesizer" in walk.hashes)
+    expected = walk.format.seats(len(seats) - len(more)) + more
+    found = [(seat["role"], seat["stance"] and seat["stance"]["label"]) for seat in seats]
+    right = found == [(each.role, each.stance) for each in expected]
+    need(walk.format.sound() and right, "the seats are not those of the format")
+    taken = {seat["id"] for seat in seats if seat["role"] != "synthesizer"}
+    taken |= {label for _, label in found if label}
+    need(not taken & walk.format.reserved, "a seat or a stance is called as an outcome is")
+    named = all(each.id in {None, seat["id"]} for each, seat in zip(expected, seats, strict=True))
+    need(named, "the debaters are not those that the labels name")
+
+
+def distinct(names: list[str]) -> bool:
+    """Whether no name stands twice."""
+    return len(set(names)) == len(names)
+
+
+def go_on(walk: Walk, sent: Json = None) -> None:
+    """Set what is due next."""
+    due = cast(Course, walk.course).send(sent)
+    walk.entry = due if isinstance(due, Due) else None
+    walk.steps = {} if isinstance(due, Due) else {step.name: step for step in due}
+    walk.over, walk.waiting = [], sum(not step.heard for step in walk.steps.values())
+
+
+def take_scheduled(walk: Walk, data: Json) -> None:
+    """Take an entry that follows from those before; what is not derived of it is as it says."""
+    kind, check, fields = cast(Due, walk.entry)
+    derived = fields if isinstance(fields, dict) else fields(data)
+    if derived is None:
+        raise NotDue("no answers could give it")
+    walk.compare(check, data, **derived)
+    walk.closed = kind == "debate.closed"
+    if not walk.closed:
+        go_on(walk, data | derived)
+
+
+# -- calls (§11.3 to §11.5)
+
+
+def take_started(walk: Walk, data: Json) -> None:
+    """Start a call for a step that is due."""
+    step = walk.steps.get(data["step"])
+    if step is None or not step.wants_call():
+        raise NotDue("no call is due for this step")
+    step.attempts, step.open = step.attempts + 1, True
+    step.began = step.began or walk.at
+    seat, role = step.seat, step.seat["role"]
+    call = Call(
+        f"{step.name}:{step.attempts}", step,
+        data["reserved_tokens_in"] + data["reserved_tokens_out"],
+        data["reserved_cost_micro_usd"],
+    )  # fmt: skip
+    walk.compare(9, data, call=call.name, attempt=step.attempts, role=role)
+    walk.compare(9, data, model=seat["model"], parameters=seat["parameters"])
+    walk.compare(10, data, template=step.template, schema=walk.hashes[role])
+    walk.compare(11, data, prompt=walk.transcript.prompt(step))
+    check_approval(walk)
+    reserve(walk, call)
+    walk.calls[call.name] = call
+
+
+def end_call(walk: Walk, name: str) -> Call:
+    """End an open call, however it ended; its reservation is free again."""
+    need(name in walk.calls, "no such call is open")
+    call = walk.calls.pop(name)
+    call.step.open = False
+    walk.spent.subtract({"tokens": call.tokens, "cost": call.cost or 0})
+    return call
+
+
+def in_vain(walk: Walk, step: Step, *, rejected: bool, final: bool = False) -> bool:
+    """End an attempt without a reply that counts; return whether there is another one."""
+    step.ended += 1
+    step.last_rejected = rejected
+    step.exhausted = final or step.ended >= walk.opening["attempts"]
+    walk.waiting -= step.exhausted
+    return not step.exhausted
+
+
+UNKNOWN = dict.fromkeys(  # of an abandoned call
+    ("detail", "status", "request_id", "wait_ms", "latency_ms", "sent_as_rendered", "sent")
+)
+
+
+def take_failed(walk: Walk, data: Json) -> None:
+    """End a call without a reply."""
+    if walk.abandoned:
+        call = end_call(walk, walk.abandoned.pop(0).name)
+        spend(walk, call)
+        walk.compare(9, data, call=call.name, error="abandoned", again=True, **UNKNOWN)
+        walk.compare(15, data, cost_micro_usd=call.cost)
+        return
+    need(data["error"] != "abandoned", "only calls given up at a resume are abandoned")
+    call = end_call(walk, data["call"])
+    if data["error"] in {"timeout", "server_error", "crashed"}:  # it may have been paid for
+        spend(walk, call)
+    final = data["error"] in {"client_error", "no_reply"}  # it would only fail alike
+    if final:
+        walk.compare(9, data, wait_ms=None)
+    passed = since(walk, instant(call.step.began))
+    late = passed + (data["wait_ms"] or 0) > walk.opening["retry_ms"]
+    again = in_vain(walk, call.step, rejected=False, final=final or late)
+    walk.compare(9, data, again=again)
+    walk.compare(15, data, cost_micro_usd=None)
+
+
+def take_resumed(walk: Walk, _: Json) -> None:
+    """Give up every call that is open."""
+    walk.abandoned = list(walk.calls.values())
+    for step in walk.steps.values():
+        step.began = ""
+
+
+# -- tools (§11.2)
+
+
+def take_called(walk: Walk, data: Json) -> None:
+    """Call the next tool that a reply asks for."""
+    call, tools, number = cast("tuple[Call, int, int]", walk.asked)
+    walk.asked = (call, tools, number + 1) if number + 1 < tools else None
+    walk.compare(9, data, call=call.name, number=number + 1)
+    name = data["tool"] if isinstance(data["tool"], str) else "of no known name"
+    tool = Tool(call.step, name, data["arguments"])
+    walk.tools[call.name, number + 1] = tool
+    call.step.tools.append(tool)
+    call.step.tools_out += 1
+
+
+def take_returned(walk: Walk, data: Json) -> None:
+    """Take the result of a tool."""
+    tool = walk.tools.pop((data["call"], data["number"]), None)
+    if tool is None:
+        raise NotDue("no such tool is waited for")
+    tool.result = data["result"]
+    tool.step.tools_out -= 1
+
+
+# -- turns (§11.6)
+
+
+def take_forfeit(walk: Walk, data: Json) -> None:
+    """Forfeit the turn of the first step that is due."""
+    step = next(iter(walk.steps.values()))
+    reason = "invalid_reply" if step.last_rejected else "no_reply"
+    walk.compare(9, data, **step.fields(), reason=reason)
+    end_turn(walk, step, None, {})
+
+
+def end_turn(walk: Walk, step: Step, reply: Reply | None, says: Json) -> None:
+    """Go on to the next turn."""
+    turn = Turn(step, reply, says)
+    walk.transcript.add(turn)
+    walk.over.append(turn)
+    del walk.steps[step.name]
+    if not walk.steps:
+        go_on(walk, walk.over)
+
+
+# ---------------------------------------------------------------- 10 templates (§10, §15)
+
+
+def check_templates(opening: Json, templates: Texts, policies: Texts) -> Iterator[Finding]:
+    """Compare templates, schemas, tools and policy with the names in the opening."""
+    lists = (opening["templates"], opening["schemas"], opening["tools"])
+    named = dict.fromkeys(item["sha256"] for each in lists for item in each)
+    for name in named:
+        if name not in templates:
+            yield Finding("10.missing", 1, "a template, schema or tool is missing", name)
+        elif (found := sha256(templates[name])) != name:
+            message = "a template, schema or tool is not what its name says"
+            yield Finding("10.hash", 1, message, name, found)
+    policy = opening["policy"]
+    for name in sorted([*(templates.keys() - named.keys()), *(policies.keys() - {policy})]):
+        yield Finding("10.unnamed", 0, "the opening names no such file", None, name)
+    if policy is not None and read_policy(policy, policies) is None:
+        message = "the policy is missing, not what its name says, or unreadable"
+        yield Finding("10.policy", 1, message, policy)
+
+
+def read_policy(name: str, policies: Texts) -> tuple[Note, dict[str, str]] | None:
+    """Read the policy `name`: the note, and the approved template of each `<format>.<role>`."""
+    data = policies.get(name, b"")
+    note = read_note(data)
+    if sha256(data) != name or note is None:
+        return None
+    first, *lines = note.text.split(b"\n")[:-1]
+    pattern = rb"([a-z][a-z0-9_]*\.[a-z][a-z0-9_]*) ([0-9a-f]{64})"
+    found = [re.fullmatch(pattern, line) for line in lines]
+    approved = {each[1].decode(): each[2].decode() for each in found if each}
+    sound = first == b"hansard-policy/v1" and lines == sorted(lines)
+    return (note, approved) if sound and len(approved) == len(lines) else None
+
+
+# -- the policy during the walk (§15)
+
+
+def unapproved(walk: Walk) -> tuple[str, str, str | None] | None:
+    """Return role, hash and approved hash of the first template that is not approved."""
+    if walk.approved is None:
+        return None
+    return next((item for item in walk.templates if item[1] != item[2]), None)
+
+
+def check_approval(walk: Walk) -> None:
+    """Report a call that was started though a template is not approved."""
+    if wrong := unapproved(walk):
+        message = f"a call was started, but the template `{wrong[0]}` is not approved"
+        walk.report("10.not_approved", message, wrong[2], wrong[1])
+
+
+def take_refused(walk: Walk, data: Json) -> None:
+    """Refuse a call, since a template is not the approved one."""
+    step = walk.first_step()
+    need(walk.opening["policy"] is not None, "the opening names no policy")
+    derived: dict[str, Json] = {"step": step.name}
+    if wrong := unapproved(walk):
+        derived |= {"role": wrong[0], "found": wrong[1], "approved": wrong[2]}
+    elif walk.approved is not None:
+        hashes = {role: template for role, template, _ in walk.templates}
+        other = hashes.get(data["role"], data["found"]) != data["found"]
+        need(other, "the template that was found is the approved one")
+        derived["approved"] = hashes[data["role"]]
+    walk.compare(10, data, **derived)
+    walk.course = cut_short("failed", "prompt_refused")
+    go_on(walk)
 
 
 # ---------------------------------------------------------------- 11 prompts (§4, §7)
 
-AGAIN = {"again": "code keyword member"}
-# The templates of each format, in order, and the values that each is filled with.
-FILLED: dict[str, dict[str, str]] = {
-    "consensus": {
-        "protocol": "options", "block": "label", **AGAIN,
-        "debater": "max_rounds options phase round speaker", "synthesizer": "decision rule",
-    },
-    "judged": {
-        "protocol": "stances", "block": "label", **AGAIN, "debater": "max_rounds round stance",
-        "judge": "rounds stances", "synthesizer": "decision rule",
-    },
-    "moderated": {
-        "protocol": "", "block": "label", **AGAIN, "framer": "", "proposer": "position round",
-        "critic": "position round", "critic_again": "rating", "rebuttal": "position round",
-        "moderator": "citations round", "moderator_ranking": "citations positions round",
-        "synthesizer": "decision rule",
-    },
-    "panel": {
-        "protocol": "", "block": "label", **AGAIN, "debater": "last_round round speaker",
-        "chooser": "last_round options round speaker", "judge": "", "judge_choosing": "options",
-        "judge_picking": "labels", "synthesizer": "decision rule",
-    },
-}  # fmt: skip
 
-
-def template_of(terms: Json, role: str) -> str:
-    """Return the template that a role is asked with."""
-    if role == "moderator" and terms["positions"]:
-        return "moderator_ranking"
-    if terms["format"] == "panel" and role == "judge" and terms["resolution"] == "pick":
-        return "judge_picking"
-    if terms["format"] == "panel" and terms["options"]:
-        return {"debater": "chooser", "judge": "judge_choosing"}.get(role, role)
-    return role
+def filled(protocol: str, roles: str) -> dict[str, str]:
+    """Return the values that each template of a format is filled with, by role in order."""
+    every = "block:label again:code,keyword,member"
+    text = f"protocol:{protocol} {every} {roles} synthesizer:decision,rule"
+    return dict(item.split(":") for item in text.split())
 
 
 def hashed(parts: Iterable[Json]) -> list[bytes]:
@@ -1028,15 +1424,16 @@ def fold(digest: bytes, hashes: Iterable[bytes]) -> bytes:
 class Transcript:
     """What all seats share, as it grows by evidence and turns."""
 
-    def __init__(self, opening: Json, seats: list[Json], documents: list[Json]) -> None:
+    def __init__(
+        self, opening: Json, format_: Format, seats: list[Json], documents: list[Json]
+    ) -> None:
         self.opening = opening
-        self.format: str = opening["terms"]["format"]
+        self.format = format_
         self.templates = {item["role"]: item["sha256"] for item in opening["templates"]}
         self.documents = documents  # in the order admitted
         self.turns: list[Turn] = []
         terms, rounds = opening["terms"], str(opening["terms"]["max_rounds"])
-        lists = ("options", "stances", "positions", "labels")
-        self.values = {name: ", ".join(terms.get(name, ())) for name in lists}
+        self.values = {name: ", ".join(terms[name]) for name in terms if type(terms[name]) is list}
         self.values |= dict.fromkeys(("max_rounds", "rounds", "last_round"), rounds)
         system = hashed([{"role": "system"}, self.template("protocol")])
         self.system, user = fold(bytes(32), system), hashed([{"role": "user"}])
@@ -1057,8 +1454,8 @@ class Transcript:
     def template(self, role: str, **values: str) -> Json:
         """Return the part of a template, filled with the values that it asks for."""
         known = self.values | values
-        filled = {name: known[name] for name in FILLED[self.format][role].split()}
-        return {"template": self.templates[role], "values": filled}
+        names = filter(None, self.format.templates[role].split(","))
+        return {"template": self.templates[role], "values": {name: known[name] for name in names}}
 
     def block(self, label: str, blob: Json, **view: Json) -> list[Json]:
         """Return the two parts of a text under its label, quoted if no other view is named."""
@@ -1067,22 +1464,8 @@ class Transcript:
 
     def said(self, turn: Turn, more: str = "") -> list[Json]:
         """Return the two parts of a turn under its title."""
-        step, blob = turn.step, cast(Reply, turn.reply).blob
-        phase = step.phase.partition("-")[0]
-        if self.format == "moderated":
-            return self.block(self.title(turn), blob, struck=turn.struck, view="points")
-        if step.seat["role"] == "judge":
-            return self.block("verdict of the judge", blob)
-        who = step.seat["stance"]["label"] if self.format == "judged" else turn.id
-        more = f", {phase}" if self.format == "consensus" else more
-        return self.block(f"{who}, round {step.round}{more}", blob)
-
-    def title(self, turn: Turn) -> str:
-        """Return the title of a turn of a moderated debate."""
-        step = turn.step
-        phase = step.phase.partition("-")[0]
-        about = f"{phase} {step.position}" if step.position else phase
-        return f"{about}, round {step.round}"
+        blob = cast(Reply, turn.reply).blob
+        return self.block(self.format.title(turn) + more, blob, **self.format.view(turn))
 
     def evidence(self, after: int, number: int) -> Iterator[Json]:
         """Yield the parts of the documents visible in round `number`, not yet in `after`."""
@@ -1103,29 +1486,6 @@ class Transcript:
         if turn.reply and turn.step.phase != "synthesis":  # the last turn: no prompt shows it
             self.grow(self.said(turn))
 
-    def in_own_order(self, step: Step) -> list[Json] | None:
-        """Return the parts of the turns for a step that is shown them in an order of its own."""
-        terms, seed = self.opening["terms"], self.opening["seed"]
-        if step.phase == "neutrality":  # all but the last moderation, which is the last turn
-            rank = {"framer": 0, "moderator": 2}
-            turns = sorted(
-                heard(self.turns)[-2::-1],
-                key=lambda turn: (turn.step.round, rank.get(turn.step.seat["role"], 1)),
-            )
-            return [part for turn in turns for part in self.said(turn)]
-        if self.format != "judged" or step.seat["role"] != "judge":
-            return None
-        shuffled, named = terms["shuffle_for_judge"], not terms["anonymize_transcript"]
-
-        def place(turn: Turn) -> tuple[int, str]:
-            number = turn.step.round
-            text = f"hansard-shuffle/v1\n{seed}\n{step.name}\n{number}\n{turn.id}"
-            return number, sha256(text.encode()) if shuffled else ""
-
-        turns = sorted(heard(self.turns), key=place)
-        parts = [part for turn in turns for part in self.said(turn, f", {turn.id}" * named)]
-        return parts if shuffled or named else None
-
     def begin(self, step: Step, decision: Json) -> None:
         """Set what is known of the prompt of `step` from the start, in the order of the layout."""
         task = self.task(step, decision)
@@ -1133,7 +1493,7 @@ class Transcript:
         step.task = [*self.told(step.seat), task]
         if step.seat["role"] == "synthesizer":
             step.task.append({"template": self.opening["schemas"][-1]["sha256"], "values": {}})
-        own = self.in_own_order(step)
+        own = self.format.own_order(self, step)
         after = 0 if own is not None else self.reached
         more = hashed([*self.evidence(after, step.round), *(own or ())])
         if self.opening["layout"] == "role-first":
@@ -1167,12 +1527,12 @@ class Transcript:
             values["citations"] = self.citations(step.round)
         if seat["role"] == "synthesizer":
             values |= {"decision": decision["decision"], "rule": decision["rule"]}
-        return self.template(template_of(self.opening["terms"], seat["role"]), **values)
+        return self.template(self.format.template(seat["role"]), **values)
 
     def citations(self, number: int) -> str:
         """Return what the moderator is told of the citations of a round."""
         rows = [
-            f"{self.title(turn)}, argument {item['argument']}, "
+            f"{self.format.title(turn)}, argument {item['argument']}, "
             f"citation {item['citation']}: {item['finding']}"
             for turn in self.turns
             if turn.step.round == number and turn.case
@@ -1191,8 +1551,8 @@ class Transcript:
         if step.sent_back:
             parts += self.block("your critique that was sent back", step.sent_back.blob)
             parts.append(self.template("critic_again", rating=str(step.sent_back.rating)))
-        if step.refused:
-            parts.append(self.template("again", **step.refused))
+        if step.rejected:
+            parts.append(self.template("again", **step.rejected))
         return fold(step.digest, hashed(parts)).hex()
 
 
@@ -1244,7 +1604,7 @@ def check_reply_value(value: Json, depth: int) -> None:
             check_reply_value(item, depth + 1)
 
 
-class Refusal(NamedTuple):
+class Rejection(NamedTuple):
     """Why a reply does not count: the code, and where it misses its schema (§6)."""
 
     code: str
@@ -1252,7 +1612,7 @@ class Refusal(NamedTuple):
     keyword: str | None = None
 
 
-def read_reply(text: str, schema: Json) -> tuple[Refusal | None, Json]:
+def read_reply(text: str, schema: Json) -> tuple[Rejection | None, Json]:
     """Read a reply; return why it does not count, if it does not, and its value."""
     value: Json = text.strip(WHITE)
     if schema.get("type") != "string":
@@ -1263,11 +1623,11 @@ def read_reply(text: str, schema: Json) -> tuple[Refusal | None, Json]:
         try:
             value = strict_json(value)
         except ValueError:
-            return Refusal("unreadable"), None
+            return Rejection("unreadable"), None
     failing = misfit(value, schema)
     if failing is None:
         return None, value
-    return Refusal("unknown_option" if failing[1] == "enum" else "schema", *failing), value
+    return Rejection("unknown_option" if failing[1] == "enum" else "schema", *failing), value
 
 
 KINDS: dict[str, Callable[[Json], bool]] = {
@@ -1339,69 +1699,188 @@ def one_of(names: Iterable[str]) -> Json:
 
 
 TEXTS = several(0, 100, TEXT)
-CITATIONS = several(0, 100, record({"document": TEXT, "quote": TEXT}))
-ARGUMENTS = several(1, 100, record({"argument": TEXT, "citations": CITATIONS}))
-NUMBER = whole(1, 100)
-REBUTTAL = record({"objection": NUMBER, "answer": TEXT, "citations": CITATIONS})
-CONCESSION = record({"objection": NUMBER, "reason": TEXT})
-FIXED = {  # the replies of `moderated` that its terms do not change
-    "framer": record({
-        "thesis": TEXT, "scope": TEXT, "criteria": several(1, 100, TEXT), "key_evidence": TEXTS,
-    }),
-    "proposer": record({
-        "thesis": TEXT, "supporting_arguments": ARGUMENTS, "anticipated_objections": TEXTS,
-    }),
-    "critic": record({
-        "thesis": TEXT, "counter_arguments": ARGUMENTS, "challenge_strength": whole(1, 10),
-    }),
-    "rebuttal": record({
-        "thesis": TEXT, "rebuttals": several(0, 100, REBUTTAL),
-        "concessions": several(0, 100, CONCESSION),
-    }),
-}  # fmt: skip
 
 
-def moderator_schema(terms: Json) -> Json:
-    """Return the reply schema of the moderator."""
-    positions = terms["positions"]
-    attacked = ["critic", "rebuttal"] if terms["critique"] or not positions else []
-    sides = [*(positions or ["proposer"]), *attacked]
-    members = {
-        "scores": record(dict.fromkeys(sides, whole(1, 10))), "resolved_points": TEXTS,
-        "unresolved_points": TEXTS, "recommend_another_round": TRUTH, "synthesis": TEXT,
-        "confidence": one_of(["HIGH", "MODERATE", "LOW"]), "explicit_uncertainties": TEXTS,
+# -- replies that come back, and those that do not count (§5, §11.2)
+
+
+def take_answered(walk: Walk, data: Json) -> None:
+    """End a call with its reply, and read it (§5)."""
+    call, finish = end_call(walk, data["call"]), data["finish"]
+    step, cost = call.step, cost_of(walk, call, data)
+    tools = data["tools"] if finish == "tool_calls" else 0
+    walk.compare(9, data, tools=tools)
+    walk.compare(15, data, cost_micro_usd=cost)
+    spend(walk, call, data, cost)
+    if tools and step.tool_rounds < walk.opening["tool_rounds"]:
+        step.tool_rounds += 1
+        walk.asked = (call, tools, 0)
+        return
+    text, code = walk.texts.get(data["reply"]["sha256"]), UNFINISHED.get(finish)
+    reply = Reply(call.name, data["reply"], text is None, None)
+    why = Rejection(code) if code else None
+    walk.replies += why is None
+    walk.gone_replies += why is None and reply.gone
+    if text is not None and why is None:
+        why, value = read_reply(text, walk.schemas[step.seat["role"]])
+        why = walk.format.read(walk, step, why, value)
+        reply = reply._replace(value=value)
+    uncertain = reply.gone or step.seat["role"] == "synthesizer"
+    walk.answer = Pending(step, reply, why, uncertain and why is None)
+
+
+def take_rejected(walk: Walk, data: Json, answer: Pending | None) -> None:
+    """Reject the reply that has just come back."""
+    if answer is None or not (answer.why or answer.uncertain):
+        raise NotDue("no reply is to be rejected")
+    step, reply, why, _ = answer
+    if why is None:
+        located = (data["member"], data["keyword"]) if data["code"] in LOCATED else ()
+        why = Rejection(data["code"], *located) if reply.gone else Rejection("output_schema")
+    rating = None
+    if why.code == "weak_critique":
+        rating = data["rating"] if reply.gone else reply.value["challenge_strength"]
+        critic = step.seat["role"] == "critic" and not step.sent_back
+        below = critic and rating and rating < walk.terms["require_critic_retry_below"]
+        need(below, "no weak critique is to be sent back")
+        step.sent_back = reply._replace(rating=rating)
+        again = True
+    else:
+        again = in_vain(walk, step, rejected=True)
+        step.rejected = {
+            "code": why.code, "keyword": why.keyword or "none",
+            "member": why.member or "the reply",
+        }  # fmt: skip
+    walk.compare(9, data, step=step.name, call=reply.call, again=again)
+    walk.compare(12, data, **why._asdict(), rating=rating)
+
+
+# -- turns: what a reply says (§8, §11.6)
+
+
+def take_turn(walk: Walk, data: Json) -> None:
+    """Record the turn of the first step that is due."""
+    step = next(iter(walk.steps.values()))
+    reply = cast(Reply, step.heard)
+    role = step.seat["role"]
+    if role == "synthesizer":
+        says: dict[str, Json] = {"text": reply.blob, "schema": walk.hashes[role]}
+    elif reply.gone:
+        says = {name: data[name] for name in (NOTHING if role in TURNS else ("vote", "case"))}
+        need(could_say(walk, role, says), "no reply of this role says so")
+        walk.gone_turns += 1
+    elif role in TURNS:
+        says = verdict_of(walk, reply.value, role)
+    else:
+        value = reply.value if isinstance(reply.value, dict) else {}
+        says = {"vote": value.get("vote", value.get("choice")), "case": None}
+        if role in ARGUING:
+            says["case"] = case_of(walk, step, value, data["case"])
+    walk.compare(9, data, **step.fields(), call=reply.call)
+    walk.compare(12, data, **{name: says[name] for name in says if name != "case"})
+    if "case" in says:
+        compare_case(walk, data, says["case"])
+    end_turn(walk, step, reply, says)
+
+
+def could_say(walk: Walk, role: str, says: Json) -> bool:
+    """Whether a reply that is gone could have given what a turn says (§10)."""
+    if role in TURNS:
+        return walk.format.could_rule(walk, says)
+    if role in ARGUING:
+        number = says["case"]["arguments"] if says["case"] else -1
+        return says["vote"] is None and (role != "rebuttal") <= number <= 100
+    votes = (walk.terms.get("options") or [None]) if role == "debater" else [None]
+    return says["vote"] in votes and says["case"] is None
+
+
+def nothing_but(says: Json, *free: str) -> bool:
+    """Whether a verdict says nothing in all fields but these."""
+    return all(says[name] == NOTHING[name] for name in NOTHING if name not in free)
+
+
+def verdict_of(walk: Walk, value: Json, role: str) -> dict[str, Json]:
+    """Return what the reply of a judge or a moderator says."""
+    stances = {
+        seat["stance"]["label"]: seat["id"] for seat in walk.seats.values() if seat["stance"]
+    }
+    ids = stances or {label: label for label in walk.terms.get("labels", ())}
+    sides = walk.schemas[role]["properties"].get("scores", {"required": []})["required"]
+    winner = value.get("winner")
+    return {
+        "winner": ids.get(winner), "undeclared": winner is not None and winner not in ids,
+        "choice": value.get("choice"), "upholds": value.get("upholds_proposition"),
+        "ranking": [ids[label] for label in value.get("ranking", ())],
+        "scores": [{"side": side, "score": value["scores"][side]} for side in sides],
+        "resolved": len(value.get("resolved_points", ())),
+        "unresolved": len(value.get("unresolved_points", ())),
+        "uncertainties": len(value.get("explicit_uncertainties", ())),
+        "confidence": value.get("confidence"),
+        "another_round": value.get("recommend_another_round"),
     }  # fmt: skip
-    number = len(positions)
-    if not positions:
-        return record(members | {"upholds_proposition": TRUTH})
-    return record(members | {"ranking": several(number, number, one_of(positions))})
 
 
-def reply_schemas(terms: Json) -> dict[str, Json]:
-    """Return the reply schema of each role of the format, in order."""
-    if terms["format"] == "consensus":
-        vote = one_of(terms["options"])
-        return {"debater": record({"stance": TEXT, "rationale": TEXT, "vote": vote})}
-    if terms["format"] == "judged":
-        winner = {"enum": [*terms["stances"], None], "type": ["string", "null"]}
-        judge = record({"verdict": TEXT, "winner": winner, "reasoning": TEXT})
-        return {"debater": TEXT, "judge": judge}
-    if terms["format"] == "moderated":
-        return FIXED | {"moderator": moderator_schema(terms)}
-    answer = {"answer": TEXT}
-    if terms["options"]:
-        answer["choice"] = one_of(terms["options"])
-    debater = record(answer) if terms["options"] else TEXT
-    picks = terms["resolution"] == "pick"
-    judge = record(
-        ({"winner": one_of(terms["labels"])} if picks else answer) | {"justification": TEXT}
-    )
-    return {"debater": debater, "judge": judge}
-
-
-# ---------------------------------------------------------------- 13 citations, 14 counts (§9)
+# ---------------------------------------------------------------- 13 citations (§9)
 
 BLANKS = re.compile("[\t-\r \xa0\u2000-\u200a\u2028\u2029\u202f\u3000]+")
+
+
+def folded(text: str) -> str:
+    """Return a text with each run of blanks as one space, and none around it."""
+    return BLANKS.sub(" ", text).strip(" ")
+
+
+def case_of(walk: Walk, step: Step, value: Json, recorded: Json) -> Json:
+    """Return the case that a reply makes: its arguments, and what their citations are worth."""
+    rows = value[ARGUING[step.seat["role"]]]
+    case = {"arguments": len(rows), "rating": value.get("challenge_strength")}
+    visible = [each for each in walk.documents.values() if each["from_round"] <= step.round]
+    if any(each["text"]["sha256"] not in walk.texts for each in visible):
+        walk.gone_documents = True
+        unknown: dict[str, Json] = {"unanswered": [], "citations": [], "struck": []}
+        return (recorded or unknown) | case
+    citations: list[Json] = [
+        {"argument": number, "citation": index, "finding": find(walk, citation, step.round)}
+        for number, row in enumerate(rows, 1)
+        for index, citation in enumerate(row["citations"], 1)
+    ]
+    walk.citations += len(citations)
+    struck = {item["argument"] for item in citations if item["finding"] != "verified"}
+    unanswered: set[int] = set()  # objections neither struck nor answered nor conceded
+    if step.against:
+        standing = [row for number, row in enumerate(rows, 1) if number not in struck]
+        answered = {row["objection"] for row in (*standing, *value["concessions"])}
+        unanswered = set(range(1, step.against.case["arguments"] + 1))
+        unanswered -= answered | set(step.against.struck)
+    found = {"unanswered": sorted(unanswered), "citations": citations, "struck": sorted(struck)}
+    return case | found
+
+
+def find(walk: Walk, citation: Json, number: int) -> str:
+    """Return the finding on one citation of a turn of round `number`."""
+    document = walk.documents.get(citation["document"])
+    if document is None:
+        return "no_such_document"
+    if document["from_round"] > number:
+        return "not_yet_visible"
+    name, quote = document["text"]["sha256"], folded(citation["quote"])
+    if name not in walk.folded:
+        walk.folded[name] = folded(walk.texts[name])
+    return "verified" if quote and quote in walk.folded[name] else "not_found"
+
+
+def compare_case(walk: Walk, data: Json, case: Json) -> None:
+    """Compare the case of a turn, field by field where there is one on both sides."""
+    if case is None or data["case"] is None:
+        walk.compare(12, data, case=case)
+        return
+    for name in case:
+        check = 13 if name in {"citations", "struck"} else 12
+        walk.compare(check, data["case"], **{name: case[name]})
+
+
+# ---------------------------------------------------------------- 14 counts (§9)
+
 WORD = re.compile("[^\x00-/:-@\\[-`{-\xbf\u2000-\u206f\u3000-\u303f]+")
 LOWERED = {ord(each): each.lower() for each in "ABCDEFGHIJKLMNOPQRSTUVWXYZ"}
 PLAIN = LOWERED | {ord("'"): None, ord("’"): None}
@@ -1412,11 +1891,6 @@ NEGATIONS = frozenset(
         "wasnt werent wont wouldnt shouldnt cant couldnt hasnt havent hadnt mustnt",
     )
 )
-
-
-def folded(text: str) -> str:
-    """Return a text with each run of blanks as one space, and none around it."""
-    return BLANKS.sub(" ", text).strip(" ")
 
 
 class Answer(NamedTuple):
@@ -1481,15 +1955,6 @@ def count_answers(turns: list[Turn], threshold: int) -> Due:
     return counted(turns, {ids[0]: len(ids) for ids in alike.values()}, threshold)
 
 
-def by_count(count: Json, rule: str) -> Decision:
-    """Decide for the option that the count reached, or escalate."""
-    votes, threshold = {row["option"]: row["votes"] for row in count["tally"]}, count["threshold"]
-    decision = "escalate"
-    if count["reached"]:
-        decision = next(option for option in votes if votes[option] >= threshold)
-    return decided(decision, rule, votes=votes.get(decision, 0), threshold=threshold)
-
-
 def measure(terms: Json, number: int, drafts: list[Turn], last: bool = False) -> Due:
     """Compare the answers of a round; the last time, it is their words alone that count."""
     threshold, options = terms["convergence_ppm"] or 0, terms["options"] and not last
@@ -1516,217 +1981,11 @@ def measure(terms: Json, number: int, drafts: list[Turn], last: bool = False) ->
     return Due("similarity.measured", 14, fields | {"pairs": pairs, "converged": converged})
 
 
-# ---------------------------------------------------------------- 9 schedule (§8)
+# ---------------------------------------------------------------- 15 limits (§3, §9)
 
-RESERVED = {"escalate", "synthesis", "upheld", "not_upheld"}  # no seats: they are decisions
-
-# A schedule yields steps, which are due at once, and is sent their turns; or a line, and
-# is sent its data as derived. It returns a decision, if there is one, and why it ended.
-Decision = dict[str, Json]
-Schedule = Generator[list[Step] | Due, Json, tuple[Decision | None, str]]
-Course = Generator[list[Step] | Due, Json, None]  # all that is due, to the close
-
-
-def decided(decision: str, rule: str, **more: int | None) -> Decision:
-    """Return the fields of a decision that a format gives."""
-    numbers = {"votes": None, "threshold": None, "score_ppm": None}
-    return {"decision": decision, "rule": rule} | numbers | more
-
-
-def distinct(names: list[str]) -> bool:
-    """Whether no name stands twice."""
-    return len(set(names)) == len(names)
-
-
-def sound(terms: Json) -> bool:
-    """Whether the terms' own conditions hold, but for those on options."""
-    if terms["format"] == "moderated":
-        names = terms["positions"]
-        apart = distinct(names) and not set(names) & {"proposer", "critic", "rebuttal"}
-        return apart and len(names) != 1 and bool(names or terms["critique"])
-    names = terms.get("stances", terms.get("labels"))
-    apart = not set(terms.get("options", ())) & {"synthesis", *terms.get("labels", ())}
-    return names is None or (distinct(names) and len(names) >= 2 and apart)
-
-
-Seat = tuple[str, str | None]  # role and stance
-
-
-def seats_of(terms: Json, number: int) -> list[Seat]:
-    """Return each seat but a synthesizer's, in order."""
-    debater: Seat = ("debater", None)
-    if terms["format"] == "consensus":
-        return [debater] * max(number, 1)
-    if terms["format"] == "judged":
-        return [*(("debater", stance) for stance in terms["stances"]), ("judge", None)]
-    if terms["format"] == "moderated":
-        attack = [("critic", None), ("rebuttal", None)] if terms["critique"] else []
-        proposers = [("proposer", position) for position in terms["positions"] or [None]]
-        return [("framer", None), *proposers, *attack, ("moderator", None)]
-    judge: list[Seat] = [("judge", None)] if terms["resolution"] in {"synthesis", "pick"} else []
-    return [debater] * len(terms["labels"]) + judge
-
-
-def consensus(debate: Walk) -> Schedule:
-    """Rounds of four phases, each with a count, until enough votes agree (§8.1)."""
-    terms, debaters = debate.terms, debate.seated("debater")
-    count: Json = None
-    for number in range(1, terms["max_rounds"] + 1):
-        for phase in ("proposal", "critique", "revision", "consensus"):
-            if number == 1 and phase == "proposal":
-                turns = yield [debate.step(number, phase, seat) for seat in debaters]
-            else:
-                turns = []
-                for seat in debaters:
-                    turns += yield [debate.step(number, phase, seat)]
-            count = yield count_votes(terms["options"], turns, terms["threshold"])
-            if count["reached"]:
-                rules = {"threshold": "threshold_vote", "majority": "majority_vote"}
-                rule = rules.get(terms["rule"], "unanimous_vote")
-                return by_count(count, rule), "votes_reached"
-    return by_count(count, "max_rounds_exhausted"), "max_rounds_exhausted"
-
-
-def judged(debate: Walk) -> Schedule:
-    """Rounds in which each side argues, then a judge (§8.2)."""
-    number, spoken = debate.terms["max_rounds"], set()
-    for each in range(1, number + 1):
-        for seat in debate.seated("debater"):
-            turns = yield [debate.step(each, "argument", seat)]
-            spoken |= {turn.id for turn in heard(turns)}
-    if len(spoken) < 2:
-        return decided("escalate", "too_few_heard"), "rounds_complete"
-    [verdict] = yield [debate.step(number, "verdict", debate.seated("judge")[0])]
-    if not verdict.reply:
-        return None, "judge_failed"
-    winner = verdict.says["winner"]
-    if winner and winner not in spoken:
-        return decided("escalate", "too_few_heard"), "rounds_complete"
-    decision = debate.seats[winner]["stance"]["label"] if winner else "synthesis"
-    return decided(decision, "judge_verdict"), "rounds_complete"
-
-
-def moderated(debate: Walk) -> Schedule:
-    """A framing, then rounds of propositions, each attacked and defended (§8.3)."""
-    terms, moderator = debate.terms, debate.seated("moderator")[0]
-    proposers, critics = debate.seated("proposer"), debate.seated("critic")
-    moderation: Json = None
-    yield [debate.step(1, "framing", debate.seated("framer")[0])]
-    for number in range(1, terms["max_rounds"] + 1):
-        turns = yield [debate.step(number, "proposition", seat, seat) for seat in proposers]
-        if not heard(turns):
-            return decided("escalate", "too_few_heard"), "max_rounds_exhausted"
-        for turn in heard(turns) if critics else ():
-            seat = turn.step.seat
-            suffix = f"-{proposers.index(seat) + 1}" if len(proposers) > 1 else ""
-            [critique] = yield [debate.step(number, f"critique{suffix}", critics[0], seat)]
-            if critique.reply:
-                rebuttal = debate.seated("rebuttal")[0]
-                yield [debate.step(number, f"rebuttal{suffix}", rebuttal, seat, critique)]
-        [moderation] = yield [debate.step(number, "moderation", moderator)]
-        if not moderation.reply:
-            return None, "moderator_failed"
-        if not moderation.says["another_round"]:
-            break
-    if terms["neutrality_check"]:
-        yield [debate.step(number, "neutrality", moderator)]
-    satisfied = not moderation.says["another_round"]
-    reason = "moderator_satisfied" if satisfied else "max_rounds_exhausted"
-    return moderator_decision(debate, moderation), reason
-
-
-def moderator_decision(debate: Walk, moderation: Turn) -> Decision:
-    """Decide as the last moderation says, where its position was heard and challenged (§9)."""
-    ranking, upholds = moderation.says["ranking"], moderation.says["upholds"]
-    first = ranking[0] if ranking else debate.seated("proposer")[0]["id"]
-    turns = [turn for turn in heard(debate.turns) if turn.step.about]
-    turns = [turn for turn in turns if turn.step.about["id"] == first]
-    if not any(turn.step.seat["role"] == "proposer" for turn in turns):
-        return decided("escalate", "too_few_heard")
-    critiques = [turn for turn in turns if turn.step.seat["role"] == "critic"]
-    if debate.terms["critique"] and not any(map(stands, critiques)):
-        return decided("escalate", "unchallenged")
-    cases = [turn for turn in turns if turn.step.seat["role"] == "proposer"]
-    if (ranking or upholds) and not any(map(stands, cases)):
-        return decided("escalate", "unsupported")
-    if ranking:
-        return decided(debate.seats[first]["stance"]["label"], "moderator_ranking")
-    return decided("upheld" if upholds else "not_upheld", "moderator_synthesis")
-
-
-def stands(turn: Turn) -> bool:
-    """Whether an argument of a proposition or a critique is not struck."""
-    return not set(turn.struck).issuperset(range(1, turn.case["arguments"] + 1))
-
-
-def panel(debate: Walk) -> Schedule:
-    """Rounds in which all draft at once, until they converge; then one way to resolve (§8.4)."""
-    terms, debaters = debate.terms, debate.seated("debater")
-    similarity: Json = None
-    for number in range(terms["max_rounds"] + 1):
-        turns = yield [debate.step(number, "draft", seat) for seat in debaters]
-        drafts = heard(turns)
-        if terms["convergence_ppm"] is not None:
-            similarity = yield measure(terms, number, drafts)
-            if similarity["converged"]:
-                break
-    converged = similarity is not None and similarity["converged"]
-    reason = "converged" if converged else "rounds_complete"
-    if len(drafts) < 2:
-        return decided("escalate", "too_few_heard"), reason
-    for judge in debate.seated("judge"):
-        [verdict] = yield [debate.step(number, "verdict", judge)]
-        if not verdict.reply:
-            return None, "judge_failed"
-        says, picks = verdict.says, terms["resolution"] == "pick"
-        if picks and says["winner"] not in {turn.id for turn in heard(debate.turns)}:
-            return decided("escalate", "too_few_heard"), reason
-        decision = says["winner"] or says["choice"] or "synthesis"
-        return decided(decision, "judge_pick" if picks else "judge_synthesis"), reason
-    if terms["resolution"] == "majority" and (terms["options"] or not converged):
-        threshold = len(debaters) // 2 + 1
-        by_options = count_votes(terms["options"], turns, threshold)
-        count = yield by_options if terms["options"] else count_answers(turns, threshold)
-        if count["reached"]:
-            return by_count(count, "majority_vote"), reason
-        if terms["fallback"] == "escalate":
-            return decided("escalate", "no_majority", votes=0, threshold=threshold), reason
-    if similarity is None or similarity["measure"] != "words":
-        similarity = yield measure(terms, number, drafts, last=True)
-    scores = {turn.id: 0 for turn in drafts}
-    for row in similarity["pairs"]:
-        scores[row["one"]] += row["ppm"]
-        scores[row["other"]] += row["ppm"]
-    best = max(scores, key=scores.__getitem__)  # the first of those with the highest score
-    return decided(best, "most_similar", score_ppm=scores[best]), reason
-
-
-SCHEDULES = {"consensus": consensus, "judged": judged, "moderated": moderated, "panel": panel}
-
-
-def closing(outcome: str, reason: str) -> Due:
-    """Return the close."""
-    return Due("debate.closed", 16, {"outcome": outcome, "reason": reason})
-
-
-def cut_short(outcome: str, reason: str, held: Collection[Step] = ()) -> Course:
-    """Yield what ends a debate before its time: the turns of replies in hand, and the close."""
-    if held:
-        yield [*held]
-    yield closing(outcome, reason)
-
-
-# ---------------------------------------------------------------- 9 to 16: the walk (§11)
-
-
-class NotDue(Exception):
-    """A line is not due, for this reason."""
-
-
-def need(holds: object, reason: str) -> None:
-    """Refuse the line where something that makes it due does not hold."""
-    if not holds:
-        raise NotDue(reason)
+LIMITS = {  # by ceiling, in the order tried
+    "calls": "calls", "tokens": "tokens", "cost": "cost_micro_usd", "seconds": "elapsed_ms",
+}  # fmt: skip
 
 
 def instant(at: str) -> int:
@@ -1737,642 +1996,651 @@ def instant(at: str) -> int:
     return (minutes * 60 + int(at[17:19])) * 1_000_000 + int(at[20:26])
 
 
-class Call(NamedTuple):
-    """One call of a model for a step, and what it reserved."""
-
-    name: str
-    step: Step
-    tokens: int
-    cost: int | None
+def since(walk: Walk, then: int) -> int:
+    """Return the whole milliseconds from an instant to now."""
+    return max(0, (instant(walk.at) - then) // 1000)
 
 
-class Pending(NamedTuple):
-    """A reply that the next line must reject, for this reason, or may reject if uncertain."""
+def cost_of(walk: Walk, call: Call, data: Json) -> int | None:
+    """Return the cost of an answered call in micro-US-dollars, rounded up (§3)."""
+    price = walk.prices.get(call.step.seat["model"])
+    if price is None or data["tokens_in"] is None or data["tokens_out"] is None:
+        return None
+    cached = min(data["tokens_cached"] or 0, data["tokens_in"])
+    written = min(data["tokens_cache_write"] or 0, data["tokens_in"] - cached)
+    total = (data["tokens_in"] - cached - written) * price["input_micro_usd"]
+    total += cached * price["cached_micro_usd"] + written * price["cache_write_micro_usd"]
+    total += data["tokens_out"] * price["output_micro_usd"]
+    return int(-(-total // 1_000_000))
 
-    step: Step
-    reply: Reply
-    why: Refusal | None
-    uncertain: bool
+
+def spend(walk: Walk, call: Call, data: Json = None, cost: int | None = None) -> None:
+    """Count a call that is over; what it does not state counts as it was reserved (§9)."""
+    stated = data and None not in (data["tokens_in"], data["tokens_out"])
+    used = data["tokens_in"] + data["tokens_out"] if stated else call.tokens
+    walk.spent.update(tokens=used, cost=(call.cost or 0) if cost is None else cost)
 
 
-LIMITS = {  # by ceiling, in the order tried
-    "calls": "calls", "tokens": "tokens", "cost": "cost_micro_usd", "seconds": "elapsed_ms",
+def reserve(walk: Walk, call: Call) -> None:
+    """Count a call that is started with what it reserves; report a ceiling that it could break."""
+    reserved = {"calls": 1, "tokens": call.tokens, "cost": call.cost or 0, "seconds": 0}
+    broken = next((name for name in LIMITS if breaks(walk, name, reserved[name])), None)
+    if broken:
+        message = f"a call was started that could break the ceiling `{broken}`"
+        walk.report("15.ceiling", message, limit(walk, broken), spent_of(walk, broken))
+    walk.spent.update(reserved)
+
+
+def breaks(walk: Walk, ceiling: str, reserved: int) -> bool:
+    """Whether a call that reserves so much could break a ceiling."""
+    most, more = limit(walk, ceiling), 1 if ceiling == "seconds" else reserved
+    return most is not None and spent_of(walk, ceiling) + more > most
+
+
+def limit(walk: Walk, ceiling: str) -> int | None:
+    """Return the limit of a ceiling, if it is set."""
+    return cast("int | None", walk.opening["limits"][LIMITS[ceiling]])
+
+
+def spent_of(walk: Walk, ceiling: str) -> int:
+    """Return what is spent by now: open calls count with what they reserved."""
+    return since(walk, walk.opened_at) if ceiling == "seconds" else walk.spent[ceiling]
+
+
+def take_truncated(walk: Walk, data: Json) -> None:
+    """End the debate in place of a call that could break a ceiling."""
+    step, ceiling = walk.first_step(), data["ceiling"]
+    need(not walk.calls and not walk.tools, "calls are open, or tools have not come back")
+    reserved = {"calls": 1, "seconds": 0}.get(ceiling, data["reserved"])
+    need(breaks(walk, ceiling, reserved), "the call could not break this ceiling")
+    most, spent = limit(walk, ceiling), spent_of(walk, ceiling)
+    walk.compare(15, data, step=step.name, limit=most, spent=spent, reserved=reserved)
+    held = [step for step in walk.steps.values() if step.heard]
+    walk.course = cut_short("truncated", f"{ceiling}_ceiling", held)
+    go_on(walk)
+
+
+# ---------------------------------------------------------------- 16 outcome (§9)
+
+
+def course_of(walk: Walk) -> Course:
+    """Yield what is due: what the format says, then decision, synthesis and close."""
+    decision, reason = yield from walk.format.schedule(walk)
+    if decision:
+        number = walk.turns[-1].step.round
+        review = walk.opening["review"] if decision["decision"] == "escalate" else None
+        more = {"rounds_run": number, "review": review}
+        walk.decision = yield Due("decision.reached", 16, decision | more)
+        for seat in walk.seated("synthesizer"):
+            yield [walk.step(number, "synthesis", seat)]
+    yield closing("complete" if decision else "failed", reason)
+
+
+def cut_short(outcome: str, reason: str, held: Collection[Step] = ()) -> Course:
+    """Yield what ends a debate before its time: the turns of replies in hand, and the close."""
+    if held:
+        yield [*held]
+    yield closing(outcome, reason)
+
+
+def closing(outcome: str, reason: str) -> Due:
+    """Return the close."""
+    return Due("debate.closed", 16, {"outcome": outcome, "reason": reason})
+
+
+def decided(decision: str, rule: str, **more: int | None) -> Decision:
+    """Return the fields of a decision that a format gives."""
+    numbers = {"votes": None, "threshold": None, "score_ppm": None}
+    return {"decision": decision, "rule": rule} | numbers | more
+
+
+def too_few() -> Decision:
+    """Return the decision where too few were heard."""
+    return decided("escalate", "too_few_heard")
+
+
+def by_count(count: Json, rule: str) -> Decision:
+    """Decide for the option that the count reached, or escalate."""
+    votes, threshold = {row["option"]: row["votes"] for row in count["tally"]}, count["threshold"]
+    decision = "escalate"
+    if count["reached"]:
+        decision = next(option for option in votes if votes[option] >= threshold)
+    return decided(decision, rule, votes=votes.get(decision, 0), threshold=threshold)
+
+
+# -- the types of entry that do not follow from the schedule alone, and what takes them
+
+TAKERS: dict[str, Callable[[Walk, Json], None]] = {
+    "debate.resumed": take_resumed,
+    "call.started": take_started,
+    "call.refused": take_refused,
+    "call.answered": take_answered,
+    "call.failed": take_failed,
+    "tool.returned": take_returned,
+    "turn.recorded": take_turn,
+    "verdict.recorded": take_turn,
+    "synthesis.recorded": take_turn,
+    "turn.forfeited": take_forfeit,
+    "debate.truncated": take_truncated,
+}
+ENDING = {"call.answered", "call.failed", "tool.returned", "debate.resumed"}  # at any time
+ABANDONING = {"call.failed", "debate.resumed"}  # while abandoned calls are outstanding
+
+
+# ---------------------------------------------------------------- formats (§6 to §9)
+#
+# Each format is one class below and one row of FORMATS. It states the form of its terms, its
+# words and templates, and answers the same questions; Format answers those that most formats
+# answer alike.
+
+
+class Seat(NamedTuple):
+    """A seat that a format asks for: its role, its stance and its id, where they are fixed."""
+
+    role: str
+    stance: str | None = None
+    id: str | None = None
+
+
+class Format(ABC):
+    """What a format says of itself, given a debate's terms."""
+
+    form: Form  # of its terms (check 7)
+    roles: str  # the words that it adds to those of all formats (check 7)
+    phases: str
+    rules: str  # of its decisions
+    reasons: str  # of its close
+    templates: Mapping[str, str]  # the values that each is filled with, by role in order (§7)
+    fewest_options = 0
+    reserved = RESERVED  # what no seat and no stance is called
+
+    def __init__(self, terms: Json) -> None:
+        self.terms = terms
+
+    @abstractmethod
+    def seats(self, number: int) -> list[Seat]:
+        """Return each seat but a synthesizer's, in order, where there are `number` of them."""
+
+    @abstractmethod
+    def schemas(self) -> dict[str, Json]:
+        """Return the reply schema of each role, in order (§6)."""
+
+    @abstractmethod
+    def schedule(self, walk: Walk) -> Schedule:
+        """Yield what is due, up to the decision (§8)."""
+
+    @abstractmethod
+    def title(self, turn: Turn) -> str:
+        """Return the title under which the transcript shows a turn (§7)."""
+
+    def sound(self) -> bool:
+        """Whether the terms' own conditions hold, but for those on options alone."""
+        return True
+
+    def derived(self, _number: int) -> dict[str, Json]:
+        """Return the terms that follow from the others and the number of seats (§9)."""
+        return {}
+
+    def template(self, role: str) -> str:
+        """Return the template that a role is asked with."""
+        return role
+
+    def view(self, _turn: Turn) -> dict[str, Json]:
+        """Return how the transcript shows the reply of a turn, where it is not just quoted."""
+        return {}
+
+    def own_order(self, _transcript: Transcript, _step: Step) -> list[Json] | None:
+        """Return the parts of the turns for a step that is shown them in an order of its own."""
+        return None
+
+    def read(self, _walk: Walk, _step: Step, why: Rejection | None, _: Json) -> Rejection | None:
+        """Return why a reply does not count, given what is wrong with it as any reply."""
+        return why
+
+    def could_rule(self, _walk: Walk, _says: Json) -> bool:
+        """Whether a verdict whose reply is gone could say this (§10)."""
+        return False
+
+
+# -- consensus (§8.1)
+
+
+class Consensus(Format):
+    """Rounds of four phases, each with a count, until enough votes agree."""
+
+    form = form(
+        "format:consensus max_rounds:thousand rule:threshold|majority|unanimity threshold:positive",
+        options=["name"],
+    )
+    roles = "debater"
+    phases = "proposal critique revision consensus"
+    rules = "threshold_vote majority_vote unanimous_vote max_rounds_exhausted"
+    reasons = "votes_reached max_rounds_exhausted"
+    templates = filled("options", "debater:max_rounds,options,phase,round,speaker")
+    fewest_options = 1
+    reserved = frozenset[str]()
+
+    def seats(self, number: int) -> list[Seat]:
+        """Return debaters alone."""
+        return [Seat("debater")] * max(number, 1)
+
+    def derived(self, number: int) -> dict[str, Json]:
+        """Return the threshold of the rules that fix it."""
+        fixed = {"majority": number // 2 + 1, "unanimity": number}
+        return {"threshold": fixed.get(self.terms["rule"], self.terms["threshold"])}
+
+    def schemas(self) -> dict[str, Json]:
+        """Return the schema of a debater: with a vote."""
+        vote = one_of(self.terms["options"])
+        return {"debater": record({"stance": TEXT, "rationale": TEXT, "vote": vote})}
+
+    def title(self, turn: Turn) -> str:
+        """Name the speaker, round and phase."""
+        return f"{turn.id}, round {turn.step.round}, {turn.step.phase}"
+
+    def schedule(self, walk: Walk) -> Schedule:
+        """Let all propose at once, then all speak in turn, with a count after each phase."""
+        terms, debaters = self.terms, walk.seated("debater")
+        count: Json = None
+        for number in range(1, terms["max_rounds"] + 1):
+            for phase in ("proposal", "critique", "revision", "consensus"):
+                if number == 1 and phase == "proposal":
+                    turns = yield [walk.step(number, phase, seat) for seat in debaters]
+                else:
+                    turns = []
+                    for seat in debaters:
+                        turns += yield [walk.step(number, phase, seat)]
+                count = yield count_votes(terms["options"], turns, terms["threshold"])
+                if count["reached"]:
+                    rules = {"threshold": "threshold_vote", "majority": "majority_vote"}
+                    rule = rules.get(terms["rule"], "unanimous_vote")
+                    return by_count(count, rule), "votes_reached"
+        return by_count(count, "max_rounds_exhausted"), "max_rounds_exhausted"
+
+
+# -- judged (§8.2)
+
+
+class Judged(Format):
+    """Rounds in which each side argues, then a judge."""
+
+    form = form(
+        "format:judged max_rounds:thousand anonymize_transcript:bool shuffle_for_judge:bool",
+        stances=["name"],
+    )
+    roles = "debater judge"
+    phases = "argument verdict"
+    rules = "too_few_heard judge_verdict"
+    reasons = "rounds_complete judge_failed"
+    templates = filled("stances", "debater:max_rounds,round,stance judge:rounds,stances")
+
+    def sound(self) -> bool:
+        """Whether there are two stances or more, and none twice."""
+        return distinct(self.terms["stances"]) and len(self.terms["stances"]) >= 2
+
+    def seats(self, _number: int) -> list[Seat]:
+        """Return a debater for each stance, and the judge."""
+        return [*(Seat("debater", stance) for stance in self.terms["stances"]), Seat("judge")]
+
+    def schemas(self) -> dict[str, Json]:
+        """Return the schemas: the debaters' replies are free text."""
+        winner = {"enum": [*self.terms["stances"], None], "type": ["string", "null"]}
+        judge = record({"verdict": TEXT, "winner": winner, "reasoning": TEXT})
+        return {"debater": TEXT, "judge": judge}
+
+    def title(self, turn: Turn) -> str:
+        """Name the stance and round: the judge does not see who spoke for it."""
+        if turn.step.seat["role"] == "judge":
+            return "verdict of the judge"
+        return f"{turn.step.seat['stance']['label']}, round {turn.step.round}"
+
+    def own_order(self, transcript: Transcript, step: Step) -> list[Json] | None:
+        """Show the judge the turns shuffled, or with the speakers' names (§7)."""
+        seed, shuffled = transcript.opening["seed"], self.terms["shuffle_for_judge"]
+        named = not self.terms["anonymize_transcript"]
+        if step.seat["role"] != "judge" or not (shuffled or named):
+            return None
+
+        def place(turn: Turn) -> tuple[int, str]:
+            number = turn.step.round
+            text = f"hansard-shuffle/v1\n{seed}\n{step.name}\n{number}\n{turn.id}"
+            return number, sha256(text.encode()) if shuffled else ""
+
+        turns = sorted(heard(transcript.turns), key=place)
+        return [part for turn in turns for part in transcript.said(turn, f", {turn.id}" * named)]
+
+    def read(self, walk: Walk, step: Step, why: Rejection | None, value: Json) -> Rejection | None:
+        """Let a winner who is no stance count, the last time or of a judge who cannot be asked."""
+        if why is None or why.code != "unknown_option":
+            return why
+        last = step.ended + 1 >= walk.opening["attempts"]
+        tolerated = last or step.seat["model"].startswith("custom:")
+        schema = walk.schemas[step.seat["role"]]
+        alone = misfit(value | {"winner": None}, schema) is None  # the only defect
+        return None if tolerated and alone else why
+
+    def could_rule(self, walk: Walk, says: Json) -> bool:
+        """Whether the winner is a debater, or none and declared or not."""
+        if says["winner"] is None:
+            return nothing_but(says, "undeclared")
+        names = [seat["id"] for seat in walk.seated("debater")]
+        return says["winner"] in names and nothing_but(says, "winner")
+
+    def schedule(self, walk: Walk) -> Schedule:
+        """Let each side argue in each round, and the judge decide."""
+        number, spoken = self.terms["max_rounds"], set()
+        for each in range(1, number + 1):
+            for seat in walk.seated("debater"):
+                turns = yield [walk.step(each, "argument", seat)]
+                spoken |= {turn.id for turn in heard(turns)}
+        if len(spoken) < 2:
+            return too_few(), "rounds_complete"
+        [verdict] = yield [walk.step(number, "verdict", walk.seated("judge")[0])]
+        if not verdict.reply:
+            return None, "judge_failed"
+        winner = verdict.says["winner"]
+        if winner and winner not in spoken:
+            return too_few(), "rounds_complete"
+        decision = walk.seats[winner]["stance"]["label"] if winner else "synthesis"
+        return decided(decision, "judge_verdict"), "rounds_complete"
+
+
+# -- moderated (§8.3)
+
+CITATIONS = several(0, 100, record({"document": TEXT, "quote": TEXT}))
+ARGUMENTS = several(1, 100, record({"argument": TEXT, "citations": CITATIONS}))
+NUMBER = whole(1, 100)
+REBUTTAL = record({"objection": NUMBER, "answer": TEXT, "citations": CITATIONS})
+CONCESSION = record({"objection": NUMBER, "reason": TEXT})
+FIXED = {  # the replies that the terms do not change
+    "framer": record({
+        "thesis": TEXT, "scope": TEXT, "criteria": several(1, 100, TEXT), "key_evidence": TEXTS,
+    }),
+    "proposer": record({
+        "thesis": TEXT, "supporting_arguments": ARGUMENTS, "anticipated_objections": TEXTS,
+    }),
+    "critic": record({
+        "thesis": TEXT, "counter_arguments": ARGUMENTS, "challenge_strength": whole(1, 10),
+    }),
+    "rebuttal": record({
+        "thesis": TEXT, "rebuttals": several(0, 100, REBUTTAL),
+        "concessions": several(0, 100, CONCESSION),
+    }),
 }  # fmt: skip
 
 
-class Walk:
-    """The state that the lines so far give, and the findings about them."""
+class Moderated(Format):
+    """A framing, then rounds of propositions, each attacked and defended."""
 
-    def __init__(self, texts: Mapping[str, str], approved: Mapping[str, str] | None) -> None:
-        self.texts = texts  # those at hand
-        self.approved = approved  # by the policy; nothing where it cannot be read
-        self.findings: list[Finding] = []
-        self.place = 0
-        self.at = ""
-        self.seen: Counter[str] = Counter()  # the lines taken, by type
-        self.opening: Json = None
-        self.opened_at = 0  # microseconds
-        self.terms: Json = None
-        self.schemas: dict[str, Json] = {}  # by role
-        self.hashes: dict[str, str] = {}  # theirs
-        self.prices: dict[str, Json] = {}  # by model
-        self.templates: list[tuple[str, str, str | None]] = []  # role, template, approved one
-        self.seats: dict[str, Json] = {}  # in order
-        self.documents: dict[str, Json] = {}  # in order
-        self.transcript: Transcript | None = None  # there once all of these are
-        self.course: Course | None = None
-        self.line: Due | None = None  # the one that is due, if it is not steps
-        self.steps: dict[str, Step] = {}  # those that are due and not over, in order
-        self.over: list[Turn] = []  # the turns of those due at once that are over
-        self.waiting = 0  # how many steps have neither a reply that counts nor are exhausted
-        self.calls: dict[str, Call] = {}  # those that are open, in the order started
-        self.abandoned: list[Call] = []
-        self.tools: dict[tuple[str, int], Tool] = {}  # those that have not come back
-        self.asked: tuple[Call, int, int] | None = None  # a reply's tools: how many, and called
-        self.answer: Pending | None = None  # the reply that has just come back
-        self.spent = Counter(dict.fromkeys(LIMITS, 0))
-        self.folded: dict[str, str] = {}  # texts of documents, as citations are looked up in them
-        self.replies = self.gone_replies = self.gone_turns = self.citations = 0
-        self.gone_documents = False
-        self.decision: Json = None
-        self.closed = self.ended = False
+    form = form(
+        "format:moderated max_rounds:three critique:bool neutrality_check:bool "
+        "require_critic_retry_below:ten min_challenge_strength:ten",
+        positions=["name"],
+    )
+    roles = "framer proposer critic rebuttal moderator"
+    phases = "framing proposition critique rebuttal moderation neutrality"
+    rules = "too_few_heard unchallenged unsupported moderator_synthesis moderator_ranking"
+    reasons = "moderator_satisfied max_rounds_exhausted moderator_failed"
+    templates = filled(
+        "",
+        "framer: proposer:position,round critic:position,round critic_again:rating "
+        "rebuttal:position,round moderator:citations,round "
+        "moderator_ranking:citations,positions,round",
+    )
 
-    def take(self, place: int, event: Json) -> None:
-        """Take one line: derive its derived fields, or say that it is not due."""
-        kind, data, answer = event["type"], event["data"], self.answer
-        self.place, self.at, self.answer = place, event["at"], None
-        if self.course is None:
-            self.take_opening(kind, data)
-        elif self.asked:
-            need(kind == "tool.called", "tool.called is due")
-            self.take_called(data)
-        elif kind == "turn.rejected" or (answer and answer.why):
-            need(kind == "turn.rejected", "turn.rejected is due")
-            self.take_rejected(data, answer)
-        else:
-            if answer:
-                answer.step.reply = answer.reply
-                self.waiting -= 1
-            need(not self.closed, "the debate is closed")
-            need(not self.abandoned or kind in ABANDONING, "abandoned calls come first")
-            due = self.due()
-            need(kind in ENDING or kind in due, f"due is {' or '.join(due) or 'the end of a call'}")
-            TAKERS.get(kind, Walk.take_line)(self, data)
-        self.seen[kind] += 1
+    def sound(self) -> bool:
+        """Whether the positions are none or several names, and whether somebody may object."""
+        names = self.terms["positions"]
+        apart = distinct(names) and not set(names) & {"proposer", "critic", "rebuttal"}
+        return apart and len(names) != 1 and bool(names or self.terms["critique"])
 
-    def due(self) -> tuple[str, ...]:
-        """Return the types that are due now, but for the ends of calls and for resuming."""
-        if self.line:
-            return () if self.calls or self.tools else (self.line.kind,)
-        if self.waiting:
-            return ("call.started", "call.refused", "debate.truncated")
-        step = next(iter(self.steps.values()))
-        recorded = TURNS.get(step.seat["role"], "turn.recorded")
-        return (recorded if step.heard else "turn.forfeited",)
+    def seats(self, _number: int) -> list[Seat]:
+        """Return the framer, a proposer for each position, who attacks, and the moderator."""
+        attack = [Seat("critic"), Seat("rebuttal")] if self.terms["critique"] else []
+        proposers = [Seat("proposer", position) for position in self.terms["positions"] or [None]]
+        return [Seat("framer"), *proposers, *attack, Seat("moderator")]
 
-    def compare(self, check: int, data: Json, **derived: Json) -> None:
-        """Report each derived field that the line states otherwise."""
-        for name, value in derived.items():
-            if data[name] != value:
-                message = f"`{name}` is not what follows from the lines before"
-                self.report(f"{check}.{name}", message, value, data[name])
+    def schemas(self) -> dict[str, Json]:
+        """Return the schemas: the moderator's depends on the positions."""
+        positions = self.terms["positions"]
+        attacked = ["critic", "rebuttal"] if self.terms["critique"] or not positions else []
+        sides = [*(positions or ["proposer"]), *attacked]
+        members = {
+            "scores": record(dict.fromkeys(sides, whole(1, 10))), "resolved_points": TEXTS,
+            "unresolved_points": TEXTS, "recommend_another_round": TRUTH, "synthesis": TEXT,
+            "confidence": one_of(["HIGH", "MODERATE", "LOW"]), "explicit_uncertainties": TEXTS,
+        }  # fmt: skip
+        number = len(positions)
+        members |= (
+            {"ranking": several(number, number, one_of(positions))}
+            if positions
+            else {"upholds_proposition": TRUTH}
+        )
+        return FIXED | {"moderator": record(members)}
 
-    def report(self, code: str, message: str, expected: Json = None, found: Json = None) -> None:
-        """Report a finding at the present line."""
-        self.findings.append(Finding(code, self.place, message, expected, found))
+    def template(self, role: str) -> str:
+        """Return another template for a moderator who ranks positions."""
+        return "moderator_ranking" if role == "moderator" and self.terms["positions"] else role
 
-    # -- opening, seats, evidence (§11.1)
+    def title(self, turn: Turn) -> str:
+        """Name the phase, the position and the round."""
+        phase, position = turn.step.phase.partition("-")[0], turn.step.position
+        return f"{f'{phase} {position}' if position else phase}, round {turn.step.round}"
 
-    def take_opening(self, kind: str, data: Json) -> None:
-        """Take the opening, then the seats, then the evidence."""
-        if self.opening is None:
-            need(kind == "debate.opened", "debate.opened is due")
-            self.take_opened(data)
-        elif len(self.seats) < self.opening["seats"]:
-            need(kind == "debater.registered", "debater.registered is due")
-            need(data["id"] not in self.seats, "this seat was registered before")
-            self.seats[data["id"]] = data
-            if len(self.seats) == self.opening["seats"]:
-                self.check_seats()
-            self.compare(9, data, position=len(self.seats))
-        else:
-            need(kind == "evidence.admitted", "evidence.admitted is due")
-            need(data["document"] not in self.documents, "this document was admitted before")
-            self.documents[data["document"]] = data
-        lacking = len(self.seats) - self.opening["seats"]
-        if not lacking and len(self.documents) == self.opening["documents"]:
-            seats, documents = list(self.seats.values()), list(self.documents.values())
-            self.transcript = Transcript(self.opening, seats, documents)
-            self.course = self.run()
-            self.go_on()
+    def view(self, turn: Turn) -> dict[str, Json]:
+        """Show the points of a reply, with those that are struck."""
+        return {"struck": turn.struck, "view": "points"}
 
-    def take_opened(self, data: Json) -> None:
-        """Derive threshold and reply schemas (§6, §9)."""
-        terms, seats, schemas = data["terms"], data["seats"], data["schemas"]
-        roles = [item["role"] for item in data["templates"]]
-        need(roles == list(FILLED[terms["format"]]), "the templates are not those of the format")
-        options = terms.get("options", [])
-        fewest = 1 if terms["format"] == "consensus" else 0
-        right = distinct(options) and "abstain" not in options and fewest <= len(options) <= 100
-        need(right, "the options are not different names, or too few or too many")
-        synthesizer = [item for item in schemas[-1:] if item["role"] == "synthesizer"]
-        if terms["format"] == "consensus":
-            number = seats - len(synthesizer)
-            fixed = {"majority": number // 2 + 1, "unanimity": number}
-            terms = terms | {"threshold": fixed.get(terms["rule"], terms["threshold"])}
-        self.schemas = reply_schemas(terms)
-        derived = [
-            {"role": role, "sha256": sha256(canonical(schema))}
-            for role, schema in self.schemas.items()
-        ]
-        self.compare(14, data, terms=terms)
-        self.compare(10, data, schemas=derived + synthesizer)
-        self.schemas["synthesizer"] = {}  # the user's own, which is not known here
-        self.opening = data | {"terms": terms, "schemas": derived + synthesizer}
-        self.terms, self.opened_at = terms, instant(self.at)
-        self.hashes = {item["role"]: item["sha256"] for item in self.opening["schemas"]}
-        for item in reversed(data["prices"]):  # the first of a model counts
-            self.prices[item["model"]] = item
-        for item in data["templates"]:
-            approved = (self.approved or {}).get(f"{terms['format']}.{item['role']}")
-            self.templates.append((item["role"], item["sha256"], approved))
-
-    def check_seats(self) -> None:
-        """Compare all seats with what the format asks for."""
-        seats, terms = list(self.seats.values()), self.terms
-        scripted = any(seat["model"].startswith(("scripted:", "recorded:")) for seat in seats)
-        need(scripted == self.opening["scripted"], "`scripted` is not as the models say")
-        more = [("synthesizer", None)] * ("synthesizer" in self.hashes)
-        expected = seats_of(terms, len(seats) - len(more)) + more
-        found = [(seat["role"], seat["stance"] and seat["stance"]["label"]) for seat in seats]
-        need(sound(terms) and found == expected, "the seats are not those of the format")
-        if terms["format"] != "consensus":
-            taken = {seat["id"] for seat in seats if seat["role"] != "synthesizer"}
-            taken |= {label for _, label in found if label}
-            need(not taken & RESERVED, "a seat or a stance is called as an outcome is")
-        if terms["format"] == "panel":
-            labels = [seat["id"] for seat in self.seated("debater")]
-            need(labels == terms["labels"], "the debaters are not those that the labels name")
-
-    # -- the schedule (§8)
-
-    @property
-    def turns(self) -> list[Turn]:
-        """Every turn that is over."""
-        return self.transcript.turns if self.transcript else []
-
-    def seated(self, role: str) -> list[Json]:
-        """Return the seats of a role, in order."""
-        return [seat for seat in self.seats.values() if seat["role"] == role]
-
-    def step(
-        self, number: int, phase: str, seat: Json, about: Json = None, against: Turn | None = None
-    ) -> Step:
-        """Return a new step, with what is known of its prompt from the start."""
-        step = Step(f"r{number}.{phase}.{seat['id']}", number, phase, seat, about, against)
-        cast(Transcript, self.transcript).begin(step, self.decision)
-        return step
-
-    def run(self) -> Course:
-        """Yield what is due: what the format says, then decision, synthesis and close."""
-        decision, reason = yield from SCHEDULES[self.terms["format"]](self)
-        if decision:
-            number = self.turns[-1].step.round
-            review = self.opening["review"] if decision["decision"] == "escalate" else None
-            more = {"rounds_run": number, "review": review}
-            self.decision = yield Due("decision.reached", 16, decision | more)
-            for seat in self.seated("synthesizer"):
-                yield [self.step(number, "synthesis", seat)]
-        yield closing("complete" if decision else "failed", reason)
-
-    def go_on(self, sent: Json = None) -> None:
-        """Set what is due next."""
-        due = cast(Course, self.course).send(sent)
-        self.line = due if isinstance(due, Due) else None
-        self.steps = {} if isinstance(due, Due) else {step.name: step for step in due}
-        self.over, self.waiting = [], sum(not step.heard for step in self.steps.values())
-
-    def take_line(self, data: Json) -> None:
-        """Take a line that follows from those before; what is not derived of it is as it says."""
-        kind, check, fields = cast(Due, self.line)
-        derived = fields if isinstance(fields, dict) else fields(data)
-        if derived is None:
-            raise NotDue("no answers could give it")
-        self.compare(check, data, **derived)
-        self.closed = kind == "debate.closed"
-        if not self.closed:
-            self.go_on(data | derived)
-
-    # -- calls (§11.3 to §11.5, §15)
-
-    def first_step(self) -> Step:
-        """Return the first step that a call is due for."""
-        step = next((step for step in self.steps.values() if step.wants_call()), None)
-        if step is None:
-            raise NotDue("no call is due")
-        return step
-
-    def take_started(self, data: Json) -> None:
-        """Start a call for a step that is due."""
-        step = self.steps.get(data["step"])
-        if step is None or not step.wants_call():
-            raise NotDue("no call is due for this step")
-        step.attempts, step.open = step.attempts + 1, True
-        step.began = step.began or self.at
-        seat, role = step.seat, step.seat["role"]
-        call = Call(
-            f"{step.name}:{step.attempts}", step,
-            data["reserved_tokens_in"] + data["reserved_tokens_out"],
-            data["reserved_cost_micro_usd"],
-        )  # fmt: skip
-        self.compare(9, data, call=call.name, attempt=step.attempts, role=role)
-        self.compare(9, data, model=seat["model"], parameters=seat["parameters"])
-        self.compare(10, data, template=step.template, schema=self.hashes[role])
-        self.compare(11, data, prompt=cast(Transcript, self.transcript).prompt(step))
-        if wrong := self.unapproved():
-            message = f"a call was started, but the template `{wrong[0]}` is not approved"
-            self.report("10.not_approved", message, wrong[2], wrong[1])
-        reserved = {"calls": 1, "tokens": call.tokens, "cost": call.cost or 0, "seconds": 0}
-        broken = next((name for name in LIMITS if self.breaks(name, reserved[name])), None)
-        if broken:
-            message = f"a call was started that could break the ceiling `{broken}`"
-            self.report("15.ceiling", message, self.limit(broken), self.spent_of(broken))
-        self.spent.update(reserved)
-        self.calls[call.name] = call
-
-    def limit(self, ceiling: str) -> int | None:
-        """Return the limit of a ceiling, if it is set."""
-        return cast("int | None", self.opening["limits"][LIMITS[ceiling]])
-
-    def spent_of(self, ceiling: str) -> int:
-        """Return what is spent by now: open calls count with what they reserved (§9)."""
-        if ceiling == "seconds":
-            return self.since(self.opened_at)
-        return self.spent[ceiling]
-
-    def since(self, then: int) -> int:
-        """Return the whole milliseconds from an instant to now (§9)."""
-        return max(0, (instant(self.at) - then) // 1000)
-
-    def breaks(self, ceiling: str, reserved: int) -> bool:
-        """Whether a call that reserves so much could break a ceiling."""
-        limit, more = self.limit(ceiling), 1 if ceiling == "seconds" else reserved
-        return limit is not None and self.spent_of(ceiling) + more > limit
-
-    def take_truncated(self, data: Json) -> None:
-        """End the debate in place of a call that could break a ceiling."""
-        step, ceiling = self.first_step(), data["ceiling"]
-        need(not self.calls and not self.tools, "calls are open, or tools have not come back")
-        reserved = {"calls": 1, "seconds": 0}.get(ceiling, data["reserved"])
-        need(self.breaks(ceiling, reserved), "the call could not break this ceiling")
-        limit, spent = self.limit(ceiling), self.spent_of(ceiling)
-        self.compare(15, data, step=step.name, limit=limit, spent=spent, reserved=reserved)
-        held = [step for step in self.steps.values() if step.heard]
-        self.course = cut_short("truncated", f"{ceiling}_ceiling", held)
-        self.go_on()
-
-    def unapproved(self) -> tuple[str, str, str | None] | None:
-        """Return role, hash and approved hash of the first template that is not approved."""
-        if self.approved is None:
+    def own_order(self, transcript: Transcript, step: Step) -> list[Json] | None:
+        """Show the neutrality check the turns of each round in reverse (§7)."""
+        if step.phase != "neutrality":
             return None
-        return next((item for item in self.templates if item[1] != item[2]), None)
+        rank = {"framer": 0, "moderator": 2}
+        turns = sorted(  # all but the last moderation, which is the last turn
+            heard(transcript.turns)[-2::-1],
+            key=lambda turn: (turn.step.round, rank.get(turn.step.seat["role"], 1)),
+        )
+        return [part for turn in turns for part in transcript.said(turn)]
 
-    def take_refused(self, data: Json) -> None:
-        """Refuse a call, since a template is not the approved one."""
-        step = self.first_step()
-        need(self.opening["policy"] is not None, "the opening names no policy")
-        derived: dict[str, Json] = {"step": step.name}
-        if wrong := self.unapproved():
-            derived |= {"role": wrong[0], "found": wrong[1], "approved": wrong[2]}
-        elif self.approved is not None:
-            hashes = {role: template for role, template, _ in self.templates}
-            other = hashes.get(data["role"], data["found"]) != data["found"]
-            need(other, "the template that was found is the approved one")
-            derived["approved"] = hashes[data["role"]]
-        self.compare(10, data, **derived)
-        self.course = cut_short("failed", "prompt_refused")
-        self.go_on()
-
-    def take_answered(self, data: Json) -> None:
-        """End a call with its reply, and read it (§5)."""
-        call, finish = self.end_call(data["call"]), data["finish"]
-        step, cost = call.step, self.cost(call, data)
-        tools = data["tools"] if finish == "tool_calls" else 0
-        self.compare(9, data, tools=tools)
-        self.compare(15, data, cost_micro_usd=cost)
-        self.spend(call, data, cost)
-        if tools and step.tool_rounds < self.opening["tool_rounds"]:
-            step.tool_rounds += 1
-            self.asked = (call, tools, 0)
-            return
-        text, code = self.texts.get(data["reply"]["sha256"]), UNFINISHED.get(finish)
-        reply = Reply(call.name, data["reply"], text is None, None)
-        why = Refusal(code) if code else None
-        self.replies += why is None
-        self.gone_replies += why is None and reply.gone
-        if text is not None and why is None:
-            why, value = self.read(step, text)
-            reply = reply._replace(value=value)
-        uncertain = reply.gone or step.seat["role"] == "synthesizer"
-        self.answer = Pending(step, reply, why, uncertain and why is None)
-
-    def read(self, step: Step, text: str) -> tuple[Refusal | None, Json]:
-        """Read a reply as its role is read; return why it does not count, and its value."""
+    def read(self, _walk: Walk, step: Step, why: Rejection | None, value: Json) -> Rejection | None:
+        """Reject objections that were not made, positions twice, and once a weak critique."""
         role = step.seat["role"]
-        schema = self.schemas[role]
-        why, value = read_reply(text, schema)
-        if why and why.code == "unknown_option" and self.terms["format"] == "judged":
-            last = step.ended + 1 >= self.opening["attempts"]
-            tolerated = last or step.seat["model"].startswith("custom:")
-            alone = misfit(value | {"winner": None}, schema) is None  # the only defect
-            return (None if tolerated and alone else why), value
         if why:
-            return why, value
+            return why
         if step.against:
             objections = [row["objection"] for row in value["rebuttals"] + value["concessions"]]
             if max(objections, default=0) > step.against.case["arguments"]:
-                why = Refusal("unknown_option")
+                return Rejection("unknown_option")
         if role == "moderator" and not distinct(value.get("ranking", [])):
-            why = Refusal("unknown_option")
+            return Rejection("unknown_option")
         if role == "critic" and not step.sent_back:
             weak = value["challenge_strength"] < self.terms["require_critic_retry_below"]
-            why = Refusal("weak_critique") if weak else None
-        return why, value
+            return Rejection("weak_critique") if weak else None
+        return None
 
-    def cost(self, call: Call, data: Json) -> int | None:
-        """Return the cost of an answered call in micro-US-dollars, rounded up (§3)."""
-        price = self.prices.get(call.step.seat["model"])
-        if price is None or data["tokens_in"] is None or data["tokens_out"] is None:
-            return None
-        cached = min(data["tokens_cached"] or 0, data["tokens_in"])
-        written = min(data["tokens_cache_write"] or 0, data["tokens_in"] - cached)
-        total = (data["tokens_in"] - cached - written) * price["input_micro_usd"]
-        total += cached * price["cached_micro_usd"] + written * price["cache_write_micro_usd"]
-        total += data["tokens_out"] * price["output_micro_usd"]
-        return int(-(-total // 1_000_000))
+    def could_rule(self, walk: Walk, says: Json) -> bool:
+        """Whether a ranking is one of the proposers, or there is none and it upholds or not."""
+        ranked = bool(self.terms["positions"])
+        places = [seat["id"] for seat in walk.seated("proposer")] if ranked else []
+        right = sorted(says["ranking"]) == sorted(places) and (says["upholds"] is None) == ranked
+        right = right and says["confidence"] is not None and says["another_round"] is not None
+        return right and nothing_but(says, *(NOTHING.keys() - {"winner", "undeclared", "choice"}))
 
-    def spend(self, call: Call, data: Json = None, cost: int | None = None) -> None:
-        """Count a call that is over; what it does not state counts as it was reserved (§9)."""
-        stated = data and None not in (data["tokens_in"], data["tokens_out"])
-        used = data["tokens_in"] + data["tokens_out"] if stated else call.tokens
-        self.spent.update(tokens=used, cost=(call.cost or 0) if cost is None else cost)
-
-    def end_call(self, name: str) -> Call:
-        """End an open call, however it ended."""
-        need(name in self.calls, "no such call is open")
-        call = self.calls.pop(name)
-        call.step.open = False
-        self.spent.subtract({"tokens": call.tokens, "cost": call.cost or 0})
-        return call
-
-    def in_vain(self, step: Step, *, rejected: bool, final: bool = False) -> bool:
-        """End an attempt without a reply that counts; return whether there is another one."""
-        step.ended += 1
-        step.last_rejected = rejected
-        step.exhausted = final or step.ended >= self.opening["attempts"]
-        self.waiting -= step.exhausted
-        return not step.exhausted
-
-    def take_failed(self, data: Json) -> None:
-        """End a call without a reply."""
-        if self.abandoned:
-            call = self.end_call(self.abandoned.pop(0).name)
-            self.spend(call)
-            self.compare(9, data, call=call.name, error="abandoned", again=True, **UNKNOWN)
-            self.compare(15, data, cost_micro_usd=call.cost)
-            return
-        need(data["error"] != "abandoned", "only calls given up at a resume are abandoned")
-        call = self.end_call(data["call"])
-        if data["error"] in {"timeout", "server_error", "crashed"}:  # it may have been paid for
-            self.spend(call)
-        final = data["error"] in {"client_error", "no_reply"}  # it would only fail alike
-        if final:
-            self.compare(9, data, wait_ms=None)
-        passed = self.since(instant(call.step.began))
-        late = passed + (data["wait_ms"] or 0) > self.opening["retry_ms"]
-        again = self.in_vain(call.step, rejected=False, final=final or late)
-        self.compare(9, data, again=again)
-        self.compare(15, data, cost_micro_usd=None)
-
-    def take_resumed(self, _: Json) -> None:
-        """Give up every call that is open."""
-        self.abandoned = list(self.calls.values())
-        for step in self.steps.values():
-            step.began = ""
-
-    # -- tools (§11.2)
-
-    def take_called(self, data: Json) -> None:
-        """Call the next tool that a reply asks for."""
-        call, tools, number = cast("tuple[Call, int, int]", self.asked)
-        self.asked = (call, tools, number + 1) if number + 1 < tools else None
-        self.compare(9, data, call=call.name, number=number + 1)
-        name = data["tool"] if isinstance(data["tool"], str) else "of no known name"
-        tool = Tool(call.step, name, data["arguments"])
-        self.tools[call.name, number + 1] = tool
-        call.step.tools.append(tool)
-        call.step.tools_out += 1
-
-    def take_returned(self, data: Json) -> None:
-        """Take the result of a tool."""
-        tool = self.tools.pop((data["call"], data["number"]), None)
-        if tool is None:
-            raise NotDue("no such tool is waited for")
-        tool.result = data["result"]
-        tool.step.tools_out -= 1
-
-    # -- turns (§11.2, §11.6)
-
-    def take_rejected(self, data: Json, answer: Pending | None) -> None:
-        """Reject the reply that has just come back."""
-        if answer is None or not (answer.why or answer.uncertain):
-            raise NotDue("no reply is to be rejected")
-        step, reply, why, _ = answer
-        if why is None:
-            located = (data["member"], data["keyword"]) if data["code"] in LOCATED else ()
-            why = Refusal(data["code"], *located) if reply.gone else Refusal("output_schema")
-        rating = None
-        if why.code == "weak_critique":
-            rating = data["rating"] if reply.gone else reply.value["challenge_strength"]
-            critic = step.seat["role"] == "critic" and not step.sent_back
-            below = critic and rating and rating < self.terms["require_critic_retry_below"]
-            need(below, "no weak critique is to be sent back")
-            step.sent_back = reply._replace(rating=rating)
-            again = True
-        else:
-            again = self.in_vain(step, rejected=True)
-            step.refused = {
-                "code": why.code, "keyword": why.keyword or "none",
-                "member": why.member or "the reply",
-            }  # fmt: skip
-        self.compare(9, data, step=step.name, call=reply.call, again=again)
-        self.compare(12, data, **why._asdict(), rating=rating)
-
-    def take_turn(self, data: Json) -> None:
-        """Record the turn of the first step that is due."""
-        step = next(iter(self.steps.values()))
-        reply = cast(Reply, step.heard)
-        role = step.seat["role"]
-        if role == "synthesizer":
-            says: dict[str, Json] = {"text": reply.blob, "schema": self.hashes[role]}
-        elif reply.gone:
-            says = {name: data[name] for name in (NOTHING if role in TURNS else ("vote", "case"))}
-            need(self.could_say(role, says), "no reply of this role says so")
-            self.gone_turns += 1
-        elif role in TURNS:
-            says = self.verdict(reply.value, role)
-        else:
-            value = reply.value if isinstance(reply.value, dict) else {}
-            says = {"vote": value.get("vote", value.get("choice")), "case": None}
-            if role in ARGUING:
-                says["case"] = self.case(step, value, data["case"])
-        self.compare(9, data, **step.fields(), call=reply.call)
-        self.compare(12, data, **{name: says[name] for name in says if name != "case"})
-        if "case" in says:
-            self.compare_case(data, says["case"])
-        self.end_turn(step, reply, says)
-
-    def could_say(self, role: str, says: Json) -> bool:
-        """Whether a reply that is gone could have given what a turn says (§10)."""
-        terms, options = self.terms, self.terms.get("options") or [None]
-        if role in ARGUING:
-            number = says["case"]["arguments"] if says["case"] else -1
-            return says["vote"] is None and (role != "rebuttal") <= number <= 100
-        if role not in TURNS:
-            votes = options if role == "debater" else [None]
-            return says["vote"] in votes and says["case"] is None
-        winner, free = says["winner"], {"winner"}
-        if role == "moderator":
-            free = NOTHING.keys() - {"winner", "undeclared", "choice"}
-            places = [each["id"] for each in self.seated("proposer")] if terms["positions"] else []
-            right = sorted(says["ranking"]) == sorted(places)
-            right = right and (says["upholds"] is None) == bool(places)
-            right = right and says["confidence"] is not None and says["another_round"] is not None
-        elif terms["format"] == "judged":
-            free = free if winner else {"undeclared"}
-            right = winner is None or winner in [each["id"] for each in self.seated("debater")]
-        elif terms["resolution"] == "pick":
-            right = winner in terms["labels"]
-        else:
-            free, right = {"choice"}, says["choice"] in options
-        return right and all(says[name] == NOTHING[name] for name in NOTHING.keys() - free)
-
-    def verdict(self, value: Json, role: str) -> dict[str, Json]:
-        """Return what the reply of a judge or a moderator says."""
-        stances = {
-            seat["stance"]["label"]: seat["id"] for seat in self.seats.values() if seat["stance"]
-        }
-        ids = stances or {label: label for label in self.terms.get("labels", ())}
-        sides = self.schemas[role]["properties"].get("scores", {"required": []})["required"]
-        winner = value.get("winner")
-        return {
-            "winner": ids.get(winner), "undeclared": winner is not None and winner not in ids,
-            "choice": value.get("choice"), "upholds": value.get("upholds_proposition"),
-            "ranking": [ids[label] for label in value.get("ranking", ())],
-            "scores": [{"side": side, "score": value["scores"][side]} for side in sides],
-            "resolved": len(value.get("resolved_points", ())),
-            "unresolved": len(value.get("unresolved_points", ())),
-            "uncertainties": len(value.get("explicit_uncertainties", ())),
-            "confidence": value.get("confidence"),
-            "another_round": value.get("recommend_another_round"),
-        }  # fmt: skip
-
-    def case(self, step: Step, value: Json, recorded: Json) -> Json:
-        """Return the case that a reply makes: its arguments, and what their citations are worth."""
-        rows = value[ARGUING[step.seat["role"]]]
-        case = {"arguments": len(rows), "rating": value.get("challenge_strength")}
-        visible = [each for each in self.documents.values() if each["from_round"] <= step.round]
-        if any(each["text"]["sha256"] not in self.texts for each in visible):
-            self.gone_documents = True
-            unknown: dict[str, Json] = {"unanswered": [], "citations": [], "struck": []}
-            return (recorded or unknown) | case
-        citations: list[Json] = [
-            {"argument": number, "citation": index, "finding": self.find(citation, step.round)}
-            for number, row in enumerate(rows, 1)
-            for index, citation in enumerate(row["citations"], 1)
-        ]
-        self.citations += len(citations)
-        struck = {item["argument"] for item in citations if item["finding"] != "verified"}
-        unanswered: set[int] = set()  # objections neither struck nor answered nor conceded
-        if step.against:
-            standing = [row for number, row in enumerate(rows, 1) if number not in struck]
-            answered = {row["objection"] for row in (*standing, *value["concessions"])}
-            unanswered = set(range(1, step.against.case["arguments"] + 1))
-            unanswered -= answered | set(step.against.struck)
-        found = {"unanswered": sorted(unanswered), "citations": citations, "struck": sorted(struck)}
-        return case | found
-
-    def find(self, citation: Json, number: int) -> str:
-        """Return the finding on one citation of a turn of round `number`."""
-        document = self.documents.get(citation["document"])
-        if document is None:
-            return "no_such_document"
-        if document["from_round"] > number:
-            return "not_yet_visible"
-        name, quote = document["text"]["sha256"], folded(citation["quote"])
-        if name not in self.folded:
-            self.folded[name] = folded(self.texts[name])
-        return "verified" if quote and quote in self.folded[name] else "not_found"
-
-    def compare_case(self, data: Json, case: Json) -> None:
-        """Compare the case of a turn, field by field where there is one on both sides."""
-        if case is None or data["case"] is None:
-            self.compare(12, data, case=case)
-            return
-        for name in case:
-            check = 13 if name in {"citations", "struck"} else 12
-            self.compare(check, data["case"], **{name: case[name]})
-
-    def take_forfeit(self, data: Json) -> None:
-        """Forfeit the turn of the first step that is due."""
-        step = next(iter(self.steps.values()))
-        reason = "invalid_reply" if step.last_rejected else "no_reply"
-        self.compare(9, data, **step.fields(), reason=reason)
-        self.end_turn(step, None, {})
-
-    def end_turn(self, step: Step, reply: Reply | None, says: Json) -> None:
-        """Go on to the next turn."""
-        turn = Turn(step, reply, says)
-        cast(Transcript, self.transcript).add(turn)
-        self.over.append(turn)
-        del self.steps[step.name]
-        if not self.steps:
-            self.go_on(self.over)
-
-    def walk(self, events: list[Json]) -> None:
-        """Take the lines one after another, up to the first that is not due."""
-        for place, event in enumerate(events, 1):
-            try:
-                self.take(place, event)
-            except NotDue as reason:
-                self.report("9.not_due", f"the line is not due: {reason}", None, event["type"])
-                return
-        self.ended = True
+    def schedule(self, walk: Walk) -> Schedule:
+        """Frame, propose, attack, defend and moderate, while the moderator wants another round."""
+        terms, moderator = self.terms, walk.seated("moderator")[0]
+        proposers, critics = walk.seated("proposer"), walk.seated("critic")
+        moderation: Json = None
+        yield [walk.step(1, "framing", walk.seated("framer")[0])]
+        for number in range(1, terms["max_rounds"] + 1):
+            turns = yield [walk.step(number, "proposition", seat, seat) for seat in proposers]
+            if not heard(turns):
+                return too_few(), "max_rounds_exhausted"
+            for turn in heard(turns) if critics else ():
+                seat = turn.step.seat
+                suffix = f"-{proposers.index(seat) + 1}" if len(proposers) > 1 else ""
+                [critique] = yield [walk.step(number, f"critique{suffix}", critics[0], seat)]
+                if critique.reply:
+                    rebuttal = walk.seated("rebuttal")[0]
+                    yield [walk.step(number, f"rebuttal{suffix}", rebuttal, seat, critique)]
+            [moderation] = yield [walk.step(number, "moderation", moderator)]
+            if not moderation.reply:
+                return None, "moderator_failed"
+            if not moderation.says["another_round"]:
+                break
+        if terms["neutrality_check"]:
+            yield [walk.step(number, "neutrality", moderator)]
+        satisfied = not moderation.says["another_round"]
+        reason = "moderator_satisfied" if satisfied else "max_rounds_exhausted"
+        return moderator_decision(walk, moderation), reason
 
 
-UNKNOWN = dict.fromkeys(  # of an abandoned call
-    ("detail", "status", "request_id", "wait_ms", "latency_ms", "sent_as_rendered", "sent")
-)
-ENDING = {  # not due by the schedule alone
-    "call.answered", "call.failed", "tool.returned", "debate.resumed",
-}  # fmt: skip
-ABANDONING = ("call.failed", "debate.resumed")
-TAKERS: dict[str, Callable[[Walk, Json], None]] = {  # the others follow from the schedule
-    "debate.resumed": Walk.take_resumed,
-    "call.started": Walk.take_started,
-    "call.refused": Walk.take_refused,
-    "call.answered": Walk.take_answered,
-    "call.failed": Walk.take_failed,
-    "tool.returned": Walk.take_returned,
-    "turn.recorded": Walk.take_turn,
-    "verdict.recorded": Walk.take_turn,
-    "synthesis.recorded": Walk.take_turn,
-    "turn.forfeited": Walk.take_forfeit,
-    "debate.truncated": Walk.take_truncated,
+def moderator_decision(walk: Walk, moderation: Turn) -> Decision:
+    """Decide as the last moderation says, where its position was heard and challenged (§9)."""
+    ranking, upholds = moderation.says["ranking"], moderation.says["upholds"]
+    first = ranking[0] if ranking else walk.seated("proposer")[0]["id"]
+    turns = [turn for turn in heard(walk.turns) if turn.step.about]
+    turns = [turn for turn in turns if turn.step.about["id"] == first]
+    if not any(turn.step.seat["role"] == "proposer" for turn in turns):
+        return too_few()
+    critiques = [turn for turn in turns if turn.step.seat["role"] == "critic"]
+    if walk.terms["critique"] and not any(map(stands, critiques)):
+        return decided("escalate", "unchallenged")
+    cases = [turn for turn in turns if turn.step.seat["role"] == "proposer"]
+    if (ranking or upholds) and not any(map(stands, cases)):
+        return decided("escalate", "unsupported")
+    if ranking:
+        return decided(walk.seats[first]["stance"]["label"], "moderator_ranking")
+    return decided("upheld" if upholds else "not_upheld", "moderator_synthesis")
+
+
+def stands(turn: Turn) -> bool:
+    """Whether an argument of a proposition or a critique is not struck."""
+    return not set(turn.struck).issuperset(range(1, turn.case["arguments"] + 1))
+
+
+# -- panel (§8.4)
+
+
+class Panel(Format):
+    """Rounds in which all draft at once, until they converge; then one way to resolve."""
+
+    form = form(
+        "format:panel max_rounds:thousand convergence_ppm:ppm|null "
+        "resolution:synthesis|pick|majority|similar fallback:escalate|similar",
+        labels=["name"], options=["name"],
+    )  # fmt: skip
+    roles = "debater judge"
+    phases = "draft verdict"
+    rules = "too_few_heard judge_pick judge_synthesis majority_vote no_majority most_similar"
+    reasons = "converged rounds_complete judge_failed"
+    templates = filled(
+        "",
+        "debater:last_round,round,speaker chooser:last_round,options,round,speaker judge: "
+        "judge_choosing:options judge_picking:labels",
+    )
+
+    def sound(self) -> bool:
+        """Whether there are two labels or more, none twice, and none of them an option."""
+        names = self.terms["labels"]
+        apart = not set(self.terms["options"]) & {"synthesis", *names}
+        return distinct(names) and len(names) >= 2 and apart
+
+    def seats(self, _number: int) -> list[Seat]:
+        """Return the debaters that the labels name, and a judge where one resolves."""
+        judge = [Seat("judge")] if self.terms["resolution"] in {"synthesis", "pick"} else []
+        return [Seat("debater", id=label) for label in self.terms["labels"]] + judge
+
+    def schemas(self) -> dict[str, Json]:
+        """Return the schemas: of free texts, of choices, or of a pick."""
+        answer = {"answer": TEXT}
+        if self.terms["options"]:
+            answer["choice"] = one_of(self.terms["options"])
+        debater = record(answer) if self.terms["options"] else TEXT
+        picks = self.terms["resolution"] == "pick"
+        judge = record(
+            ({"winner": one_of(self.terms["labels"])} if picks else answer)
+            | {"justification": TEXT}
+        )
+        return {"debater": debater, "judge": judge}
+
+    def template(self, role: str) -> str:
+        """Return other templates for who chooses, and for a judge who picks."""
+        if role == "judge" and self.terms["resolution"] == "pick":
+            return "judge_picking"
+        choosing = (
+            {"debater": "chooser", "judge": "judge_choosing"} if self.terms["options"] else {}
+        )
+        return choosing.get(role, role)
+
+    def title(self, turn: Turn) -> str:
+        """Name the speaker and round."""
+        judge = turn.step.seat["role"] == "judge"
+        return "verdict of the judge" if judge else f"{turn.id}, round {turn.step.round}"
+
+    def could_rule(self, _walk: Walk, says: Json) -> bool:
+        """Whether the winner is a label, or the choice an option where there are options."""
+        if self.terms["resolution"] == "pick":
+            return says["winner"] in self.terms["labels"] and nothing_but(says, "winner")
+        choices = self.terms["options"] or [None]
+        return says["choice"] in choices and nothing_but(says, "choice")
+
+    def schedule(self, walk: Walk) -> Schedule:
+        """Let all draft until they converge or the rounds are over, and resolve."""
+        terms, debaters = self.terms, walk.seated("debater")
+        similarity: Json = None
+        for number in range(terms["max_rounds"] + 1):
+            turns = yield [walk.step(number, "draft", seat) for seat in debaters]
+            drafts = heard(turns)
+            if terms["convergence_ppm"] is not None:
+                similarity = yield measure(terms, number, drafts)
+                if similarity["converged"]:
+                    break
+        converged = similarity is not None and similarity["converged"]
+        reason = "converged" if converged else "rounds_complete"
+        if len(drafts) < 2:
+            return too_few(), reason
+        for judge in walk.seated("judge"):
+            [verdict] = yield [walk.step(number, "verdict", judge)]
+            return judge_decision(walk, verdict), reason if verdict.reply else "judge_failed"
+        if terms["resolution"] == "majority" and (terms["options"] or not converged):
+            threshold = len(debaters) // 2 + 1
+            by_options = count_votes(terms["options"], turns, threshold)
+            count = yield by_options if terms["options"] else count_answers(turns, threshold)
+            if count["reached"]:
+                return by_count(count, "majority_vote"), reason
+            if terms["fallback"] == "escalate":
+                return decided("escalate", "no_majority", votes=0, threshold=threshold), reason
+        if similarity is None or similarity["measure"] != "words":
+            similarity = yield measure(terms, number, drafts, last=True)
+        scores = {turn.id: 0 for turn in drafts}
+        for row in similarity["pairs"]:
+            scores[row["one"]] += row["ppm"]
+            scores[row["other"]] += row["ppm"]
+        best = max(scores, key=scores.__getitem__)  # the first of those with the highest score
+        return decided(best, "most_similar", score_ppm=scores[best]), reason
+
+
+def judge_decision(walk: Walk, verdict: Turn) -> Decision | None:
+    """Decide as the judge of a panel says; nothing where the judge said nothing."""
+    says, picks = verdict.says, walk.terms["resolution"] == "pick"
+    if not verdict.reply:
+        return None
+    if picks and says["winner"] not in {turn.id for turn in heard(walk.turns)}:
+        return too_few()
+    decision = says["winner"] or says["choice"] or "synthesis"
+    return decided(decision, "judge_pick" if picks else "judge_synthesis")
+
+
+FORMATS: dict[str, type[Format]] = {
+    "consensus": Consensus,
+    "judged": Judged,
+    "moderated": Moderated,
+    "panel": Panel,
 }
 
 
-# ---------------------------------------------------------------- the result (§10, §16)
+# ---------------------------------------------------------------- result (§10, §16)
 
 
 def verify(files: Texts, trust: list[TrustedKey]) -> dict[str, Json]:
@@ -2497,7 +2765,7 @@ def judge(
     return checks
 
 
-# ---------------------------------------------------------------- the command line
+# ---------------------------------------------------------------- command (§16)
 
 ACTING = re.compile(
     "[\x00-\x1f\x7f-\x9f\u061c\u180e\u200b\u200e\u200f\u2028-\u202e\u2060-\u2069\ufeff"

@@ -426,8 +426,9 @@ def test_every_character_is_seen_and_shown_as_the_package_does():
 @pytest.mark.parametrize("option", ["synthesis", "ann", "bob"])
 def test_no_option_of_a_panel_names_another_outcome(option):
     terms = {"format": "panel", "labels": ["ann", "bob"], "options": ["yes", "no"]}
-    assert tool.sound(terms)
-    assert not tool.sound(terms | {"options": ["yes", option]})
+    panel = tool.FORMATS["panel"]
+    assert panel(terms).sound()
+    assert not panel(terms | {"options": ["yes", option]}).sound()
 
 
 def test_words_are_split_and_folded_as_the_format_says():
