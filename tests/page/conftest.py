@@ -102,5 +102,4 @@ def show(browser, browser_thread, tmp_path):
 def listener():
     """A socket of this machine that waits for whoever calls."""
     with closing(socket.create_server(("127.0.0.1", 0))) as server:
-        server.settimeout(1)
         yield server

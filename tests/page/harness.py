@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import socket
 import subprocess
 from contextlib import closing, suppress
 from itertools import count
@@ -17,10 +18,10 @@ from hansard.page.write import page as write_page
 from hansard.record import blob
 from hansard.report.prompt import render
 from hansard.rules.events import parse
+from instant import GUARD
 
 ROOT = Path(__file__).parents[2]
 DECIDED = "html:not([data-verdict=''])"  # the page sets it last, whatever came out
-SECONDS = 30
 
 
 # Prompts
@@ -89,7 +90,7 @@ class Show:
         file = self._folder / f"page-{next(self._number)}.html"
         file.write_bytes(data)
         page = self._context(options).new_page()
-        page.set_default_timeout(1000 * SECONDS)
+        page.set_default_timeout(1000 * GUARD)
         self._listen(page, file.as_uri())
         return page, file.as_uri()
 
@@ -132,15 +133,32 @@ def paste(page, role, key):
     return field.get_by_role("status").inner_text()
 
 
-def heard(server):
-    """The requests that came in, until nothing more does."""
+def until(page, holds):
+    """Wait, while the browser goes on, until something holds."""
+    for _ in range(50 * GUARD):
+        if holds():
+            return
+        page.wait_for_timeout(20)
+    raise AssertionError("it never held")
+
+
+def heard(show, server):
+    """The requests that came in before one came in that the browser is told to make elsewhere."""
+    said = list(show.said)
+    with socket.create_server(("127.0.0.1", 0)) as other:
+        other.settimeout(GUARD)
+        asking = f"<!doctype html><img src=http://127.0.0.1:{other.getsockname()[1]}>"
+        page, url = show.new(asking.encode())
+        page.goto(url, wait_until="commit")
+        other.accept()[0].close()
+        page.close()
+    show.said[:] = said
+    server.setblocking(False)
     found = []
-    while True:
-        try:
+    with suppress(BlockingIOError):
+        while True:
             connection, _ = server.accept()
-        except TimeoutError:
-            return found
-        with closing(connection), suppress(TimeoutError):  # who only connects says nothing
-            connection.settimeout(0.2)
             found.append(b"")
-            found[-1] = connection.recv(100).partition(b"\r")[0]
+            with closing(connection), suppress(BlockingIOError):  # who only connects says nothing
+                found[-1] = connection.recv(100, socket.MSG_DONTWAIT).partition(b"\r")[0]
+    return found

@@ -12,7 +12,7 @@ from hansard.page.write import page, shell
 from hansard.record import bundle as bundles
 from hansard.record.page import CLOSING, MAX_RECORD, OPENING, region
 from kit import KEYS, stored
-from page.harness import heard, paste
+from page.harness import heard, paste, until
 from playing import answer, play
 
 GOOD = "decided-by-two-of-three"
@@ -189,10 +189,9 @@ def test_nothing_is_run_from_text(show, name):
     tab = show(FILES)
     words = f"try {{ {FORBIDDEN[name]} }} catch {{ window.caught = true }}"
     tab.evaluate(f"setTimeout(() => {{ {words} }})")  # what DevTools evaluates may do more
-    tab.wait_for_timeout(100)
+    until(tab, lambda: tab.evaluate("window.caught") or show.said)
     assert tab.evaluate("window.ran") is None
     assert tab.locator("body > b").count() == 0
-    assert tab.evaluate("window.caught") or show.said
     show.said.clear()
 
 
@@ -218,6 +217,6 @@ def test_the_page_itself_can_ask_nobody(show, listener):
         asked = f"try {{ Promise.resolve({words}).catch(() => 0) }} catch {{}}"
         tab.evaluate(f"(url) => {{ {made}; {asked} }}", url)
     # For a form that its policy refuses Chromium has opened a connection, and says nothing on it.
-    assert set(heard(listener)) <= {b""}
+    assert set(heard(show, listener)) <= {b""}
     tab.close()
     show.said.clear()

@@ -1,6 +1,6 @@
 """How fast a page is, and how large: figures that are printed, each beside its target.
 
-A busy machine is no defect, so only a page that is slower by far fails.
+A busy machine is no defect, so no time makes a test fail; bytes do.
 """
 
 import json
@@ -18,7 +18,7 @@ ROUNDS = {1_000: 25, 10_000: 250}  # that make more entries than this
 SECONDS = {1_000: 1, 10_000: 3}
 STEP_MS = 100
 EMPTY = 90_000
-BY_FAR = 10
+MOST = 900_000  # bytes
 # The page's own clock at the verdict, and once what was drawn is painted.
 CLOCK = """new MutationObserver(() => {
   if (!document.documentElement.dataset.verdict || window.decided) return;
@@ -65,8 +65,7 @@ def test_a_long_debate(show, long_debate, tell):
     page.add_init_script(CLOCK)
     page.goto(url)
     show.decided(page)
-    page.wait_for_selector("#slider")
-    page.wait_for_timeout(500)
+    page.wait_for_function("window.painted")
     decided, painted = page.evaluate("[window.decided / 1000, window.painted / 1000]")
     last = int(page.get_attribute("#slider", "max"))
     places = [1 + (number * 7919) % last for number in range(20)]
@@ -78,11 +77,9 @@ def test_a_long_debate(show, long_debate, tell):
         f"(target {SECONDS[entries]} s); a step {median(steps):.0f} ms, "
         f"at most {max(steps):.0f} ms (target {STEP_MS} ms)"
     )
-    assert painted < BY_FAR * SECONDS[entries]
-    assert median(steps) < BY_FAR * STEP_MS
 
 
 def test_the_empty_page(tell):
     size = sum(map(len, shell()))
     tell(f"empty page: {size:,} bytes (target {EMPTY:,} bytes)")
-    assert size < BY_FAR * EMPTY
+    assert size < MOST
