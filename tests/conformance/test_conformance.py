@@ -321,15 +321,16 @@ def test_run_leaves_out_what_is_not_supported(kit, capsys):
     assert out[2] == "left out  zip-checksum_fail: needs check 1"
 
 
-def test_run_without_signatures_compares_findings_alone(small):
-    kit = small("decided-in-the-proposals")
+def test_run_without_signatures_compares_findings_alone(small, capsys):
+    kit = small("decided-in-the-proposals", "signature-forged_fail")
     silent = python('{"verdict": "no idea", "findings": []}')
     assert run(kit, "--without", "3", *silent) == 0
     assert run(kit, *silent) == 1
+    assert "\n0 ok, 2 wrong, 0 left out\n" in capsys.readouterr().out
 
 
-def test_run_extracts_zips_for_a_verifier_that_reads_none(small):
-    kit = small("judged-shuffled-and-anonymised")
+def test_run_extracts_zips_for_a_verifier_that_reads_none(small, capsys):
+    kit = small("judged-shuffled-and-anonymised", "zip-checksum_fail")
     verifier_of_folders = (
         "import json, pathlib, sys\n"
         "found = (pathlib.Path(sys.argv[1]) / 'events.jsonl').is_file()\n"
@@ -339,6 +340,7 @@ def test_run_extracts_zips_for_a_verifier_that_reads_none(small):
     words = ["--", sys.executable, "-c", verifier_of_folders]
     assert run(kit, "--without", "1", *words) == 0
     assert run(kit, *words) == 1
+    assert "\n0 ok, 2 wrong, 0 left out\n" in capsys.readouterr().out
 
 
 @pytest.mark.parametrize("text", ["", "1", "{}", '{"verdict":"INTACT","findings":[{}]}'])
@@ -359,9 +361,11 @@ def test_findings_must_be_ordered():
     assert found == ["findings are not ordered by place, check and code"]
 
 
-def test_unknown_checks_are_refused(kit):
+def test_unknown_checks_are_refused(kit, capsys):
+    assert run(kit, "--without", "12,17", *STANDALONE) == 2
+    assert capsys.readouterr().err == "--without: no case of this kit is about check 17\n"
     with pytest.raises(SystemExit):
-        run(kit, "--without", "17", *STANDALONE)
+        run(kit, "--without", "all", *STANDALONE)
 
 
 def test_make_writes_into_a_new_folder_alone(kit, capsys):

@@ -29,7 +29,6 @@ TABLE = "cases.tsv"
 CASES = "cases"
 TRUST = "trust.json"
 SECONDS = 60  # the timeout of one answer: every record of the kit is small
-CHECKS = range(1, 17)
 SIGNED = {2, 3}  # the checks on which a level above 0 rests
 SAID_BY_THE_TABLE = {"README.md", "expected.json"}  # the files that no digest covers
 
@@ -219,10 +218,13 @@ def judge(kit: Path, row: Row, command: Sequence[str], without: Collection[int])
     return ("WRONG", found) if found else ("ok", "")
 
 
-def run(kit: Path, command: Sequence[str], without: Collection[int]) -> int:
+def run(kit: Path, command: Sequence[str], without: set[int]) -> int:
     """Ask a verifier about every case and print a line for each; return the exit code."""
-    results = []
-    for row in read_table(kit):
+    rows, results = read_table(kit), []
+    if unknown := sorted(without - {row.check for row in rows}):
+        print(f"--without: no case of this kit is about check {unknown[0]}", file=sys.stderr)
+        return 2
+    for row in rows:
         result, why = judge(kit, row, command, without)
         results.append(result)
         print(f"{result:<8}  {row.name}" + (f": {why}" if why else ""), flush=True)
@@ -236,10 +238,7 @@ def run(kit: Path, command: Sequence[str], without: Collection[int]) -> int:
 
 def checks(text: str) -> set[int]:
     """Read `2,3` as the numbers of checks."""
-    numbers = {int(word) for word in text.split(",")}
-    if not numbers.issubset(CHECKS):
-        raise ValueError(text)
-    return numbers
+    return {int(word) for word in text.split(",")}
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
