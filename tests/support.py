@@ -92,7 +92,7 @@ DEFAULTS: dict[str, dict[str, Any]] = {
 class Setup:
     """What a debate is opened with: the fields of its spec, and the approved template hashes.
 
-    The defaults of `consensus` are those of the seed's examples. Debaters may
+    The defaults of `consensus` are those of its source's examples. Debaters may
     be ids alone, `evidence` rows of id, text and round.
     """
 

@@ -335,7 +335,7 @@ def test_replay(hansard, example):
     [
         (1, ["the seats and documents of the opening", "nobody is seated yet"]),
         (6, ["r1.proposal.operations, r1.proposal.fraud, r1.proposal.conduct"]),
-        (9, ["the end of a call in the air", "Counted     nothing yet"]),
+        (9, ["the end of a call in flight", "Counted     nothing yet"]),
         (12, ["the turn r1.proposal.operations, from the reply that came"]),
         (16, ["a call for r1.critique.operations", "release 1, revise 1, escalate 1"]),
         (39, ["decision.reached", "threshold 2 reached", "10 calls, $0.0232"]),

@@ -1,4 +1,4 @@
-"""`kill -9` at every boundary of the seed's first example, and of a debate of each format."""
+"""`kill -9` at every boundary of the source's first example, and of a debate of each format."""
 
 from __future__ import annotations
 

@@ -184,7 +184,7 @@ def test_a_crash_at_every_batch_of_the_long_example(worlds, how):
         if state is None:  # the last batch: everything was stored
             assert (at, how) == (total, "stored")
             continue
-        assert len(world.asked) <= 24 + 3, "at most the calls in the air are asked again"
+        assert len(world.asked) <= 24 + 3, "at most the calls in flight are asked again"
         assert len(world.data("call.answered")) == 24 >= replies
         world.check(state)
 

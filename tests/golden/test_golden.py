@@ -70,7 +70,7 @@ VOTES = {"planner": "release", "critic": "revise"}
 
 
 def voting(says, operator):
-    """The seed's debaters, each of whom votes alike in every phase."""
+    """The source's debaters, each of whom votes alike in every phase."""
 
     def speaker(request):
         who, phase = request.speaker, request.phase

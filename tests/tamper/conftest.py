@@ -1,4 +1,4 @@
-"""The seed's two examples as records, and one in which much goes wrong and all is used."""
+"""The two examples of the consensus source as records, and one in which much goes wrong."""
 
 from __future__ import annotations
 

@@ -30,7 +30,7 @@ BLIND = {
     "debate.opened tool_rounds": "as long as no step used up, or would have used up, its rounds",
     "debate.opened timeout_ms": "nothing derives from it: a timeout is recorded as a failure",
     "debate.opened retry_ms": "as long as no wait after a failure ends near it",
-    "debate.opened leading_call": "which calls were in the air at once is the engine's word",
+    "debate.opened leading_call": "which calls were in flight at once is the engine's word",
     "debate.opened attempts": "as long as no step used up, or would have used up, its tries",
     "debate.opened prices": "in another order, or repeated: the first of a model counts",
     "debate.opened prices.*.source": "whose price it is is its own word",

@@ -67,7 +67,7 @@ def test_two_lines_swapped(plain):
 
 
 def test_two_lines_swapped_and_chained_anew(plain):
-    """Only what may come in either order passes: calls in the air together, and their ends."""
+    """Only what may come in either order passes: calls in flight together, and their ends."""
     passed = set()
     for n in range(len(plain.lines) - 1):
         order = list(plain.lines)

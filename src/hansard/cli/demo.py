@@ -56,7 +56,7 @@ def demo() -> None:
         record = _debate(out, folder / "example" / "debate.yaml", folder / "hansard.db")
         _title(out, "2  Is this what was recorded?")
         print_verification(out, record.verification)
-        _title(out, "3  The record leaves the house: signed, and checked by two verifiers")
+        _title(out, "3  The record is exported: signed, and checked by two verifiers")
         signer = Signer("demo/export", keys.generate())
         trust = Trust(keys=[TrustedKey(role="export", key=str(signer.key))])
         genuine = export(record.bundle, signer)

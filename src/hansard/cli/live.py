@@ -186,7 +186,7 @@ def _standing(state: DebateState, began: float, pauses: list[_Pause]) -> Rendera
 
 
 def _place(state: DebateState) -> str:
-    """Return round and phase of the call in the air, else of the last turn."""
+    """Return round and phase of the call in flight, else of the last turn."""
     found = [call["step"] for call in state.calls.values()]
     found += [turn.data["step"] for turn in state.turns[-1:]]
     if not found:

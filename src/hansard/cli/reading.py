@@ -321,7 +321,7 @@ def _due(state: DebateState) -> str:
         return "nothing: the debate is closed"
     if isinstance(due, Ask):
         names = [step.id for step in due.steps]
-        return f"a call for {', '.join(names)}" if names else "the end of a call in the air"
+        return f"a call for {', '.join(names)}" if names else "the end of a call in flight"
     if isinstance(due, Read):
         return f"the turn {due.step.id}, from the reply that came"
     if isinstance(due, Compare):

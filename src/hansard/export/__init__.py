@@ -1,1 +1,1 @@
-"""Records leave the house: exports that carry all that is needed to check them."""
+"""Exports: a record in one file that carries everything needed to check it."""

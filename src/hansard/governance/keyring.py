@@ -1,4 +1,4 @@
-"""The keys of this house: one PEM file a role, and the trust file.
+"""Your own keys: one PEM file for each role, and the trust file.
 
 They live in HANSARD_HOME (default ~/.config/hansard): `keys/<role>.pem`, mode
 0600, beside it `<role>.pub` with the verifier key to hand out, and

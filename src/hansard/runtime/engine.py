@@ -52,7 +52,7 @@ BYTES_A_TOKEN = 3  # as reserved: prose in Latin script has about four, CJK scri
 
 @dataclass(slots=True)
 class _Running:
-    """A call in the air."""
+    """A call in flight."""
 
     started: CallStartedData
     began: float

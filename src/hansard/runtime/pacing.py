@@ -38,7 +38,7 @@ def wait_ms(model: str, error: ModelError, tries: int, chance: float) -> int | N
 
 
 class Slots:
-    """Places for calls that are in the air at once; who waits first is served first."""
+    """Places for calls that are in flight at once; who waits first is served first."""
 
     def __init__(self, free: int) -> None:
         self._free = free

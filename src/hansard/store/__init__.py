@@ -1,1 +1,1 @@
-"""The shelf: the only place that knows `eventsourcing`."""
+"""Debates as they are kept: the only place that knows `eventsourcing`."""

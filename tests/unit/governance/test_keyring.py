@@ -1,4 +1,4 @@
-"""The keys of this house: made at first use, told once, private, and never lost in silence."""
+"""Your own keys: made at first use, told once, private, and never lost in silence."""
 
 import json
 import stat

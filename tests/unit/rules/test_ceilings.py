@@ -128,7 +128,7 @@ def test_no_call_is_made_once_the_time_is_up(format_):
     assert walk(events, debate.record.texts.get) == []
 
 
-# What is in the air
+# What is in flight
 
 
 def test_a_debate_is_cut_short_only_once_nothing_is_in_the_air():

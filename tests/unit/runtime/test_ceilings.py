@@ -46,7 +46,7 @@ def half(request):
 
 
 def held(table):
-    """Fold the record and say that no ceiling was ever reached over, calls in the air included."""
+    """Fold the record and say that no ceiling was ever reached over, calls in flight included."""
     state = DebateState()
     for event in table.events:
         evolve(state, event)

@@ -1,4 +1,4 @@
-"""How long a failed call waits, how many are in the air at once, and which one goes first."""
+"""How long a failed call waits, how many are in flight at once, and which one goes first."""
 
 from __future__ import annotations
 
@@ -239,7 +239,7 @@ def test_limits_that_are_none_are_refused(text):
 
 
 class Counting:
-    """Counts how many of its calls are in the air."""
+    """Counts how many of its calls are in flight."""
 
     def __init__(self):
         self.now = self.most = 0

@@ -63,7 +63,7 @@ _FINISHES: dict[str, Finish] = {
 
 
 class _Flight:
-    """What a call has in the air, for as long as somebody waits for it."""
+    """What a call has in flight, for as long as somebody waits for it."""
 
     def __init__(self) -> None:
         self._loop = asyncio.get_running_loop()
