@@ -15,12 +15,32 @@ class Size(NamedTuple):
     appends: int  # debates a repetition of figure 1; ten times as many when one is one commit
     calls: int  # a repetition of figure 2 makes at least so many
     records: int  # distinct debates that figure 4 verifies
-    crowd: int  # debates at once in figures 8 and 9
+    crowd: int  # debates at once in figures 8, 9 and 12
+    stored: tuple[int, ...]  # debates that are there before figure 11 measures
+    public: int  # debates a repetition of figure 11 runs
     repeats: int
 
 
-FULL = Size(rounds=(2, 50, 200), appends=20, calls=1200, records=1000, crowd=1000, repeats=7)
-QUICK = Size(rounds=(2, 10, 20), appends=2, calls=48, records=10, crowd=10, repeats=1)
+FULL = Size(
+    rounds=(2, 50, 200),
+    appends=20,
+    calls=1200,
+    records=1000,
+    crowd=1000,
+    stored=(100, 1500),
+    public=10,
+    repeats=7,
+)
+QUICK = Size(
+    rounds=(2, 10, 20),
+    appends=2,
+    calls=48,
+    records=10,
+    crowd=10,
+    stored=(3, 20),
+    public=1,
+    repeats=1,
+)
 
 
 @dataclass(frozen=True, slots=True)
