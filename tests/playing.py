@@ -93,8 +93,7 @@ def play(
         running = session.run(
             spec_of(format_, **changes), store, Path(), models={"bot": model}, tools=use
         )
-        state = asyncio.run(running)
-        return store.bundle(state.debate)
+        return store.bundle(asyncio.run(running).state.debate)
 
 
 def data(bundle: Bundle, *kinds: str) -> list[dict[str, Any]]:

@@ -149,7 +149,7 @@ def _found(what: str = "") -> str:
 
 def opening(setup: Setup, record: Record) -> Iterable[Fact]:
     """Return the facts that open a debate."""
-    return setup.opening().facts(record)
+    return setup.opening().facts(record.blob)
 
 
 # How a call ends
@@ -323,8 +323,9 @@ class Debate:
         self._opening = setup.opening()
         self._schemas: dict[str, Any] = {}
         self.asked: dict[str, Call] = {}
+        self._read: set[str] = set()  # calls whose replies count
         self.found = own(setup.spec.format)
-        for fact in self._opening.facts(self.record):
+        for fact in self._opening.facts(self.record.blob):
             self.add(fact)
 
     def add(self, fact: Fact) -> None:
@@ -333,7 +334,7 @@ class Debate:
     def run(self) -> Self:
         """Go on until the debate is closed."""
         for _ in range(10_000):
-            due = steps.decide(self.state)
+            due = self.due()
             if due is None:
                 return self
             self.do(due)
@@ -363,11 +364,15 @@ class Debate:
         used = [f"{row.called['call']}#{row.called['number']}" for row in rows]
         return [*self.state.calls, *used]
 
+    def due(self) -> steps.Due | None:
+        """What is due now."""
+        return steps.decide(self.state, self._read)
+
     def do(self, due: steps.Due) -> None:
         """Do one thing that is due."""
         if isinstance(due, steps.Ask):
             self._ask(due)
-        elif isinstance(due, steps.Read):
+        elif isinstance(due, steps.Conclude):
             text = self.record.texts[due.answer["reply"]["sha256"]]
             reply = self.read(due.answer, text)
             self.add(steps.record(self.state, due.step, due.answer["call"], reply))
@@ -407,7 +412,7 @@ class Debate:
         }
         over = spending.exceeded(self.state, step.id, data, self.record.now)
         if over:
-            if not steps.in_the_air(self.state):
+            if not steps.in_flight(self.state):
                 self.add(over)
             return False
         schema = steps.schema_of(self.state, data["role"])
@@ -446,17 +451,19 @@ class Debate:
             self._answered(call, end)
 
     def _answered(self, call: str, reply: Reply) -> None:
+        """Add the reply, and what it makes due at once."""
         self.add(Fact("call.answered", self._answer(call, reply)))
-        if self.state.announcing:
-            for number, (tool, arguments) in enumerate(reply.tools, 1):
-                row = {"call": call, "number": number, "tool": tool}
-                self.add(
-                    Fact("tool.called", row | {"arguments": self.record.blob(arguments)}),
-                )
-            return
-        found = self.read(self.state.last_answer, reply.text)
-        if isinstance(found, NotCounted):
-            self.add(steps.reject(self.state, self.asked[call].step.id, call, found))
+        while isinstance(due := self.due(), steps.Announce | steps.Read):
+            if isinstance(due, steps.Announce):
+                tool, arguments = reply.tools[due.number - 1]
+                row = {"call": call, "number": due.number, "tool": tool}
+                self.add(Fact("tool.called", row | {"arguments": self.record.blob(arguments)}))
+                continue
+            found = self.read(due.answer, reply.text)
+            if isinstance(found, NotCounted):
+                self.add(steps.reject(self.state, self.asked[call].step.id, call, found))
+            else:
+                self._read.add(call)
 
     def _answer(self, call: str, reply: Reply) -> dict[str, Any]:
         tokens = dict(zip(("tokens_in", "tokens_cached", "tokens_out"), reply.tokens, strict=True))

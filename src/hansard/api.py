@@ -46,10 +46,9 @@ from hansard.errors import UsageError
 if TYPE_CHECKING:
     from hansard.report.formats import DebateResult
     from hansard.report.progress import Progress
-    from hansard.rules.events import Event
     from hansard.rules.formats import AnySpec
     from hansard.runtime.estimate import Estimate
-    from hansard.runtime.journal import Observer
+    from hansard.runtime.recording import Observer
     from hansard.runtime.session import Models, Tools
     from hansard.store.application import Store
     from hansard.verify.findings import Verification
@@ -99,19 +98,21 @@ async def run(
     anything is recorded, and DataError where the store fails; the debate can then
     be resumed.
     """
+    from hansard.report.view import build
     from hansard.runtime import session
 
     parsed, begin = _read(spec, folder)
     with _opened(store if store is not None else IN_MEMORY, create=True) as shelf:
-        state = await session.run(
+        found = await session.run(
             parsed,
             shelf,
             begin,
             models=models,
             tools=tools,
-            observe=_observer(shelf, observe, progress),
+            observe=observe,
+            progress=progress,
         )
-        return result(shelf, state.debate)
+        return build(found.events, found.texts.get)
 
 
 def run_sync(
@@ -157,17 +158,19 @@ async def resume(
     is asked for again. Raises UsageError `store.unknown`, `store.ambiguous`,
     `debate.closed` or `store.running`, and DataError for a damaged record.
     """
+    from hansard.report.view import build
     from hansard.runtime import session
 
     with _opened(store, create=False) as shelf:
-        state = await session.resume(
+        found = await session.resume(
             shelf.find(debate),
             shelf,
             models=models,
             tools=tools,
-            observe=_observer(shelf, observe, progress),
+            observe=observe,
+            progress=progress,
         )
-        return result(shelf, state.debate)
+        return build(found.events, found.texts.get)
 
 
 def resume_sync(
@@ -192,13 +195,18 @@ def resume_sync(
 
 
 def estimate(
-    spec: Spec, *, models: Models | None = None, folder: Path | str | None = None
+    spec: Spec,
+    *,
+    models: Models | None = None,
+    tools: Tools | None = None,
+    folder: Path | str | None = None,
 ) -> Estimate:
     """Return what the debate would take, before anything is spent: calls, tokens, cost.
 
     The arguments are those of `run`; `models` are only looked at for prices that
-    they state. No model is asked, and neither keys nor providers' packages are
-    needed. Raises UsageError for a spec that cannot be run.
+    they state, `tools` for their definitions, which every call sends. No model is
+    asked, and neither keys nor providers' packages are needed. Raises UsageError for
+    a spec that cannot be run.
 
     >>> found = estimate({
     ...     "format": "panel",
@@ -213,7 +221,7 @@ def estimate(
     from hansard.runtime.estimate import estimate as rehearse
 
     parsed, begin = _read(spec, folder)
-    return rehearse(parsed, begin, models)
+    return rehearse(parsed, begin, models, tools)
 
 
 def open_store(url: str, create: bool = True) -> Store:
@@ -276,28 +284,6 @@ def _read(spec: Spec, folder: Path | str | None) -> tuple[AnySpec, Path]:
         return parse_spec(dict(spec), "spec"), begin
     path = Path(spec)
     return load_spec(path), path.parent if folder is None else begin
-
-
-def _observer(
-    store: Store, observe: Observer | None, progress: Callable[[Progress], None] | None
-) -> Observer | None:
-    """Return an observer that also tells `progress` what each event means."""
-    from hansard.report.progress import Follower
-
-    if progress is None:
-        return observe
-    follower = Follower(store.text)
-
-    def both(event: Event) -> None:
-        if observe:
-            observe(event)
-        if event["type"] == "debate.resumed":
-            for earlier in store.events(event["debate"]):
-                follower.fold(earlier)
-        for row in follower.follow(event):
-            progress(row)
-
-    return both
 
 
 @contextmanager

@@ -388,9 +388,9 @@ def test_a_long_speech_is_cut_in_the_live_view(hansard):
 def told(setup, ends):
     """The lines for a debate that only Python can open."""
     record = Debate(setup, script(ends)).run().record
-    follower = Follower(lambda _, name: record.texts[name])
+    follower = Follower()
     for event in record.events:
-        for row in happenings(follower.state, event, follower.follow(event)):
+        for row in happenings(follower.state, event, follower.follow(event, record.texts)):
             yield f"{row.who}: {row.mark or row.text}"
 
 

@@ -12,7 +12,6 @@ import pytest
 
 from cli_support import NAMES, on_a_terminal, only_debate, reply, write_debate
 from hansard.cli.live import _cost
-from hansard.rules import steps
 from hansard.runtime.clock import Clock
 from instant import GUARD
 from services.server import Raw, Server, completion
@@ -105,7 +104,7 @@ def test_the_cost_that_is_shown_is_the_one_that_counts():
     reserved = 10 * 5 // 2 + 4096 * 10  # as the debates of these tests reserve
     debate = Debate(Setup(prices=True, limits={"cost_usd": "1"}), script())
     while not debate.state.calls:
-        debate.do(steps.decide(debate.state))
+        debate.do(debate.due())
     assert 3 * reserved == 122_955
     assert _cost(debate.state) == "$0.1230 of at most $1.00"
     assert _cost(debate.run().state) == "$0.1230 of at most $1.00", "no reply says what it used"

@@ -56,7 +56,8 @@ def resume(asked):
             return replies_for(format_)(request)
 
         debate = store.debates()[0]
-        return asyncio.run(session.resume(debate, store, models={"bot": model}, tools=tools))
+        found = session.resume(debate, store, models={"bot": model}, tools=tools)
+        return asyncio.run(found).state
 
     return resume
 

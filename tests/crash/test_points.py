@@ -84,8 +84,8 @@ class World:
                     with pytest.raises(UsageError, match="is closed"):
                         asyncio.run(session.resume(self.debate, store, **given))
                     return None
-                return asyncio.run(session.resume(self.debate, store, **given))
-            return asyncio.run(session.run(self.spec, store, Path(), **given))
+                return asyncio.run(session.resume(self.debate, store, **given)).state
+            return asyncio.run(session.run(self.spec, store, Path(), **given)).state
         except Died:
             return None
 

@@ -77,7 +77,7 @@ class Table:
         """Play a debate to its end; return its state."""
         spec = self.spec(**changes)
         more = {"observe": observe, "clock": clock}
-        return asyncio.run(session.run(spec, self.store, self.folder, **more))
+        return asyncio.run(session.run(spec, self.store, self.folder, **more)).state
 
     def run_late(self, answers, **changes):
         """Play a debate in which the calls time out that hang once so many are answered."""
@@ -93,7 +93,7 @@ class Table:
     def play(self, format_, use=None, **changes):
         """Play a debate of a format, all seats on `openai:m`, with these functions as tools."""
         spec = playing.spec_of(format_, **{"model": "openai:m", "tools": list(use or ())} | changes)
-        return asyncio.run(session.run(spec, self.store, self.folder, tools=use))
+        return asyncio.run(session.run(spec, self.store, self.folder, tools=use)).state
 
 
 @pytest.fixture

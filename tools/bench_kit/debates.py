@@ -73,8 +73,8 @@ class Reader(Instant):
 async def run_debates(store: Store, spec: ConsensusSpec, times: int, model: Instant) -> None:
     """Run the debate `times` times, one after the other."""
     for _ in range(times):
-        state = await session.run(spec, store, Path(), models={"instant": model})
-        expect(state.rounds_run == spec.max_rounds, "a debate runs to its cap")
+        found = await session.run(spec, store, Path(), models={"instant": model})
+        expect(found.state.rounds_run == spec.max_rounds, "a debate runs to its cap")
 
 
 def records_of(rounds: int, times: int = 1) -> list[Bundle]:

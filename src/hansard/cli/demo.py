@@ -94,7 +94,7 @@ def _debate(out: Console, spec: Path, path: Path) -> Record:
     _title(out, "1  A debate with scripted replies: no model is asked")
     out.print(Text(f"{parsed.question}\n", style="bold"))
     with Store.open(f"sqlite:///{path}", create=True) as store:
-        with View(out, store.text, pause=_PAUSE) as view:
+        with View(out, pause=_PAUSE) as view:
             until_closed(session.run(parsed, store, spec.parent, observe=view.observe), view)
         debate = view.debate.state.debate
         result = api.result(store, debate)

@@ -13,11 +13,11 @@ from rich.text import Text
 from hansard.cli.console import console, document, fields, money
 from hansard.report.safe import one_line
 from hansard.rules.fields import Price
+from hansard.rules.spending import BYTES_A_TOKEN
 from hansard.runtime.estimate import (
     BYTES,
     CACHED_FROM,
     REPLY,
-    RESERVED,
     Estimate,
     Use,
 )
@@ -88,7 +88,7 @@ def _remarks(found: Estimate) -> Iterator[tuple[str, str]]:
             f"{model}: {one_line(', '.join(ids), 60)}; {_price(model, prices.get(model))}",
         )
     yield from _ceilings(found)
-    size = f"{BYTES} bytes a token, {RESERVED} against ceilings"
+    size = f"{BYTES} bytes a token, {BYTES_A_TOKEN} against ceilings"
     kept = f"a cache for what begins alike, from {CACHED_FROM:,} tokens"
     yield "Assumed", f"replies of {REPLY} tokens, or of max_tokens where set; {size}; {kept}"
     yield "Not in it", _on_top(found)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import time
+from collections.abc import Mapping
 from types import TracebackType
 from typing import Any, Self
 
@@ -17,7 +18,7 @@ from rich.text import Text
 
 from hansard.cli.console import is_terminal, money, style_of
 from hansard.cli.happenings import Happening, compared, happenings, moderated
-from hansard.report.progress import Follower, TextOf
+from hansard.report.progress import Follower
 from hansard.report.words import ERRORS
 from hansard.rules import spending, steps
 from hansard.rules.events import Event
@@ -35,8 +36,8 @@ class View:
     faster than people read.
     """
 
-    def __init__(self, console: Console, text_of: TextOf, pause: float = 0) -> None:
-        self.debate = Follower(text_of)
+    def __init__(self, console: Console, pause: float = 0) -> None:
+        self.debate = Follower()
         self._console = console
         self._pause = pause
         self._began = time.monotonic()
@@ -65,9 +66,9 @@ class View:
         if self._live:
             self._live.stop()
 
-    def observe(self, event: Event) -> None:
+    def observe(self, event: Event, texts: Mapping[str, str]) -> None:
         """Show what happened just now."""
-        rows = self.debate.follow(event)
+        rows = self.debate.follow(event, texts)
         self._keep_pauses(event)
         for happening in happenings(self.debate.state, event, rows):
             if self._live:

@@ -31,10 +31,9 @@ from hansard.report.safe import one_line, shown
 from hansard.report.words import GONE, percent
 from hansard.rules import steps
 from hansard.rules.events import Event, VerdictData
-from hansard.rules.formats.base import Compare
 from hansard.rules.replay import NotDue, Replay
 from hansard.rules.state import DebateState
-from hansard.rules.steps import Ask, Read
+from hansard.rules.steps import Ask, Conclude
 from hansard.store.application import Store
 
 _COLUMNS = ("Held (UTC)", "Debate", "Question", "Decision", "Votes", "Cost", "Record")
@@ -245,7 +244,7 @@ def replay(source: str, until: int | None) -> None:
         differing += 1
         out.print(row)
     if until is not None and not differing:
-        out.print(_state(walked.state))
+        out.print(_state(walked))
     same = len(asked) - differing if walked.state.seq == len(asked) else walked.state.seq
     style = "red" if differing else "green"
     out.print(Text(f"{same} of {len(asked)} events come out the same", style=style))
@@ -269,15 +268,16 @@ def _differences(walked: Replay, events: Iterable[Event]) -> Iterable[Text]:
             yield Text(f"#{seq} {event['type']} differs in {'; '.join(parts)}")
 
 
-def _state(state: DebateState) -> Text:
+def _state(walked: Replay) -> Text:
     """Return the debate as it stood."""
+    state = walked.state
     spent = state.total()
     cost = spent.cost_micro_usd if state.spec["prices"] else None
     rows: list[tuple[str, Text | str]] = [
         ("After", f"entry {state.seq}, {state.at}"),
         ("Turns", f"{len(state.turns)}, round {state.rounds_run}"),
         *_findings(state),
-        ("Due next", _due(state)),
+        ("Due next", _due(walked)),
         ("Spent", f"{spent.calls} calls, {money(cost)}"),
     ]
     return fields(rows)
@@ -312,18 +312,16 @@ def _found(verdict: VerdictData) -> str:
     return f"{verdict['speaker']}: {verdict['winner'] or verdict['choice'] or nobody}"
 
 
-def _due(state: DebateState) -> str:
+def _due(walked: Replay) -> str:
     """Say what the rules call for next."""
-    if not state.seated:
+    if not walked.state.seated:
         return "the seats and documents of the opening"
-    due = steps.decide(state)
+    due = walked.due()
     if due is None:
         return "nothing: the debate is closed"
     if isinstance(due, Ask):
         names = [step.id for step in due.steps]
         return f"a call for {', '.join(names)}" if names else "the end of a call in flight"
-    if isinstance(due, Read):
+    if isinstance(due, Conclude):
         return f"the turn {due.step.id}, from the reply that came"
-    if isinstance(due, Compare):
-        return f"the comparison of the answers of round {due.round}"
-    return due.type
+    return steps.name_of(due)

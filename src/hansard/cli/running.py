@@ -6,7 +6,7 @@ import asyncio
 import os
 import signal
 import sys
-from collections.abc import Coroutine, Iterable, Iterator
+from collections.abc import Coroutine, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -28,11 +28,10 @@ from hansard.cli.summary import say_outcome
 from hansard.governance import approval
 from hansard.report.formats import DebateResult
 from hansard.rules.events import Event
-from hansard.rules.state import DebateState
 from hansard.runtime import session
 from hansard.runtime.clock import Clock
 from hansard.runtime.inputs import load_spec
-from hansard.runtime.journal import Observer
+from hansard.runtime.recording import Observer, Recording
 
 INTERRUPTED = 130
 _SHOW_CURSOR = b"\x1b[?25h"
@@ -71,7 +70,7 @@ def run(spec: Path, as_json: bool, policy_file: Path | None, telemetry: bool) ->
     if policy_file:
         policy = approval.load(read_file(policy_file), keyring().trust(), Clock().now())
     with open_store(create=True) as store:
-        with View(console(stderr=True), store.text) as view, _observed(view, telemetry) as observe:
+        with View(console(stderr=True)) as view, _observed(view, telemetry) as observe:
             work = session.run(parsed, store, spec.parent, policy=policy, observe=observe)
             until_closed(work, view)
         _end(api.result(store, view.debate.state.debate), as_json=as_json)
@@ -92,7 +91,7 @@ def resume(debate: str, as_json: bool, telemetry: bool) -> None:
     """
     with open_store() as store:
         record = sound_record(store, debate)
-        with View(console(stderr=True), store.text) as view:
+        with View(console(stderr=True)) as view:
             for event in record.events:
                 view.debate.fold(event)
             with _observed(view, telemetry, record.events) as observe:
@@ -112,8 +111,8 @@ def _observed(view: View, telemetry: bool, before: Iterable[Event] = ()) -> Iter
         for event in before:
             spans.fold(event)
 
-        def both(event: Event) -> None:
-            view.observe(event)
+        def both(event: Event, texts: Mapping[str, str]) -> None:
+            view.observe(event, texts)
             spans(event)
 
         yield both
@@ -137,7 +136,7 @@ def _end(result: DebateResult, *, as_json: bool) -> None:
         raise click.exceptions.Exit(1)
 
 
-def until_closed(work: Coroutine[Any, Any, DebateState], view: View) -> None:
+def until_closed(work: Coroutine[Any, Any, Recording], view: View) -> None:
     """Run the debate to its end; Ctrl-C ends the process with the debate left open."""
     before = signal.getsignal(signal.SIGINT)
     try:
@@ -152,7 +151,7 @@ def until_closed(work: Coroutine[Any, Any, DebateState], view: View) -> None:
         signal.signal(signal.SIGINT, before)
 
 
-async def _interruptible(work: Coroutine[Any, Any, DebateState]) -> None:
+async def _interruptible(work: Coroutine[Any, Any, Recording]) -> None:
     """Await `work`; Ctrl-C cancels it so that what has arrived is recorded, a second one kills."""
     task = asyncio.ensure_future(work)
     loop = asyncio.get_running_loop()

@@ -14,7 +14,7 @@ from typing import NamedTuple
 from hansard.report.words import kin
 from hansard.rules.events import RegisteredData
 from hansard.rules.prompts import TextOf
-from hansard.rules.replay import OFFLINE
+from hansard.rules.seating import OFFLINE
 from hansard.rules.state import DebateState
 from hansard.rules.terms import Role
 from hansard.rules.transcript import CUSTOM

@@ -6,7 +6,7 @@ has a `text` holds what a model wrote, as it wrote it: show it through `safe`.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, Literal, cast
 
@@ -22,8 +22,6 @@ from hansard.rules.fields import CallError, Ceiling, Confidence, Outcome, Reject
 from hansard.rules.replies import Schema
 from hansard.rules.state import DebateState, evolve, step_of
 from hansard.rules.terms import CloseReason, DecisionRule, Role
-
-TextOf = Callable[[str, str], str]  # the text of a debate's blob, from the store
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -230,14 +228,10 @@ _PLACE = ("step", "round", "phase", "speaker", "call")  # what every turn's data
 
 
 class Follower:
-    """Folds the events of one debate, and says what each means.
+    """Folds the events of one debate, and says what each means."""
 
-    `text_of` gives a text by its debate and its name.
-    """
-
-    def __init__(self, text_of: TextOf) -> None:
+    def __init__(self) -> None:
         self.state = DebateState()
-        self._text_of = text_of
         self._answers: dict[str, CallAnsweredData] = {}
         self._round = -1  # the last one begun; a panel begins with round 0
 
@@ -249,22 +243,25 @@ class Follower:
         elif event["type"] == "call.started":
             self._round = max(self._round, steps.place_of(event["data"]["step"]).round)
 
-    def follow(self, event: Event) -> list[Progress]:
-        """Take an event in and return what happened."""
+    def follow(self, event: Event, texts: Mapping[str, str]) -> list[Progress]:
+        """Take an event in and return what happened.
+
+        `texts` are those of the record up to this event, by name.
+        """
         before = self._round
         self.fold(event)
         if self._round > before:
             return [RoundStarted(seq=event["seq"], round=self._round)]
-        return [*self._turn(event), *_debate(event)]
+        return [*self._turn(event, texts), *_debate(event)]
 
-    def _turn(self, event: Event) -> Iterator[Progress]:
+    def _turn(self, event: Event, texts: Mapping[str, str]) -> Iterator[Progress]:
         """Yield what came of a turn: what was said, or why nothing was."""
         data: Any = event["data"]
         match event["type"]:
             case "turn.recorded":
                 case = data["case"] or {"rating": None, "struck": (), "unanswered": ()}
                 yield Response(
-                    **self._said(event["seq"], data),
+                    **self._said(event["seq"], data, texts),
                     vote=data["vote"],
                     rating=case["rating"],
                     struck=tuple(case["struck"]),
@@ -274,9 +271,9 @@ class Follower:
                 found = {name: data[name] for name in data if name not in _PLACE}
                 found["ranking"] = tuple(data["ranking"])
                 found["scores"] = {row["side"]: row["score"] for row in data["scores"]}
-                yield VerdictGiven(**self._said(event["seq"], data), **found)
+                yield VerdictGiven(**self._said(event["seq"], data, texts), **found)
             case "synthesis.recorded":
-                yield SynthesisWritten(**self._said(event["seq"], data))
+                yield SynthesisWritten(**self._said(event["seq"], data, texts))
             case "turn.rejected":
                 place = self._place(event["seq"], data["step"])
                 yield SentBack(**place, **_of(data, "code", "member", "keyword", "rating", "again"))
@@ -291,10 +288,15 @@ class Follower:
                 tool = self._tool(step, data["call"], data["number"])
                 yield ToolUsed(**self._place(event["seq"], step), tool=tool, ok=data["ok"])
 
-    def _said(self, seq: int, data: TurnRecordedData | VerdictData | SynthesisData) -> Any:
+    def _said(
+        self,
+        seq: int,
+        data: TurnRecordedData | VerdictData | SynthesisData,
+        texts: Mapping[str, str],
+    ) -> Any:
         """Return the fields of a turn that was heard."""
         answer = self._answers[data["call"]]
-        reply = self._text_of(self.state.debate, answer["reply"]["sha256"])
+        reply = texts[answer["reply"]["sha256"]]
         place = self._place(seq, data["step"])
         return place | {
             "text": _main(reply, steps.schema_of(self.state, place["role"])),

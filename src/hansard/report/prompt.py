@@ -6,10 +6,10 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
 from hansard.errors import DataError, UsageError
-from hansard.rules import steps
 from hansard.rules.events import Event
 from hansard.rules.prompts import Message, Renderer, TextOf
 from hansard.rules.replay import Replay
+from hansard.rules.state import Step
 from hansard.rules.steps import Ask
 
 
@@ -47,10 +47,7 @@ def render(
     replay = Replay(text_of, approved)
     for event in events:
         if event["type"] == "call.started" and event["data"]["call"] == call:
-            due = steps.decide(replay.state)
-            assert isinstance(due, Ask), "a verified call was due"
-            step = next(step for step in due.steps if step.id == event["data"]["step"])
-            prompt = replay.transcript.prompt(step)
+            prompt = replay.transcript.prompt(_due(replay, event["seq"], event["data"]["step"]))
             messages = Renderer(templates, present).messages(prompt)
             return Rendered(event["seq"], messages, prompt.digest, event["data"]["prompt"])
         replay.step(event)
@@ -58,3 +55,12 @@ def render(
         "prompt.unknown",
         f"there is no call {call}; a call is named r<round>.<phase>.<speaker>:<attempt>",
     )
+
+
+def _due(replay: Replay, seq: int, step: str) -> Step:
+    """Return the step that the call of an entry is for."""
+    due = replay.due() if replay.state.seated else None
+    for row in due.steps if isinstance(due, Ask) else ():
+        if row.id == step:
+            return row
+    raise DataError("report.record", f"entry {seq}: no call for {step} was due; verify the record")

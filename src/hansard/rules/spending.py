@@ -5,9 +5,11 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, NamedTuple
 
-from hansard.rules.events import Fact
+from hansard.rules.events import CallStartedData, Fact
 from hansard.rules.fields import Ceiling, Price
 from hansard.rules.state import DebateState
+
+BYTES_A_TOKEN = 3  # as reserved: prose in Latin script has about four, CJK script three
 
 
 class Tokens(NamedTuple):
@@ -54,6 +56,16 @@ def dearest(prices: list[Price], model: str, tokens_in: int, tokens_out: int) ->
     return max((found for found in costs if found is not None), default=None)
 
 
+def reserve(prices: list[Price], model: str, sent: int, reply: int | None) -> dict[str, int | None]:
+    """Return the `reserved_…` fields of a call: what it sends, in bytes, and its longest reply."""
+    tokens_in, tokens_out = -(-sent // BYTES_A_TOKEN), reply or 0
+    return {
+        "reserved_tokens_in": tokens_in,
+        "reserved_tokens_out": tokens_out,
+        "reserved_cost_micro_usd": dearest(prices, model, tokens_in, tokens_out),
+    }
+
+
 def saved(prices: list[Price], model: str, tokens: Tokens) -> int:
     """Return what the cache saved in micro-US-dollars; below 0 where writing to it cost more."""
     without = cost(prices, model, tokens._replace(cached=0, cache_write=0))
@@ -61,35 +73,35 @@ def saved(prices: list[Price], model: str, tokens: Tokens) -> int:
     return 0 if without is None or with_ is None else without - with_
 
 
-def exceeded(
-    state: DebateState, step: str, reserved: Mapping[str, int | None], at: str
-) -> Fact | None:
+def exceeded(state: DebateState, step: str, reserved: CallStartedData, at: str) -> Fact | None:
     """Return the end of a debate in which a call could break a ceiling; None where it cannot.
 
-    No call is made once the time is up; the others may reach their limit.
-
-    `reserved` are the `reserved_…` fields of the call that is not made, `at`
-    the time at which it would be.
+    `reserved` is the data of the call that would be made, `at` the time.
     """
-    limits = limits_of(state)
-    if not limits:
-        return None
-    spent = spent_by(state, at)
-    tokens = (reserved["reserved_tokens_in"] or 0) + (reserved["reserved_tokens_out"] or 0)
-    wanted: dict[Ceiling, int] = {
-        "calls": 1,
-        "tokens": tokens,
-        "cost": reserved["reserved_cost_micro_usd"] or 0,
-        "seconds": 0,
-    }
-    for ceiling, limit in limits.items():
-        if spent[ceiling] + wanted[ceiling] >= limit + (ceiling != "seconds"):
-            data = {"step": step, "ceiling": ceiling, "limit": limit}
-            return Fact(
-                "debate.truncated",
-                {**data, "spent": spent[ceiling], "reserved": wanted[ceiling]},
-            )
+    tokens = reserved["reserved_tokens_in"] + reserved["reserved_tokens_out"]
+    wanted = {"tokens": tokens, "cost": reserved["reserved_cost_micro_usd"] or 0}
+    for ceiling in limits_of(state):
+        cut = cut_by(state, step, ceiling, wanted.get(ceiling, 0), at)
+        if cut:
+            return cut
     return None
+
+
+def cut_by(state: DebateState, step: str, ceiling: Ceiling, reserved: int, at: str) -> Fact | None:
+    """Return the end of a debate in which a call could break this ceiling; None where it cannot.
+
+    No call is made once the time is up; the others may reach their limit. A call
+    is one of the calls and takes no time, whatever is said to be `reserved`.
+    """
+    limit = limits_of(state).get(ceiling)
+    if limit is None:
+        return None
+    spent = spent_by(state, at)[ceiling]
+    reserved = {"calls": 1, "seconds": 0}.get(ceiling, reserved)
+    if spent + reserved < limit + (ceiling != "seconds"):
+        return None
+    data = {"step": step, "ceiling": ceiling, "limit": limit, "spent": spent}
+    return Fact("debate.truncated", {**data, "reserved": reserved})
 
 
 def limits_of(state: DebateState) -> dict[Ceiling, int]:

@@ -8,8 +8,9 @@ makes sure of that before it folds one in.
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from hansard.rules.events import (
     CallAnsweredData,
@@ -22,6 +23,7 @@ from hansard.rules.events import (
     EvidenceData,
     OpenedData,
     RegisteredData,
+    ResumedData,
     SimilarityData,
     SynthesisData,
     ToolCalledData,
@@ -203,72 +205,37 @@ def step_of(call: str) -> str:
 
 def evolve(state: DebateState, event: Event) -> DebateState:
     """Fold one event into `state` and return it."""
+    state.debate = state.debate or event["debate"]
     state.seq = event["seq"]
     state.at = event["at"]
     state.last_answer = None
-    if event["type"] == "call.started":
-        _started(state, event["data"], event["at"])
-    elif event["type"] == "call.answered":
-        _answered(state, event["data"])
-    elif event["type"] == "call.failed":
-        _failed(state, event["data"], event["at"])
-    elif event["type"] == "turn.recorded" or event["type"] == "turn.forfeited":
-        _turn(state, event["data"])
-    elif event["type"] == "turn.rejected":
-        _rejected(state, event["data"])
-    elif event["type"] == "tool.called":
-        progress = state.steps[step_of(event["data"]["call"])]
-        progress.announced -= 1
-        progress.tools.append(ToolUse(event["data"]))
-        state.announcing = state.announcing if progress.announced else None
-    elif event["type"] == "tool.returned":
-        _returned(state, event["data"])
-    else:
-        _rare(state, event)
+    _FOLDS[event["type"]](state, event["data"])
     return state
 
 
-def _rare(state: DebateState, event: Event) -> None:
-    """Fold an event of a type that comes a few times a debate, or once a round."""
-    if event["type"] == "votes.counted":
-        state.counts.append(event["data"])
-    elif event["type"] == "debater.registered":
-        seat = event["data"]
-        state.seats[seat["id"]] = seat
-        if seat["role"] == "debater":
-            state.votes[seat["id"]] = None
-        state.spend[seat["id"]] = Spend()
-        state.seated = _is_seated(state)
-    elif event["type"] == "evidence.admitted":
-        state.evidence.append(event["data"])
-        state.seated = _is_seated(state)
-    elif event["type"] == "similarity.measured":
-        state.similarities.append(event["data"])
-    elif event["type"] == "verdict.recorded":
-        _turn(state, event["data"])
-        if event["data"]["phase"] != "neutrality":
-            state.verdict = event["data"]
-    elif event["type"] == "synthesis.recorded":
-        _turn(state, event["data"])
-        state.synthesis = event["data"]
-    elif event["type"] == "debate.truncated":
-        state.truncated = event["data"]
-    elif event["type"] == "decision.reached":
-        state.decision = event["data"]
-    elif event["type"] == "call.refused":
-        state.refused = event["data"]
-    elif event["type"] == "debate.closed":
-        state.closed = event["data"]
-    elif event["type"] == "debate.resumed":
-        state.resumes += 1
-        state.abandoned = list(state.calls)
-        for progress in state.steps.values():
-            progress.began = None
-    else:
-        assert event["type"] == "debate.opened", "the only type that is left"
-        state.debate = event["debate"]
-        state.opened_at = event["at"]
-        state.opened = state.spec = event["data"]
+def _opened(state: DebateState, data: OpenedData) -> None:
+    state.opened_at = state.at
+    state.opened = state.spec = data
+
+
+def _resumed(state: DebateState, _: ResumedData) -> None:
+    state.resumes += 1
+    state.abandoned = list(state.calls)
+    for progress in state.steps.values():
+        progress.began = None
+
+
+def _registered(state: DebateState, seat: RegisteredData) -> None:
+    state.seats[seat["id"]] = seat
+    if seat["role"] == "debater":
+        state.votes[seat["id"]] = None
+    state.spend[seat["id"]] = Spend()
+    state.seated = _is_seated(state)
+
+
+def _admitted(state: DebateState, data: EvidenceData) -> None:
+    state.evidence.append(data)
+    state.seated = _is_seated(state)
 
 
 def _is_seated(state: DebateState) -> bool:
@@ -276,10 +243,10 @@ def _is_seated(state: DebateState) -> bool:
     return len(state.seats) == spec["seats"] and len(state.evidence) == spec["documents"]
 
 
-def _started(state: DebateState, data: CallStartedData, at: str) -> None:
+def _started(state: DebateState, data: CallStartedData) -> None:
     state.calls[data["call"]] = data
     progress = state.steps.setdefault(data["step"], Progress())
-    progress.began = progress.began or at
+    progress.began = progress.began or state.at
     progress.number = data["attempt"]
     progress.call = data["call"]
     progress.rejected = False
@@ -315,19 +282,26 @@ def _use(state: DebateState, started: CallStartedData, data: CallAnsweredData | 
         state.used_micro_usd += reserved if cost is None else cost
 
 
+def _called(state: DebateState, data: ToolCalledData) -> None:
+    progress = state.steps[step_of(data["call"])]
+    progress.announced -= 1
+    progress.tools.append(ToolUse(data))
+    state.announcing = state.announcing if progress.announced else None
+
+
 def _returned(state: DebateState, data: ToolReturnedData) -> None:
     for use in state.steps[step_of(data["call"])].tools:
         if (use.called["call"], use.called["number"]) == (data["call"], data["number"]):
             use.returned = data
 
 
-def _failed(state: DebateState, data: CallFailedData, at: str) -> None:
+def _failed(state: DebateState, data: CallFailedData) -> None:
     started = state.calls.pop(data["call"])
     step = started["step"]
     progress = state.steps[step]
     progress.call = None
     progress.exhausted = not data["again"]
-    progress.failed_at, progress.wait_ms = at, data["wait_ms"] or 0
+    progress.failed_at, progress.wait_ms = state.at, data["wait_ms"] or 0
     if data["error"] in _UNKNOWN_USE:
         _use(state, started, None)
     if data["error"] == "abandoned":
@@ -359,3 +333,63 @@ def _turn(state: DebateState, data: TurnData) -> None:
     state.turns.append(turn)
     if data["speaker"] in state.votes:
         state.votes[data["speaker"]] = turn.vote
+
+
+def _ruled(state: DebateState, data: VerdictData) -> None:
+    _turn(state, data)
+    if data["phase"] != "neutrality":
+        state.verdict = data
+
+
+def _synthesized(state: DebateState, data: SynthesisData) -> None:
+    _turn(state, data)
+    state.synthesis = data
+
+
+def _counted(state: DebateState, data: VotesCountedData) -> None:
+    state.counts.append(data)
+
+
+def _measured(state: DebateState, data: SimilarityData) -> None:
+    state.similarities.append(data)
+
+
+def _refused(state: DebateState, data: CallRefusedData) -> None:
+    state.refused = data
+
+
+def _truncated(state: DebateState, data: TruncatedData) -> None:
+    state.truncated = data
+
+
+def _decided(state: DebateState, data: DecisionData) -> None:
+    state.decision = data
+
+
+def _closed(state: DebateState, data: ClosedData) -> None:
+    state.closed = data
+
+
+# How each type of event changes the state: every type of FORMAT.md §3 stands here.
+_FOLDS: Mapping[str, Callable[[DebateState, Any], None]] = {
+    "debate.opened": _opened,
+    "debate.resumed": _resumed,
+    "debater.registered": _registered,
+    "evidence.admitted": _admitted,
+    "call.started": _started,
+    "call.refused": _refused,
+    "call.answered": _answered,
+    "call.failed": _failed,
+    "tool.called": _called,
+    "tool.returned": _returned,
+    "turn.recorded": _turn,
+    "turn.rejected": _rejected,
+    "turn.forfeited": _turn,
+    "verdict.recorded": _ruled,
+    "synthesis.recorded": _synthesized,
+    "votes.counted": _counted,
+    "similarity.measured": _measured,
+    "debate.truncated": _truncated,
+    "decision.reached": _decided,
+    "debate.closed": _closed,
+}

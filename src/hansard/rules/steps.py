@@ -1,14 +1,19 @@
 """What is due next: the rules of every format, and of nothing that has an effect.
 
-`decide` looks at the state and says which steps want a call, which turn is to
-be recorded, which texts are to be compared, or which derived fact follows. The
-engine does what it says; the verifier and the replay ask it again and compare.
-Whoever speaks is named by the schedule, never by a model.
+`decide` looks at the state and says which steps want a call, which reply is to
+be read, which tools and turns are to be recorded, which texts are to be
+compared, or which derived fact follows. The engine does what it says; the
+verifier and the replay ask it again and compare. Whoever speaks is named by the
+schedule, never by a model.
+
+What a reply makes due comes before everything else (FORMAT.md §11, rule 2): the
+tools that it asks for are recorded right after it, and so is its rejection where
+it does not count.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Container, Mapping
 from typing import Any, NamedTuple
 
 from hansard.rules import replies, spending
@@ -41,29 +46,78 @@ _TYPES: dict[Role, str] = {
 
 
 class Ask(NamedTuple):
-    """Steps that want a call now; none while calls or tools that are open are waited for."""
+    """Steps that want a call now; none while calls or tools in flight are waited for."""
 
     steps: list[Step]
 
 
 class Read(NamedTuple):
-    """The turn of this step is to be recorded from the reply in hand."""
+    """A reply has just arrived: it is to be read, and rejected now unless it counts."""
+
+    answer: CallAnsweredData
+
+
+class Announce(NamedTuple):
+    """A tool that a reply asks for, in this place counted from 1, is to be recorded."""
+
+    answer: CallAnsweredData
+    number: int
+
+
+class Conclude(NamedTuple):
+    """The turn of a step is to be recorded from the reply in hand."""
 
     step: Step
     answer: CallAnsweredData
 
 
-Due = Ask | Read | Fact | Compare
+Due = Ask | Read | Announce | Conclude | Fact | Compare
 
 
-def decide(state: DebateState) -> Due | None:
-    """Return what is due, or None for a closed debate."""
+class NotDue(Exception):
+    """An event that the rules do not call for at its place; says what was due instead."""
+
+    def __init__(self, due: str) -> None:
+        super().__init__(due)
+        self.due = due
+
+
+def name_of(due: Due | None) -> str:
+    """Say in the record's words what is due."""
+    match due:
+        case None:
+            return "nothing: the debate is closed"
+        case Ask(steps=[]):
+            return "the end of an open call"
+        case Ask(steps=rows):
+            return "call.started for " + " or ".join(step.id for step in rows)
+        case Read():
+            return "turn.rejected"
+        case Announce():
+            return "tool.called"
+        case Conclude(step=step):
+            return f"the turn {step.id}"
+        case Compare(round=round_):
+            return f"the comparison of the answers of round {round_}"
+    return due.type
+
+
+def decide(state: DebateState, read: Container[str] = ()) -> Due | None:
+    """Return what is due, or None for a closed debate.
+
+    `read` holds the calls whose replies have been read and were not rejected.
+    """
+    if state.announcing:
+        left = state.steps[step_of(state.announcing["call"])].announced
+        return Announce(state.announcing, state.announcing["tools"] - left + 1)
+    if state.last_answer and state.last_answer["call"] not in read:
+        return Read(state.last_answer)
     if state.closed:
         return None
     if state.abandoned:
         return abandon(state, state.abandoned[0])
     if state.refused or state.truncated:
-        return Ask([]) if in_the_air(state) else _stop(state)
+        return Ask([]) if in_flight(state) else _stop(state)
     found = _next(state)
     if isinstance(found, (Fact, Compare)):
         return found
@@ -93,25 +147,25 @@ def _after_decision(state: DebateState) -> Fact | tuple[Step, ...]:
     return Fact("debate.closed", {"outcome": "complete", "reason": _rules(state).reason(state)})
 
 
-def _stop(state: DebateState) -> Read | Fact:
+def _stop(state: DebateState) -> Conclude | Fact:
     """Close a debate that goes no further; replies that are in hand still become turns."""
     if state.truncated:
         for step in _steps_due(state):
             progress = state.steps.get(step.id)
             answer = progress and (progress.answer or progress.weak)
             if answer:
-                return Read(step, answer)
+                return Conclude(step, answer)
         reason = f"{state.truncated['ceiling']}_ceiling"
         return Fact("debate.closed", {"outcome": "truncated", "reason": reason})
     return Fact("debate.closed", {"outcome": "failed", "reason": "prompt_refused"})
 
 
-def in_the_air(state: DebateState) -> bool:
+def in_flight(state: DebateState) -> bool:
     """Whether a call or a tool has not come back."""
     return bool(state.calls) or any(row.using_tools for row in state.steps.values())
 
 
-def _heard(state: DebateState, steps: tuple[Step, ...]) -> Ask | Read | Fact:
+def _heard(state: DebateState, steps: tuple[Step, ...]) -> Ask | Conclude | Fact:
     """Ask until every step has a reply that counts or is exhausted; then record the first."""
     wanted = []
     waiting = False
@@ -125,7 +179,7 @@ def _heard(state: DebateState, steps: tuple[Step, ...]) -> Ask | Read | Fact:
         return Ask(wanted)
     first = state.steps[steps[0].id]
     answer = first.answer or first.weak  # a weak critique counts where no better one came
-    return Read(steps[0], answer) if answer else forfeit(steps[0], first)
+    return Conclude(steps[0], answer) if answer else forfeit(steps[0], first)
 
 
 def refusal(
@@ -225,22 +279,6 @@ def place_of(step: str) -> Step:
 def schema_of(state: DebateState, role: Role) -> Schema | None:
     """Return what a reply of this role must be; None for a synthesis, which the user describes."""
     return _rules(state).schemas(state.spec["terms"]).get(role)
-
-
-def schemas_by_model(
-    state: DebateState, deliverable: Schema | None
-) -> dict[str, tuple[Schema, ...]]:
-    """Return for each model the schemas of all roles that it answers in JSON, each once.
-
-    `deliverable` is the user's own, of the synthesizer.
-    """
-    found: dict[str, tuple[Schema, ...]] = {}
-    for seat in state.seats.values():
-        schema = schema_of(state, seat["role"]) or deliverable
-        known = found.get(seat["model"], ())
-        if schema is not None and schema.get("type") != "string" and schema not in known:
-            found[seat["model"]] = (*known, schema)
-    return found
 
 
 def read_reply(

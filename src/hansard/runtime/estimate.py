@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
+from hashlib import sha256
 from itertools import takewhile
 from pathlib import Path
 from typing import Any, Literal, cast
@@ -18,32 +19,29 @@ from typing import Any, Literal, cast
 from pydantic import BaseModel, ConfigDict, Field
 
 from hansard.rules import spending, steps
+from hansard.rules.calls import Calls
 from hansard.rules.events import Event, Fact
 from hansard.rules.fields import Blob, Ceiling, Layout, Price
 from hansard.rules.formats import AnySpec
-from hansard.rules.formats.base import NotCounted
-from hansard.rules.prompts import Prompt, Renderer
+from hansard.rules.formats.base import Compare, NotCounted
+from hansard.rules.prompts import Prompt
 from hansard.rules.replies import Schema
 from hansard.rules.spending import Tokens
 from hansard.rules.state import DebateState, Step, evolve
-from hansard.rules.steps import Ask, Read
+from hansard.rules.steps import Ask, Conclude
 from hansard.rules.terms import Role
-from hansard.rules.transcript import Transcript
-from hansard.runtime.clock import Clock
-from hansard.runtime.engine import BYTES_A_TOKEN
 from hansard.runtime.inputs import load_yaml, read_evidence, read_templates, validate
-from hansard.runtime.journal import Journal
 from hansard.runtime.models.base import MAX_REPLY, Model
 from hansard.runtime.models.callables import as_model
 from hansard.runtime.models.scripted import Script, ScriptedModel
 from hansard.runtime.opening import Opening, schemas_of
+from hansard.runtime.outcomes import Keep
 from hansard.runtime.output import PLAIN
-from hansard.runtime.session import Models
-from hansard.store.application import Store
+from hansard.runtime.session import Models, Tools
+from hansard.runtime.tools import find_tools
 
 REPLY = 400  # tokens, of a seat that sets no max_tokens
 BYTES = 4  # in a token, as prose in Latin script has them
-RESERVED = BYTES_A_TOKEN  # the same, where a ceiling must hold
 CACHED_FROM = 1024  # tokens: no provider keeps a shorter beginning
 _AT = "2000-01-01T00:00:00.000000Z"  # no time passes in a rehearsal
 _FILLER = "~"  # stands in no member's name and in no declared name
@@ -101,28 +99,40 @@ class Estimate(_Part):
     unpriced: tuple[str, ...] = Field(description="The models whose prices are unknown")
     retry_calls: int = Field(description="What tries again may add to the most calls")
     tool_calls: int = Field(description="What rounds of tools may add to the most calls")
+    missing_tools: tuple[str, ...] = Field(
+        description="The tools that were not given: their definitions are counted nowhere"
+    )
     seconds: float | None = Field(description="The ceiling on time; time is not estimated")
 
 
-def estimate(spec: AnySpec, folder: Path, models: Models | None = None) -> Estimate:
+def estimate(
+    spec: AnySpec, folder: Path, models: Models | None = None, tools: Tools | None = None
+) -> Estimate:
     """Return what the debate that `spec` describes would take.
 
     Relative file names begin in `folder`. `models` are the callables that it would
-    be run with, where these state prices. Needs neither keys nor the packages of
-    providers. Raises UsageError `spec.*` where `run` would.
+    be run with, where these state prices, and `tools` the functions, whose
+    definitions are sent with every call; one that is not given is named in the
+    estimate. Needs neither keys nor the packages of providers. Raises UsageError
+    `spec.*` or `tool.unfit` where `run` would.
     """
     spec = read_evidence(spec, folder)
     table = spec.table()
     silent = {row.id: _silent(row.model, folder, models) for row in table}
     schemas = schemas_of(spec, table, folder)
-    opening = Opening(spec, read_templates(spec, folder), schemas, {}, silent)
-    clock = Clock()
-    with Store.open("sqlite:///:memory:") as store:  # nothing is ever flushed to it
-        journal = Journal(store, clock.debate_id(), clock)
-        facts = opening.facts(journal)
+    given = find_tools([name for name in spec.tools if name in (tools or {})], tools)
+    opening = Opening(spec, read_templates(spec, folder), schemas, given, silent)
+    texts: dict[str, str] = {}
+
+    def keep(text: str) -> Blob:
+        name = sha256(text.encode()).hexdigest()  # no salt: nothing is recorded
+        texts[name] = text
+        return {"sha256": name}
+
+    facts = opening.facts(keep)
     replies = {row.id: row.settings.max_tokens or REPLY for row in table}
     most, fewest = (
-        _Rehearsal(facts, opening.files, journal, replies, agree=agree).course()
+        _Rehearsal(facts, opening.files, texts, keep, replies, agree=agree).course()
         for agree in (False, True)
     )
     opened = facts[0].data
@@ -137,6 +147,7 @@ def estimate(spec: AnySpec, folder: Path, models: Models | None = None) -> Estim
         unpriced=tuple(sorted({row.model for row in table} - priced)),
         retry_calls=most.calls * (spec.attempts - 1),
         tool_calls=most.calls * spec.tool_rounds if spec.tools else 0,
+        missing_tools=tuple(name for name in spec.tools if name not in given),
         seconds=spec.limits.seconds,
     )
 
@@ -158,15 +169,16 @@ class _Rehearsal:
         self,
         facts: Sequence[Fact],
         files: Mapping[str, bytes],
-        journal: Journal,
+        texts: Mapping[str, str],
+        keep: Keep,
         replies: Mapping[str, int],
         *,
         agree: bool,
     ) -> None:
         self._state = DebateState()
-        self._files, self._journal, self._replies, self._agree = files, journal, replies, agree
-        self._transcript = Transcript(self._state)
-        self._renderer = Renderer(files, journal.texts.__getitem__)
+        self._texts, self._keep, self._replies, self._agree = texts, keep, replies, agree
+        self._calls = Calls(self._state, files, texts.__getitem__)
+        self._read: dict[str, Mapping[str, Any]] = {}  # replies, by call, until recorded
         self._said: dict[str, Blob] = {}  # by seat: the same every time
         self._sent: dict[str, Prompt] = {}  # by model: the longest that it has been asked
         self._stop: Stop | None = None
@@ -175,19 +187,24 @@ class _Rehearsal:
 
     def course(self) -> Course:
         """Go on until the debate is closed and return what it took."""
-        while (due := steps.decide(self._state)) is not None:
-            if isinstance(due, Ask):
-                self._ask(due.steps)
-            elif isinstance(due, Read):
-                self._fold(self._turn(due))
-            else:
-                found = due if isinstance(due, Fact) else steps.compare(self._state, due, {})
-                self._fold(self._as_assumed(found))
+        while (due := steps.decide(self._state, self._read)) is not None:
+            match due:
+                case Ask():
+                    self._ask(due.steps)
+                case Conclude(step, answer):
+                    call = answer["call"]
+                    self._fold(steps.record(self._state, step, call, self._read.pop(call)))
+                case Compare():
+                    self._fold(self._as_assumed(steps.compare(self._state, due, {})))
+                case Fact():
+                    self._fold(self._as_assumed(due))
+                case _:
+                    raise AssertionError(f"filler fits its schema and asks for no tools: {due}")
         seats = tuple(map(self._use_of, self._state.seats))
         return Course(**_total(seats), stop=self._stop, seats=seats)
 
     def _fold(self, fact: Fact) -> None:
-        row = {"seq": self._state.seq + 1, "at": _AT, "debate": self._journal.debate}
+        row = {"seq": self._state.seq + 1, "at": _AT, "debate": "rehearsal"}
         evolve(self._state, cast(Event, {**row, "type": fact.type, "data": fact.data}))
 
     def _as_assumed(self, fact: Fact) -> Fact:
@@ -211,30 +228,22 @@ class _Rehearsal:
 
     def _call(self, step: Step) -> Prompt:
         """Fold in the call of a step and its reply; return what was asked."""
-        state = self._state
-        prompt = self._transcript.prompt(step)
-        data = steps.start(state, step, prompt)
-        size = self._renderer.size(prompt) + len(self._files[data["schema"]])
-        reserved = -(-size // RESERVED), data["parameters"]["max_tokens"] or 0
-        prices, model = state.spec["prices"], data["model"]
-        data |= {
-            "reserved_tokens_in": reserved[0],
-            "reserved_tokens_out": reserved[1],
-            "reserved_cost_micro_usd": spending.dearest(prices, model, *reserved),
-        }
-        over = None if self._stop else spending.exceeded(state, step.id, data, _AT)
+        state, call = self._state, self._calls.next(step)
+        prompt, model = call.prompt, call.data["model"]
+        over = None if self._stop else spending.exceeded(state, step.id, call.data, _AT)
         if over:
             ceiling, limit = over.data["ceiling"], over.data["limit"]
             self._stop = Stop(ceiling=ceiling, limit=limit, calls=state.total().calls)
-        self._fold(Fact("call.started", data))
+        self._fold(Fact("call.started", call.data))
         begins = self._tokens(prompt, prompt.length) if prompt.repeats else 0
         cached = self._tokens(prompt, self._known(model, prompt))
         tokens = Tokens(
-            -(-size // BYTES), cached, max(0, begins - cached), self._replies[step.speaker]
+            -(-call.size // BYTES), cached, max(0, begins - cached), self._replies[step.speaker]
         )
-        answer = {
-            "call": data["call"],
-            "reply": self._reply(step.speaker),
+        plain = tokens._replace(cached=0, cache_write=0)
+        answer: Any = {
+            "call": call.data["call"],
+            "reply": self._reply(step.speaker, call.schema),
             "finish": "stop",
             "tools": 0,
             "tokens_in": tokens.in_,
@@ -242,11 +251,13 @@ class _Rehearsal:
             "tokens_cache_write": tokens.cache_write,
             "tokens_out": tokens.out,
             # Ceilings are looked at as if the cache never answered.
-            "cost_micro_usd": spending.cost(
-                prices, model, tokens._replace(cached=0, cache_write=0)
-            ),
+            "cost_micro_usd": spending.cost(state.spec["prices"], model, plain),
         }
         self._fold(Fact("call.answered", answer))
+        text = self._texts[answer["reply"]["sha256"]]
+        read = steps.read_reply(state, answer, text, self._texts.get)
+        if not isinstance(read, NotCounted):
+            self._read[call.data["call"]] = read
         return prompt
 
     def _known(self, model: str, prompt: Prompt) -> int:
@@ -261,21 +272,16 @@ class _Rehearsal:
 
     def _tokens(self, prompt: Prompt, parts: int) -> int:
         """Return the tokens of a prompt's first parts, or 0 where no cache keeps so few."""
-        tokens = self._renderer.size(prompt._replace(length=parts, own=())) // BYTES
+        tokens = self._calls.size(prompt._replace(length=parts, own=())) // BYTES
         return tokens if tokens >= CACHED_FROM else 0
 
-    def _turn(self, due: Read) -> Fact:
-        text = self._journal.texts[due.answer["reply"]["sha256"]]
-        read = steps.read_reply(self._state, due.answer, text, self._journal.texts.get)
-        assert not isinstance(read, NotCounted), "filler fits its schema"
-        return steps.record(self._state, due.step, due.answer["call"], read)
-
-    def _reply(self, speaker: str) -> Blob:
+    def _reply(self, speaker: str, schema: Schema) -> Blob:
         """Return what a seat always says."""
         if speaker not in self._said:
-            schema = steps.schema_of(self._state, self._state.seats[speaker]["role"]) or PLAIN
+            role = self._state.seats[speaker]["role"]
+            schema = PLAIN if role == "synthesizer" else schema  # nobody checks a user's own
             text = filler(schema, self._replies[speaker] * BYTES, yes=not self._agree)
-            self._said[speaker] = self._journal.blob(text)
+            self._said[speaker] = self._keep(text)
         return self._said[speaker]
 
     def _use_of(self, seat: str) -> SeatUse:

@@ -1,15 +1,20 @@
-"""The growing end of one record: facts in, chained lines out, to the store in batches."""
+"""From a chain to the store: entries are kept in hand until they are stored, in batches.
+
+Debates that run in one event loop store together where they can, so that the disk
+is waited for once.
+"""
 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from contextlib import suppress
-from typing import cast
+from typing import Any, cast
 
+from hansard.errors import HansardError
 from hansard.record import blob
 from hansard.record.bundle import Head
-from hansard.record.line import GENESIS, VERSION, encode_line, line_hash
+from hansard.record.chain import Chain
 from hansard.rules.events import Event, Fact
 from hansard.rules.fields import Blob
 from hansard.runtime.clock import Clock
@@ -18,30 +23,24 @@ from hansard.store.sqlite import Extras
 
 
 class Journal:
-    """Chains facts to lines and keeps them until `commit` or `flush` makes them durable.
+    """Adds facts to a chain and keeps their lines until `commit` or `flush` makes them durable.
 
     Nothing outside may depend on a fact before it is stored: no model is
     called and no reply is waited for with lines unwritten.
     """
 
-    def __init__(
-        self,
-        store: Store,
-        debate: str,
-        clock: Clock,
-        *,
-        seq: int = 0,
-        prev: str = GENESIS,
-        at: str = "",
-    ) -> None:
-        self.debate = debate
-        self.texts: dict[str, str] = {}
-        self._store, self._clock = store, clock
-        self._seq, self._prev, self._at = seq, prev, at
+    def __init__(self, store: Store, chain: Chain, clock: Clock) -> None:
+        self.texts: dict[str, str] = {}  # of the whole record, by name
+        self._store, self._chain, self._clock = store, chain, clock
         self._lines: list[tuple[str, bytes]] = []
         self._blobs: list[tuple[str, bytes]] = []
         self._templates: Sequence[tuple[str, bytes]] = ()
         self._folder: str | None = None
+
+    @property
+    def debate(self) -> str:
+        """The debate's id."""
+        return self._chain.debate
 
     def blob(self, text: str) -> Blob:
         """Keep a text, salted, to be stored with the next lines; return its reference."""
@@ -52,7 +51,7 @@ class Journal:
 
     def time(self) -> str:
         """Return the time that a fact added now would have."""
-        return max(self._clock.now(), self._at)
+        return self._chain.time(self._clock.now())
 
     def add(self, fact: Fact, at: str | None = None) -> Event:
         """Give a fact its place in the chain and return it as an event.
@@ -60,18 +59,8 @@ class Journal:
         `at` is a `time` at which something was decided about it. A fact that no
         line can hold raises DataError and takes no place.
         """
-        at = self.time() if at is None else at
-        event = {
-            "at": at,
-            "data": fact.data,
-            "debate": self.debate,
-            "prev": self._prev,
-            "seq": self._seq + 1,
-            "type": fact.type,
-            "v": VERSION,
-        }
-        line = encode_line(event)
-        self._seq, self._at, self._prev = self._seq + 1, at, line_hash(line)
+        now = self._clock.now() if at is None else at
+        event, line = self._chain.add(fact.type, cast(dict[str, Any], fact.data), now)
         self._lines.append((fact.type, line))
         return cast(Event, event)
 
@@ -88,9 +77,9 @@ class Journal:
     async def commit(self) -> None:
         """Store what was added, with the other debates of this event loop that wait to.
 
-        They share one transaction, so that the disk is waited for once. Where it
-        fails, each stores its own alone: an error is that of its own debate. When
-        cancelled, what is not stored stays in hand for `flush`.
+        They share one transaction. Where it fails, each stores its own alone: an
+        error is that of its own debate. When cancelled, what is not stored stays in
+        hand for `flush`.
         """
         if not self._lines:
             return
@@ -106,8 +95,8 @@ class Journal:
         self.flush()
 
     def _batch(self) -> Batch:
-        first = self._seq - len(self._lines) + 1
-        head = Head(self._seq, self._prev)
+        first = self._chain.seq - len(self._lines) + 1
+        head = Head(self._chain.seq, self._chain.prev)
         extras = Extras(head, self._blobs, self._templates, self._folder)
         return Batch(self.debate, first, self._lines, extras)
 
@@ -123,10 +112,7 @@ def _store_together(store: Store, journals: list[Journal]) -> None:
     left = [journal for journal in journals if journal._lines]
     if len(left) < 2:  # alone, a journal stores for itself and says what failed
         return
-    with suppress(Exception):  # each finds its own error, if any, alone
+    with suppress(HansardError):  # each finds its own error, if any, alone
         store.append(*(journal._batch() for journal in left))
         for journal in left:
             journal._stored()
-
-
-Observer = Callable[[Event], None]

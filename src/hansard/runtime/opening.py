@@ -15,11 +15,11 @@ from hansard.record.canonical import dump
 from hansard.record.policy import Policy
 from hansard.rules.events import Fact
 from hansard.rules.formats import AnySpec, format_of, most_turns
-from hansard.rules.replay import OFFLINE
+from hansard.rules.seating import OFFLINE
 from hansard.rules.spec_parts import Seated
 from hansard.runtime.engine import ENGINE
-from hansard.runtime.journal import Journal
 from hansard.runtime.models.base import Model
+from hansard.runtime.outcomes import Keep
 from hansard.runtime.output import checker, schema_bytes
 from hansard.runtime.prices import Priced, prices_of
 from hansard.runtime.tools import Tool
@@ -69,7 +69,7 @@ class Opening:
         What is given counts a token for two bytes, each turn the longest reply.
         """
         spec, table = self.spec, self.spec.table()
-        if self.tools:
+        if spec.tools:
             return None
         given = [spec.question, spec.context, spec.instructions]
         given += [row.text for row in spec.evidence]
@@ -82,14 +82,17 @@ class Opening:
         turns = most_turns(spec.terms(), [row.role for row in table])
         return size // 2 + turns * reply
 
-    def facts(self, journal: Journal) -> list[Fact]:
-        """Return the facts that open it: the frozen spec, its seats, its documents."""
+    def facts(self, keep: Keep) -> list[Fact]:
+        """Return the facts that open it: the frozen spec, its seats, its documents.
+
+        `keep` takes each text of the opening, and gives its reference.
+        """
         table = self.spec.table()
         limits = self._limits(table)
-        opened = Fact("debate.opened", self._opened(journal, table, limits))
+        opened = Fact("debate.opened", self._opened(keep, table, limits))
         capped = bool(limits["tokens"] or limits["cost_micro_usd"])
         seats = [
-            Fact("debater.registered", self._seat(journal, row, position, capped=capped))
+            Fact("debater.registered", self._seat(keep, row, position, capped=capped))
             for position, row in enumerate(table, 1)
         ]
         documents = [
@@ -97,7 +100,7 @@ class Opening:
                 "evidence.admitted",
                 {
                     "document": row.id,
-                    "text": journal.blob(row.text or ""),
+                    "text": keep(row.text or ""),
                     "from_round": row.from_round,
                 },
             )
@@ -106,7 +109,7 @@ class Opening:
         return [opened, *seats, *documents]
 
     def _opened(
-        self, journal: Journal, table: list[Seated], limits: dict[str, int | None]
+        self, keep: Keep, table: list[Seated], limits: dict[str, int | None]
     ) -> dict[str, Any]:
         spec = self.spec
         return {
@@ -115,10 +118,10 @@ class Opening:
             "name": spec.name,
             "collection_id": spec.collection_id or spec.name,
             "terms": spec.terms(),
-            "question": journal.blob(spec.question),
-            "context": journal.blob(spec.context) if spec.context else None,
-            "instructions": journal.blob(spec.instructions) if spec.instructions else None,
-            "review": journal.blob(spec.review),
+            "question": keep(spec.question),
+            "context": keep(spec.context) if spec.context else None,
+            "instructions": keep(spec.instructions) if spec.instructions else None,
+            "review": keep(spec.review),
             "seats": len(table),
             "documents": len(spec.evidence),
             "attempts": spec.attempts,
@@ -137,9 +140,7 @@ class Opening:
             "scripted": any(row.model.startswith(OFFLINE) for row in table),
         }
 
-    def _seat(
-        self, journal: Journal, row: Seated, position: int, *, capped: bool
-    ) -> dict[str, Any]:
+    def _seat(self, keep: Keep, row: Seated, position: int, *, capped: bool) -> dict[str, Any]:
         settings = row.settings.model_dump()
         if settings["max_tokens"] is None and (capped or row.model.startswith(WANT_A_CAP)):
             settings["max_tokens"] = REPLY_CAP
@@ -150,10 +151,8 @@ class Opening:
             "position": position,
             "model": row.model,
             "parameters": settings,
-            "persona": journal.blob(row.persona) if row.persona else None,
-            "stance": {"label": stance.label, "text": journal.blob(stance.stance)}
-            if stance
-            else None,
+            "persona": keep(row.persona) if row.persona else None,
+            "stance": {"label": stance.label, "text": keep(stance.stance)} if stance else None,
             "agent_type": self.spec.agent_type(row.role),
         }
 

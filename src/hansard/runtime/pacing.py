@@ -10,7 +10,7 @@ from collections.abc import Callable, Mapping
 from weakref import WeakKeyDictionary, WeakSet
 
 from hansard.errors import UsageError
-from hansard.rules.replay import OFFLINE
+from hansard.rules.seating import OFFLINE
 from hansard.rules.steps import RETRIED
 from hansard.runtime.models.base import ModelError
 
@@ -38,7 +38,7 @@ def wait_ms(model: str, error: ModelError, tries: int, chance: float) -> int | N
 
 
 class Slots:
-    """Places for calls that are in flight at once; who waits first is served first."""
+    """Places for calls in flight at once; who waits first is served first."""
 
     def __init__(self, free: int) -> None:
         self._free = free
@@ -125,7 +125,7 @@ class Pace:
         """Return when the first pause ends; None where there is none."""
         return min((end for end in self._not_before.values() if end > now), default=None)
 
-    def follows(self, place: tuple[int, str, str], step: str, in_the_air: set[str]) -> bool:
+    def follows(self, place: tuple[int, str, str], step: str, in_flight: set[str]) -> bool:
         """Say whether `step` waits for the call that leads its phase at its model.
 
         A provider's cache has an entry only once the first of several alike calls is
@@ -134,7 +134,7 @@ class Pace:
         if not self._leading_call:
             return False
         leader = self._leaders.setdefault(place, step)
-        return leader != step and leader in in_the_air
+        return leader != step and leader in in_flight
 
     def place(self, model: str) -> Release | None:
         """Take a place for a call to `model`; return how it is given back, or None if none is free.

@@ -3,25 +3,27 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from hashlib import sha256
 from pathlib import Path
 
 from hansard.errors import DataError, UsageError
 from hansard.record import blob
-from hansard.record.bundle import Bundle, Head, of_files, unpack
-from hansard.record.line import GENESIS, line_hash
+from hansard.record.bundle import Bundle, of_files, unpack
+from hansard.record.chain import Chain
+from hansard.record.line import line_hash
 from hansard.record.policy import Policy
-from hansard.rules.events import blob_names, parse
+from hansard.report.progress import Progress
+from hansard.rules.events import parse
 from hansard.rules.formats import AnySpec
-from hansard.rules.replay import NotDue, Replay, approved_by
+from hansard.rules.replay import approved_by
 from hansard.rules.spec_parts import Seated
-from hansard.rules.state import DebateState, evolve
+from hansard.rules.state import DebateState
 from hansard.rules.transcript import CUSTOM
 from hansard.runtime.clock import Clock
 from hansard.runtime.engine import Engine
 from hansard.runtime.inputs import load_yaml, read_evidence, read_templates, validate
-from hansard.runtime.journal import Journal, Observer
+from hansard.runtime.journal import Journal
 from hansard.runtime.models.base import Closing, Model
 from hansard.runtime.models.callables import ModelFunction, as_model
 from hansard.runtime.models.providers import open_model
@@ -30,12 +32,13 @@ from hansard.runtime.models.scripted import Script, ScriptedModel
 from hansard.runtime.opening import Opening, schemas_of
 from hansard.runtime.output import checker
 from hansard.runtime.pacing import slots_of
+from hansard.runtime.recording import Observer, Recording
 from hansard.runtime.tools import Tool, ToolFunction, find_tools
 from hansard.store.application import Store
+from hansard.verify.verifier import verify
 
 Models = Mapping[str, Model | ModelFunction]
 Tools = Mapping[str, ToolFunction]
-Approved = Mapping[str, str] | None
 
 
 def find_models(
@@ -74,15 +77,18 @@ def find_models(
     return {seat: found[one] for seat, one in asked.items()}
 
 
-async def _play(engine: Engine, seats: Mapping[str, Model], given: Models | None) -> DebateState:
+async def _play(
+    engine: Engine, recording: Recording, seats: Mapping[str, Model], given: Models | None
+) -> Recording:
     """Run the engine to the end, and close the models that were opened for it, not the given."""
     try:
-        return await engine.run()
+        await engine.run()
     finally:
         kept = {id(model) for model in (given or {}).values()}
         for model in {id(model): model for model in seats.values()}.values():
             if isinstance(model, Closing) and id(model) not in kept:
                 await model.aclose()
+    return recording
 
 
 def _recorded(path: Path, name: str, store: Store) -> Bundle:
@@ -102,13 +108,14 @@ async def run(
     policy: Policy | None = None,
     clock: Clock | None = None,
     observe: Observer | None = None,
-) -> DebateState:
-    """Open the debate that `spec` describes, run it to its end and return its state.
+    progress: Callable[[Progress], None] | None = None,
+) -> Recording:
+    """Open the debate that `spec` describes, run it to its end and return its record.
 
     Relative file names begin in `folder`. Everything the spec names is read
     and checked before the first event is written. Under a `policy` (whose
     signature the caller has checked) no model is called with a template that
-    it does not approve.
+    it does not approve. `observe` and `progress` are those of `Recording`.
     """
     clock = clock or Clock()
     spec = read_evidence(spec, folder)
@@ -125,22 +132,19 @@ async def run(
         policy,
     )
     debate = clock.debate_id()
-    journal = Journal(store, debate, clock)
-    state = DebateState()
-    kept = opening.files if policy is None else {**opening.files, policy.hash: policy.data}
+    journal = Journal(store, Chain(debate), clock)
+    recording = Recording(journal, observe=observe, progress=progress)
+    files = opening.files
+    kept = files if policy is None else {**files, policy.hash: policy.data}
     approved = policy.approved(spec.format) if policy else None
     with store.runner(debate):
-        for fact in opening.facts(journal):
-            event = journal.add(fact)
-            evolve(state, event)
-            if observe:
-                observe(event)
+        for fact in opening.facts(journal.blob):
+            recording.add(fact)
+        recording.raise_broken()
         journal.attach(tuple(kept.items()), str(folder.absolute()))
         await journal.commit()
-        engine = Engine(
-            state, journal, seats, opening.files, clock, approved, observe, opening.tools
-        )
-        return await _play(engine, seats, models)
+        engine = Engine(recording, seats, files, clock, approved, opening.tools)
+        return await _play(engine, recording, seats, models)
 
 
 async def resume(
@@ -151,18 +155,27 @@ async def resume(
     tools: Tools | None = None,
     clock: Clock | None = None,
     observe: Observer | None = None,
-) -> DebateState:
-    """Go on with a debate that a process left open, and return its state at its end.
+    progress: Callable[[Progress], None] | None = None,
+) -> Recording:
+    """Go on with a debate that a process left open, and return its record at its end.
 
     No reply that is in the record is asked for again. Raises UsageError
-    `debate.closed`, `store.running`, or DataError for a damaged record.
+    `debate.closed`, `store.running`, or DataError `debate.damaged` for a record
+    that does not verify: nothing is added to it.
     """
     clock = clock or Clock()
     with store.runner(debate):
         bundle = store.bundle(debate)
         if not bundle.lines:
             raise UsageError("store.unknown", f"there is no debate {debate} in {store.url}")
-        state, texts, approved = _reload(debate, bundle)
+        _verify(debate, bundle)
+        events = [parse(line) for line in bundle.lines]
+        end, at = line_hash(bundle.lines[-1]), events[-1]["at"]
+        chain = Chain(debate, seq=len(events), prev=end, at=at)
+        journal = Journal(store, chain, clock)
+        journal.texts.update((name, blob.unpack(file)) for name, file in bundle.blobs.items())
+        recording = Recording(journal, events, observe=observe, progress=progress)
+        state = recording.state
         if state.closed:
             raise UsageError("debate.closed", f"debate {debate} is closed; there is nothing to do")
         _check_deliverable(state, bundle)
@@ -172,12 +185,24 @@ async def resume(
             for seat in state.seats.values()
         }
         seats = find_models(asked, store.folder(debate), store, models)
-        last = bundle.lines[-1]
-        journal = Journal(store, debate, clock, seq=state.seq, prev=line_hash(last), at=state.at)
-        journal.texts.update(texts)
-        engine = Engine(state, journal, seats, bundle.templates, clock, approved, observe, found)
+        approved = approved_by(state.spec, bundle.policies)
+        engine = Engine(recording, seats, bundle.templates, clock, approved, found)
         engine.resumed()
-        return await _play(engine, seats, models)
+        return await _play(engine, recording, seats, models)
+
+
+def _verify(debate: str, bundle: Bundle) -> None:
+    """Refuse to go on with a record that is not what was recorded."""
+    findings = verify(bundle).findings
+    if findings:
+        first = findings[0]
+        place = f"entry {first.seq}: " if first.seq else ""
+        more = f" ({len(findings) - 1} more findings)" if len(findings) > 1 else ""
+        raise DataError(
+            "debate.damaged",
+            f"debate {debate} cannot be resumed, its record is damaged: {place}{first.message}"
+            f"{more}; verify it to see every finding, and restore the store from a copy",
+        )
 
 
 def _warn_of_ignored(spec: AnySpec, table: list[Seated]) -> None:
@@ -207,38 +232,3 @@ def _same_tools(state: DebateState, given: Tools | None) -> dict[str, Tool]:
         if sha256(found[row["tool"]].document).hexdigest() != row["sha256"]:
             raise UsageError("tool.changed", f"tool {row['tool']} is not the one that was")
     return found
-
-
-def _reload(debate: str, bundle: Bundle) -> tuple[DebateState, dict[str, str], Approved]:
-    """Return a record's state, its texts and what its policy approves, having followed it all.
-
-    Nothing is added to a record that is not whole: raises DataError `debate.damaged`.
-    """
-    damaged = DataError(
-        "debate.damaged", f"debate {debate} is damaged; `hansard verify {debate[:8]}` says where"
-    )
-    if bundle.head != Head(len(bundle.lines), line_hash(bundle.lines[-1])):
-        raise damaged
-    events = [parse(line) for line in bundle.lines]
-    opened = events[0]
-    if opened["type"] != "debate.opened":
-        raise damaged
-    data = opened["data"]
-    files = {**bundle.templates, **bundle.policies}
-    hashes = [row["sha256"] for row in (*data["templates"], *data["schemas"], *data["tools"])]
-    hashes += [data["policy"]] if data["policy"] else []
-    if any(sha256(files.get(name, b"")).hexdigest() != name for name in hashes):
-        raise damaged
-    approved = approved_by(data, bundle.policies)
-    texts = {name: blob.unpack(file) for name, file in bundle.blobs.items()}
-    replay = Replay(texts.get, approved)
-    prev = GENESIS
-    try:
-        for line, event in zip(bundle.lines, events, strict=True):
-            whole = event["prev"] == prev and all(name in texts for name in blob_names(event))
-            if not whole or replay.step(event):
-                raise damaged
-            prev = line_hash(line)
-    except NotDue:
-        raise damaged from None
-    return replay.state, texts, approved

@@ -16,10 +16,10 @@ DOCUMENT = ("paper", "Payment is due within thirty days.", 1)
 def follow(debate, start=0):
     """Everything that happened, the first `start` events taken in without a word."""
     record = debate.record
-    follower = Follower(lambda name, text: {record.events[0]["debate"]: record.texts}[name][text])
+    follower = Follower()
     for event in record.events[:start]:
         follower.fold(event)
-    return [row for event in record.events[start:] for row in follower.follow(event)]
+    return [row for event in record.events[start:] for row in follower.follow(event, record.texts)]
 
 
 def play(setup, ends=None, usual=None):

@@ -21,7 +21,7 @@ def changed(script=votes(ann="yes", bob="no"), **found):  # noqa: B008 - never c
     """A debate whose templates are others after the first proposals."""
     debate = Debate(setup(), script)
     while not debate.state.counts:
-        debate.do(steps.decide(debate.state))
+        debate.do(debate.due())
     debate.found |= found
     return debate.run()
 
@@ -100,8 +100,8 @@ def test_calls_still_open_end_as_they_do_and_nothing_else_is_asked(end):
     debate.start(BOB)
     debate.end(f"{ANN.id}:1")
     debate.found["protocol"] = OTHER
-    debate.do(steps.decide(debate.state))
-    assert steps.decide(debate.state) == steps.Ask([])
+    debate.do(debate.due())
+    assert debate.due() == steps.Ask([])
     assert not_due(debate, "call.started", step=ANN.id) == "the end of an open call"
     assert not_due(debate, "call.refused", step=ANN.id) == "the end of an open call"
     assert not_due(debate, "debate.closed", **CLOSED) == "the end of an open call"

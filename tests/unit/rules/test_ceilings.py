@@ -2,7 +2,7 @@
 
 import pytest
 
-from hansard.rules import spending, steps
+from hansard.rules import spending
 from hansard.rules.replay import Difference, NotDue
 from support import DEFAULTS, PRICE, Debate, Die, Fail, Reply, Setup, fold, say, script, walk
 
@@ -131,7 +131,7 @@ def test_no_call_is_made_once_the_time_is_up(format_):
 # What is in flight
 
 
-def test_a_debate_is_cut_short_only_once_nothing_is_in_the_air():
+def test_a_debate_is_cut_short_only_once_nothing_is_in_flight():
     debate = run(setup(calls=2))
     assert kinds(debate)[4:] == [
         *["call.started"] * 2,
@@ -160,7 +160,7 @@ def test_what_comes_back_may_have_used_less_than_was_reserved():
     assert (len(started(debate)), cut(debate)[2]) == (3, 3 * 98)
 
 
-def test_calls_in_the_air_end_as_they_do_and_none_is_tried_again():
+def test_calls_in_flight_end_as_they_do_and_none_is_tried_again():
     for end in (Fail("timeout"), Reply("?", finish="length"), Fail("client_error")):
         debate = run(setup(calls=2), {"ann": end})
         assert started(debate) == ["r0.draft.ann", "r0.draft.bob"]
@@ -175,7 +175,7 @@ def test_a_call_that_died_with_its_process_is_charged():
     assert walk(debate.record.events, debate.record.texts.get) == []
 
 
-def test_a_tool_in_the_air_is_waited_for():
+def test_a_tool_in_flight_is_waited_for():
     fields = {"tools": ["lookup"], "limits": {"calls": 2}, "debaters": ("ann", "bob")}
     use = Reply("", tools=[("lookup", "{}")])
     debate = Debate(Setup("panel", **fields), script({"ann": use})).run()
@@ -308,7 +308,7 @@ def truncated(debate):
 def test_a_truncation_stands_in_place_of_a_call_and_never_while_one_is_open():
     debate = Debate(setup(calls=2), script(None, usual))
     assert truncated(debate) == "call.started for r0.draft.ann or r0.draft.bob or r0.draft.cat"
-    first = steps.decide(debate.state).steps[0]
+    first = debate.due().steps[0]
     debate.start(first)
     assert truncated(debate) == "call.started for r0.draft.bob or r0.draft.cat"
     debate.run()

@@ -81,7 +81,7 @@ def test_the_first_phase_is_asked_in_parallel_and_every_later_one_turn_by_turn()
     setup = Setup(rule="unanimity")
     debate = Debate(setup, votes(planner="release", critic="revise", operator="revise"))
     asked = []
-    while (due := steps.decide(debate.state)) is not None:
+    while (due := debate.due()) is not None:
         if isinstance(due, steps.Ask) and due.steps:
             asked.append([(step.phase, step.speaker) for step in due.steps])
         debate.do(due)

@@ -43,7 +43,7 @@ class Played:
         spec = spec_of(format_, layout=layout, tools=["look"], **fields(case, text))
         with hansard.open_store("sqlite:///:memory:") as store:
             console = Console(file=self.shown, width=10**6, markup=False, emoji=False)
-            with View(console, store.text) as view:
+            with View(console) as view:
                 running = hansard.run(
                     spec,
                     models={"bot": self._reply},

@@ -99,7 +99,7 @@ def test_rounds_go_on_as_far_as_the_moderator_wants_and_the_cap_allows(wanted, r
 def test_several_positions_are_proposed_at_once_and_taken_one_by_one():
     debate = Debate(Setup("moderated", positions=POSITIONS), script())
     at_once = []
-    while (due := steps.decide(debate.state)) is not None:
+    while (due := debate.due()) is not None:
         if isinstance(due, steps.Ask) and due.steps:
             at_once.append([step.id for step in due.steps])
         debate.do(due)

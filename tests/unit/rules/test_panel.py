@@ -64,7 +64,7 @@ def test_it_costs_a_call_for_each_debater_and_round_and_one_for_a_judge(many, ro
 def test_all_draft_at_once_in_every_round_and_turns_stand_in_declared_order():
     debate = Debate(Setup("panel"), script(), pick=lambda open_: open_[-1])
     at_once = []
-    while (due := steps.decide(debate.state)) is not None:
+    while (due := debate.due()) is not None:
         if isinstance(due, steps.Ask) and due.steps:
             at_once.append([step.id for step in due.steps])
         debate.do(due)

@@ -16,7 +16,7 @@ ANN, BOB = Step.of(1, "proposal", "ann"), Step.of(1, "proposal", "bob")
 def started(script=votes(ann="yes", bob="no"), setup=PAIR):  # noqa: B008 - never changed
     """A debate whose first proposals are asked for."""
     debate = Debate(setup, script)
-    for step in steps.decide(debate.state).steps:
+    for step in debate.due().steps:
         debate.start(step)
     return debate
 
@@ -32,19 +32,19 @@ def test_nothing_is_due_while_calls_are_open():
 def test_a_turn_is_due_when_the_whole_parallel_phase_is_heard():
     debate = started()
     debate.end("r1.proposal.bob:1")
-    assert steps.decide(debate.state) == steps.Ask([])
+    assert debate.due() == steps.Ask([])
     debate.end("r1.proposal.ann:1")
-    due = steps.decide(debate.state)
-    assert due == steps.Read(ANN, debate.record.all("call.answered")[1])
+    due = debate.due()
+    assert due == steps.Conclude(ANN, debate.record.all("call.answered")[1])
     debate.do(due)
-    assert steps.decide(debate.state) == steps.Read(BOB, debate.record.all("call.answered")[0])
+    assert debate.due() == steps.Conclude(BOB, debate.record.all("call.answered")[0])
 
 
 @pytest.mark.parametrize("end", [Fail("timeout"), Reply("?")])
 def test_a_step_is_asked_again_while_others_are_still_open(end):
     debate = started(lambda call: end)
     debate.end("r1.proposal.ann:1")
-    assert steps.decide(debate.state) == steps.Ask([ANN])
+    assert debate.due() == steps.Ask([ANN])
 
 
 def test_nothing_is_due_after_the_close():
@@ -71,11 +71,11 @@ def test_open_calls_are_abandoned_in_order_and_charged_at_their_reservation():
     debate = started(lambda call: Die(), PAIR.but(prices=(PRICE,)))
     debate.end("r1.proposal.ann:1")
     for speaker in ("ann", "bob"):
-        due = steps.decide(debate.state)
+        due = debate.due()
         call = f"r1.proposal.{speaker}:1"
         assert due == ("call.failed", {**ABANDONED, "call": call, "cost_micro_usd": 25})
         debate.add(due)
-    assert steps.decide(debate.state) == steps.Ask([ANN, BOB])
+    assert debate.due() == steps.Ask([ANN, BOB])
 
 
 def tries(end, attempts):

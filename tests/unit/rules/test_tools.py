@@ -4,7 +4,6 @@ import json
 
 import pytest
 
-from hansard.rules import steps
 from hansard.rules.replay import Difference, NotDue
 from support import Debate, Die, Fail, Reply, Setup, eventful, prompts, say, script, titles, walk
 
@@ -70,7 +69,7 @@ def test_a_tool_of_no_known_name_is_quoted_and_never_a_title():
         fact._replace(data={**fact.data, "tool": unknown}) if fact.type == "tool.called" else fact
     )
     while f"{ANN}:2" not in debate.asked:
-        debate.do(steps.decide(debate.state))
+        debate.do(debate.due())
     shown = prompts(debate)[f"{ANN}:2"]["user"]
     assert titles(shown)[1:] == [
         "tool of no known name, arguments",

@@ -69,7 +69,7 @@ class Table:
 
     def run(self, models=None, *, observe=None, clock=None, **changes):
         """Play a debate: one callable for all seats, or some seats' own (others say release)."""
-        return instant.run(self.running(models, observe=observe, clock=clock, **changes))
+        return instant.run(self.running(models, observe=observe, clock=clock, **changes)).state
 
     def running(self, models=None, *, observe=None, clock=None, **changes):
         return session.run(
@@ -86,7 +86,7 @@ class Table:
 
         What a spec does not know (tools as functions, observe, clock) goes to the session.
         """
-        return instant.run(self.debating(format_, model, models=models, **given))
+        return instant.run(self.debating(format_, model, models=models, **given)).state
 
     def debating(self, format_, model=playing.answer, *, models=None, use=None, **given):
         if isinstance(model, str):
@@ -110,7 +110,7 @@ class Table:
     def go_on(self, model=playing.answer, **more):
         """Resume the debate, with one callable for `python:bot` or with `models` by name."""
         more = {"models": {"bot": model}, "clock": instant.Clock(), **more}
-        return instant.run(session.resume(self.debate, self.store, **more))
+        return instant.run(session.resume(self.debate, self.store, **more)).state
 
     @staticmethod
     def seated(models):

@@ -11,15 +11,17 @@ import pytest
 import instant
 from hansard.errors import UsageError
 from hansard.report.view import build
+from hansard.rules.formats import ModeratedSpec
 from hansard.rules.spending import limits_of, spent_by
 from hansard.rules.state import DebateState, evolve
 from hansard.runtime.clock import Clock
 from hansard.runtime.models.base import Completion, ModelError, ToolCall
 from hansard.runtime.models.callables import CallableModel
-from hansard.runtime.opening import COST_CEILING, REPLY_CAP
+from hansard.runtime.opening import REPLY_CAP
 from playing import FORMATS, MODEL, POSITIONS, answer, script, spec_of, weak
 
 PRICES = {MODEL: {"input": "2.50", "cached": "0.25", "output": "10"}}
+COST_CEILING = ModeratedSpec.COST_CEILING
 SETTINGS = {"max_tokens": 100}
 DRAFTERS = [{"id": f"seat{n}", "settings": SETTINGS} for n in range(5)]
 
@@ -119,7 +121,7 @@ def test_a_call_that_must_wait_is_made_once_another_used_less(table):
     assert table.verified().findings == []
 
 
-def test_the_debate_is_cut_short_only_once_nothing_is_in_the_air(table):
+def test_the_debate_is_cut_short_only_once_nothing_is_in_flight(table):
     async def model(request):
         await asyncio.sleep({"ann": 0.0, "bob": 0.03}[request.speaker])
         return answer(request)

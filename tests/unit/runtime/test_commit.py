@@ -15,6 +15,7 @@ from hypothesis import strategies as st
 from hansard.errors import DataError, HansardError, UsageError
 from hansard.record import blob
 from hansard.record.bundle import Head
+from hansard.record.chain import Chain
 from hansard.rules.events import Fact
 from hansard.runtime import journal as module
 from hansard.runtime.clock import Clock
@@ -43,7 +44,7 @@ class Debate(Journal):
     """A journal that remembers what it was given."""
 
     def __init__(self, shelf, number):
-        super().__init__(shelf, f"5c1d3e0a-1111-4111-8111-{number:012}", Clock())
+        super().__init__(shelf, Chain(f"5c1d3e0a-1111-4111-8111-{number:012}"), Clock())
         self.shelf, self.given = shelf, []
 
     def grow(self, lines=1):

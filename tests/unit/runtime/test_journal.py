@@ -9,6 +9,7 @@ import pytest
 
 from hansard.errors import DataError, UsageError
 from hansard.record import blob
+from hansard.record.chain import Chain
 from hansard.rules.events import Fact
 from hansard.runtime.clock import Clock
 from hansard.runtime.journal import Journal
@@ -36,7 +37,7 @@ def shelf():
 
 @pytest.fixture
 def journal(shelf):
-    return Journal(shelf, "5c1d3e0a-1111-4111-8111-111111111111", Clock())
+    return Journal(shelf, Chain("5c1d3e0a-1111-4111-8111-111111111111"), Clock())
 
 
 def test_lines_are_numbered_and_linked_by_their_bytes(shelf, journal):

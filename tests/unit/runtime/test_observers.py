@@ -8,10 +8,11 @@ import pytest
 
 import instant
 import playing
+from hansard.rules.events import blob_names
 from hansard.runtime.engine import Engine
 from hansard.runtime.models.base import Completion, ToolCall
 from hansard.verify.verifier import verify
-from playing import weak
+from playing import script, weak
 
 
 class Broken(Exception):
@@ -144,3 +145,42 @@ def test_an_observer_that_breaks_at_the_close_is_told_once_all_is_stored(table):
     with pytest.raises(Broken):
         table.run(observe=observe)
     assert len(table.data("debate.closed")) == 1
+
+
+def test_an_observer_that_takes_two_arguments_gets_the_texts_with_the_event(table):
+    """Nothing is read back from the store: a text is there with the event that names it."""
+    seen = {}
+
+    def observe(event, texts):
+        seen.update((name, texts[name]) for name in blob_names(event))
+
+    table.play("moderated", script({"critique": weak(9)}), observe=observe, synthesizer=True)
+    assert seen == {name: table.text({"sha256": name}) for name in seen}
+    assert set(seen) == set(table.store.bundle(table.debate).blobs)
+
+
+class Watching:
+    def __init__(self):
+        self.seen = []
+
+    def of_event(self, event):
+        self.seen.append((event["seq"], None))
+
+    def of_both(self, event, texts):
+        self.seen.append((event["seq"], len(texts) > 0))
+
+
+def test_whoever_takes_one_argument_or_gives_the_second_a_value_gets_the_event_alone(table):
+    watching, listed = Watching(), []
+    wrapped = []
+
+    def optional(event, texts=None):
+        wrapped.append(texts)
+
+    for observe in (watching.of_event, watching.of_both, listed.append, optional):
+        table.play("judged", observe=observe, max_rounds=1)
+    many = len(table.events)
+    assert watching.seen[:many] == [(seq, None) for seq in range(1, many + 1)]
+    assert watching.seen[many:] == [(seq, True) for seq in range(1, many + 1)]
+    assert [event["seq"] for event in listed] == list(range(1, many + 1))
+    assert wrapped == [None] * many

@@ -270,4 +270,4 @@ def test_running_in_a_loop_of_ones_own(table):
             *(table.debating("judged", saying(GOOD), output_schema=SCHEMA) for _ in range(2))
         )
 
-    assert all(state.synthesis for state in asyncio.run(both()))
+    assert all(found.state.synthesis for found in asyncio.run(both()))

@@ -262,9 +262,9 @@ def test_the_limit_holds_over_all_debates_of_a_loop(table, monkeypatch, limit, m
             *(table.debating("panel", model, convergence_check=False) for _ in range(8))
         )
 
-    states = instant.run(play())
+    played = instant.run(play())
     assert model.most == most
-    assert all(state.closed["outcome"] == "complete" for state in states)
+    assert all(found.state.closed["outcome"] == "complete" for found in played)
 
 
 def test_a_debate_that_fails_gives_its_places_back(table, monkeypatch):
@@ -282,7 +282,7 @@ def test_a_debate_that_fails_gives_its_places_back(table, monkeypatch):
             await first
         return await second
 
-    assert instant.run(play()).closed["outcome"] == "complete"
+    assert instant.run(play()).state.closed["outcome"] == "complete"
 
 
 def test_a_call_that_times_out_frees_its_place(table, monkeypatch):

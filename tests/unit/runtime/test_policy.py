@@ -47,7 +47,7 @@ def test_bytes_that_change_between_two_calls_stop_the_next_one(engines, role):
 
     def change(call):
         if call == "r1.critique.planner:1":
-            engines[0]._templates[APPROVED[role]] = other
+            engines[0]._files[APPROVED[role]] = other
 
     asked = []
     record = play(spec(), answering(asked, change), policy=approved())
@@ -103,7 +103,7 @@ def test_every_format_is_held_to_a_policy_of_its_own(table, format_):
     assert both(exported(table.store.bundle(table.debate))).level == 1
 
 
-def test_a_template_refused_in_the_middle_of_a_parallel_round_waits_for_what_is_in_the_air(
+def test_a_template_refused_in_the_middle_of_a_parallel_round_waits_for_what_is_in_flight(
     table, engines
 ):
     """Two drafts are out when the third is tried again: they are recorded before the close."""
@@ -112,7 +112,7 @@ def test_a_template_refused_in_the_middle_of_a_parallel_round_waits_for_what_is_
 
     async def model(request):
         if request.call == "r0.draft.ann:1":
-            engines[0]._templates[hashes["judge"]] = b"another"
+            engines[0]._files[hashes["judge"]] = b"another"
             asyncio.get_running_loop().call_later(0.02, free.set)
             raise ModelError("rate_limited")
         await free.wait()
@@ -133,7 +133,7 @@ def test_a_template_refused_in_the_middle_of_a_parallel_round_waits_for_what_is_
 
 def test_without_a_policy_nothing_is_refused(engines):
     def change(call):
-        engines[0]._templates[APPROVED["block"]] = b"another"
+        engines[0]._files[APPROVED["block"]] = b"another"
 
     asked = []
     record = play(spec(), answering(asked, change))

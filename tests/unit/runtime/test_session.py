@@ -10,7 +10,7 @@ from uuid import UUID, uuid4
 
 import pytest
 
-from hansard.errors import DataError, HansardError, UsageError
+from hansard.errors import DataError, UsageError
 from hansard.rules.formats import ConsensusSpec
 from hansard.runtime import session
 from hansard.store.application import Store
@@ -105,7 +105,7 @@ def test_the_opening_holds_the_whole_spec(table):
 
 def resuming(table, debate=None):
     models = dict.fromkeys(SEATS, good)
-    return asyncio.run(session.resume(debate or table.debate, table.store, models=models))
+    return asyncio.run(session.resume(debate or table.debate, table.store, models=models)).state
 
 
 def test_a_closed_debate_is_not_resumed_and_stays_as_it_is(table):
@@ -161,47 +161,74 @@ SECOND_AS_FIRST = """
     SELECT originator_id, 1, topic, state FROM stored_events WHERE originator_version = 2
 """
 DAMAGE = {
-    "head altered": ("UPDATE heads SET head = ?", ("0" * 64,)),
-    "head gone": ("DELETE FROM heads", ()),
+    "head altered": (
+        "UPDATE heads SET head = ?",
+        ("0" * 64,),
+        "entry 19: the last entry is not the one the store had last",
+    ),
+    "head gone": ("DELETE FROM heads", (), "entry 19: the store counted another number of entries"),
     "last line gone": (
         "DELETE FROM stored_events WHERE originator_version = (SELECT length FROM heads)",
         (),
+        "entry 18: the store counted another number of entries",
     ),
-    "line gone": ("DELETE FROM stored_events WHERE originator_version = 6", ()),
-    "opening gone": ("DELETE FROM stored_events WHERE originator_version = 1", ()),
-    "line garbled": ("UPDATE stored_events SET state = ? WHERE originator_version = 6", (b"{}",)),
-    "line is text": ("UPDATE stored_events SET state = ? WHERE originator_version = 6", ("{}",)),
-    "opening is no opening": (
-        SECOND_AS_FIRST,
+    "line gone": (
+        "DELETE FROM stored_events WHERE originator_version = 6",
         (),
+        "entry 5: the next entry was linked to other bytes than this one has",
     ),
-    "blob gone": ("DELETE FROM blobs", ()),
-    "blob garbled": ("UPDATE blobs SET body = ?", (b"no blob",)),
-    "template gone": ("DELETE FROM templates", ()),
+    "opening gone": (
+        "DELETE FROM stored_events WHERE originator_version = 1",
+        (),
+        "damaged: the first entry does not begin a chain",
+    ),
+    "line garbled": (
+        "UPDATE stored_events SET state = ? WHERE originator_version = 6",
+        (b"{}",),
+        "entry 6: ",
+    ),
+    "opening is no opening": (SECOND_AS_FIRST, (), "the first entry does not begin a chain"),
+    "blob gone": ("DELETE FROM blobs", (), "entry 1: a text named here is missing"),
+    "blob garbled": ("UPDATE blobs SET body = ?", (b"no blob",), "entry 1: a text is not the one"),
+    "template gone": (
+        "DELETE FROM templates",
+        (),
+        "entry 1: the template, schema or tool protocol is missing",
+    ),
 }
 
 
 @pytest.mark.parametrize("damage", DAMAGE)
-def test_a_damaged_record_is_not_gone_on_with(left_open, damage):
+def test_a_damaged_record_is_not_gone_on_with_and_the_first_finding_is_named(left_open, damage):
     store, path = left_open
-    alter(path, DAMAGE[damage])
+    statement, params, said = DAMAGE[damage]
+    alter(path, (statement, params))
     if damage == "opening gone":
         debate = str(UUID(store._recorder.select("SELECT debate FROM heads")[0][0]))
     else:
         debate = store.debates()[0]
     count = "SELECT count(*) FROM stored_events"
     before = store._recorder.select(count)[0][0]
-    with pytest.raises(HansardError) as caught:
+    with pytest.raises(DataError) as caught:
         asyncio.run(session.resume(debate, store, models=dict.fromkeys(SEATS, good)))
-    assert isinstance(caught.value, DataError), caught.value.code
+    assert caught.value.code == "debate.damaged"
+    assert said in str(caught.value)
     assert store._recorder.select(count)[0][0] == before
+
+
+def test_a_line_that_is_no_bytes_is_the_stores_own_finding(left_open):
+    store, path = left_open
+    alter(path, ("UPDATE stored_events SET state = ? WHERE originator_version = 6", ("{}",)))
+    with pytest.raises(DataError) as caught:
+        asyncio.run(session.resume(store.debates()[0], store))
+    assert caught.value.code == "store.corrupt"
 
 
 def test_the_same_debate_undamaged_is_gone_on_with(left_open):
     store, _ = left_open
     (debate,) = store.debates()
-    state = asyncio.run(session.resume(debate, store, models=dict.fromkeys(SEATS, good)))
-    assert state.closed
+    found = asyncio.run(session.resume(debate, store, models=dict.fromkeys(SEATS, good)))
+    assert found.state.closed
 
 
 def test_a_run_finds_its_files_again_from_anywhere(tmp_path, monkeypatch):
@@ -230,4 +257,4 @@ def test_a_run_finds_its_files_again_from_anywhere(tmp_path, monkeypatch):
             asyncio.run(session.run(spec, store, Path(), observe=stop))
         monkeypatch.chdir("/")
         (debate,) = store.debates()
-        assert asyncio.run(session.resume(debate, store)).decision["decision"] == "release"
+        assert asyncio.run(session.resume(debate, store)).state.decision["decision"] == "release"

@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+from hansard.record.chain import Chain
 from hansard.rules.events import Fact
 from hansard.runtime.clock import Clock
 from hansard.runtime.journal import Journal
@@ -23,7 +24,7 @@ class Shelf:
     store: Store
 
     def journal(self, store=None, debate=DEBATE, **place):
-        return Journal(store or self.store, debate, Clock(), **place)
+        return Journal(store or self.store, Chain(debate, **place), Clock())
 
     def fill(self, lines=3, debate=DEBATE):
         """Append some lines, each with a blob's text beside it."""

@@ -38,8 +38,8 @@ def bundle():
         max_rounds=2,
     )
     with Store.open("sqlite:///:memory:") as store:
-        state = asyncio.run(session.run(spec, store, Path(), models=dict.fromkeys(SEATS, model)))
-        return store.bundle(state.debate)
+        asyncio.run(session.run(spec, store, Path(), models=dict.fromkeys(SEATS, model)))
+        return store.bundle(store.debates()[0])
 
 
 def statuses(verification):

@@ -1,0 +1,85 @@
+"""What is in flight: calls and tools that have not come back, each with its deadline."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Awaitable, Iterator
+from dataclasses import dataclass
+from typing import Any, Generic, TypeVar
+
+from hansard.runtime.clock import Clock
+from hansard.runtime.pacing import Release, nothing
+
+D = TypeVar("D")
+R = TypeVar("R")
+
+
+@dataclass(slots=True)
+class Flight(Generic[D, R]):
+    """One call or tool: `data` is what the record says of its start; times are the clock's."""
+
+    data: D
+    task: asyncio.Future[R]
+    began: float
+    deadline: float
+    release: Release
+
+
+class Flights(Generic[D, R]):
+    """Calls, or tools, that are waited for together."""
+
+    def __init__(self, clock: Clock, timeout_ms: int) -> None:
+        self._clock, self._timeout = clock, timeout_ms / 1000
+        self._flights: dict[asyncio.Future[R], Flight[D, R]] = {}
+
+    def __bool__(self) -> bool:
+        """Whether anything is in flight."""
+        return bool(self._flights)
+
+    def begin(self, data: D, work: Awaitable[R], release: Release = nothing) -> None:
+        """Begin `work`; `release` is called as soon as it is over."""
+        began, task = self._clock.monotonic(), asyncio.ensure_future(work)
+        task.add_done_callback(lambda _: release())
+        task.add_done_callback(_looked_at)
+        self._flights[task] = Flight(data, task, began, began + self._timeout, release)
+
+    @property
+    def tasks(self) -> list[asyncio.Future[R]]:
+        """What is waited for."""
+        return list(self._flights)
+
+    @property
+    def data(self) -> list[D]:
+        """What the record says of the start of each."""
+        return [row.data for row in self._flights.values()]
+
+    @property
+    def deadlines(self) -> list[float]:
+        """By when each must have come back."""
+        return [row.deadline for row in self._flights.values()]
+
+    def ended(self) -> Iterator[Flight[D, R]]:
+        """Yield those that are over, each of which is then in flight no longer."""
+        for task in self.tasks:
+            if task.done():
+                yield self._flights.pop(task)
+
+    def timed_out(self, now: float) -> Iterator[Flight[D, R]]:
+        """Yield those whose deadline has passed, each cancelled and in flight no longer."""
+        for task in self.tasks:
+            if self._flights[task].deadline <= now:
+                flight = self._flights.pop(task)
+                task.cancel()
+                flight.release()
+                yield flight
+
+    def cancel(self) -> None:
+        """Let go of everything."""
+        for task in self._flights:
+            task.cancel()
+
+
+def _looked_at(task: asyncio.Future[Any]) -> None:
+    """Look at what a call or tool raised, also one given up: asyncio would print its text."""
+    if not task.cancelled():
+        task.exception()

@@ -1,0 +1,96 @@
+"""The record of one debate while a process adds to it: its state, its events, and who watches."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable, Iterable, Mapping
+from functools import reduce
+
+from hansard.report.progress import Follower, Progress
+from hansard.rules.events import Event, Fact
+from hansard.rules.state import DebateState, evolve
+from hansard.runtime.journal import Journal
+
+# Hears of every event as it is recorded. One that takes two arguments is also given the texts
+# of the record so far, by name: the `sha256` of a blob.
+Observer = Callable[[Event], None] | Callable[[Event, Mapping[str, str]], None]
+
+
+class Recording:
+    """Everything that this process knows of a debate: `state`, `events` and `texts`.
+
+    `journal` takes what is added; `events` are those that an earlier process
+    recorded, whose texts `journal` has. `observe` is called with every event that is
+    added, and `progress` with what it means. The first error that one of them raises
+    is kept: it is raised once everything is stored that was paid for.
+    """
+
+    def __init__(
+        self,
+        journal: Journal,
+        events: Iterable[Event] = (),
+        *,
+        observe: Observer | None = None,
+        progress: Callable[[Progress], None] | None = None,
+    ) -> None:
+        self.journal = journal
+        self.events = list(events)
+        self.state = reduce(evolve, self.events, DebateState())
+        self._watchers: list[Callable[[Event], None]] = []
+        self._broken: BaseException | None = None
+        if observe:
+            self._watchers.append(_watcher(observe, self.texts))
+        if progress:
+            self._watchers.append(self._following(progress))
+
+    @property
+    def texts(self) -> Mapping[str, str]:
+        """The texts of the record, by name."""
+        return self.journal.texts
+
+    def add(self, fact: Fact, at: str | None = None) -> Event:
+        """Record a fact, as in `Journal.add`, fold it in, and tell whoever watches."""
+        event = self.journal.add(fact, at)
+        evolve(self.state, event)
+        self.events.append(event)
+        for watch in () if self._broken else self._watchers:
+            try:
+                watch(event)
+            except BaseException as error:  # noqa: BLE001 - raised again once all is stored
+                self._broken = error
+                break
+        return event
+
+    def raise_broken(self) -> None:
+        """Raise what an observer raised, if one did."""
+        if self._broken:
+            raise self._broken
+
+    def _following(self, progress: Callable[[Progress], None]) -> Callable[[Event], None]:
+        follower = Follower()
+        for event in self.events:
+            follower.fold(event)
+
+        def follow(event: Event) -> None:
+            for row in follower.follow(event, self.texts):
+                progress(row)
+
+        return follow
+
+
+def _watcher(observe: Observer, texts: Mapping[str, str]) -> Callable[[Event], None]:
+    """Return an observer that is called with the event alone."""
+    if _takes_texts(observe):
+        return lambda event: observe(event, texts)  # type: ignore[call-arg]
+    return observe  # type: ignore[return-value]
+
+
+def _takes_texts(observe: Observer) -> bool:
+    """Whether an observer must be given a second argument."""
+    try:
+        parameters = inspect.signature(observe).parameters.values()
+    except (TypeError, ValueError):  # some functions written in C tell nothing of themselves
+        return False
+    positional = (inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.POSITIONAL_OR_KEYWORD)
+    needed = [row for row in parameters if row.kind in positional and row.default is row.empty]
+    return len(needed) > 1
