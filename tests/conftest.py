@@ -22,12 +22,6 @@ def pytest_collection_modifyitems(items):
         raise pytest.UsageError(f"an id holds an object's address: {unstable[0]}")
 
 
-def pytest_unconfigure():
-    """Remove the conformance kit; `atexit` would not: workers of `pytest -n` skip it."""
-    if "kit" in sys.modules:
-        sys.modules["kit"].remove()
-
-
 @pytest.fixture
 def rewrite(request):
     return request.config.getoption("--rewrite")

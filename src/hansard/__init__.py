@@ -1,5 +1,12 @@
 """Structured debates between language models, with a record that proves itself.
 
+Run a debate with `run` or `run_sync`, go on with an open one with `resume`, and
+ask what it would cost with `estimate`. What is kept of it is a `Record`: read it
+with `read_record` or `read_export`, and show, replay, verify, export or page it.
+`open_keyring`, `read_trust` and `read_policy` say who vouches for it. Every error
+that is raised on purpose is a `HansardError` with a stable `code`: a `UsageError`
+where the call cannot be honoured, a `DataError` where bytes that were read are bad.
+
 Everything here is imported when it is first used: `from hansard import run,
 verify` costs next to nothing.
 """
@@ -8,21 +15,36 @@ from importlib import import_module
 from typing import TYPE_CHECKING
 
 import hansard.verify  # noqa: F401 - imported later, the package would take the function's name
-from hansard.api import (
-    estimate,
+from hansard.api.records import (
+    Record,
+    list_debates,
     open_store,
+    read_export,
+    read_record,
     result,
-    resume,
-    resume_sync,
-    run,
-    run_sync,
     verify,
+    verify_export,
+)
+from hansard.api.running import resume, resume_sync, run, run_sync
+from hansard.api.specs import available_models, estimate, formats, prompt_templates, read_spec
+from hansard.api.trust import (
+    approve_prompts,
+    open_keyring,
+    parse_policy,
+    read_policy,
+    read_trust,
+    unapproved_prompts,
 )
 from hansard.errors import DataError, HansardError, UsageError
 from hansard.version import __version__
 
 if TYPE_CHECKING:
-    from hansard import adapters, blocks
+    from hansard import adapters, blocks, schemas
+    from hansard.export.write import standalone_verifier
+    from hansard.governance.keyring import Keyring
+    from hansard.record.keys import Trust, TrustedKey
+    from hansard.record.note import Signer, VerifierKey
+    from hansard.record.policy import Policy
     from hansard.report.formats import (
         ConsensusResult,
         DebateResult,
@@ -30,6 +52,12 @@ if TYPE_CHECKING:
         ModeratedResult,
         PanelResult,
     )
+    from hansard.report.listing import Listing
+    from hansard.report.progress import Follower, Progress
+    from hansard.report.prompt import Rendered
+    from hansard.report.replayed import Replayed
+    from hansard.report.standing import Standing
+    from hansard.rules.events import Event
     from hansard.rules.formats import (
         ConsensusSpec,
         DebateSpec,
@@ -38,13 +66,21 @@ if TYPE_CHECKING:
         PanelSpec,
     )
     from hansard.rules.spec_parts import Advocate, Ceilings, Debater, Evidence, Seat, Settings
+    from hansard.runtime.available import AvailableModels
+    from hansard.runtime.estimate import Estimate
     from hansard.runtime.models.base import Completion, ModelError, Request, ToolCall
     from hansard.store.application import Store
-    from hansard.verify.findings import Verification
+    from hansard.verify.findings import Check, Finding, PageCheck, Verification
 
+# Where the other public names are, imported when one is asked for; the block above says it to
+# type checkers.
+_MODULES = ("adapters", "blocks", "schemas")
 _LATER = {
-    "rules.formats": ("ConsensusSpec", "DebateSpec", "JudgedSpec", "ModeratedSpec", "PanelSpec"),
-    "rules.spec_parts": ("Advocate", "Ceilings", "Debater", "Evidence", "Seat", "Settings"),
+    "export.write": ("standalone_verifier",),
+    "governance.keyring": ("Keyring",),
+    "record.keys": ("Trust", "TrustedKey"),
+    "record.note": ("Signer", "VerifierKey"),
+    "record.policy": ("Policy",),
     "report.formats": (
         "ConsensusResult",
         "DebateResult",
@@ -52,14 +88,26 @@ _LATER = {
         "ModeratedResult",
         "PanelResult",
     ),
+    "report.listing": ("Listing",),
+    "report.progress": ("Follower", "Progress"),
+    "report.prompt": ("Rendered",),
+    "report.replayed": ("Replayed",),
+    "report.standing": ("Standing",),
+    "rules.events": ("Event",),
+    "rules.formats": ("ConsensusSpec", "DebateSpec", "JudgedSpec", "ModeratedSpec", "PanelSpec"),
+    "rules.spec_parts": ("Advocate", "Ceilings", "Debater", "Evidence", "Seat", "Settings"),
+    "runtime.available": ("AvailableModels",),
+    "runtime.estimate": ("Estimate",),
     "runtime.models.base": ("Completion", "ModelError", "Request", "ToolCall"),
     "store.application": ("Store",),
-    "verify.findings": ("Verification",),
+    "verify.findings": ("Check", "Finding", "PageCheck", "Verification"),
 }
 
 __all__ = [
     "Advocate",
+    "AvailableModels",
     "Ceilings",
+    "Check",
     "Completion",
     "ConsensusResult",
     "ConsensusSpec",
@@ -67,41 +115,79 @@ __all__ = [
     "DebateResult",
     "DebateSpec",
     "Debater",
+    "Estimate",
+    "Event",
     "Evidence",
+    "Finding",
+    "Follower",
     "HansardError",
     "JudgedResult",
     "JudgedSpec",
+    "Keyring",
+    "Listing",
     "ModelError",
     "ModeratedResult",
     "ModeratedSpec",
+    "PageCheck",
     "PanelResult",
     "PanelSpec",
+    "Policy",
+    "Progress",
+    "Record",
+    "Rendered",
+    "Replayed",
     "Request",
     "Seat",
     "Settings",
+    "Signer",
+    "Standing",
     "Store",
     "ToolCall",
+    "Trust",
+    "TrustedKey",
     "UsageError",
     "Verification",
+    "VerifierKey",
     "__version__",
     "adapters",
+    "approve_prompts",
+    "available_models",
     "blocks",
     "estimate",
+    "formats",
+    "list_debates",
+    "open_keyring",
     "open_store",
+    "parse_policy",
+    "prompt_templates",
+    "read_export",
+    "read_policy",
+    "read_record",
+    "read_spec",
+    "read_trust",
     "result",
     "resume",
     "resume_sync",
     "run",
     "run_sync",
+    "schemas",
+    "standalone_verifier",
+    "unapproved_prompts",
     "verify",
+    "verify_export",
 ]
 
 
 def __getattr__(name: str) -> object:
     """Import what is asked for by name."""
-    if name in ("adapters", "blocks"):
+    if name in _MODULES:
         return import_module(f"hansard.{name}")
     for home, names in _LATER.items():
         if name in names:
             return getattr(import_module(f"hansard.{home}"), name)
     raise AttributeError(f"module 'hansard' has no attribute {name!r}")
+
+
+def __dir__() -> list[str]:
+    """Name everything that is public, also what is not imported yet."""
+    return sorted({*globals(), *__all__})

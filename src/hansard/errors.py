@@ -2,8 +2,9 @@
 
 Two branches matter to a caller: `UsageError` says that the caller asked for
 something that cannot be done, `DataError` that bytes which were read are bad.
-The message is one sentence that says what to mend and where; it never holds
-a secret and never a text written by a model.
+Any other exception that comes out of Hansard is a bug in Hansard, or was raised
+by the caller's own function. The message is one sentence that says what is wrong,
+where, and what to do; it never holds a secret and never a text written by a model.
 """
 
 from __future__ import annotations
@@ -20,7 +21,7 @@ class HansardError(Exception):
         self.code = code
 
 
-class UsageError(HansardError):
+class UsageError(HansardError, ValueError):
     """You misused it: a spec, an argument or a call that cannot be honoured."""
 
 

@@ -14,7 +14,7 @@ from hansard.report.formats import DISPLAYS, DebateResult
 from hansard.report.listing import Listing
 from hansard.rules.events import Event
 from hansard.rules.formats import DEFAULT, SPECS, DebateSpec
-from hansard.runtime.available import Models
+from hansard.runtime.available import AvailableModels
 from hansard.runtime.estimate import Estimate
 from hansard.runtime.models.scripted import Script
 from hansard.verify.findings import Verification
@@ -76,7 +76,7 @@ _PUBLISHED: list[tuple[str, str, Any, Literal["validation", "serialization"]]] =
     ("report", "The report of a debate", DebateResult, "serialization"),
     ("list", "The debates in a store", Listing, "serialization"),
     ("estimate", "The calls, tokens and cost that a debate may need", Estimate, "serialization"),
-    ("models", "The models that can be used here", Models, "serialization"),
+    ("models", "The models that can be used here", AvailableModels, "serialization"),
     *(
         (
             f"source.{name}",

@@ -276,7 +276,7 @@ def test_a_call_or_an_entry_that_is_not_there(hansard, debate):
 
 
 def test_a_prompt_whose_texts_are_gone(hansard, debate, monkeypatch):
-    monkeypatch.setattr("hansard.cli.context.Record.text_of", lambda *_: None)
+    monkeypatch.setattr("hansard.api.records.Record.text", lambda *_: None)
     done = hansard("show", debate, "--prompt", "r1.proposal.planner:1")
     assert_refused(done, "prompt.gone")
 

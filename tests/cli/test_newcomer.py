@@ -10,9 +10,8 @@ import jsonschema
 import pytest
 import yaml
 
+import hansard as library
 from cli_support import files, only_debate, process
-from hansard import api
-from hansard.cli import demo as demo_module
 from hansard.record import blob
 from hansard.rules.events import parse
 from hansard.rules.formats import SPECS
@@ -43,15 +42,15 @@ def test_demo(hansard):
 
 
 def test_demo_fails_where_a_forgery_is_not_caught(hansard, monkeypatch):
-    read = demo_module.read_record
+    read = library.read_record
     seen = []
 
-    def blind(store, debate):
-        record = read(store, debate)
-        seen.append(record.verification)
-        return record._replace(verification=seen[0])
+    def once(store, debate):
+        seen.append(read(store, debate))
+        return seen[0]
 
-    monkeypatch.setattr(demo_module, "read_record", blind)
+    monkeypatch.setattr(library, "read_record", once)
+    monkeypatch.setattr(library, "verify", lambda *_: seen[0].verification)
     assert hansard("demo").code == 1
 
 
@@ -312,6 +311,6 @@ def test_the_example_takes_a_python_model(hansard):
         assert request.prompt
         return '{"stance": "yes", "rationale": "because", "vote": "release"}'
 
-    result = api.run_sync(spec, models={"NAME": ask}, store="sqlite:///hansard.db")
+    result = library.run_sync(spec, models={"NAME": ask}, store="sqlite:///hansard.db")
     assert result.decision == "release"
     assert hansard("verify", only_debate()).code == 0

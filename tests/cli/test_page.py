@@ -196,7 +196,7 @@ def test_a_file_that_is_no_page_and_no_export(hansard, home, what):
     for command in READERS:
         done = hansard(command, "x.html")
         assert (done.code, done.out) == (2, "")
-        assert done.err == "error: x.html is no page of Hansard's and no export [input.unknown]\n"
+        assert done.err == "error: x.html is neither a Hansard page nor an export [input.unknown]\n"
 
 
 def altered(data):

@@ -7,7 +7,6 @@ import jsonschema
 import pytest
 
 from cli_support import NAMES, leave_open, only_debate, write_debate, write_format
-from hansard.cli import context
 from hansard.cli.console import fields
 from hansard.cli.summary import outcome
 from hansard.errors import DataError
@@ -15,6 +14,7 @@ from hansard.runtime.models.base import ModelError
 from hansard.schemas import render
 from hansard.store import tampering
 from hansard.store.application import Store
+from hansard.verify import verifier
 from reporting import of, ran
 from support import Debate, Fail, Setup, eventful, script, vote
 
@@ -402,12 +402,12 @@ def test_nothing_is_drawn_from_an_altered_record(hansard, debate, command):
 
 
 def test_verify_says_what_could_not_be_checked(hansard, debate, monkeypatch):
-    verify = context.verify
+    verify = verifier.verify
 
     def partly(bundle):
         return verify(bundle).model_copy(update={"unchecked": "2 of 3 turns unchecked"})
 
-    monkeypatch.setattr(context, "verify", partly)
+    monkeypatch.setattr(verifier, "verify", partly)
     assert "2 of 3 turns unchecked" in hansard("verify", debate).out
 
 

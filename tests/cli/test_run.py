@@ -21,7 +21,7 @@ from cli_support import (
     write_debate,
     write_format,
 )
-from hansard.cli.happenings import happenings
+from hansard.report.happenings import happenings
 from hansard.report.progress import Follower
 from hansard.store.application import Store
 from instant import GUARD

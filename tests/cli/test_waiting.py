@@ -12,6 +12,7 @@ import pytest
 
 from cli_support import NAMES, on_a_terminal, only_debate, reply, write_debate
 from hansard.cli.live import _cost
+from hansard.report.standing import standing
 from hansard.runtime.clock import Clock
 from instant import GUARD
 from services.server import Raw, Server, completion
@@ -106,7 +107,9 @@ def test_the_cost_that_is_shown_is_the_one_that_counts():
     while not debate.state.calls:
         debate.do(debate.due())
     assert 3 * reserved == 122_955
-    assert _cost(debate.state) == "$0.1230 of at most $1.00"
-    assert _cost(debate.run().state) == "$0.1230 of at most $1.00", "no reply says what it used"
-    assert _cost(Debate(Setup(prices=True), script()).run().state) == "$0.0000"
-    assert _cost(Debate(Setup(), script()).run().state) == "–"
+    assert _cost(standing(debate.state)) == "$0.1230 of at most $1.00"
+    assert _cost(standing(debate.run().state)) == "$0.1230 of at most $1.00", (
+        "no reply says what it used"
+    )
+    assert _cost(standing(Debate(Setup(prices=True), script()).run().state)) == "$0.0000"
+    assert _cost(standing(Debate(Setup(), script()).run().state)) == "–"

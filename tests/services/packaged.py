@@ -8,7 +8,7 @@ from importlib.resources import as_file, files
 
 import yaml
 
-from hansard import api
+import hansard
 from hansard.rules.prompts import Message
 from hansard.rules.spec_parts import Settings
 from hansard.runtime.models.base import Request
@@ -47,7 +47,7 @@ def play_packaged(table, format_, model):
     for number, seat in enumerate(seats, 1):
         seat["model"] = f"{model}-{number}"
     spec.write_text(yaml.safe_dump(fields))
-    result = api.run_sync(spec, store=table.store)
+    result = hansard.run_sync(spec, store=table.store)
     assert table.verified().findings == []
     return result
 

@@ -10,7 +10,7 @@ import httpx2
 import pytest
 from pydantic_ai.profiles.openai import OpenAIJsonSchemaTransformer
 
-from hansard import api
+import hansard
 from hansard.rules.prompts import Message
 from hansard.rules.spec_parts import Settings
 from hansard.runtime.models import client, wire
@@ -52,10 +52,10 @@ def by_seat(body):
 def test_the_seeds_first_example_gives_its_nine_lines(table, serve):
     server = serve(by_seat)
     table.run()
-    assert api.result(table.store, table.debate).to_report() == REPORT
+    assert hansard.result(table.store, table.debate).to_report() == REPORT
     assert table.verified().ok
     assert len(server.raw) == len(table.data("call.started")) == 3
-    assert api.result(table.store, table.debate).scripted is False
+    assert hansard.result(table.store, table.debate).scripted is False
 
 
 def test_what_was_received_is_what_the_record_renders(table, serve):

@@ -7,32 +7,22 @@ import subprocess
 import sys
 from pathlib import Path
 from tempfile import TemporaryDirectory
+from typing import cast
+from zipfile import ZipFile
 
 import click
 from rich.console import Console
 from rich.text import Text
 
-from hansard import api
+import hansard
 from hansard.cli.console import console, fields
-from hansard.cli.context import Record, read_record
 from hansard.cli.live import View
 from hansard.cli.running import until_closed
 from hansard.cli.starting import write_example
 from hansard.cli.summary import outcome
 from hansard.cli.verifying import print_findings, print_verification
-from hansard.export.write import export, standalone_verifier
-from hansard.page.read import verify_export
-from hansard.record import bundle as bundles
-from hansard.record import keys
-from hansard.record.keys import Trust, TrustedKey
-from hansard.record.note import Signer
-from hansard.report.formats.consensus import ConsensusResult
 from hansard.report.safe import one_line
-from hansard.runtime import session
-from hansard.runtime.inputs import load_spec
-from hansard.store import tampering
-from hansard.store.application import Store
-from hansard.verify.findings import Verification
+from hansard.store import tampering  # a forger does not ask the library
 
 _PAUSE = 0.3  # seconds a speaker is seen on a terminal: scripted replies come at once
 _WORD = ("there is no automatic check", "there is an automatic check")
@@ -57,14 +47,14 @@ def demo() -> None:
         _title(out, "2  Is this what was recorded?")
         print_verification(out, record.verification)
         _title(out, "3  The record is exported: signed, and checked by two verifiers")
-        signer = Signer("demo/export", keys.generate())
-        trust = Trust(keys=[TrustedKey(role="export", key=str(signer.key))])
-        genuine = export(record.bundle, signer)
-        out.print(Text(f"record.zip: {len(record.bundle.lines)} entries, signed by {signer.name}"))
-        intact = _both(out, folder, genuine, trust)
+        ring = hansard.open_keyring(folder / "home")
+        genuine, signer = folder / "record.zip", ring.signer("export")
+        genuine.write_bytes(record.export(signer))
+        entries = record.verification.entries
+        out.print(Text(f"{genuine.name}: {entries} entries, signed by {signer.name}"))
+        intact = _both(out, genuine, ring)
         _title(out, "4  In a copy of the export, somebody changes one word of a reply")
-        forged = _forge_word(out, record, genuine)
-        word = _both(out, folder, forged, trust)
+        word = _both(out, _forge_word(out, genuine, folder / "copy"), ring)
         _title(out, "5  In a copy of the store, somebody changes one vote")
         vote = _forge_vote(out, folder, record)
     _title(out, "6  Your turn")
@@ -88,54 +78,52 @@ def _title(out: Console, text: str) -> None:
     out.print(Text(f"\n{text}\n", style="bold blue"))
 
 
-def _debate(out: Console, spec: Path, path: Path) -> Record:
+def _debate(out: Console, path: Path, database: Path) -> hansard.Record:
     """Run the example and print what became of it."""
-    parsed = load_spec(spec)
+    spec = hansard.read_spec(path)
     _title(out, "1  A debate with scripted replies: no model is asked")
-    out.print(Text(f"{parsed.question}\n", style="bold"))
-    with Store.open(f"sqlite:///{path}", create=True) as store:
+    out.print(Text(f"{spec.question}\n", style="bold"))
+    with hansard.open_store(f"sqlite:///{database}") as store:
         with View(out, pause=_PAUSE) as view:
-            until_closed(session.run(parsed, store, spec.parent, observe=view.observe), view)
-        debate = view.debate.state.debate
-        result = api.result(store, debate)
-        record = read_record(store, debate)
+            work = hansard.run(spec, folder=path.parent, store=store, observe=view.observe)
+            result = until_closed(work, view)
+        record = hansard.read_record(store, result.debate)
     out.print(Text(f"\n{result.to_report()}\n"))
     out.print(fields(outcome(result)))
     return record
 
 
-def _both(out: Console, folder: Path, data: bytes, trust: Trust) -> tuple[bool, bool]:
+def _both(out: Console, export: Path, ring: hansard.Keyring) -> tuple[bool, bool]:
     """Check an export with the package and with the standalone verifier; say whether it is INTACT.
 
     The second one is a single file that shares no code with the first.
     """
-    path, trusted = folder / "record.zip", folder / "trust.json"
-    path.write_bytes(data)
-    trusted.write_bytes(trust.dump())
-    found = verify_export(data, trust)
+    found = hansard.verify_export(export, ring.trust())
     print_findings(out, found)
-    command = [sys.executable, str(standalone_verifier()), str(path), "--trust", str(trusted)]
+    verifier = str(hansard.standalone_verifier())
+    command = [sys.executable, verifier, str(export), "--trust", str(ring.trust_file)]
     second = subprocess.run(command, capture_output=True, text=True, check=False)  # noqa: S603
     verdict = one_line(second.stdout.strip().rpartition("\n")[2])
     out.print(Text.assemble(("\nverify.py says  ", "bold"), verdict))
     return found.level == 1, second.returncode == 0
 
 
-def _forge_word(out: Console, record: Record, genuine: bytes) -> bytes:
-    """Let the dissenting debater say the opposite, in a copy of the export."""
-    old, new = _WORD
-    files = bundles.unpack(genuine)
-    name = next(name for name in files if old in (record.text_of(name.rpartition("/")[2]) or ""))
-    files[name] = files[name].replace(old.encode(), new.encode())
-    out.print(fields([("before", f"… {old} …"), ("after", f"… {new} …")], width=6))
+def _forge_word(out: Console, genuine: Path, copy: Path) -> Path:
+    """Let the dissenting debater say the opposite, in an unpacked copy of the export."""
+    old, new = (word.encode() for word in _WORD)
+    with ZipFile(genuine) as archive:
+        archive.extractall(copy)
+    path = next(path for path in (copy / "blobs").iterdir() if old in path.read_bytes())
+    path.write_bytes(path.read_bytes().replace(old, new))
+    before, after = (f"… {word} …" for word in _WORD)
+    out.print(fields([("before", before), ("after", after)], width=6))
     out.print()
-    return bundles.pack(files)
+    return copy
 
 
-def _forge_vote(out: Console, folder: Path, record: Record) -> Verification:
+def _forge_vote(out: Console, folder: Path, record: hansard.Record) -> hansard.Verification:
     """Make the last vote for something else one for the decision, in a copy of the store."""
-    result = record.result
-    assert isinstance(result, ConsensusResult), "the example is counted"
+    result = cast(hansard.ConsensusResult, record.result())  # as the example is
     turn = [row for row in result.transcript if row.vote != result.decision][-1]
     old, new = f'"vote":"{turn.vote}"', f'"vote":"{result.decision}"'
     copy = folder / "vote.db"
@@ -144,7 +132,7 @@ def _forge_vote(out: Console, folder: Path, record: Record) -> Verification:
     where = f"entry {turn.seq}, {turn.speaker_id}: "
     out.print(fields([("before", where + old), ("after", where + new)], width=6))
     out.print()
-    with Store.open(f"sqlite:///{copy}") as store:
-        found = read_record(store, record.debate).verification
+    with hansard.open_store(f"sqlite:///{copy}", create=False) as store:
+        found = hansard.verify(store, record.debate)
     print_findings(out, found)
     return found

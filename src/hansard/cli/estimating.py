@@ -2,30 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from decimal import Decimal
 from pathlib import Path
+from typing import Any
 
 import click
 from rich.table import Table
 from rich.text import Text
 
+import hansard
 from hansard.cli.console import console, document, fields, money
 from hansard.report.safe import one_line
-from hansard.rules.fields import Price
-from hansard.rules.spending import BYTES_A_TOKEN
-from hansard.runtime.estimate import (
-    BYTES,
-    CACHED_FROM,
-    REPLY,
-    Estimate,
-    Use,
-)
-from hansard.runtime.estimate import estimate as estimated
-from hansard.runtime.inputs import load_spec
-from hansard.runtime.prices import DEAREST
+from hansard.report.words import price_source
 
-_SOURCES = {"spec": "as the spec says", "model": "as the model states"}
 _NUMBERS = ("Calls", "Tokens in", "cacheable", "out", "Cost", "with cache")
 
 
@@ -41,7 +31,7 @@ def estimate(spec: Path, as_json: bool) -> None:
 
     Exit codes: 0 printed, whatever it says; 2 the spec cannot be run.
     """
-    found = estimated(load_spec(spec), spec.parent)
+    found = hansard.estimate(spec)
     if as_json:
         click.echo(document(found))
         return
@@ -51,7 +41,7 @@ def estimate(spec: Path, as_json: bool) -> None:
     out.print(fields([(label, Text(words)) for label, words in _remarks(found)]))
 
 
-def _table(found: Estimate) -> Table:
+def _table(found: hansard.Estimate) -> Table:
     """Lay out the most seat by seat, and both sums."""
     table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0), header_style="dim")
     table.add_column("Seat", min_width=len("At the least"))
@@ -65,13 +55,13 @@ def _table(found: Estimate) -> Table:
     return table
 
 
-def _numbers(use: Use) -> list[str]:
+def _numbers(use: Any) -> list[str]:
     counts = (use.calls, use.tokens_in, use.tokens_cached, use.tokens_out)
     costs = (use.cost_micro_usd, use.cost_cached_micro_usd)
     return [*(f"{count:,}" for count in counts), *map(money, costs)]
 
 
-def _remarks(found: Estimate) -> Iterator[tuple[str, str]]:
+def _remarks(found: hansard.Estimate) -> Iterator[tuple[str, str]]:
     """Yield what the numbers rest on, and what they leave out."""
     if found.scripted:
         yield (
@@ -88,25 +78,22 @@ def _remarks(found: Estimate) -> Iterator[tuple[str, str]]:
             f"{model}: {one_line(', '.join(ids), 60)}; {_price(model, prices.get(model))}",
         )
     yield from _ceilings(found)
-    size = f"{BYTES} bytes a token, {BYTES_A_TOKEN} against ceilings"
-    kept = f"a cache for what begins alike, from {CACHED_FROM:,} tokens"
-    yield "Assumed", f"replies of {REPLY} tokens, or of max_tokens where set; {size}; {kept}"
+    yield "Assumed", found.assumed
     yield "Not in it", _on_top(found)
 
 
-def _price(model: str, price: Price | None) -> str:
+def _price(model: str, price: Mapping[str, Any] | None) -> str:
     """Say what a model costs and who says so, or how to say it."""
     if price is None:
         stated = f'prices: {{"{model}": {{input: "2.50", output: "10.00"}}}}'
         return f"its price is unknown, state it (0 where it is free): {stated}"
     amounts = (price["input_micro_usd"], price["cached_micro_usd"], price["output_micro_usd"])
     tokens_in, cached, out = (f"${Decimal(amount) / 1_000_000:f}" for amount in amounts)
-    source, dearest, _ = price["source"].partition(DEAREST)
-    whose = _SOURCES.get(source, source) + (", its dearest tier" if dearest else "")
+    whose = price_source(price["source"])
     return f"{tokens_in} in, {cached} cached, {out} out per million tokens ({whose})"
 
 
-def _ceilings(found: Estimate) -> Iterator[tuple[str, str]]:
+def _ceilings(found: hansard.Estimate) -> Iterator[tuple[str, str]]:
     """Yield the ceilings that would end the debate, and the one that nobody can foresee."""
     for label, stop in (("at the most", found.most.stop), ("at the least", found.fewest.stop)):
         if stop:
@@ -121,7 +108,7 @@ def _calls(count: int) -> str:
     return f"{count:,} call{'' if count == 1 else 's'}"
 
 
-def _on_top(found: Estimate) -> str:
+def _on_top(found: hansard.Estimate) -> str:
     """Say what neither course regards."""
     rows = ["what a model thinks beyond its reply"]
     if found.retry_calls:

@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import os
-
 import click
 from rich.table import Table
 from rich.text import Text
 
+import hansard
 from hansard.cli.console import console, document
-from hansard.runtime.available import available
 
 
 @click.command()
@@ -22,7 +20,7 @@ def models(as_json: bool) -> None:
 
     Exit codes: 0 listed, whatever is missing; 2 wrong use.
     """
-    found = available(os.environ)
+    found = hansard.available_models()
     if as_json:
         click.echo(document(found))
         return

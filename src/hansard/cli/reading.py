@@ -2,42 +2,60 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from typing import Any, Literal
+from collections.abc import Callable, Iterable
+from typing import NamedTuple
 
 import click
 from rich.console import RenderableType
 from rich.table import Table
 from rich.text import Text
 
+import hansard
 from hansard.cli.console import console, document, fields, money, style_of, value
 from hansard.cli.context import (
-    Record,
     next_step,
     open_store,
-    read_record,
     read_source,
     sound_source,
     store_option,
 )
-from hansard.cli.happenings import compared, counted, decided, moderated
 from hansard.cli.summary import ARROW, LENGTH, option, outcome, say_notes
-from hansard.errors import DataError, UsageError
-from hansard.report import prompt
-from hansard.report.formats import DebateResult
-from hansard.report.listing import Entry, Listing, entry
+from hansard.report.listing import Entry
 from hansard.report.markdown import markdown
+from hansard.report.replayed import Differing
 from hansard.report.safe import one_line, shown
+from hansard.report.standing import Standing
 from hansard.report.words import GONE, percent
-from hansard.rules import steps
-from hansard.rules.events import Event, VerdictData
-from hansard.rules.replay import NotDue, Replay
-from hansard.rules.state import DebateState
-from hansard.rules.steps import Ask, Conclude
-from hansard.store.application import Store
 
-_COLUMNS = ("Held (UTC)", "Debate", "Question", "Decision", "Votes", "Cost", "Record")
 _BAD = ("altered", "unreadable")
+
+
+class _Column(NamedTuple):
+    """A column of `list`; the question is the one that gives way on a narrow terminal."""
+
+    title: str
+    cell: Callable[[Entry], str]
+    gives_way: bool = False
+
+
+def _state(row: Entry) -> str:
+    state = row.state.upper() if row.state in _BAD else row.state
+    return f"{state}, scripted" if row.scripted else state
+
+
+_COLUMNS = (
+    _Column("Held (UTC)", lambda row: (row.opened_at or "–")[:16].replace("T", " ")),
+    _Column("Debate", lambda row: row.debate[:8]),
+    _Column(
+        "Question",
+        lambda row: one_line(row.question or GONE) if row.opened_at else "–",
+        gives_way=True,
+    ),
+    _Column("Decision", lambda row: row.decision or "–"),
+    _Column("Votes", lambda row: f"{row.votes}/{row.debaters}" if row.votes is not None else "–"),
+    _Column("Cost", lambda row: money(row.cost_micro_usd)),
+    _Column("Record", _state),
+)
 
 
 @click.command("list")
@@ -52,57 +70,35 @@ def list_(as_json: bool) -> None:
     cannot be read.
     """
     with open_store() as store:
-        listing = Listing(debates=tuple(_entry(store, debate) for debate in store.debates()))
+        listing = hansard.list_debates(store)
     if as_json:
         click.echo(document(listing))
         return
     out = console()
     if listing.debates:
-        out.print(_table(listing, out.width))
+        out.print(_table(listing.debates, out.width))
     bad = sum(row.state in _BAD for row in listing.debates)
     many = len(listing.debates)
     text = f"{many} debate{'' if many == 1 else 's'}" + (f", {bad} not as recorded" if bad else "")
     out.print(Text(text, style="red" if bad else "dim"))
 
 
-def _entry(store: Store, debate: str) -> Entry:
-    try:
-        record = read_record(store, debate)
-        return entry(record.result) if record.verification.ok else _bad(debate, "altered")
-    except DataError:
-        return _bad(debate, "unreadable")
-
-
-def _bad(debate: str, state: Literal["altered", "unreadable"]) -> Entry:
-    return Entry(debate=debate, state=state)
-
-
-def _table(listing: Listing, width: int) -> Table:
-    rows = [_cells(row) for row in listing.debates]
-    columns = list(zip(_COLUMNS, *rows, strict=True))
-    taken = sum(2 + max(map(len, column)) for column in columns if column[0] != "Question")
+def _table(debates: Iterable[Entry], width: int) -> Table:
+    rows = [(debate, [column.cell(debate) for column in _COLUMNS]) for debate in debates]
+    widths = [
+        2 + max(len(column.title), *(len(cells[at]) for _, cells in rows))
+        for at, column in enumerate(_COLUMNS)
+        if not column.gives_way
+    ]
     table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0), header_style="bold")
-    for name in _COLUMNS:
-        # What is short and exact stands in full; the question gives way.
-        room = max(8, width - taken) if name == "Question" else None
-        table.add_column(name, no_wrap=True, overflow="ellipsis", max_width=room)
-    for row, cells in zip(listing.debates, rows, strict=True):
-        style = "bold red" if row.state in _BAD else ""
+    for column in _COLUMNS:
+        # What is short and exact stands in full.
+        room = max(8, width - sum(widths)) if column.gives_way else None
+        table.add_column(column.title, no_wrap=True, overflow="ellipsis", max_width=room)
+    for debate, cells in rows:
+        style = "bold red" if debate.state in _BAD else ""
         table.add_row(*(Text(cell, style=style) for cell in cells))
     return table
-
-
-def _cells(row: Entry) -> list[str]:
-    state = row.state.upper() if row.state in _BAD else row.state
-    return [
-        (row.opened_at or "–")[:16].replace("T", " "),
-        row.debate[:8],
-        one_line(row.question or GONE) if row.opened_at else "–",
-        row.decision or "–",
-        f"{row.votes}/{row.debaters}" if row.votes is not None else "–",
-        money(row.cost_micro_usd),
-        f"{state}, scripted" if row.scripted else state,
-    ]
 
 
 @click.command()
@@ -126,7 +122,7 @@ def show(source: str, call: str | None) -> None:
     if call is not None:
         _show_prompt(record, call)
         return
-    result = record.result
+    result = record.result()
     out = console()
     out.print(Text(shown(result.question or GONE), style="bold"))
     rows = outcome(result)
@@ -152,7 +148,7 @@ def show(source: str, call: str | None) -> None:
         console(stderr=True).print(Text(next_step(step), style="dim"))
 
 
-def _seats(result: DebateResult) -> RenderableType:
+def _seats(result: hansard.DebateResult) -> RenderableType:
     names = [seat.id for seat in result.seats]
     voting = any(seat.votes for seat in result.seats)
     table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0), header_style="dim")
@@ -177,10 +173,8 @@ def _seats(result: DebateResult) -> RenderableType:
     return table
 
 
-def _show_prompt(record: Record, call: str) -> None:
-    found = prompt.render(
-        record.events, record.bundle.templates, record.text_of, call, record.approved
-    )
+def _show_prompt(record: hansard.Record, call: str) -> None:
+    found = record.prompt(call)
     for message in found.messages:
         click.echo(f"--- {message.role} ---\n{shown(message.text)}")
     same = "is" if found.digest == found.recorded else "IS NOT"
@@ -204,7 +198,7 @@ def report(source: str, form: str) -> None:
 
     Exit codes: 0 printed; 1 the record was altered; 2 there is no such debate.
     """
-    result = sound_source(source).result
+    result = sound_source(source).result()
     if form == "json":
         click.echo(document(result))
     elif form == "source":
@@ -232,96 +226,42 @@ def replay(source: str, until: int | None) -> None:
     Exit codes: 0 the same events come out; 1 they differ; 2 there is no such
     debate, or it cannot be read.
     """
-    record = read_source(source)
-    events = record.events
-    if until is not None and until > len(events):
-        raise UsageError("replay.until", f"the record has {len(events)} entries, not {until}")
-    walked = Replay(record.text_of, record.approved)
-    asked = events[:until]
+    found = read_source(source).replay(until)
     out = console()
-    differing = 0
-    for row in _differences(walked, asked):
-        differing += 1
-        out.print(row)
-    if until is not None and not differing:
-        out.print(_state(walked))
-    same = len(asked) - differing if walked.state.seq == len(asked) else walked.state.seq
-    style = "red" if differing else "green"
-    out.print(Text(f"{same} of {len(asked)} events come out the same", style=style))
-    if differing:
+    for row in found.differing:
+        out.print(Text(_differs(row)))
+    if until is not None and found.standing and not found.differing:
+        out.print(fields([*_stood(found.standing, found.due)]))
+    style = "red" if found.differing else "green"
+    out.print(Text(f"{found.same} of {found.entries} events come out the same", style=style))
+    if found.differing:
         raise click.exceptions.Exit(1)
 
 
-def _differences(walked: Replay, events: Iterable[Event]) -> Iterable[Text]:
-    """Walk the events and yield a line for each that does not come out the same."""
-    for seq, event in enumerate(events, 1):
-        try:
-            found = walked.step(event)
-        except NotDue as error:
-            yield Text(f"#{seq} {event['type']} was not due, but {error.due}; the walk ends here")
-            return
-        if found:
-            parts = [
-                f"{row.field}: derived {value(row.expected)}, recorded {value(row.found)}"
-                for row in found
-            ]
-            yield Text(f"#{seq} {event['type']} differs in {'; '.join(parts)}")
-
-
-def _state(walked: Replay) -> Text:
-    """Return the debate as it stood."""
-    state = walked.state
-    spent = state.total()
-    cost = spent.cost_micro_usd if state.spec["prices"] else None
-    rows: list[tuple[str, Text | str]] = [
-        ("After", f"entry {state.seq}, {state.at}"),
-        ("Turns", f"{len(state.turns)}, round {state.rounds_run}"),
-        *_findings(state),
-        ("Due next", _due(walked)),
-        ("Spent", f"{spent.calls} calls, {money(cost)}"),
+def _differs(row: Differing) -> str:
+    if row.due is not None:
+        return f"#{row.seq} {row.type} was not due, but {row.due}; the walk ends here"
+    parts = [
+        f"{each.field}: derived {value(each.expected)}, recorded {value(each.found)}"
+        for each in row.fields
     ]
-    return fields(rows)
+    return f"#{row.seq} {row.type} differs in {'; '.join(parts)}"
 
 
-def _findings(state: DebateState) -> Iterable[tuple[str, str]]:
-    """Yield what was voted, counted, compared and found so far, as far as there is such."""
-    terms: Any = state.spec["terms"]
-    if not state.seated or terms.get("options"):
-        votes = [f"{seat}: {vote or '–'}" for seat, vote in state.votes.items()]
-        yield "Votes", ", ".join(votes) or "nobody is seated yet"
-    if state.counts or terms.get("options"):
-        yield "Counted", counted(state.counts[-1]) if state.counts else "nothing yet"
-    if state.similarities:
-        yield "Compared", compared(state.similarities[-1])
-    if state.verdict:
-        yield "Found", _found(state.verdict)
-    if state.truncated:
-        yield (
-            "Cut short",
-            f"before {state.truncated['step']}, ceiling on {state.truncated['ceiling']}",
-        )
-    if state.decision:
-        yield "Decided", decided(state, state.decision["decision"], state.decision["rule"])
-
-
-def _found(verdict: VerdictData) -> str:
-    """Say what a judge or a moderator found."""
-    if verdict["scores"]:
-        return moderated(verdict)
-    nobody = "no declared stance" if verdict["undeclared"] else "several combined"
-    return f"{verdict['speaker']}: {verdict['winner'] or verdict['choice'] or nobody}"
-
-
-def _due(walked: Replay) -> str:
-    """Say what the rules call for next."""
-    if not walked.state.seated:
-        return "the seats and documents of the opening"
-    due = walked.due()
-    if due is None:
-        return "nothing: the debate is closed"
-    if isinstance(due, Ask):
-        names = [step.id for step in due.steps]
-        return f"a call for {', '.join(names)}" if names else "the end of a call in flight"
-    if isinstance(due, Conclude):
-        return f"the turn {due.step.id}, from the reply that came"
-    return steps.name_of(due)
+def _stood(now: Standing, due: str | None) -> Iterable[tuple[str, Text | str]]:
+    """Yield the debate as it stood: what was voted, counted, compared and found, what is due."""
+    yield "After", f"entry {now.entries}, {now.at}"
+    yield "Turns", f"{now.turns}, round {now.rounds_run}"
+    if now.votes is not None:
+        votes = ", ".join(f"{seat}: {vote or '–'}" for seat, vote in now.votes.items())
+        yield "Votes", votes or "nobody is seated yet"
+        yield "Counted", now.counted or "nothing yet"
+    others = {
+        "Compared": now.compared,
+        "Found": now.found,
+        "Cut short": now.cut_short,
+        "Decided": now.decided,
+        "Due next": due,
+    }
+    yield from ((label, words) for label, words in others.items() if words)
+    yield "Spent", f"{now.calls} calls, {money(now.cost_micro_usd)}"

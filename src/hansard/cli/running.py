@@ -6,32 +6,21 @@ import asyncio
 import os
 import signal
 import sys
-from collections.abc import Coroutine, Iterable, Iterator, Mapping
+from collections.abc import Callable, Coroutine, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
 import click
 
-from hansard import api
+import hansard
 from hansard.cli.console import console, document
-from hansard.cli.context import (
-    keyring,
-    next_step,
-    open_store,
-    read_file,
-    sound_record,
-    store_option,
-)
+from hansard.cli.context import keyring, next_step, open_store, sound_record, store_option
 from hansard.cli.live import View
 from hansard.cli.summary import say_outcome
-from hansard.governance import approval
-from hansard.report.formats import DebateResult
-from hansard.rules.events import Event
-from hansard.runtime import session
-from hansard.runtime.clock import Clock
-from hansard.runtime.inputs import load_spec
-from hansard.runtime.recording import Observer, Recording
+
+Observer = Callable[[hansard.Event, Mapping[str, str]], None]
+Work = Coroutine[Any, Any, hansard.DebateResult]
 
 INTERRUPTED = 130
 _SHOW_CURSOR = b"\x1b[?25h"
@@ -65,15 +54,15 @@ def run(spec: Path, as_json: bool, policy_file: Path | None, telemetry: bool) ->
     Exit codes: 0 the debate ended, also in `escalate` or cut short by a ceiling;
     1 it failed; 2 the spec cannot be run; 130 interrupted.
     """
-    parsed = load_spec(spec)
-    policy = None
-    if policy_file:
-        policy = approval.load(read_file(policy_file), keyring().trust(), Clock().now())
+    parsed = hansard.read_spec(spec)
+    policy = hansard.read_policy(policy_file, keyring().trust()) if policy_file else None
     with open_store(create=True) as store:
         with View(console(stderr=True)) as view, _observed(view, telemetry) as observe:
-            work = session.run(parsed, store, spec.parent, policy=policy, observe=observe)
-            until_closed(work, view)
-        _end(api.result(store, view.debate.state.debate), as_json=as_json)
+            work = hansard.run(
+                parsed, folder=spec.parent, store=store, policy=policy, observe=observe
+            )
+            result = until_closed(work, view)
+        _end(result, as_json=as_json)
 
 
 @click.command()
@@ -93,14 +82,17 @@ def resume(debate: str, as_json: bool, telemetry: bool) -> None:
         record = sound_record(store, debate)
         with View(console(stderr=True)) as view:
             for event in record.events:
-                view.debate.fold(event)
+                view.fold(event)
             with _observed(view, telemetry, record.events) as observe:
-                until_closed(session.resume(record.debate, store, observe=observe), view)
-        _end(api.result(store, record.debate), as_json=as_json)
+                work = hansard.resume(record.debate, store=store, observe=observe)
+                result = until_closed(work, view)
+        _end(result, as_json=as_json)
 
 
 @contextmanager
-def _observed(view: View, telemetry: bool, before: Iterable[Event] = ()) -> Iterator[Observer]:
+def _observed(
+    view: View, telemetry: bool, before: Iterable[hansard.Event] = ()
+) -> Iterator[Observer]:
     """Give what observes a debate: the view, and the spans of it where they are asked for."""
     if not telemetry:
         yield view.observe
@@ -111,14 +103,14 @@ def _observed(view: View, telemetry: bool, before: Iterable[Event] = ()) -> Iter
         for event in before:
             spans.fold(event)
 
-        def both(event: Event, texts: Mapping[str, str]) -> None:
+        def both(event: hansard.Event, texts: Mapping[str, str]) -> None:
             view.observe(event, texts)
             spans(event)
 
         yield both
 
 
-def _end(result: DebateResult, *, as_json: bool) -> None:
+def _end(result: hansard.DebateResult, *, as_json: bool) -> None:
     """Print what became of a debate; one that failed, or was answered by nobody, ends with 1."""
     around = console(stderr=True)
     around.print()
@@ -136,14 +128,14 @@ def _end(result: DebateResult, *, as_json: bool) -> None:
         raise click.exceptions.Exit(1)
 
 
-def until_closed(work: Coroutine[Any, Any, Recording], view: View) -> None:
+def until_closed(work: Work, view: View) -> hansard.DebateResult:
     """Run the debate to its end; Ctrl-C ends the process with the debate left open."""
     before = signal.getsignal(signal.SIGINT)
     try:
-        asyncio.run(_interruptible(work))
+        return asyncio.run(_interruptible(work))
     except asyncio.CancelledError:
         view.close()
-        short = view.debate.state.debate[:8]
+        short = view.debate[:8]
         step = next_step(f"resume {short}")
         click.echo(f"interrupted; debate {short} stays open, go on with: {step}", err=True)
         raise click.exceptions.Exit(INTERRUPTED) from None
@@ -151,7 +143,7 @@ def until_closed(work: Coroutine[Any, Any, Recording], view: View) -> None:
         signal.signal(signal.SIGINT, before)
 
 
-async def _interruptible(work: Coroutine[Any, Any, Recording]) -> None:
+async def _interruptible(work: Work) -> hansard.DebateResult:
     """Await `work`; Ctrl-C cancels it so that what has arrived is recorded, a second one kills."""
     task = asyncio.ensure_future(work)
     loop = asyncio.get_running_loop()
@@ -161,7 +153,7 @@ async def _interruptible(work: Coroutine[Any, Any, Recording]) -> None:
         loop.call_soon_threadsafe(task.cancel)
 
     signal.signal(signal.SIGINT, stop)
-    await task
+    return await task
 
 
 def _leave(*_: object) -> None:

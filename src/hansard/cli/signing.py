@@ -6,39 +6,23 @@ import os
 import shlex
 from contextlib import suppress
 from pathlib import Path
-from typing import cast
+from typing import Any
 
 import click
 from rich.text import Text
 
+import hansard
 from hansard.cli.console import console, fields
-from hansard.cli.context import (
-    Record,
-    keyring,
-    open_store,
-    read_file,
-    sound_record,
-    store_option,
-)
+from hansard.cli.context import keyring, open_store, sound_record, store_option
 from hansard.errors import UsageError
-from hansard.export.write import export as write_export
-from hansard.export.write import signed
-from hansard.governance import approval
-from hansard.page.write import page as write_page
-from hansard.record import policy as policies
-from hansard.record.keys import ROLES, Role
-from hansard.record.note import Signer
 from hansard.report.safe import shown
-from hansard.rules.formats import FORMATS
-from hansard.runtime.clock import Clock
-from hansard.runtime.inputs import load_spec, packaged_templates, read_templates
 
 _FILE = click.Path(path_type=Path)
-_ROLE = click.argument("role", type=click.Choice(ROLES))
+_ROLE = click.argument("role", type=click.Choice(hansard.Keyring.ROLES))
 _FORMAT = click.option(
     "--format",
     "format_",
-    type=click.Choice(list(FORMATS)),
+    type=click.Choice(hansard.formats()),
     default="consensus",
     show_default=True,
     help="Whose packaged prompts; a spec names its own.",
@@ -60,7 +44,7 @@ def export(debate: str, output: Path) -> None:
     there is no such debate, or FILE cannot be written.
     """
     record, signer = _signing(debate)
-    save(output, write_export(record.bundle, signer))
+    save(output, record.export(signer))
     _say_written(output, record, signer, "Unpack it and open report.html in a browser")
 
 
@@ -80,20 +64,20 @@ def page(debate: str, output: Path) -> None:
     written.
     """
     record, signer = _signing(debate)
-    save(output, write_page(signed(record.bundle, signer)))
+    save(output, record.page(signer))
     _say_written(output, record, signer, f"Open {output} in a browser")
 
 
-def _signing(debate: str) -> tuple[Record, Signer]:
+def _signing(debate: str) -> tuple[hansard.Record, hansard.Signer]:
     """Return the record to be written, which is sound, and who signs it."""
     with open_store() as store:
         record = sound_record(store, debate)
     return record, keyring().signer("export")
 
 
-def _say_written(output: Path, record: Record, signer: Signer, read: str) -> None:
+def _say_written(output: Path, record: hansard.Record, signer: hansard.Signer, read: str) -> None:
     say = console(stderr=True)
-    say.print(Text(f"{output}: {len(record.bundle.lines)} entries, signed by {signer.name}"))
+    say.print(Text(f"{output}: {record.verification.entries} entries, signed by {signer.name}"))
     say.print(Text(f"{read}; check it with: hansard verify {shlex.quote(str(output))}"))
 
 
@@ -123,7 +107,7 @@ def keys(context: click.Context) -> None:
     if context.invoked_subcommand is None:
         ring = keyring()
         rows: list[tuple[str, Text | str]] = []
-        for role in ROLES:
+        for role in ring.ROLES:
             key = ring.public(role)
             rows.append((role, str(key) if key else "none yet; made at first use"))
         rows.append(("trust file", str(ring.trust_file)))
@@ -132,26 +116,26 @@ def keys(context: click.Context) -> None:
 
 @keys.command()
 @_ROLE
-def make(role: str) -> None:
+def make(role: Any) -> None:
     """Make the key of ROLE, if there is none, and print its public half."""
-    click.echo(keyring().signer(cast(Role, role)).key)
+    click.echo(keyring().signer(role).key)
 
 
 @keys.command()
 @_ROLE
-def rotate(role: str) -> None:
+def rotate(role: Any) -> None:
     """Put a new key in place of the key of ROLE.
 
     The old one goes on counting for debates opened before now.
     """
-    click.echo(keyring().rotate(cast(Role, role)))
+    click.echo(keyring().rotate(role))
 
 
 @keys.command()
 @_ROLE
-def revoke(role: str) -> None:
+def revoke(role: Any) -> None:
     """Take the key of ROLE out of use: it counts for no debate opened from now on."""
-    click.echo(f"revoked {keyring().revoke(cast(Role, role))}")
+    click.echo(f"revoked {keyring().revoke(role)}")
 
 
 @click.group()
@@ -169,9 +153,10 @@ def approve(spec: Path | None, format_: str, output: Path) -> None:
     Read the templates before you sign: `hansard run --policy FILE` calls no model
     with any other.
     """
-    name, templates = _templates(spec, format_)
+    templates = hansard.prompt_templates(spec, format=format_)
+    name = hansard.read_spec(spec).format if spec else format_
     signer = keyring().signer("approval")
-    save(output, approval.approve(name, templates, signer))
+    save(output, hansard.approve_prompts(signer, spec, format=format_))
     words = f"{output}: {len(templates)} templates of {name}, by {signer.name}"
     console(stderr=True).print(Text(words))
 
@@ -186,10 +171,10 @@ def show_policy(file: Path | None, spec: Path | None, format_: str) -> None:
     Who signed a policy: `hansard policy check`.
     """
     if file is None:
-        for role, body in _templates(spec, format_)[1].items():
+        for role, body in hansard.prompt_templates(spec, format=format_).items():
             click.echo(f"--- {role} ---\n{shown(body.decode())}")
         return
-    found = policies.parse(read_file(file))
+    found = hansard.parse_policy(file)
     rows = [(f"{name}.{role}", digest) for (name, role), digest in sorted(found.templates.items())]
     _print([*rows, ("hash", found.hash)])
 
@@ -203,25 +188,18 @@ def check(file: Path, spec: Path | None, format_: str) -> None:
 
     Exit codes: 0 both hold; 1 a prompt is another one; 2 the policy does not count.
     """
-    found = approval.load(read_file(file), keyring().trust(), Clock().now())
-    name, templates = _templates(spec, format_)
-    approved = found.approved(name)
-    rows = []
-    for role, digest in approval.hashes(templates).items():
-        same = approved.get(role) == digest
-        rows.append((role, "approved" if same else f"NOT APPROVED: {digest}"))
-    _print(rows)
-    if any(text != "approved" for _, text in rows):
+    found = hansard.read_policy(file, keyring().trust())
+    others = hansard.unapproved_prompts(found, spec, format=format_)
+    roles = hansard.prompt_templates(spec, format=format_)
+    _print(
+        [
+            (role, f"NOT APPROVED: {others[role]}" if role in others else "approved")
+            for role in roles
+        ]
+    )
+    if others:
         raise click.exceptions.Exit(1)
 
 
 def _print(rows: list[tuple[str, str]]) -> None:
     console().print(fields(rows, width=max(len(label) for label, _ in rows)))
-
-
-def _templates(spec: Path | None, format_: str) -> tuple[str, dict[str, bytes]]:
-    """Return a format and its templates by role: a spec's, or the packaged ones of `format_`."""
-    if spec is None:
-        return format_, packaged_templates(format_)
-    found = load_spec(spec)
-    return found.format, read_templates(found, spec.parent)

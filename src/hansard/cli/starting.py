@@ -9,9 +9,9 @@ from pathlib import Path
 import click
 from rich.text import Text
 
+import hansard
 from hansard.cli.console import console, fields
 from hansard.errors import UsageError
-from hansard.rules.formats import FORMATS
 from hansard.schemas import SCHEMAS, render
 
 
@@ -20,7 +20,7 @@ from hansard.schemas import SCHEMAS, render
 @click.option(
     "--format",
     "format_",
-    type=click.Choice(list(FORMATS)),
+    type=click.Choice(hansard.formats()),
     default="consensus",
     show_default=True,
     help="How the debate goes.",

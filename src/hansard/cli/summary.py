@@ -6,13 +6,9 @@ from collections.abc import Iterable
 
 from rich.text import Text
 
+import hansard
 from hansard.cli.console import console, fields, money, style_of
 from hansard.cli.context import next_step
-from hansard.report.formats import DebateResult
-from hansard.report.formats.consensus import ConsensusResult
-from hansard.report.formats.judged import JudgedResult
-from hansard.report.formats.moderated import ModeratedResult
-from hansard.report.formats.panel import PanelResult
 from hansard.report.safe import one_line
 from hansard.report.words import GONE, HOW, STOPPED, percent
 
@@ -21,20 +17,20 @@ LENGTH = 400  # characters of what somebody wrote
 Rows = list[tuple[str, Text | str]]
 
 
-def outcome(result: DebateResult) -> Rows:
+def outcome(result: hansard.DebateResult) -> Rows:
     """Return the rows that say what was decided, what is open, who must look, what it cost."""
     rows: Rows = [("Decision", _decision(result))]
-    if isinstance(result, ConsensusResult):
+    if isinstance(result, hansard.ConsensusResult):
         rows += _standing(result) if result.decision is None else []
-    elif isinstance(result, JudgedResult):
+    elif isinstance(result, hansard.JudgedResult):
         rows += _judged(result)
-    elif isinstance(result, ModeratedResult):
+    elif isinstance(result, hansard.ModeratedResult):
         rows += _moderated(result)
     else:
         rows += _panel(result)
     if result.review is not None:
         rows.append(("Must look", one_line(result.review)))
-    if isinstance(result, ConsensusResult) and result.dissent:
+    if isinstance(result, hansard.ConsensusResult) and result.dissent:
         dissent = [
             Text.assemble(f"{row.speaker}: ", option(result, row.vote)) for row in result.dissent
         ]
@@ -42,7 +38,7 @@ def outcome(result: DebateResult) -> Rows:
     return rows + _used(result)
 
 
-def _used(result: DebateResult) -> Rows:
+def _used(result: hansard.DebateResult) -> Rows:
     """Return what was used: calls, tokens, money; what the cache saved, what ceilings count."""
     total, charged, limit = result.totals, result.charged, result.limits.cost_micro_usd
     failed = f", {total.failed} of them failed" if total.failed else ""
@@ -62,7 +58,7 @@ def _used(result: DebateResult) -> Rows:
     return rows
 
 
-def _decision(result: DebateResult) -> Text | str:
+def _decision(result: hansard.DebateResult) -> Text | str:
     rounds = f"round {result.rounds_run} of at most {result.max_rounds}"
     if result.decision is None or result.decision_rule is None:
         if result.reason is None:
@@ -71,7 +67,7 @@ def _decision(result: DebateResult) -> Text | str:
             return f"none: cut short, {STOPPED[result.reason]} ({result.reason}), {rounds}"
         return f"none: failed, {result.reason}, {rounds}"
     how = HOW[result.decision_rule]
-    if isinstance(result, ConsensusResult):
+    if isinstance(result, hansard.ConsensusResult):
         how = f"no option reached {result.consensus_threshold} votes"
         if result.decision_rule != "max_rounds_exhausted":
             votes = result.vote_tally.get(result.decision, 0)
@@ -83,12 +79,12 @@ def _decision(result: DebateResult) -> Text | str:
     )
 
 
-def _standing(result: ConsensusResult) -> Rows:
+def _standing(result: hansard.ConsensusResult) -> Rows:
     tally = [f"{vote} {count}" for vote, count in result.vote_tally.items()]
     return [("Votes now", ", ".join(tally))] if tally else []
 
 
-def _judged(result: JudgedResult) -> Rows:
+def _judged(result: hansard.JudgedResult) -> Rows:
     found = result.verdict
     if found is None:
         return []
@@ -103,7 +99,7 @@ def _judged(result: JudgedResult) -> Rows:
     ]
 
 
-def _moderated(result: ModeratedResult) -> Rows:
+def _moderated(result: hansard.ModeratedResult) -> Rows:
     found = result.moderation
     if found is None:
         return [("Moderation", "none was heard")]
@@ -123,7 +119,7 @@ def _moderated(result: ModeratedResult) -> Rows:
     return rows
 
 
-def _panel(result: PanelResult) -> Rows:
+def _panel(result: hansard.PanelResult) -> Rows:
     rows: Rows = []
     if result.vote_tally is not None:
         tally = [f"{vote} {count}" for vote, count in result.vote_tally.items()]
@@ -138,15 +134,17 @@ def _panel(result: PanelResult) -> Rows:
     ]
 
 
-def option(result: DebateResult, vote: str | None) -> Text:
+def option(result: hansard.DebateResult, vote: str | None) -> Text:
     """Return a vote in its option's colour; none is an abstention."""
     if vote is None:
         return Text("abstained", style="dim")
-    options = result.options if isinstance(result, (ConsensusResult, PanelResult)) else ()
+    options = (
+        result.options if isinstance(result, (hansard.ConsensusResult, hansard.PanelResult)) else ()
+    )
     return Text(vote, style=f"bold {style_of(vote, options, options=True)}".strip())
 
 
-def say_outcome(result: DebateResult, *steps: str) -> None:
+def say_outcome(result: hansard.DebateResult, *steps: str) -> None:
     """Print on standard error what became of a debate that was just run, and what to do next."""
     out = console(stderr=True)
     out.print(fields([*outcome(result), ("Debate", result.debate)]))

@@ -8,19 +8,10 @@ import click
 from rich.console import Console
 from rich.text import Text
 
+import hansard
 from hansard.cli.console import console, document, fields, value
-from hansard.cli.context import (
-    find_export,
-    keyring,
-    open_store,
-    read_export,
-    read_record,
-    store_option,
-    trust_of,
-)
-from hansard.page.read import verify_export
+from hansard.cli.context import find_export, keyring, open_store, store_option, trust_of
 from hansard.report.safe import one_line
-from hansard.verify.findings import Check, Finding, PageCheck, Status, Verification
 from hansard.version import __version__
 
 _STYLES = {"pass": "green", "fail": "bold red", "unchecked": "yellow", "unsupported": "dim"}
@@ -71,10 +62,10 @@ def verify(source: str, trust: Path | None, level: str | None, as_json: bool) ->
     """
     path = find_export(source)
     if path:
-        found = verify_export(read_export(path), trust_of(trust))
+        found = hansard.verify_export(path, trust_of(trust))
     else:
         with open_store() as store:
-            found = read_record(store, store.find(source)).verification
+            found = hansard.verify(store, source)
     required = int(level) if level else int(path is not None)
     reached = found.level is not None and found.level >= required
     if as_json:
@@ -99,7 +90,7 @@ def _say_how_to_trust(required: int, trust: Path | None) -> None:
     console(stderr=True).print(fields(rows))
 
 
-def _is_forged(page: PageCheck | None) -> bool:
+def _is_forged(page: hansard.PageCheck | None) -> bool:
     """Say whether a page that was read by itself is not ours.
 
     One that lies in an export is no part of it, so it is warned of alone.
@@ -107,14 +98,14 @@ def _is_forged(page: PageCheck | None) -> bool:
     return page is not None and page.same_record is None and not page.released
 
 
-def _defect(page: PageCheck) -> str | None:
+def _defect(page: hansard.PageCheck) -> str | None:
     """Return the code of what is wrong with a page; None where nothing is."""
     if not page.released:
         return "page.code"
     return "page.record" if page.same_record is False else None
 
 
-def print_verification(out: Console, found: Verification) -> None:
+def print_verification(out: Console, found: hansard.Verification) -> None:
     """Print every check, every finding, and the verdict with what it does not prove."""
     for check in found.checks:
         _print_check(out, check)
@@ -132,7 +123,7 @@ def print_verification(out: Console, found: Verification) -> None:
     _print_verdict(out, found)
 
 
-def print_findings(out: Console, found: Verification) -> None:
+def print_findings(out: Console, found: hansard.Verification) -> None:
     """Print the checks that failed, what they found, and the verdict."""
     for check in found.checks:
         if check.status == "fail":
@@ -141,7 +132,7 @@ def print_findings(out: Console, found: Verification) -> None:
     _print_verdict(out, found)
 
 
-def _print_listed(out: Console, found: Verification) -> None:
+def _print_listed(out: Console, found: hansard.Verification) -> None:
     """Print the first findings: a hostile file may have any number of them."""
     for finding in found.findings[:_LISTED]:
         _print_finding(out, finding)
@@ -149,11 +140,11 @@ def _print_listed(out: Console, found: Verification) -> None:
         out.print(Text(f"\n… and {len(found.findings) - _LISTED} more", style="red"))
 
 
-def _print_check(out: Console, check: Check) -> None:
+def _print_check(out: Console, check: hansard.Check) -> None:
     _print_row(out, str(check.number), check.name, check.status, check.evidence)
 
 
-def _print_row(out: Console, number: str, name: str, status: Status, evidence: str) -> None:
+def _print_row(out: Console, number: str, name: str, status: str, evidence: str) -> None:
     out.print(
         Text.assemble(
             f"{number:>2}  ",
@@ -164,7 +155,7 @@ def _print_row(out: Console, number: str, name: str, status: Status, evidence: s
     )
 
 
-def _print_finding(out: Console, finding: Finding) -> None:
+def _print_finding(out: Console, finding: hansard.Finding) -> None:
     place = f"entry {finding.seq}" if finding.seq else "the record"
     out.print(Text(f"\n{place}  {finding.code}  {one_line(finding.message)}", style="red"))
     for label, what in (("expected", finding.expected), ("found", finding.found)):
@@ -172,7 +163,7 @@ def _print_finding(out: Console, finding: Finding) -> None:
             out.print(Text(f"  {label:<8}  {value(what)}"))
 
 
-def _print_verdict(out: Console, found: Verification) -> None:
+def _print_verdict(out: Console, found: hansard.Verification) -> None:
     defect = _defect(found.page) if found.page else None
     out.print()
     if found.ok:

@@ -14,6 +14,7 @@ import socket
 from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
+from typing import ClassVar
 
 from hansard.errors import DataError, UsageError
 from hansard.record import keys
@@ -30,6 +31,8 @@ class Keyring:
     sentence when a key is made. A passphrase comes from HANSARD_PASSPHRASE.
     """
 
+    ROLES: ClassVar[tuple[Role, ...]] = ROLES
+
     def __init__(self, folder: Path, now: Callable[[], str], tell: Tell) -> None:
         self.folder = folder
         self._now = now
@@ -43,7 +46,9 @@ class Keyring:
         try:
             return Path(named) if named else Path.home() / ".config" / "hansard"
         except RuntimeError:
-            raise UsageError("key.folder", "nobody can tell your home: set HANSARD_HOME") from None
+            raise UsageError(
+                "key.folder", "cannot determine your home directory; set HANSARD_HOME"
+            ) from None
 
     @property
     def trust_file(self) -> Path:

@@ -7,6 +7,7 @@ from typing import Any, Literal, cast
 
 from hansard import vocabulary
 from hansard.rules.fields import CallError, Ceiling, CitationFinding, Rejection
+from hansard.rules.spending import DEAREST
 from hansard.rules.steps import place_of
 from hansard.rules.terms import CloseReason, DecisionRule
 from hansard.vocabulary import fill
@@ -117,6 +118,17 @@ def amount(ceiling: Ceiling, number: int) -> str:
     if ceiling == "seconds":
         return f"{number / 1000:.10g} seconds"
     return many(number, ceiling.removesuffix("s"))
+
+
+def price_source(source: str) -> str:
+    """Say who states a price, from what the record calls its source.
+
+    >>> price_source("spec"), price_source("genai-prices/1.2:dearest-tier")
+    ('as the spec says', 'genai-prices/1.2, its dearest tier')
+    """
+    name = source.removesuffix(DEAREST)
+    whose = {"spec": "as the spec says", "model": "as the model states"}.get(name, name)
+    return whose + (", its dearest tier" if name != source else "")
 
 
 def seconds(milliseconds: int) -> str:

@@ -10,6 +10,7 @@ from hansard.rules.fields import Ceiling, Price
 from hansard.rules.state import DebateState
 
 BYTES_A_TOKEN = 3  # as reserved: prose in Latin script has about four, CJK script three
+DEAREST = ":dearest-tier"  # after a price's source: the dearest of several tiers (FORMAT.md §3)
 
 
 class Tokens(NamedTuple):

@@ -34,14 +34,14 @@ class Available(_Part):
     about: str = Field(description="Where its replies come from")
 
 
-class Models(_Part):
+class AvailableModels(_Part):
     """Everything that can stand before the colon of a `model:`."""
 
     models: Literal["hansard-models/v1"] = "hansard-models/v1"
     providers: tuple[Available, ...]
 
 
-def available(environ: Mapping[str, str]) -> Models:
+def available(environ: Mapping[str, str]) -> AvailableModels:
     """Return what can be used with the variables of `environ`, none of whose values it shows."""
     own = [
         Available(name=name, usable=True, missing=(), extra=None, example=example, about=about)
@@ -58,7 +58,7 @@ def available(environ: Mapping[str, str]) -> Models:
         )
         for row in survey(environ)
     ]
-    return Models(providers=(*own, *asked))
+    return AvailableModels(providers=(*own, *asked))
 
 
 def _about(name: str) -> str:

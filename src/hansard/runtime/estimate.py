@@ -26,7 +26,7 @@ from hansard.rules.formats import AnySpec
 from hansard.rules.formats.base import Compare, NotCounted
 from hansard.rules.prompts import Prompt
 from hansard.rules.replies import Schema
-from hansard.rules.spending import Tokens
+from hansard.rules.spending import BYTES_A_TOKEN, Tokens
 from hansard.rules.state import DebateState, Step, evolve
 from hansard.rules.steps import Ask, Conclude
 from hansard.rules.terms import Role
@@ -103,6 +103,13 @@ class Estimate(_Part):
         description="The tools that were not given: their definitions are counted nowhere"
     )
     seconds: float | None = Field(description="The ceiling on time; time is not estimated")
+
+    @property
+    def assumed(self) -> str:
+        """What the numbers assume."""
+        size = f"{BYTES} bytes a token, {BYTES_A_TOKEN} against ceilings"
+        kept = f"a cache for what begins alike, from {CACHED_FROM:,} tokens"
+        return f"replies of {REPLY} tokens, or of max_tokens where set; {size}; {kept}"
 
 
 def estimate(

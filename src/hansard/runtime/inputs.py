@@ -80,7 +80,7 @@ def load_yaml(path: Path) -> object:
     """Return what a YAML or JSON file holds."""
     text = read_text(path, "spec.unreadable")
     try:
-        return _bounded(yaml.load(text, _Loader), path.name)  # noqa: S506 - a SafeLoader
+        value = yaml.load(text, _Loader)  # noqa: S506 - a SafeLoader
     except (yaml.YAMLError, RecursionError, ValueError) as error:
         where, what = path.name, "it nests too deeply"
         if isinstance(error, ValueError):
@@ -90,6 +90,7 @@ def load_yaml(path: Path) -> object:
             where = f"{path.name}, line {mark.line + 1}" if mark else path.name
             what = getattr(error, "problem", None) or "it is not YAML"
         raise UsageError("spec.yaml", f"{where}: {what}") from None
+    return _bounded(value, path.name)
 
 
 def _bounded(value: object, where: str) -> object:
@@ -141,9 +142,8 @@ def _first(error: ValidationError, where: str, model: type[BaseModel]) -> UsageE
 def read_text(path: Path, code: str) -> str:
     """Return a UTF-8 file's text with LF line ends; UsageError `code` where it cannot be read."""
     try:
-        if path.stat().st_size > MAX_FILE:
-            raise UsageError(code, f"{path} is larger than {MAX_FILE} bytes")
-        text = path.read_text(encoding="utf-8-sig")
+        small = path.stat().st_size <= MAX_FILE
+        text = path.read_text(encoding="utf-8-sig") if small else ""
     except FileNotFoundError:
         raise UsageError(code, f"there is no file {path}") from None
     except UnicodeDecodeError:
@@ -152,6 +152,8 @@ def read_text(path: Path, code: str) -> str:
         raise UsageError(code, f"{str(path)!r} is no file's name") from None
     except OSError as error:
         raise UsageError(code, f"{path} cannot be read: {error.strerror}") from None
+    if not small:
+        raise UsageError(code, f"{path} is larger than {MAX_FILE:,} bytes")
     return text
 
 

@@ -13,6 +13,7 @@ from functools import cache
 from typing import TYPE_CHECKING, NamedTuple
 
 from hansard.rules.spec_parts import PriceSpec, Seated
+from hansard.rules.spending import DEAREST
 from hansard.runtime.models.base import Model
 
 if TYPE_CHECKING:
@@ -27,7 +28,6 @@ _LISTS = {
     "google": "google",
     "bedrock": "aws",
 }
-DEAREST = ":dearest-tier"
 _STEP = Decimal("0.000001")
 
 

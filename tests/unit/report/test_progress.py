@@ -4,7 +4,7 @@ import dataclasses
 
 import pytest
 
-from hansard import api
+import hansard
 from hansard.report import progress
 from hansard.report.progress import Follower
 from hansard.runtime.models.base import Wire
@@ -260,7 +260,7 @@ def test_progress_is_called_as_it_happens():
         said.append(names(rows)[-1])
         return f"Within thirty days, says {request.speaker}."
 
-    result = api.run_sync(SPEC, models={"clerk": clerk}, progress=rows.append)
+    result = hansard.run_sync(SPEC, models={"clerk": clerk}, progress=rows.append)
     assert set(said[:2]) == {"RoundStarted"}
     assert of(rows, progress.Response)[0].text == "Within thirty days, says ann."
     assert rows[0].debate == result.debate
@@ -269,7 +269,7 @@ def test_progress_is_called_as_it_happens():
 
 def test_observe_and_progress_are_both_told():
     seen, rows = [], []
-    api.run_sync(
+    hansard.run_sync(
         SPEC,
         models={"clerk": lambda _: "Within thirty days."},
         observe=seen.append,
@@ -288,11 +288,13 @@ def test_a_resumed_debate_goes_on_being_told():
         return f"{request.speaker} thinks of {'nothing' if request.round else 'all'} else."
 
     rows = []
-    with api.open_store("sqlite:///:memory:") as store:
+    with hansard.open_store("sqlite:///:memory:") as store:
         with pytest.raises(Enough):
-            api.run_sync(SPEC, models={"clerk": clerk}, store=store, progress=stop)
+            hansard.run_sync(SPEC, models={"clerk": clerk}, store=store, progress=stop)
         (debate,) = store.debates()
-        result = api.resume_sync(debate, models={"clerk": clerk}, store=store, progress=rows.append)
+        result = hansard.resume_sync(
+            debate, models={"clerk": clerk}, store=store, progress=rows.append
+        )
     assert result.debate == debate
     assert [row.round for row in of(rows, progress.RoundStarted)] == [1, 2]
     assert of(rows, progress.Response)[0].text == "ann thinks of nothing else."

@@ -1,4 +1,4 @@
-"""The public API: a debate is one awaitable call with typed input and result.
+"""Running a debate: one awaitable call with typed input and result.
 
 >>> from hansard import open_store, run_sync, verify
 >>> def steady(request):
@@ -29,42 +29,26 @@ vote_tally: {release: 1, revise: 2}
 decision: revise
 decision_rule: threshold_vote
 speaker_schedule: [planner, critic, operator]
-
-What a function needs is imported when it is first called: to import this module
-costs next to nothing.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Coroutine, Iterator, Mapping
+from collections.abc import Callable, Coroutine, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from hansard.api.specs import located
 from hansard.errors import UsageError
 
 if TYPE_CHECKING:
+    from hansard.api.specs import Spec
+    from hansard.record.policy import Policy
     from hansard.report.formats import DebateResult
     from hansard.report.progress import Progress
-    from hansard.rules.formats import AnySpec
-    from hansard.runtime.estimate import Estimate
     from hansard.runtime.recording import Observer
     from hansard.runtime.session import Models, Tools
     from hansard.store.application import Store
-    from hansard.verify.findings import Verification
-
-    Spec = AnySpec | Path | str | Mapping[str, Any]
-
-__all__ = [
-    "estimate",
-    "open_store",
-    "result",
-    "resume",
-    "resume_sync",
-    "run",
-    "run_sync",
-    "verify",
-]
 
 IN_MEMORY = "sqlite:///:memory:"
 
@@ -74,6 +58,7 @@ async def run(
     *,
     models: Models | None = None,
     tools: Tools | None = None,
+    policy: Policy | None = None,
     store: Store | str | None = None,
     folder: Path | str | None = None,
     observe: Observer | None = None,
@@ -85,23 +70,27 @@ async def run(
     the same fields as a mapping. `models` maps the NAME of each `python:NAME` or
     `custom:NAME` model to a sync or async function of a Request that returns the
     reply's text, a mapping or a Completion; `tools` maps the name of each tool
-    of the spec to a function with annotated arguments. `store` is an open Store,
-    or the URL of one to open (and make) and close again; by default the record
-    is kept in memory and gone on return, so pass a store to verify it later.
-    Relative file names begin in `folder`: by default the spec file's own, else
-    the working directory. `observe` is called with every event of the record, as
-    it is recorded, and `progress` with what it means: the types of
+    of the spec to a function with annotated arguments. Under a `policy`
+    (`read_policy`) no model is called with a prompt template that it does not
+    approve: the debate ends as failed instead. `store` is an open Store, or the
+    URL of one to open (and make) and close again; by default the record is kept
+    in memory and gone on return, so pass a store to verify it later. Relative
+    file names begin in `folder`: by default the spec file's own, else the working
+    directory. `observe` is called with every event of the record, as it is
+    recorded, and where it takes two arguments also with the texts of the record so
+    far, by name; `progress` with what the event means, as one of the types of
     `hansard.report.progress`.
 
     A debate that ends in `escalate`, or is cut short by a ceiling, is a result.
     Raises UsageError for a spec, a model or a tool that cannot be used, before
-    anything is recorded, and DataError where the store fails; the debate can then
-    be resumed.
+    anything is recorded, and DataError where the store fails. What `observe` or
+    `progress` raises ends the run and is raised here. In both cases the debate
+    stays open, and `resume` goes on with it.
     """
     from hansard.report.view import build
     from hansard.runtime import session
 
-    parsed, begin = _read(spec, folder)
+    parsed, begin = located(spec, folder)
     with _opened(store if store is not None else IN_MEMORY, create=True) as shelf:
         found = await session.run(
             parsed,
@@ -109,6 +98,7 @@ async def run(
             begin,
             models=models,
             tools=tools,
+            policy=policy,
             observe=observe,
             progress=progress,
         )
@@ -120,6 +110,7 @@ def run_sync(
     *,
     models: Models | None = None,
     tools: Tools | None = None,
+    policy: Policy | None = None,
     store: Store | str | None = None,
     folder: Path | str | None = None,
     observe: Observer | None = None,
@@ -127,13 +118,15 @@ def run_sync(
 ) -> DebateResult:
     """Do what `run` does, from code that is not async.
 
-    Raises UsageError `api.running_loop` inside a running event loop.
+    Raises what `run` raises, and UsageError `api.running_loop` inside a running
+    event loop.
     """
     return _wait(
         lambda: run(
             spec,
             models=models,
             tools=tools,
+            policy=policy,
             store=store,
             folder=folder,
             observe=observe,
@@ -154,9 +147,15 @@ async def resume(
 ) -> DebateResult:
     """Go on with a debate that was left open, and return what became of it.
 
-    `debate` is its id or an unambiguous beginning of it. No reply in the record
-    is asked for again. Raises UsageError `store.unknown`, `store.ambiguous`,
-    `debate.closed` or `store.running`, and DataError for a damaged record.
+    `debate` is its id or an unambiguous prefix of it; `store` is an open Store or
+    the URL of one. `models` and `tools` are those that `run` was given; the policy,
+    if there was one, is kept with the record and still holds. No reply in the
+    record is asked for again. `observe` and `progress` are told of what happens
+    from here on.
+
+    Raises UsageError `store.unknown`, `store.ambiguous`, `debate.closed`,
+    `store.running`, `tool.changed` or `model.*`, and DataError `debate.damaged`
+    for a record that does not hold, to which nothing is added.
     """
     from hansard.report.view import build
     from hansard.runtime import session
@@ -184,7 +183,8 @@ def resume_sync(
 ) -> DebateResult:
     """Do what `resume` does, from code that is not async.
 
-    Raises UsageError `api.running_loop` inside a running event loop.
+    Raises what `resume` raises, and UsageError `api.running_loop` inside a running
+    event loop.
     """
     return _wait(
         lambda: resume(
@@ -192,98 +192,6 @@ def resume_sync(
         ),
         "resume",
     )
-
-
-def estimate(
-    spec: Spec,
-    *,
-    models: Models | None = None,
-    tools: Tools | None = None,
-    folder: Path | str | None = None,
-) -> Estimate:
-    """Return what the debate would take, before anything is spent: calls, tokens, cost.
-
-    The arguments are those of `run`; `models` are only looked at for prices that
-    they state, `tools` for their definitions, which every call sends. No model is
-    asked, and neither keys nor providers' packages are needed. Raises UsageError for
-    a spec that cannot be run.
-
-    >>> found = estimate({
-    ...     "format": "panel",
-    ...     "question": "What comes first?",
-    ...     "model": "python:steady",
-    ...     "judge": {},
-    ...     "prices": {"python:steady": {"input": "2.50", "output": "10.00"}},
-    ... })
-    >>> found.most.calls, found.fewest.calls
-    (10, 4)
-    """
-    from hansard.runtime.estimate import estimate as rehearse
-
-    parsed, begin = _read(spec, folder)
-    return rehearse(parsed, begin, models, tools)
-
-
-def open_store(url: str, create: bool = True) -> Store:
-    """Open the store at `sqlite:///PATH/FILE.db` or `sqlite:///:memory:`.
-
-    Close it, or use it as a context manager. Raises UsageError `store.url`, or
-    `store.missing` where there is none and `create` is False; DataError for a
-    file that is no store.
-
-    >>> with open_store("sqlite:///:memory:") as store:
-    ...     store.debates()
-    []
-    """
-    from hansard.store.application import Store
-
-    return Store.open(url, create=create)
-
-
-def result(store: Store, debate: str) -> DebateResult:
-    """Return what the store holds of a debate, open or closed.
-
-    `debate` is its id or an unambiguous beginning of it. A text that is gone is
-    None. This shows the record; `verify` says whether it is what was recorded.
-    Raises UsageError `store.unknown` or `store.ambiguous`, and DataError for a
-    record that cannot be read.
-    """
-    from hansard.record import blob
-    from hansard.report.view import build
-    from hansard.rules.events import parse
-
-    bundle = store.bundle(store.find(debate))
-
-    def text_of(name: str) -> str | None:
-        return blob.unpack(bundle.blobs[name]) if name in bundle.blobs else None
-
-    return build(map(parse, bundle.lines), text_of)
-
-
-def verify(store: Store, debate: str) -> Verification:
-    """Check a debate's record: every link, text, turn, prompt, vote and the decision.
-
-    `ok` says that no check failed; `findings` lists each defect with its entry.
-    `debate` is its id or an unambiguous beginning of it. Raises UsageError
-    `store.unknown` or `store.ambiguous`; never for bytes that are bad.
-    """
-    from hansard.verify import verifier
-
-    return verifier.verify(store.bundle(store.find(debate)))
-
-
-def _read(spec: Spec, folder: Path | str | None) -> tuple[AnySpec, Path]:
-    """Return the spec, and the folder in which its relative file names begin."""
-    from hansard.rules.formats import AnySpec
-    from hansard.runtime.inputs import load_spec, parse_spec
-
-    begin = Path(folder) if folder is not None else Path()
-    if isinstance(spec, AnySpec):
-        return spec, begin
-    if isinstance(spec, Mapping):
-        return parse_spec(dict(spec), "spec"), begin
-    path = Path(spec)
-    return load_spec(path), path.parent if folder is None else begin
 
 
 @contextmanager

@@ -1,0 +1,67 @@
+"""Reading what a caller names: a file of bounded size, or all of an export."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from stat import S_ISDIR, S_ISREG
+
+from hansard.errors import DataError, UsageError
+from hansard.record import page as pages
+from hansard.record.bundle import FOLDERS, MAX_EXPORT, is_name
+
+MAX_FILE = 4_000_000  # bytes of a trust file or a policy
+
+
+def read_file(path: Path, most: int = MAX_FILE) -> bytes:
+    """Return a file's bytes; raises UsageError `input.unreadable`, also for more than `most`."""
+    data = _read(path, most)
+    if len(data) > most:
+        raise UsageError("input.unreadable", f"{path} is larger than {most:,} bytes")
+    return data
+
+
+def _read(path: Path, most: int) -> bytes:
+    """Return at most one byte more than `most`: enough to see that it is too much."""
+    try:
+        with path.open("rb") as file:
+            return file.read(most + 1)
+    except OSError as error:
+        raise UsageError("input.unreadable", f"{path} cannot be read: {error.strerror}") from None
+
+
+def export_at(path: Path) -> bytes | dict[str, bytes]:
+    """Return the bytes of a zip or of a page, or the files of a folder by name.
+
+    What has no place in an export is not opened and stands as a file without
+    content under a name that verifying refuses. Raises UsageError
+    `input.unreadable`, and DataError `input.unknown` for HTML that is no page,
+    `page.damaged` for a page without a record that can be read.
+    """
+    try:
+        mode = path.stat().st_mode
+        if S_ISDIR(mode):
+            return dict(_files(path, ""))
+    except OSError as error:
+        raise UsageError("input.unreadable", f"{path} cannot be read: {error.strerror}") from None
+    if not S_ISREG(mode):
+        raise UsageError("input.unreadable", f"{path} is neither a file nor a folder")
+    data = _read(path, MAX_EXPORT)
+    if pages.is_page(data):
+        if not pages.record_in(data):
+            raise DataError("page.damaged", f"the record in the page {path} is damaged or cut off")
+    elif data.lstrip().startswith(b"<"):
+        raise DataError("input.unknown", f"{path} is neither a Hansard page nor an export")
+    return data
+
+
+def _files(folder: Path, prefix: str) -> Iterator[tuple[str, bytes]]:
+    """Yield name and content of each file of an export's folder; links are never followed."""
+    for item in sorted(folder.iterdir()):
+        name, mode = prefix + item.name, item.lstat().st_mode
+        if S_ISDIR(mode) and name in FOLDERS:
+            yield from _files(item, f"{name}/")
+        elif S_ISREG(mode) and is_name(name):
+            yield name, read_file(item, MAX_EXPORT)
+        else:
+            yield f"{name} is no file of an export", b""

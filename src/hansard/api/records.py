@@ -1,0 +1,265 @@
+"""What is kept of debates, in a store or an export: read, verified, shown, written.
+
+>>> from hansard import open_store, read_record, run_sync
+>>> def seat(request):
+...     return {"stance": "s", "rationale": "r", "vote": "release"}
+>>> spec = {
+...     "question": "Shall we release?",
+...     "options": ["release", "revise"],
+...     "threshold": 2,
+...     "max_rounds": 1,
+...     "debaters": [{"id": "ann", "model": "python:seat"}, {"id": "bob", "model": "python:seat"}],
+... }
+>>> with open_store("sqlite:///:memory:") as store:
+...     made = run_sync(spec, models={"seat": seat}, store=store)
+...     record = read_record(store, made.debate[:8])
+>>> record.verification.ok, record.result().decision
+(True, 'release')
+>>> record.prompt("r1.proposal.ann:1").messages[0].role
+'system'
+>>> replayed = record.replay(until=4)
+>>> replayed.differing, replayed.standing.speaking
+((), ('ann',))
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from hansard.errors import DataError
+
+if TYPE_CHECKING:
+    from hansard.record.bundle import Bundle
+    from hansard.record.keys import Trust
+    from hansard.record.note import Signer
+    from hansard.report.formats import DebateResult
+    from hansard.report.listing import Entry, Listing
+    from hansard.report.prompt import Rendered
+    from hansard.report.replayed import Replayed
+    from hansard.rules.events import Event
+    from hansard.store.application import Store
+    from hansard.verify.findings import Verification
+
+DEFAULT_STORE = "sqlite:///hansard.db"
+
+
+@dataclass(frozen=True, slots=True)
+class Record:
+    """The record of one debate, and what verifying it found.
+
+    `debate` is its id, `bundle` its bytes, `verification` the result of checking
+    them just now. Methods that show or write what the record says refuse one that
+    does not hold, with DataError `record.altered`: nothing is drawn from bytes
+    that were altered.
+    """
+
+    debate: str
+    bundle: Bundle
+    verification: Verification
+
+    @property
+    def events(self) -> list[Event]:
+        """The entries as events, whether they hold or not; DataError for one that is none."""
+        from hansard.rules.events import parse
+
+        return [parse(line) for line in self.bundle.lines]
+
+    def text(self, name: str) -> str | None:
+        """Return the text of the blob `name`, or None where it is erased or withheld."""
+        from hansard.record import blob
+
+        file = self.bundle.blobs.get(name)
+        return None if file is None else blob.unpack(file)
+
+    def result(self) -> DebateResult:
+        """Return what became of the debate, open or closed.
+
+        A text that is gone is None. Raises DataError `record.altered`.
+        """
+        from hansard.report.view import build
+
+        self._hold()
+        return build(self.events, self.text)
+
+    def prompt(self, call: str) -> Rendered:
+        """Return exactly what the call `r<round>.<phase>.<speaker>:<attempt>` sent.
+
+        Raises UsageError `prompt.unknown` for a call that was never made, and
+        DataError `record.altered`, or `prompt.gone` where a text that it quotes is
+        erased.
+        """
+        from hansard.report.prompt import render
+
+        self._hold()
+        return render(self.events, self.bundle.templates, self.text, call, self._approved())
+
+    def replay(self, until: int | None = None) -> Replayed:
+        """Run the rules again on the recorded replies, up to the entry `until` (from 1).
+
+        Says which entries do not come out the same, and where the debate stood
+        then; works on an altered record too. Raises UsageError `replay.until` for
+        an entry that there is not, and DataError for an entry that cannot be read.
+        """
+        from hansard.report.replayed import replay
+
+        return replay(self.events, self.text, self._approved(), until)
+
+    def export(self, signer: Signer) -> bytes:
+        """Return the record as one zip, its manifest signed by `signer`.
+
+        Whoever receives it can check it without trusting the sender: VERIFY.md
+        inside says how, and report.html shows it. The same record and key give the
+        same bytes. Raises DataError `record.altered`.
+        """
+        from hansard.export.write import export
+
+        self._hold()
+        return export(self.bundle, signer)
+
+    def page(self, signer: Signer) -> bytes:
+        """Return the record as one HTML page that shows and checks itself, signed by `signer`.
+
+        Raises DataError `record.altered`, and UsageError `page.size` for a record
+        that is too large for a page.
+        """
+        from hansard.export.write import signed
+        from hansard.page.write import page
+
+        self._hold()
+        return page(signed(self.bundle, signer))
+
+    def _hold(self) -> None:
+        """Raise DataError `record.altered` unless every check that could be made holds."""
+        if not self.verification.ok:
+            first = self.verification.findings[0].message
+            raise DataError("record.altered", f"debate {self.debate[:8]} was altered: {first}")
+
+    def _approved(self) -> Mapping[str, str] | None:
+        """Return the template hashes that the record's policy approves; None without one."""
+        from hansard.rules.replay import approved_by
+
+        first = self.events[0]
+        if first["type"] != "debate.opened":
+            return None
+        return approved_by(first["data"], self.bundle.policies)
+
+
+def open_store(url: str = DEFAULT_STORE, create: bool = True) -> Store:
+    """Open the store at `sqlite:///PATH/FILE.db` or `sqlite:///:memory:`.
+
+    Close it, or use it as a context manager. Raises UsageError `store.url`, or
+    `store.missing` where there is none and `create` is False; DataError for a
+    file that is no store.
+
+    >>> with open_store("sqlite:///:memory:") as store:
+    ...     store.debates()
+    []
+    """
+    from hansard.store.application import Store
+
+    return Store.open(url, create=create)
+
+
+def list_debates(store: Store) -> Listing:
+    """Return the debates of a store, in the order they were opened.
+
+    The record of each is verified: of one that does not hold only its id and
+    that are listed. Raises DataError where the store itself cannot be read.
+
+    >>> with open_store("sqlite:///:memory:") as store:
+    ...     list_debates(store).debates
+    ()
+    """
+    from hansard.report.listing import Listing
+
+    return Listing(debates=tuple(_entry(store, debate) for debate in store.debates()))
+
+
+def _entry(store: Store, debate: str) -> Entry:
+    from hansard.report.listing import Entry, entry
+
+    try:
+        record = _of_store(store, debate)
+    except DataError:
+        return Entry(debate=debate, state="unreadable")
+    if not record.verification.ok:
+        return Entry(debate=debate, state="altered")
+    return entry(record.result())
+
+
+def read_record(store: Store, debate: str) -> Record:
+    """Read a debate of a store and verify it, whatever comes of that.
+
+    `debate` is its id or an unambiguous prefix of it. Raises UsageError
+    `store.unknown` or `store.ambiguous`, and DataError where the store cannot be
+    read; never for a record that does not hold, which its `verification` says.
+    """
+    return _of_store(store, store.find(debate))
+
+
+def _of_store(store: Store, debate: str) -> Record:
+    from hansard.verify.verifier import verify
+
+    bundle = store.bundle(debate)
+    return Record(debate, bundle, verify(bundle))
+
+
+def read_export(path: Path | str, trust: Trust | None = None) -> Record:
+    """Read an export (a zip, its unpacked folder, or a page) and verify it.
+
+    `trust` names the keys that the reader believes; without it no signer is known,
+    and the level reached is 0 at the most. Raises UsageError `input.unreadable`;
+    DataError `input.unknown` or `page.damaged` for HTML without a record; and
+    `record.altered` where there is no record to be read at all.
+    """
+    from hansard.api.files import export_at
+    from hansard.page.read import verify_export
+    from hansard.record.keys import Trust
+    from hansard.verify.envelope import open_export
+
+    export = export_at(Path(path))
+    found = verify_export(export, trust or Trust())
+    bundle, _ = open_export(export)
+    if bundle is None or not bundle.lines:
+        raise DataError("record.altered", f"{path}: {found.findings[0].message}")
+    return Record(found.debate or "", bundle, found)
+
+
+def result(store: Store, debate: str) -> DebateResult:
+    """Return what became of a debate of a store, open or closed, having verified its record.
+
+    `debate` is its id or an unambiguous prefix of it. Raises UsageError
+    `store.unknown` or `store.ambiguous`, and DataError `record.altered` for a
+    record that does not hold.
+    """
+    return read_record(store, debate).result()
+
+
+def verify(store: Store, debate: str) -> Verification:
+    """Check a debate's record: every link, text, turn, prompt, vote and the decision.
+
+    `ok` says that no check failed; `findings` lists each defect with its entry.
+    `debate` is its id or an unambiguous prefix of it. Raises UsageError
+    `store.unknown` or `store.ambiguous`; never for bytes that are bad.
+    """
+    return read_record(store, debate).verification
+
+
+def verify_export(export: Path | str | bytes, trust: Trust | None = None) -> Verification:
+    """Check an export: a zip, its unpacked folder or a page, by its path; or a zip's bytes.
+
+    All that `verify` checks, and the signature: `level` is 1 where keys of `trust`
+    signed it, else 0, and None where a check failed. Of a page, `page` says
+    whether its code is that of this release. Raises UsageError `input.unreadable`,
+    and DataError `input.unknown` or `page.damaged` for HTML without a record;
+    never for a record that does not hold.
+    """
+    from hansard.api.files import export_at
+    from hansard.page import read
+    from hansard.record.keys import Trust
+
+    data = export if isinstance(export, bytes) else export_at(Path(export))
+    return read.verify_export(data, trust or Trust())

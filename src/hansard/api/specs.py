@@ -1,0 +1,123 @@
+"""What a debate would be, before it is run: its spec, what it would take, who can answer."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from hansard.rules.formats import AnySpec
+    from hansard.runtime.available import AvailableModels
+    from hansard.runtime.estimate import Estimate
+    from hansard.runtime.session import Models, Tools
+
+    Spec = AnySpec | Path | str | Mapping[str, Any]
+
+
+def formats() -> tuple[str, ...]:
+    """Return the names of the formats, as a spec's `format` has them.
+
+    >>> "panel" in formats()
+    True
+    """
+    from hansard.rules.formats import FORMATS
+
+    return tuple(FORMATS)
+
+
+def read_spec(spec: Spec) -> AnySpec:
+    """Return the spec that a YAML or JSON file holds, or that a mapping of its fields is.
+
+    The files that it names are not read yet. Raises UsageError `spec.*`, whose
+    sentence says what to mend and where.
+    """
+    return located(spec, None)[0]
+
+
+def located(spec: Spec, folder: Path | str | None) -> tuple[AnySpec, Path]:
+    """Return the spec, and the folder in which its relative file names begin.
+
+    That is `folder` where it is given, else the folder of the spec's own file,
+    else the working directory. Raises UsageError `spec.*`.
+    """
+    from hansard.rules.formats import AnySpec
+    from hansard.runtime.inputs import load_spec, parse_spec
+
+    begin = Path(folder) if folder is not None else Path()
+    if isinstance(spec, AnySpec):
+        return spec, begin
+    if isinstance(spec, Mapping):
+        return parse_spec(dict(spec), "spec"), begin
+    path = Path(spec)
+    return load_spec(path), path.parent if folder is None else begin
+
+
+def estimate(
+    spec: Spec,
+    *,
+    models: Models | None = None,
+    tools: Tools | None = None,
+    folder: Path | str | None = None,
+) -> Estimate:
+    """Return what the debate would take, before anything is spent: calls, tokens, cost.
+
+    The arguments are those of `run`; `models` are only looked at for prices that
+    they state, `tools` for their definitions, which every call sends. Costs are in
+    micro-US-dollars. No model is asked, and neither keys nor providers' packages
+    are needed. Raises UsageError for a spec that cannot be run.
+
+    >>> found = estimate({
+    ...     "format": "panel",
+    ...     "question": "What comes first?",
+    ...     "model": "python:steady",
+    ...     "judge": {},
+    ...     "prices": {"python:steady": {"input": "2.50", "output": "10.00"}},
+    ... })
+    >>> found.most.calls, found.fewest.calls
+    (10, 4)
+    """
+    from hansard.runtime.estimate import estimate as rehearse
+
+    parsed, begin = located(spec, folder)
+    return rehearse(parsed, begin, models, tools)
+
+
+def prompt_templates(
+    spec: Spec | None = None,
+    *,
+    format: str = "consensus",  # noqa: A002 - the spec's own word
+    folder: Path | str | None = None,
+) -> dict[str, bytes]:
+    """Return the prompt templates by role, UTF-8: those that a spec uses, else the packaged ones.
+
+    Without a spec they are those of `format`. Raises UsageError `spec.*` for a
+    spec, a template or a format that cannot be used.
+
+    >>> sorted(prompt_templates(format="judged"))
+    ['again', 'block', 'debater', 'judge', 'protocol', 'synthesizer']
+    """
+    from hansard.errors import UsageError
+    from hansard.runtime.inputs import packaged_templates, read_templates
+
+    if spec is not None:
+        return read_templates(*located(spec, folder))
+    if format not in formats():
+        known = ", ".join(formats())
+        raise UsageError("spec.invalid_value", f"there is no format {format!r}; use one of {known}")
+    return packaged_templates(format)
+
+
+def available_models(environ: Mapping[str, str] | None = None) -> AvailableModels:
+    """Return which models can be used here, and what the others lack.
+
+    `environ` are the variables to look in, by default those of the process; none
+    of their values is shown. No server is asked. Never raises.
+
+    >>> [row.name for row in available_models({}).providers if row.usable][:2]
+    ['scripted', 'recorded']
+    """
+    from hansard.runtime.available import available
+
+    return available(os.environ if environ is None else environ)

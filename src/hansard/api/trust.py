@@ -1,0 +1,124 @@
+"""Keys, trust files and signed policies: who vouches for a record, and for its prompts.
+
+>>> from tempfile import TemporaryDirectory
+>>> from hansard import approve_prompts, open_keyring, read_policy, unapproved_prompts
+>>> with TemporaryDirectory() as home:
+...     ring = open_keyring(home)
+...     signed = approve_prompts(ring.signer("approval"), format="judged")
+...     policy = read_policy(signed, ring.trust())
+>>> unapproved_prompts(policy, format="judged")
+{}
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from hansard.api.specs import located, prompt_templates
+
+if TYPE_CHECKING:
+    from hansard.api.specs import Spec
+    from hansard.governance.keyring import Keyring
+    from hansard.record.keys import Trust
+    from hansard.record.note import Signer
+    from hansard.record.policy import Policy
+
+
+def open_keyring(
+    folder: Path | str | None = None, tell: Callable[[str], None] | None = None
+) -> Keyring:
+    """Return the keys and the trust file in `folder`, by default in HANSARD_HOME.
+
+    Without that variable it is `~/.config/hansard`. A key that is missing is made
+    at first use; `tell` is then called with a sentence that says so. Keys are
+    encrypted where HANSARD_PASSPHRASE is set. Raises UsageError `key.folder` where
+    there is no home directory.
+    """
+    from hansard.governance.keyring import Keyring
+    from hansard.runtime.clock import Clock
+
+    place = Path(folder) if folder is not None else Keyring.default_folder()
+    return Keyring(place, Clock().now, tell or (lambda _: None))
+
+
+def read_trust(path: Path | str) -> Trust:
+    """Read a trust file: the keys that its reader believes, each in one role for a time.
+
+    Raises UsageError `input.unreadable` and DataError `trust.malformed`.
+    """
+    from hansard.api.files import read_file
+    from hansard.record.keys import parse_trust
+
+    return parse_trust(read_file(Path(path)))
+
+
+def read_policy(policy: Path | str | bytes, trust: Trust) -> Policy:
+    """Return a policy, from its file or its bytes, whose approval counts now.
+
+    Raises UsageError `input.unreadable`, and DataError `policy.malformed`,
+    `policy.forged` where its text is not the one that was signed, or
+    `policy.untrusted` where no approval key of `trust` that is in force signed it.
+    """
+    from hansard.governance.approval import load
+    from hansard.runtime.clock import Clock
+
+    return load(_bytes(policy), trust, Clock().now())
+
+
+def parse_policy(policy: Path | str | bytes) -> Policy:
+    """Return what a policy says, whoever signed it: `read_policy` looks at that as well.
+
+    Raises UsageError `input.unreadable` and DataError `policy.malformed`.
+    """
+    from hansard.record.policy import parse
+
+    return parse(_bytes(policy))
+
+
+def approve_prompts(
+    signer: Signer,
+    spec: Spec | None = None,
+    *,
+    format: str = "consensus",  # noqa: A002 - the spec's own word
+    folder: Path | str | None = None,
+) -> bytes:
+    """Return a policy that approves what `prompt_templates` gives, signed by `signer`.
+
+    Read the templates before you sign them. Raises what `prompt_templates` raises.
+    """
+    from hansard.governance.approval import approve
+
+    templates = prompt_templates(spec, format=format, folder=folder)
+    return approve(_format_of(spec, format), templates, signer)
+
+
+def unapproved_prompts(
+    policy: Policy,
+    spec: Spec | None = None,
+    *,
+    format: str = "consensus",  # noqa: A002 - the spec's own word
+    folder: Path | str | None = None,
+) -> dict[str, str]:
+    """Return by role the SHA-256 of each template that the policy does not approve.
+
+    The templates are those that `prompt_templates` gives, and it raises what that
+    raises. None are left where every prompt is approved.
+    """
+    from hansard.governance.approval import hashes
+
+    templates = prompt_templates(spec, format=format, folder=folder)
+    approved = policy.approved(_format_of(spec, format))
+    found = hashes(templates)
+    return {role: digest for role, digest in found.items() if approved.get(role) != digest}
+
+
+def _format_of(spec: Spec | None, format_: str) -> str:
+    return format_ if spec is None else located(spec, None)[0].format
+
+
+def _bytes(policy: Path | str | bytes) -> bytes:
+    from hansard.api.files import read_file
+
+    return policy if isinstance(policy, bytes) else read_file(Path(policy))

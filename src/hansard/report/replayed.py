@@ -1,0 +1,78 @@
+"""A record walked through the rules again: what comes out differently, and where that led."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+
+from hansard.errors import UsageError
+from hansard.report.standing import Standing, due_next, standing
+from hansard.rules.events import Event
+from hansard.rules.prompts import TextOf
+from hansard.rules.replay import Difference, NotDue, Replay
+
+
+@dataclass(frozen=True, slots=True)
+class Differing:
+    """An entry that does not come out the same: its fields that differ, each with both values.
+
+    `due` says what was due in its place, where the entry itself was not; the walk
+    ends there.
+    """
+
+    seq: int
+    type: str
+    fields: tuple[Difference, ...] = ()
+    due: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Replayed:
+    """What a replay showed: how many of the entries asked for come out the same, and which do not.
+
+    `standing` and `due` say where the debate stood after the last entry that could
+    be followed (None where the first could not), and what came next.
+    """
+
+    entries: int
+    same: int
+    differing: tuple[Differing, ...]
+    standing: Standing | None
+    due: str
+
+
+def replay(
+    events: Sequence[Event],
+    text_of: TextOf,
+    approved: Mapping[str, str] | None = None,
+    until: int | None = None,
+) -> Replayed:
+    """Run the rules again on `events`, up to the entry `until`.
+
+    `text_of` and `approved` are those of `rules.replay.Replay`. Raises UsageError
+    `replay.until` for an entry that there is not.
+    """
+    if until is not None and not 0 < until <= len(events):
+        raise UsageError("replay.until", f"the record has {len(events)} entries, not {until}")
+    walked, asked = Replay(text_of, approved), events[:until]
+    differing = tuple(_walk(walked, asked))
+    state = walked.state
+    whole = state.seq == len(asked)
+    return Replayed(
+        entries=len(asked),
+        same=len(asked) - len(differing) if whole else state.seq,
+        differing=differing,
+        standing=standing(state) if state.opened else None,
+        due=due_next(walked.due()) if state.seated else "the seats and documents of the opening",
+    )
+
+
+def _walk(walked: Replay, events: Iterable[Event]) -> Iterable[Differing]:
+    for seq, event in enumerate(events, 1):
+        try:
+            found = walked.step(event)
+        except NotDue as error:
+            yield Differing(seq, event["type"], due=error.due)
+            return
+        if found:
+            yield Differing(seq, event["type"], fields=tuple(found))

@@ -1,0 +1,83 @@
+"""What code found in a debate, a sentence each: counts, comparisons, verdicts, decisions."""
+
+from __future__ import annotations
+
+from hansard.rules.events import SimilarityData, VerdictData, VotesCountedData
+from hansard.rules.similarity import MILLION
+from hansard.rules.state import DebateState
+from hansard.rules.terms import DecisionRule
+
+
+def decided(state: DebateState, decision: str, rule: DecisionRule) -> str:
+    """Say what was decided, who argued it where it is a stance, and under which rule."""
+    argued = [f", argued by {seat}" for seat in state.seats if stance_of(state, seat) == decision]
+    return f"{decision}{''.join(argued)} ({rule})"
+
+
+def stance_of(state: DebateState, seat: str) -> str | None:
+    """Return the label of the stance that a seat argues."""
+    row = state.seats.get(seat)
+    return row["stance"]["label"] if row and row["stance"] else None
+
+
+def counted(count: VotesCountedData) -> str:
+    """Say what was counted after a phase."""
+    votes = [f"{row['option']} {row['votes']}" for row in count["tally"] if row["votes"]]
+    votes += [f"abstain {count['abstentions']}"] if count["abstentions"] else []
+    reached = "reached" if count["reached"] else "not reached"
+    where = f"round {count['round']} {count['phase']}"
+    return f"{where}: {', '.join(votes)}; threshold {count['threshold']} {reached}"
+
+
+def compared(found: SimilarityData) -> str:
+    """Say how alike the answers of a round are, and whether that ends the rounds."""
+    ends = "; the rounds end" if found["converged"] else ""
+    if found["measure"] == "options":
+        what = "all choose the same" if found["converged"] else "not all choose the same"
+    elif not found["pairs"]:
+        what = "there are no two answers to compare"
+    elif found["measure"] == "whole":
+        what = "all answers are the same" if found["converged"] else "not all answers are the same"
+    else:
+        what = _alike(found)
+    return f"round {found['round']}: {what}{ends}"
+
+
+def _alike(found: SimilarityData) -> str:
+    least, limit = min(row["ppm"] for row in found["pairs"]), found["threshold_ppm"]
+    if found["converged"]:
+        return f"similar wording {share(least)}, all pairs"
+    if least < limit:
+        return f"similar wording from {share(least)}; {share(limit)} in all pairs ends the rounds"
+    differs = any(row["negation_differs"] for row in found["pairs"])
+    negated = ", but not all negate equally often" if differs else ""
+    return f"similar wording from {share(least)}{negated}"
+
+
+def share(ppm: int) -> str:
+    """Return millionths with two digits, rounded down.
+
+    >>> share(849_999)
+    '0.84'
+    """
+    return f"{ppm * 100 // MILLION / 100:.2f}"
+
+
+def moderated(found: VerdictData) -> str:
+    """Say what a moderator found, in numbers."""
+    scores = ", ".join(f"{row['side']} {row['score']}" for row in found["scores"])
+    points = f"points resolved {found['resolved']}, open {found['unresolved']}"
+    more = "another round wanted" if found["another_round"] else "no further round wanted"
+    outcome = ["ranking " + ", ".join(found["ranking"])] if found["ranking"] else []
+    if found["upholds"] is not None:
+        outcome = ["proposition upheld" if found["upholds"] else "proposition not upheld"]
+    uncertain = f"uncertain {found['uncertainties']}"
+    return "; ".join([f"scores {scores}", f"{points}, {uncertain}", *outcome, more])
+
+
+def judged(found: VerdictData) -> str:
+    """Say what a judge or a moderator found."""
+    if found["scores"]:
+        return moderated(found)
+    nobody = "no declared stance" if found["undeclared"] else "several combined"
+    return f"{found['speaker']}: {found['winner'] or found['choice'] or nobody}"

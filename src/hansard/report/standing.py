@@ -1,0 +1,105 @@
+"""Where a debate stands after an entry: what a live view and a replay show of it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from hansard.report.sentences import compared, counted, decided, judged, moderated
+from hansard.rules import spending, steps
+from hansard.rules.formats import most_turns
+from hansard.rules.state import DebateState, Step, speaker_of
+from hansard.rules.steps import Ask, Conclude, Due
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Standing:
+    """Where a debate stands. Money is in micro-US-dollars.
+
+    `round` and `phase` are those of the calls in flight, else of the last turn;
+    None before the first. `votes` has the vote of each debater that counts now,
+    where the format declares options. `counted`, `compared`, `found` and `decided`
+    are sentences about the latest of each, None where there is none yet.
+    """
+
+    debate: str
+    entries: int
+    at: str
+    seated: bool
+    seats: tuple[str, ...]
+    options: tuple[str, ...]  # what can be voted for, chosen, or declared the winner
+    turns: int
+    most_turns: int  # that there can be; 0 until everybody is seated
+    rounds_run: int
+    max_rounds: int
+    round: int | None
+    phase: str | None
+    speaking: tuple[str, ...]
+    calls: int
+    cost_micro_usd: int | None  # what is known; None without any price
+    charged_micro_usd: int  # against a ceiling, calls in flight included
+    cost_limit_micro_usd: int | None
+    threshold: int | None
+    votes: Mapping[str, str | None] | None
+    counted: str | None
+    compared: str | None
+    found: str | None
+    moderated: str | None  # what was found, where it was a moderator who did
+    cut_short: str | None
+    decided: str | None
+
+
+def standing(state: DebateState) -> Standing:
+    """Return where a debate stands whose opening is recorded."""
+    terms: Any = state.spec["terms"]
+    spent, decision, cut = state.total(), state.decision, state.truncated
+    place = _place(state)
+    return Standing(
+        debate=state.debate,
+        entries=state.seq,
+        at=state.at,
+        seated=state.seated,
+        seats=tuple(state.seats),
+        options=(*terms.get("options", ()), *terms.get("stances", ())),
+        turns=len(state.turns),
+        most_turns=most_turns(terms, [row["role"] for row in state.seats.values()])
+        if state.seated
+        else 0,
+        rounds_run=state.rounds_run,
+        max_rounds=terms["max_rounds"],
+        round=place.round if place else None,
+        phase=place.phase if place else None,
+        speaking=tuple(speaker_of(call["step"]) for call in state.calls.values()),
+        calls=spent.calls,
+        cost_micro_usd=spent.cost_micro_usd if state.spec["prices"] else None,
+        charged_micro_usd=spending.spent_by(state, state.at)["cost"],
+        cost_limit_micro_usd=state.spec["limits"]["cost_micro_usd"],
+        threshold=terms.get("threshold"),
+        votes=dict(state.votes) if terms.get("options") else None,
+        counted=counted(state.counts[-1]) if state.counts else None,
+        compared=compared(state.similarities[-1]) if state.similarities else None,
+        found=judged(state.verdict) if state.verdict else None,
+        moderated=moderated(state.verdict)
+        if state.verdict and state.verdict["confidence"]
+        else None,
+        cut_short=f"before {cut['step']}, ceiling on {cut['ceiling']}" if cut else None,
+        decided=decided(state, decision["decision"], decision["rule"]) if decision else None,
+    )
+
+
+def _place(state: DebateState) -> Step | None:
+    """Return the step of a call in flight, else of the last turn."""
+    found = [call["step"] for call in state.calls.values()]
+    found += [turn.data["step"] for turn in state.turns[-1:]]
+    return steps.place_of(found[0]) if found else None
+
+
+def due_next(due: Due | None) -> str:
+    """Say what the rules call for next."""
+    if isinstance(due, Ask):
+        names = [step.id for step in due.steps]
+        return f"a call for {', '.join(names)}" if names else "the end of a call in flight"
+    if isinstance(due, Conclude):
+        return f"the turn {due.step.id}, from the reply that came"
+    return steps.name_of(due)
