@@ -22,6 +22,12 @@ def pytest_collection_modifyitems(items):
         raise pytest.UsageError(f"an id holds an object's address: {unstable[0]}")
 
 
+def pytest_sessionfinish():
+    """Remove the conformance kit now: a worker of `pytest -n` is ended before any later hook."""
+    if "kit" in sys.modules:
+        sys.modules["kit"].remove()
+
+
 @pytest.fixture
 def rewrite(request):
     return request.config.getoption("--rewrite")

@@ -6,7 +6,6 @@ whole kit, in a process of its own, and all tests of this process share it.
 
 from __future__ import annotations
 
-import atexit
 import json
 import subprocess
 import sys
@@ -28,10 +27,16 @@ KEYS = {row["role"]: row["key"] for row in json.loads((STORED / "trust.json").re
 def folder():
     """The folder of the whole kit."""
     path = Path(mkdtemp(prefix="hansard-kit-"))
-    atexit.register(rmtree, path, ignore_errors=True)
     words = [sys.executable, str(ROOT / "tools" / "conformance.py"), "make", str(path)]
     subprocess.run(words, check=True)
     return path
+
+
+def remove():
+    """Remove the kit's folder if there is one; conftest.py does it at the end."""
+    if folder.cache_info().currsize:
+        rmtree(folder())
+        folder.cache_clear()
 
 
 @cache
