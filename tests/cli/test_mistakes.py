@@ -3,6 +3,7 @@
 import sqlite3
 from contextlib import closing
 from pathlib import Path
+from uuid import UUID
 
 import pytest
 import yaml
@@ -262,11 +263,13 @@ def test_a_store_in_no_folder(hansard):
 
 
 @pytest.mark.parametrize("command", ["show", "report", "replay", "verify", "resume"])
-def test_an_id_that_names_no_debate_or_several(hansard, debate, command, monkeypatch):
+def test_an_id_that_names_no_debate_or_several(hansard, debate, command):
     assert_refused(hansard(command, "zzz"), "store.unknown")
     assert_refused(hansard(command, ""), "store.unknown")
-    known = [debate, f"{debate[:3]}{'0' * 5}{debate[8:]}"]
-    monkeypatch.setattr("hansard.store.application.Store.debates", lambda _: known)
+    other = UUID(f"{debate[:3]}{'0' * 5}{debate[8:]}").hex
+    with closing(sqlite3.connect("hansard.db")) as connection, connection:
+        first = "SELECT ?, 1, topic, state FROM stored_events WHERE originator_version = 1"
+        connection.execute(f"INSERT INTO stored_events {first}", (other,))
     assert_refused(hansard(command, debate[:3]), "store.ambiguous")
 
 

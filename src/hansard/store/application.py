@@ -13,7 +13,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, NamedTuple, Self
+from typing import Any, NamedTuple, Self, cast
 from uuid import UUID, uuid4
 
 from eventsourcing.application import Application
@@ -32,6 +32,13 @@ DEFAULT_URL = "sqlite:///hansard.db"
 _SCHEME = "sqlite:///"
 _LINES = "SELECT state FROM stored_events WHERE originator_id = ? ORDER BY originator_version"
 _BLOBS = "SELECT name, body FROM blobs WHERE debate = ?"
+_TEMPLATE = "SELECT body FROM templates WHERE sha256 = ?"
+_HEAD = "SELECT length, head FROM heads WHERE debate = ?"
+# The ids stand in the index of the lines' own key, so that neither reads a line.
+_DEBATES = "SELECT originator_id FROM stored_events WHERE originator_version = 1 ORDER BY +rowid"
+_BEGINNING = """SELECT originator_id FROM stored_events
+    WHERE originator_id >= ? AND originator_id < ? AND originator_version = 1"""
+_ID = frozenset("0123456789abcdef-")
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,14 +83,24 @@ class LineMapper(Mapper[UUID]):
 def _bytes(value: object) -> bytes:
     """Return a stored value that must be bytes; SQLite columns may hold anything."""
     if type(value) is not bytes:
-        raise DataError("store.corrupt", "a stored line or text is not bytes: it was altered")
+        raise DataError(
+            "store.corrupt", "a stored entry or text is not bytes: the store was altered"
+        )
     return value
+
+
+def _id(value: object) -> str:
+    """Return a stored debate's id."""
+    try:
+        return str(UUID(cast(str, value)))
+    except (AttributeError, TypeError, ValueError):
+        raise DataError("store.corrupt", f"{value!r:.64} is not a debate's id") from None
 
 
 def _head(length: object, head: object) -> Head:
     """Return a stored head, whose columns may hold anything as well."""
     if type(length) is not int or type(head) is not str:
-        raise DataError("store.corrupt", "a stored head is not a length and a hash")
+        raise DataError("store.corrupt", "the stored end of a record is not a length and a hash")
     return Head(length, head)
 
 
@@ -125,9 +142,7 @@ class Store:
 
     @property
     def _recorder(self) -> Recorder:
-        recorder = self._open().recorder
-        assert isinstance(recorder, Recorder)
-        return recorder
+        return cast(Recorder, self._open().recorder)  # as our Factory makes it
 
     @classmethod
     def open(cls, url: str = DEFAULT_URL, *, create: bool = False) -> Self:
@@ -137,7 +152,9 @@ class Store:
         DataError `store.corrupt` or `store.foreign`.
         """
         if not url.startswith(_SCHEME) or url == _SCHEME:
-            raise UsageError("store.url", f"{url!r} is not a store; write sqlite:///PATH/FILE.db")
+            raise UsageError(
+                "store.url", f"{url!r} does not name a store; write sqlite:///PATH/FILE.db"
+            )
         name = url.removeprefix(_SCHEME)
         path = None if name == ":memory:" else Path(name)
         if path is None:
@@ -149,7 +166,9 @@ class Store:
                 "store.missing", f"there is no store at {path}; run a debate first, or name --store"
             )
         elif not path.parent.is_dir():
-            raise UsageError("store.missing", f"there is no folder {path.parent} for the store")
+            raise UsageError(
+                "store.missing", f"there is no folder {path.parent} for the store; create it first"
+            )
         if path is not None:
             path = path.absolute()  # `file:x.db` is a name, and a process may change its folder
             name = str(path)
@@ -187,7 +206,7 @@ class Store:
             raise UsageError(
                 "store.conflict",
                 f"another process is writing debate {batch.debate}; this one stops, "
-                "nothing is lost",
+                "and nothing is lost",
             ) from None
 
     def debates(self) -> list[str]:
@@ -195,31 +214,36 @@ class Store:
         if self._path and not self._path.exists():
             return []
         with _guard():
-            rows = self._recorder.select(
-                "SELECT originator_id FROM stored_events "
-                "WHERE originator_version = 1 ORDER BY rowid"
-            )
-            try:
-                return [str(UUID(row[0])) for row in rows]
-            except (AttributeError, TypeError, ValueError):
-                raise DataError("store.corrupt", "a stored debate's id was altered") from None
+            rows = self._recorder.select(_DEBATES)
+        return [_id(row[0]) for row in rows]
 
     def find(self, prefix: str) -> str:
         """Return the one debate id that begins with `prefix`.
 
         Raises UsageError `store.unknown` or `store.ambiguous`.
         """
-        found = [
-            debate for debate in self.debates() if prefix and debate.startswith(prefix.lower())
-        ]
+        found = self._beginning(prefix.lower())
         if len(found) == 1:
             return found[0]
         if found:
             raise UsageError(
                 "store.ambiguous",
-                f"{len(found)} debates begin with {prefix!r}; write more of the id",
+                f"{len(found):,} debates have ids that begin with {prefix!r}; write more of the id",
             )
-        raise UsageError("store.unknown", f"no debate in {self.url} begins with {prefix!r}")
+        raise UsageError(
+            "store.unknown", f"no debate in {self.url} has an id that begins with {prefix!r}"
+        )
+
+    def _beginning(self, prefix: str) -> list[str]:
+        """Return the ids that begin with `prefix`, found in the index of ids."""
+        if not prefix or not _ID.issuperset(prefix) or (self._path and not self._path.exists()):
+            return []
+        first = prefix.replace("-", "")
+        with _guard():
+            rows = self._recorder.select(_BEGINNING, first, f"{first}g")  # g: after every digit
+        return [
+            debate for debate in map(_id, (row[0] for row in rows)) if debate.startswith(prefix)
+        ]
 
     def lines(self, debate: str) -> list[bytes]:
         """Return a debate's lines in order."""
@@ -242,16 +266,12 @@ class Store:
     def bundle(self, debate: str) -> Bundle:
         """Return everything that is kept of a debate, as it stands in the file at one moment."""
         key = UUID(debate).hex
-        with _guard():
-            lines, blobs, templates, heads = self._recorder.select_all(
-                (_LINES, key),
-                (_BLOBS, key),
-                ("SELECT sha256, body FROM templates",),
-                ("SELECT length, head FROM heads WHERE debate = ?", key),
-            )
-        bodies = [_bytes(row[0]) for row in lines]
-        kept = {str(row[0]): _bytes(row[1]) for row in templates}
-        named, policy = _named(bodies)
+        with _guard(), self._recorder.snapshot() as select:
+            bodies = [_bytes(row[0]) for row in select(_LINES, key)]
+            blobs, heads = select(_BLOBS, key), select(_HEAD, key)
+            named, policy = _named(bodies)
+            rows = {name: select(_TEMPLATE, name) for name in (*named, policy)}
+        kept = {name: _bytes(found[0][0]) for name, found in rows.items() if found}
         return Bundle(
             lines=bodies,
             blobs={str(row[0]): _bytes(row[1]) for row in blobs},
@@ -318,7 +338,7 @@ def _examine(path: Path) -> None:
         return
     if not (path.is_file() and os.access(path, os.R_OK | os.W_OK)):
         raise UsageError(
-            "store.not_writable", f"{path} is no file that you may write; copy it where you may"
+            "store.not_writable", f"you cannot write to {path}; copy it to where you can"
         )
     try:
         connection = sqlite3.connect(f"{path.absolute().as_uri()}?mode=ro", uri=True)
@@ -331,4 +351,6 @@ def _examine(path: Path) -> None:
             "store.corrupt", f"{path} cannot be read as a store: {error}; restore it from a copy"
         ) from None
     if found != APPLICATION_ID:
-        raise DataError("store.foreign", f"{path} is a SQLite database, but not one of Hansard's")
+        raise DataError(
+            "store.foreign", f"{path} is a SQLite database, but not a Hansard store; name another"
+        )

@@ -8,8 +8,8 @@ that a line lost from the end shows.
 from __future__ import annotations
 
 import sqlite3
-from collections.abc import Sequence
-from contextlib import suppress
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager, suppress
 from os.path import samestat
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -115,16 +115,19 @@ class Recorder(SQLiteApplicationRecorder):
 
     def select(self, statement: str, *params: object) -> list[sqlite3.Row]:
         """Return the rows of a read-only statement."""
-        return self.select_all((statement, *params))[0]
+        with self.snapshot() as select:
+            return select(statement, *params)
 
-    def select_all(self, *queries: tuple[object, ...]) -> list[list[sqlite3.Row]]:
-        """Return the rows of several statements as they stood at one moment."""
-        found = []
+    @contextmanager
+    def snapshot(self) -> Iterator[Callable[..., list[sqlite3.Row]]]:
+        """Give a `select` all of whose rows are as they stood at one moment."""
         with self.datastore.transaction(commit=False) as c:
-            for query in queries:
-                c.execute(query[0], query[1:])
-                found.append(list(c.fetchall()))
-        return found
+
+            def select(statement: str, *params: object) -> list[sqlite3.Row]:
+                c.execute(statement, params)
+                return list(c.fetchall())
+
+            yield select
 
 
 class Factory(SQLiteFactory):

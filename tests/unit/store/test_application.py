@@ -12,6 +12,7 @@ from uuid import UUID
 
 import pytest
 
+import playing
 from hansard.errors import DataError, UsageError
 from hansard.record import blob
 from hansard.record.bundle import Head
@@ -197,8 +198,43 @@ def test_debates_are_found_by_the_beginning_of_their_id(shelf):
     assert shelf.store.debates() == [DEBATE, OTHER]
     assert find(OTHER) == find(OTHER[:11]) == find(OTHER[:11].upper()) == OTHER
     assert code_of(find, OTHER[:8]) == "store.ambiguous"
-    for prefix in ("", "6", "%", "_", "x" * 99):
+    spelled = ("", "6", "%", "_", "x" * 99, f"{OTHER}0", OTHER.replace("-", ""), "-", "\ud800")
+    for prefix in spelled:
         assert code_of(find, prefix) == "store.unknown"
+
+
+def scans(shelf, act):
+    """The tables that are read row by row in what `act` asks of the store."""
+    recorder = shelf.store._recorder
+    with recorder.datastore.transaction(commit=False) as c:
+        connection = c.sqlite_cursor.connection
+    asked = []
+    connection.set_trace_callback(asked.append)
+    act()
+    connection.set_trace_callback(None)
+    selects = [statement for statement in asked if statement.startswith("SELECT")]
+    assert selects
+    plans = [row for text in selects for row in recorder.select(f"EXPLAIN QUERY PLAN {text}")]
+    return [row["detail"] for row in plans if row["detail"].startswith("SCAN")]
+
+
+def test_what_is_asked_of_one_debate_reads_nothing_of_the_others(shelf):
+    """Not one statement goes through a table: the keys lead to what is wanted."""
+    shelf.fill(debate=DEBATE)
+    shelf.fill(debate=OTHER)
+    store = shelf.store
+    for act in (
+        lambda: store.find(OTHER),
+        lambda: store.find(OTHER[:11]),
+        lambda: code_of(store.find, DEBATE[:2]),
+        lambda: store.bundle(OTHER),
+        lambda: store.lines(OTHER),
+        lambda: store.folder(OTHER),
+        lambda: store.text(OTHER, next(iter(store.bundle(OTHER).blobs))),
+    ):
+        assert scans(shelf, act) == []
+    assert len(scans(shelf, store.debates)) == 1
+    assert "COVERING INDEX" in scans(shelf, store.debates)[0], "no line is read for its id"
 
 
 def test_a_debate_that_is_not_there_is_empty(shelf):
@@ -245,7 +281,6 @@ ALTERED = {
     "line is nothing": "UPDATE stored_events SET state = NULL WHERE originator_version = 2",
     "blob is text": "UPDATE blobs SET body = 'text'",
     "blob is a number": "UPDATE blobs SET body = 7",
-    "template is text": "UPDATE templates SET body = 'text'",
     "length is text": "UPDATE heads SET length = 'three'",
     "length is bytes": "UPDATE heads SET length = x'03'",
     "length is a fraction": "UPDATE heads SET length = 3.5",
@@ -261,10 +296,27 @@ def test_what_is_not_of_its_kind_is_corrupt(shelf, how):
     assert code_of(shelf.store.bundle, DEBATE) in ("store.corrupt", "store.failed")
 
 
+def test_only_the_templates_that_an_opening_names_are_read(shelf):
+    record, other = playing.play("panel"), playing.play("judged")
+    for debate, bundle in ((DEBATE, record), (OTHER, other)):
+        lines = [("stored", line) for line in bundle.lines]
+        extras = Extras(bundle.head, (), list(bundle.templates.items()))
+        shelf.store.append(Batch(debate, 1, lines, extras))
+    assert shelf.store.bundle(DEBATE).templates == record.templates
+    (own, *_) = record.templates.keys() - other.templates.keys()
+    shelf.sql(("UPDATE templates SET body = 'text' WHERE sha256 = ?", own))
+    assert code_of(shelf.store.bundle, DEBATE) == "store.corrupt"
+    assert shelf.store.bundle(OTHER).templates == other.templates
+
+
 def test_a_debate_whose_key_is_no_id_is_corrupt(shelf):
     shelf.fill()
     shelf.sql(("INSERT INTO stored_events (originator_id, originator_version) VALUES ('zz', 1)",))
     assert code_of(shelf.store.debates) == "store.corrupt"
+    near = DEBATE[:4]
+    row = f"INSERT INTO stored_events (originator_id, originator_version) VALUES ('{near}', 1)"
+    shelf.sql((row,))
+    assert code_of(shelf.store.find, near) == "store.corrupt"
 
 
 def test_a_failing_disk_is_one_clear_error_and_changes_nothing(shelf, monkeypatch):
