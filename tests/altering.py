@@ -17,7 +17,7 @@ from typing import Any, NamedTuple, get_args, get_type_hints
 import orjson
 
 from hansard.record.bundle import Bundle, Head
-from hansard.rules import events, fields, terms
+from hansard.rules import data, fields, terms
 
 ENUMS: tuple[tuple[str, ...], ...] = (
     terms.PHASES,
@@ -35,8 +35,8 @@ ENUMS: tuple[tuple[str, ...], ...] = (
             fields.Structured,
             terms.DecisionRule,
             terms.CloseReason,
-            get_type_hints(events.SimilarityData)["measure"],
-            get_type_hints(events.TurnForfeitedData)["reason"],
+            get_type_hints(data.SimilarityData)["measure"],
+            get_type_hints(data.TurnForfeitedData)["reason"],
             get_type_hints(terms.ConsensusTerms)["rule"],
             get_type_hints(terms.PanelTerms)["resolution"],
             get_type_hints(terms.PanelTerms)["fallback"],

@@ -28,7 +28,7 @@ from hansard.rules.formats.base import Compare, NotCounted
 from hansard.rules.prompts import Renderer
 from hansard.rules.replay import Difference, Replay
 from hansard.rules.state import DebateState, Step, evolve
-from hansard.rules.transcript import Transcript
+from hansard.rules.transcript import Prompter
 from hansard.runtime import outcomes
 from hansard.runtime.models.base import Completion, ModelError, ToolCall, Wire
 from hansard.runtime.opening import Opening, schemas_of
@@ -318,7 +318,7 @@ class Debate:
         self.setup = setup
         self.record = Record(tick)
         self.state = DebateState()
-        self.transcript = Transcript(self.state)
+        self.prompter = Prompter(self.state)
         self._script, self._pick = script, pick
         self._opening = setup.opening()
         self._schemas: dict[str, Any] = {}
@@ -360,8 +360,8 @@ class Debate:
     @property
     def open(self) -> list[str]:
         """The calls and the tools that have not come back."""
-        rows = [use for row in self.state.steps.values() for use in row.tools if not use.returned]
-        used = [f"{row.called['call']}#{row.called['number']}" for row in rows]
+        rows = [used for row in self.state.steps.values() for used in row.open_tools]
+        used = [f"{row['call']}#{row['number']}" for row in rows]
         return [*self.state.calls, *used]
 
     def due(self) -> steps.Due | None:
@@ -401,7 +401,7 @@ class Debate:
 
     def start(self, step: Step) -> bool:
         """Start a call, or cut the debate short if that could break a ceiling."""
-        data = steps.start(self.state, step, self.transcript.prompt(step))
+        data = steps.start(self.state, step, self.prompter.prompt(step))
         tokens = spending.Tokens(10, 0, 0, data["parameters"]["max_tokens"] or 0)
         data |= {
             "reserved_tokens_in": tokens.in_,
@@ -491,14 +491,14 @@ def walk(
 def prompts(debate: Debate) -> dict[str, dict[str, str]]:
     """Rebuild every prompt from the record: its messages by role, by call."""
     state = DebateState()
-    transcript = Transcript(state)
+    prompter = Prompter(state)
     bodies = debate.setup.opening().files
     renderer = Renderer(bodies, debate.record.texts.__getitem__)
     found = {}
     for event in debate.record.events:
         if event["type"] == "call.started":
             data = event["data"]
-            prompt = transcript.prompt(steps.place_of(data["step"]))
+            prompt = prompter.prompt(steps.place_of(data["step"]))
             assert prompt.digest == data["prompt"]
             found[data["call"]] = {row.role: row.text for row in renderer.messages(prompt)}
         evolve(state, event)

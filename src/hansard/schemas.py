@@ -5,14 +5,14 @@ from __future__ import annotations
 import json
 from collections.abc import Callable
 from functools import partial
-from typing import Annotated, Any, Literal, get_args, get_type_hints
+from typing import Annotated, Any, Literal
 
 from pydantic import Field, TypeAdapter
 
 from hansard.errors import UsageError
 from hansard.report.formats import DISPLAYS, DebateResult
 from hansard.report.listing import Listing
-from hansard.rules.events import Event
+from hansard.rules.events import TYPES, Event
 from hansard.rules.formats import DEFAULT, SPECS, DebateSpec
 from hansard.runtime.available import AvailableModels
 from hansard.runtime.estimate import Estimate
@@ -48,12 +48,6 @@ def _document(
     }
 
 
-def _type_of(event: Any) -> str:
-    """Return the `type` of a class of the union."""
-    name: str = get_args(get_type_hints(event)["type"])[0]
-    return name
-
-
 def _spec() -> Schema:
     """Return the schema of a spec; one that names no format is of the default one, and no other."""
     schema = _document("spec", "A debate as its author writes it", DebateSpec, "validation")
@@ -69,8 +63,8 @@ _PUBLISHED: list[tuple[str, str, Any, Literal["validation", "serialization"]]] =
     ("script", "Scripted replies", Script, "validation"),
     ("event", "One entry of a record", Annotated[Event, Field(discriminator="type")], "validation"),
     *(
-        (f"event.{_type_of(event)}", f"An entry of the type {_type_of(event)}", event, "validation")
-        for event in get_args(Event)
+        (f"event.{name}", f"An entry of the type {name}", event, "validation")
+        for name, event in TYPES.items()
     ),
     ("findings", "The result of a verification", Verification, "serialization"),
     ("report", "The report of a debate", DebateResult, "serialization"),

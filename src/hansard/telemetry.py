@@ -31,7 +31,8 @@ from urllib.parse import urlsplit
 
 from hansard.errors import UsageError
 from hansard.record.line import encode_line, line_hash
-from hansard.rules.events import CallStartedData, Event, RegisteredData
+from hansard.rules.data import CallStartedData, RegisteredData
+from hansard.rules.events import Event
 from hansard.rules.state import step_of
 from hansard.rules.steps import place_of
 from hansard.version import __version__

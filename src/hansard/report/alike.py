@@ -12,7 +12,7 @@ from collections.abc import Iterator
 from typing import NamedTuple
 
 from hansard.report.words import kin
-from hansard.rules.events import RegisteredData
+from hansard.rules.data import RegisteredData
 from hansard.rules.prompts import TextOf
 from hansard.rules.seating import OFFLINE
 from hansard.rules.state import DebateState

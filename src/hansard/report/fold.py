@@ -25,13 +25,8 @@ from hansard.report.result import (
 )
 from hansard.report.words import GONE
 from hansard.rules import replies, spending, steps
-from hansard.rules.events import (
-    CallAnsweredData,
-    CallFailedData,
-    Event,
-    ToolCalledData,
-    ToolReturnedData,
-)
+from hansard.rules.data import CallAnsweredData, CallFailedData, ToolCalledData, ToolReturnedData
+from hansard.rules.events import Event
 from hansard.rules.fields import Blob
 from hansard.rules.prompts import TextOf
 from hansard.rules.state import DebateState, Spend, Turn, evolve, speaker_of, step_of

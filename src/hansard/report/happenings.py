@@ -14,7 +14,8 @@ from hansard.report.progress import Progress
 from hansard.report.safe import one_line
 from hansard.report.sentences import compared, counted, decided, moderated, stance_of
 from hansard.report.words import STOPPED
-from hansard.rules.events import Event, VerdictData
+from hansard.rules.data import VerdictData
+from hansard.rules.events import Event
 from hansard.rules.state import DebateState
 
 _LENGTH = 300  # characters of what somebody said

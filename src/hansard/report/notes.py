@@ -29,12 +29,11 @@ from hansard.report.words import (
     seconds,
 )
 from hansard.rules import similarity
-from hansard.rules.events import (
+from hansard.rules.data import (
     CallFailedData,
     CallRefusedData,
     ClosedData,
     DecisionData,
-    Event,
     EvidenceData,
     OpenedData,
     RegisteredData,
@@ -47,6 +46,7 @@ from hansard.rules.events import (
     VerdictData,
     VotesCountedData,
 )
+from hansard.rules.events import Event
 from hansard.rules.fields import Blob, Case
 from hansard.rules.formats import format_of
 from hansard.rules.prompts import TextOf

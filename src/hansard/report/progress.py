@@ -11,13 +11,8 @@ from dataclasses import dataclass
 from typing import Any, Literal, cast
 
 from hansard.rules import replies, steps
-from hansard.rules.events import (
-    CallAnsweredData,
-    Event,
-    SynthesisData,
-    TurnRecordedData,
-    VerdictData,
-)
+from hansard.rules.data import CallAnsweredData, SynthesisData, TurnRecordedData, VerdictData
+from hansard.rules.events import Event
 from hansard.rules.fields import CallError, Ceiling, Confidence, Outcome, Rejection
 from hansard.rules.replies import Schema
 from hansard.rules.state import DebateState, evolve, step_of
@@ -313,10 +308,9 @@ class Follower:
 
     def _tool(self, step: str, call: str, number: int) -> str | None:
         """Return the name of a tool that came back; one that is no name is a text."""
-        for use in self.state.steps[step].tools:
-            if (use.called["call"], use.called["number"]) == (call, number):
-                return use.called["tool"] if isinstance(use.called["tool"], str) else None
-        raise AssertionError("only a tool that was asked for comes back")
+        tools = self.state.steps[step].tools
+        called = next(row for row in tools if (row["call"], row["number"]) == (call, number))
+        return called["tool"] if isinstance(called["tool"], str) else None
 
 
 def _main(reply: str, schema: Schema | None) -> str:

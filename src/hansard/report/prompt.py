@@ -47,7 +47,7 @@ def render(
     replay = Replay(text_of, approved)
     for event in events:
         if event["type"] == "call.started" and event["data"]["call"] == call:
-            prompt = replay.transcript.prompt(_due(replay, event["seq"], event["data"]["step"]))
+            prompt = replay.prompter.prompt(_due(replay, event["seq"], event["data"]["step"]))
             messages = Renderer(templates, present).messages(prompt)
             return Rendered(event["seq"], messages, prompt.digest, event["data"]["prompt"])
         replay.step(event)

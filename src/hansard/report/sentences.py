@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from hansard.rules.events import SimilarityData, VerdictData, VotesCountedData
+from hansard.rules.data import SimilarityData, VerdictData, VotesCountedData
 from hansard.rules.similarity import MILLION
 from hansard.rules.state import DebateState
 from hansard.rules.terms import DecisionRule

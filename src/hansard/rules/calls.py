@@ -16,14 +16,14 @@ from functools import cached_property
 from typing import Any, NamedTuple, cast
 
 from hansard.rules import spending
-from hansard.rules.events import CallStartedData
+from hansard.rules.data import CallStartedData
 from hansard.rules.fields import ToolHash
 from hansard.rules.prompts import Message, Prompt, Renderer
 from hansard.rules.replies import Schema
 from hansard.rules.spec_parts import has_server
 from hansard.rules.state import DebateState, Step
 from hansard.rules.steps import schema_of, start
-from hansard.rules.transcript import CUSTOM, Transcript
+from hansard.rules.transcript import CUSTOM, Prompter
 
 
 class Call(NamedTuple):
@@ -47,9 +47,9 @@ def offered(state: DebateState, step: Step) -> list[ToolHash]:
 
     A seat that a function of the user's fills is offered none.
     """
-    progress = state.steps.get(step.id)
+    pending = state.steps.get(step.id)
     custom = state.seats[step.speaker]["model"].startswith(CUSTOM)
-    if custom or (progress and progress.tool_rounds >= state.spec["tool_rounds"]):
+    if custom or (pending and pending.tool_rounds >= state.spec["tool_rounds"]):
         return []
     return state.spec["tools"]
 
@@ -65,12 +65,12 @@ class Calls:
         self, state: DebateState, files: Mapping[str, bytes], text_of: Callable[[str], str]
     ) -> None:
         self._state, self._files = state, files
-        self._transcript = Transcript(state)
+        self._prompter = Prompter(state)
         self._renderer = Renderer(files, text_of)
 
     def next(self, step: Step) -> Call:
         """Return the next call of a step that is due."""
-        prompt = self._transcript.prompt(step)
+        prompt = self._prompter.prompt(step)
         data = start(self._state, step, prompt)
         model, tools = data["model"], offered(self._state, step)
         schemas = self._schemas.get(model, ())

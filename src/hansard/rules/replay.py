@@ -14,22 +14,21 @@ from typing import Any, cast
 
 from hansard.record.policy import parse as parse_policy
 from hansard.rules import seating, spending, steps
-from hansard.rules.events import (
+from hansard.rules.data import (
     CallAnsweredData,
     CallFailedData,
     CallRefusedData,
     CallStartedData,
-    Event,
-    Fact,
     OpenedData,
     ToolReturnedData,
     TruncatedData,
 )
+from hansard.rules.events import Event, Fact
 from hansard.rules.formats import format_of
 from hansard.rules.formats.base import Compare, NotCounted
 from hansard.rules.state import DebateState, evolve, speaker_of, step_of
 from hansard.rules.steps import Announce, Ask, Conclude, Due, NotDue, Read, name_of
-from hansard.rules.transcript import Transcript, hash_of
+from hansard.rules.transcript import Prompter, hash_of
 
 __all__ = ["Difference", "NotDue", "Replay", "approved_by"]
 
@@ -57,7 +56,7 @@ class Replay:
         approved: Mapping[str, str] | None = None,
     ) -> None:
         self.state = DebateState()
-        self.transcript = Transcript(self.state)
+        self.prompter = Prompter(self.state)
         self.gone: list[str] = []  # calls whose reply is gone, and would have had to be read
         self.unread: list[str] = []  # steps whose turn is for that reason taken as recorded
         self.uncited: list[str] = []  # steps whose citations rest on a document that is gone
@@ -169,7 +168,7 @@ class Replay:
         data = cast(CallStartedData, event["data"])
         for step in due.steps if isinstance(due, Ask) else ():
             if step.id == data["step"]:
-                return steps.start(self.state, step, self.transcript.prompt(step))
+                return steps.start(self.state, step, self.prompter.prompt(step))
         raise NotDue(name_of(due))
 
     def _over(self, data: CallStartedData, at: str) -> list[Difference]:
@@ -249,10 +248,9 @@ class Replay:
     def _returned(self, due: Due | None, event: Event) -> Mapping[str, Any]:
         """A tool comes back once, and only one that was called."""
         data = cast(ToolReturnedData, event["data"])
-        progress = self.state.steps.get(step_of(data["call"]))
-        for use in progress.tools if progress and not self.state.abandoned else ():
-            called = (use.called["call"], use.called["number"])
-            if use.returned is None and called == (data["call"], data["number"]):
+        pending = self.state.steps.get(step_of(data["call"]))
+        for called in pending.open_tools if pending and not self.state.abandoned else ():
+            if (called["call"], called["number"]) == (data["call"], data["number"]):
                 return {}
         raise NotDue(name_of(due))
 

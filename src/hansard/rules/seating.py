@@ -7,7 +7,7 @@ from hashlib import sha256
 from typing import Any
 
 from hansard.record.canonical import dump
-from hansard.rules.events import OpenedData, RegisteredData
+from hansard.rules.data import OpenedData, RegisteredData
 from hansard.rules.fields import TemplateHash
 from hansard.rules.formats import format_of
 from hansard.rules.state import DebateState

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, NamedTuple
 
-from hansard.rules.events import CallStartedData, Fact
+from hansard.rules.data import CallStartedData
+from hansard.rules.events import Fact
 from hansard.rules.fields import Ceiling, Price
 from hansard.rules.state import DebateState
 

@@ -12,14 +12,13 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
-from hansard.rules.events import (
+from hansard.rules.data import (
     CallAnsweredData,
     CallFailedData,
     CallRefusedData,
     CallStartedData,
     ClosedData,
     DecisionData,
-    Event,
     EvidenceData,
     OpenedData,
     RegisteredData,
@@ -35,6 +34,7 @@ from hansard.rules.events import (
     VerdictData,
     VotesCountedData,
 )
+from hansard.rules.events import Event
 from hansard.rules.fields import Blob, Case
 from hansard.rules.terms import Role
 
@@ -56,15 +56,7 @@ class Step(NamedTuple):
 
 
 @dataclass(slots=True)
-class ToolUse:
-    """One tool that a model asked for, and what came back, once it has."""
-
-    called: ToolCalledData
-    returned: ToolReturnedData | None = None
-
-
-@dataclass(slots=True)
-class Progress:
+class Pending:
     """How far a step that is due has come."""
 
     number: int = 0  # of the last attempt
@@ -76,17 +68,24 @@ class Progress:
     answer: CallAnsweredData | None = None  # the reply in hand
     exhausted: bool = False
     rejected: bool = False  # the last attempt brought a reply, and it did not count
-    refused: TurnRejectedData | None = None  # the last reply that did not count, weak ones aside
+    rejection: TurnRejectedData | None = None  # of the last reply, weak ones aside
     weak: CallAnsweredData | None = None  # the critique that was sent back, and its rating
     rating: int | None = None
     tool_rounds: int = 0
     announced: int = 0  # tools that the last reply asked for
-    tools: list[ToolUse] = field(default_factory=list)  # in the order they were asked for
+    # What was asked for, in order, and what came back, by call and number.
+    tools: list[ToolCalledData] = field(default_factory=list)
+    returned: dict[tuple[str, int], ToolReturnedData] = field(default_factory=dict)
 
     @property
     def using_tools(self) -> bool:
         """Whether a tool that was asked for has not come back."""
-        return self.announced > 0 or any(use.returned is None for use in self.tools)
+        return self.announced > 0 or len(self.returned) < len(self.tools)
+
+    @property
+    def open_tools(self) -> list[ToolCalledData]:
+        """The tools that have not come back."""
+        return [row for row in self.tools if (row["call"], row["number"]) not in self.returned]
 
 
 class Turn(NamedTuple):
@@ -149,7 +148,7 @@ class DebateState:
     seated: bool = False  # every seat and document that the opening announces is there
     seats: dict[str, RegisteredData] = field(default_factory=dict)
     evidence: list[EvidenceData] = field(default_factory=list)
-    steps: dict[str, Progress] = field(default_factory=dict)  # of turns not yet over
+    steps: dict[str, Pending] = field(default_factory=dict)  # of turns not yet over
     calls: dict[str, CallStartedData] = field(default_factory=dict)  # the open ones
     abandoned: list[str] = field(default_factory=list)  # open when a process died, to be ended
     last_answer: CallAnsweredData | None = None  # only the event right after may reject it
@@ -221,8 +220,8 @@ def _opened(state: DebateState, data: OpenedData) -> None:
 def _resumed(state: DebateState, _: ResumedData) -> None:
     state.resumes += 1
     state.abandoned = list(state.calls)
-    for progress in state.steps.values():
-        progress.began = None
+    for pending in state.steps.values():
+        pending.began = None
 
 
 def _registered(state: DebateState, seat: RegisteredData) -> None:
@@ -245,28 +244,28 @@ def _is_seated(state: DebateState) -> bool:
 
 def _started(state: DebateState, data: CallStartedData) -> None:
     state.calls[data["call"]] = data
-    progress = state.steps.setdefault(data["step"], Progress())
-    progress.began = progress.began or state.at
-    progress.number = data["attempt"]
-    progress.call = data["call"]
-    progress.rejected = False
+    pending = state.steps.setdefault(data["step"], Pending())
+    pending.began = pending.began or state.at
+    pending.number = data["attempt"]
+    pending.call = data["call"]
+    pending.rejected = False
     state.spend[speaker_of(data["step"])].calls += 1
 
 
 def _answered(state: DebateState, data: CallAnsweredData) -> None:
     started = state.calls.pop(data["call"])
     step = started["step"]
-    progress = state.steps[step]
-    progress.call = None
+    pending = state.steps[step]
+    pending.call = None
     state.last_answer = data
     stated = None not in (data["tokens_in"], data["tokens_out"])
     _use(state, started, data if stated else None)
-    if data["tools"] and progress.tool_rounds < state.spec["tool_rounds"]:
-        progress.tool_rounds += 1
-        progress.announced = data["tools"]
+    if data["tools"] and pending.tool_rounds < state.spec["tool_rounds"]:
+        pending.tool_rounds += 1
+        pending.announced = data["tools"]
         state.announcing = data
     else:
-        progress.answer = data
+        pending.answer = data
     state.spend[speaker_of(step)].add(data)
 
 
@@ -283,51 +282,49 @@ def _use(state: DebateState, started: CallStartedData, data: CallAnsweredData | 
 
 
 def _called(state: DebateState, data: ToolCalledData) -> None:
-    progress = state.steps[step_of(data["call"])]
-    progress.announced -= 1
-    progress.tools.append(ToolUse(data))
-    state.announcing = state.announcing if progress.announced else None
+    pending = state.steps[step_of(data["call"])]
+    pending.announced -= 1
+    pending.tools.append(data)
+    state.announcing = state.announcing if pending.announced else None
 
 
 def _returned(state: DebateState, data: ToolReturnedData) -> None:
-    for use in state.steps[step_of(data["call"])].tools:
-        if (use.called["call"], use.called["number"]) == (data["call"], data["number"]):
-            use.returned = data
+    state.steps[step_of(data["call"])].returned[data["call"], data["number"]] = data
 
 
 def _failed(state: DebateState, data: CallFailedData) -> None:
     started = state.calls.pop(data["call"])
     step = started["step"]
-    progress = state.steps[step]
-    progress.call = None
-    progress.exhausted = not data["again"]
-    progress.failed_at, progress.wait_ms = state.at, data["wait_ms"] or 0
+    pending = state.steps[step]
+    pending.call = None
+    pending.exhausted = not data["again"]
+    pending.failed_at, pending.wait_ms = state.at, data["wait_ms"] or 0
     if data["error"] in _UNKNOWN_USE:
         _use(state, started, None)
     if data["error"] == "abandoned":
         state.abandoned.remove(data["call"])
     else:
-        progress.tries += 1
+        pending.tries += 1
     state.failures.append(data)
     state.spend[speaker_of(step)].cost_micro_usd += data["cost_micro_usd"] or 0
 
 
 def _rejected(state: DebateState, data: TurnRejectedData) -> None:
-    progress = state.steps[data["step"]]
+    pending = state.steps[data["step"]]
     if data["code"] == "weak_critique":
-        progress.weak, progress.rating = progress.answer, data["rating"]
+        pending.weak, pending.rating = pending.answer, data["rating"]
     else:
-        progress.tries += 1
-        progress.exhausted = not data["again"]
-        progress.refused = data
-    progress.answer = None
-    progress.rejected = True
+        pending.tries += 1
+        pending.exhausted = not data["again"]
+        pending.rejection = data
+    pending.answer = None
+    pending.rejected = True
     state.rejections += 1
 
 
 def _turn(state: DebateState, data: TurnData) -> None:
-    progress = state.steps.pop(data["step"])
-    answer = (progress.answer or progress.weak) if "call" in data else None
+    pending = state.steps.pop(data["step"])
+    answer = (pending.answer or pending.weak) if "call" in data else None
     seat = state.seats[data["speaker"]]
     turn = Turn(data, answer["reply"] if answer else None, seat["role"])
     state.turns.append(turn)

@@ -17,14 +17,15 @@ from collections.abc import Container, Mapping
 from typing import Any, NamedTuple
 
 from hansard.rules import replies, spending
-from hansard.rules.events import CallAnsweredData, Fact
+from hansard.rules.data import CallAnsweredData
+from hansard.rules.events import Fact
 from hansard.rules.fields import CallError, Rejection
 from hansard.rules.formats import format_of
 from hansard.rules.formats.base import Compare, Format, Next, NotCounted
 from hansard.rules.formats.common import turn, verdict
 from hansard.rules.prompts import Prompt, TextOf
 from hansard.rules.replies import Schema
-from hansard.rules.state import DebateState, Progress, Step, step_of
+from hansard.rules.state import DebateState, Pending, Step, step_of
 from hansard.rules.terms import JUDGING, Role, Terms
 from hansard.rules.transcript import CUSTOM, hash_of, template_of
 
@@ -151,8 +152,8 @@ def _stop(state: DebateState) -> Conclude | Fact:
     """Close a debate that goes no further; replies that are in hand still become turns."""
     if state.truncated:
         for step in _steps_due(state):
-            progress = state.steps.get(step.id)
-            answer = progress and (progress.answer or progress.weak)
+            pending = state.steps.get(step.id)
+            answer = pending and (pending.answer or pending.weak)
             if answer:
                 return Conclude(step, answer)
         reason = f"{state.truncated['ceiling']}_ceiling"
@@ -170,10 +171,10 @@ def _heard(state: DebateState, steps: tuple[Step, ...]) -> Ask | Conclude | Fact
     wanted = []
     waiting = False
     for step in steps:
-        progress = state.steps.get(step.id)
-        if progress is None or not (progress.answer or progress.exhausted):
+        pending = state.steps.get(step.id)
+        if pending is None or not (pending.answer or pending.exhausted):
             waiting = True
-            if progress is None or not (progress.call or progress.using_tools):
+            if pending is None or not (pending.call or pending.using_tools):
                 wanted.append(step)
     if waiting:
         return Ask(wanted)
@@ -198,7 +199,7 @@ def refusal(
     return None
 
 
-def forfeit(step: Step, progress: Progress) -> Fact:
+def forfeit(step: Step, pending: Pending) -> Fact:
     """Return the turn of a speaker who could not be heard."""
     return Fact(
         "turn.forfeited",
@@ -207,7 +208,7 @@ def forfeit(step: Step, progress: Progress) -> Fact:
             "round": step.round,
             "phase": step.phase,
             "speaker": step.speaker,
-            "reason": "invalid_reply" if progress.rejected else "no_reply",
+            "reason": "invalid_reply" if pending.rejected else "no_reply",
         },
     )
 
@@ -238,8 +239,8 @@ def abandon(state: DebateState, call: str) -> Fact:
 def start(state: DebateState, step: Step, prompt: Prompt) -> dict[str, Any]:
     """Return the data of `call.started` for the next attempt at `step`, reservations aside."""
     seat = state.seats[step.speaker]
-    progress = state.steps.get(step.id)
-    attempt = progress.number + 1 if progress else 1
+    pending = state.steps.get(step.id)
+    attempt = pending.number + 1 if pending else 1
     return {
         "call": f"{step.id}:{attempt}",
         "step": step.id,

@@ -16,11 +16,11 @@ from __future__ import annotations
 from collections.abc import Iterator
 from functools import lru_cache
 
-from hansard.rules.events import RegisteredData
+from hansard.rules.data import DecisionData, RegisteredData
 from hansard.rules.fields import Blob, TemplateHash
 from hansard.rules.formats import format_of
 from hansard.rules.prompts import Part, Prompt, Recipe, plain, points, quoted, role, template
-from hansard.rules.state import DebateState, Step, ToolUse, Turn
+from hansard.rules.state import DebateState, Step, Turn
 
 CUSTOM = "custom:"  # a seat that a function fills: it is its own persona and instruction
 
@@ -40,7 +40,7 @@ def template_of(state: DebateState, step: Step) -> str:
     return format_of(state.spec["terms"]).template(state, step)
 
 
-class Transcript:
+class Prompter:
     """Follows one debate's state and gives the prompt of a step that is due.
 
     It only ever adds to its recipe, so that a prompt costs the same after two
@@ -65,9 +65,8 @@ class Transcript:
         for turn in self._state.turns[self._turns :]:
             self._standing = self._standing or len(self._recipe.parts)
             self._reach(turn.data["round"])
-            if turn.reply:
-                title, shown = self._rules.label(self._state, turn)
-                self._recipe.extend(self._told(title, shown, turn))
+            title, shown = self._rules.label(self._state, turn)
+            self._recipe.extend(self._told(title, shown, turn))
         self._turns = len(self._state.turns)
         self._reach(step.round)
         retold = self._retold(step)
@@ -110,9 +109,9 @@ class Transcript:
         return recipe
 
     def _told(self, title: str, as_points: bool, turn: Turn) -> list[Part]:
-        reply = turn.reply
-        assert reply, "only turns that were heard are told"
-        case = turn.case
+        reply, case = turn.reply, turn.case
+        if reply is None:  # nobody was heard
+            return []
         if not as_points:
             return self._block(title, reply)
         struck = case["struck"] if case else []
@@ -131,9 +130,14 @@ class Transcript:
 
     def _tools(self, step: Step) -> Iterator[Part]:
         """Yield what the tools gave that were asked for at this step."""
-        progress = self._state.steps.get(step.id)
-        for use in progress.tools if progress else ():
-            yield from self._tool(use)
+        pending = self._state.steps.get(step.id)
+        if pending is None:
+            return
+        for called in pending.tools:
+            tool, back = called["tool"], pending.returned[called["call"], called["number"]]
+            name = tool if isinstance(tool, str) else "of no known name"
+            yield from self._block(f"tool {name}, arguments", called["arguments"])
+            yield from self._block(f"tool {name}, result", back["result"])
 
     def _role(self, step: Step) -> Iterator[Part]:
         """Yield what is meant for the speaker of a step alone, its instruction last."""
@@ -143,21 +147,21 @@ class Transcript:
             self._given[seat["id"]] = [] if custom else list(self._builtin(seat))
         yield from self._given[seat["id"]]
         name = template_of(state, step)
-        if name == "synthesizer":
-            yield from self._synthesis()
+        if name == "synthesizer" and state.decision:
+            yield from self._synthesis(state.decision)
         else:
             yield _filled(self._hashes[name], tuple(self._rules.values(state, step).items()))
 
     def _once_more(self, step: Step) -> Iterator[Part]:
         """Yield why the step is tried once more, where a reply was sent back or did not count."""
-        progress = self._state.steps.get(step.id)
-        if progress is None:
+        pending = self._state.steps.get(step.id)
+        if pending is None:
             return
-        if progress.weak:
-            yield from self._block("your critique that was sent back", progress.weak["reply"])
-            yield _filled(self._hashes["critic_again"], (("rating", str(progress.rating)),))
-        if progress.refused:
-            why = progress.refused
+        if pending.weak:
+            yield from self._block("your critique that was sent back", pending.weak["reply"])
+            yield _filled(self._hashes["critic_again"], (("rating", str(pending.rating)),))
+        if pending.rejection:
+            why = pending.rejection
             rows = (
                 ("code", why["code"]),
                 ("keyword", why["keyword"] or "none"),
@@ -175,20 +179,11 @@ class Transcript:
         if spec["instructions"]:
             yield plain(spec["instructions"])
 
-    def _tool(self, use: ToolUse) -> Iterator[Part]:
-        tool = use.called["tool"]
-        name = tool if isinstance(tool, str) else "of no known name"
-        yield from self._block(f"tool {name}, arguments", use.called["arguments"])
-        assert use.returned, "a model is asked again once its tools are back"
-        yield from self._block(f"tool {name}, result", use.returned["result"])
-
-    def _synthesis(self) -> Iterator[Part]:
+    def _synthesis(self, decision: DecisionData) -> Iterator[Part]:
         """Yield the synthesizer's instruction, and the schema of what is wanted."""
-        state = self._state
-        assert state.decision, "a synthesis follows a decision"
-        values = (("decision", state.decision["decision"]), ("rule", state.decision["rule"]))
+        values = (("decision", decision["decision"]), ("rule", decision["rule"]))
         yield _filled(self._hashes["synthesizer"], values)
-        yield template(hash_of(state.spec["schemas"], "synthesizer"))
+        yield template(hash_of(self._state.spec["schemas"], "synthesizer"))
 
     def _block(self, label: str, text: Blob) -> list[Part]:
         return [_title(self._hashes["block"], label), quoted(text)]

@@ -16,12 +16,8 @@ from typing import Any
 
 from hansard.rules import spending, steps
 from hansard.rules.calls import Call, Calls
-from hansard.rules.events import (
-    CallAnsweredData,
-    CallStartedData,
-    Fact,
-    ToolCalledData,
-)
+from hansard.rules.data import CallAnsweredData, CallStartedData, ToolCalledData
+from hansard.rules.events import Fact
 from hansard.rules.formats.base import Compare, NotCounted
 from hansard.rules.prompts import Message, Prompt
 from hansard.rules.spec_parts import NAME
@@ -336,16 +332,15 @@ class Engine:
         self._journal.flush()
         used = self.state.steps[step_of(answer["call"])].tools[-number:]
         for call, row in zip(self._asked, used, strict=True):
-            self._using.begin(row.called, use(self._tools.get(call.name), call.arguments))
+            self._using.begin(row, use(self._tools.get(call.name), call.arguments))
 
     def _close_lost_tools(self) -> None:
         """Say of tools that another process was using that nothing came back."""
         used = {(row["call"], row["number"]) for row in self._using.data}
-        for progress in self.state.steps.values():
-            for tool in progress.tools:
-                key = (tool.called["call"], tool.called["number"])
-                if tool.returned is None and key not in used:
-                    self._returned(tool.called, "the process that used the tool died", ok=False)
+        for pending in self.state.steps.values():
+            for called in pending.open_tools:
+                if (called["call"], called["number"]) not in used:
+                    self._returned(called, "the process that used the tool died", ok=False)
 
     def _returned(self, called: ToolCalledData, result: str, *, ok: bool) -> None:
         data = {"call": called["call"], "number": called["number"], "ok": ok}

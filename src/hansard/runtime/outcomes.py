@@ -9,7 +9,7 @@ from typing import Any
 
 from hansard.record.canonical import TEXT
 from hansard.rules import spending
-from hansard.rules.events import CallStartedData
+from hansard.rules.data import CallStartedData
 from hansard.rules.fields import Blob, Price
 from hansard.runtime.models.base import Completion, ModelError
 

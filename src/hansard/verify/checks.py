@@ -14,7 +14,8 @@ from hansard.record.bundle import Bundle, Head
 from hansard.record.line import GENESIS, line_hash
 from hansard.record.policy import Policy
 from hansard.record.policy import parse as parse_policy
-from hansard.rules.events import Event, OpenedData, blob_names, parse
+from hansard.rules.data import OpenedData
+from hansard.rules.events import Event, blob_names, parse
 from hansard.rules.replay import Difference, NotDue, Replay
 from hansard.verify.findings import Finding
 

@@ -6,7 +6,8 @@ from hansard.errors import DataError
 from hansard.report.markdown import markdown
 from hansard.report.view import build
 from hansard.report.words import GONE
-from hansard.rules.events import CallFailedData, Fact
+from hansard.rules.data import CallFailedData
+from hansard.rules.events import Fact
 from reporting import noted, of
 from support import (
     DEBATE,

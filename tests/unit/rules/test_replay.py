@@ -6,7 +6,7 @@ from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 from derived import ABANDONED, CASE, FIELDS, alterations, altered, fields_of, value_of
 from hansard.record import note, policy
 from hansard.record.note import Signer
-from hansard.rules.events import VerdictData
+from hansard.rules.data import VerdictData
 from hansard.rules.replay import Difference, NotDue, Replay, approved_by
 from hansard.rules.state import Step
 from support import EVENTFUL, Debate, Die, Fail, Reply, Setup, eventful, fold, votes, walk

@@ -2,6 +2,8 @@
 
 import pytest
 
+from hansard.rules import state
+from hansard.rules.events import TYPES
 from hansard.rules.state import DebateState, Spend, Step, speaker_of
 from support import Debate, Die, Setup, eventful, fold, vote, votes
 
@@ -13,6 +15,10 @@ def test_a_state_without_an_opening_is_not_a_debate_yet():
     with pytest.raises(AttributeError):
         _ = DebateState().spec
     assert DebateState().rounds_run == 0
+
+
+def test_every_type_of_event_has_its_fold():
+    assert set(state._FOLDS) == set(TYPES)
 
 
 def test_the_same_events_give_the_same_state():

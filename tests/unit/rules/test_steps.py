@@ -5,7 +5,7 @@ from datetime import datetime, timedelta
 import pytest
 
 from hansard.rules import spending, steps
-from hansard.rules.events import CallFailedData
+from hansard.rules.data import CallFailedData
 from hansard.rules.state import Step
 from support import PRICE, Debate, Die, Fail, Reply, Setup, vote, votes
 

@@ -12,7 +12,8 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Generic, NamedTuple, TypeVar
 
-from hansard.rules.events import Fact, RegisteredData
+from hansard.rules.data import RegisteredData
+from hansard.rules.events import Fact
 from hansard.rules.fields import Rejection
 from hansard.rules.prompts import TextOf
 from hansard.rules.replies import JSON, Schema

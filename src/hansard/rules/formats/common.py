@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, cast
 
-from hansard.rules.events import DecisionData, Fact, VerdictData
+from hansard.rules.data import DecisionData, VerdictData
+from hansard.rules.events import Fact
 from hansard.rules.state import DebateState, Step
 from hansard.rules.terms import ABSTAIN, ESCALATE, DecisionRule
 

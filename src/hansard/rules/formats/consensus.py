@@ -23,7 +23,8 @@ from pydantic import ConfigDict, Field, model_validator
 from pydantic.config import JsonDict
 
 from hansard.rules.counting import RULE_NAMES, needed, tally, winner
-from hansard.rules.events import Fact, RegisteredData
+from hansard.rules.data import RegisteredData
+from hansard.rules.events import Fact
 from hansard.rules.fields import Name
 from hansard.rules.formats.base import Format
 from hansard.rules.formats.common import decided, sound

@@ -22,7 +22,8 @@ from typing import Any, ClassVar, Literal, cast
 
 from pydantic import Field, field_validator
 
-from hansard.rules.events import Fact, RegisteredData
+from hansard.rules.data import RegisteredData
+from hansard.rules.events import Fact
 from hansard.rules.formats.base import Format
 from hansard.rules.formats.common import decided, heard_in, ruling, verdict
 from hansard.rules.prompts import TextOf

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import cast
 
-from hansard.rules.events import Fact, RegisteredData, VerdictData
+from hansard.rules.data import RegisteredData, VerdictData
+from hansard.rules.events import Fact
 from hansard.rules.fields import Case
 from hansard.rules.formats.common import decided
 from hansard.rules.formats.moderated.places import target_of, terms_of, turns_of

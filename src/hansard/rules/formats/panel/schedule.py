@@ -6,7 +6,8 @@ from collections.abc import Sequence
 
 from hansard.rules import similarity
 from hansard.rules.counting import tally, winner
-from hansard.rules.events import Fact, RegisteredData
+from hansard.rules.data import RegisteredData
+from hansard.rules.events import Fact
 from hansard.rules.formats.base import Compare
 from hansard.rules.formats.common import decided, heard_in, ruling, sound
 from hansard.rules.formats.panel.comparing import compare, converged, count, texts

@@ -1,0 +1,331 @@
+"""What each type of event holds beside its place in the chain (FORMAT.md §3).
+
+Every key is always there; what is not known is `null`, so that one fact has one
+spelling.
+"""
+
+from __future__ import annotations
+
+from typing import Literal
+
+from typing_extensions import TypedDict  # pydantic reads only this one before Python 3.12
+
+from hansard.rules.fields import (
+    Blob,
+    CallError,
+    Case,
+    Ceiling,
+    Confidence,
+    Count,
+    Documents,
+    Finish,
+    Hash,
+    Hundred,
+    Id,
+    Layout,
+    Limits,
+    Name,
+    One,
+    OptionVotes,
+    Outcome,
+    Pair,
+    Parameters,
+    Positive,
+    Ppm,
+    Price,
+    Rating,
+    Rejection,
+    Score,
+    ScorePpm,
+    Seed,
+    Stance,
+    TemplateHash,
+    ToolHash,
+    closed,
+)
+from hansard.rules.terms import CloseReason, DecisionRule, Phase, Role, Terms
+
+
+@closed
+class OpenedData(TypedDict):
+    """The frozen spec: everything the rules depend on."""
+
+    engine: Id
+    rules: One
+    name: Name | None
+    collection_id: Name | None
+    terms: Terms
+    question: Blob
+    context: Blob | None
+    instructions: Blob | None
+    review: Blob
+    seats: Hundred
+    documents: Documents
+    attempts: Hundred
+    timeout_ms: Positive
+    retry_ms: Positive
+    seed: Seed
+    layout: Layout
+    leading_call: bool
+    policy: Hash | None
+    templates: list[TemplateHash]
+    schemas: list[TemplateHash]
+    tools: list[ToolHash]
+    tool_rounds: Count
+    prices: list[Price]
+    limits: Limits
+    scripted: bool
+
+
+@closed
+class ResumedData(TypedDict):
+    """A process took the debate over; calls open until here are abandoned next."""
+
+    engine: Id
+
+
+@closed
+class RegisteredData(TypedDict):
+    """A seat at the table."""
+
+    id: Name
+    role: Role
+    position: Positive
+    model: Id
+    parameters: Parameters
+    persona: Blob | None
+    stance: Stance | None
+    agent_type: Name
+
+
+@closed
+class EvidenceData(TypedDict):
+    """A document and the first round in which it may be seen."""
+
+    document: Name
+    text: Blob
+    from_round: Positive
+
+
+@closed
+class CallStartedData(TypedDict):
+    """A model is about to be asked: what for, and the digest of the prompt's recipe."""
+
+    call: Id
+    step: Id
+    attempt: Positive
+    role: Role
+    model: Id
+    parameters: Parameters
+    template: Hash
+    schema: Hash
+    prompt: Hash
+    reserved_tokens_in: Count
+    reserved_tokens_out: Count
+    reserved_cost_micro_usd: Count | None
+
+
+@closed
+class CallRefusedData(TypedDict):
+    """A template was not the approved one, so its model was not called."""
+
+    step: Id
+    role: Name
+    found: Hash
+    approved: Hash | None
+
+
+@closed
+class CallAnsweredData(TypedDict):
+    """A reply came back: its text, where it came from, what it used."""
+
+    call: Id
+    reply: Blob
+    model: Id | Blob
+    response_id: Id | Blob | None
+    request_id: Id | Blob | None
+    status: Count | None
+    fingerprint: Id | Blob | None
+    finish: Finish
+    tools: Count
+    tokens_in: Count | None
+    tokens_cached: Count | None
+    tokens_cache_write: Count | None
+    tokens_out: Count | None
+    cost_micro_usd: Count | None
+    latency_ms: Count
+    sent_as_rendered: bool | None
+    sent: Blob | None
+
+
+@closed
+class CallFailedData(TypedDict):
+    """A call that brought no reply: its class, and whether it will be tried again."""
+
+    call: Id
+    error: CallError
+    detail: Id | None
+    status: Count | None
+    request_id: Id | Blob | None
+    wait_ms: Count | None
+    again: bool
+    cost_micro_usd: Count | None
+    latency_ms: Count | None
+    sent_as_rendered: bool | None
+    sent: Blob | None
+
+
+@closed
+class ToolCalledData(TypedDict):
+    """A model asked for a tool: which, and with what arguments, in the words it used."""
+
+    call: Id
+    number: Positive
+    tool: Name | Blob
+    arguments: Blob
+
+
+@closed
+class ToolReturnedData(TypedDict):
+    """What a tool gave back, or why it gave nothing."""
+
+    call: Id
+    number: Positive
+    result: Blob
+    ok: bool
+
+
+class _Place(TypedDict):
+    """Where in the schedule a turn stands."""
+
+    step: Id
+    round: Count
+    phase: Phase
+    speaker: Name
+
+
+@closed
+class TurnRecordedData(_Place):
+    """A turn that counts: what was read from its reply."""
+
+    call: Id
+    vote: Name | None
+    case: Case | None
+
+
+@closed
+class VerdictData(_Place):
+    """What a judge or a moderator found: the turn of whoever does not argue.
+
+    `winner` is the id of a seat; null where several were combined, or where a
+    custom judge named something `undeclared`.
+    """
+
+    call: Id
+    winner: Name | None
+    undeclared: bool
+    choice: Name | None
+    upholds: bool | None
+    ranking: list[Name]
+    scores: list[Score]
+    resolved: Count
+    unresolved: Count
+    uncertainties: Count
+    confidence: Confidence | None
+    another_round: bool | None
+
+
+@closed
+class SynthesisData(_Place):
+    """The final deliverable, and the schema that it satisfies."""
+
+    call: Id
+    text: Blob
+    schema: Hash
+
+
+@closed
+class TurnRejectedData(TypedDict):
+    """A reply that does not count, and why."""
+
+    step: Id
+    call: Id
+    code: Rejection
+    member: Name | None
+    keyword: Name | None
+    rating: Rating | None
+    again: bool
+
+
+@closed
+class TurnForfeitedData(_Place):
+    """A speaker who could not be heard: an abstention, never agreement."""
+
+    reason: Literal["no_reply", "invalid_reply"]
+
+
+@closed
+class VotesCountedData(TypedDict):
+    """The current votes after a phase, every declared option in declared order."""
+
+    round: Count
+    phase: Phase
+    tally: list[OptionVotes]
+    abstentions: Count
+    threshold: Positive
+    reached: bool
+
+
+@closed
+class SimilarityData(TypedDict):
+    """How alike the answers of a round are, and whether that ends the rounds.
+
+    `measure` says what was compared: declared options, word sets, or whole
+    texts. Alike is similar wording: it is neither agreement nor correctness.
+    """
+
+    round: Count
+    measure: Literal["options", "words", "whole"]
+    heard: Count
+    pairs: list[Pair]
+    threshold_ppm: Ppm
+    converged: bool
+
+
+@closed
+class TruncatedData(TypedDict):
+    """The ceiling that the next call could have broken: its limit, what was spent, the reserve.
+
+    In calls, tokens, micro-US-dollars or milliseconds, as the ceiling is.
+    """
+
+    step: Id
+    ceiling: Ceiling
+    limit: Positive
+    spent: Count
+    reserved: Count
+
+
+@closed
+class DecisionData(TypedDict):
+    """What was decided, under which rule, on which numbers; who must look if escalated.
+
+    `decision` is an option, a stance, a debater of a panel, or a word of the format's own
+    (`escalate`, `synthesis`, `upheld`, `not_upheld`).
+    """
+
+    decision: Name
+    rule: DecisionRule
+    votes: Count | None
+    threshold: Positive | None
+    score_ppm: ScorePpm | None
+    rounds_run: Count
+    review: Blob | None
+
+
+@closed
+class ClosedData(TypedDict):
+    """How the debate ended and why it stopped."""
+
+    outcome: Outcome
+    reason: CloseReason
