@@ -52,8 +52,3 @@ def export_files(name):
     if export.is_file():
         return bundles.unpack(export.read_bytes())
     return runner.files_below(export)
-
-
-def stored(name):
-    """The files of a case's export that the repository stores to be read."""
-    return runner.files_below(STORED / "cases" / name / "bundle")

@@ -106,7 +106,7 @@ def arguments(words: Sequence[str] | None) -> argparse.Namespace:
         "--kit", type=Path, metavar="DIR|FILE", help="a kit made before, or a packed one"
     )
     runner.add_arguments(asker)
-    storer = commands.add_parser("table", help="write the stored table and cases anew")
+    storer = commands.add_parser("table", help="write the stored table and pages anew")
     storer.add_argument("--check", action="store_true", help="only compare them")
     return parser.parse_args(words)
 

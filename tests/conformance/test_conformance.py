@@ -18,7 +18,7 @@ import verify
 from conformance_kit import build, runner
 from hansard.cli.main import cli
 from hansard.schemas import SCHEMAS
-from kit import ROWS, STORED, case, folder
+from kit import ROWS, STORED, case, export_files, folder
 
 ROOT = Path(__file__).resolve().parents[2]
 FORMAT = (ROOT / "schemas" / "FORMAT.md").read_text(encoding="utf-8")
@@ -58,10 +58,22 @@ def test_the_table_says_what_the_cases_are():
 
 
 def test_the_cases_to_read_are_of_every_format_and_verdict():
-    rows = [ROWS[path.name] for path in (STORED / "cases").iterdir()]
+    rows = [ROWS[path.stem] for path in (STORED / "cases").iterdir()]
     assert {row.name for row in rows} == build.TO_READ
     assert {row.format for row in rows} == {"consensus", "judged", "moderated", "panel"}
     assert {row.expected.verdict for row in rows} == {row.expected.verdict for row in ROWS.values()}
+
+
+@pytest.mark.parametrize("name", sorted(build.TO_READ))
+def test_a_page_shows_the_whole_case(name):
+    page = (STORED / "cases" / f"{name}.md").read_text(encoding="utf-8")
+    entries = re.findall(r"````json\n(.*?)\n````", page, re.DOTALL)
+    shown = dict(re.findall(r"### ([^\n]+)\n\n````\n(.*?)\n````", page, re.DOTALL))
+    files = export_files(name)
+    lines = files.pop("events.jsonl").splitlines()
+    assert list(map(json.loads, entries)) == list(map(json.loads, lines))
+    own = {"trust.json": case(name).trust.read_bytes()} if "nobody-trusted" in name else {}
+    assert shown == {path: body.decode().removesuffix("\n") for path, body in (files | own).items()}
 
 
 # Nothing is lost -------------------------------------------------------------------------

@@ -7,15 +7,12 @@ from hashlib import sha256
 
 import pytest
 
-from exporting import exported
+from exporting import EXPORT, exported
 from hansard.page.write import page, shell
 from hansard.record import bundle as bundles
 from hansard.record.page import CLOSING, MAX_RECORD, OPENING, region
-from kit import KEYS, stored
 from page.harness import heard, paste, until
 from playing import answer, play
-
-GOOD = "decided-by-two-of-three"
 
 
 def around(data):
@@ -35,7 +32,7 @@ def bomb():
     return b"".join([*parts, packer.flush()])
 
 
-FILES = stored(GOOD)
+FILES = exported(play("consensus"))
 PACKED = zipped(FILES)
 TEXT = b64encode(PACKED)
 ZIP = bundles.pack(FILES)
@@ -160,7 +157,7 @@ def test_a_browser_without_ed25519(show):
     )
     tab.goto(url)
     show.decided(tab)
-    paste(tab, "export", KEYS["export"])
+    paste(tab, "export", str(EXPORT.key))
     tab.wait_for_selector("html[data-verdict=partly]")
     assert "Partly checked" in tab.inner_text("#verdict")
     assert tab.get_attribute("#verdict", "class") != "good"

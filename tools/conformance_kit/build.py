@@ -5,15 +5,15 @@ from __future__ import annotations
 import io
 import re
 import tarfile
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from importlib import import_module
 from itertools import pairwise
 from pathlib import Path
 from pkgutil import iter_modules
-from zipfile import ZipFile
 
 import conformance_kit
 from conformance_kit.case import GROUPS, Case
+from conformance_kit.reading import page
 from conformance_kit.records import Files, trust
 from conformance_kit.runner import CASES, TABLE, TRUST, digest
 
@@ -22,20 +22,23 @@ COLUMNS = (
     "name", "theme", "format", "verdict", "level", "code", "seq", "exit", "sha256", "why",
 )  # fmt: skip
 
-# The cases that the repository stores, so that people can read some: each format and each
-# verdict, and a finding from each part of the verification. They are among the smallest.
+# The cases that the repository shows: each format and each verdict, records that must be
+# accepted, and a finding from most parts of the verification.
 TO_READ = {
     "case-not-found-as-verified_fail",
     "ceiling-broken-at-once_fail",
     "chain-line-altered_fail",
     "decided-by-two-of-three",
     "judged-other-stance_fail",
-    "judged-without-a-winner",
+    "judged-shuffled-and-anonymised",
     "moderated-once",
     "nobody-trusted_fail",
-    "panel-alike",
+    "panel-majority",
+    "refused-before-the-first-call",
     "reply-withheld",
+    "similarity-rounded-up_fail",
     "text-missing_fail",
+    "tie-until-the-last-round",
     "vote-altered_fail",
 }
 
@@ -101,21 +104,8 @@ def stored() -> Files:
     """Return what the repository stores of the kit, by its path below tests/conformance/."""
     found = cases()
     return {TABLE: table(found), TRUST: trust()} | {
-        f"{CASES}/{case.name}/{name}": body
-        for _, case in found
-        if case.name in TO_READ
-        for name, body in readable(case.files())
+        f"{CASES}/{case.name}.md": page(case) for _, case in found if case.name in TO_READ
     }
-
-
-def readable(files: Mapping[str, bytes]) -> Iterator[tuple[str, bytes]]:
-    """Yield the files of a case; those of a zip as a folder."""
-    for name, body in files.items():
-        if name != "record.zip":
-            yield name, body
-            continue
-        with ZipFile(io.BytesIO(body)) as container:
-            yield from ((f"bundle/{row}", container.read(row)) for row in container.namelist())
 
 
 def packed(root: Path) -> Files:
