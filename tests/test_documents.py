@@ -73,7 +73,7 @@ def test_no_example_is_left_out():
     """As many as there are fences: a block that is indented or unclosed would not be run."""
     fences = sum(page.count(f"```{kind}") for page in PAGES.values() for kind in LANGUAGES)
     assert sum(len(blocks(kind)) for kind in LANGUAGES) == fences
-    assert len(blocks("python")) == 2
+    assert len(blocks("python")) == 3
 
 
 def fitting(schema):
@@ -117,3 +117,11 @@ def test_every_command_is_listed():
 
     for name in cli.commands:
         assert f"`hansard {name}" in README or f"`{name} " in README, name
+
+
+def test_every_public_verb_is_in_the_document_of_the_library():
+    verbs = [
+        name for name in hansard.__all__ if callable(getattr(hansard, name)) and name.islower()
+    ]
+    assert "run" in verbs
+    assert [name for name in verbs if not re.search(rf"`{name}[`(]", PAGES["library.md"])] == []
