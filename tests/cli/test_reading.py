@@ -250,7 +250,7 @@ def test_who_argued_what_was_decided_is_said_once():
 def test_the_rows_of_what_a_judge_or_a_moderator_leaves_open():
     named = {"verdict": {"verdict": "so", "winner": "both", "reasoning": "so"}}
     said = fields(outcome(ran("judged", named, judge={"model": "custom:bot"}))).plain
-    assert "Winner      none: the judge named what is no declared stance" in said
+    assert "Winner      none: the judge named no declared stance" in said
     none = ran("judged", {"verdict": {"winner": None}})
     assert "Winner      none\n" in fields(outcome(none)).plain
     unheard = {"verdict": {"winner": "wait"}, "bob": ModelError("client_error")}

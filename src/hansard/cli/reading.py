@@ -19,7 +19,8 @@ from hansard.cli.context import (
     sound_source,
     store_option,
 )
-from hansard.cli.summary import ARROW, LENGTH, option, outcome, say_notes
+from hansard.cli.summary import ARROW, option, outcome, say_notes
+from hansard.report.formats.display import LENGTH
 from hansard.report.listing import Entry
 from hansard.report.markdown import markdown
 from hansard.report.replayed import Differing

@@ -9,32 +9,20 @@ from rich.text import Text
 import hansard
 from hansard.cli.console import console, fields, money, style_of
 from hansard.cli.context import next_step
+from hansard.report.formats import display_of
 from hansard.report.safe import one_line
-from hansard.report.words import GONE, HOW, STOPPED, percent
+from hansard.report.words import STOPPED, percent
 
 ARROW = " → "
-LENGTH = 400  # characters of what somebody wrote
 Rows = list[tuple[str, Text | str]]
 
 
 def outcome(result: hansard.DebateResult) -> Rows:
     """Return the rows that say what was decided, what is open, who must look, what it cost."""
     rows: Rows = [("Decision", _decision(result))]
-    if isinstance(result, hansard.ConsensusResult):
-        rows += _standing(result) if result.decision is None else []
-    elif isinstance(result, hansard.JudgedResult):
-        rows += _judged(result)
-    elif isinstance(result, hansard.ModeratedResult):
-        rows += _moderated(result)
-    else:
-        rows += _panel(result)
+    rows += display_of(result).rows(result)
     if result.review is not None:
         rows.append(("Must look", one_line(result.review)))
-    if isinstance(result, hansard.ConsensusResult) and result.dissent:
-        dissent = [
-            Text.assemble(f"{row.speaker}: ", option(result, row.vote)) for row in result.dissent
-        ]
-        rows.append(("Dissent", Text(", ").join(dissent)))
     return rows + _used(result)
 
 
@@ -66,82 +54,18 @@ def _decision(result: hansard.DebateResult) -> Text | str:
         if result.status == "truncated":
             return f"none: cut short, {STOPPED[result.reason]} ({result.reason}), {rounds}"
         return f"none: failed, {result.reason}, {rounds}"
-    how = HOW[result.decision_rule]
-    if isinstance(result, hansard.ConsensusResult):
-        how = f"no option reached {result.consensus_threshold} votes"
-        if result.decision_rule != "max_rounds_exhausted":
-            votes = result.vote_tally.get(result.decision, 0)
-            needed = f"{result.consensus_threshold} needed"
-            how = f"{votes} of {len(result.debater_ids)} votes, {needed}"
+    how = display_of(result).how(result)
     argued = f", argued by {result.argued_by}" if result.argued_by else ""
     return Text.assemble(
         option(result, result.decision), f"{argued}  {how}, {rounds} ({result.decision_rule})"
     )
 
 
-def _standing(result: hansard.ConsensusResult) -> Rows:
-    tally = [f"{vote} {count}" for vote, count in result.vote_tally.items()]
-    return [("Votes now", ", ".join(tally))] if tally else []
-
-
-def _judged(result: hansard.JudgedResult) -> Rows:
-    found = result.verdict
-    if found is None:
-        return []
-    winner = f"{found.winner}, argued by {found.winner_id}" if found.winner else "none"
-    if found.undeclared:
-        winner = "none: the judge named what is no declared stance"
-    rows = [("Winner", winner)] if result.argued_by is None else []
-    return [
-        *rows,
-        ("Verdict", one_line(found.verdict or GONE, LENGTH)),
-        ("Reasoning", one_line(found.reasoning or GONE, LENGTH)),
-    ]
-
-
-def _moderated(result: hansard.ModeratedResult) -> Rows:
-    found = result.moderation
-    if found is None:
-        return [("Moderation", "none was heard")]
-    rows: Rows = [("Confidence", f"{found.confidence}, in round {found.round_index}")]
-    if found.ranking:
-        rows.append(("Ranking", ARROW.join(found.ranking)))
-    scores = [f"{side} {score}" for side, score in found.scores.items()]
-    rows.append(("Scores", f"{', '.join(scores)}: the moderator's own word"))
-    rows.append(("Synthesis", one_line(found.synthesis or GONE, LENGTH)))
-    points = [("Open", found.unresolved_points), ("Uncertain", found.explicit_uncertainties)]
-    rows += [(name, one_line(point, LENGTH)) for name, each in points for point in each]
-    if result.wants_more:
-        rows.append(("Rounds", "the moderator wanted one more than there could be"))
-    if result.neutrality and result.neutrality.changed is not None:
-        same = "another outcome" if result.neutrality.changed else "the same outcome"
-        rows.append(("Neutrality", f"{same} with the sides in the other order"))
-    return rows
-
-
-def _panel(result: hansard.PanelResult) -> Rows:
-    rows: Rows = []
-    if result.vote_tally is not None:
-        tally = [f"{vote} {count}" for vote, count in result.vote_tally.items()]
-        needed = f"{result.consensus_threshold} of {len(result.debater_ids)} needed"
-        rows.append(("Votes", f"{', '.join(tally)}; {needed}"))
-    if result.final is not None:
-        whose = f"{result.winner_label}: " if result.winner_label else ""
-        return [*rows, ("Answer", whose + one_line(result.final, LENGTH))]
-    drafts = result.last_drafts.items()
-    return rows + [
-        ("Draft", f"{label}: {one_line(text or GONE, LENGTH)}") for label, text in drafts
-    ]
-
-
 def option(result: hansard.DebateResult, vote: str | None) -> Text:
     """Return a vote in its option's colour; none is an abstention."""
     if vote is None:
         return Text("abstained", style="dim")
-    options = (
-        result.options if isinstance(result, (hansard.ConsensusResult, hansard.PanelResult)) else ()
-    )
-    return Text(vote, style=f"bold {style_of(vote, options, options=True)}".strip())
+    return Text(vote, style=f"bold {style_of(vote, result.choices, options=True)}".strip())
 
 
 def say_outcome(result: hansard.DebateResult, *steps: str) -> None:

@@ -7,8 +7,6 @@ from typing import Literal
 from pydantic import BaseModel, ConfigDict, Field
 
 from hansard.report.formats import DebateResult
-from hansard.report.formats.consensus import ConsensusResult
-from hansard.report.formats.panel import PanelResult
 from hansard.rules.terms import DecisionRule
 
 State = Literal["open", "closed", "truncated", "failed", "altered", "unreadable"]
@@ -55,16 +53,8 @@ def entry(result: DebateResult) -> Entry:
         format=result.format,
         decision=result.decision,
         rule=result.decision_rule,
-        votes=_votes(result),
+        votes=result.votes_held,
         debaters=len(result.debater_ids),
         cost_micro_usd=result.totals.cost_micro_usd,
         scripted=result.scripted,
     )
-
-
-def _votes(result: DebateResult) -> int | None:
-    """Return how many hold what was decided; None where nobody counted."""
-    if result.decision is None or not isinstance(result, (ConsensusResult, PanelResult)):
-        return None
-    tally = result.vote_tally
-    return None if tally is None else tally.get(result.decision, 0)

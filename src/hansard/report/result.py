@@ -229,6 +229,16 @@ class Result(Part):
         return tuple(dict.fromkeys(row.model for row in self.seats if row.model not in known))
 
     @property
+    def choices(self) -> tuple[str, ...]:
+        """The options that can be voted for; none where the format has none."""
+        return ()
+
+    @property
+    def votes_held(self) -> int | None:
+        """How many hold what was decided; None where nobody counted."""
+        return None
+
+    @property
     def argued_by(self) -> str | None:
         """The seat whose stance was decided for; None where a decision is no stance."""
         stances = {seat.stance.label: seat.id for seat in self.seats if seat.stance}

@@ -11,7 +11,7 @@ from typing_extensions import TypedDict  # pydantic reads only this one before P
 
 from hansard.report import sections, signals
 from hansard.report.fold import Folded, common, tally_of, turn_of, words_of
-from hansard.report.formats.display import Display
+from hansard.report.formats.display import Display, Row
 from hansard.report.result import Part, Result, Spoken, lines, listed, tallied, told
 from hansard.report.signs import fenced, ids, not_heard, quoted, table, undecided, voted
 from hansard.rules.counting import Rule
@@ -81,6 +81,16 @@ class ConsensusResult(Result):
     )
     dissent: tuple[Dissent, ...]
     transcript: tuple[Turn, ...]
+
+    @property
+    def choices(self) -> tuple[str, ...]:
+        """The options that can be voted for."""
+        return self.options
+
+    @property
+    def votes_held(self) -> int | None:
+        """How many hold what was decided; None where nothing was."""
+        return None if self.decision is None else self.vote_tally.get(self.decision, 0)
 
     def to_report(self) -> str:
         """Return the nine signals of a counted debate, one a line, without a last line end."""
@@ -168,6 +178,24 @@ def _dissent(state: DebateState) -> tuple[Dissent, ...]:
     )
 
 
+def how(result: ConsensusResult) -> str:
+    """Say how many votes the decision has, and how many it needed."""
+    if result.decision_rule == "max_rounds_exhausted":
+        return f"no option reached {result.consensus_threshold} votes"
+    votes = f"{result.votes_held} of {len(result.debater_ids)} votes"
+    return f"{votes}, {result.consensus_threshold} needed"
+
+
+def rows(result: ConsensusResult) -> Iterator[Row]:
+    """Yield the votes that stand, or who dissents from a decision."""
+    if result.decision is None and result.vote_tally:
+        tally = [f"{vote} {count}" for vote, count in result.vote_tally.items()]
+        yield Row("Votes now", ", ".join(tally))
+    if result.dissent:
+        votes = [f"{row.speaker}: {row.vote or 'abstained'}" for row in result.dissent]
+        yield Row("Dissent", ", ".join(votes))
+
+
 def decision(result: ConsensusResult) -> Iterator[str]:
     """What was decided and how it was counted."""
     yield "## Decision"
@@ -178,9 +206,8 @@ def decision(result: ConsensusResult) -> Iterator[str]:
     elif result.decision_rule == "max_rounds_exhausted":
         yield f"**`{result.decision}`**: no single option was held by {needed} of {many} {rounds}."
     else:
-        held = result.vote_tally.get(result.decision, 0)
         yield (
-            f"**`{result.decision}`**, held by {held} of {many} debaters {rounds}; "
+            f"**`{result.decision}`**, held by {result.votes_held} of {many} debaters {rounds}; "
             f"{needed} were needed (`{result.rule}`)."
         )
     yield from sections.review(result)
@@ -236,6 +263,8 @@ CONSENSUS = Display(
     result=ConsensusResult,
     source=ConsensusSource,
     of=of,
+    how=how,
+    rows=rows,
     decision=decision,
     said=said,
     use=use,

@@ -1,34 +1,60 @@
-"""What is known of a format for showing it: one `Display` for each, in a module of its own."""
+"""The questions that whoever shows a debate asks of its format: a `Display` for each format."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
-from typing import Generic, TypeVar
+from typing import Generic, NamedTuple, TypeVar
 
 from hansard.report.fold import Folded
 from hansard.report.result import Result
+from hansard.report.words import HOW
 
 R = TypeVar("R", bound=Result)
 
+LENGTH = 400  # characters of what somebody wrote, in one line of a summary
 
-@dataclass(frozen=True, slots=True)
+
+class Row(NamedTuple):
+    """One line of a summary: what it says, and of what."""
+
+    name: str
+    text: str
+
+
+def by_rule(result: Result) -> str:
+    """Say how a decision came about, in the words of its rule."""
+    return HOW[result.decision_rule] if result.decision_rule else "nothing was decided"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Display(Generic[R]):
-    """How a format is shown. Its name is that of the result's `format`.
+    """How a format is shown; `R` is its result.
 
-    - `result`: the class of its result, which is the JSON report;
-    - `source`: the shape in which `result.source()` gives it, as its source does;
+    The result, which is the JSON report:
+
+    - `result`: its class;
     - `of(folded)`: the result of a folded record;
-    - `decision(result)`, `said(result)`: its own sections of the Markdown report, as
-      blocks: what was decided, and what was said;
-    - `use(result)`: when to use the format, when not, and its cost in calls;
-    - `published`: further shapes that its source names, by name, each with a title.
+    - `source`: the shape that `result.source()` has, which is that of the format's source;
+    - `published`: further shapes that the source names: by name, each with a title.
+
+    A summary of a few lines:
+
+    - `how(result)`: how the decision came about;
+    - `rows(result)`: what was found beside the decision, or the best standing without one.
+
+    The format's own sections of the Markdown report, block by block:
+
+    - `decision(result)`, `said(result)`: what was decided, and what was said;
+    - `use(result)`: when to use the format, when not, and its cost in calls.
     """
 
     result: type[R]
-    source: type
     of: Callable[[Folded], R]
+    source: type
+    published: Mapping[str, tuple[str, type]] = field(default_factory=dict)
+    how: Callable[[R], str] = by_rule
+    rows: Callable[[R], Iterator[Row]]
     decision: Callable[[R], Iterator[str]]
     said: Callable[[R], Iterator[str]]
     use: Callable[[R], str]
-    published: Mapping[str, tuple[str, type]] = field(default_factory=dict)

@@ -12,7 +12,7 @@ from typing_extensions import TypedDict  # pydantic reads only this one before P
 
 from hansard.report import sections, signals
 from hansard.report.fold import Folded, common, turn_of, words_of
-from hansard.report.formats.display import Display
+from hansard.report.formats.display import LENGTH, Display, Row
 from hansard.report.result import Part, Result, Spoken, Stance, lines, listed, told
 from hansard.report.safe import one_line
 from hansard.report.signs import fenced, ids, not_heard, quoted
@@ -228,6 +228,19 @@ def _judge_view(found: Folded, labels: dict[str, str]) -> JudgeView | None:
     )
 
 
+def rows(result: JudgedResult) -> Iterator[Row]:
+    """Yield the verdict, and the winner where that is not what was decided."""
+    found = result.verdict
+    if found is None:
+        return
+    if result.argued_by is None:
+        undeclared = ": the judge named no declared stance" if found.undeclared else ""
+        argued = f"{found.winner}, argued by {found.winner_id}"
+        yield Row("Winner", argued if found.winner else f"none{undeclared}")
+    yield Row("Verdict", one_line(found.verdict or GONE, LENGTH))
+    yield Row("Reasoning", one_line(found.reasoning or GONE, LENGTH))
+
+
 def decision(result: JudgedResult) -> Iterator[str]:
     """What the judge found."""
     yield from sections.decision(result)
@@ -289,6 +302,7 @@ JUDGED = Display(
     result=JudgedResult,
     source=JudgedSource,
     of=of,
+    rows=rows,
     decision=decision,
     said=said,
     use=use,

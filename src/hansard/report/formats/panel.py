@@ -10,7 +10,7 @@ from typing_extensions import TypedDict  # pydantic reads only this one before P
 
 from hansard.report import sections, signals
 from hansard.report.fold import Folded, common, tally_of, turn_of, words_of
-from hansard.report.formats.display import Display
+from hansard.report.formats.display import LENGTH, Display, Row
 from hansard.report.result import Part, Result, Spoken, lines, tallied, told
 from hansard.report.safe import one_line
 from hansard.report.signs import fenced, ids, not_heard, quoted, table
@@ -102,6 +102,18 @@ class PanelResult(Result):
     last_drafts: dict[str, str | None] = Field(description="The last of each that was heard")
     similarities: tuple[Similarity, ...]
     transcript: tuple[Draft, ...]
+
+    @property
+    def choices(self) -> tuple[str, ...]:
+        """The options that can be chosen."""
+        return self.options
+
+    @property
+    def votes_held(self) -> int | None:
+        """How many gave the answer that was decided on; None where nobody counted."""
+        if self.decision is None or self.vote_tally is None:
+            return None
+        return self.vote_tally.get(self.decision, 0)
 
     def to_report(self) -> str:
         """Return the signals of the debate, one a line, without a last line end."""
@@ -249,6 +261,20 @@ def _tally(found: Folded) -> dict[str, int]:
     return tally | ({"abstain": count["abstentions"]} if count["abstentions"] else {})
 
 
+def rows(result: PanelResult) -> Iterator[Row]:
+    """Yield the count of a majority, and the answer, or else the last drafts."""
+    if result.vote_tally is not None:
+        tally = [f"{vote} {count}" for vote, count in result.vote_tally.items()]
+        needed = f"{result.consensus_threshold} of {len(result.debater_ids)} needed"
+        yield Row("Votes", f"{', '.join(tally)}; {needed}")
+    if result.final is not None:
+        whose = f"{result.winner_label}: " if result.winner_label else ""
+        yield Row("Answer", whose + one_line(result.final, LENGTH))
+        return
+    for label, text in result.last_drafts.items():
+        yield Row("Draft", f"{label}: {one_line(text or GONE, LENGTH)}")
+
+
 def decision(result: PanelResult) -> Iterator[str]:
     """What the answer is, or the last drafts where there is none."""
     yield from sections.decision(result)
@@ -330,6 +356,7 @@ PANEL = Display(
     result=PanelResult,
     source=PanelSource,
     of=of,
+    rows=rows,
     decision=decision,
     said=said,
     use=use,

@@ -4,6 +4,7 @@ from hansard.report.formats.display import Display
 from hansard.report.formats.moderated.markdown import decision, said, use
 from hansard.report.formats.moderated.result import ModeratedResult, of
 from hansard.report.formats.moderated.source import ModeratedSource
+from hansard.report.formats.moderated.summary import rows
 
 __all__ = ["MODERATED", "ModeratedResult"]
 
@@ -11,6 +12,7 @@ MODERATED = Display(
     result=ModeratedResult,
     source=ModeratedSource,
     of=of,
+    rows=rows,
     decision=decision,
     said=said,
     use=use,

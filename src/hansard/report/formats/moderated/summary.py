@@ -1,0 +1,33 @@
+"""A `moderated` debate in a few lines."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from hansard.report.formats.display import LENGTH, Row
+from hansard.report.formats.moderated.result import ModeratedResult
+from hansard.report.safe import one_line
+from hansard.report.words import GONE
+
+
+def rows(result: ModeratedResult) -> Iterator[Row]:
+    """Yield what the moderator found last, and what it left open."""
+    found = result.moderation
+    if found is None:
+        yield Row("Moderation", "none was heard")
+        return
+    yield Row("Confidence", f"{found.confidence}, in round {found.round_index}")
+    if found.ranking:
+        yield Row("Ranking", " → ".join(found.ranking))
+    scores = [f"{side} {score}" for side, score in found.scores.items()]
+    yield Row("Scores", f"{', '.join(scores)}: the moderator's own word")
+    yield Row("Synthesis", one_line(found.synthesis or GONE, LENGTH))
+    for point in found.unresolved_points:
+        yield Row("Open", one_line(point, LENGTH))
+    for point in found.explicit_uncertainties:
+        yield Row("Uncertain", one_line(point, LENGTH))
+    if result.wants_more:
+        yield Row("Rounds", "the moderator wanted one more than there could be")
+    if result.neutrality and result.neutrality.changed is not None:
+        same = "another outcome" if result.neutrality.changed else "the same outcome"
+        yield Row("Neutrality", f"{same} with the sides in the other order")
