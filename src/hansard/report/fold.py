@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import reduce
 from typing import Any, cast
@@ -25,7 +25,13 @@ from hansard.report.result import (
 )
 from hansard.report.words import GONE
 from hansard.rules import replies, spending, steps
-from hansard.rules.data import CallAnsweredData, CallFailedData, ToolCalledData, ToolReturnedData
+from hansard.rules.data import (
+    CallAnsweredData,
+    CallFailedData,
+    ToolCalledData,
+    ToolReturnedData,
+    TurnRejectedData,
+)
 from hansard.rules.events import Event
 from hansard.rules.fields import Blob
 from hansard.rules.prompts import TextOf
@@ -95,15 +101,13 @@ class Folded:
 
 
 def fold(events: Iterable[Event], text_of: TextOf) -> Folded:
-    """Fold the events of one record; raises DataError `report.record` where they do not follow."""
+    """Fold the events of one record, which must follow the rules.
+
+    Raises DataError `report.record` where there is no opening.
+    """
     found = Folded(text_of)
     for event in events:
-        try:
-            _add(found, event)
-        except (AssertionError, LookupError, ValueError, TypeError):
-            raise DataError(
-                "report.record", f"entry {event['seq']} does not follow from the ones before it"
-            ) from None
+        _add(found, event)
     if found.state.opened is None:
         raise DataError("report.record", "the record has no opening")
     return found
@@ -114,17 +118,9 @@ def _add(found: Folded, event: Event) -> None:
     found.kinds[event["type"]] += 1
     if len(state.turns) > len(found.seqs):
         found.seqs.append(event["seq"])
-    if event["type"] == "call.answered":
-        _answered(found, event["data"])
-    elif event["type"] == "call.failed":
-        _failed(found, event["data"])
-    elif event["type"] == "turn.rejected" and event["data"]["rating"]:
-        found.sent_back[event["data"]["step"]] = event["data"]["rating"]
-    elif event["type"] == "tool.called":
-        found.called.append((event["seq"], event["data"]))
-    elif event["type"] == "tool.returned":
-        returned = event["data"]
-        found.returned[returned["call"], returned["number"]] = returned
+    keep = _KEPT.get(event["type"])
+    if keep:
+        keep(found, event["data"])
     found.notes += notes.of_event(state, event, found.text_of)
 
 
@@ -146,6 +142,29 @@ def _answered(found: Folded, data: CallAnsweredData) -> None:
     used.saved_micro_usd += spending.saved(
         found.state.spec["prices"], seat["model"], spending.Tokens.of(data)
     )
+
+
+def _rejected(found: Folded, data: TurnRejectedData) -> None:
+    if data["rating"]:
+        found.sent_back[data["step"]] = data["rating"]
+
+
+def _tool_called(found: Folded, data: ToolCalledData) -> None:
+    found.called.append((found.state.seq, data))
+
+
+def _tool_returned(found: Folded, data: ToolReturnedData) -> None:
+    found.returned[data["call"], data["number"]] = data
+
+
+# What is kept of an event beside what the state keeps of it.
+_KEPT: Mapping[str, Callable[[Folded, Any], None]] = {
+    "call.answered": _answered,
+    "call.failed": _failed,
+    "turn.rejected": _rejected,
+    "tool.called": _tool_called,
+    "tool.returned": _tool_returned,
+}
 
 
 def turn_of(turn: Turn, seq: int) -> dict[str, Any]:

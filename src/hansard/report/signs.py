@@ -95,9 +95,8 @@ def as_json(value: Output) -> str:
 
 
 def not_heard(turn: Spoken) -> str:
-    """Say why nobody was heard in a turn."""
-    assert turn.reason, "a turn that was heard has its words"
-    return f"Not heard: {REASONS[turn.reason]}"
+    """Say why nobody was heard in a turn; of one that was heard nothing."""
+    return f"Not heard: {REASONS[turn.reason]}" if turn.reason else ""
 
 
 def undecided(result: Result) -> Iterator[str]:

@@ -133,6 +133,12 @@ class BaseSpec(Strict):
         unique("stance label", [row.stance.label for row in table if row.stance])
         unique("evidence id", [document.id for document in self.evidence])
         unique("tool", self.tools)
+        self._check_names(table)
+        self._check_output_and_evidence()
+        self._check_models_and_prompts(table)
+        return self
+
+    def _check_names(self, table: list[Seated]) -> None:
         for row in table:
             label = row.stance.label if row.stance else row.id
             taken = self.TAKEN & {row.id, label}
@@ -142,6 +148,8 @@ class BaseSpec(Strict):
                     f"no seat or stance can be called {min(taken)}: that word names an outcome; "
                     "choose another id or label",
                 )
+
+    def _check_output_and_evidence(self) -> None:
         if self.output_schema is not None and self.synthesizer is False:
             refuse(
                 "spec.synthesizer",
@@ -155,6 +163,8 @@ class BaseSpec(Strict):
                     f"evidence {document.id} has `from_round: {document.from_round}`, but the last "
                     f"round is {self.last_round}; lower it",
                 )
+
+    def _check_models_and_prompts(self, table: list[Seated]) -> None:
         models = {row.model for row in table}
         for model in self.prices:
             if model not in models:
@@ -167,7 +177,6 @@ class BaseSpec(Strict):
                     f"`prompts` names {role}, but {self.format} has no such template; it has "
                     f"{known}",
                 )
-        return self
 
     def replaced(self) -> Iterator[tuple[str, str]]:
         """Yield the templates that words of this spec stand in place of, with the words."""

@@ -3,6 +3,7 @@ import json
 import pytest
 
 from hansard.errors import DataError
+from hansard.report import signals
 from hansard.report.markdown import markdown
 from hansard.report.view import build
 from hansard.report.words import GONE
@@ -365,9 +366,20 @@ def test_a_record_that_the_rules_do_not_give_is_refused():
         else event
         for event in debate.record.events
     ]
-    with pytest.raises(DataError, match="none that the rules give") as caught:
+    with pytest.raises(DataError, match="does not follow the debate rules") as caught:
         build(events, debate.record.texts.get)
     assert caught.value.code == "report.record"
+
+
+def test_what_fails_in_the_report_of_a_sound_record_is_a_bug_and_says_so(monkeypatch):
+    """A planted error is neither hidden nor taken for a defect of the record."""
+
+    def broken(_):
+        raise KeyError("planted")
+
+    monkeypatch.setattr(signals, "shares", broken)
+    with pytest.raises(KeyError, match="planted"):
+        of(eventful("panel"))
 
 
 def test_a_synthesizer_changes_nothing_of_the_nine_lines():

@@ -208,8 +208,9 @@ def _exchange(found: Folded, turn: Turn, seq: int) -> Exchange:
 def _arguments(found: Folded, turn: Turn, key: str, words: str) -> Iterator[tuple[Any, Any]]:
     """Yield the fields of each argument, numbered, with the object it was read from."""
     case, rows = turn.case, rows_of(found.value(turn), key)
-    for number in range(1, case["arguments"] + 1 if case else 1):
-        assert case
+    if case is None:  # nobody was heard
+        return
+    for number in range(1, case["arguments"] + 1):
         row = rows[number - 1] if number <= len(rows) else {}
         citations = tuple(_cited(case, number, row))
         fields = {
