@@ -6,6 +6,7 @@
 - `RULES.md §6` is a section, `D 13` a decision of that page.
 - `VERIFY.md` and the like, in comments and docstrings, are files.
 - A link in a document leads to a file, and to a heading where it names one.
+- A path in the documents about the code is a file or a folder; `<name>` stands for any.
 """
 
 import io
@@ -25,6 +26,8 @@ _PLACE = r"(?:§\d+(?:\.\d+)*|\bD \d+\b)"
 CITATION = re.compile(rf"(?:\b([\w-]+\.md) )?({_PLACE}(?:(?:[,;]|,? and|,? or| to) {_PLACE})*)")
 NAMED = re.compile(r"(?<![\w/.*-])(?:[\w-]+/)*[\w-]+\.md\b")
 LINK = re.compile(r"(?<!!)\[[^\]]*\]\(([^)\s]+)\)")
+HOUSE = [ROOT / "src" / "README.md", ROOT / "tools" / "README.md"]  # which name files by paths
+PATH = re.compile(r"`((?:[\w.-]+/)+[\w.<>-]*|[\w-]+\.(?:py|js|json|toml|txt))`")
 HEADING = re.compile(r"^(#+) (.+)$|^(\d+)\. ", re.MULTILINE)
 NEXT_LINE = re.compile(r"\s*\n\s*(?:(?:#|//|\*|-)\s)?\s*")
 
@@ -112,6 +115,14 @@ def absent(path: Path, text: str) -> Iterator[str]:
     yield from (name for name in NAMED.findall(text) if name.rpartition("/")[2] not in known)
 
 
+def missing(path: Path, text: str) -> Iterator[str]:
+    """The paths in a document about the code that lead to no file."""
+    for name in PATH.findall(text):
+        pattern = re.sub("<[a-z]+>", "*", name).rstrip("/")
+        if not any(any(base.glob(pattern)) for base in (ROOT, ROOT / "src" / "hansard")):
+            yield name
+
+
 def every(problems, *suffixes: str) -> list[str]:
     found = []
     for path in files(*suffixes):
@@ -130,6 +141,13 @@ def test_every_page_that_code_names_is_a_file():
 
 def test_every_link_of_a_document_leads_somewhere():
     assert every(broken, ".md") == []
+
+
+@pytest.mark.parametrize("path", HOUSE, ids=["src", "tools"])
+def test_every_path_that_a_document_names_is_there(path):
+    text = path.read_text("utf-8")
+    assert list(missing(path, text)) == []
+    assert len(PATH.findall(text)) > 5
 
 
 def test_decisions_stand_once_and_in_order():
@@ -175,3 +193,8 @@ def test_a_link_that_leads_nowhere_is_found():
     text = "[a](nowhere.md) [b](RULES.md#7-similar-wording) [c](#nothing) [d](FORMAT.md#1-l)"
     page = PAGES["RULES.md"]
     assert list(broken(page, text)) == ["nowhere.md", "#nothing", "FORMAT.md#1-l"]
+
+
+def test_a_path_that_leads_nowhere_is_found():
+    text = "`rules/steps.py`, `rules/formats/<name>.py`, `tools/`; `rules/no.py`, `never/`, `no.py`"
+    assert list(missing(HOUSE[0], text)) == ["rules/no.py", "never/", "no.py"]
