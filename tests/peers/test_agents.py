@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import doctest
+import importlib
 import json
 
 import pytest
@@ -181,6 +183,12 @@ def play(store, seat, **changes):
 
 def data(store, debate, *kinds):
     return [event["data"] for event in store.events(debate) if event["type"] in kinds]
+
+
+@pytest.mark.parametrize("name", ["autogen_seat", "langgraph_seat", "mcp_seat"])
+def test_the_examples_run(name):
+    module = importlib.import_module(f"hansard.examples.agents.{name}")
+    assert doctest.testmod(module).failed == 0
 
 
 @pytest.mark.parametrize("name", SEATS)
