@@ -4,6 +4,7 @@ import os
 import re
 import subprocess
 import sys
+from fnmatch import fnmatch
 from pathlib import Path
 
 import pytest
@@ -125,3 +126,11 @@ def test_every_public_verb_is_in_the_document_of_the_library():
     ]
     assert "run" in verbs
     assert [name for name in verbs if not re.search(rf"`{name}[`(]", PAGES["library.md"])] == []
+
+
+def test_the_top_of_the_repository_holds_nothing_else():
+    ignored = [row.rstrip("/") for row in (ROOT / ".gitignore").read_text("utf-8").split()]
+    names = {path.name for path in ROOT.iterdir() if not path.name.startswith(".")}
+    found = {name for name in names if not any(fnmatch(name, row) for row in ignored)}
+    wanted = "CHANGELOG.md LICENSE README.md pyproject.toml schemas src tests tools"
+    assert found - {"PKG-INFO"} == set(wanted.split())  # of a source distribution
