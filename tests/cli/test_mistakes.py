@@ -74,13 +74,13 @@ SLIPS = {
         "judged",
         {"debaters": [STANCES[0], {"id": "bob"}]},
         "spec.missing_field",
-        "debaters.1.stance: this field must be given",
+        "debaters.1.stance: this field is required",
     ),
     "options in a judged debate": (
         "judged",
         {"options": ["yes", "no"]},
         "spec.unknown_field",
-        "options: there is no such field",
+        "options: unknown field",
     ),
     "one position": (
         "moderated",
@@ -98,7 +98,7 @@ SLIPS = {
         "moderated",
         {"limits": {"cost_usd": 0.5}},
         "spec.price_unknown",
-        "a cost ceiling needs the price of scripted:replies.yaml: say it under `prices`",
+        "a cost ceiling needs the price of scripted:replies.yaml; state it under `prices`",
     ),
     "personas for others": (
         "panel",
@@ -110,7 +110,7 @@ SLIPS = {
         "panel",
         {"max_rounds": 2},
         "spec.unknown_field",
-        "max_rounds: there is no such field",
+        "max_rounds: unknown field",
     ),
     "a pick without a judge": (
         "panel",
@@ -134,7 +134,7 @@ SLIPS = {
         "judged",
         {"output_schema": {"type": "thing"}},
         "spec.output_schema",
-        "it is no JSON Schema",
+        "the output_schema is not a valid JSON Schema",
     ),
     "tools": (
         "panel",
@@ -153,7 +153,7 @@ SLIPS = {
         "panel",
         {"judge": {"id": "chair"}},
         "spec.script",
-        "replies.yaml has no replies for chair",
+        "replies.yaml has no replies for chair; add them",
     ),
     "a ceiling of nothing": (
         "judged",

@@ -219,7 +219,7 @@ def test_each_format_has_a_spec_and_a_typed_result(kind):
 
 
 def test_a_mapping_names_its_format():
-    with pytest.raises(UsageError, match="there is no 'other'"):
+    with pytest.raises(UsageError, match="unknown format 'other'"):
         run_sync({"format": "other"})
     made = run_sync(
         {"format": "panel", "question": "Q?", "model": "python:m"}, models={"m": answer}

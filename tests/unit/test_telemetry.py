@@ -29,6 +29,7 @@ import hansard
 from cli_support import leave_open, write_debate
 from hansard import Completion, ModelError, ToolCall, UsageError, open_store, telemetry
 from hansard.record.line import encode_line, line_hash
+from hansard.telemetry import exporters, names
 from instant import GUARD
 from playing import POSITIONS, answer, script, spec_of
 
@@ -272,7 +273,7 @@ def test_every_standard_name_is_one_of_the_conventions():
     modules = (gen_ai_attributes, error_attributes, http_attributes, server_attributes)
     known = {value for row in modules for value in vars(row).values() if isinstance(value, str)}
     used = []
-    for value in vars(telemetry).values():
+    for value in vars(names).values():
         rows = value.values() if isinstance(value, dict) else [value]
         used += [row for row in rows if isinstance(row, str)]
     standard = {row for row in used if row.startswith(("gen_ai.", "error.", "http.", "server."))}
@@ -663,7 +664,7 @@ def test_an_exporter_that_cannot_be_made_is_told_without_its_words(monkeypatch):
         raise ValueError("sk-SECRET")
 
     found = [SimpleNamespace(load=lambda: broken)]
-    monkeypatch.setattr(telemetry, "entry_points", lambda **_: found)
+    monkeypatch.setattr(exporters, "entry_points", lambda **_: found)
     with pytest.raises(UsageError, match="ValueError") as raised, telemetry.exporting():
         pass
     assert raised.value.code == "telemetry.exporter"

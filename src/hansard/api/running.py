@@ -47,7 +47,8 @@ if TYPE_CHECKING:
     from hansard.report.formats import DebateResult
     from hansard.report.progress import Progress
     from hansard.runtime.recording import Observer
-    from hansard.runtime.session import Models, Tools
+    from hansard.runtime.seats import Models
+    from hansard.runtime.tools import Tools
     from hansard.store.application import Store
 
 IN_MEMORY = "sqlite:///:memory:"

@@ -11,7 +11,8 @@ if TYPE_CHECKING:
     from hansard.rules.formats import AnySpec
     from hansard.runtime.available import AvailableModels
     from hansard.runtime.estimate import Estimate
-    from hansard.runtime.session import Models, Tools
+    from hansard.runtime.seats import Models
+    from hansard.runtime.tools import Tools
 
     Spec = AnySpec | Path | str | Mapping[str, Any]
 

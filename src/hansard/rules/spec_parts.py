@@ -124,7 +124,12 @@ def known_model(value: str, aliases: Iterable[str] = ()) -> str:
 
 def has_server(model: str) -> bool:
     """Say whether a model is asked over the wire of a provider's."""
-    return model.partition(":")[0] in SERVERS
+    return provider_of(model) in SERVERS
+
+
+def provider_of(model: str) -> str:
+    """Return what stands before the colon of a model: who is asked."""
+    return model.partition(":")[0]
 
 
 MODEL = r"^[A-Za-z0-9._:/@+=-]{1,256}$"

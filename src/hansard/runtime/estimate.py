@@ -30,15 +30,13 @@ from hansard.rules.spending import BYTES_A_TOKEN, Tokens
 from hansard.rules.state import DebateState, Step, evolve
 from hansard.rules.steps import Ask, Conclude
 from hansard.rules.terms import Role
-from hansard.runtime.inputs import load_yaml, read_evidence, read_templates, validate
-from hansard.runtime.models.base import MAX_REPLY, Model
-from hansard.runtime.models.callables import as_model
-from hansard.runtime.models.scripted import Script, ScriptedModel
+from hansard.runtime.inputs import read_evidence, read_templates
+from hansard.runtime.models.base import MAX_REPLY
 from hansard.runtime.opening import Opening, schemas_of
 from hansard.runtime.outcomes import Keep
 from hansard.runtime.output import PLAIN
-from hansard.runtime.session import Models, Tools
-from hansard.runtime.tools import find_tools
+from hansard.runtime.seats import Models, silent
+from hansard.runtime.tools import Tools, find_tools
 
 REPLY = 400  # tokens, of a seat that sets no max_tokens
 BYTES = 4  # in a token, as prose in Latin script has them
@@ -125,10 +123,10 @@ def estimate(
     """
     spec = read_evidence(spec, folder)
     table = spec.table()
-    silent = {row.id: _silent(row.model, folder, models) for row in table}
+    unasked = {row.id: silent(row.model, folder, models) for row in table}
     schemas = schemas_of(spec, table, folder)
     given = find_tools([name for name in spec.tools if name in (tools or {})], tools)
-    opening = Opening(spec, read_templates(spec, folder), schemas, given, silent)
+    opening = Opening(spec, read_templates(spec, folder), schemas, given, unasked)
     texts: dict[str, str] = {}
 
     def keep(text: str) -> Blob:
@@ -157,16 +155,6 @@ def estimate(
         missing_tools=tuple(name for name in spec.tools if name not in given),
         seconds=spec.limits.seconds,
     )
-
-
-def _silent(model: str, folder: Path, given: Models | None) -> Model:
-    """Return a model that nobody will ask, with the price that it states of itself, if any."""
-    provider, _, name = model.partition(":")
-    if provider == "scripted":
-        return ScriptedModel(validate(Script, load_yaml(folder / name), name))
-    if provider in ("python", "custom") and given and name in given:
-        return as_model(given[name])
-    return ScriptedModel(Script(replies={}))
 
 
 class _Rehearsal:

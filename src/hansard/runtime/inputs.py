@@ -27,8 +27,8 @@ _FIELD = re.compile(r"\{\{ *([^{}]*?) *\}\}")
 M = TypeVar("M", bound=BaseModel)
 
 _CODES = {
-    "extra_forbidden": ("spec.unknown_field", "there is no such field"),
-    "missing": ("spec.missing_field", "this field must be given"),
+    "extra_forbidden": ("spec.unknown_field", "unknown field"),
+    "missing": ("spec.missing_field", "this field is required"),
     "string_type": ("spec.invalid_value", "this must be text; put it in quotes"),
     "too_short": ("spec.too_few", None),
     "too_long": ("spec.too_many", None),
@@ -47,7 +47,7 @@ class _Loader(yaml.SafeLoader):
         for key_node, _ in node.value:
             key = self.construct_object(key_node, deep=True)
             if not isinstance(key, (str, int)) or key in seen:
-                problem = f"the key {key!r} stands twice or is no name"
+                problem = f"the key {key!r} is given twice, or is not a name"
                 raise yaml.MarkedYAMLError(problem=problem, problem_mark=key_node.start_mark)
             seen.add(key)
         return super().construct_mapping(node, deep)
@@ -71,7 +71,8 @@ def parse_spec(value: object, where: str) -> AnySpec:
     if not isinstance(name, str) or name not in SPECS:
         known = ", ".join(SPECS)
         raise UsageError(
-            "spec.invalid_value", f"{where}: format: there is no {name!r:.64}; one of {known}"
+            "spec.invalid_value",
+            f"{where}: format: unknown format {name!r:.64}; use one of {known}",
         )
     return cast(AnySpec, validate(SPECS[name], value, where))
 
@@ -88,7 +89,7 @@ def load_yaml(path: Path) -> object:
         if isinstance(error, yaml.YAMLError):
             mark = getattr(error, "problem_mark", None)
             where = f"{path.name}, line {mark.line + 1}" if mark else path.name
-            what = getattr(error, "problem", None) or "it is not YAML"
+            what = getattr(error, "problem", None) or "it is not valid YAML"
         raise UsageError("spec.yaml", f"{where}: {what}") from None
     return _bounded(value, path.name)
 
@@ -105,7 +106,9 @@ def _bounded(value: object, where: str) -> object:
             inner = part
         parts += len(inner)
         if parts > MAX_FILE:  # before they are taken in: a list may hold itself many times
-            raise UsageError("spec.yaml", f"{where}: its aliases make it larger than a file may be")
+            raise UsageError(
+                "spec.yaml", f"{where}: its aliases expand to more than {MAX_FILE:,} values"
+            )
         left += inner
     return value
 
@@ -113,7 +116,9 @@ def _bounded(value: object, where: str) -> object:
 def validate(model: type[M], value: object, where: str) -> M:
     """Return `value` as `model`, or raise UsageError naming the first field to mend."""
     if not isinstance(value, dict):
-        raise UsageError("spec.yaml", f"{where}: expected fields with values, one a line")
+        raise UsageError(
+            "spec.yaml", f"{where}: expected a mapping, with `field: value` on each line"
+        )
     try:
         return model.model_validate(value)
     except ValidationError as error:
@@ -133,7 +138,9 @@ def _first(error: ValidationError, where: str, model: type[BaseModel]) -> UsageE
         sentence = f"{sentence}; did you mean {close[0]}?" if close else sentence
     if row["type"] == "string_pattern_mismatch":
         is_id = "A-Z" in row["ctx"]["pattern"]
-        sentence = "letters, digits and ._:/@+=- only" if is_id else 'a decimal such as "2.50"'
+        sentence = (
+            "use letters, digits and ._:/@+=- only" if is_id else 'write a decimal such as "2.50"'
+        )
     more = f" (and {len(rows) - 1} more)" if len(rows) > 1 else ""
     place = f"{where}: {field}: " if field else f"{where}: "
     return UsageError(code, f"{place}{sentence or row['msg']}{more}")
@@ -149,7 +156,7 @@ def read_text(path: Path, code: str) -> str:
     except UnicodeDecodeError:
         raise UsageError(code, f"{path} is not UTF-8 text") from None
     except ValueError:
-        raise UsageError(code, f"{str(path)!r} is no file's name") from None
+        raise UsageError(code, f"{str(path)!r} is not a valid file name") from None
     except OSError as error:
         raise UsageError(code, f"{path} cannot be read: {error.strerror}") from None
     if not small:
@@ -166,7 +173,9 @@ def read_evidence(spec: AnySpec, folder: Path) -> AnySpec:
             continue
         text = read_text(folder / document.file, "spec.evidence_missing")
         if not text.strip():
-            raise UsageError("spec.evidence_empty", f"evidence {document.file} is empty")
+            raise UsageError(
+                "spec.evidence_empty", f"evidence {document.file} is empty; give it a text"
+            )
         documents.append(Evidence(id=document.id, text=text, from_round=document.from_round))
     return spec.model_copy(update={"evidence": documents})
 
@@ -196,7 +205,9 @@ def read_templates(spec: AnySpec, folder: Path) -> dict[str, bytes]:
         text = read_text(folder / file, "spec.prompt_missing")
         unknown = [name for name in _FIELD.findall(text) if name not in fields[role]]
         if unknown or not text.strip():
-            what = f"fills no {{{{{unknown[0]}}}}}" if unknown else "is empty"
+            what = (
+                f"names {{{{{unknown[0]}}}}}, which is never filled in" if unknown else "is empty"
+            )
             known = ", ".join(f"{{{{{name}}}}}" for name in fields[role])
             raise UsageError("spec.prompt", f"{file} {what}; a {role} template may hold {known}")
         found[role] = text.encode()

@@ -125,8 +125,8 @@ class Opening:
             "seats": len(table),
             "documents": len(spec.evidence),
             "attempts": spec.attempts,
-            "timeout_ms": max(1, round(spec.timeout_seconds * 1000)),
-            "retry_ms": max(1, round(spec.retry_seconds * 1000)),
+            "timeout_ms": _ms(spec.timeout_seconds),
+            "retry_ms": _ms(spec.retry_seconds),
             "seed": str(spec.seed),
             "layout": spec.layout,
             "leading_call": spec.leading_call,
@@ -165,7 +165,7 @@ class Opening:
         if cost is not None and unpriced:
             raise UsageError(
                 "spec.price_unknown",
-                f"a cost ceiling needs the price of {unpriced[0]}: say it under `prices`",
+                f"a cost ceiling needs the price of {unpriced[0]}; state it under `prices`",
             )
         chosen = "cost_usd" in limits.model_fields_set
         if not chosen and not unpriced:
@@ -174,7 +174,7 @@ class Opening:
             "calls": limits.calls,
             "tokens": limits.tokens,
             "cost_micro_usd": None if cost is None else max(1, cost),
-            "elapsed_ms": max(1, round(limits.seconds * 1000)) if limits.seconds else None,
+            "elapsed_ms": _ms(limits.seconds) if limits.seconds else None,
         }
 
 
@@ -193,6 +193,11 @@ def _price(model: str, priced: Priced) -> dict[str, Any]:
         "cache_write_micro_usd": _micro(price.cache_write or price.input),
         "output_micro_usd": _micro(price.output),
     }
+
+
+def _ms(seconds: float) -> int:
+    """Return whole milliseconds, at least one."""
+    return max(1, round(seconds * 1000))
 
 
 def _micro(dollars: str) -> int:

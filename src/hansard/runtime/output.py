@@ -24,17 +24,24 @@ def schema_bytes(spec: AnySpec, folder: Path) -> bytes:
 
 
 def encoded(schema: object) -> bytes:
-    """Return a schema as it is recorded and shown; raises UsageError where it is no JSON."""
+    """Return a schema as it is recorded and shown; raises UsageError where it is not JSON."""
     try:
-        return json.dumps(
-            schema, sort_keys=True, ensure_ascii=False, separators=(",", ":"), allow_nan=False
-        ).encode()
+        return as_json(schema)
     except (ValueError, TypeError, RecursionError):
-        raise UsageError("spec.output_schema", "an output_schema holds what is no JSON") from None
+        raise UsageError(
+            "spec.output_schema", "an output_schema must be JSON: it holds another kind of value"
+        ) from None
+
+
+def as_json(value: object) -> bytes:
+    """Return a document as it is kept with a record; raises what `json.dumps` raises."""
+    return json.dumps(
+        value, sort_keys=True, ensure_ascii=False, separators=(",", ":"), allow_nan=False
+    ).encode()
 
 
 def checker(schema: bytes) -> Callable[[str], bool]:
-    """Return the test whether a reply fits `schema`; raises UsageError where it is no schema.
+    """Return the test whether a reply fits `schema`; raises UsageError where it is not one.
 
     No reference in a schema is ever fetched.
     """
@@ -42,7 +49,7 @@ def checker(schema: bytes) -> Callable[[str], bool]:
     if value == PLAIN:
         return lambda text: replies.mismatch(replies.read(text), PLAIN) is None
     if not isinstance(value, Mapping):
-        raise UsageError("spec.output_schema", "an output_schema is a JSON object")
+        raise UsageError("spec.output_schema", "an output_schema must be a JSON object")
     try:
         from jsonschema import Draft202012Validator, SchemaError  # noqa: PLC0415 - an extra
         from referencing import Registry  # noqa: PLC0415
@@ -55,7 +62,9 @@ def checker(schema: bytes) -> Callable[[str], bool]:
         Draft202012Validator.check_schema(value)
         validator = Draft202012Validator(value, registry=Registry())
     except SchemaError as error:
-        raise UsageError("spec.output_schema", f"it is no JSON Schema: {error.message}") from None
+        raise UsageError(
+            "spec.output_schema", f"the output_schema is not a valid JSON Schema: {error.message}"
+        ) from None
 
     def fits(text: str) -> bool:
         try:

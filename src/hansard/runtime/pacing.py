@@ -11,6 +11,7 @@ from weakref import WeakKeyDictionary, WeakSet
 
 from hansard.errors import UsageError
 from hansard.rules.seating import OFFLINE
+from hansard.rules.spec_parts import provider_of
 from hansard.rules.steps import RETRIED
 from hansard.runtime.models.base import ModelError
 
@@ -82,7 +83,8 @@ def limits(text: str) -> Mapping[str, int]:
         if limit is None:
             raise UsageError(
                 "env.concurrency",
-                f"{VARIABLE} is a number of calls, or as in openai=20,ollama=2, not {text!r}",
+                f"{VARIABLE} is {text!r}: give a number of calls, or one for each provider as in "
+                "openai=20,ollama=2",
             )
         found[limit[1] or ""] = int(limit[2])
     return found
@@ -96,7 +98,7 @@ def slots_of(model: str) -> Slots | None:
     """Return the places at the provider of `model`; None for replies that nobody is asked for."""
     if model.startswith(OFFLINE):
         return None
-    provider = model.partition(":")[0]
+    provider = provider_of(model)
     known = _SLOTS.setdefault(asyncio.get_running_loop(), {})
     if provider not in known:
         limit = limits(os.environ.get(VARIABLE, ""))
@@ -144,7 +146,7 @@ class Pace:
         slots = slots_of(model)
         if slots is None:
             return nothing
-        provider = model.partition(":")[0]
+        provider = provider_of(model)
         if provider not in self._places:
             self._places[provider] = (slots, slots.take())
         place = self._places[provider][1]

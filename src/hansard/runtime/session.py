@@ -9,7 +9,7 @@ from pathlib import Path
 
 from hansard.errors import DataError, UsageError
 from hansard.record import blob
-from hansard.record.bundle import Bundle, of_files, unpack
+from hansard.record.bundle import Bundle
 from hansard.record.chain import Chain
 from hansard.record.line import line_hash
 from hansard.record.policy import Policy
@@ -22,59 +22,16 @@ from hansard.rules.state import DebateState
 from hansard.rules.transcript import CUSTOM
 from hansard.runtime.clock import Clock
 from hansard.runtime.engine import Engine
-from hansard.runtime.inputs import load_yaml, read_evidence, read_templates, validate
+from hansard.runtime.inputs import read_evidence, read_templates
 from hansard.runtime.journal import Journal
 from hansard.runtime.models.base import Closing, Model
-from hansard.runtime.models.callables import ModelFunction, as_model
-from hansard.runtime.models.providers import open_model
-from hansard.runtime.models.recorded import RecordedModel
-from hansard.runtime.models.scripted import Script, ScriptedModel
 from hansard.runtime.opening import Opening, schemas_of
 from hansard.runtime.output import checker
-from hansard.runtime.pacing import slots_of
 from hansard.runtime.recording import Observer, Recording
-from hansard.runtime.tools import Tool, ToolFunction, find_tools
+from hansard.runtime.seats import Models, find_models
+from hansard.runtime.tools import Tool, Tools, find_tools
 from hansard.store.application import Store
 from hansard.verify.verifier import verify
-
-Models = Mapping[str, Model | ModelFunction]
-Tools = Mapping[str, ToolFunction]
-
-
-def find_models(
-    asked: Mapping[str, tuple[str, str | None]], folder: Path, store: Store, given: Models | None
-) -> dict[str, Model]:
-    """Return the model of each seat, from `provider:name` and the server's address, if any.
-
-    `given` maps the names of `python:` models to callables. Raises UsageError
-    `model.*` or `spec.*` for one that is not there.
-    """
-    found: dict[tuple[str, str | None], Model] = {}
-    silent: list[tuple[str, str]] = []
-    for one in dict.fromkeys(asked.values()):
-        name, base_url = one
-        provider, _, rest = name.partition(":")
-        if provider in ("python", "custom"):
-            if not given or rest not in given:
-                raise UsageError(
-                    "model.not_given",
-                    f"model {name} is a Python callable: pass models={{{rest!r}: …}} from Python",
-                )
-            found[one] = as_model(given[rest])
-        elif provider == "scripted":
-            script = validate(Script, load_yaml(folder / rest), rest)
-            found[one] = ScriptedModel(script)
-            seats = [seat for seat, model in asked.items() if model == one]
-            silent += [(rest, seat) for seat in seats if seat not in script.replies]
-        elif provider == "recorded":
-            found[one] = RecordedModel(_recorded(folder / rest, rest, store))
-        else:
-            found[one] = open_model(name, base_url)
-    for script_file, seat in silent:
-        raise UsageError("spec.script", f"{script_file} has no replies for {seat}")
-    for name, _ in asked.values():
-        slots_of(name)  # a limit that is none is found before anything is recorded
-    return {seat: found[one] for seat, one in asked.items()}
 
 
 async def _play(
@@ -89,13 +46,6 @@ async def _play(
             if isinstance(model, Closing) and id(model) not in kept:
                 await model.aclose()
     return recording
-
-
-def _recorded(path: Path, name: str, store: Store) -> Bundle:
-    """Return the record that a `recorded:` model answers from: an export's, or the store's."""
-    if path.is_file():
-        return of_files(unpack(path.read_bytes()))
-    return store.bundle(store.find(name))
 
 
 async def run(
@@ -177,7 +127,9 @@ async def resume(
         recording = Recording(journal, events, observe=observe, progress=progress)
         state = recording.state
         if state.closed:
-            raise UsageError("debate.closed", f"debate {debate} is closed; there is nothing to do")
+            raise UsageError(
+                "debate.closed", f"debate {debate} is closed; there is nothing left to run"
+            )
         _check_deliverable(state, bundle)
         found = _same_tools(state, tools)
         asked = {
@@ -212,7 +164,8 @@ def _warn_of_ignored(spec: AnySpec, table: list[Seated]) -> None:
     if custom and told:
         names = ", ".join(row.id for row in custom)
         warnings.warn(
-            f"persona, instructions, context and tools are not passed on to {names}: custom seats",
+            f"persona, instructions, context and tools are not passed on to {names}: functions "
+            "fill these seats (`custom:`)",
             stacklevel=3,
         )
 
@@ -230,5 +183,9 @@ def _same_tools(state: DebateState, given: Tools | None) -> dict[str, Tool]:
     found = find_tools([row["tool"] for row in rows], given)
     for row in rows:
         if sha256(found[row["tool"]].document).hexdigest() != row["sha256"]:
-            raise UsageError("tool.changed", f"tool {row['tool']} is not the one that was")
+            raise UsageError(
+                "tool.changed",
+                f"tool {row['tool']} is not described as it was when the debate was opened; "
+                "pass the same function",
+            )
     return found

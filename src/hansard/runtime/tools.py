@@ -18,8 +18,10 @@ from pydantic import TypeAdapter, ValidationError
 from hansard.errors import UsageError
 from hansard.runtime.models.base import MAX_REPLY, ToolDefinition
 from hansard.runtime.models.callables import outcome
+from hansard.runtime.output import as_json
 
 ToolFunction = Callable[..., Any]
+Tools = Mapping[str, ToolFunction]
 
 
 class Tool:
@@ -39,9 +41,7 @@ class Tool:
     @cached_property
     def document(self) -> bytes:
         """The definition as JSON: what is hashed, and kept with the record."""
-        row = vars(self.definition)
-        text = json.dumps(row, sort_keys=True, ensure_ascii=False, separators=(",", ":"))
-        return text.encode()
+        return as_json(vars(self.definition))
 
     async def call(self, arguments: str) -> tuple[str, bool]:
         """Return what the function gives for these arguments, as text, and whether it gave it."""

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 import hansard
 from hansard.rules.spending import BYTES_A_TOKEN
-from hansard.runtime import session
+from hansard.runtime import seats, session
 from hansard.runtime.estimate import BYTES, estimate, filler
 from hansard.runtime.models.base import Completion
 from hansard.runtime.output import encoded
@@ -92,7 +92,7 @@ def cut_short(**changes):
 
 
 def test_the_envelope_of_all_schemas_is_reserved_for_a_providers_server(monkeypatch):
-    monkeypatch.setattr(session, "open_model", lambda *_: Assumed({}, yes=False))
+    monkeypatch.setattr(seats, "open_model", lambda *_: Assumed({}, yes=False))
     cut = cut_short(model="openai:m", limits={"tokens": 1})
     for tokens, calls in ((cut["reserved"] - 1, 0), (cut["reserved"], 1)):
         limits = {"limits": {"tokens": tokens}, "settings": {"max_tokens": 100}}

@@ -71,7 +71,7 @@ def test_true_and_false_are_no_options(write):
 
 
 WRONG = {
-    "duplicate key": (SPEC + "threshold: 1\n", "spec.yaml", "stands twice"),
+    "duplicate key": (SPEC + "threshold: 1\n", "spec.yaml", "is given twice"),
     "duplicate key below": (
         SPEC.replace("{id: a,", "{id: a, id: c,"),
         "spec.yaml",
@@ -91,18 +91,18 @@ WRONG = {
     "aliases that expand": (
         f"a: &a [{'x, ' * 200}]\nb: &b [{'*a, ' * 200}]\nc: [{'*b, ' * 200}]\n",
         "spec.yaml",
-        "its aliases make it larger",
+        "its aliases expand to more than 4,000,000",
     ),
     "mappings that expand": (
         "a: &a {" + "".join(f"k{n}: x, " for n in range(200)) + "}\n"
         f"b: &b [{'*a, ' * 200}]\nc: [{'*b, ' * 200}]\n",
         "spec.yaml",
-        "its aliases make it larger",
+        "its aliases expand to more than 4,000,000",
     ),
     "a list that holds itself": (f"a: &a [{'*a, ' * 1000}]", "spec.yaml", "aliases"),
-    "a list": ("- a\n", "spec.yaml", "expected fields"),
-    "a text": ("just words", "spec.yaml", "expected fields"),
-    "nothing": ("", "spec.yaml", "expected fields"),
+    "a list": ("- a\n", "spec.yaml", "expected a mapping"),
+    "a text": ("just words", "spec.yaml", "expected a mapping"),
+    "nothing": ("", "spec.yaml", "expected a mapping"),
     "unknown field": (SPEC + "jury: 3\n", "spec.unknown_field", "jury"),
     "unknown field below": (
         SPEC.replace("{id: a,", "{id: a, mood: bad,"),
@@ -147,7 +147,7 @@ WRONG = {
     ),
     "two of one id": (SPEC.replace("id: b", "id: a"), "spec.duplicate", "seat id a"),
     "unknown model": (SPEC.replace("python:m", "gpt:m", 1), "spec.unknown_model", "gpt:m"),
-    "unknown format": ("format: trial\n" + SPEC, "spec.invalid_value", "there is no 'trial'"),
+    "unknown format": ("format: trial\n" + SPEC, "spec.invalid_value", "unknown format 'trial'"),
     "format of another kind": ("format: [a]\n" + SPEC, "spec.invalid_value", "there is no"),
     "field of another format": (
         SPEC + "judge: {id: j}\n",

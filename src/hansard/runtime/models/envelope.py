@@ -10,6 +10,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterable
+from typing import cast
 
 from hansard.rules.replies import Schema
 
@@ -54,9 +55,7 @@ def unwrap(text: str) -> str:
 
 
 def _skip(text: str, at: int) -> int:
-    found = _SPACE.match(text, at)
-    assert found
-    return found.end()
+    return cast(re.Match[str], _SPACE.match(text, at)).end()  # no space at all will do
 
 
 def _sign(text: str, at: int, sign: str) -> int:

@@ -172,7 +172,9 @@ def open_model(
     name, _, rest = model.partition(":")
     provider = PROVIDERS.get(name)
     if provider is None or not rest:
-        raise UsageError("model.unknown", f"there is no provider of {model}")
+        raise UsageError(
+            "model.unknown", f"unknown provider in {model}; use one of {', '.join(PROVIDERS)}"
+        )
     server = find_server(provider, base_url, environ)
     if _lacks_key(provider, server):
         keys = " or ".join(provider.keys)
@@ -196,13 +198,16 @@ def find_server(provider: Provider, base_url: str | None, environ: Mapping[str, 
     own = {_place(_checked(stated, provider.variable))} if stated else set()
     own |= {_place(provider.home)} if provider.home else set()
     if base_url and "@" in base_url:
-        raise UsageError("model.base_url", "a base_url is recorded, so it holds no user's name")
+        raise UsageError(
+            "model.base_url",
+            "a base_url is recorded, so it must not hold a user name or a password",
+        )
     foreign = base_url is not None and _place(_checked(base_url, "base_url")) not in own
     names = _foreign_keys(base_url) if foreign and base_url else provider.keys
     held = {name: _value(environ, name) for name in names}
     for name, key in held.items():
         if not (key.isascii() and key.isprintable()):
-            raise UsageError("model.bad_key", f"{name} holds characters that no key can have")
+            raise UsageError("model.bad_key", f"{name} contains characters that a key cannot have")
     return Server(
         base_url or stated or provider.home,
         next(filter(None, held.values()), None),
@@ -281,7 +286,7 @@ def _checked(url: str, name: str) -> str:
     """Return an address that can be asked; raises UsageError `model.base_url`."""
     if not _is_address(url):
         raise UsageError(
-            "model.base_url", f"{name} is not an http:// or https:// address without a query"
+            "model.base_url", f"{name} must be an http:// or https:// address without a query"
         )
     return url
 

@@ -65,5 +65,7 @@ def _text(bundle: Bundle, value: str | Blob) -> str:
     if isinstance(value, str):
         return value
     if value["sha256"] not in bundle.blobs:
-        raise UsageError("model.recorded", "a reply is no longer in the record")
+        raise UsageError(
+            "model.recorded", "a reply was erased from the record, so it cannot be given again"
+        )
     return blob.unpack(bundle.blobs[value["sha256"]])

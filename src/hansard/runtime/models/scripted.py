@@ -145,6 +145,10 @@ class ScriptedModel:
         self.price = script.price
         self._script = script
 
+    def knows(self, speaker: str) -> bool:
+        """Whether there are replies for a speaker."""
+        return speaker in self._script.replies
+
     async def complete(self, request: Request) -> Completion:
         """Return the scripted reply; ModelError `no_reply` where the script has none."""
         entries = self._script.find(request.speaker, request.round, request.phase)

@@ -158,7 +158,7 @@ class WireModel(ABC):
             EXCHANGE.reset(token)
         if exchange.sent is None:  # the client never came to send it
             raise ModelError("client_error", type(trouble).__name__)
-        return self._settle(exchange, self.rendered(request, form), form)
+        return self._settle(exchange, exchange.sent, self.rendered(request, form), form)
 
     async def aclose(self) -> None:
         """Close all connections; the model can no longer be asked."""
@@ -193,16 +193,15 @@ class WireModel(ABC):
                 rows.append(schema)
         return rows
 
-    def _settle(self, exchange: Exchange, rendered: object, form: Form) -> Completion:
+    def _settle(self, exchange: Exchange, sent: bytes, rendered: object, form: Form) -> Completion:
         """Return what the exchange holds, or raise the ModelError that it was."""
-        assert exchange.sent is not None
-        as_rendered = loads(exchange.sent) == _exact(rendered)
+        as_rendered = loads(sent) == _exact(rendered)
         found = (words(exchange.headers.get(name)) for name in _REQUEST_IDS)
         wire = Wire(
             status=exchange.status,
             request_id=next(filter(None, found), None),
             sent_as_rendered=as_rendered,
-            sent=None if as_rendered else exchange.sent.decode(),
+            sent=None if as_rendered else sent.decode(),
         )
         if exchange.broken or exchange.status is None:
             kind, detail = exchange.broken or ("crashed", "no-response")

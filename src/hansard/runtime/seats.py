@@ -1,0 +1,76 @@
+"""The model of each seat, found by its `provider:name` before anything is recorded."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+
+from hansard.errors import UsageError
+from hansard.record.bundle import Bundle, of_files, unpack
+from hansard.runtime.inputs import load_yaml, validate
+from hansard.runtime.models.base import Model
+from hansard.runtime.models.callables import ModelFunction, as_model
+from hansard.runtime.models.providers import open_model
+from hansard.runtime.models.recorded import RecordedModel
+from hansard.runtime.models.scripted import Script, ScriptedModel
+from hansard.runtime.pacing import slots_of
+from hansard.store.application import Store
+
+Models = Mapping[str, Model | ModelFunction]
+
+
+def find_models(
+    asked: Mapping[str, tuple[str, str | None]], folder: Path, store: Store, given: Models | None
+) -> dict[str, Model]:
+    """Return the model of each seat, from `provider:name` and the server's address, if any.
+
+    `given` maps the names of `python:` models to callables. Raises UsageError
+    `model.*` or `spec.*` for one that is not there.
+    """
+    found: dict[tuple[str, str | None], Model] = {}
+    missing: list[tuple[str, str]] = []  # a file of replies, and a seat that it leaves out
+    for one in dict.fromkeys(asked.values()):
+        name, base_url = one
+        provider, _, rest = name.partition(":")
+        if provider in ("python", "custom"):
+            if not given or rest not in given:
+                raise UsageError(
+                    "model.not_given",
+                    f"model {name} is a Python callable: pass models={{{rest!r}: …}} from Python",
+                )
+            found[one] = as_model(given[rest])
+        elif provider == "scripted":
+            found[one] = script = scripted(folder, rest)
+            seats = [seat for seat, model in asked.items() if model == one]
+            missing += [(rest, seat) for seat in seats if not script.knows(seat)]
+        elif provider == "recorded":
+            found[one] = RecordedModel(_recorded(folder / rest, rest, store))
+        else:
+            found[one] = open_model(name, base_url)
+    for script_file, seat in missing:
+        raise UsageError("spec.script", f"{script_file} has no replies for {seat}; add them")
+    for name, _ in asked.values():
+        slots_of(name)  # a limit that cannot be read is found before anything is recorded
+    return {seat: found[one] for seat, one in asked.items()}
+
+
+def scripted(folder: Path, name: str) -> ScriptedModel:
+    """Return the model that a file of replies describes."""
+    return ScriptedModel(validate(Script, load_yaml(folder / name), name))
+
+
+def silent(model: str, folder: Path, given: Models | None) -> Model:
+    """Return a model that nobody will ask, with the price that it states of itself, if any."""
+    provider, _, name = model.partition(":")
+    if provider == "scripted":
+        return scripted(folder, name)
+    if provider in ("python", "custom") and given and name in given:
+        return as_model(given[name])
+    return ScriptedModel(Script(replies={}))
+
+
+def _recorded(path: Path, name: str, store: Store) -> Bundle:
+    """Return the record that a `recorded:` model answers from: an export's, or the store's."""
+    if path.is_file():
+        return of_files(unpack(path.read_bytes()))
+    return store.bundle(store.find(name))

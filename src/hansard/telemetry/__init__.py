@@ -1,0 +1,31 @@
+"""A debate as OpenTelemetry spans, by the semantic conventions for generative AI.
+
+    from hansard import run, telemetry
+    result = await run(spec, observe=telemetry.SpanObserver())
+
+    invoke_workflow {debate}          the debate
+      invoke_agent {role}             one step of a speaker: all that was tried for one turn
+        chat {model}                  one attempt
+        execute_tool {name}           one tool that a reply asked for
+
+It needs the extra `otel`, which is OpenTelemetry's API alone: whoever runs the
+program configures its SDK and where spans go. Spans are made from the recorded
+events and carry their times, sequence numbers and hashes, so whoever sees a span
+finds its entry in the record. They hold names and numbers of the record's clear
+fields and none of its texts. Telemetry is never the record: it may be sampled,
+lost or switched off, and a debate is not disturbed by a tracer that fails.
+"""
+
+from hansard.errors import UsageError
+
+try:
+    import opentelemetry.trace  # noqa: F401 - said here, before anything of ours needs it
+except ImportError:
+    raise UsageError(
+        "telemetry.missing", "telemetry needs OpenTelemetry: install the extra `hansard[otel]`"
+    ) from None
+
+from hansard.telemetry.exporters import exporting
+from hansard.telemetry.observer import SpanObserver
+
+__all__ = ["SpanObserver", "exporting"]
