@@ -117,4 +117,9 @@ def _on_top(found: hansard.Estimate) -> str:
         rows.append("weak critiques sent back (a call each)")
     if found.tool_calls:
         rows.append(f"tools and their rounds (up to {_calls(found.tool_calls)})")
+    if found.missing_tools:
+        names = one_line(", ".join(found.missing_tools), 60)
+        rows.append(
+            f"the definitions of {names}, which every call sends (pass `tools` from Python)"
+        )
     return "; ".join(rows)

@@ -175,9 +175,8 @@ def test_what_is_for_built_in_roles_is_kept_from_it_with_one_warning(table):
     seats = [ADVOCATES[0] | {"persona": "PERSONA"}, ADVOCATES[1] | {"persona": "PERSONA"}]
     with pytest.warns(UserWarning, match="not passed on") as warned:
         table.play("judged", keep, models={"own": keep}, use={"look": look}, debaters=seats, **TOLD)
-    assert [str(row.message) for row in warned] == [
-        "persona, instructions, context and tools are not passed on to bob: functions fill these seats (`custom:`)"
-    ]
+    said = "persona, instructions, context and tools are not passed on to bob: functions fill these"
+    assert [str(row.message) for row in warned] == [f"{said} seats (`custom:`)"]
     for word in ("PERSONA", "CONTEXT", "INSTRUCTIONS"):
         assert word in seen["ann"].prompt
         assert word not in seen["bob"].prompt
