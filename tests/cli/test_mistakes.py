@@ -45,8 +45,8 @@ SPECS = {
 }
 
 
-def assert_refused(done, code):
-    assert done.code == 2
+def assert_refused(done, code, exit_code=2):
+    assert done.code == exit_code
     assert done.out == ""
     assert done.err.startswith("error: ")
     assert done.err.endswith(f" [{code}]\n")
@@ -317,12 +317,52 @@ def test_a_mistake_of_ours(hansard, debate, monkeypatch):
 
     monkeypatch.setattr(reading, "markdown", broken)
     done = hansard("report", debate, "--as", "markdown")
-    assert_refused(done, "internal")
-    assert "ZeroDivisionError" in done.err
+    assert_refused(done, "internal", 70)
+    assert "bug in Hansard: ZeroDivisionError in cli/reading.py, line" in done.err
     assert "secret" not in done.err
     done = hansard("report", debate, "--as", "markdown", env={"HANSARD_DEBUG": "1"})
-    assert done.code == 2
+    assert done.code == 70
     assert "Traceback" in done.err
+
+
+READING = [
+    ("list",),
+    ("show", "ID"),
+    *(("report", "ID", "--as", form) for form in ("text", "markdown", "json", "source")),
+]
+HELPERS = {
+    "hansard.report.notes.of_event": READING,
+    "hansard.report.fold._seats": READING,
+    "hansard.report.replayed.standing": [("replay", "ID", "--until", "9")],
+    "hansard.report.prompt.Renderer.messages": [("show", "ID", "--prompt", "r1.proposal.critic:1")],
+    "hansard.page.write.shell": [("page", "ID", "-o", "x.html"), ("export", "ID", "-o", "x.zip")],
+}
+
+
+@pytest.mark.parametrize("kind", [KeyError, TypeError])
+@pytest.mark.parametrize(
+    ("helper", "command"),
+    [(helper, command) for helper, commands in HELPERS.items() for command in commands],
+    ids=lambda row: row if isinstance(row, str) else " ".join(row),
+)
+def test_a_bug_of_ours_is_never_called_bad_data(
+    hansard, debate, home, monkeypatch, helper, command, kind
+):
+    def broken(*_, **__):
+        raise kind("secret")
+
+    hansard("keys", "make", "export")
+    monkeypatch.setattr(helper, broken)
+    args = [debate if arg == "ID" else arg for arg in command]
+    done = hansard(*args)
+    assert_refused(done, "internal", 70)
+    assert f"bug in Hansard: {kind.__name__} in " in done.err
+    assert "nothing that was recorded is lost or changed" in done.err
+    assert "secret" not in done.err
+    debugged = hansard(*args, env={"HANSARD_DEBUG": "1"})
+    assert debugged.code == 70
+    assert f"{kind.__name__}: " in debugged.err
+    assert hansard("verify", debate).code == 0
 
 
 def test_ctrl_c_elsewhere(hansard, debate, monkeypatch):

@@ -6,10 +6,12 @@ import io
 import os
 import sys
 import traceback
+from pathlib import Path
 from typing import Any
 
 import click
 
+import hansard
 from hansard.cli import demo, estimating, providing, reading, running, signing, starting, verifying
 from hansard.cli.context import ALTERED, store_option
 from hansard.cli.running import INTERRUPTED
@@ -17,10 +19,12 @@ from hansard.errors import HansardError
 from hansard.report.safe import one_line
 from hansard.version import __version__
 
+_PACKAGE = Path(hansard.__file__).parent
 _PIPE_CLOSED = 141  # as a shell reports a process that SIGPIPE ended
+_BUG = 70  # EX_SOFTWARE of sysexits
 _EPILOG = """\b
-Exit codes: 0 done, and what was checked holds; 1 a check failed;
-2 wrong use, or the input cannot be read; 130 interrupted.
+Exit codes: 0 done, and everything that was checked holds; 1 a check failed;
+2 wrong use, or the input cannot be read; 70 a bug in Hansard; 130 interrupted.
 
 \b
 Completion for bash (zsh and fish alike):
@@ -49,9 +53,19 @@ class _Commands(click.Group):
         except Exception as error:  # noqa: BLE001 - whatever it is, people get one sentence
             if os.environ.get("HANSARD_DEBUG") == "1":
                 traceback.print_exc()
-            kind = type(error).__name__
-            _say(f"{kind} inside Hansard: please report it, run with HANSARD_DEBUG=1", "internal")
-            ctx.exit(2)
+            _say(_bug(error), "internal")
+            ctx.exit(_BUG)
+
+
+def _bug(error: Exception) -> str:
+    """Say where in this package an exception came up that nobody raised on purpose."""
+    frames = traceback.extract_tb(error.__traceback__)
+    ours = [frame for frame in frames if Path(frame.filename).is_relative_to(_PACKAGE)]
+    place = f"{Path(ours[-1].filename).relative_to(_PACKAGE)}, line {ours[-1].lineno}"
+    return (
+        f"bug in Hansard: {type(error).__name__} in {place}; nothing that was recorded is lost "
+        "or changed; please report it with the traceback, which HANSARD_DEBUG=1 shows"
+    )
 
 
 def _say(sentence: str, code: str) -> None:

@@ -8,7 +8,6 @@ from dataclasses import dataclass, field
 from functools import reduce
 from typing import Any, cast
 
-from hansard.errors import DataError
 from hansard.report import alike, notes, overall
 from hansard.report.notes import Note
 from hansard.report.result import (
@@ -101,15 +100,10 @@ class Folded:
 
 
 def fold(events: Iterable[Event], text_of: TextOf) -> Folded:
-    """Fold the events of one record, which must follow the rules.
-
-    Raises DataError `report.record` where there is no opening.
-    """
+    """Fold the events of one record, which must follow the rules."""
     found = Folded(text_of)
     for event in events:
         _add(found, event)
-    if found.state.opened is None:
-        raise DataError("report.record", "the record has no opening")
     return found
 
 

@@ -10,45 +10,18 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import cast
 
-from hansard.errors import DataError
 from hansard.report.fold import fold
 from hansard.report.formats import DISPLAYS, DebateResult
 from hansard.rules.events import Event
 from hansard.rules.prompts import TextOf
-from hansard.rules.replay import NotDue, Replay
 
 
 def build(events: Iterable[Event], text_of: TextOf) -> DebateResult:
     """Fold the events of one record, from its first, into what is shown of it.
 
-    `text_of` gives a blob's text, or None where it is gone. Events that follow the
-    rules can always be shown; only of others it is asked whether they do. Raises
-    DataError `report.record` where they do not and cannot be shown. `verify` says
-    whether they are what was recorded.
+    `text_of` gives a blob's text, or None where it is gone. The record must follow
+    the rules: nothing is checked here, so whoever reads one verifies it first
+    (`hansard.read_record`), and whatever fails here is a bug of ours.
     """
-    record = list(events)
-    try:
-        found = fold(record, text_of)
-        display = DISPLAYS[found.state.spec["terms"]["format"]]
-        return cast(DebateResult, display.of(found))
-    except Exception as error:
-        seq = _departure(record, text_of)
-        if seq is None:  # the record is sound: whatever failed here is a bug of ours
-            raise
-        raise DataError(
-            "report.record",
-            f"entry {seq} does not follow the debate rules; verify the record to see why",
-        ) from error
-
-
-def _departure(record: Iterable[Event], text_of: TextOf) -> int | None:
-    """Return the first entry that is not what the rules give; None where all are."""
-    replay = Replay(text_of)
-    for event in record:
-        try:
-            differs = bool(replay.step(event))
-        except NotDue:
-            differs = True
-        if differs:
-            return event["seq"]
-    return None
+    found = fold(events, text_of)
+    return cast(DebateResult, DISPLAYS[found.state.spec["terms"]["format"]].of(found))

@@ -166,3 +166,18 @@ def test_what_is_no_export_is_refused(tmp_path, content, code):
 def test_a_device_is_not_read():
     with pytest.raises(UsageError, match="neither a file nor a folder"):
         hansard.verify_export(Path("/dev/null"))
+
+
+@pytest.mark.parametrize("helper", ["hansard.report.notes.of_event", "hansard.report.fold._seats"])
+def test_a_bug_of_ours_is_raised_as_it_is(store, made, monkeypatch, helper):
+    def broken(*_):
+        raise KeyError("ours")
+
+    monkeypatch.setattr(helper, broken)
+    for call in (
+        lambda: hansard.result(store, made.debate),
+        lambda: hansard.list_debates(store),
+        lambda: hansard.run_sync(SPEC, models={"seat": answer}),
+    ):
+        with pytest.raises(KeyError, match="ours"):
+            call()

@@ -2,13 +2,10 @@ import json
 
 import pytest
 
-from hansard.errors import DataError
 from hansard.report import signals
 from hansard.report.markdown import markdown
 from hansard.report.view import build
 from hansard.report.words import GONE
-from hansard.rules.data import CallFailedData
-from hansard.rules.events import Fact
 from reporting import noted, of
 from support import (
     DEBATE,
@@ -16,10 +13,8 @@ from support import (
     PRICE,
     Debate,
     Fail,
-    Record,
     Setup,
     eventful,
-    opening,
     say,
     script,
     vote,
@@ -310,19 +305,6 @@ def test_a_result_comes_back_from_its_json():
     assert list(json.loads(result.model_dump_json())["vote_tally"]) == list(result.vote_tally)
 
 
-def test_events_that_cannot_be_followed_are_refused():
-    with pytest.raises(DataError, match="no opening"):
-        build([], lambda _: None)
-    record = Record()
-    opened = record.add(next(iter(opening(Setup(), record))))
-    data = dict.fromkeys(CallFailedData.__annotations__)
-    data |= {"call": "r1.proposal.planner:1", "error": "timeout", "again": True}
-    stray = record.add(Fact("call.failed", data))
-    with pytest.raises(DataError, match="entry 2 does not follow") as caught:
-        build([opened, stray], record.texts.get)
-    assert caught.value.code == "report.record"
-
-
 @pytest.mark.parametrize("name", EVENTFUL)
 def test_without_any_text_every_debate_is_shown_and_counted_alike(name):
     debate = eventful(name)
@@ -356,19 +338,6 @@ def test_every_beginning_of_every_record_can_be_shown(name):
         assert markdown(result).endswith("aside.\n")
         assert result.to_report().startswith("debater_ids: [")
         assert result.source()
-
-
-def test_a_record_that_the_rules_do_not_give_is_refused():
-    debate = eventful("panel")
-    events = [
-        {**event, "data": {**event["data"], "rule": "judge_synthesis"}}
-        if event["type"] == "decision.reached"
-        else event
-        for event in debate.record.events
-    ]
-    with pytest.raises(DataError, match="does not follow the debate rules") as caught:
-        build(events, debate.record.texts.get)
-    assert caught.value.code == "report.record"
 
 
 def test_what_fails_in_the_report_of_a_sound_record_is_a_bug_and_says_so(monkeypatch):
