@@ -69,7 +69,7 @@ def test_a_page_shows_the_whole_case(name):
     page = (STORED / "cases" / f"{name}.md").read_text(encoding="utf-8")
     entries = re.findall(r"````json\n(.*?)\n````", page, re.DOTALL)
     shown = dict(re.findall(r"### ([^\n]+)\n\n````\n(.*?)\n````", page, re.DOTALL))
-    files = export_files(name)
+    files = dict(export_files(name))  # a copy: all tests share it
     lines = files.pop("events.jsonl").splitlines()
     assert list(map(json.loads, entries)) == list(map(json.loads, lines))
     own = {"trust.json": case(name).trust.read_bytes()} if "nobody-trusted" in name else {}
