@@ -8,16 +8,31 @@ import sys
 from pathlib import Path
 
 import pytest
+from hypothesis import HealthCheck, settings
 
 sys.path[:0] = [str(Path(__file__).parent), str(Path(__file__).parents[1] / "tools")]
+
+
+# No example is too slow: how fast a machine is proves nothing.
+settings.register_profile(
+    "hansard", deadline=None, suppress_health_check=[HealthCheck.too_slow], print_blob=True
+)
+settings.load_profile("hansard")
 
 
 def pytest_addoption(parser):
     parser.addoption("--rewrite", action="store_true", help="write the golden files anew")
 
 
+@pytest.hookimpl(trylast=True)
 def pytest_collection_modifyitems(items):
-    """Workers of `pytest -n` must name each test alike: no id holds an object's address."""
+    """Measure no coverage in slow tests and in the browser; refuse ids that change.
+
+    Workers of `pytest -n` must name each test alike: no id holds an object's address.
+    """
+    for item in items:
+        if item.get_closest_marker("slow") or item.get_closest_marker("browser"):
+            item.add_marker("no_cover")
     if unstable := [item.nodeid for item in items if " at 0x" in item.nodeid]:
         raise pytest.UsageError(f"an id holds an object's address: {unstable[0]}")
 
