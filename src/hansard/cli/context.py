@@ -25,7 +25,7 @@ def store_option(command: F) -> F:
         metavar="URL",
         expose_value=False,
         callback=_remember,
-        help=f"Where debates are kept; else HANSARD_STORE, else {DEFAULT_STORE}.",
+        help=f"The store to use. Default: HANSARD_STORE, or {DEFAULT_STORE} if that is not set.",
     )(command)
 
 

@@ -30,14 +30,15 @@ _WORD = ("there is no automatic check", "there is an automatic check")
 
 @click.command()
 def demo() -> None:
-    """Run and verify a debate offline, and catch a forger.
+    """Run and verify a debate offline, and catch two forgeries.
 
-    The record is exported and checked by two independent verifiers, here and in
-    altered copies, which both of them refuse.
+    Two independent verifiers check the exported record: first the genuine one, then
+    a copy in which a word was changed. Then a vote is changed in a copy of the store.
 
-    The replies are scripted: no model, no network, no key. Nothing is left behind.
+    The replies are scripted, so no model, network or key is needed. The demo leaves
+    no files behind.
 
-    Exit codes: 0 as it should be; 1 an altered copy was not caught.
+    Exit codes: 0 both forgeries were caught; 1 one was not.
     """
     out = console()
     with TemporaryDirectory(prefix="hansard-demo-") as name:

@@ -23,13 +23,13 @@ _NUMBERS = ("Calls", "Tokens in", "cacheable", "out", "Cost", "with cache")
 @click.argument("spec", type=click.Path(path_type=Path))
 @click.option("--json", "as_json", is_flag=True, help="Print the estimate as JSON instead.")
 def estimate(spec: Path, as_json: bool) -> None:
-    """Say what running SPEC would take: calls, tokens, cost.
+    """Estimate the calls, tokens and cost of running SPEC.
 
-    It is rehearsed with its real prompts, and with filler in place of replies:
-    once nobody agrees before the rounds are used up, once everybody at once. No
-    model is asked, no key is needed, nothing is recorded.
+    The debate is rehearsed twice, with its real prompts and with filler instead of
+    replies. Worst case: no agreement until the last round. Best case: immediate
+    agreement. No model is called, no key is needed, and nothing is recorded.
 
-    Exit codes: 0 printed, whatever it says; 2 the spec cannot be run.
+    Exit codes: 0 estimated; 2 the spec cannot be run.
     """
     found = hansard.estimate(spec)
     if as_json:

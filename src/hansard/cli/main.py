@@ -80,8 +80,8 @@ def _say(sentence: str, code: str) -> None:
 def cli() -> None:
     """Structured debates between language models, with a record that proves itself.
 
-    Start with `hansard demo`, then `hansard init my-debate`. A debate is named
-    by its id or by any beginning of it that is unambiguous.
+    Start with `hansard demo`, then `hansard init my-debate`. Name a debate by its
+    id or by any unambiguous prefix of it.
     """
 
 

@@ -13,12 +13,12 @@ from hansard.cli.console import console, document
 @click.command()
 @click.option("--json", "as_json", is_flag=True, help="Print the list as JSON.")
 def models(as_json: bool) -> None:
-    """List which models can be used here, and what the others lack.
+    """List the models that can be used here, and what the others need.
 
-    Each line shows what to write as `model:` in a spec. Nobody is asked: whether
-    a key is good and a server runs shows when they are first used.
+    Each line shows what to write after `model:` in a spec. No server is contacted,
+    so a wrong key or a server that is down shows only when it is first used.
 
-    Exit codes: 0 listed, whatever is missing; 2 wrong use.
+    Exit codes: 0 listed, even if something is missing; 2 wrong use.
     """
     found = hansard.available_models()
     if as_json:

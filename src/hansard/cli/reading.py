@@ -63,11 +63,11 @@ _COLUMNS = (
 @click.option("--json", "as_json", is_flag=True, help="Print the list as JSON.")
 @store_option
 def list_(as_json: bool) -> None:
-    """List the debates of the store.
+    """List the debates in the store.
 
-    The record of each is checked: one that was altered says so.
+    Each record is verified; altered ones are marked.
 
-    Exit codes: 0 listed, whatever the records hold; 2 there is no store, or it
+    Exit codes: 0 listed, even if a record was altered; 2 there is no store, or it
     cannot be read.
     """
     with open_store() as store:
@@ -105,14 +105,18 @@ def _table(debates: Iterable[Entry], width: int) -> Table:
 @click.command()
 @click.argument("source", metavar="ID|EXPORT")
 @click.option(
-    "--prompt", "call", metavar="CALL", help="Print what the model was sent in that call."
+    "--prompt",
+    "call",
+    metavar="CALL",
+    help="Print the prompt of this call, exactly as it was sent.",
 )
 @store_option
 def show(source: str, call: str | None) -> None:
-    """Show what became of the debate ID, or of an export, and what it cost.
+    """Show the outcome and the cost of the debate ID, or of an export.
 
-    The decision and how it came about, dissent, confidence and open points, as
-    far as its format has them; of a debate that was cut short the best standing.
+    This includes the decision and how it was reached and, depending on the format,
+    dissent, confidence and open points. If the debate was cut short, it shows the
+    leading option.
 
     With --prompt r1.critique.NAME:1 it prints exactly what that call sent.
 
@@ -190,8 +194,8 @@ def _show_prompt(record: hansard.Record, call: str) -> None:
     type=click.Choice(["text", "markdown", "json", "source"]),
     default="text",
     show_default=True,
-    help="text is a line a signal; markdown and json hold everything said; source is JSON in "
-    "the shape of the format's source.",
+    help="text: one line for each signal; markdown, json: everything that was said; source: JSON "
+    "in the shape of the format's source.",
 )
 @store_option
 def report(source: str, form: str) -> None:
@@ -220,9 +224,9 @@ def report(source: str, form: str) -> None:
 def replay(source: str, until: int | None) -> None:
     """Run the rules again on the record of the debate ID, or of an export.
 
-    No model is asked: the recorded replies are read again. It says whether the
-    same events come out. With --until N it shows the debate as
-    it stood after entry N: votes, counts, who is due, what was spent.
+    No model is called; the recorded replies are read again. The command says
+    whether the same events come out. With --until N it shows the debate as it stood
+    after entry N: votes, counts, who is due next, and what was spent.
 
     Exit codes: 0 the same events come out; 1 they differ; 2 there is no such
     debate, or it cannot be read.

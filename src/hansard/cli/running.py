@@ -28,7 +28,7 @@ _SHOW_CURSOR = b"\x1b[?25h"
 telemetry_option = click.option(
     "--telemetry",
     is_flag=True,
-    help="Send OpenTelemetry spans where the OTEL_* variables say; they hold no texts.",
+    help="Send OpenTelemetry spans, without texts, to where the OTEL_* variables say.",
 )
 
 
@@ -40,19 +40,19 @@ telemetry_option = click.option(
     "policy_file",
     metavar="FILE",
     type=click.Path(path_type=Path),
-    help="Call no model with a prompt that this signed policy does not approve.",
+    help="Call models only with prompts that this signed policy approves.",
 )
 @telemetry_option
 @store_option
 def run(spec: Path, as_json: bool, policy_file: Path | None, telemetry: bool) -> None:
     """Run the debate that the file SPEC describes.
 
-    Its report goes to standard output, everything else to standard error. Each
-    step is recorded as it is taken: Ctrl-C leaves the debate open, and `hansard
-    resume` goes on with it.
+    The report goes to standard output, everything else to standard error. Each
+    step is recorded as it is taken. Ctrl-C leaves the debate open; `hansard resume`
+    continues it.
 
-    Exit codes: 0 the debate ended, also in `escalate` or cut short by a ceiling;
-    1 it failed; 2 the spec cannot be run; 130 interrupted.
+    Exit codes: 0 the debate ended, including in `escalate` or at a ceiling; 1 it
+    failed; 2 the spec cannot be run; 130 interrupted.
     """
     parsed = hansard.read_spec(spec)
     policy = hansard.read_policy(policy_file, keyring().trust()) if policy_file else None
@@ -71,9 +71,10 @@ def run(spec: Path, as_json: bool, policy_file: Path | None, telemetry: bool) ->
 @telemetry_option
 @store_option
 def resume(debate: str, as_json: bool, telemetry: bool) -> None:
-    """Go on with the open debate ID.
+    """Continue the open debate ID.
 
-    It starts where its process stopped. No reply that was recorded is asked for again.
+    It continues where the process stopped. Recorded replies are not requested
+    again.
 
     Exit codes: 0 the debate ended, as in `run`; 1 it failed, or its record was
     altered; 2 it cannot be resumed; 130 interrupted.

@@ -25,7 +25,7 @@ _FORMAT = click.option(
     type=click.Choice(hansard.formats()),
     default="consensus",
     show_default=True,
-    help="Whose packaged prompts; a spec names its own.",
+    help="The packaged prompts of this format, if no spec is given.",
 )
 
 
@@ -34,11 +34,11 @@ _FORMAT = click.option(
 @click.option("-o", "--output", metavar="FILE", type=_FILE, required=True)
 @store_option
 def export(debate: str, output: Path) -> None:
-    """Write the record of the debate ID as one signed zip, FILE.
+    """Export the record of the debate ID as one signed zip, FILE.
 
-    Whoever gets it can check it without trusting you: VERIFY.md inside says
-    how, and report.html shows it in a browser. They need your public export key
-    from elsewhere; `hansard keys` prints it.
+    The recipient can verify it without trusting you: VERIFY.md inside says how, and
+    report.html shows it in a browser. Send your public export key separately;
+    `hansard keys` prints it.
 
     Exit codes: 0 written; 1 the record was altered, so nothing is written; 2
     there is no such debate, or FILE cannot be written.
@@ -53,11 +53,11 @@ def export(debate: str, output: Path) -> None:
 @click.option("-o", "--output", metavar="FILE", type=_FILE, required=True)
 @store_option
 def page(debate: str, output: Path) -> None:
-    """Write the record of the debate ID as one signed page, FILE.
+    """Write the record of the debate ID as one signed HTML page, FILE.
 
-    A browser opens it from disk, shows the debate and checks its record again;
-    it needs no network. It is the report.html of an export: `hansard verify
-    FILE` checks the record inside, and that the page's code is Hansard's.
+    A browser opens it from disk without a network, verifies the record again and
+    shows the debate. It is the report.html of an export. `hansard verify FILE`
+    verifies the record inside and the page's code.
 
     Exit codes: 0 written; 1 the record was altered, so nothing is written; 2
     there is no such debate, it is too large for a page, or FILE cannot be
@@ -100,9 +100,9 @@ def save(path: Path, data: bytes) -> None:
 def keys(context: click.Context) -> None:
     """Show your keys, and make, rotate or revoke them.
 
-    They are Ed25519 keys, one a role, in HANSARD_HOME (default
-    ~/.config/hansard), encrypted where HANSARD_PASSPHRASE is set. A key that is
-    needed and missing is made. Your own trust file names them.
+    There is one Ed25519 key for each role, in HANSARD_HOME (default
+    ~/.config/hansard), encrypted if HANSARD_PASSPHRASE is set. A missing key is made
+    when it is first needed. Your own trust file lists your keys.
     """
     if context.invoked_subcommand is None:
         ring = keyring()
@@ -117,16 +117,16 @@ def keys(context: click.Context) -> None:
 @keys.command()
 @_ROLE
 def make(role: Any) -> None:
-    """Make the key of ROLE, if there is none, and print its public half."""
+    """Make the key of ROLE, if there is none, and print its public key."""
     click.echo(keyring().signer(role).key)
 
 
 @keys.command()
 @_ROLE
 def rotate(role: Any) -> None:
-    """Put a new key in place of the key of ROLE.
+    """Replace the key of ROLE by a new one.
 
-    The old one goes on counting for debates opened before now.
+    The old key stays valid for debates that were opened before now.
     """
     click.echo(keyring().rotate(role))
 
@@ -134,7 +134,7 @@ def rotate(role: Any) -> None:
 @keys.command()
 @_ROLE
 def revoke(role: Any) -> None:
-    """Take the key of ROLE out of use: it counts for no debate opened from now on."""
+    """Revoke the key of ROLE: it is not valid for debates opened from now on."""
     click.echo(f"revoked {keyring().revoke(role)}")
 
 
@@ -144,14 +144,14 @@ def policy() -> None:
 
 
 @policy.command()
-@click.option("--spec", type=_FILE, help="Approve what this spec uses, not the packaged prompts.")
+@click.option("--spec", type=_FILE, help="Approve the prompts that this spec uses.")
 @_FORMAT
 @click.option("-o", "--output", metavar="FILE", type=_FILE, required=True)
 def approve(spec: Path | None, format_: str, output: Path) -> None:
-    """Write a list of template hashes, signed with your approval key, to FILE.
+    """Approve prompt templates: write their hashes to FILE, signed with your approval key.
 
-    Read the templates before you sign: `hansard run --policy FILE` calls no model
-    with any other.
+    Read the templates before you sign them. `hansard run --policy FILE` calls models
+    with these templates only.
     """
     templates = hansard.prompt_templates(spec, format=format_)
     name = hansard.read_spec(spec).format if spec else format_
@@ -163,12 +163,12 @@ def approve(spec: Path | None, format_: str, output: Path) -> None:
 
 @policy.command("show")
 @click.argument("file", type=_FILE, required=False)
-@click.option("--spec", type=_FILE, help="Print the templates that this spec uses.")
+@click.option("--spec", type=_FILE, help="Print the prompts that this spec uses.")
 @_FORMAT
 def show_policy(file: Path | None, spec: Path | None, format_: str) -> None:
-    """Print what FILE approves; without FILE the prompt templates themselves.
+    """Print the hashes that FILE approves or, without FILE, the prompt templates.
 
-    Who signed a policy: `hansard policy check`.
+    `hansard policy check` says who signed a policy.
     """
     if file is None:
         for role, body in hansard.prompt_templates(spec, format=format_).items():
@@ -181,12 +181,13 @@ def show_policy(file: Path | None, spec: Path | None, format_: str) -> None:
 
 @policy.command()
 @click.argument("file", type=_FILE)
-@click.option("--spec", type=_FILE, help="Compare with what this spec uses.")
+@click.option("--spec", type=_FILE, help="Check the prompts that this spec uses.")
 @_FORMAT
 def check(file: Path, spec: Path | None, format_: str) -> None:
-    """Say whether FILE counts, and whether the prompts of today are those it approves.
+    """Check that FILE is validly signed and approves today's prompts.
 
-    Exit codes: 0 both hold; 1 a prompt is another one; 2 the policy does not count.
+    Exit codes: 0 both hold; 1 a prompt is not approved; 2 the signature is not valid
+    or not trusted.
     """
     found = hansard.read_policy(file, keyring().trust())
     others = hansard.unapproved_prompts(found, spec, format=format_)

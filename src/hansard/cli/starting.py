@@ -23,19 +23,19 @@ from hansard.schemas import SCHEMAS, render
     type=click.Choice(hansard.formats()),
     default="consensus",
     show_default=True,
-    help="How the debate goes.",
+    help="The format of the debate.",
 )
 def init(folder: Path, format_: str) -> None:
-    """Write a debate that runs as it is into DIR.
+    """Write an example debate, ready to run, into DIR.
 
-    It holds a spec that says what each field means, evidence, scripted replies,
-    and the schema by which editors complete the spec.
+    DIR gets a spec with a comment on each field, evidence, scripted replies, and a
+    JSON Schema with which editors complete the spec.
 
-    In `consensus` votes are counted over rounds of proposals and critiques; in
-    `judged` assigned stances argue before a judge; in `moderated` a proposition
-    is attacked, defended and weighed; in `panel` all revise independent drafts.
+    In `consensus`, debaters propose, criticise and vote. In `judged`, they argue
+    assigned stances before a judge. In `moderated`, a proposition is attacked,
+    defended and weighed. In `panel`, everybody revises independent drafts.
 
-    Exit codes: 0 written; 2 DIR is not empty, or cannot be written.
+    Exit codes: 0 written; 2 DIR is not empty or cannot be written.
     """
     write_example(folder, format_)
     spec = folder / "debate.yaml"

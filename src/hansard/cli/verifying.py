@@ -38,26 +38,26 @@ _LEVELS = click.Choice(["0", "1", "2"])
     "--trust",
     metavar="FILE",
     type=click.Path(path_type=Path),
-    help="The keys you trust; else trust.json in HANSARD_HOME.",
+    help="The keys that you trust. Default: trust.json in HANSARD_HOME.",
 )
 @click.option(
     "--require-level",
     "level",
     type=_LEVELS,
-    help="0: agrees with itself. 1: signed by trusted keys, the default for an export.",
+    help="0: the record agrees with itself. 1: a key that you trust signed it (exports).",
 )
 @click.option("--json", "as_json", is_flag=True, help="Print checks and findings as JSON.")
 @store_option
 def verify(source: str, trust: Path | None, level: str | None, as_json: bool) -> None:
-    """Check a whole record: the debate ID of the store, an export, or a page.
+    """Verify a record: the debate ID in the store, an export, or a page.
 
-    Every link, text, turn, prompt, reply, vote and the decision are derived
-    again. An export must also be signed by a key that you trust. A page is
-    compared with the one that this release writes: another one may show
-    anything, whatever record it holds.
+    No computed result is taken on trust: every link, text, turn, prompt, reply,
+    vote and the decision are recomputed. An export must also be signed by a key
+    that you trust. The code of a page must be exactly what this release writes,
+    because other code could show anything.
 
-    Exit codes: 0 the level that is required is reached; 1 it is not, or the
-    page FILE is another one; 2 there is no such debate or file, or it cannot be
+    Exit codes: 0 the required level is reached; 1 it is not, or the page's code is
+    not that of this release; 2 there is no such debate or file, or it cannot be
     read.
     """
     path = find_export(source)
