@@ -15,7 +15,7 @@ from hansard.report.result import (
     Charged,
     Document,
     Limits,
-    Seat,
+    Participant,
     Stance,
     Theatre,
     ToolUse,
@@ -274,7 +274,7 @@ def _truncation(found: Folded) -> Truncation | None:
     return Truncation(**cut) if cut else None
 
 
-def _seats(found: Folded) -> tuple[Seat, ...]:
+def _seats(found: Folded) -> tuple[Participant, ...]:
     state, terms = found.state, cast(Any, found.state.spec["terms"])
     prices = state.spec["prices"]
     votes: dict[str, list[str | None]] = {seat: [] for seat in state.seats}
@@ -282,7 +282,7 @@ def _seats(found: Folded) -> tuple[Seat, ...]:
         if turn.role == "debater" and terms.get("options"):
             votes[turn.data["speaker"]].append(turn.vote)
     return tuple(
-        Seat(
+        Participant(
             id=key,
             role=seat["role"],
             model=seat["model"],

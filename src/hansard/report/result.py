@@ -58,7 +58,7 @@ class Stance(Part):
     text: str | None
 
 
-class Seat(Usage):
+class Participant(Usage):
     """One seat at the table: who fills it, its vote after each of its turns, what it used."""
 
     id: str
@@ -208,7 +208,7 @@ class Result(Part):
     truncated: Truncation | None
 
     review: str | None = Field(description="Who must look; null unless the decision is escalate")
-    seats: tuple[Seat, ...]
+    seats: tuple[Participant, ...]
     evidence: tuple[Document, ...]
     prices: tuple[Price, ...] = Field(description="Per million tokens, each with who says so")
     limits: Limits

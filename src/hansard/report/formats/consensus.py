@@ -51,7 +51,7 @@ class ConsensusSource(TypedDict):
     transcript: list[ConsensusTurn]
 
 
-class Turn(Spoken):
+class Stated(Spoken):
     """One debater's position."""
 
     round_index: int
@@ -80,7 +80,7 @@ class ConsensusResult(Result):
         description="Options somebody holds, by the first debater who does; then `abstain`"
     )
     dissent: tuple[Dissent, ...]
-    transcript: tuple[Turn, ...]
+    transcript: tuple[Stated, ...]
 
     @property
     def choices(self) -> tuple[str, ...]:
@@ -143,7 +143,7 @@ def of(found: Folded) -> ConsensusResult:
     for turn, seq in found.turns("debater"):
         value = found.value(turn)
         rows.append(
-            Turn(
+            Stated(
                 round_index=turn.data["round"],
                 speaker_id=turn.data["speaker"],
                 phase=turn.data["phase"],
@@ -237,7 +237,7 @@ def said(result: ConsensusResult) -> Iterator[str]:
         yield from _turn(turn)
 
 
-def _turn(turn: Turn) -> Iterator[str]:
+def _turn(turn: Stated) -> Iterator[str]:
     if turn.reason:
         yield f"{not_heard(turn)}. Counts as an abstention (entry {turn.seq})."
         return
