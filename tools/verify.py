@@ -1643,7 +1643,7 @@ KINDS: dict[str, Callable[[Json], bool]] = {
 Misfit = tuple[str | None, str]  # member and keyword
 
 
-def misfit(value: Json, schema: Json, member: str | None = None) -> Misfit | None:
+def misfit(value: Json, schema: Json, member: str | None = None) -> Misfit | None:  # noqa: PLR0911 - what comes first decides
     """Return the first member and keyword of a schema that a value does not fit (§6)."""
     kinds = schema.get("type", [])
     kinds = [kinds] if isinstance(kinds, str) else kinds
@@ -2585,7 +2585,7 @@ class Panel(Format):
         choices = self.terms["options"] or [None]
         return says["choice"] in choices and nothing_but(says, "choice")
 
-    def schedule(self, walk: Walk) -> Schedule:
+    def schedule(self, walk: Walk) -> Schedule:  # noqa: C901 - what comes first decides
         """Let all draft until they converge or the rounds are over, and resolve."""
         terms, debaters = self.terms, walk.seated("debater")
         similarity: Json = None

@@ -90,7 +90,7 @@ def dump(value: object) -> bytes:
 _known_keys: set[str] = set()  # those that matched already; only a writer's own, so few
 
 
-def check_profile(value: Any, depth: int = 1) -> None:
+def check_profile(value: Any, depth: int = 1) -> None:  # noqa: C901 - one walk over the kinds of JSON value
     """Raise DataError `4.profile` unless `value` and all it holds is in the profile."""
     kind = type(value)
     if kind is dict:

@@ -116,7 +116,7 @@ _TYPES: dict[str, tuple[type, ...]] = {
 }
 
 
-def mismatch(value: JSON, schema: Schema, where: str = "") -> tuple[str, str] | None:
+def mismatch(value: JSON, schema: Schema, where: str = "") -> tuple[str, str] | None:  # noqa: PLR0911 - the first failure decides
     """Return the member and the keyword in which `value` does not fit `schema`, or None.
 
     The subset of JSON Schema that reply schemas use (FORMAT.md §6): `type`,

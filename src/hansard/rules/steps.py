@@ -83,7 +83,7 @@ class NotDue(Exception):
         self.due = due
 
 
-def name_of(due: Due | None) -> str:
+def name_of(due: Due | None) -> str:  # noqa: PLR0911 - what comes first decides
     """Say in the record's words what is due."""
     match due:
         case None:
@@ -103,7 +103,7 @@ def name_of(due: Due | None) -> str:
     return due.type
 
 
-def decide(state: DebateState, read: Container[str] = ()) -> Due | None:
+def decide(state: DebateState, read: Container[str] = ()) -> Due | None:  # noqa: PLR0911 - what comes first decides
     """Return what is due, or None for a closed debate.
 
     `read` holds the calls whose replies have been read and were not rejected.

@@ -312,7 +312,7 @@ def test_whatever_happens_each_debate_keeps_exactly_its_own_lines_in_order(plan,
     assert module._waiting == {}
 
 
-async def play(journals, plan):
+async def play(journals, plan):  # noqa: C901 - one walk
     """Take the steps of every journal; return the error with which each ended, or None."""
 
     async def live(journal, steps):

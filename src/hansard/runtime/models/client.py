@@ -68,7 +68,7 @@ def _whole(exchange: Exchange, request: httpx2.Request) -> httpx2.Response:
     )
 
 
-def _broken(error: Exception) -> tuple[CallError, str]:
+def _broken(error: Exception) -> tuple[CallError, str]:  # noqa: PLR0911 - one line an error
     """Return the class of what kept a response from coming, and its name."""
     name = type(error).__name__
     if isinstance(error, httpx2.TimeoutException):

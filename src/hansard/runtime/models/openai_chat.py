@@ -135,7 +135,7 @@ def used(usage: object, into: str, out: str) -> dict[str, Any]:
     }
 
 
-def is_strict(schema: object, name: str) -> bool:
+def is_strict(schema: object, name: str) -> bool:  # noqa: PLR0911 - one line a keyword
     """Say whether the endpoint can be asked to hold the model `name` to `schema` strictly.
 
     OpenAI's strict mode wants every object closed and every member required;

@@ -29,7 +29,7 @@ def wrong_seats(terms: ModeratedTerms, seats: Sequence[RegisteredData]) -> str |
     return None if fit and sound and named else "the seats of the terms, from framer to moderator"
 
 
-def due(state: DebateState) -> Fact | tuple[Step, ...] | CloseReason:
+def due(state: DebateState) -> Fact | tuple[Step, ...] | CloseReason:  # noqa: PLR0911 - the schedule reads from top to bottom
     """Return who speaks: framing, then round after round as far as the moderator wants."""
     done = {(row.data["step"]): row for row in state.turns}
     framing = Step.of(1, "framing", state.of_role("framer")[0]["id"])
