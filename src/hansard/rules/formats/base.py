@@ -88,7 +88,6 @@ class Format(Generic[T]):
     What it is:
 
     - `spec`: what a user writes, with the prompt templates of its roles;
-    - `about`: how such a debate goes, in a few words;
     - `schemas(terms)`: what a reply must be, by role (FORMAT.md §6);
     - `most_turns(terms, debaters)`: how many turns there can be, a synthesis aside.
 
@@ -132,7 +131,6 @@ class Format(Generic[T]):
     """
 
     spec: type[BaseSpec]
-    about: str
     schemas: Callable[[T], dict[Role, Schema]]
     most_turns: Callable[[T, int], int]
     settled: Callable[[T, int], T | str] = as_stated

@@ -253,7 +253,6 @@ def label(_state: DebateState, turn: Turn) -> tuple[str, bool]:
 
 CONSENSUS = Format(
     spec=ConsensusSpec,
-    about="votes are counted over rounds of proposals and critiques",
     schemas=schemas,
     most_turns=most_turns,
     settled=settled,

@@ -232,7 +232,6 @@ def shuffle_key(seed: str, step: str, round_: int, speaker: str) -> tuple[int, b
 
 JUDGED = Format(
     spec=JudgedSpec,
-    about="assigned stances argue before a judge",
     schemas=schemas,
     most_turns=most_turns,
     wrong_seats=wrong_seats,

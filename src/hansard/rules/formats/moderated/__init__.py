@@ -27,7 +27,6 @@ __all__ = ["MODERATED", "ModeratedSpec"]
 
 MODERATED = Format(
     spec=ModeratedSpec,
-    about="a proposition is attacked, defended and weighed",
     schemas=schemas,
     most_turns=most_turns,
     wrong_seats=wrong_seats,

@@ -31,7 +31,6 @@ __all__ = ["PANEL", "PanelSpec"]
 
 PANEL = Format(
     spec=PanelSpec,
-    about="all revise independent drafts",
     schemas=schemas,
     most_turns=most_turns,
     settled=settled,
