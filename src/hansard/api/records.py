@@ -43,7 +43,7 @@ if TYPE_CHECKING:
     from hansard.store.application import Store
     from hansard.verify.findings import Verification
 
-DEFAULT_STORE = "sqlite:///hansard.db"
+DEFAULT_STORE = "sqlite:///hansard.db"  # in the working directory
 
 
 @dataclass(frozen=True, slots=True)

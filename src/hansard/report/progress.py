@@ -6,9 +6,9 @@ has a `text` holds what a model wrote, as it wrote it: show it through `safe`.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
-from typing import Any, Literal, cast
+from typing import Any, Literal
 
 from hansard.rules import replies, steps
 from hansard.rules.data import CallAnsweredData, SynthesisData, TurnRecordedData, VerdictData
@@ -219,6 +219,7 @@ Progress = (
 # The member of a reply that says most, in the order in which they are looked for.
 _MAIN = ("stance", "thesis", "answer", "verdict", "synthesis", "justification")
 
+Texts = Mapping[str, str]  # of a record, by name
 _PLACE = ("step", "round", "phase", "speaker", "call")  # what every turn's data has
 
 
@@ -238,7 +239,7 @@ class Follower:
         elif event["type"] == "call.started":
             self._round = max(self._round, steps.place_of(event["data"]["step"]).round)
 
-    def follow(self, event: Event, texts: Mapping[str, str]) -> list[Progress]:
+    def follow(self, event: Event, texts: Texts) -> list[Progress]:
         """Take an event in and return what happened.
 
         `texts` are those of the record up to this event, by name.
@@ -247,47 +248,73 @@ class Follower:
         self.fold(event)
         if self._round > before:
             return [RoundStarted(seq=event["seq"], round=self._round)]
-        return [*self._turn(event, texts), *_debate(event)]
+        means = _MEANS.get(event["type"])
+        return [*means(self, event["seq"], event["data"], texts)] if means else []
 
-    def _turn(self, event: Event, texts: Mapping[str, str]) -> Iterator[Progress]:
-        """Yield what came of a turn: what was said, or why nothing was."""
-        data: Any = event["data"]
-        match event["type"]:
-            case "turn.recorded":
-                case = data["case"] or {"rating": None, "struck": (), "unanswered": ()}
-                yield Response(
-                    **self._said(event["seq"], data, texts),
-                    vote=data["vote"],
-                    rating=case["rating"],
-                    struck=tuple(case["struck"]),
-                    unanswered=tuple(case["unanswered"]),
-                )
-            case "verdict.recorded":
-                found = {name: data[name] for name in data if name not in _PLACE}
-                found["ranking"] = tuple(data["ranking"])
-                found["scores"] = {row["side"]: row["score"] for row in data["scores"]}
-                yield VerdictGiven(**self._said(event["seq"], data, texts), **found)
-            case "synthesis.recorded":
-                yield SynthesisWritten(**self._said(event["seq"], data, texts))
-            case "turn.rejected":
-                place = self._place(event["seq"], data["step"])
-                yield SentBack(**place, **_of(data, "code", "member", "keyword", "rating", "again"))
-            case "turn.forfeited":
-                place = self._place(event["seq"], data["step"])
-                yield Forfeited(**place, reason=data["reason"])
-            case "call.failed":
-                place = self._place(event["seq"], step_of(data["call"]))
-                yield CallFailed(**place, **_of(data, "error", "status", "again", "wait_ms"))
-            case "tool.returned":
-                step = step_of(data["call"])
-                tool = self._tool(step, data["call"], data["number"])
-                yield ToolUsed(**self._place(event["seq"], step), tool=tool, ok=data["ok"])
+    def _response(self, seq: int, data: Any, texts: Texts) -> Iterator[Progress]:
+        case = data["case"] or {"rating": None, "struck": (), "unanswered": ()}
+        yield Response(
+            **self._said(seq, data, texts),
+            vote=data["vote"],
+            rating=case["rating"],
+            struck=tuple(case["struck"]),
+            unanswered=tuple(case["unanswered"]),
+        )
+
+    def _verdict(self, seq: int, data: Any, texts: Texts) -> Iterator[Progress]:
+        found = {name: data[name] for name in data if name not in _PLACE}
+        found["ranking"] = tuple(data["ranking"])
+        found["scores"] = {row["side"]: row["score"] for row in data["scores"]}
+        yield VerdictGiven(**self._said(seq, data, texts), **found)
+
+    def _synthesis(self, seq: int, data: Any, texts: Texts) -> Iterator[Progress]:
+        yield SynthesisWritten(**self._said(seq, data, texts))
+
+    def _sent_back(self, seq: int, data: Any, _: Texts) -> Iterator[Progress]:
+        why = _of(data, "code", "member", "keyword", "rating", "again")
+        yield SentBack(**self._place(seq, data["step"]), **why)
+
+    def _forfeited(self, seq: int, data: Any, _: Texts) -> Iterator[Progress]:
+        yield Forfeited(**self._place(seq, data["step"]), reason=data["reason"])
+
+    def _call_failed(self, seq: int, data: Any, _: Texts) -> Iterator[Progress]:
+        why = _of(data, "error", "status", "again", "wait_ms")
+        yield CallFailed(**self._place(seq, step_of(data["call"])), **why)
+
+    def _tool_used(self, seq: int, data: Any, _: Texts) -> Iterator[Progress]:
+        step = step_of(data["call"])
+        tool = self._tool(step, data["call"], data["number"])
+        yield ToolUsed(**self._place(seq, step), tool=tool, ok=data["ok"])
+
+    def _opened(self, seq: int, data: Any, _: Texts) -> Iterator[Progress]:
+        yield DebateOpened(seq=seq, debate=self.state.debate, format=data["terms"]["format"])
+
+    def _counted(self, seq: int, data: Any, _: Texts) -> Iterator[Progress]:
+        votes = {row["option"]: row["votes"] for row in data["tally"]}
+        kept = _of(data, "round", "phase", "abstentions", "threshold", "reached")
+        yield VotesCounted(seq=seq, votes=votes, **kept)
+
+    def _measured(self, seq: int, data: Any, _: Texts) -> Iterator[Progress]:
+        least = min((row["ppm"] for row in data["pairs"]), default=None)
+        kept = _of(data, "round", "measure", "heard", "threshold_ppm")
+        yield SimilarityMeasured(seq=seq, least_ppm=least, **kept)
+        if data["converged"]:
+            yield Converged(seq=seq, round=data["round"])
+
+    def _truncated(self, seq: int, data: Any, _: Texts) -> Iterator[Progress]:
+        yield Truncated(seq=seq, **_of(data, "ceiling", "limit", "spent", "reserved"))
+
+    def _decided(self, seq: int, data: Any, _: Texts) -> Iterator[Progress]:
+        yield Decided(seq=seq, **_of(data, "decision", "rule"))
+
+    def _closed(self, seq: int, data: Any, _: Texts) -> Iterator[Progress]:
+        yield DebateClosed(seq=seq, **_of(data, "outcome", "reason"))
 
     def _said(
         self,
         seq: int,
         data: TurnRecordedData | VerdictData | SynthesisData,
-        texts: Mapping[str, str],
+        texts: Texts,
     ) -> Any:
         """Return the fields of a turn that was heard."""
         answer = self._answers[data["call"]]
@@ -320,30 +347,24 @@ def _main(reply: str, schema: Schema | None) -> str:
     return next((part for part in parts if isinstance(part, str)), reply)
 
 
-def _debate(event: Event) -> Iterator[Progress]:
-    """Yield what happened to the debate as a whole: counts, similarities, its end."""
-    seq, data = event["seq"], cast(Any, event["data"])
-    match event["type"]:
-        case "debate.opened":
-            yield DebateOpened(seq=seq, debate=event["debate"], format=data["terms"]["format"])
-        case "votes.counted":
-            votes = {row["option"]: row["votes"] for row in data["tally"]}
-            kept = _of(data, "round", "phase", "abstentions", "threshold", "reached")
-            yield VotesCounted(seq=seq, votes=votes, **kept)
-        case "similarity.measured":
-            least = min((row["ppm"] for row in data["pairs"]), default=None)
-            kept = _of(data, "round", "measure", "heard", "threshold_ppm")
-            yield SimilarityMeasured(seq=seq, least_ppm=least, **kept)
-            if data["converged"]:
-                yield Converged(seq=seq, round=data["round"])
-        case "debate.truncated":
-            yield Truncated(seq=seq, **_of(data, "ceiling", "limit", "spent", "reserved"))
-        case "decision.reached":
-            yield Decided(seq=seq, **_of(data, "decision", "rule"))
-        case "debate.closed":
-            yield DebateClosed(seq=seq, **_of(data, "outcome", "reason"))
-
-
 def _of(data: Any, *names: str) -> Any:
     """Return the members of these names."""
     return {name: data[name] for name in names}
+
+
+# What each type of event means to somebody who watches; the others mean nothing by themselves.
+_MEANS: Mapping[str, Callable[[Follower, int, Any, Texts], Iterator[Progress]]] = {
+    "debate.opened": Follower._opened,
+    "turn.recorded": Follower._response,
+    "turn.rejected": Follower._sent_back,
+    "turn.forfeited": Follower._forfeited,
+    "call.failed": Follower._call_failed,
+    "tool.returned": Follower._tool_used,
+    "votes.counted": Follower._counted,
+    "similarity.measured": Follower._measured,
+    "verdict.recorded": Follower._verdict,
+    "debate.truncated": Follower._truncated,
+    "decision.reached": Follower._decided,
+    "synthesis.recorded": Follower._synthesis,
+    "debate.closed": Follower._closed,
+}

@@ -28,7 +28,6 @@ from hansard.record.bundle import Bundle, Head
 from hansard.rules.events import Event, parse
 from hansard.store.sqlite import APPLICATION_ID, Extras, Recorder, RunnerLock
 
-DEFAULT_URL = "sqlite:///hansard.db"
 _SCHEME = "sqlite:///"
 _LINES = "SELECT state FROM stored_events WHERE originator_id = ? ORDER BY originator_version"
 _BLOBS = "SELECT name, body FROM blobs WHERE debate = ?"
@@ -145,7 +144,7 @@ class Store:
         return cast(Recorder, self._open().recorder)  # as our Factory makes it
 
     @classmethod
-    def open(cls, url: str = DEFAULT_URL, *, create: bool = False) -> Self:
+    def open(cls, url: str, *, create: bool = False) -> Self:
         """Open the store at `sqlite:///PATH` or `sqlite:///:memory:`.
 
         Raises UsageError `store.url`, `store.missing` (unless `create`), or
