@@ -132,17 +132,21 @@ def play(store, spec, model, die_at=0, policy=None):
     return bundle
 
 
+def made(store):
+    """The records by name; `other` is a second debate of the plain kind."""
+    return {
+        "decided": play(store, spec(), agreed),
+        "plain": play(store, spec(), split),
+        "rich": play(store, TROUBLED, troubled, die_at=11, policy=policy()),
+        "refused": play(store, spec(), split, policy=policy(debater="ab" * 32)),
+        "other": play(store, spec(question="Another one?"), split),
+    } | {name: eventful(name).bundle() for name in FORMATS}
+
+
 @pytest.fixture(scope="session")
 def records():
-    """The records by name; `other` is a second debate of the plain kind."""
     with Store.open("sqlite:///:memory:") as store:
-        yield {
-            "decided": play(store, spec(), agreed),
-            "plain": play(store, spec(), split),
-            "rich": play(store, TROUBLED, troubled, die_at=11, policy=policy()),
-            "refused": play(store, spec(), split, policy=policy(debater="ab" * 32)),
-            "other": play(store, spec(question="Another one?"), split),
-        } | {name: eventful(name).bundle() for name in FORMATS}
+        yield made(store)
 
 
 @pytest.fixture(scope="session")

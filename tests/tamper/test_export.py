@@ -488,25 +488,6 @@ def test_fields_changed_and_signed_by_a_stranger(bundle):
     refuse_all(bundle, random.Random(5).sample(list(every_change(bundle)), 120))
 
 
-SPREAD = 40  # of all changes to all fields, spread over the record, so many apart
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("part", range(4))
-def test_fields_all_over_the_record_changed_and_signed_by_a_stranger(bundle, part):
-    refuse_all(bundle, list(every_change(bundle))[part * 10 :: SPREAD])
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("part", range(4))
-def test_fields_all_over_the_record_changed_as_they_stand(bundle, files, part):
-    """Under the house's own manifest the changed line is named as well as its file."""
-    for seq, change in list(every_change(bundle))[part * 10 :: SPREAD]:
-        stands = altering.as_it_stands(bundle, seq, change.event)
-        events = b"".join(line + b"\n" for line in stands.lines)
-        assert first(both(files | {"events.jsonl": events})) == ("2.hash", 0)
-
-
 def derived_changes(bundle):
     events = [parse(line) for line in bundle.lines]
     for place, field in derived.alterations(events):
@@ -526,14 +507,6 @@ def refuse_derived(bundle, chosen):
 
 def test_derived_facts_changed_and_signed_by_the_house(bundle):
     refuse_derived(bundle, random.Random(6).sample(list(derived_changes(bundle)), 120))
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("name", EVENTFUL)
-def test_derived_facts_of_every_format_changed_and_signed_by_the_house(name):
-    record = eventful(name).bundle()
-    changes = list(derived_changes(record))
-    refuse_derived(record, random.Random(7).sample(changes, min(len(changes), 100)))
 
 
 def test_each_kind_of_derived_fact_changed_and_signed_by_the_house():

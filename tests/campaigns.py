@@ -1,0 +1,204 @@
+"""The campaigns: every field of every entry altered in every way, and every write a death.
+
+A trial of `mutations` is one entry of one record, all of its fields altered in one way; one
+of `deaths` is a debate killed at one write, resumed, and killed again at another. `tools/campaign`
+runs all trials or a sample, and so do the slow tests.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import random
+from collections import defaultdict
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from functools import partial
+from itertools import product
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import NamedTuple
+
+import altering
+from crash.child import replies_for, tools_for
+from crash.test_kill import (
+    SIGKILLED,
+    STORED,
+    assert_nothing_twice,
+    child,
+    ending,
+    noted,
+)
+from exporting import EXPORT, STRANGER, both, exported, first, tool
+from hansard.record import bundle as bundles
+from hansard.record.bundle import Bundle
+from hansard.runtime import session
+from hansard.store.application import Store
+from hansard.verify.verifier import verify
+from page.harness import ask
+from support import EVENTFUL
+from tamper.test_export import derived_changes, forged, refuse_derived
+from tamper.test_fields import RECORDS, observe, stands, table
+
+
+class Trial(NamedTuple):
+    """One trial: `check` returns how many alterations or deaths it tried, or raises."""
+
+    way: str
+    name: str
+    check: Callable[[], int]
+
+
+def sample(trials: Sequence[Trial], count: int | None, seed: int) -> Sequence[Trial]:
+    """Return some trials that the seed chooses, or all, in the same order every time."""
+    if count is None or count >= len(trials):
+        return trials
+    return random.Random(seed).sample(trials, count)
+
+
+# Alterations
+
+
+def _as_it_stands(bundle: Bundle, seq: int) -> int:
+    """The altered entry is the first that is named."""
+    return stands(bundle, [seq], most=99)
+
+
+def _chained_anew(bundle: Bundle, seq: int) -> int:
+    """Each alteration shows where the table of tests/tamper says, or is listed as blind."""
+    expected = table()
+    for field, outcomes in observe(bundle, [seq]).items():
+        assert outcomes <= expected.get(field, set()), (field, outcomes)
+    return len([*altering.changes(bundle, seq)])
+
+
+def _by_a_stranger(bundle: Bundle, seq: int) -> int:
+    """Chained anew and signed by a stranger: altered, or a signer that nobody knows."""
+    changes = [*altering.changes(bundle, seq)]
+    for change in changes:
+        assert both(forged(bundle, seq, change.event, STRANGER)).level in (0, None), change.name
+    return len(changes)
+
+
+def _under_the_manifest(bundle: Bundle, seq: int) -> int:
+    """Under the house's own manifest the file is named."""
+    files, changes = exported(bundle), [*altering.changes(bundle, seq)]
+    for change in changes:
+        lines = altering.as_it_stands(bundle, seq, change.event).lines
+        events = b"".join(line + b"\n" for line in lines)
+        assert first(both(files | {"events.jsonl": events})) == ("2.hash", 0), change.name
+    return len(changes)
+
+
+def _by_the_house(bundle: Bundle, seq: int) -> int:
+    """What the rules derive is found out even where the house itself signs."""
+    chosen = [row for row in derived_changes(bundle) if row[0] == seq]
+    refuse_derived(bundle, chosen)
+    return len(chosen)
+
+
+def _in_the_page(node: str, bundle: Bundle, seq: int) -> int:
+    """The page's scripts say, word for word, what the second verifier says."""
+    exports = [
+        exported(altering.chained_anew(bundle, seq, change.event), EXPORT)
+        for change in altering.changes(bundle, seq)
+    ]
+    with TemporaryDirectory() as folder:
+        paths = [Path(folder, f"{number}.zip") for number in range(len(exports))]
+        for path, files in zip(paths, exports, strict=True):
+            path.write_bytes(bundles.pack(files))
+        said = ask(node, [{"export": str(path), "trust": None} for path in paths])
+    for files, answer in zip(exports, said, strict=True):
+        expected = tool.verify(files, [])
+        expected["checks"] = expected["checks"][1:]  # a page sees no container
+        assert {key: answer.get(key) for key in expected} == expected
+    return len(exports)
+
+
+def mutations(records: Mapping[str, Bundle], node: str) -> list[Trial]:
+    """Return every entry of every record in every way; those with exports need whole debates."""
+    as_it_is = {"as it stands": _as_it_stands}
+    anew = {"chained anew": _chained_anew}
+    signed = {
+        "signed by a stranger": _by_a_stranger,
+        "under the house's manifest": _under_the_manifest,
+        "derived, signed by the house": _by_the_house,
+        "in the page": partial(_in_the_page, node),
+    }
+    return [
+        Trial(way, f"{name}, entry {seq}", partial(check, bundle, seq))
+        for name, bundle in records.items()
+        if name != "other"  # it is of the same kind as another one
+        for way, check in {
+            **as_it_is,
+            **(anew if name in RECORDS else {}),
+            **(signed if name in EVENTFUL else {}),
+        }.items()
+        for seq in range(1, len(bundle.lines) + 1)
+    ]
+
+
+def assert_table_is_exact(records: Mapping[str, Bundle]) -> None:
+    """A field that stands in the table of tests/tamper and does not belong there fails as well."""
+    seen = defaultdict(set)
+    for name in RECORDS:
+        bundle = records[name]
+        for field, outcomes in observe(bundle, range(1, len(bundle.lines) + 1)).items():
+            seen[field] |= outcomes
+    assert dict(seen) == table()
+
+
+# Deaths
+
+
+def _resumed(folder: Path, format_: str) -> list[str]:
+    """Go on with the debate in a folder to its end; return the calls that are made."""
+    asked: list[str] = []
+
+    def model(request):
+        asked.append(request.call)
+        return replies_for(format_)(request)
+
+    with Store.open(f"sqlite:///{folder}/h.db") as store:
+        given = {"models": {"bot": model}, "tools": tools_for(format_, folder)}
+        asyncio.run(session.resume(store.debates()[0], store, **given))
+    return asked
+
+
+def _is_open(folder: Path) -> bool:
+    with Store.open(f"sqlite:///{folder}/h.db", create=True) as store:
+        debates = store.debates()
+        return bool(debates) and verify(store.bundle(debates[0])).open
+
+
+def _killed(format_: str, point: str, again: str) -> int:
+    """Killed, killed again while it goes on, and resumed, a debate ends as if undisturbed."""
+    with TemporaryDirectory() as home:
+        found = child(Path(home), "none", point, format_=format_)
+        assert found == {"none": 0, point: SIGKILLED}
+        with Store.open(f"sqlite:///{home}/none/h.db") as store:
+            usual = ending(store)
+        folder, deaths = Path(home, point), 1
+        if _is_open(folder):
+            deaths += child(folder, f"again-{again}", format_=format_) != {f"again-{again}": 0}
+        asked = _resumed(folder, format_) if _is_open(folder) else []
+        with Store.open(f"sqlite:///{folder}/h.db", create=True) as store:
+            if not store.debates():
+                assert (point, noted(folder)) == ("before-1", [])
+                return deaths
+            assert verify(store.bundle(store.debates()[0])).findings == []
+            assert ending(store) == usual
+            assert_nothing_twice(store, noted(folder) + asked, folder)
+    return deaths
+
+
+def deaths() -> list[Trial]:
+    """Return every pair of writes of a debate of every other format than the first."""
+    return [
+        Trial(format_, f"{point}, then {again}", partial(_killed, format_, point, again))
+        for format_, many in STORED.items()
+        for point, again in product(list(_writes(many)), list(_writes(many)))
+    ]
+
+
+def _writes(many: int) -> Iterator[str]:
+    for number in range(1, many + 1):
+        yield from (f"before-{number}", f"after-{number}")
