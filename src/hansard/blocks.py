@@ -4,7 +4,7 @@ A transcript, a debater, a judge, a synthesizer, and the formatter that the
 judge's view follows: plain async callables over your own `complete(prompt)`,
 sync or async, which returns a reply's text. Templates, quoting and the strict
 reading of replies are those of the `judged` format. Nothing here is recorded,
-tried again or counted: `hansard.run` does that.
+retried or counted: `hansard.run` does that.
 
 >>> import asyncio
 >>> def complete(prompt):  # stands for a model
@@ -125,7 +125,9 @@ def debater(
     known = _labels(stances or (stance,))
     own = _label(stance)
     if own not in known:
-        raise UsageError("transcript.stance", f"{own} is none of the stances: {', '.join(known)}")
+        raise UsageError(
+            "transcript.stance", f"{own} is not one of the stances: {', '.join(known)}"
+        )
 
     async def argue(
         question: str,

@@ -293,7 +293,7 @@ def test_misuse_is_refused_before_anybody_is_asked():
     for stances in (["Not yet", "not yet!"], ["a", "a"]):
         with pytest.raises(UsageError, match="two stances have the label"):
             judge(asked, stances)
-    with pytest.raises(UsageError, match="Perhaps is none of the stances: Yes, No"):
+    with pytest.raises(UsageError, match="Perhaps is not one of the stances: Yes, No"):
         debater(asked, "Perhaps", stances=["Yes", "No"])
     with pytest.raises(UsageError) as caught:
         synthesizer(asked, {"type": "nonsense"})

@@ -84,7 +84,7 @@ def _say_written(output: Path, record: hansard.Record, signer: hansard.Signer, r
 def save(path: Path, data: bytes) -> None:
     """Write a new file, as a whole or not at all; raises UsageError `output.*`."""
     if not path.name or os.path.lexists(path):  # which never raises
-        raise UsageError("output.exists", f"{path} is there already; name a new file")
+        raise UsageError("output.exists", f"{path} already exists; name a new file")
     new = path.with_name(path.name + ".part")
     try:
         new.write_bytes(data)

@@ -63,7 +63,7 @@ class Keyring:
         key = self.public(role)
         private = keys.from_pem(_read(path), self._passphrase)
         if key is None or Signer(key.name, private).key != key:
-            raise DataError("key.mismatch", f"{path} and its .pub file are not of one key")
+            raise DataError("key.mismatch", f"{path} and its .pub file belong to different keys")
         return Signer(key.name, private)
 
     def public(self, role: Role) -> VerifierKey | None:
@@ -75,7 +75,9 @@ class Keyring:
         try:
             return VerifierKey.parse(text)
         except DataError as error:
-            raise DataError(error.code, f"{path} is no verifier key") from None
+            raise DataError(
+                error.code, f"{path} does not hold a verifier key; restore it from a copy"
+            ) from None
 
     def rotate(self, role: Role) -> VerifierKey:
         """Put a new key in the place of `role`'s; the old one counts for records until now."""
@@ -99,7 +101,9 @@ class Keyring:
 
     def _path(self, role: Role) -> Path:
         if role not in ROLES:
-            raise UsageError("key.role", f"{role!r} is no role; a key is one of {', '.join(ROLES)}")
+            raise UsageError(
+                "key.role", f"there is no key role {role!r}; use one of {', '.join(ROLES)}"
+            )
         return self.folder / "keys" / f"{role}.pem"
 
     def _make(self, role: Role) -> VerifierKey:
