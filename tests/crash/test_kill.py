@@ -13,6 +13,7 @@ from crash.child import PLAYED, VOTES, replies_for, tools_for
 from hansard.errors import UsageError
 from hansard.record import blob
 from hansard.rules.replay import Replay
+from hansard.rules.state import evolve
 from hansard.runtime import session
 from hansard.store.application import Store
 from hansard.verify.verifier import verify
@@ -108,7 +109,7 @@ def test_an_undisturbed_run_has_the_boundaries_that_are_tested(ends):
         assert len(store.lines(debate)) == EVENTS
         state = Replay(lambda name: None).state
         for event in store.events(debate):
-            session.evolve(state, event)
+            evolve(state, event)
         check(store, state)
     assert len(noted(ends / "none")) == 3
     assert child(ends, f"before-{BATCHES + 1}") == {f"before-{BATCHES + 1}": 0}
