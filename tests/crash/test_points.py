@@ -303,6 +303,6 @@ def test_without_a_lock_the_sequence_number_decides_and_the_loser_stops(worlds):
     ends = asyncio.run(race())
     lost = [end for end in ends if isinstance(end, UsageError)]
     assert [error.code for error in lost] == ["store.conflict"]
-    (state,) = [end for end in ends if end not in lost]
-    assert state.closed
+    (won,) = [end for end in ends if end not in lost]
+    assert won.state.closed
     assert verify(world.store.bundle(world.debate)).ok

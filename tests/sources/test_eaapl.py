@@ -504,9 +504,8 @@ def test_a_moderator_prompt_that_is_not_the_approved_one_is_never_sent(store, tm
         spec = hansard.ModeratedSpec(
             question=QUESTION, model="python:seat", evidence=[CONTRACT], **changes
         )
-        return asyncio.run(
-            session.run(spec, store, tmp_path, models={"seat": seat}, policy=approved)
-        )
+        running = session.run(spec, store, tmp_path, models={"seat": seat}, policy=approved)
+        return asyncio.run(running).state
 
     assert run().decision["rule"] == "moderator_synthesis"
     assert len(asked) == 5
