@@ -227,7 +227,7 @@ def test_what_oscillates_returns_its_unresolved_points(review):
 
 
 def test_more_than_three_rounds_are_refused(review):
-    with pytest.raises(UsageError, match="at most 3 rounds") as caught:
+    with pytest.raises(UsageError, match="has at most 3; lower it") as caught:
         review(max_rounds=4)
     assert caught.value.code == "spec.max_rounds"
 

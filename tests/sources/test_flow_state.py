@@ -286,7 +286,7 @@ def test_what_is_meant_for_built_in_roles_does_not_reach_a_function_and_one_note
         return "My own words."
 
     rows = [{**DEBATERS[0], "model": "custom:mine", "persona": "A pilot."}, DEBATERS[1]]
-    with pytest.warns(UserWarning, match="custom seats") as warned:
+    with pytest.warns(UserWarning, match="functions fill these seats") as warned:
         debate = argue(
             debaters=rows,
             models={"mine": mine},

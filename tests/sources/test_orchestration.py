@@ -370,8 +370,8 @@ def test_a_function_that_collects_a_turn_is_all_it_takes():
         ({"max_rounds": 0}, "spec.out_of_range", "max_rounds"),
         ({"max_rounds": ...}, "spec.missing_field", "max_rounds"),
         ({"threshold": 0}, "spec.out_of_range", "threshold"),
-        ({"threshold": ...}, "spec.threshold", "how many must agree"),
-        ({"threshold": 4}, "spec.threshold", "above the 3 debaters"),
+        ({"threshold": ...}, "spec.threshold", "how many debaters must agree"),
+        ({"threshold": 4}, "spec.threshold", "only 3 debaters"),
         ({"options": []}, "spec.too_few", "options"),
     ],
 )
