@@ -192,5 +192,5 @@ def test_no_key_is_needed_and_none_is_shown():
 
 def test_help_says_what_is_not_done(hansard):
     words = " ".join(hansard("estimate", "--help").out.split())
-    assert "No model is asked, no key is needed, nothing is recorded." in words
-    assert "Exit codes: 0 printed" in words
+    assert "No model is called, no key is needed, and nothing is recorded." in words
+    assert "Exit codes: 0 estimated" in words

@@ -94,4 +94,4 @@ def test_the_value_of_no_variable_is_shown():
 
 def test_wrong_use(hansard):
     assert hansard("models", "openai").code == 2
-    assert "what the others lack" in hansard("models", "--help").out
+    assert "what the others need" in hansard("models", "--help").out
