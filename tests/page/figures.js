@@ -6,9 +6,8 @@ const fs = require("node:fs");
 const readline = require("node:readline");
 const vm = require("node:vm");
 
-for (const file of process.argv.slice(2)) {
-  vm.runInThisContext(fs.readFileSync(file, "utf8"), { filename: file });
-}
+const [, , script] = process.argv; // of the page
+vm.runInThisContext(fs.readFileSync(script, "utf8"), { filename: script });
 const plain = (key, value) => (value instanceof Map ? { map: [...value] } : value);
 
 (async () => {

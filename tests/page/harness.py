@@ -13,8 +13,8 @@ from tempfile import TemporaryDirectory
 from playwright.sync_api import Error
 
 from hansard.errors import DataError
-from hansard.page.write import WITHOUT_DOM, part
 from hansard.page.write import page as write_page
+from hansard.page.write import script
 from hansard.record import blob
 from hansard.report.prompt import render
 from hansard.rules.events import parse
@@ -47,15 +47,14 @@ def calls(bundle):
 
 
 def ask(node, questions, runner="kit.js"):
-    """Ask the page's scripts under Node, in one process; `runner` says what questions look like."""
+    """Ask the page's first script under Node, in one process, questions that `runner` can read."""
     lines = "".join(json.dumps(question) + "\n" for question in questions)
     with TemporaryDirectory() as folder:
-        scripts = [Path(folder) / name.replace("/", "-") for name in WITHOUT_DOM]
-        for name, script in zip(WITHOUT_DOM, scripts, strict=True):
-            script.write_text(part(name), encoding="utf-8")
-        words = [node, str(Path(__file__).parent / runner), *map(str, scripts)]
-        done = subprocess.run(words, input=lines, capture_output=True, text=True, check=True)
-    assert not done.stderr
+        figures = Path(folder) / "figures.js"
+        figures.write_text(script("figures"), encoding="utf-8")
+        words = [node, str(Path(__file__).parent / runner), str(figures)]
+        done = subprocess.run(words, input=lines, capture_output=True, text=True, check=False)
+    assert not done.stderr, done.stderr
     return [json.loads(line) for line in done.stdout.split("\n") if line]
 
 

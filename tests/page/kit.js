@@ -7,9 +7,8 @@ const path = require("node:path");
 const readline = require("node:readline");
 const vm = require("node:vm");
 
-for (const file of process.argv.slice(2)) {
-  vm.runInThisContext(fs.readFileSync(file, "utf8"), { filename: file });
-}
+const [, , script] = process.argv; // of the page
+vm.runInThisContext(fs.readFileSync(script, "utf8"), { filename: script });
 
 function readFolder(top) {
   const names = fs.readdirSync(top, { recursive: true, withFileTypes: true });

@@ -30,10 +30,10 @@ OUTCOMES = {
 SUMMED_UP = {
     "decided-by-two-of-three": ("after 1 of at most", "What is proven"),
     "ceiling-in-a-phase": ("in round 1 of at most", "nothing was decided", "Cut short."),
-    "reply-withheld": ("as far as the texts are at hand", "[text not available]"),
+    "reply-withheld": ("as far as the texts are available", "[text not available]"),
     "refused-before-the-first-call": ("The question itself: nothing was decided",),
-    "tie-until-the-last-round": ("A tie: more than one option", "Nothing was agreed on"),
-    "just-opened": ("The 1 entry matches its fingerprint", "What was recorded follows"),
+    "tie-until-the-last-round": ("A tie: more than one option", "Nothing was agreed:"),
+    "just-opened": ("1 entry, linked in order", "What was recorded follows"),
 }
 FORMATS = ("consensus", "judged", "moderated", "panel")
 ALTERED, SIGNED = "vote-altered_fail", "decided-by-two-of-three"
@@ -91,7 +91,7 @@ def test_the_key_of_the_exporter(show):
         assert page.inner_text("#verdict") == "Not signed by the key you gave"
         assert "Not signed by the key you gave" in page.inner_text("#summary")
     for no_key in ("so", KEYS["export"][:-4]):
-        assert "no public key" in paste(page, "export", no_key)
+        assert "not a public key" in paste(page, "export", no_key)
     assert paste(page, "export", f" {KEYS['export']} ") == "Signed with this key."
     assert page.get_attribute("html", "data-verdict") == "intact"
     assert "intact" in page.inner_text("#verdict").lower()

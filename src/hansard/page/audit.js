@@ -203,20 +203,16 @@ class Walk {
 
   takeOpened(data) {
     const roles = data.templates.map((row) => row.role);
-    const names = Object.keys(FILLED[data.terms.format]);
+    const names = Object.keys(templatesOf(data.terms)), format = formatOf(data.terms);
     need(canonical(roles) === canonical(names), "the templates are not those of the format");
-    const { options = [] } = data.terms, consensus = data.terms.format === "consensus";
+    const { options = [] } = data.terms;
     const right = distinct(options) && !options.includes("abstain") && options.length <= 100;
-    need(right && options.length >= Number(consensus),
+    need(right && options.length >= (format.leastOptions ?? 0),
       "the options are not different names, or too few or too many");
     const synthesizer = data.schemas.slice(-1).filter((row) => row.role === "synthesizer");
-    const terms = { ...data.terms };
-    if (consensus) {
-      const number = data.seats - synthesizer.length;
-      const fixed = { majority: Math.floor(number / 2) + 1, unanimity: number };
-      terms.threshold = fixed[terms.rule] ?? terms.threshold;
-    }
-    const schemas = replySchemas(terms);
+    const number = data.seats - synthesizer.length;
+    const terms = format.fixed?.(data.terms, number) ?? data.terms;
+    const schemas = format.schemas(terms);
     const hashed = schemas.map(([role, schema]) =>
       ({ role, sha256: sha256(toBytes(canonical(schema))) }));
     hashed.push(...synthesizer);
@@ -226,6 +222,7 @@ class Walk {
     this.hashes = new Map(hashed.map((row) => [row.role, row.sha256]));
     this.opening = { ...data, terms, schemas: hashed };
     this.terms = terms;
+    this.format = format;
     this.openedAt = instant(this.at);
     const prices = [...data.prices].reverse(); // the first of a model counts
     for (const row of prices) this.prices.set(row.model, row);
@@ -234,25 +231,22 @@ class Walk {
   }
 
   checkSeats() {
-    const { terms } = this, seats = [...this.seats.values()];
+    const { terms, format } = this, seats = [...this.seats.values()];
     const scripted = seats.some((seat) => /^(scripted|recorded):/.test(seat.model));
     need(scripted === this.opening.scripted, "`scripted` is not as the models say");
     const more = this.hashes.has("synthesizer") ? [["synthesizer", null]] : [];
-    const expected = [...seatsOf(terms, seats.length - more.length), ...more];
+    const expected = [...format.seats(terms, seats.length - more.length), ...more];
     const found = seats.map((seat) => [seat.role, seat.stance?.label ?? null]);
     const same = canonical(found) === canonical(expected);
-    need(sound(terms) && same, "the seats are not those of the format");
-    if (terms.format !== "consensus") {
+    need((format.sound?.(terms) ?? true) && same, "the seats are not those of the format");
+    if (!format.anyNames) {
       const ids = seats.filter((seat) => seat.role !== "synthesizer").map((seat) => seat.id);
       const taken = [...ids, ...found.map(([, label]) => label)];
       const reserved = taken.some((name) => RESERVED.includes(name));
       need(!reserved, "a seat or a stance is called as an outcome is");
     }
-    if (terms.format === "panel") {
-      const labels = this.seated("debater").map((seat) => seat.id);
-      const same = canonical(labels) === canonical(terms.labels);
-      need(same, "the debaters are not those that the labels name");
-    }
+    const reason = format.misseated?.(this);
+    need(!reason, reason);
   }
 
   // -- the schedule (§8)
@@ -273,7 +267,7 @@ class Walk {
 
   // What the format says is due, then decision, synthesis and close.
   * run() {
-    const [decision, reason] = yield* SCHEDULES[this.terms.format](this);
+    const [decision, reason] = yield* this.format.schedule(this);
     if (decision) {
       const { round } = this.turns[this.turns.length - 1].step;
       const review = decision.decision === "escalate" ? this.opening.review : null;
@@ -431,22 +425,14 @@ class Walk {
   read(step, text) {
     const { role, model } = step.seat, schema = this.schemas.get(role);
     let [why, value] = readReply(text, schema);
-    if (why?.code === "unknown_option" && this.terms.format === "judged") {
+    if (why?.code === "unknown_option" && this.format.anyWinner) {
       const tolerated = step.ended + 1 >= this.opening.attempts || model.startsWith("custom:");
       const alone = !misfit({ ...value, winner: null }, schema, null); // the only defect
       return [tolerated && alone ? null : why, value];
     }
     if (why) return [why, value];
-    if (step.against) {
-      const named = [...value.rebuttals, ...value.concessions].map((row) => row.objection);
-      if (Math.max(0, ...named) > step.against.case.arguments) why = refusal("unknown_option");
-    }
-    if (role === "moderator" && !distinct(value.ranking ?? [])) why = refusal("unknown_option");
-    const required = this.terms.require_critic_retry_below;
-    if (role === "critic" && !step.sentBack && value.challenge_strength < required) {
-      why = refusal("weak_critique");
-    }
-    return [why, value];
+    const code = this.format.misread?.(step, value, this.terms);
+    return [code ? refusal(code) : null, value];
   }
 
   // The cost of an answered call in micro-US-dollars, rounded up (§3).
@@ -588,24 +574,7 @@ class Walk {
     if (!(role in TURNS)) {
       return (role === "debater" ? options : [null]).includes(says.vote) && says.case === null;
     }
-    const { winner } = says;
-    let free = ["winner"], right;
-    if (role === "moderator") {
-      const fixed = ["winner", "undeclared", "choice"];
-      free = Object.keys(NOTHING).filter((name) => !fixed.includes(name));
-      const places = terms.positions.length ? this.seated("proposer").map((seat) => seat.id) : [];
-      right = canonical([...says.ranking].sort()) === canonical(places.sort()) &&
-        (says.upholds === null) === places.length > 0 &&
-        says.confidence !== null && says.another_round !== null;
-    } else if (terms.format === "judged") {
-      free = winner ? free : ["undeclared"];
-      right = winner === null || this.seated("debater").some((seat) => seat.id === winner);
-    } else if (terms.resolution === "pick") {
-      right = terms.labels.includes(winner);
-    } else {
-      free = ["choice"];
-      right = options.includes(says.choice);
-    }
+    const [free, right] = this.format.couldSay(this, says);
     return right && Object.keys(NOTHING).every((name) =>
       free.includes(name) || canonical(says[name]) === canonical(NOTHING[name]));
   }

@@ -8,12 +8,12 @@ const USED = ["calls", "failed", "saved_micro_usd", "stated", ...STATED];
 const ARGUERS = ["debater", ...Object.keys(ARGUING)]; // the roles whose arguments are judged
 
 const emptyState = (texts) => ({
-  texts, spec: null, seats: new Map(), used: new Map(), evidence: [], votes: new Map(),
-  calls: new Map(), open: new Set(), answers: new Map(), tries: new Map(), sentBack: new Map(),
-  turns: [], rejected: [], counts: [], similarities: [], verdict: null, refused: null,
-  truncated: null, decision: null, synthesis: null, closed: null, tools: [], tokens: 0,
-  microUsd: 0, roundTokens: [], unpriced: 0, sentOtherwise: [], failed: 0, abandoned: 0,
-  resumes: 0, notes: [], leftOut: [],
+	texts, spec: null, format: null, inWords: [], seats: new Map(), used: new Map(), evidence: [],
+	votes: new Map(), calls: new Map(), open: new Set(), answers: new Map(), tries: new Map(), sentBack: new Map(),
+	turns: [], rejected: [], counts: [], similarities: [], verdict: null, refused: null,
+	truncated: null, decision: null, synthesis: null, closed: null, tools: [], tokens: 0,
+	microUsd: 0, roundTokens: [], unpriced: 0, sentOtherwise: [], compared: 0, failed: 0,
+	abandoned: 0, resumes: 0, notes: [], leftOut: [],
 });
 
 // What is asked of the state
@@ -25,55 +25,57 @@ const seated = (s) => [...s.seats.values()];
 const ofRole = (s, ...roles) => seated(s).filter((seat) => roles.includes(seat.role));
 const priceOf = (s, model) => s.spec.prices.find((row) => row.model === model);
 const turnsOf = (s, role) => s.turns.filter((row) => row.role === role);
+const scheduled = (s) => s.turns.filter((row) => row.role !== "synthesizer");
 const isHeard = (row) => row.status === "counted";
 const usedBy = (rows) =>
-  Object.fromEntries(USED.map((key) => [key, sum(rows.map((row) => row[key]))]));
+	Object.fromEntries(USED.map((key) => [key, sum(rows.map((row) => row[key]))]));
 const totalOf = (s) => usedBy([...s.used.values()]);
 const elapsed = (s) => {
-  const [[from, rest], [to, more]] = [s.opened_at, s.at].map(instant);
-  return Math.max(0, to - from - (more < rest));
+	const [[from, rest], [to, more]] = [s.opened_at, s.at].map(instant);
+	return Math.max(0, to - from - (more < rest));
 };
 // The ceilings that are set, and what is used up of each, open calls included.
 const ceilings = (s) => {
-  const open = [...s.open].map((call) => s.calls.get(call));
-  const spent = {
-    calls: totalOf(s).calls,
-    tokens: s.tokens + sum(open.map((row) => row.reserved_tokens_in + row.reserved_tokens_out)),
-    cost: s.microUsd + sum(open.map((row) => row.reserved_cost_micro_usd || 0)),
-    seconds: elapsed(s),
-  };
-  return Object.entries(LIMITS)
-    .map(([name, field]) => ({ name, limit: s.spec.limits[field], spent: spent[name] }))
-    .filter((row) => row.limit !== null);
+	const open = [...s.open].map((call) => s.calls.get(call));
+	const spent = {
+		calls: totalOf(s).calls,
+		tokens: s.tokens + sum(open.map((row) => row.reserved_tokens_in + row.reserved_tokens_out)),
+		cost: s.microUsd + sum(open.map((row) => row.reserved_cost_micro_usd || 0)),
+		seconds: elapsed(s),
+	};
+	return Object.entries(LIMITS)
+		.map(([name, field]) => ({ name, limit: s.spec.limits[field], spent: spent[name] }))
+		.filter((row) => row.limit !== null);
 };
 
 // Calls
 
 // What the cache saved: each cost is rounded up.
 const savedBy = (d, price) => {
-  if (!price || d.tokens_in === null || d.tokens_out === null) return 0;
-  const cost = (cached, written) => {
-    const total = (d.tokens_in - cached - written) * price.input_micro_usd +
-      cached * price.cached_micro_usd + written * price.cache_write_micro_usd +
-      d.tokens_out * price.output_micro_usd;
-    return Math.floor(total / 1e6) + (total % 1e6 > 0);
-  };
-  const cached = Math.min(d.tokens_cached || 0, d.tokens_in);
-  return cost(0, 0) - cost(cached, Math.min(d.tokens_cache_write || 0, d.tokens_in - cached));
+	if (!price || d.tokens_in === null || d.tokens_out === null) return 0;
+	const cost = (cached, written) => {
+		const total = (d.tokens_in - cached - written) * price.input_micro_usd +
+			cached * price.cached_micro_usd + written * price.cache_write_micro_usd +
+			d.tokens_out * price.output_micro_usd;
+		return Math.floor(total / 1e6) + (total % 1e6 > 0);
+	};
+	const cached = Math.min(d.tokens_cached || 0, d.tokens_in);
+	return cost(0, 0) - cost(cached, Math.min(d.tokens_cache_write || 0, d.tokens_in - cached));
 };
 // Counts against the ceilings what a call says that it used, else what was reserved for it.
 const charge = (s, asked, d) => {
-  const known = d && d.tokens_in !== null && d.tokens_out !== null;
-  s.tokens += known ? d.tokens_in + d.tokens_out
-    : asked.reserved_tokens_in + asked.reserved_tokens_out;
-  s.microUsd += (known ? d.cost_micro_usd : asked.reserved_cost_micro_usd) || 0;
+	const known = d && d.tokens_in !== null && d.tokens_out !== null;
+	s.tokens += known ? d.tokens_in + d.tokens_out
+		: asked.reserved_tokens_in + asked.reserved_tokens_out;
+	s.microUsd += (known ? d.cost_micro_usd : asked.reserved_cost_micro_usd) || 0;
 };
 // Ends a call; returns what was asked, and what its seat used so far.
 const endCall = (s, d) => {
-  s.open.delete(d.call);
-  if (d.sent_as_rendered === false) s.sentOtherwise.push(d.call);
-  const asked = s.calls.get(d.call);
-  return [asked, s.used.get(asked.speaker)];
+	s.open.delete(d.call);
+	s.compared += d.sent_as_rendered !== null;
+	if (d.sent_as_rendered === false) s.sentOtherwise.push(d.call);
+	const asked = s.calls.get(d.call);
+	return [asked, s.used.get(asked.speaker)];
 };
 
 // Turns
@@ -81,107 +83,203 @@ const endCall = (s, d) => {
 // What a reply says, but for at most one fence around it. The audit reads replies strictly;
 // JSON.parse is fast enough to do it at each step of the replay.
 const readFast = (text) => {
-  const body = trim(text), fenced = /^```[a-z]*\n([^]*)\n```$/.exec(body);
-  try {
-    return JSON.parse(fenced ? trim(fenced[1]) : body);
-  } catch {
-    return null;
-  }
+	const body = trim(text), fenced = /^```[a-z]*\n([^]*)\n```$/.exec(body);
+	try {
+		return JSON.parse(fenced ? trim(fenced[1]) : body);
+	} catch {
+		return null;
+	}
 };
 // A row of `turns`: a turn that counts or was forfeited, or a reply that does not count.
 const turnRow = (s, d, status, why = null, call = d.call) => {
-  const { role, model } = s.seats.get(d.speaker), { terms } = s.spec;
-  const { reply, latency_ms = null, cost_micro_usd = null, tokens_in = null, tokens_out = null } =
-    (status !== "forfeited" && s.answers.get(call)) || {};
-  const inWords = role === "debater" &&
-    (terms.format === "judged" || (terms.format === "panel" && !terms.options.length));
-  // A rejected reply is shown as it stands: it may be anything.
-  const raw = textOf(s, reply), asWords = raw === null || inWords || status === "rejected";
-  const value = asWords ? null : readFast(raw);
-  return {
-    seq: s.seq, seat: d.speaker, role, round: d.round, phase: d.phase, step: d.step, status,
-    reason: why, silence: d.reason ?? null, text: inWords && raw !== null ? trim(raw) : raw,
-    value: isObject(value) ? value : null, vote: d.vote ?? null, case: d.case ?? null, call,
-    model, latency_ms, cost_micro_usd, tokens_in, tokens_out,
-    attempts: s.tries.get(d.step)?.attempt ?? 0, reply,
-  };
+	const { role, model } = s.seats.get(d.speaker), inWords = s.inWords.includes(role);
+	const { reply, latency_ms = null, cost_micro_usd = null, tokens_in = null, tokens_out = null } =
+		(status !== "forfeited" && s.answers.get(call)) || {};
+	// A rejected reply is shown as it stands: it may be anything.
+	const raw = textOf(s, reply), asWords = raw === null || inWords || status === "rejected";
+	const value = asWords ? null : readFast(raw);
+	return {
+		seq: s.seq, seat: d.speaker, role, round: d.round, phase: d.phase, step: d.step, status,
+		reason: why, silence: d.reason ?? null, text: inWords && raw !== null ? trim(raw) : raw,
+		value: isObject(value) ? value : null, vote: d.vote ?? null, case: d.case ?? null, call,
+		model, latency_ms, cost_micro_usd, tokens_in, tokens_out,
+		attempts: s.tries.get(d.step)?.attempt ?? 0, reply,
+	};
 };
 const takeTurn = (s, row) => {
-  s.turns.push(row);
-  if (s.votes.has(row.seat)) s.votes.set(row.seat, row.vote);
+	s.turns.push(row);
+	if (s.votes.has(row.seat)) s.votes.set(row.seat, row.vote);
 };
 
-// One function for each type of entry; one that throws leaves out an entry that does not follow
+const textOfTurn = (s, d) => [[s.turns.at(-1).reply, "turn", { who: who(d.step) }]];
 
-const TAKEN = {
-  "debate.opened": (s, d) => {
-    s.spec = d;
-    s.opened_at = s.at;
-  },
-  "debate.resumed": (s) => { s.resumes += 1; },
-  "debater.registered": (s, d) => {
-    s.seats.set(d.id, d);
-    if (d.role === "debater") s.votes.set(d.id, null);
-    s.used.set(d.id, usedBy([]));
-  },
-  "evidence.admitted": (s, d) => { s.evidence.push(d); },
-  "call.started": (s, d) => {
-    const asked = { ...d, ...placeOf(d.step) };
-    s.used.get(asked.speaker).calls += 1;
-    s.calls.set(d.call, asked);
-    s.open.add(d.call);
-    s.tries.set(d.step, d);
-  },
-  "call.answered": (s, d) => {
-    const [asked, used] = endCall(s, d);
-    s.answers.set(d.call, d);
-    charge(s, asked, d);
-    for (const key of STATED) used[key] += d[key] || 0;
-    used.stated += d.tokens_cached !== null;
-    const { role, model } = s.seats.get(asked.speaker);
-    used.saved_micro_usd += savedBy(d, priceOf(s, model));
-    s.unpriced += d.cost_micro_usd === null;
-    s.roundTokens.push([asked.round, role, d.tokens_in + d.tokens_out]);
-  },
-  "call.failed": (s, d) => {
-    const [asked, used] = endCall(s, d), abandoned = d.error === "abandoned";
-    if (UNKNOWN_USE.includes(d.error)) charge(s, asked, null);
-    used.cost_micro_usd += d.cost_micro_usd || 0;
-    used.failed += !abandoned;
-    s[abandoned ? "abandoned" : "failed"] += 1;
-  },
-  "call.refused": (s, d) => { s.refused = d; },
-  "tool.called": (s, d) => {
-    const tool = typeof d.tool === "string" ? d.tool : textOf(s, d.tool);
-    s.tools.push({ ...d, tool, arguments: textOf(s, d.arguments), result: null, ok: null,
-      seq: s.seq });
-  },
-  "tool.returned": (s, d) => {
-    const tool = s.tools.findLast((row) => row.call === d.call && row.number === d.number);
-    Object.assign(tool, { ok: d.ok, result: textOf(s, d.result) });
-  },
-  "turn.recorded": (s, d) => takeTurn(s, turnRow(s, d, "counted")),
-  "turn.forfeited": (s, d) => {
-    const call = s.tries.get(d.step)?.call ?? null;
-    takeTurn(s, turnRow(s, d, "forfeited", WORDING.silences[d.reason], call));
-  },
-  "turn.rejected": (s, d) => {
-    const status = d.code === "weak_critique" ? "sent_back" : "rejected";
-    s.rejected.push(turnRow(s, s.calls.get(d.call), status, whyRejected(d)));
-    if (d.rating) s.sentBack.set(d.step, d.rating);
-  },
-  "votes.counted": (s, d) => { s.counts.push({ ...d, seq: s.seq }); },
-  "similarity.measured": (s, d) => { s.similarities.push({ ...d, round_index: d.round }); },
-  "verdict.recorded": (s, d) => {
-    takeTurn(s, { ...turnRow(s, d, "counted"), found: d });
-    if (d.phase !== "neutrality") s.verdict = d;
-  },
-  "synthesis.recorded": (s, d) => {
-    takeTurn(s, turnRow(s, d, "counted"));
-    s.synthesis = d;
-  },
-  "debate.truncated": (s, d) => { s.truncated = d; },
-  "decision.reached": (s, d) => { s.decision = d; },
-  "debate.closed": (s, d) => { s.closed = d; },
+// A row for each type of entry. `take` folds it in; one that throws leaves out an entry that does not
+// follow. `notes` are made of the state after it (notes.js), `texts` are shown of it: rows [blob,
+// what it is, values]. `values` are those of its headline beside its own. `folded` says among what
+// it is folded away, `opening` that it is due before the first call.
+const EVENTS = {
+	"debate.opened": {
+		take: (s, d) => {
+			s.spec = d;
+			s.format = formatOf(d.terms);
+			s.inWords = s.format.schemas(d.terms).filter(([, schema]) => schema.type === "string")
+				.map(([role]) => role);
+			s.opened_at = s.at;
+		},
+		texts: (s, d) => [[d.question, "question"]],
+	},
+	"debate.resumed": {
+		take: (s) => { s.resumes += 1; },
+		notes: () => [[true, "resumed"]],
+	},
+	"debater.registered": {
+		take: (s, d) => {
+			s.seats.set(d.id, d);
+			if (d.role === "debater") s.votes.set(d.id, null);
+			s.used.set(d.id, usedBy([]));
+		},
+		texts: (s, d) => [[d.persona, "persona", d], [d.stance?.text, "stance", d.stance]],
+		folded: "seats", opening: true,
+	},
+	"evidence.admitted": {
+		take: (s, d) => { s.evidence.push(d); },
+		texts: (s, d) => [[d.text, "evidence", d]],
+		opening: true,
+	},
+	"call.started": {
+		take: (s, d) => {
+			const asked = { ...d, ...placeOf(d.step) };
+			s.used.get(asked.speaker).calls += 1;
+			s.calls.set(d.call, asked);
+			s.open.add(d.call);
+			s.tries.set(d.step, d);
+		},
+		folded: "calls",
+	},
+	"call.answered": {
+		take: (s, d) => {
+			const [asked, used] = endCall(s, d);
+			s.answers.set(d.call, d);
+			charge(s, asked, d);
+			for (const key of STATED) used[key] += d[key] || 0;
+			used.stated += d.tokens_cached !== null;
+			const { role, model } = s.seats.get(asked.speaker);
+			used.saved_micro_usd += savedBy(d, priceOf(s, model));
+			s.unpriced += d.cost_micro_usd === null;
+			s.roundTokens.push([asked.round, role, d.tokens_in + d.tokens_out]);
+		},
+		folded: "calls",
+	},
+	"call.failed": {
+		take: (s, d) => {
+			const [asked, used] = endCall(s, d), abandoned = d.error === "abandoned";
+			if (UNKNOWN_USE.includes(d.error)) charge(s, asked, null);
+			used.cost_micro_usd += d.cost_micro_usd || 0;
+			used.failed += !abandoned;
+			s[abandoned ? "abandoned" : "failed"] += 1;
+		},
+		notes: (s, d) => {
+			const abandoned = d.error === "abandoned", again = d.wait_ms ? "later" : "again";
+			const values = { call: d.call, why: failure(d), wait: `${inSeconds(d.wait_ms)} s` };
+			return [[abandoned, "abandoned", d],
+				[!abandoned, "failed", values, d.again ? again : "final"]];
+		},
+	},
+	"call.refused": {
+		take: (s, d) => { s.refused = d; },
+		notes: (s, d) => [[true, "refused", d, "entry"]],
+	},
+	"tool.called": {
+		take: (s, d) => {
+			const tool = typeof d.tool === "string" ? d.tool : textOf(s, d.tool);
+			s.tools.push({ ...d, tool, arguments: textOf(s, d.arguments), result: null, ok: null,
+				seq: s.seq });
+		},
+		texts: (s, d) => [[d.arguments, "arguments", d]],
+		folded: "calls",
+	},
+	"tool.returned": {
+		take: (s, d) => {
+			const tool = s.tools.findLast((row) => row.call === d.call && row.number === d.number);
+			Object.assign(tool, { ok: d.ok, result: textOf(s, d.result) });
+		},
+		texts: (s, d) => [[d.result, "result", d]],
+		folded: "calls",
+	},
+	"turn.recorded": {
+		take: (s, d) => takeTurn(s, turnRow(s, d, "counted")),
+		texts: textOfTurn,
+	},
+	"turn.forfeited": {
+		take: (s, d) => {
+			const call = s.tries.get(d.step)?.call ?? null;
+			takeTurn(s, turnRow(s, d, "forfeited", WORDING.silences[d.reason], call));
+		},
+		notes: (s, d) => {
+			const { role, reason: why } = s.turns.at(-1), last = role === "synthesizer";
+			const values = { who: who(d.step), why };
+			return [[last, "synthesis_missing", values],
+				[!last, "forfeited", values, s.votes.has(d.speaker) ? "abstained" : "text"]];
+		},
+	},
+	"turn.rejected": {
+		take: (s, d) => {
+			const status = d.code === "weak_critique" ? "sent_back" : "rejected";
+			s.rejected.push(turnRow(s, s.calls.get(d.call), status, whyRejected(d)));
+			if (d.rating) s.sentBack.set(d.step, d.rating);
+		},
+		notes: (s, d) => [[true, "rejected", { who: who(d.step), why: s.rejected.at(-1).reason },
+			d.again ? "again" : "final"]],
+	},
+	"votes.counted": {
+		take: (s, d) => { s.counts.push({ ...d, seq: s.seq }); },
+		values: (d) => ({ tally: tallyInWords(d) }),
+	},
+	"similarity.measured": {
+		take: (s, d) => { s.similarities.push({ ...d, round_index: d.round }); },
+	},
+	"verdict.recorded": {
+		take: (s, d) => {
+			takeTurn(s, { ...turnRow(s, d, "counted"), found: d });
+			if (d.phase !== "neutrality") s.verdict = d;
+		},
+		texts: textOfTurn,
+	},
+	"synthesis.recorded": {
+		take: (s, d) => {
+			takeTurn(s, turnRow(s, d, "counted"));
+			s.synthesis = d;
+		},
+		texts: textOfTurn,
+	},
+	"debate.truncated": { take: (s, d) => { s.truncated = d; } },
+	"decision.reached": {
+		take: (s, d) => { s.decision = d; },
+		texts: (s, d) => [[d.review, "review"]],
+		values: (d) => ({ how: WORDING.how[d.rule] }),
+	},
+	"debate.closed": {
+		take: (s, d) => { s.closed = d; },
+		notes: (s, { reason }) => [
+			[["judge_failed", "moderator_failed"].includes(reason), reason],
+			...(s.truncated ? truncatedNotes(s, s.truncated) : []),
+		],
+		values: (d) => ({ stopped: WORDING.stopped[d.reason] }),
+	},
 };
-const takeEntry = (s, { type, data }) => TAKEN[type](s, data);
+const takeEntry = (s, { type, data }) => {
+	const { take, notes, texts } = EVENTS[type];
+	take(s, data);
+	const rows = [
+		...notes?.(s, data) ?? [], ...s.format.notes[type]?.(s, data) ?? [],
+		...(texts?.(s, data) ?? []).map((row) => goneNote(s, ...row)),
+	];
+	s.notes.push(...notesFrom(rows, s.seq));
+};
+// An entry in a sentence.
+const headline = ({ type, data }) => {
+	const step = data.step ?? data.call?.replace(/:\d+$/, ""); // a call is named by step and attempt
+	return fill(VOCABULARY.headlines[type], {
+		...data, ...(step && { ...placeOf(step), who: who(step) }), ...EVENTS[type].values?.(data),
+	});
+};

@@ -4,78 +4,78 @@
 
 // The state after these events: one that does not follow from those before it counts for nothing.
 const stateAfter = (events, texts) => {
-  const s = emptyState(texts);
-  for (const event of events) {
-    const { debate, seq, at } = event;
-    Object.assign(s, { debate, seq, at });
-    try {
-      takeEntry(s, event);
-      noteEntry(s, event);
-    } catch {
-      s.leftOut.push(seq);
-    }
-  }
-  return s;
+	const s = emptyState(texts);
+	for (const event of events) {
+		const { debate, seq, at } = event;
+		Object.assign(s, { debate, seq, at });
+		try {
+			takeEntry(s, event);
+		} catch {
+			s.leftOut.push(seq);
+		}
+	}
+	return s;
 };
 
 const usage = ({ stated, ...used }, priced) => ({
-  ...used, ...(!priced && { cost_micro_usd: null, saved_micro_usd: null }),
-  cached_ppm: stated && used.tokens_in
-    ? Math.min(1e6, Math.floor((used.tokens_cached * 1e6) / used.tokens_in)) : null,
+	...used, ...(!priced && { cost_micro_usd: null, saved_micro_usd: null }),
+	cached_ppm: stated && used.tokens_in
+		? Math.min(1e6, Math.floor((used.tokens_cached * 1e6) / used.tokens_in)) : null,
 });
 // In characters, not in the halves that JavaScript counts; null for no text.
 const charactersIn = (text) =>
-  text?.replace(/[\ud800-\udbff][\udc00-\udfff]/g, "_").length ?? null;
+	text?.replace(/[\ud800-\udbff][\udc00-\udfff]/g, "_").length ?? null;
 
 const seatRows = (s) => {
-  const voted = s.spec.terms.options?.length ? turnsOf(s, "debater") : [];
-  return seated(s).map((seat) => ({
-    ...seat, persona: shown(s, seat.persona), stance: seat.stance && stanceOf(s, seat.stance),
-    votes: voted.filter((row) => row.seat === seat.id).map((row) => row.vote),
-    ...usage(s.used.get(seat.id), priceOf(s, seat.model)),
-  }));
+	const voted = s.spec.terms.options?.length ? turnsOf(s, "debater") : [];
+	return seated(s).map((seat) => ({
+		...seat, persona: shown(s, seat.persona), stance: seat.stance && stanceOf(s, seat.stance),
+		votes: voted.filter((row) => row.seat === seat.id).map((row) => row.vote),
+		...usage(s.used.get(seat.id), priceOf(s, seat.model)),
+	}));
 };
 // What every format has; from `stopped` on, what the report has not.
 const commonFigures = (s) => {
-  const { spec, decision, closed, debate, opened_at, truncated, tools, resumes } = s;
-  const { engine, name, collection_id, scripted, layout, leading_call, prices, limits } = spec;
-  const turns = s.turns.filter((row) => row.role !== "synthesizer"), theatre = theatreOf(s);
-  return {
-    debate, engine, format: spec.terms.format, name, collection_id, scripted,
-    question: textOf(s, spec.question), status: closed?.outcome ?? "open",
-    reason: closed?.reason ?? null, opened_at, closed_at: closed && s.at, entries: s.seq,
-    debater_ids: ofRole(s, ...ARGUERS).map((seat) => seat.id), layout, leading_call,
-    max_rounds: spec.terms.max_rounds, rounds_run: turns.at(-1)?.round ?? 0,
-    speaker_schedule: turns.map((row) => row.seat),
-    phase_sequence: unique(turns.map((row) => `${row.round} ${row.phase}`))
-      .map((row) => row.split(" ")[1]),
-    decision: decision?.decision ?? null, decision_rule: decision?.rule ?? null,
-    output: s.synthesis && readFast(textOf(s, s.synthesis.text) ?? ""), truncated,
-    review: decision && shown(s, decision.review), seats: seatRows(s),
-    evidence: s.evidence.map(({ document, from_round, text: { sha256 } }) => ({
-      id: document, from_round, characters: charactersIn(s.texts.get(sha256)), sha256,
-    })),
-    prices, limits,
-    charged: { tokens: s.tokens, cost_micro_usd: prices.length ? s.microUsd : null },
-    totals: usage(totalOf(s), prices.length),
-    calls: {
-      asked: s.calls.size, answered: s.answers.size, failed: s.failed,
-      rejected: s.rejected.length, abandoned: s.abandoned,
-    },
-    tools, resumes, theatre, notes: notesOf(s, theatre),
-    stopped: closed && WORDING.stopped[closed.reason],
-    how: decision && WORDING.how[decision.rule],
-    decided_on: decision, counts: s.counts, ceilings: ceilings(s), left_out: s.leftOut,
-    refused: s.refused, sent_back: [...s.sentBack.values()],
-    turns: [...s.turns, ...s.rejected].sort((one, other) => one.seq - other.seq),
-  };
+	const { spec, decision, closed, debate, opened_at, truncated, tools, resumes } = s;
+	const { engine, name, collection_id, scripted, layout, leading_call, prices, limits } = spec;
+	const turns = scheduled(s), theatre = theatreOf(s);
+	return {
+		debate, engine, format: spec.terms.format, name, collection_id, scripted,
+		question: textOf(s, spec.question), status: closed?.outcome ?? "open",
+		reason: closed?.reason ?? null, opened_at, closed_at: closed && s.at, entries: s.seq,
+		debater_ids: ofRole(s, ...ARGUERS).map((seat) => seat.id), layout, leading_call,
+		max_rounds: spec.terms.max_rounds, rounds_run: turns.at(-1)?.round ?? 0,
+		speaker_schedule: turns.map((row) => row.seat),
+		phase_sequence: unique(turns.map((row) => `${row.round} ${row.phase}`))
+			.map((row) => row.split(" ")[1]),
+		decision: decision?.decision ?? null, decision_rule: decision?.rule ?? null,
+		output: s.synthesis && readFast(textOf(s, s.synthesis.text) ?? ""), truncated,
+		review: decision && shown(s, decision.review), seats: seatRows(s),
+		evidence: s.evidence.map(({ document, from_round, text: { sha256 } }) => ({
+			id: document, from_round, characters: charactersIn(s.texts.get(sha256)), sha256,
+		})),
+		prices, limits,
+		charged: { tokens: s.tokens, cost_micro_usd: prices.length ? s.microUsd : null },
+		ceilings: ceilings(s), totals: usage(totalOf(s), prices.length),
+		calls: {
+			asked: s.calls.size, answered: s.answers.size, failed: s.failed,
+			rejected: s.rejected.length, abandoned: s.abandoned, compared: s.compared,
+		},
+		tools, resumes, theatre, notes: notesOf(s, theatre),
+		stopped: closed && WORDING.stopped[closed.reason],
+		how: decision && WORDING.how[decision.rule],
+		decided_on: decision, counts: s.counts, left_out: s.leftOut,
+		turns: [...s.turns, ...s.rejected].sort((one, other) => one.seq - other.seq),
+	};
 };
-// Calls of which it is known whether what was sent is what was rendered.
-const comparedIn = (events) =>
-  events.filter(({ data }) => typeof data.sent_as_rendered === "boolean").length;
 const figuresOf = (events, texts) => {
-  const s = stateAfter(events, texts);
-  if (!s.spec) return null;
-  const found = { ...commonFigures(s), ...resultOf(s), compared: comparedIn(events) };
-  return { ...found, governance: governanceOf(found) };
+	const s = stateAfter(events, texts);
+	if (!s.spec) return null;
+	const common = commonFigures(s), result = s.format.result(s, s.spec.terms);
+	return {
+		...common, ...result, // the replay needs no more, at each of its steps
+		get drift() { return s.format.drift(s, result); },
+		get shares() { return sharesOf(s); },
+		get governance() { return governanceOf(s, common.notes); },
+	};
 };

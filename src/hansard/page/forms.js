@@ -49,24 +49,18 @@ const WORDS = {
   phase: matching(new RegExp("^(proposal|critique|revision|consensus|argument|verdict|framing|" +
     "proposition|rebuttal|moderation|neutrality|draft|synthesis)(-[1-9]\\d?)?$")),
 };
+for (const name of ["silences", "rejections", "errors", "findings", "stopped", "how"]) {
+  const known = Object.keys(VOCABULARY.words[name]); // an enum: whatever has words
+  WORDS[name] = (value) => known.includes(value);
+}
 WORDS.blob = test({ sha256: "hash" });
 WORDS.stance = test({ label: "name", text: "blob" });
 WORDS.case = test(form("arguments:count rating:ten|null", {
   unanswered: ["positive"], struck: ["positive"],
-  citations: [form("argument:positive citation:positive " +
-    "finding:verified|no_such_document|not_yet_visible|not_found")],
+  citations: [form("argument:positive citation:positive finding:findings")],
 }));
-const TERMS = [ // §8
-  form("format:consensus max_rounds:thousand rule:threshold|majority|unanimity " +
-    "threshold:positive", { options: ["name"] }),
-  form("format:judged max_rounds:thousand anonymize_transcript:bool shuffle_for_judge:bool",
-    { stances: ["name"] }),
-  form("format:moderated max_rounds:three critique:bool neutrality_check:bool " +
-    "require_critic_retry_below:ten min_challenge_strength:ten", { positions: ["name"] }),
-  form("format:panel max_rounds:thousand convergence_ppm:ppm|null " +
-    "resolution:synthesis|pick|majority|similar fallback:escalate|similar",
-    { labels: ["name"], options: ["name"] }),
-].map(test);
+const TERMS = Object.entries(FORMATS).map(([name, { terms: [fields, lists] }]) => // §8
+  test(form(`format:${name} ${fields}`, lists)));
 WORDS.terms = (value) => TERMS.some((fits) => fits(value));
 
 const LINE = test(form("at:time data:any debate:uuid prev:hash seq:positive type:string v:=1"));
@@ -105,15 +99,13 @@ const TYPES = (() => {
       "sent_as_rendered:bool|null sent:blob|null"),
     "call.failed": form("call:id detail:id|null status:count|null request_id:id|blob|null " +
       "wait_ms:count|null again:bool cost_micro_usd:count|null latency_ms:count|null " +
-      "sent_as_rendered:bool|null sent:blob|null error:rate_limited|timeout|server_error|" +
-      "client_error|unreachable|crashed|no_reply|abandoned"),
+      "sent_as_rendered:bool|null sent:blob|null error:errors"),
     "tool.called": form("call:id number:positive tool:name|blob arguments:blob"),
     "tool.returned": form("call:id number:positive result:blob ok:bool"),
     "turn.recorded": form(`${turn} call:id vote:name|null case:case|null`),
     "turn.rejected": form("step:id call:id again:bool member:name|null keyword:name|null " +
-      "rating:ten|null code:unreadable|schema|unknown_option|output_schema|weak_critique|" +
-      "cut_off|refused|filtered|not_finished"),
-    "turn.forfeited": form(`${turn} reason:no_reply|invalid_reply`),
+      "rating:ten|null code:rejections"),
+    "turn.forfeited": form(`${turn} reason:silences`),
     "votes.counted": form("round:count phase:phase abstentions:count threshold:positive " +
       "reached:bool", { tally: [form("option:name votes:count")] }),
     "similarity.measured": form("round:count measure:options|words|whole heard:count " +
@@ -126,14 +118,9 @@ const TYPES = (() => {
     "debate.truncated": form("step:id ceiling:calls|tokens|cost|seconds limit:positive " +
       "spent:count reserved:count"),
     "decision.reached": form("decision:name votes:count|null threshold:positive|null " +
-      "score_ppm:score|null rounds_run:count review:blob|null rule:threshold_vote|majority_vote|" +
-      "unanimous_vote|max_rounds_exhausted|judge_verdict|judge_synthesis|judge_pick|" +
-      "moderator_synthesis|moderator_ranking|unchallenged|unsupported|too_few_heard|" +
-      "no_majority|most_similar"),
+      "score_ppm:score|null rounds_run:count review:blob|null rule:how"),
     "synthesis.recorded": form(`${turn} call:id text:blob schema:hash`),
-    "debate.closed": form("outcome:complete|truncated|failed reason:votes_reached|" +
-      "max_rounds_exhausted|rounds_complete|converged|moderator_satisfied|calls_ceiling|" +
-      "tokens_ceiling|cost_ceiling|seconds_ceiling|prompt_refused|judge_failed|moderator_failed"),
+    "debate.closed": form("outcome:complete|truncated|failed reason:stopped"),
   };
   return new Map(Object.entries(forms).map(([type, fields]) => [type, test(fields)]));
 })();

@@ -2,40 +2,18 @@
 // Prompts as recipes: their parts are hashed once and folded into digests, as the transcript grows;
 // and any prompt as it was sent (FORMAT.md §4, §7).
 
-// The templates of each format, in order, and the values that each is filled with.
-const FILLED = (() => {
+// The templates of a format, in order, and the values that each is filled with.
+const templatesOf = (terms) => {
+  const { protocol, ...own } = formatOf(terms).templates;
   const shared = { block: "label", again: "code keyword member" };
-  const synthesizer = "decision rule";
-  const position = "position round";
-  return {
-    consensus: {
-      protocol: "options", ...shared, debater: "max_rounds options phase round speaker",
-      synthesizer,
-    },
-    judged: {
-      protocol: "stances", ...shared, debater: "max_rounds round stance", judge: "rounds stances",
-      synthesizer,
-    },
-    moderated: {
-      protocol: "", ...shared, framer: "", proposer: position, critic: position,
-      critic_again: "rating", rebuttal: position, moderator: "citations round",
-      moderator_ranking: "citations positions round", synthesizer,
-    },
-    panel: {
-      protocol: "", ...shared, debater: "last_round round speaker",
-      chooser: "last_round options round speaker", judge: "", judge_choosing: "options",
-      judge_picking: "labels", synthesizer,
-    },
-  };
-})();
+  return { protocol, ...shared, ...own, synthesizer: "decision rule" };
+};
 
-function templateOf(terms, role) {
-  if (role === "moderator" && terms.positions.length) return "moderator_ranking";
-  if (terms.format !== "panel") return role;
-  if (role === "judge" && terms.resolution === "pick") return "judge_picking";
-  const choosing = { debater: "chooser", judge: "judge_choosing" };
-  return (terms.options.length && choosing[role]) || role;
-}
+// Turns by their rounds, those of a round in the order of a key.
+const inOrder = (turns, key) => turns.map((turn) => [turn, key(turn)])
+  .sort(([a, one], [b, other]) => a.step.round - b.step.round ||
+    (one < other ? -1 : Number(one > other)))
+  .map(([turn]) => turn);
 
 const part = (content) => ({ content, hash: digest(toBytes(canonical(content))) });
 
@@ -56,7 +34,8 @@ const heard = (turns) => turns.filter((turn) => turn.reply);
 class Transcript {
   constructor(opening, seats, documents) {
     const { terms } = opening, rounds = String(terms.max_rounds);
-    Object.assign(this, { opening, documents, turns: [], reached: 0, format: terms.format });
+    Object.assign(this, { opening, documents, turns: [], reached: 0, format: formatOf(terms) });
+    this.filled = templatesOf(terms);
     this.alone = new Map(); // what each seat alone is told
     this.templates = new Map(opening.templates.map((row) => [row.role, row.sha256]));
     this.values = { max_rounds: rounds, rounds, last_round: rounds };
@@ -81,7 +60,7 @@ class Transcript {
   }
 
   template(role, values = {}) {
-    const names = FILLED[this.format][role].split(" ").filter(Boolean);
+    const names = this.filled[role].split(" ").filter(Boolean);
     const known = { ...this.values, ...values };
     const filled = Object.fromEntries(names.map((name) => [name, known[name]]));
     return part({ template: this.templates.get(role), values: filled });
@@ -94,19 +73,9 @@ class Transcript {
 
   // A turn under its title.
   said(turn, more = "") {
-    const { step } = turn, { blob } = turn.reply;
-    if (this.format === "moderated") {
-      return this.block(this.title(turn), blob, { struck: turn.struck, view: "points" });
-    }
-    if (step.seat.role === "judge") return this.block("verdict of the judge", blob);
-    const who = this.format === "judged" ? step.seat.stance.label : turn.id;
-    const then = this.format === "consensus" ? `, ${step.phase.split("-")[0]}` : more;
-    return this.block(`${who}, round ${step.round}${then}`, blob);
-  }
-
-  title({ step }) {
-    const phase = step.phase.split("-")[0];
-    return `${step.position ? `${phase} ${step.position}` : phase}, round ${step.round}`;
+    const title = turn.step.seat.role === "judge" ? "verdict of the judge"
+      : this.format.title(turn, more);
+    return this.block(title, turn.reply.blob, this.format.view?.(turn));
   }
 
   // The documents visible in round `number`, not yet in `after`.
@@ -128,27 +97,6 @@ class Transcript {
     if (turn.reply && turn.step.phase !== "synthesis") this.grow(this.said(turn));
   }
 
-  // The turns for a step that is shown them in an order of its own; null for all others.
-  inOwnOrder(step) {
-    const { terms, seed } = this.opening;
-    const sorted = (turns, key) => turns.map((turn) => [turn, key(turn)])
-      .sort(([a, one], [b, other]) => a.step.round - b.step.round ||
-        (one < other ? -1 : Number(one > other)))
-      .map(([turn]) => turn);
-    if (step.phase === "neutrality") { // all but the last moderation, which is the last turn
-      const rank = { framer: 0, moderator: 2 };
-      const turns = heard(this.turns).slice(0, -1).reverse();
-      const key = (turn) => rank[turn.step.seat.role] ?? 1;
-      return sorted(turns, key).flatMap((turn) => this.said(turn));
-    }
-    const named = !terms.anonymize_transcript, shuffled = terms.shuffle_for_judge;
-    if (this.format !== "judged" || step.seat.role !== "judge" || !(shuffled || named)) return null;
-    const key = (turn) => shuffled ? sha256(toBytes(
-      `hansard-shuffle/v1\n${seed}\n${step.name}\n${turn.step.round}\n${turn.id}`)) : "";
-    return sorted(heard(this.turns), key)
-      .flatMap((turn) => this.said(turn, named ? `, ${turn.id}` : ""));
-  }
-
   // Sets what is known of the prompt of `step` from the start, in the order of the layout.
   begin(step, decision) {
     const task = this.task(step, decision);
@@ -158,7 +106,7 @@ class Transcript {
       const schema = this.opening.schemas[this.opening.schemas.length - 1].sha256;
       step.task.push(part({ template: schema, values: {} }));
     }
-    const own = this.inOwnOrder(step), base = own ? this.start : this.shared;
+    const own = this.format.ownOrder?.(this, step) ?? null, base = own ? this.start : this.shared;
     const more = [...this.evidence(own ? 0 : this.reached, step.round), ...(own ?? [])];
     const recipe = { before: [], base, length: base.length, more };
     step.recipe = recipe;
@@ -197,13 +145,14 @@ class Transcript {
       values.decision = decision.decision;
       values.rule = decision.rule;
     }
-    return this.template(templateOf(this.opening.terms, seat.role), values);
+    const { role } = seat, name = this.format.template?.(this.opening.terms, role) ?? role;
+    return this.template(name, values);
   }
 
   // What the moderator is told of the citations of a round.
   citations(number) {
     const rows = this.turns.filter((turn) => turn.step.round === number && turn.case)
-      .flatMap((turn) => turn.case.citations.map((row) => `${this.title(turn)}, argument ` +
+      .flatMap((turn) => turn.case.citations.map((row) => `${this.format.title(turn)}, argument ` +
         `${row.argument}, citation ${row.citation}: ${row.finding}`));
     return rows.join("; ") || "there are none";
   }

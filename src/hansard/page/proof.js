@@ -3,48 +3,46 @@
 // and how to check without this page.
 
 const CONSISTENT = [
-  "Shown: this record agrees with itself. Each entry is linked to the one before it, and its " +
-    "turns, counts and decision follow from the recorded replies by the rules that it names{gone}.",
-  "Not proven: who wrote this. Whoever held the file, from the debate until it came to you, " +
-    "could have replaced the whole record by another one that agrees with itself, and whoever " +
-    "ran the debate could have invented a reply before it was recorded.",
+	"Shown: this record agrees with itself. Each entry is linked to the one before it, and turns, " +
+		"counts and decision follow from the recorded replies by the stated rules{gone}.",
+	"Not proven: who wrote this. Anyone who held the file could have replaced it by another record " +
+		"that agrees with itself, and whoever ran the debate could have invented a reply before it " +
+		"was recorded.",
 ];
-const FOREIGN = "The key that you gave did not sign this: it is another key, another record, or " +
-  "a forgery. Ask the sender before you rely on it.";
+const FOREIGN = "The key you gave did not sign this: it is another key, another record, or a " +
+	"forgery. Ask the sender before you rely on it.";
 const CLAIMS = {
-  intact: [
-    "Proven: this record is the one that the holder of the key signed, whole and unchanged, " +
-      "and its turns, counts and decision follow from the recorded replies by the rules that " +
-      "it names{gone}.",
-    "Not proven: that no reply was invented before it was recorded, that whoever holds the " +
-      "keys did not record the debate anew, and that the same question was not put elsewhere " +
-      "first.",
-  ],
-  consistent: CONSISTENT, partly: CONSISTENT, foreign: [FOREIGN, ...CONSISTENT],
-  altered: ["Nothing is proven: a check failed. Do not rely on this record."],
+	intact: [
+		"Proven: this is the record that the holder of the key signed, whole and unchanged, and " +
+			"turns, counts and decision follow from the recorded replies by the stated rules{gone}.",
+		"Not proven: that no reply was invented before it was recorded, that the holder of the keys " +
+			"did not record the debate anew, and that the question was not asked elsewhere first.",
+	],
+	consistent: CONSISTENT, partly: CONSISTENT, foreign: [FOREIGN, ...CONSISTENT],
+	altered: ["Nothing is proven: a check failed. Do not rely on this record."],
 };
 
-// The claims, with what they leave out where texts are gone that checks of the rules rest on.
+// The claims, with what they leave out where texts are not available.
 function drawClaims(state) {
-  const { checks, unchecked } = page.result;
-  const whole = checks.every((row) => row.number < 9 || row.status === "pass");
-  const gone = whole ? "" : ", as far as their texts are at hand";
-  const left = unchecked ? [`Not checked: what rests on ${NOT_AT_HAND}.`] : [];
-  return [...CLAIMS[state], ...left].map((text) => h("p", text.replace("{gone}", gone)));
+	const { checks, unchecked } = page.result;
+	const whole = checks.every((row) => row.number < 9 || row.status === "pass");
+	const gone = whole ? "" : ", as far as their texts are available";
+	const left = unchecked ? ["Not checked: what rests on texts that are not available."] : [];
+	return [...CLAIMS[state], ...left].map((text) => h("p", text.replace("{gone}", gone)));
 }
 
 function drawProof() {
-  const last = page.result.lines.at(-1);
-  return [h("h3", "Is the record unchanged?"),
-    table("rules", "Checks of the record", ["Result", "Check", "Evidence"],
-      page.result.checks.map((row) =>
-        [outcome(row.status), `${row.number} ${row.name}`, said(row.evidence)])),
-    ...(last ? [h("p.key", "SHA-256 of the last entry"), h("pre", last.hash), copy(last.hash)]
-      : []),
-    h("h3", "Who signed it?"), ...page.result.signers.map((row) => h("p",
-      row.what === "manifest" ? "The record: " : "The approved prompts: ",
-      row.names.length ? said(row.names.join(", ")) : "nobody",
-      row.by ? ", confirmed with the key that you gave." : ", not confirmed."))];
+	const last = page.result.lines.at(-1);
+	return [h("h3", "Is the record unchanged?"),
+		table("rules", "Checks of the record", ["Result", "Check", "Evidence"],
+			page.result.checks.map((row) =>
+				[outcome(row.status), `${row.number} ${row.name}`, said(row.evidence)])),
+		...(last ? [h("p.key", "SHA-256 of the last entry"), h("pre", last.hash), copy(last.hash)]
+			: []),
+		h("h3", "Who signed it?"), ...page.result.signers.map((row) => h("p",
+			row.what === "manifest" ? "The record: " : "The approved prompts: ",
+			row.names.length ? said(row.names.join(", ")) : "nobody",
+			row.by ? ", confirmed with the key you gave." : ", not confirmed."))];
 }
 
 // What a key of each role signs.
@@ -52,50 +50,48 @@ const SIGNED = { export: "manifest", approval: "policy" };
 const signerOf = (what) => page.result.signers.find((row) => row.what === what);
 
 function keyField(role, label) {
-  const note = h("p", { role: "status" });
-  const field = h("input", { id: `${role}-key`, type: "text", spellcheck: "false",
-    autocomplete: "off", placeholder: "name+0a1b2c3d+AbC…" });
-  const compare = async () => {
-    const key = readKey(field.value.trim());
-    if (key) page.trusted.set(role, key);
-    else page.trusted.delete(role);
-    await check();
-    drawVerdict();
-    const by = signerOf(SIGNED[role])?.by;
-    note.className = by ? "good" : "bad";
-    note.textContent = by ? "Signed with this key."
-      : key && !page.result.ed25519 ? "This browser cannot check signatures."
-        : key ? "Not signed with this key."
-          : "This is no public key. One looks like name+0a1b2c3d+AbC…";
-  };
-  return h("div.field", h("label", { for: field.id }, label), field, button("Compare", compare),
-    note);
+	const note = h("p", { role: "status" });
+	const field = h("input", { id: `${role}-key`, type: "text", spellcheck: "false",
+		autocomplete: "off", placeholder: "name+0a1b2c3d+AbC…" });
+	const compare = async () => {
+		const key = readKey(field.value.trim());
+		if (key) page.trusted.set(role, key);
+		else page.trusted.delete(role);
+		await check();
+		drawVerdict();
+		const by = signerOf(SIGNED[role])?.by;
+		note.className = by ? "good" : "bad";
+		note.textContent = by ? "Signed with this key."
+			: key && !page.result.ed25519 ? "This browser cannot check signatures."
+				: key ? "Not signed with this key."
+					: "This is not a public key, which looks like name+0a1b2c3d+AbC…";
+	};
+	return h("div.field", h("label", { for: field.id }, label), field, button("Compare", compare),
+		note);
 }
 
 function save(name, bytes) {
-  const href = URL.createObjectURL(new Blob([bytes]));
-  h("a", { href, download: name }).click();
-  setTimeout(() => URL.revokeObjectURL(href), 10000);
+	const href = URL.createObjectURL(new Blob([bytes]));
+	h("a", { href, download: name }).click();
+	setTimeout(() => URL.revokeObjectURL(href), 10000);
 }
 
 function drawVerify() {
-  const name = `hansard-${page.result.lines.at(-1)?.hash.slice(0, 8) ?? "record"}.zip`;
-  return section("verify", "Verify", "Checked in this browser. Nothing was sent anywhere.",
-    h("div.card", h("div", { id: "proof" }),
-      h("div", { id: "keys" }, h("h3", "Whose key is it?"),
-        h("p", "This page cannot know. Paste the public key that the organisation gave you by ",
-          "another route: a letter, its website, your own register of keys."),
-        keyField("export", "Public key of whoever exported this record"),
-        signerOf("policy") &&
-          keyField("approval", "Public key of whoever approved its prompts")),
-      h("h3", "What is proven, and what is not"), h("div", { id: "claims" }),
-      h("h3", "Check without trusting this page"),
-      h("p", "A forged page could paint itself green. ", h("code", "hansard verify"),
-        " takes this file too, and says whether its code is the released one. ",
-        h("code", "verify.py"), " is one file that needs nothing but Python: take it from a ",
-        "release, not from the sender."),
-      h("pre", `hansard verify ${name}\npython3 verify.py ${name} --trust trust.json`),
-      h("p.controls", button("Save the record (zip)", () => save(name, page.zip)),
-        button("Save events.jsonl", () => save("events.jsonl", page.files.get("events.jsonl"))),
-        button("Print", () => print()))));
+	const name = `hansard-${page.result.lines.at(-1)?.hash.slice(0, 8) ?? "record"}.zip`;
+	return section("verify", "Verify", "Checked in this browser. Nothing was sent anywhere.",
+		h("div.card", h("div", { id: "proof" }),
+			h("div", { id: "keys" }, h("h3", "Whose key is it?"),
+				h("p", "This page cannot know. Paste the public key that the organisation gave you by ",
+					"another route, such as a letter or its website."),
+				keyField("export", "Public key of the exporter of this record"),
+				signerOf("policy") && keyField("approval", "Public key of the approver of its prompts")),
+			h("h3", "What is proven, and what is not"), h("div", { id: "claims" }),
+			h("h3", "Check without trusting this page"),
+			h("p", "A forged page could show whatever it likes. ", h("code", "hansard verify"),
+				" also reads this file, and says whether its code is the released one. ",
+				h("code", "verify.py"), " needs only Python: take it from a release, not the sender."),
+			h("pre", `hansard verify ${name}\npython3 verify.py ${name} --trust trust.json`),
+			h("p.controls", button("Save the record (zip)", () => save(name, page.zip)),
+				button("Save events.jsonl", () => save("events.jsonl", page.files.get("events.jsonl"))),
+				button("Print", () => print()))));
 }

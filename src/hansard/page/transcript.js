@@ -5,162 +5,160 @@
 const WHOLE = 2000, AT_ONCE = 500; // entries: a transcript of more is drawn page by page
 
 function drawTranscript() {
-  const turns = [...page.turns.values()];
-  const idle = turns.filter((turn) => ["rejected", "sent_back"].includes(turn.status)).length;
-  return section("transcript", "Transcript", `${plural(turns.length - idle, "turn")}` +
-    (idle ? ` and ${plural(idle, "reply that does", "replies that do")} not count` : "") +
-    `, in ${plural(page.events.length, "entry", "entries")}`, h("div", { id: "entries" }));
+	const turns = [...page.turns.values()];
+	const idle = turns.filter((turn) => ["rejected", "sent_back"].includes(turn.status)).length;
+	return section("transcript", "Transcript", `${plural(turns.length - idle, "turn")}` +
+		(idle ? ` and ${plural(idle, "reply that does", "replies that do")} not count` : "") +
+		`, in ${plural(page.events.length, "entry", "entries")}`, h("div", { id: "entries" }));
 }
 
-// What entries that are folded away are about.
-const kindOf = (event) => (event.type === "debater.registered" ? "seats" : "calls");
-
 function drawEntries(begin) {
-  const all = page.events.length, paged = all > WHOLE, rows = [];
-  const end = paged ? Math.min(all, begin + AT_ONCE) : all;
-  let round = null, quiet = null;
-  for (let n = begin + 1; n <= end; n++) {
-    const event = page.events[n - 1], turn = page.turns.get(event?.seq);
-    const row = entry(n, `e${n}`, false);
-    if (turn && turn.round !== round) rows.push(h("h3.round", `Round ${round = turn.round}`));
-    if (!QUIET.includes(event?.type)) quiet = null;
-    else if (quiet?.kind !== kindOf(event)) {
-      quiet = { kind: kindOf(event), from: n, node: h("details.between", h("summary")) };
-      rows.push(quiet.node);
-    }
-    if (!quiet) {
-      rows.push(row);
-      continue;
-    }
-    quiet.node.append(row);
-    quiet.node.firstChild.textContent = (quiet.from === n ? `Entry ${n}`
-      : `Entries ${quiet.from} to ${n}`) + `: ${quiet.kind}`;
-  }
-  const pager = () => (!paged ? "" : h("p.controls",
-    begin > 0 && button("Earlier", () => drawEntries(begin - AT_ONCE)),
-    `Entries ${begin + 1} to ${end} of ${all}`,
-    end < all && button("Later", () => drawEntries(end))));
-  page.from = begin;
-  at("entries").replaceChildren(pager(), ...rows, pager());
+	const all = page.events.length, paged = all > WHOLE, rows = [];
+	const end = paged ? Math.min(all, begin + AT_ONCE) : all;
+	let round = null, quiet = null;
+	for (let n = begin + 1; n <= end; n++) {
+		const event = page.events[n - 1], turn = page.turns.get(event?.seq);
+		const row = entry(n, `e${n}`, false);
+		if (turn && turn.round !== round) rows.push(h("h3.round", `Round ${round = turn.round}`));
+		const kind = EVENTS[event?.type]?.folded;
+		if (!kind) quiet = null;
+		else if (quiet?.kind !== kind) {
+			quiet = { kind, from: n, node: h("details.between", h("summary")) };
+			rows.push(quiet.node);
+		}
+		if (!quiet) {
+			rows.push(row);
+			continue;
+		}
+		quiet.node.append(row);
+		quiet.node.firstChild.textContent = (quiet.from === n ? `Entry ${n}`
+			: `Entries ${quiet.from} to ${n}`) + `: ${quiet.kind}`;
+	}
+	const pager = () => (!paged ? "" : h("p.controls",
+		begin > 0 && button("Earlier", () => drawEntries(begin - AT_ONCE)),
+		`Entries ${begin + 1} to ${end} of ${all}`,
+		end < all && button("Later", () => drawEntries(end))));
+	page.from = begin;
+	at("entries").replaceChildren(pager(), ...rows, pager());
 }
 
 // One entry: a card for a turn, a line that opens for any other.
 function entry(n, id, open) {
-  const line = page.result.lines[n - 1], { event } = line, turn = page.turns.get(event?.seq);
-  const wrong = page.result.findings.filter((row) => row.seq === n);
-  const flags = [...wrong.map((row) => signed("p.signed", "bad", said(row.message))),
-    ...(page.notes.get(event?.seq) ?? []).map((note) =>
-      signed("p.signed", toneOf(note), note.message))];
-  const call = turn ? turn.call : event?.type === "call.started" && event.data.call;
-  const more = [call && lazily("Prompt as it was sent", () => drawPrompt(call)),
-    lazily("Exact entry as hashed", () => exact(line))];
-  const kind = wrong.length ? ".altered" : "";
-  if (turn) return drawTurn(turn, n, event, kind, { id, tabindex: -1 }, [flags, more]);
-  return h(`details.entry${kind}`, { id, open: open ? "" : null },
-    h("summary", h("span.n", `#${n}`), event && h("span.n", clock(event)),
-      event ? headline(event) : "This line is no entry of a record"),
-    flags, event && named(event.data), more);
+	const line = page.result.lines[n - 1], { event } = line, turn = page.turns.get(event?.seq);
+	const wrong = page.result.findings.filter((row) => row.seq === n);
+	const flags = [...wrong.map((row) => signed("p.signed", "bad", said(row.message))),
+		...(page.notes.get(event?.seq) ?? []).map((note) =>
+			signed("p.signed", toneOf(note), note.message))];
+	const call = turn ? turn.call : event?.type === "call.started" && event.data.call;
+	const more = [call && lazily("Prompt as it was sent", () => drawPrompt(call)),
+		lazily("Exact entry as hashed", () => exact(line))];
+	const kind = wrong.length ? ".altered" : "";
+	if (turn) return drawTurn(turn, n, event, kind, { id, tabindex: -1 }, [flags, more]);
+	return h(`details.entry${kind}`, { id, open: open ? "" : null },
+		h("summary", h("span.n", `#${n}`), event && h("span.n", clock(event)),
+			event ? headline(event) : "This line is no entry of a record"),
+		flags, event && named(event.data), more);
 }
 
 function drawTurn(turn, n, event, kind, attributes, rest) {
-  const counted = turn.status === "counted", silent = turn.status === "forfeited";
-  const about = [spaced(turn.phase), clock(event), turn.model,
-    turn.latency_ms && `${(turn.latency_ms / 1000).toFixed(1)} s`,
-    turn.cost_micro_usd !== null && money(turn.cost_micro_usd)];
-  return h(`article.entry.card.${seatTone(turn.seat)}${counted ? "" : ".out"}${kind}`, attributes,
-    h("header", h("a.n", { href: `#e${n}` }, `#${n}`), seatName(turn.seat),
-      h("span.dim", about.filter(Boolean).join(" · ")),
-      turn.case?.rating && h("span.dim", `challenge ${turn.case.rating} of 10`),
-      /^(scripted|recorded):/.test(turn.model) && h("span.pill.c4", "scripted"),
-      !counted && h("span.pill.warn", silent ? "not heard" : `does not count: ${turn.reason}`),
-      turn.vote !== null && pill(turn.vote)),
-    silent ? h("p", `No turn counts here: ${turn.reason}.`) : attempt(() => reply(turn)), rest);
+	const counted = turn.status === "counted", silent = turn.status === "forfeited";
+	const about = [spaced(turn.phase), clock(event), turn.model,
+		turn.latency_ms && `${(turn.latency_ms / 1000).toFixed(1)} s`,
+		turn.cost_micro_usd !== null && money(turn.cost_micro_usd)];
+	return h(`article.entry.card.${seatTone(turn.seat)}${counted ? "" : ".out"}${kind}`, attributes,
+		h("header", h("a.n", { href: `#e${n}` }, `#${n}`), seatName(turn.seat),
+			h("span.dim", about.filter(Boolean).join(" · ")),
+			turn.case?.rating && h("span.dim", `rates itself ${turn.case.rating} of 10`),
+			/^(scripted|recorded):/.test(turn.model) && h("span.pill.c4", "scripted"),
+			!counted && h("span.pill.warn", silent ? "not heard" : `does not count: ${turn.reason}`),
+			turn.vote !== null && pill(turn.vote)),
+		silent ? h("p", `No turn counts here: ${turn.reason}.`) : attempt(() => reply(turn)), rest);
 }
 
 const lazily = (title, fill) => {
-  const node = h("details", { toggle: () => node.children.length < 2 && put(node, fill()) },
-    h("summary", title));
-  return node;
+	const node = h("details", { toggle: () => node.children.length < 2 && put(node, fill()) },
+		h("summary", title));
+	return node;
 };
 
 const copy = (text) => button("Copy", async ({ target }) => {
-  try {
-    await navigator.clipboard.writeText(text);
-    target.textContent = "Copied";
-  } catch {
-    getSelection().selectAllChildren(target.previousElementSibling);
-    target.textContent = "Selected";
-  }
+	try {
+		await navigator.clipboard.writeText(text);
+		target.textContent = "Copied";
+	} catch {
+		getSelection().selectAllChildren(target.previousElementSibling);
+		target.textContent = "Selected";
+	}
 });
 const exact = (line) =>
-  [h("p.key", "SHA-256"), h("pre", line.hash), h("pre", line.raw), copy(line.raw)];
+	[h("p.key", "SHA-256"), h("pre", line.hash), h("pre", line.raw), copy(line.raw)];
 const quoted = (name, text) =>
-  [h("p.key", spaced(name)), h("pre", { dir: "auto" }, text ?? GONE)];
+	[h("p.key", spaced(name)), h("pre", { dir: "auto" }, text ?? GONE)];
 
 function drawPrompt(call) {
-  try {
-    return promptOf(page.result, call).map((row) => quoted(row.role, row.text));
-  } catch (error) {
-    return h("p", error.message);
-  }
+	try {
+		return promptOf(page.result, call).map((row) => quoted(row.role, row.text));
+	} catch (error) {
+		return h("p", error.message);
+	}
 }
 
 // The texts that an entry names, as they were written.
 const named = (data) => Object.entries(data).filter(([, value]) => value?.sha256)
-  .map(([name, value]) => quoted(name, page.result.texts.get(value.sha256)));
+	.map(([name, value]) => quoted(name, page.result.texts.get(value.sha256)));
 
 const LEADS = ["thesis", "stance"], ABOVE = [...LEADS, "vote", "challenge_strength"];
 
 function reply({ text, value, case: found }) {
-  if (text === null || value === null || typeof value !== "object") return words(text);
-  const leads = LEADS.filter((key) => typeof value[key] === "string");
-  return [leads.map((key) => h("p.lead", said(value[key]))),
-    members(Object.entries(value).filter(([key]) => !ABOVE.includes(key)), found)];
+	if (text === null || value === null || typeof value !== "object") return words(text);
+	const leads = LEADS.filter((key) => typeof value[key] === "string");
+	return [leads.map((key) => h("p.lead", said(value[key]))),
+		members(Object.entries(value).filter(([key]) => !ABOVE.includes(key)), found)];
 }
 
 const members = (rows, found) => rows.map(([key, value]) =>
-  h("div.part", h("p.key", spaced(key)), parts(value, found)));
+	h("div.part", h("p.key", spaced(key)), parts(value, found)));
 
 // A value of JSON part by part; `found` says what the citations of arguments were found to be.
 function parts(value, found, place) {
-  if (typeof value === "string") return words(value);
-  if (value === null || typeof value !== "object" || value instanceof Number) {
-    return h("p", value === true ? "yes" : value === false ? "no" : String(value));
-  }
-  if (Array.isArray(value)) {
-    return value.length ? h("ol", value.map((each, i) => h("li", parts(each, found, i + 1))))
-      : h("p", "none");
-  }
-  if (found && value.objection && typeof value.reason === "string") {
-    return [h("p.key", `Concedes objection ${value.objection}:`), words(value.reason)];
-  }
-  return found && Array.isArray(value.citations) ? argument(value, found, place)
-    : members(Object.entries(value), found);
+	if (typeof value === "string") return words(value);
+	if (value === null || typeof value !== "object" || value instanceof Number) {
+		return h("p", value === true ? "yes" : value === false ? "no" : String(value));
+	}
+	if (Array.isArray(value)) {
+		return value.length ? h("ol", value.map((each, i) => h("li", parts(each, found, i + 1))))
+			: h("p", "none");
+	}
+	if (found && value.objection && typeof value.reason === "string") {
+		return [h("p.key", `Concedes objection ${value.objection}:`), words(value.reason)];
+	}
+	return found && Array.isArray(value.citations) ? argument(value, found, place)
+		: members(Object.entries(value), found);
 }
 
 function argument({ citations, objection, ...rest }, found, place) {
-  const struck = found.struck.includes(place);
-  const finding = (i) => found.citations.find((row) =>
-    row.argument === place && row.citation === i + 1)?.finding ?? "not looked up";
-  return [h(struck ? "s" : "div", objection && h("p.dim", `On objection ${objection}`),
-    Object.values(rest).map((text) => words(`${text}`))),
-  struck && signed("p.signed", "warn", "Struck: it rests on a citation that does not hold."),
-  h("ul.plain", citations.map((cited, i) =>
-    signed("li.signed", finding(i) === "verified" ? "good" : "bad",
-      "“", said(cited.quote), "” ",
-      h("span.dim", said(cited.document), `, ${spaced(finding(i))}`))))];
+	const struck = found.struck.includes(place);
+	const finding = (i) => found.citations.find((row) =>
+		row.argument === place && row.citation === i + 1)?.finding ?? "not looked up";
+	return [h(struck ? "s" : "div", objection && h("p.dim", `On objection ${objection}`),
+		Object.values(rest).map((text) => words(`${text}`))),
+	struck && signed("p.signed", "warn", "Struck: it rests on a citation that does not hold."),
+	h("ul.plain", citations.map((cited, i) =>
+		signed("li.signed", finding(i) === "verified" ? "good" : "bad",
+			"“", said(cited.quote), "” ",
+			h("span.dim", said(cited.document), `, ${spaced(finding(i))}`))))];
 }
 
 // The address names an entry: show it, open it, and set the replay to it.
 function follow() {
-  const n = Number(/^#e([1-9][0-9]{0,8})$/.exec(location.hash)?.[1]);
-  if (!(n <= page.events.length) || !at("entries")) return;
-  const begin = page.events.length > WHOLE ? n - 1 - (n - 1) % AT_ONCE : 0;
-  if (begin !== page.from) drawEntries(begin);
-  const node = at(`e${n}`);
-  for (let each = node; each; each = each.parentElement.closest("details")) each.open = true;
-  node.lastElementChild.open = true;
-  if (page.figures) go(n);
-  node.scrollIntoView();
-  (node.matches("details") ? node.firstChild : node).focus({ preventScroll: true });
+	const n = Number(/^#e([1-9][0-9]{0,8})$/.exec(location.hash)?.[1]);
+	if (!(n <= page.events.length) || !at("entries")) return;
+	const begin = page.events.length > WHOLE ? n - 1 - (n - 1) % AT_ONCE : 0;
+	if (begin !== page.from) drawEntries(begin);
+	const node = at(`e${n}`);
+	for (let each = node; each; each = each.parentElement.closest("details")) each.open = true;
+	node.lastElementChild.open = true;
+	if (page.figures) go(n);
+	node.scrollIntoView();
+	(node.matches("details") ? node.firstChild : node).focus({ preventScroll: true });
 }

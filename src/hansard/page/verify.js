@@ -1,10 +1,7 @@
 "use strict";
 // Checks each line of a record and each text that it names, and says what was found of the whole.
 
-const CHECKS = [
-  "container", "manifest", "signature", "canonical", "chain", "time", "schema", "blobs",
-  "schedule", "templates", "prompts", "replies", "citations", "counts", "limits", "outcome",
-];
+const CHECKS = Object.values(VOCABULARY.checks).map((row) => row.name);
 const LARGEST = Number.MAX_SAFE_INTEGER; // of a line or a reply (§1, §5)
 const DEEPEST = 32; // nested containers
 const LONGEST_LINE = 1048576; // bytes

@@ -1,139 +1,138 @@
 "use strict";
-// Takes the record out of this page, has it checked, and only then draws it: nothing is shown
-// before the bytes were verified. Also what the page says of itself: its verdict or its failure.
+// Takes the record out of this page, has it checked, and only then draws it.
 
 const MOST_BYTES = 2 ** 28; // of a record that a page takes on
 const root = document.documentElement, at = (id) => document.getElementById(id);
-// All that the scripts of the page share: what it holds, and how far its reader has come.
+// What the scripts of the page share.
 const page = {
-  zip: null, files: null, // the record as it lies in this page
-  trusted: new Map(), // the reader's keys by role
-  result: null, // of verifyFiles, with these keys
-  events: [], figures: null, // of all events; null where an altered record makes no sense
-  turns: new Map(), notes: new Map(), // those of the figures by entry
-  from: 0, // the entries before the first one that the transcript shows
-  place: 1, playing: 0, // the entry at which the replay stands, and its timer
+	zip: null, files: null, // the record as it lies in this page
+	trusted: new Map(), // the reader's keys by role
+	result: null, // of verifyFiles, with these keys
+	events: [], figures: null, // of all events; null where an altered record makes no sense
+	turns: new Map(), notes: new Map(), // those of the figures by entry
+	from: 0, // the entries before the first one that the transcript shows
+	place: 1, playing: 0, // the entry at which the replay stands, and its timer
 };
 
 async function embedded() {
-  const blocks = document.querySelectorAll('script[type="application/octet-stream"]');
-  if (!blocks.length) throw new Error("There is no record in this page.");
-  const parts = Array.from(blocks, (block) => {
-    const text = atob(block.textContent), bytes = new Uint8Array(text.length);
-    for (let i = 0; i < text.length; i++) bytes[i] = text.charCodeAt(i);
-    return bytes;
-  });
-  const unzipped = new Blob(parts).stream().pipeThrough(new DecompressionStream("gzip"));
-  const reader = unzipped.getReader(), chunks = [];
-  let size = 0;
-  for (let read = await reader.read(); !read.done; read = await reader.read()) {
-    size += read.value.length;
-    if (size > MOST_BYTES) throw new Error("The record is too large for a page.");
-    chunks.push(read.value);
-  }
-  return new Uint8Array(await new Blob(chunks).arrayBuffer());
+	const blocks = document.querySelectorAll('script[type="application/octet-stream"]');
+	if (!blocks.length) throw new Error("There is no record in this page.");
+	const parts = Array.from(blocks, (block) => {
+		const text = atob(block.textContent), bytes = new Uint8Array(text.length);
+		for (let i = 0; i < text.length; i++) bytes[i] = text.charCodeAt(i);
+		return bytes;
+	});
+	const unzipped = new Blob(parts).stream().pipeThrough(new DecompressionStream("gzip"));
+	const reader = unzipped.getReader(), chunks = [];
+	let size = 0;
+	for (let read = await reader.read(); !read.done; read = await reader.read()) {
+		size += read.value.length;
+		if (size > MOST_BYTES) throw new Error("The record is too large for a page.");
+		chunks.push(read.value);
+	}
+	return new Uint8Array(await new Blob(chunks).arrayBuffer());
 }
 
 async function start() {
-  await new Promise((done) => setTimeout(done, 30)); // so that "checking" is seen
-  page.zip = await embedded();
-  page.files = readZip(page.zip);
-  if (page.files.has("report.html")) {
-    throw new Error("The record in this page holds a page of its own.");
-  }
-  await check();
-  page.events = page.result.lines.map((line) => line.event);
-  page.figures = attempt(() => figuresAt(page.events.length), null);
-  page.turns = new Map(page.figures?.turns.map((turn) => [turn.seq, turn]));
-  page.notes = new Map();
-  for (const note of page.figures?.notes ?? []) {
-    page.notes.set(note.seq, [...page.notes.get(note.seq) ?? [], note]);
-  }
-  draw();
+	await new Promise((done) => setTimeout(done, 30)); // so that "checking" is seen
+	page.zip = await embedded();
+	page.files = readZip(page.zip);
+	if (page.files.has("report.html")) {
+		throw new Error("The record in this page holds a page of its own.");
+	}
+	await check();
+	page.events = page.result.lines.map((line) => line.event);
+	page.figures = attempt(() => figuresAt(page.events.length), null);
+	page.turns = new Map(page.figures?.turns.map((turn) => [turn.seq, turn]));
+	page.notes = new Map();
+	for (const note of page.figures?.notes ?? []) {
+		page.notes.set(note.seq, [...page.notes.get(note.seq) ?? [], note]);
+	}
+	draw();
 }
 
 const figuresAt = (n) => figuresOf(page.events.slice(0, n).filter(Boolean), page.result.texts);
 
 // An altered record need not make sense: whatever cannot be drawn of it leaves its verdict be.
 function attempt(draw, otherwise = h("p", "This part of the altered record makes no sense.")) {
-  try {
-    return draw();
-  } catch (error) {
-    if (verdict() !== "altered") throw error;
-    return otherwise;
-  }
+	try {
+		return draw();
+	} catch (error) {
+		if (verdict() !== "altered") throw error;
+		return otherwise;
+	}
 }
 
 async function check() {
-  const { files, trusted } = page;
-  const trust = [...trusted].map(([role, key]) => ({ role, ...key, from: null, until: null }));
-  page.result = await verifyFiles(files, trust);
-  // Quotes of code are for terminals.
-  const plain = (text) => text.replace(/`([^`]*)`/g, "$1");
-  for (const row of page.result.findings) row.message = plain(row.message);
-  for (const row of page.result.checks) row.evidence = plain(row.evidence);
+	const { files, trusted } = page;
+	const trust = [...trusted].map(([role, key]) => ({ role, ...key, from: null, until: null }));
+	page.result = await verifyFiles(files, trust);
+	// Quotes of code are for terminals.
+	const plain = (text) => text.replace(/`([^`]*)`/g, "$1");
+	for (const row of page.result.findings) row.message = plain(row.message);
+	for (const row of page.result.checks) row.evidence = plain(row.evidence);
 }
 
 function verdict() {
-  if (page.result.verdict === "INTACT") return "intact";
-  if (page.result.verdict !== "SELF-CONSISTENT, SIGNER UNKNOWN") return "altered";
-  return page.result.ed25519 ? "consistent" : "partly";
+	if (page.result.verdict === "INTACT") return "intact";
+	if (page.result.verdict !== "SELF-CONSISTENT, SIGNER UNKNOWN") return "altered";
+	return page.result.ed25519 ? "consistent" : "partly";
 }
 
 // The verdict as it is told: a key that the reader gave and that signed nothing comes first.
 const told = () => (verdict() === "consistent" &&
-  [...page.trusted.keys()].some((role) => !signerOf(SIGNED[role])?.by) ? "foreign" : verdict());
+	[...page.trusted.keys()].some((role) => !signerOf(SIGNED[role])?.by) ? "foreign" : verdict());
 const asFound = (title) =>
-  (verdict() === "altered" ? `${title}, as found in the altered record` : title);
+	(verdict() === "altered" ? `${title}, as found in the altered record` : title);
 
 // The state that is waited for: in the bar, and in the root's data once all of it is drawn.
 function conclude(state) {
-  const [name, tone] = VERDICTS[state], { unchecked } = page.result;
-  at("verdict").className = tone;
-  at("verdict").replaceChildren(sign(tone), h("span", name, unchecked && `; ${unchecked}`));
-  root.dataset.verdict = verdict();
+	const [name, tone] = VERDICTS[state], { unchecked } = page.result;
+	at("verdict").className = tone;
+	at("verdict").replaceChildren(sign(tone), h("span", name, unchecked && `; ${unchecked}`));
+	root.dataset.verdict = verdict();
 }
 
 // Leans on nothing of the other scripts: they may be what failed.
 function failed(error) {
-  clearInterval(page.playing);
-  at("main").replaceChildren(at("failure").content.cloneNode(true));
-  at("why").textContent = error?.message ?? `${error}`;
-  at("verdict").className = "bad";
-  at("verdict").textContent = "Could not be checked";
-  root.dataset.verdict = "failed";
+	clearInterval(page.playing);
+	at("main").replaceChildren(at("failure").content.cloneNode(true));
+	at("why").textContent = error?.message ?? `${error}`;
+	at("verdict").className = "bad";
+	at("verdict").textContent = "Could not be checked";
+	root.dataset.verdict = "failed";
 }
 
 function draw() {
-  at("main").replaceChildren(h("div", { id: "top" }),
-    ...(page.figures ? [attempt(drawReplay)] : []),
-    drawTranscript(), drawVerify());
-  drawEntries(0);
-  drawVerdict();
-  if (page.figures) go(page.figures.turns[0]?.seq);
-  addEventListener("hashchange", follow);
-  follow();
+	at("main").replaceChildren(h("div", { id: "top" }),
+		...(page.figures ? [attempt(drawReplay)] : []),
+		drawTranscript(), drawVerify());
+	drawEntries(0);
+	drawVerdict();
+	if (page.figures) go(page.figures.turns[0]?.seq);
+	addEventListener("hashchange", follow);
+	follow();
 }
 
 // What depends on the reader's keys: drawn again when they change.
 function drawVerdict() {
-  const state = told();
-  at("top").replaceChildren(drawSummary(state),
-    ...(page.figures ? [attempt(drawChecks), attempt(drawFigures)] : []));
-  at("proof").replaceChildren(...drawProof());
-  at("claims").replaceChildren(...drawClaims(state));
-  conclude(state);
-  foot(VERDICTS[state][0]);
+	const state = told();
+	at("top").replaceChildren(drawSummary(state),
+		...(page.figures ? [attempt(drawChecks), attempt(drawFigures)] : []));
+	at("proof").replaceChildren(...drawProof());
+	at("claims").replaceChildren(...drawClaims(state));
+	conclude(state);
+	foot(VERDICTS[state][0]);
 }
 
 // The running foot on paper. Id and hash are hexadecimal: nothing else gets into a style.
 function foot(name) {
-  const hex = (text) => (text ?? "none").replace(/[^0-9a-f-]/g, ""), sheet = new CSSStyleSheet();
-  const id = hex(page.result.debate), hash = hex(page.result.lines.at(-1)?.hash).slice(0, 16);
-  sheet.replaceSync("@page { @bottom-left { font: 8pt sans-serif; content: " +
-    `"Record ${id} · last hash ${hash}… · ${name}" } }`);
-  document.adoptedStyleSheets = [sheet];
-  document.title = `Debate record ${id.slice(0, 8)}`;
+	const hex = (text) => (text ?? "none").replace(/[^0-9a-f-]/g, ""), sheet = new CSSStyleSheet();
+	const id = hex(page.result.debate), hash = hex(page.result.lines.at(-1)?.hash).slice(0, 16);
+	sheet.replaceSync("@page { @bottom-left { font: 8pt sans-serif; content: " +
+		`"Record ${id} · last hash ${hash}… · ${name}" } }`);
+	document.adoptedStyleSheets = [sheet];
+	document.title = `Debate record ${id.slice(0, 8)}`;
 }
 
 addEventListener("error", (event) => failed(event.error ?? event.message));

@@ -6,10 +6,11 @@ const WORDING = VOCABULARY.words; // tables of what the codes of a record mean
 const GONE = WORDING.gone;
 // A sentence with its places filled, in one pass: a value may hold braces itself.
 const fill = (sentence, values) =>
-  sentence.replace(/\{([a-z_]+)\}/g, (place, name) => values[name]);
+	sentence.replace(/\{([a-z_]+)\}/g, (place, name) => values[name]);
 
 const many = (n, one) => `${n} ${n === 1 ? one : WORDING.nouns[one] ?? `${one}s`}`;
 const list = (rows) => rows.join(", ");
+const lower = (word) => word?.toLowerCase() ?? "–";
 const unique = (rows) => [...new Set(rows)];
 const sum = (rows) => rows.reduce((total, row) => total + row, 0);
 // 1, 2, 3 …; no reply that counts has more than a hundred of anything.
@@ -17,34 +18,38 @@ const numbers = (total) => Array.from({ length: Math.min(total, 100) }, (_, inde
 const inPercent = (ppm) => `${(Math.floor(ppm / 1000) / 10).toFixed(1)}%`;
 const inSeconds = (ms) => String(Number((ms / 1000).toPrecision(10)));
 const amount = (ceiling, n) => {
-  if (ceiling === "seconds") return `${inSeconds(n)} seconds`;
-  if (ceiling !== "cost") return many(n, ceiling.slice(0, -1));
-  return `${Math.floor(n / 1e6)}.${String(n % 1e6).padStart(6, "0")} US dollars`;
+	if (ceiling === "seconds") return `${inSeconds(n)} seconds`;
+	if (ceiling !== "cost") return many(n, ceiling.slice(0, -1));
+	return `${Math.floor(n / 1e6)}.${String(n % 1e6).padStart(6, "0")} US dollars`;
 };
 
 // Where a step stands: `r2.critique.ann` is Ann's critique of round 2.
 const placeOf = (step) => {
-  const [round, phase, ...speaker] = step.split(".");
-  return { round: Number(round.slice(1)), phase, speaker: speaker.join(".") };
+	const [round, phase, ...speaker] = step.split(".");
+	return { round: Number(round.slice(1)), phase, speaker: speaker.join(".") };
 };
 const who = (step) => fill(WORDING.place, placeOf(step));
 const nameKin = ({ model, family }) =>
-  fill(model ? WORDING.kin.model : WORDING.kin.family, { model, family });
+	fill(model ? WORDING.kin.model : WORDING.kin.family, { model, family });
+
+// Only some of our own outcomes have words: an option is left as it is spelled.
+const decisionIn = (name) =>
+	(Object.hasOwn(WORDING.decisions, name) ? WORDING.decisions[name] : name);
 
 // Why a reply does not count.
 const whyRejected = ({ code, member, keyword, rating }) => {
-  const { rejections, misses, miss: at, rated } = WORDING;
-  // The only words that are looked up by what a record names freely.
-  const miss = Object.hasOwn(misses, keyword) ? misses[keyword] : fill(at.other, { keyword });
-  const why = keyword === null ? rejections[code]
-    : fill(member === null ? at.whole : at.member, { member, miss });
-  return rating ? fill(rated, { why, rating }) : why;
+	const { rejections, misses, miss: at, rated } = WORDING;
+	// The only words that are looked up by what a record names freely.
+	const miss = Object.hasOwn(misses, keyword) ? misses[keyword] : fill(at.other, { keyword });
+	const why = keyword === null ? rejections[code]
+		: fill(member === null ? at.whole : at.member, { member, miss });
+	return rating ? fill(rated, { why, rating }) : why;
 };
 // How a call failed.
 const failure = ({ error, status, detail, request_id: request }) => {
-  const { known, statuses, errors } = WORDING;
-  const told = [status ? fill(known.status, { status }) : detail, statuses[status],
-    typeof request === "string" && fill(known.request, { request })].filter(Boolean);
-  return told.length ? fill(WORDING.error, { error: errors[error], known: list(told) })
-    : errors[error];
+	const { known, statuses, errors } = WORDING;
+	const told = [status ? fill(known.status, { status }) : detail, statuses[status],
+		typeof request === "string" && fill(known.request, { request })].filter(Boolean);
+	return told.length ? fill(WORDING.error, { error: errors[error], known: list(told) })
+		: errors[error];
 };

@@ -3,7 +3,7 @@
 The shell is the same for every record of a release, so that whoever doubts a
 page can compare its code. Only the data region, between the two halves of the
 shell, differs: the record's zip, compressed, in blocks that a browser reads fast.
-The first script is the vocabulary, whose tables the reports read as well.
+Its first script begins with the vocabulary, whose tables the reports read as well.
 """
 
 from __future__ import annotations
@@ -21,35 +21,41 @@ from hansard.errors import UsageError
 from hansard.record import bundle as bundles
 from hansard.record.page import MAX_RECORD, compress, region
 
-VOCABULARY = "vocabulary.js"  # made of the tables; no file
-WITHOUT_DOM = (
-    VOCABULARY,
-    "container.js",
-    "verify.js",
-    "forms.js",
-    "replies.js",
-    "prompts.js",
-    "rules.js",
-    "audit.js",
-    "words.js",
-    "entries.js",
-    "alike.js",
-    "notes.js",
-    "results.js",
-    "governance.js",
-    "figures.js",
-)  # these check a record and count what it holds; they run without a page
-SCRIPTS = (
-    *WITHOUT_DOM,
-    "nodes.js",
-    "labels.js",
-    "summary.js",
-    "charts.js",
-    "timeline.js",
-    "transcript.js",
-    "proof.js",
-    "view.js",
-)  # in this order, in one global scope; only the last does anything by itself
+_FORMATS = sorted(f"formats/{file.name}" for file in (resources(__package__) / "formats").iterdir())
+# The page's scripts and their parts, in this order, in one global scope. Only the last one does
+# anything by itself, so that it can say what failed of the others.
+SCRIPTS = {
+    # Checks a record and counts what it holds: it runs without a page.
+    "figures": (
+        "container.js",
+        "verify.js",
+        "formats.js",
+        *_FORMATS,
+        "forms.js",
+        "replies.js",
+        "prompts.js",
+        "rules.js",
+        "audit.js",
+        "words.js",
+        "entries.js",
+        "alike.js",
+        "notes.js",
+        "results.js",
+        "governance.js",
+        "figures.js",
+    ),
+    "display": (
+        "nodes.js",
+        "labels.js",
+        "summary.js",
+        "charts.js",
+        "timeline.js",
+        "transcript.js",
+        "proof.js",
+    ),
+    "view": ("view.js",),
+}
+STRICT = '"use strict";\n'
 _PLACE = re.compile(r"\{\{(csp|style|scripts)\}\}")
 
 
@@ -68,7 +74,7 @@ def page(files: Mapping[str, bytes]) -> bytes:
 @cache
 def shell() -> tuple[bytes, bytes]:
     """Return what stands before and after the data region of every page of this release."""
-    style, *scripts = map(part, ("style.css", *SCRIPTS))
+    style, scripts = part("style.css"), [script(name) for name in SCRIPTS]
     parts = {
         "csp": _policy(style, scripts),
         "style": f"<style>{style}</style>",
@@ -82,13 +88,21 @@ def shell() -> tuple[bytes, bytes]:
     return before.encode(), after.encode()
 
 
+def script(name: str) -> str:
+    """Return a script of the page: its parts one after another, the vocabulary first of all."""
+    first = _vocabulary() if name == next(iter(SCRIPTS)) else ""
+    return STRICT + first + "".join(part(file).removeprefix(STRICT) for file in SCRIPTS[name])
+
+
 def part(name: str) -> str:
-    """Return a file of the page, or the script that holds the vocabulary."""
-    if name == VOCABULARY:
-        tables = {name: vocabulary.table(name) for name in vocabulary.TABLES}
-        text = json.dumps(tables, ensure_ascii=False, separators=(",", ":"))
-        return f'"use strict";\nconst VOCABULARY = {text};\n'
+    """Return a file of the page."""
     return (resources("hansard.page") / name).read_text(encoding="utf-8")
+
+
+def _vocabulary() -> str:
+    tables = {name: vocabulary.table(name) for name in vocabulary.TABLES}
+    text = json.dumps(tables, ensure_ascii=False, separators=(",", ":"))
+    return f"const VOCABULARY = {text};\n"
 
 
 def _policy(style: str, scripts: list[str]) -> str:

@@ -1,27 +1,14 @@
-"""The fold of a record's events from which every result is made, and what all results share."""
+"""The fold of a record's events from which every result is made, and how its parts are read."""
 
 from __future__ import annotations
 
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
-from functools import reduce
 from typing import Any, cast
 
-from hansard.report import alike, notes, overall
-from hansard.report.notes import Note
-from hansard.report.result import (
-    Calls,
-    Charged,
-    Document,
-    Limits,
-    Participant,
-    Stance,
-    Theatre,
-    ToolUse,
-    Truncation,
-    Usage,
-)
+from hansard.report import notes
+from hansard.report.notes import Note, Noting
 from hansard.report.words import GONE
 from hansard.rules import replies, spending, steps
 from hansard.rules.data import (
@@ -34,8 +21,8 @@ from hansard.rules.data import (
 from hansard.rules.events import Event
 from hansard.rules.fields import Blob
 from hansard.rules.prompts import TextOf
-from hansard.rules.state import DebateState, Spend, Turn, evolve, speaker_of, step_of
-from hansard.rules.terms import ARGUING, Role
+from hansard.rules.state import DebateState, Turn, evolve, speaker_of, step_of
+from hansard.rules.terms import Role
 
 
 @dataclass(slots=True)
@@ -66,7 +53,8 @@ class Folded:
     kinds: Counter[str] = field(default_factory=Counter)
     unpriced: int = 0  # replies whose cost is not known
     used: defaultdict[str, Used] = field(default_factory=lambda: defaultdict(Used))  # by seat
-    sent_otherwise: list[str] = field(default_factory=list)  # calls: not as they were rendered
+    compared: int = 0  # calls of which it is known whether they were sent as rendered
+    sent_otherwise: list[str] = field(default_factory=list)  # those that were not
     sent_back: dict[str, int] = field(default_factory=dict)  # ratings of weak critiques, by step
     tokens: Counter[tuple[int, Role]] = field(default_factory=Counter)  # by round and role
     called: list[tuple[int, ToolCalledData]] = field(default_factory=list)
@@ -99,37 +87,41 @@ class Folded:
         return None if text is None else cast(str, replies.value_of(text, replies.words()))
 
 
-def fold(events: Iterable[Event], text_of: TextOf) -> Folded:
-    """Fold the events of one record, which must follow the rules."""
+def fold(
+    events: Iterable[Event], text_of: TextOf, own: Callable[[str], Mapping[str, Noting]]
+) -> Folded:
+    """Fold the events of one record, which must follow the rules.
+
+    `own` gives the notes that a format adds on its events.
+    """
     found = Folded(text_of)
     for event in events:
-        _add(found, event)
+        _add(found, event, own)
     return found
 
 
-def _add(found: Folded, event: Event) -> None:
+def _add(found: Folded, event: Event, own: Callable[[str], Mapping[str, Noting]]) -> None:
     state = evolve(found.state, event)
     found.kinds[event["type"]] += 1
     if len(state.turns) > len(found.seqs):
         found.seqs.append(event["seq"])
-    keep = _KEPT.get(event["type"])
-    if keep:
-        keep(found, event["data"])
-    found.notes += notes.of_event(state, event, found.text_of)
+    take = _TAKEN.get(event["type"])
+    if take:
+        take(found, event["data"])
+    of_format = own(state.spec["terms"]["format"])
+    found.notes += notes.of_event(state, event, found.text_of, of_format)
 
 
 def _failed(found: Folded, data: CallFailedData) -> None:
     if data["error"] != "abandoned":
         found.used[speaker_of(step_of(data["call"]))].failed += 1
-    if data["sent_as_rendered"] is False:
-        found.sent_otherwise.append(data["call"])
+    _sent(found, data)
 
 
 def _answered(found: Folded, data: CallAnsweredData) -> None:
     place = steps.place_of(step_of(data["call"]))
     used, seat = found.used[place.speaker], found.state.seats[place.speaker]
-    if data["sent_as_rendered"] is False:
-        found.sent_otherwise.append(data["call"])
+    _sent(found, data)
     found.unpriced += data["cost_micro_usd"] is None
     found.tokens[place.round, seat["role"]] += (data["tokens_in"] or 0) + (data["tokens_out"] or 0)
     used.cache_stated |= data["tokens_cached"] is not None
@@ -138,26 +130,31 @@ def _answered(found: Folded, data: CallAnsweredData) -> None:
     )
 
 
+def _sent(found: Folded, data: CallAnsweredData | CallFailedData) -> None:
+    found.compared += data["sent_as_rendered"] is not None
+    if data["sent_as_rendered"] is False:
+        found.sent_otherwise.append(data["call"])
+
+
 def _rejected(found: Folded, data: TurnRejectedData) -> None:
     if data["rating"]:
         found.sent_back[data["step"]] = data["rating"]
 
 
-def _tool_called(found: Folded, data: ToolCalledData) -> None:
+def _called(found: Folded, data: ToolCalledData) -> None:
     found.called.append((found.state.seq, data))
 
 
-def _tool_returned(found: Folded, data: ToolReturnedData) -> None:
+def _returned(found: Folded, data: ToolReturnedData) -> None:
     found.returned[data["call"], data["number"]] = data
 
 
-# What is kept of an event beside what the state keeps of it.
-_KEPT: Mapping[str, Callable[[Folded, Any], None]] = {
+_TAKEN: Mapping[str, Callable[[Folded, Any], None]] = {  # beside what the state keeps
     "call.answered": _answered,
     "call.failed": _failed,
+    "tool.called": _called,
+    "tool.returned": _returned,
     "turn.rejected": _rejected,
-    "tool.called": _tool_called,
-    "tool.returned": _tool_returned,
 }
 
 
@@ -194,163 +191,3 @@ def rows_of(value: dict[str, Any], key: str) -> list[dict[str, Any]]:
     found = value.get(key)
     rows = found if isinstance(found, list) else ()
     return [row for row in rows if isinstance(row, dict)]
-
-
-def common(found: Folded) -> dict[str, Any]:
-    """Return the fields that the results of all formats have; drift and shares aside."""
-    state, spec = found.state, found.state.spec
-    decision, closed = state.decision, state.closed
-    turns = [row.data for row in state.turns if row.role != "synthesizer"]
-    entered = dict.fromkeys((row["round"], row["phase"]) for row in turns)
-    return {
-        "debate": state.debate,
-        "engine": spec["engine"],
-        "format": spec["terms"]["format"],
-        "name": spec["name"],
-        "collection_id": spec["collection_id"],
-        "scripted": spec["scripted"],
-        "question": found.text(spec["question"]),
-        "status": closed["outcome"] if closed else "open",
-        "reason": closed["reason"] if closed else None,
-        "opened_at": state.opened_at,
-        "closed_at": state.at if closed else None,
-        "entries": state.seq,
-        "debater_ids": tuple(seat["id"] for seat in state.of_role(*ARGUING)),
-        "layout": spec["layout"],
-        "leading_call": spec["leading_call"],
-        "max_rounds": spec["terms"]["max_rounds"],
-        "rounds_run": turns[-1]["round"] if turns else 0,
-        "speaker_schedule": tuple(row["speaker"] for row in turns),
-        "phase_sequence": tuple(phase for _, phase in entered),
-        "decision": decision["decision"] if decision else None,
-        "decision_rule": decision["rule"] if decision else None,
-        "output": _output(found),
-        "truncated": _truncation(found),
-        "review": found.shown(decision["review"]) if decision else None,
-        "seats": _seats(found),
-        "evidence": _evidence(found),
-        "prices": tuple(spec["prices"]),
-        "limits": Limits(**spec["limits"]),
-        "charged": Charged(
-            tokens=state.used_tokens,
-            cost_micro_usd=state.used_micro_usd if spec["prices"] else None,
-        ),
-        "totals": _usage(
-            state.total(), reduce(Used.plus, found.used.values(), Used()), bool(spec["prices"])
-        ),
-        "calls": _calls(found),
-        "tools": _tools(found),
-        "resumes": state.resumes,
-        "theatre": _theatre(found),
-        "notes": (
-            *overall.notes(state, found.unpriced, found.sent_otherwise, found.text_of),
-            *found.notes,
-        ),
-    }
-
-
-def _calls(found: Folded) -> Calls:
-    failures = found.state.failures
-    abandoned = sum(row["error"] == "abandoned" for row in failures)
-    return Calls(
-        asked=found.kinds["call.started"],
-        answered=found.kinds["call.answered"],
-        failed=len(failures) - abandoned,
-        rejected=found.state.rejections,
-        abandoned=abandoned,
-    )
-
-
-def _output(found: Folded) -> Any:
-    synthesis = found.state.synthesis
-    try:
-        return replies.read(found.text(synthesis["text"]) or "") if synthesis else None
-    except replies.Unreadable:
-        return None
-
-
-def _truncation(found: Folded) -> Truncation | None:
-    cut = found.state.truncated
-    return Truncation(**cut) if cut else None
-
-
-def _seats(found: Folded) -> tuple[Participant, ...]:
-    state, terms = found.state, cast(Any, found.state.spec["terms"])
-    prices = state.spec["prices"]
-    votes: dict[str, list[str | None]] = {seat: [] for seat in state.seats}
-    for turn in state.turns:
-        if turn.role == "debater" and terms.get("options"):
-            votes[turn.data["speaker"]].append(turn.vote)
-    return tuple(
-        Participant(
-            id=key,
-            role=seat["role"],
-            model=seat["model"],
-            parameters=seat["parameters"],
-            agent_type=seat["agent_type"],
-            persona=found.shown(seat["persona"]),
-            stance=Stance(label=seat["stance"]["label"], text=found.text(seat["stance"]["text"]))
-            if seat["stance"]
-            else None,
-            votes=tuple(votes[key]),
-            **_usage(
-                state.spend[key],
-                found.used[key],
-                spending.price_of(prices, seat["model"]) is not None,
-            ).model_dump(),
-        )
-        for key, seat in state.seats.items()
-    )
-
-
-def _evidence(found: Folded) -> tuple[Document, ...]:
-    rows = []
-    for row in found.state.evidence:
-        text = found.text(row["text"])
-        rows.append(
-            Document(
-                id=row["document"],
-                from_round=row["from_round"],
-                characters=len(text) if text is not None else None,
-                sha256=row["text"]["sha256"],
-            )
-        )
-    return tuple(rows)
-
-
-def _usage(spend: Spend, used: Used, priced: bool) -> Usage:
-    shared = used.cache_stated and spend.tokens_in
-    return Usage(
-        calls=spend.calls,
-        failed=used.failed,
-        tokens_in=spend.tokens_in,
-        tokens_cached=spend.tokens_cached,
-        tokens_cache_write=spend.tokens_cache_write,
-        tokens_out=spend.tokens_out,
-        cached_ppm=min(10**6, spend.tokens_cached * 10**6 // spend.tokens_in) if shared else None,
-        cost_micro_usd=spend.cost_micro_usd if priced else None,
-        saved_micro_usd=used.saved_micro_usd if priced else None,
-    )
-
-
-def _tools(found: Folded) -> tuple[ToolUse, ...]:
-    rows = []
-    for seq, called in found.called:
-        name = called["tool"]
-        back = found.returned.get((called["call"], called["number"]))
-        rows.append(
-            ToolUse(
-                call=called["call"],
-                tool=name if isinstance(name, str) else found.text(name),
-                arguments=found.text(called["arguments"]),
-                result=found.text(back["result"]) if back else None,
-                ok=back["ok"] if back else None,
-                seq=seq,
-            )
-        )
-    return tuple(rows)
-
-
-def _theatre(found: Folded) -> tuple[Theatre, ...]:
-    rows = alike.theatre(found.state, found.text_of)
-    return tuple(Theatre(**row._asdict()) for row in rows)

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from typing import Any, cast
 
 from hansard.report import notes, progress
+from hansard.report.formats import notings
 from hansard.report.progress import Progress
 from hansard.report.safe import one_line
 from hansard.report.sentences import compared, counted, decided, moderated, stance_of
@@ -46,7 +47,8 @@ def happenings(state: DebateState, event: Event, rows: Iterable[Progress]) -> It
         if lines:
             yield from lines(state, row)
     # Notes that rest on a text would be about one that is gone: none is, while it runs.
-    for note in notes.of_event(state, event, lambda _: ""):
+    own = notings(state.spec["terms"]["format"])
+    for note in notes.of_event(state, event, lambda _: "", own):
         if note.code not in _TOLD:
             who = "critical" if note.severity == "critical" else "control"
             yield Happening(event["seq"], who, note.message)

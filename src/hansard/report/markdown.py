@@ -22,6 +22,7 @@ def markdown(result: DebateResult) -> str:
         sections.tools(result),
         sections.seen(result),
         sections.notes(result),
+        sections.governance(result),
         own.said(result),
         sections.about(result, own.use(result)),
     )

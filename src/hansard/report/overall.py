@@ -1,9 +1,8 @@
-"""Notes on a debate as a whole: its terms, who sits at the table, and what was used."""
+"""Notes on a debate as a whole: who sits at the table, and what was used."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any
 
 from hansard import vocabulary
 from hansard.report import alike
@@ -11,7 +10,6 @@ from hansard.report.notes import Note, NoteCode, note
 from hansard.report.words import amount, kin, listed, many
 from hansard.rules import spending
 from hansard.rules.fields import Ceiling
-from hansard.rules.formats import format_of
 from hansard.rules.prompts import TextOf
 from hansard.rules.state import DebateState
 from hansard.rules.terms import ARGUING, JUDGING
@@ -30,7 +28,6 @@ def notes(
     `unpriced` is the number of replies whose cost is not known, `sent_otherwise`
     are the calls that did not send what was rendered.
     """
-    yield from _of_terms(state)
     yield from _of_seats(state, text_of)
     failed = sum(row["error"] != "abandoned" for row in state.failures)
     if failed:
@@ -48,8 +45,6 @@ def notes(
         if more > 0:
             calls = fill(vocabulary.word("more"), names=calls, more=more)
         yield note("sent_otherwise", calls=calls)
-    if any(row.case and row.case["rating"] for row in state.turns):
-        yield note("self_rated")
 
 
 def _charged(state: DebateState) -> Iterator[Note]:
@@ -74,20 +69,6 @@ def _over_ceiling(state: DebateState) -> Iterator[Note]:
         if spent[ceiling] > limit and ceiling != met:
             used = amount(ceiling, spent[ceiling])
             yield note("over_ceiling", spent=used, limit=amount(ceiling, limit))
-
-
-def _of_terms(state: DebateState) -> Iterator[Note]:
-    terms: Any = state.spec["terms"]
-    rules = format_of(terms)
-    threshold, seated = terms.get("threshold"), len(state.votes)
-    if threshold and threshold * 2 <= seated:
-        yield note("low_threshold", threshold=threshold, debaters=seated)
-    if rules.many_rounds and terms["max_rounds"] > rules.many_rounds:
-        yield note("many_rounds", rounds=terms["max_rounds"], limit=rules.many_rounds)
-    priced = {row["model"] for row in state.spec["prices"]}
-    unpriced = {seat["model"] for seat in state.seats.values()} - priced
-    if rules.spec.COST_CEILING and unpriced:  # one that is stated is refused
-        yield note("no_ceiling", models=listed(sorted(unpriced)))
 
 
 def _of_seats(state: DebateState, text_of: TextOf) -> Iterator[Note]:

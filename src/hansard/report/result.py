@@ -8,12 +8,11 @@ from typing import Annotated, Any, Literal
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, JsonValue
 
 from hansard.report.notes import Note
-from hansard.report.words import GONE
+from hansard.report.words import GONE, Silence
 from hansard.rules.fields import Ceiling, Layout, Parameters, Price
 from hansard.rules.terms import CloseReason, DecisionRule, Phase, Role
 
 Status = Literal["open", "complete", "truncated", "failed"]
-Silence = Literal["no_reply", "invalid_reply"]
 
 
 class Part(BaseModel):
@@ -89,7 +88,10 @@ class Calls(Part):
     answered: int
     failed: int = Field(description="Abandoned ones aside")
     rejected: int = Field(description="Answered, but the reply does not count")
-    abandoned: int = Field(description="Open when a process died; asked again")
+    abandoned: int = Field(description="In flight when a process died; retried")
+    compared: int = Field(
+        description="Of these it is known whether they were sent exactly as rendered"
+    )
 
 
 class Limits(Part):
@@ -109,6 +111,14 @@ class Charged(Part):
 
     tokens: int = Field(description="In and out together")
     cost_micro_usd: int | None = Field(description="Null: no price known")
+
+
+class CeilingUse(Part):
+    """A ceiling that was set, in calls, tokens, micro-US-dollars or milliseconds."""
+
+    name: Ceiling
+    limit: int
+    spent: int = Field(description="What counts against it, with what open calls have reserved")
 
 
 class Truncation(Part):
@@ -154,6 +164,21 @@ class Share(Part):
     seat: str
     characters: int | None = Field(description="Null where a reply of it is gone")
     share_ppm: int | None = Field(description="Of all seats that argue; null where one is unknown")
+
+
+class GovernanceRow(Part):
+    """What a compliance officer asks of a debate, and what its record answers.
+
+    It does not say that the rule holds: `verify` does, by the checks named.
+    """
+
+    code: str
+    name: str
+    rule: str
+    found: str = Field(description="What the record shows; empty: only that there are notes")
+    review: bool = Field(description="Whether somebody must look")
+    checks: tuple[int, ...] = Field(description="The checks of `verify` that it rests on")
+    notes: tuple[Note, ...] = Field(description="Those above information that belong to it")
 
 
 class Theatre(Part):
@@ -214,6 +239,7 @@ class Result(Part):
     limits: Limits
     charged: Charged
     totals: Usage
+    ceilings: tuple[CeilingUse, ...] = Field(description="Those that were set")
     calls: Calls
     tools: tuple[ToolUse, ...] = Field(description="Tools used, in the order asked for")
     resumes: int
@@ -221,6 +247,7 @@ class Result(Part):
     shares: tuple[Share, ...]
     theatre: tuple[Theatre, ...]
     notes: tuple[Note, ...]
+    governance: tuple[GovernanceRow, ...]
 
     @property
     def unpriced(self) -> tuple[str, ...]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any, cast
 
-from hansard.report.result import Drift, Result, Usage
+from hansard.report.result import Drift, GovernanceRow, Result, Usage
 from hansard.report.safe import one_line
 from hansard.report.signs import (
     as_json,
@@ -225,6 +225,28 @@ def notes(result: Result) -> Iterator[str]:
         for note in result.notes
     )
     yield "\n".join(rows) or "None."
+
+
+def governance(result: Result) -> Iterator[str]:
+    """What a compliance officer asks, and what the record shows."""
+    yield "## Governance checks"
+    yield (
+        "Each rule, and what the record shows. A rule that names checks holds only where "
+        "`hansard verify` passes them."
+    )
+    yield table(
+        ["result", "name", "rule", "found", "entries", "checks"],
+        (_row(row) for row in result.governance),
+    )
+
+
+def _row(row: GovernanceRow) -> Iterator[str]:
+    yield "**to review**" if row.review else "nothing to review"
+    yield row.name
+    yield row.rule
+    yield inline(row.found or "; ".join(note.message for note in row.notes))
+    yield ", ".join(dict.fromkeys(str(note.seq) for note in row.notes if note.seq))
+    yield ", ".join(map(str, row.checks))
 
 
 def about(result: Result, use: str) -> Iterator[str]:

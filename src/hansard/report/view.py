@@ -11,7 +11,7 @@ from collections.abc import Iterable
 from typing import cast
 
 from hansard.report.fold import fold
-from hansard.report.formats import DISPLAYS, DebateResult
+from hansard.report.formats import DISPLAYS, DebateResult, notings
 from hansard.rules.events import Event
 from hansard.rules.prompts import TextOf
 
@@ -23,5 +23,5 @@ def build(events: Iterable[Event], text_of: TextOf) -> DebateResult:
     the rules: nothing is checked here, so whoever reads one verifies it first
     (`hansard.read_record`), and whatever fails here is a bug of ours.
     """
-    found = fold(events, text_of)
+    found = fold(events, text_of, notings)
     return cast(DebateResult, DISPLAYS[found.state.spec["terms"]["format"]].of(found))

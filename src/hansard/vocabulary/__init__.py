@@ -3,6 +3,7 @@
 - A table is a JSON file beside this one, so that a sentence stands once for the terminal, the
   reports and the page. What a table is about, and when a row of it applies, is code elsewhere.
 - A sentence names its places in braces: `{who} cites nothing for argument {arguments}`.
+- A sentence that has several variants is an object of them by name.
 - The values of places are ids, numbers and other words of these tables, never a text that
   somebody wrote.
 """
@@ -13,9 +14,9 @@ import json
 import re
 from functools import cache
 from importlib.resources import files as resources
-from typing import Any, Literal, TypedDict
+from typing import Any, Literal, NotRequired, TypedDict
 
-TABLES = ("checks", "notes", "words")
+TABLES = ("checks", "governance", "headlines", "notes", "words")
 _PLACE = re.compile(r"\{([a-z_]+)\}")
 
 Severity = Literal["info", "warning", "critical"]
@@ -26,6 +27,16 @@ class Check(TypedDict):
 
     name: str
     failed: str
+
+
+class Row(TypedDict):
+    """A governance row: its rule, the checks and codes of notes it rests on, what may be found."""
+
+    name: str
+    rule: str
+    checks: NotRequired[list[int]]
+    notes: NotRequired[list[str]]
+    found: str | dict[str, str]
 
 
 @cache
@@ -39,15 +50,25 @@ def checks() -> dict[int, Check]:
     return {int(number): row for number, row in table("checks").items()}
 
 
-def severity(code: str) -> Severity:
-    """Return how severe the notes with this code are."""
-    found: Severity = table("notes")[code]["severity"]
-    return found
+def governance() -> dict[str, Row]:
+    """Return the governance rows by their codes, in order."""
+    rows: dict[str, Row] = table("governance")
+    return rows
 
 
-def note(code: str, variant: str = "text", **values: object) -> str:
-    """Return the sentence of a note, in the variant that fits."""
-    return fill(table("notes")[code][variant], **values)
+def note(code: str, variant: str = "text", **values: object) -> tuple[Severity, str]:
+    """Return how severe the notes with this code are, and the sentence of this variant."""
+    ((severity, sentences),) = table("notes")[code].items()
+    return severity, fill(_variant(sentences, variant), **values)
+
+
+def found(code: str, variant: str = "text", **values: object) -> str:
+    """Return what was found for a governance row, in the variant that fits."""
+    return fill(_variant(table("governance")[code]["found"], variant), **values)
+
+
+def _variant(sentences: str | dict[str, str], variant: str) -> str:
+    return sentences if isinstance(sentences, str) else sentences[variant]
 
 
 def words(name: str) -> dict[str, str]:

@@ -1,17 +1,20 @@
 """Writing a page: its shell is one text, its policy admits that text alone, its data is the zip."""
 
 import gzip
+import json
 import re
 from base64 import b64decode, b64encode
 from collections import Counter
 from hashlib import sha256
 from html.parser import HTMLParser
+from importlib.resources import files as resources
 
 import pytest
 
+from hansard import vocabulary
 from hansard.errors import UsageError
 from hansard.page import write
-from hansard.page.write import SCRIPTS, page, part, shell
+from hansard.page.write import SCRIPTS, STRICT, page, part, script, shell
 from hansard.record.bundle import pack
 
 FILES = {"events.jsonl": b"{}\n", "SHA256SUMS": b"-"}
@@ -25,7 +28,8 @@ parseFloat parseInt performance personalbar postMessage print prompt scheduler s
 scrollBy scrollTo scrollX scrollY scrollbars self status statusbar stop toolbar top undefined
 unescape viewport when window
 """
-CODE = {name: part(name).encode() for name in ("style.css", *SCRIPTS)}
+PARTS = [name for parts in SCRIPTS.values() for name in parts]
+CODE = {name: part(name).encode() for name in ("style.css", *PARTS)}
 
 
 class Elements(HTMLParser):
@@ -61,7 +65,7 @@ def source(text):
 def test_the_shell_is_the_parts_as_they_are():
     found = Elements(b"".join(shell()))
     assert found.named("style") == [CODE["style.css"].decode()]
-    assert found.named("script") == [CODE[name].decode() for name in SCRIPTS]
+    assert found.named("script") == [script(name) for name in SCRIPTS]
     assert len(found.named("meta", charset="utf-8")) == 1
     assert shell()[0].endswith(b"\n"), "the recipe of FORMAT.md reads the region line by line"
 
@@ -96,7 +100,7 @@ def test_a_part_can_stand_in_a_page(name):
     """No text of it ends its element, and a browser hashes the bytes that were hashed here."""
     assert not re.search(rb"</script|</style|<!--|\r|\0|\xef\xbb\xbf", CODE[name], re.IGNORECASE)
     CODE[name].decode("utf-8")
-    assert name == "style.css" or CODE[name].startswith(b'"use strict";\n')
+    assert name == "style.css" or CODE[name].startswith(STRICT.encode())
 
 
 def declared(script):
@@ -114,8 +118,8 @@ def declared(script):
 
 
 def test_no_name_stands_twice():
-    """The scripts share one global scope: the second of two functions would replace the first."""
-    names = Counter(name for script in SCRIPTS for name in declared(CODE[script].decode()))
+    """All parts share one global scope: the second of two functions would replace the first."""
+    names = Counter(name for part in PARTS for name in declared(CODE[part].decode()))
     assert {"readZip", "strict", "BASE64", "Walk", "figuresOf", "h", "s", "page"} <= names.keys()
     assert [name for name, times in names.items() if times > 1] == []
     assert names.keys() & set(BROWSER.split()) == set()
@@ -127,8 +131,24 @@ def test_what_looks_like_a_place_inside_a_part_stays(monkeypatch):
     monkeypatch.setattr(write, "part", lambda name: html if name == "page.html" else places)
     before, after = shell.__wrapped__()
     assert before.endswith(f"<style>{places}</style>".encode())
-    script = f"<script>{places}</script>"
-    assert after.decode() == "\n".join([script] * len(SCRIPTS)) + " {{other}}"
+    scripts = [f"<script>{script(name)}</script>" for name in SCRIPTS]
+    assert after.decode() == "\n".join(scripts) + " {{other}}"
+    assert all(places in text for text in scripts)
+
+
+def test_every_script_of_the_package_is_a_part():
+    folder = resources("hansard.page")
+    files = {file.name for file in folder.iterdir() if file.name.endswith(".js")}
+    formats = {f"formats/{file.name}" for file in (folder / "formats").iterdir()}
+    assert sorted(PARTS) == sorted(files | formats)
+
+
+def test_the_vocabulary_comes_first():
+    first, rest = script("figures").removeprefix(STRICT).split("\n", 1)
+    found = json.loads(first.removeprefix("const VOCABULARY = ").removesuffix(";"))
+    assert found == {name: vocabulary.table(name) for name in vocabulary.TABLES}
+    assert rest.startswith(part("container.js").removeprefix(STRICT))
+    assert not re.search("</script|<!--", first, re.IGNORECASE)
 
 
 def test_the_empty_page_is_small(capsys):

@@ -28,7 +28,7 @@ def test_the_most_similar_draft_is_the_answer_and_is_called_no_more_than_that():
     assert (result.decision, result.decision_rule) == ("ann", "most_similar")
     assert (result.winner_label, result.final) == ("ann", "Pay it now in full.")
     assert result.final == result.rounds[-1].drafts[result.winner_label]
-    assert "the draft of ann is the most like the others" in result.judgment
+    assert "the draft of ann is the most similar to the others" in result.judgment
     assert "agree" not in result.judgment
     assert (result.vote_tally, result.consensus_threshold) == (None, None)
     assert result.resolution == "similar"
@@ -119,7 +119,7 @@ def test_a_majority_of_options_is_counted_and_names_its_first_holder():
     assert [row.choice for row in result.transcript[:3]] == ["yes", "no", "no"]
     assert result.rounds[0].drafts["ann"] == "yes!"
     assert result.seats[0].votes == ("yes", "yes")
-    assert "2 of 3 debaters hold one answer, 2 are needed" in result.judgment
+    assert "2 of 3 debaters hold one answer; 2 needed" in result.judgment
 
 
 def test_one_option_for_all_is_not_called_similar_wording_or_correct():

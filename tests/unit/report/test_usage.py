@@ -204,6 +204,8 @@ def test_no_note_holds_what_a_server_wrote():
     debate = Debate(Setup(), script({"r1.proposal.critic:1": Fail("server_error", wire=wire)}))
     debate.run()
     events = [event for event in debate.record.events if event["type"] == "call.failed"]
-    notes = [row for event in events for row in of_event(debate.state, event, lambda _: "SECRET")]
+    notes = [
+        row for event in events for row in of_event(debate.state, event, lambda _: "SECRET", {})
+    ]
     assert notes
     assert "SECRET" not in str(notes)

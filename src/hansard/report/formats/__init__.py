@@ -15,6 +15,7 @@ from hansard.report.formats.display import Display
 from hansard.report.formats.judged import JUDGED, JudgedResult
 from hansard.report.formats.moderated import MODERATED, ModeratedResult
 from hansard.report.formats.panel import PANEL, PanelResult
+from hansard.report.notes import Noting
 from hansard.report.result import Result
 
 __all__ = [
@@ -26,6 +27,7 @@ __all__ = [
     "ModeratedResult",
     "PanelResult",
     "display_of",
+    "notings",
 ]
 
 R = TypeVar("R", bound=Result)
@@ -39,6 +41,11 @@ DISPLAYS: Mapping[str, Display[Any]] = {
     "moderated": MODERATED,
     "panel": PANEL,
 }
+
+
+def notings(name: str) -> Mapping[str, Noting]:
+    """Return the notes that the format of this name adds, by type of event."""
+    return DISPLAYS[name].watch.events
 
 
 def display_of(result: R) -> Display[R]:

@@ -9,12 +9,16 @@ from typing import Any, Literal
 from pydantic import Field
 from typing_extensions import TypedDict  # pydantic reads only this one before Python 3.12
 
-from hansard.report import sections, signals
-from hansard.report.fold import Folded, common, tally_of, turn_of, words_of
+from hansard.report import sections, signals, words
+from hansard.report.common import common
+from hansard.report.fold import Folded, tally_of, turn_of, words_of
 from hansard.report.formats.display import Display, Row
+from hansard.report.governance import Watch
+from hansard.report.notes import Note, note
 from hansard.report.result import Part, Result, Spoken, lines, listed, tallied, told
 from hansard.report.signs import fenced, ids, not_heard, quoted, table, undecided, voted
 from hansard.rules.counting import Rule
+from hansard.rules.data import VotesCountedData
 from hansard.rules.fields import closed
 from hansard.rules.formats import consensus
 from hansard.rules.formats.consensus import PHASES
@@ -136,6 +140,23 @@ class ConsensusResult(Result):
         return dict(shape)
 
 
+def _tie(_: DebateState, count: VotesCountedData) -> Iterator[Note]:
+    least = count["threshold"]
+    tied = [row["option"] for row in count["tally"] if row["votes"] >= least]
+    if len(tied) > 1:
+        where = {"round": count["round"], "phase": count["phase"]}
+        yield note("tie", "threshold", options=words.listed(tied), **where)
+
+
+def _whole(state: DebateState) -> Iterator[Note]:
+    threshold, seated = consensus.terms_of(state)["threshold"], len(state.votes)
+    if threshold * 2 <= seated:
+        yield note("low_threshold", threshold=threshold, debaters=seated)
+
+
+WATCH = Watch(events={"votes.counted": _tie}, whole=_whole)
+
+
 def of(found: Folded) -> ConsensusResult:
     """Return the result of a folded record."""
     state, terms = found.state, consensus.terms_of(found.state)
@@ -154,9 +175,8 @@ def of(found: Folded) -> ConsensusResult:
             )
         )
     return ConsensusResult(
-        **common(found),
-        drift=tuple(signals.votes(found)),
-        shares=signals.shares(found),
+        **common(found, WATCH),
+        drift=tuple(signals.votes(found, together=False)),
         options=tuple(terms["options"]),
         rule=terms["rule"],
         consensus_threshold=terms["threshold"],
@@ -268,4 +288,5 @@ CONSENSUS = Display(
     decision=decision,
     said=said,
     use=use,
+    watch=WATCH,
 )

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from typing import Generic, NamedTuple, TypeVar
 
 from hansard.report.fold import Folded
+from hansard.report.governance import Watch
 from hansard.report.result import Result
 from hansard.report.words import HOW
 
@@ -38,6 +39,10 @@ class Display(Generic[R]):
     - `source`: the shape that `result.source()` has, which is that of the format's source;
     - `published`: further shapes that the source names: by name, each with a title.
 
+    What must be known of it:
+
+    - `watch`: what the format adds to the notes and the governance rows.
+
     A summary of a few lines:
 
     - `how(result)`: how the decision came about;
@@ -58,3 +63,4 @@ class Display(Generic[R]):
     decision: Callable[[R], Iterator[str]]
     said: Callable[[R], Iterator[str]]
     use: Callable[[R], str]
+    watch: Watch

@@ -10,15 +10,22 @@ from typing import Any, Literal
 from pydantic import Field
 from typing_extensions import TypedDict  # pydantic reads only this one before Python 3.12
 
-from hansard.report import sections, signals
-from hansard.report.fold import Folded, common, turn_of, words_of
+from hansard.report import sections
+from hansard.report.common import common
+from hansard.report.fold import Folded, turn_of, words_of
 from hansard.report.formats.display import LENGTH, Display, Row
+from hansard.report.governance import Watch
+from hansard.report.notes import Note, note
 from hansard.report.result import Part, Result, Spoken, Stance, lines, listed, told
 from hansard.report.safe import one_line
 from hansard.report.signs import fenced, ids, not_heard, quoted
 from hansard.report.words import GONE
+from hansard.rules.data import VerdictData
 from hansard.rules.fields import closed
 from hansard.rules.formats import judged
+from hansard.rules.state import DebateState
+
+MANY_ROUNDS = 4  # above, debaters give in to each other
 
 
 @closed
@@ -161,6 +168,20 @@ class JudgedResult(Result):
         return dict(shape)
 
 
+def _undeclared(_: DebateState, data: VerdictData) -> Iterator[Note]:
+    if data["undeclared"]:
+        yield note("undeclared_winner", judge=data["speaker"])
+
+
+def _whole(state: DebateState) -> Iterator[Note]:
+    rounds = judged.terms_of(state)["max_rounds"]
+    if rounds > MANY_ROUNDS:
+        yield note("many_rounds", rounds=rounds, limit=MANY_ROUNDS)
+
+
+WATCH = Watch(events={"verdict.recorded": _undeclared}, whole=_whole)
+
+
 def of(found: Folded) -> JudgedResult:
     """Return the result of a folded record."""
     state = found.state
@@ -175,11 +196,10 @@ def of(found: Folded) -> JudgedResult:
         )
         for turn, seq in found.turns("debater")
     )
-    shared = common(found)
+    shared = common(found, WATCH)
     return JudgedResult(
         **shared,
         drift=(),  # whoever argues a stance is told to keep it, and nobody votes
-        shares=signals.shares(found),
         stances=tuple(
             Argued(label=seat.stance.label, text=seat.stance.text, debater=seat.id)
             for seat in shared["seats"]
@@ -306,6 +326,7 @@ JUDGED = Display(
     decision=decision,
     said=said,
     use=use,
+    watch=WATCH,
     published={
         "input": ("What a judged debate is asked", JudgedInput),
         "state": ("What its rounds keep", JudgedState),

@@ -8,17 +8,24 @@ from typing import Any, Literal, cast
 from pydantic import Field
 from typing_extensions import TypedDict  # pydantic reads only this one before Python 3.12
 
-from hansard.report import sections, signals
-from hansard.report.fold import Folded, common, tally_of, turn_of, words_of
+from hansard import vocabulary
+from hansard.report import sections, signals, words
+from hansard.report.common import common
+from hansard.report.fold import Folded, tally_of, turn_of, words_of
 from hansard.report.formats.display import LENGTH, Display, Row
+from hansard.report.governance import Watch
+from hansard.report.notes import Note, note
 from hansard.report.result import Part, Result, Spoken, lines, tallied, told
 from hansard.report.safe import one_line
 from hansard.report.signs import fenced, ids, not_heard, quoted, table
 from hansard.report.words import ALIKE, GONE, percent
+from hansard.rules import similarity
+from hansard.rules.data import DecisionData, SimilarityData, VotesCountedData
 from hansard.rules.fields import closed
 from hansard.rules.formats.panel.reading import terms_of
-from hansard.rules.state import Turn
+from hansard.rules.state import DebateState, Turn
 from hansard.rules.terms import Resolution
+from hansard.vocabulary import fill
 
 
 @closed
@@ -143,6 +150,42 @@ class PanelResult(Result):
         return dict(shape)
 
 
+def _tie(_: DebateState, count: VotesCountedData) -> Iterator[Note]:
+    """No two answers can both be held by more than half, so the leaders tie."""
+    most = max((row["votes"] for row in count["tally"]), default=0)
+    tied = [row["option"] for row in count["tally"] if row["votes"] == most]
+    if len(tied) > 1:
+        where = {"round": count["round"], "phase": count["phase"]}
+        yield note("tie", "votes", votes=most, options=words.listed(tied), **where)
+
+
+def _similar(_: DebateState, data: SimilarityData) -> Iterator[Note]:
+    if data["converged"]:
+        least = percent(min((row["ppm"] for row in data["pairs"]), default=0))
+        said = {"round": data["round"], "heard": data["heard"], "least": least, "alike": ALIKE}
+        yield note(
+            "similar_wording", "options" if data["measure"] == "options" else "words", **said
+        )
+
+
+def _equals(state: DebateState, data: DecisionData) -> Iterator[Note]:
+    """Drafts that are equally like the others are told apart by their registration."""
+    if data["rule"] == "most_similar":
+        scores = similarity.scores(state.similarities[-1]["pairs"])
+        best = [name for name, score in scores.items() if score == max(scores.values())]
+        if len(best) > 1:
+            yield note("tie", "similarity", debaters=words.listed(best))
+
+
+WATCH = Watch(
+    events={
+        "votes.counted": _tie,
+        "similarity.measured": _similar,
+        "decision.reached": _equals,
+    }
+)
+
+
 def of(found: Folded) -> PanelResult:
     """Return the result of a folded record."""
     state, terms = found.state, terms_of(found.state)
@@ -163,9 +206,8 @@ def of(found: Folded) -> PanelResult:
     counted = state.counts[-1] if state.counts else None
     drift = signals.votes(found, together=True) if terms["options"] else signals.answers(rounds)
     return PanelResult(
-        **common(found),
+        **common(found, WATCH),
         drift=tuple(drift),
-        shares=signals.shares(found),
         options=tuple(terms["options"]),
         resolution=terms["resolution"],
         final=final,
@@ -228,26 +270,18 @@ def _judgment(found: Folded) -> str | None:
     state, decision = found.state, found.state.decision
     if state.verdict:
         return found.shown(_judges(found)[0].reply)
-    said = []
-    converged = [row for row in state.similarities if row["converged"]]
-    if converged:
-        measured = converged[-1]
-        if measured["measure"] == "options":
-            said.append(f"all answers of round {measured['round']} choose one option")
-        else:
-            said.append(f"the answers of round {measured['round']} converged ({ALIKE})")
+    said, judgments = [], vocabulary.words("judgments")
+    similar = [row for row in state.similarities if row["converged"]]
+    if similar:
+        measure = "options" if similar[-1]["measure"] == "options" else "words"
+        said.append(fill(judgments[measure], round=similar[-1]["round"], alike=ALIKE))
     if decision and decision["rule"] == "most_similar":
         others = state.similarities[-1]["heard"] - 1
-        alike = percent(cast(int, decision["score_ppm"]) // others)
-        said.append(
-            f"the draft of {decision['decision']} is the most like the others, {alike} on average; "
-            "of equals the first registered stands"
-        )
+        average = percent(cast(int, decision["score_ppm"]) // others)
+        said.append(fill(judgments["similar"], decision=decision["decision"], similar=average))
     elif decision and decision["votes"] is not None:
-        said.append(
-            f"{decision['votes']} of {len(state.votes)} debaters hold one answer, "
-            f"{decision['threshold']} are needed"
-        )
+        counted = {"votes": decision["votes"], "threshold": decision["threshold"]}
+        said.append(fill(judgments["votes"], debaters=len(state.votes), **counted))
     return "; ".join(said) or None
 
 
@@ -360,4 +394,5 @@ PANEL = Display(
     decision=decision,
     said=said,
     use=use,
+    watch=WATCH,
 )

@@ -122,12 +122,6 @@ class Format(Generic[T]):
       reply is shown point by point;
     - `retold(state, step)`: the transcript as one step is shown it, where that is
       in another order or under other titles; None where it is not.
-
-    What a report says of it:
-
-    - `counts_once`: votes are counted once, after the rounds, so that leaders who
-      tie are worth a note;
-    - `many_rounds`: the number of rounds above which debaters give in to each other.
     """
 
     spec: type[BaseSpec]
@@ -144,8 +138,6 @@ class Format(Generic[T]):
     values: Callable[[DebateState, Step | None], dict[str, str]]
     label: Callable[[DebateState, Turn], tuple[str, bool]]
     retold: Callable[[DebateState, Step], list[tuple[str, Turn]] | None] = as_told
-    counts_once: bool = False
-    many_rounds: int | None = None
 
     @property
     def templates(self) -> Mapping[str, tuple[str, ...]]:

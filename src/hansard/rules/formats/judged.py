@@ -42,7 +42,6 @@ TEMPLATES: Mapping[str, tuple[str, ...]] = {
     "synthesizer": ("decision", "rule"),
 }
 LEAST = 2  # stances that must have been heard before anybody judges
-MANY_ROUNDS = 4  # above, models give in to each other
 
 
 class JudgedSpec(BaseSpec):
@@ -243,5 +242,4 @@ JUDGED = Format(
     values=values,
     label=label,
     retold=retold,
-    many_rounds=MANY_ROUNDS,
 )

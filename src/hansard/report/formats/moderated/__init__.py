@@ -5,6 +5,7 @@ from hansard.report.formats.moderated.markdown import decision, said, use
 from hansard.report.formats.moderated.result import ModeratedResult, of
 from hansard.report.formats.moderated.source import ModeratedSource
 from hansard.report.formats.moderated.summary import rows
+from hansard.report.formats.moderated.watch import WATCH
 
 __all__ = ["MODERATED", "ModeratedResult"]
 
@@ -16,4 +17,5 @@ MODERATED = Display(
     decision=decision,
     said=said,
     use=use,
+    watch=WATCH,
 )

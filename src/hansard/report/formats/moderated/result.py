@@ -8,7 +8,8 @@ from typing import Any, Literal, cast
 from pydantic import Field
 
 from hansard.report import signals
-from hansard.report.fold import Folded, common, points_of, rows_of, turn_of, words_of
+from hansard.report.common import common
+from hansard.report.fold import Folded, points_of, rows_of, turn_of, words_of
 from hansard.report.formats.moderated.parts import (
     Answer,
     Cited,
@@ -24,7 +25,7 @@ from hansard.report.formats.moderated.parts import (
     Round,
 )
 from hansard.report.formats.moderated.source import STATUS, ModeratedSource, round_record
-from hansard.report.notes import PROMPT_REVIEW_BELOW
+from hansard.report.formats.moderated.watch import PROMPT_REVIEW_BELOW, WATCH
 from hansard.report.result import Result, Stance, lines, listed
 from hansard.report.safe import one_line
 from hansard.report.words import GONE
@@ -93,11 +94,10 @@ def of(found: Folded) -> ModeratedResult:
     heard = [row for turn, row in moderations if turn.heard and turn.data["phase"] == "moderation"]
     rounds = range(1, 1 + (state.turns[-1].data["round"] if state.turns else 0))
     wants_more = bool(heard) and heard[-1].recommend_another_round is True
-    shared = common(found)
+    shared = common(found, WATCH)
     return ModeratedResult(
         **shared,
         drift=tuple(signals.theses(found)),
-        shares=signals.shares(found),
         positions=tuple(row.stance for row in shared["seats"] if row.stance),
         framing=_framing(found),
         moderation=heard[-1] if heard else None,

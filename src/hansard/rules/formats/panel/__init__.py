@@ -42,5 +42,4 @@ PANEL = Format(
     template=template,
     values=values,
     label=label,
-    counts_once=True,
 )

@@ -1,0 +1,13 @@
+"use strict";
+// The formats of debate: each script in `formats/` puts a row into this table, and all others ask
+// it. A row has the rules of FORMAT.md §6 to §9, and how the format is shown. Every row has
+// - `terms`: the form of the terms, and of the lists in them;
+// - `seats(terms, number)`: role and stance of each seat but a synthesizer's, in order;
+// - `templates`: its own, with the values that each is filled with;
+// - `schemas(terms)`: the reply schema of each role, in order;
+// - `title(turn, more)`: what stands above a turn in a prompt;
+// - `schedule(debate)`: yields steps, which are due at once, and is sent their turns; or an entry,
+//   and is sent its data as derived. It returns a decision, if any, and why the debate ended;
+// - `result(s, terms)`, `drift(s, result)`, `notes` by type of event, and `charts(f)`.
+const FORMATS = {};
+const formatOf = ({ format }) => FORMATS[format];

@@ -1,0 +1,85 @@
+"use strict";
+// judged: rounds in which each side argues, then a judge (FORMAT.md §8.2).
+
+function* scheduleJudged(debate) {
+	const number = debate.terms.max_rounds, spoken = new Set(), reason = "rounds_complete";
+	for (let each = 1; each <= number; each++) {
+		for (const seat of debate.seated("debater")) {
+			const turns = yield [debate.step(each, "argument", seat)];
+			for (const turn of heard(turns)) spoken.add(turn.id);
+		}
+	}
+	if (spoken.size < 2) return [tooFew(), reason];
+	const [verdict] = yield [debate.step(number, "verdict", debate.seated("judge")[0])];
+	if (!verdict.reply) return [null, "judge_failed"];
+	const { winner } = verdict.says;
+	if (winner && !spoken.has(winner)) return [tooFew(), reason];
+	const decision = winner ? debate.seats.get(winner).stance.label : "synthesis";
+	return [decided(decision, "judge_verdict"), reason];
+}
+
+const judgedResult = (s) => {
+	const judge = verdictIn(s), value = saidBy(judge);
+	const { winner, undeclared } = judge?.found ?? {};
+	return {
+		stances: stances(s),
+		verdict: judge ? {
+			verdict: textIn(value, "verdict"), winner: labelOf(s, winner), winner_id: winner,
+			reasoning: textIn(value, "reasoning"), undeclared,
+			named: undeclared ? textIn(value, "winner") : null, seq: judge.seq,
+		} : null,
+	};
+};
+
+const drawSides = (f) => figure("Sides",
+	table("plain", "Sides", ["Stance", "Argued by", "Verdict"], f.stances.map((row) =>
+		[said(row.label), seatName(row.debater),
+			row.label === f.verdict?.winner ? h("span.pill.good", "won") : "–"])),
+	f.stances.map((row) => h("p.dim", h("strong", said(row.label)), ": ", said(row.text))));
+
+const MANY_ROUNDS = 4; // above, debaters give in to each other
+
+FORMATS.judged = {
+	terms: ["max_rounds:thousand anonymize_transcript:bool shuffle_for_judge:bool",
+		{ stances: ["name"] }],
+	anyWinner: true, // a winner that is no declared stance may count, and nobody has won
+	sound: ({ stances }) => distinct(stances) && stances.length >= 2,
+	seats: ({ stances }) => [...stances.map((stance) => ["debater", stance]), ["judge", null]],
+	templates: {
+		protocol: "stances", debater: "max_rounds round stance", judge: "rounds stances",
+	},
+	schemas: ({ stances }) => {
+		const winner = { enum: [...stances, null], type: ["string", "null"] };
+		const judge = [["verdict", TEXT], ["winner", winner], ["reasoning", TEXT]];
+		return [["debater", TEXT], ["judge", record(judge)]];
+	},
+	title: ({ step }, more) => `${step.seat.stance.label}, round ${step.round}${more}`,
+	// The judge reads each round in an order of its own where it is drawn, or where names are shown.
+	ownOrder: (transcript, step) => {
+		const { terms, seed } = transcript.opening;
+		const named = !terms.anonymize_transcript, shuffled = terms.shuffle_for_judge;
+		if (step.seat.role !== "judge" || !(shuffled || named)) return null;
+		const key = (turn) => (shuffled ? sha256(toBytes(
+			`hansard-shuffle/v1\n${seed}\n${step.name}\n${turn.step.round}\n${turn.id}`)) : "");
+		return inOrder(heard(transcript.turns), key)
+			.flatMap((turn) => transcript.said(turn, named ? `, ${turn.id}` : ""));
+	},
+	couldSay: (debate, { winner }) => [winner ? ["winner"] : ["undeclared"],
+		winner === null || debate.seated("debater").some((seat) => seat.id === winner)],
+	schedule: scheduleJudged,
+
+	result: judgedResult,
+	drift: () => [], // whoever argues a stance is told to keep it, and nobody votes
+	notes: {
+		"verdict.recorded": (s, d) => [[d.undeclared, "undeclared_winner", { judge: d.speaker }]],
+	},
+	whole: (s) => {
+		const rounds = s.spec.terms.max_rounds;
+		return [[rounds > MANY_ROUNDS, "many_rounds", { rounds, limit: MANY_ROUNDS }]];
+	},
+	charts: (f) => [drawSides(f)],
+	decision: (f) => f.verdict && f.verdict.winner === null && "No winner",
+	decided: (f) => f.verdict?.winner_id && h("p", "Argued by ", seatName(f.verdict.winner_id), "."),
+	concluded: ({ verdict: v }) => v && [
+		h("p.key", "The judge's verdict, entry ", ref(v.seq)), words(v.verdict), words(v.reasoning)],
+};

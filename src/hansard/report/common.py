@@ -1,0 +1,203 @@
+"""What the results of all formats have in common, made from a folded record."""
+
+from __future__ import annotations
+
+from functools import reduce
+from typing import Any, cast
+
+from hansard.report import alike, governance, overall, signals
+from hansard.report.fold import Folded, Used
+from hansard.report.governance import Watch
+from hansard.report.result import (
+    Calls,
+    CeilingUse,
+    Charged,
+    Document,
+    Limits,
+    Participant,
+    Stance,
+    Theatre,
+    ToolUse,
+    Truncation,
+    Usage,
+)
+from hansard.rules import replies, spending
+from hansard.rules.state import Spend
+from hansard.rules.terms import ARGUING
+
+
+def common(found: Folded, watch: Watch) -> dict[str, Any]:
+    """Return the fields that the results of all formats have, with what a format adds to them.
+
+    Drift aside, which each format has of its own.
+    """
+    state, spec = found.state, found.state.spec
+    decision, closed = state.decision, state.closed
+    turns = [row.data for row in state.turns if row.role != "synthesizer"]
+    entered = dict.fromkeys((row["round"], row["phase"]) for row in turns)
+    noted = (
+        *watch.whole(state),
+        *overall.notes(state, found.unpriced, found.sent_otherwise, found.text_of),
+        *found.notes,
+    )
+    return {
+        "debate": state.debate,
+        "engine": spec["engine"],
+        "format": spec["terms"]["format"],
+        "name": spec["name"],
+        "collection_id": spec["collection_id"],
+        "scripted": spec["scripted"],
+        "question": found.text(spec["question"]),
+        "status": closed["outcome"] if closed else "open",
+        "reason": closed["reason"] if closed else None,
+        "opened_at": state.opened_at,
+        "closed_at": state.at if closed else None,
+        "entries": state.seq,
+        "debater_ids": tuple(seat["id"] for seat in state.of_role(*ARGUING)),
+        "layout": spec["layout"],
+        "leading_call": spec["leading_call"],
+        "max_rounds": spec["terms"]["max_rounds"],
+        "rounds_run": turns[-1]["round"] if turns else 0,
+        "speaker_schedule": tuple(row["speaker"] for row in turns),
+        "phase_sequence": tuple(phase for _, phase in entered),
+        "decision": decision["decision"] if decision else None,
+        "decision_rule": decision["rule"] if decision else None,
+        "output": _output(found),
+        "truncated": _truncation(found),
+        "review": found.shown(decision["review"]) if decision else None,
+        "seats": _seats(found),
+        "evidence": _evidence(found),
+        "prices": tuple(spec["prices"]),
+        "limits": Limits(**spec["limits"]),
+        "charged": Charged(
+            tokens=state.used_tokens,
+            cost_micro_usd=state.used_micro_usd if spec["prices"] else None,
+        ),
+        "ceilings": _ceilings(found),
+        "totals": _usage(
+            state.total(), reduce(Used.plus, found.used.values(), Used()), bool(spec["prices"])
+        ),
+        "calls": _calls(found),
+        "tools": _tools(found),
+        "resumes": state.resumes,
+        "theatre": _theatre(found),
+        "shares": signals.shares(found),
+        "notes": noted,
+        "governance": tuple(governance.rows(found, noted, watch.rows)),
+    }
+
+
+def _calls(found: Folded) -> Calls:
+    failures = found.state.failures
+    abandoned = sum(row["error"] == "abandoned" for row in failures)
+    return Calls(
+        asked=found.kinds["call.started"],
+        answered=found.kinds["call.answered"],
+        failed=len(failures) - abandoned,
+        rejected=found.state.rejections,
+        abandoned=abandoned,
+        compared=found.compared,
+    )
+
+
+def _ceilings(found: Folded) -> tuple[CeilingUse, ...]:
+    state = found.state
+    limits, spent = spending.limits_of(state), spending.spent_by(state, state.at)
+    return tuple(
+        CeilingUse(name=name, limit=limit, spent=spent[name]) for name, limit in limits.items()
+    )
+
+
+def _output(found: Folded) -> Any:
+    synthesis = found.state.synthesis
+    try:
+        return replies.read(found.text(synthesis["text"]) or "") if synthesis else None
+    except replies.Unreadable:
+        return None
+
+
+def _truncation(found: Folded) -> Truncation | None:
+    cut = found.state.truncated
+    return Truncation(**cut) if cut else None
+
+
+def _seats(found: Folded) -> tuple[Participant, ...]:
+    state, terms = found.state, cast(Any, found.state.spec["terms"])
+    prices = state.spec["prices"]
+    votes: dict[str, list[str | None]] = {seat: [] for seat in state.seats}
+    for turn in state.turns:
+        if turn.role == "debater" and terms.get("options"):
+            votes[turn.data["speaker"]].append(turn.vote)
+    return tuple(
+        Participant(
+            id=key,
+            role=seat["role"],
+            model=seat["model"],
+            parameters=seat["parameters"],
+            agent_type=seat["agent_type"],
+            persona=found.shown(seat["persona"]),
+            stance=Stance(label=seat["stance"]["label"], text=found.text(seat["stance"]["text"]))
+            if seat["stance"]
+            else None,
+            votes=tuple(votes[key]),
+            **_usage(
+                state.spend[key],
+                found.used[key],
+                spending.price_of(prices, seat["model"]) is not None,
+            ).model_dump(),
+        )
+        for key, seat in state.seats.items()
+    )
+
+
+def _evidence(found: Folded) -> tuple[Document, ...]:
+    rows = []
+    for row in found.state.evidence:
+        text = found.text(row["text"])
+        rows.append(
+            Document(
+                id=row["document"],
+                from_round=row["from_round"],
+                characters=len(text) if text is not None else None,
+                sha256=row["text"]["sha256"],
+            )
+        )
+    return tuple(rows)
+
+
+def _usage(spend: Spend, used: Used, priced: bool) -> Usage:
+    shared = used.cache_stated and spend.tokens_in
+    return Usage(
+        calls=spend.calls,
+        failed=used.failed,
+        tokens_in=spend.tokens_in,
+        tokens_cached=spend.tokens_cached,
+        tokens_cache_write=spend.tokens_cache_write,
+        tokens_out=spend.tokens_out,
+        cached_ppm=min(10**6, spend.tokens_cached * 10**6 // spend.tokens_in) if shared else None,
+        cost_micro_usd=spend.cost_micro_usd if priced else None,
+        saved_micro_usd=used.saved_micro_usd if priced else None,
+    )
+
+
+def _tools(found: Folded) -> tuple[ToolUse, ...]:
+    rows = []
+    for seq, called in found.called:
+        name = called["tool"]
+        back = found.returned.get((called["call"], called["number"]))
+        rows.append(
+            ToolUse(
+                call=called["call"],
+                tool=name if isinstance(name, str) else found.text(name),
+                arguments=found.text(called["arguments"]),
+                result=found.text(back["result"]) if back else None,
+                ok=back["ok"] if back else None,
+                seq=seq,
+            )
+        )
+    return tuple(rows)
+
+
+def _theatre(found: Folded) -> tuple[Theatre, ...]:
+    rows = alike.theatre(found.state, found.text_of)
+    return tuple(Theatre(**row._asdict()) for row in rows)

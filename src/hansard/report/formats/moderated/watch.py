@@ -1,0 +1,157 @@
+"""What a reader must know of a `moderated` debate: of each case made, and of its moderation."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from hansard import vocabulary
+from hansard.report.fold import Folded
+from hansard.report.governance import Found, Watch
+from hansard.report.notes import Note, note
+from hansard.report.words import FINDINGS, listed, many, place
+from hansard.rules.data import TurnRecordedData, TurnRejectedData, VerdictData
+from hansard.rules.fields import Case
+from hansard.rules.formats.moderated.places import terms_of
+from hansard.rules.state import DebateState
+from hansard.vocabulary import fill
+
+PROMPT_REVIEW_BELOW = 5  # of 10 (RULES.md D 23)
+
+# Notes
+
+
+def _recorded(state: DebateState, data: TurnRecordedData) -> Iterator[Note]:
+    """What code can see of a proposition, a critique or a rebuttal."""
+    case, who = data["case"], place(data["step"])
+    if case is None:
+        return
+    rating, least = case["rating"], terms_of(state)["min_challenge_strength"]
+    if rating and rating < least:
+        yield note("weak_critique", who=who, rating=rating, least=least)
+    yield from _review(who, rating)
+    yield from _cited(who, case)
+    if case["unanswered"]:
+        yield note("unanswered", who=who, objections=listed(case["unanswered"]))
+
+
+def _cited(who: str, case: Case) -> Iterator[Note]:
+    citation = vocabulary.word("citation")
+    wrong = [
+        fill(citation, **{**row, "finding": FINDINGS[row["finding"]]})
+        for row in case["citations"]
+        if row["finding"] != "verified"
+    ]
+    if wrong:
+        struck = listed(case["struck"])
+        yield note("fabricated_citation", who=who, citations="; ".join(wrong), struck=struck)
+    citing = {row["argument"] for row in case["citations"]}
+    uncited = [number for number in range(1, case["arguments"] + 1) if number not in citing]
+    if uncited:
+        yield note("uncited", who=who, arguments=listed(uncited))
+
+
+def _rejected(_: DebateState, data: TurnRejectedData) -> Iterator[Note]:
+    yield from _review(place(data["step"]), data["rating"])
+
+
+def _review(who: str, rating: int | None) -> Iterator[Note]:
+    if rating and rating < PROMPT_REVIEW_BELOW:
+        yield note("prompt_review", who=who, rating=rating, limit=PROMPT_REVIEW_BELOW)
+
+
+def _verdict(state: DebateState, data: VerdictData) -> Iterator[Note]:
+    if data["phase"] == "neutrality" and state.verdict:
+        same = _outcome(state.verdict) == _outcome(data)
+        yield note("neutrality_unchanged" if same else "neutrality_changed")
+    last = data["round"] == terms_of(state)["max_rounds"]
+    if data["phase"] == "moderation" and last and data["another_round"]:
+        yield note("still_open", points=data["unresolved"])
+
+
+def _outcome(data: VerdictData) -> tuple[bool | None, list[str]]:
+    return data["upholds"], data["ranking"]
+
+
+def _whole(state: DebateState) -> Iterator[Note]:
+    priced = {row["model"] for row in state.spec["prices"]}
+    unpriced = {seat["model"] for seat in state.seats.values()} - priced
+    if unpriced:  # it is refused with a ceiling on cost
+        yield note("no_ceiling", models=listed(sorted(unpriced)))
+    if any(case["rating"] for case in _cases(state)):
+        yield note("self_rated")
+
+
+# Rows
+
+
+def _cases(state: DebateState) -> list[Case]:
+    return [turn.case for turn in state.turns if turn.case]
+
+
+def _rating(found: Folded) -> Found:
+    terms = terms_of(found.state)
+    ratings = [case["rating"] for case in _cases(found.state) if case["rating"]]
+    parts = [vocabulary.found("critic_rating", "rated", ratings=listed(ratings))] if ratings else []
+    parts += [
+        vocabulary.found("critic_rating", "sent_back", rating=row)
+        for row in found.sent_back.values()
+    ]
+    values = {
+        "parts": "; ".join(parts),
+        "least": terms["min_challenge_strength"],
+        "below": terms["require_critic_retry_below"],
+    }
+    return Found("text" if parts else None, values)
+
+
+def _citations(found: Folded) -> Found | None:
+    cases = _cases(found.state)
+    rows = [row["finding"] for case in cases for row in case["citations"]]
+    good = rows.count("verified")
+    values = {"good": good, "citations": many(len(rows), "citation")}
+    return Found("text" if good == len(rows) else "struck", values) if cases else None
+
+
+def _objections(found: Folded) -> Found | None:
+    cases = _cases(found.state)
+    open_ = sum(len(case["unanswered"]) for case in cases)
+    return Found("open" if open_ else "text", {"objections": open_}) if cases else None
+
+
+def _neutrality(found: Folded) -> Found | None:
+    for turn, _ in found.turns("moderator"):
+        if turn.data["phase"] == "neutrality":
+            if not turn.heard:
+                return Found("silent")
+            changed = any(row.code == "neutrality_changed" for row in found.notes)
+            return Found("changed" if changed else "same")
+    return None
+
+
+def _open_points(found: Folded) -> Found | None:
+    last = found.state.verdict
+    if last is None:
+        return None
+    values = {
+        "points": many(last["unresolved"], "open point"),
+        "uncertainties": many(last["uncertainties"], "uncertainty"),
+        "confidence": (last["confidence"] or "").lower(),
+    }
+    return Found(values=values, review=last["unresolved"] > 0)
+
+
+WATCH = Watch(
+    events={
+        "turn.recorded": _recorded,
+        "turn.rejected": _rejected,
+        "verdict.recorded": _verdict,
+    },
+    whole=_whole,
+    rows={
+        "critic_rating": _rating,
+        "citations": _citations,
+        "objections": _objections,
+        "neutrality": _neutrality,
+        "open_points": _open_points,
+    },
+)
