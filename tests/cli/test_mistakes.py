@@ -332,7 +332,7 @@ READING = [
 ]
 HELPERS = {
     "hansard.report.notes.of_event": READING,
-    "hansard.report.fold._seats": READING,
+    "hansard.report.common._seats": READING,
     "hansard.report.replayed.standing": [("replay", "ID", "--until", "9")],
     "hansard.report.prompt.Renderer.messages": [("show", "ID", "--prompt", "r1.proposal.critic:1")],
     "hansard.page.write.shell": [("page", "ID", "-o", "x.html"), ("export", "ID", "-o", "x.zip")],
