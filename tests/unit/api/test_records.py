@@ -168,7 +168,9 @@ def test_a_device_is_not_read():
         hansard.verify_export(Path("/dev/null"))
 
 
-@pytest.mark.parametrize("helper", ["hansard.report.notes.of_event", "hansard.report.fold._seats"])
+@pytest.mark.parametrize(
+    "helper", ["hansard.report.notes.of_event", "hansard.report.common._seats"]
+)
 def test_a_bug_of_ours_is_raised_as_it_is(store, made, monkeypatch, helper):
     def broken(*_):
         raise KeyError("ours")

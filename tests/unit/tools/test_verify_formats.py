@@ -161,7 +161,7 @@ PLAYED = {
 }
 
 
-pytestmark = pytest.mark.filterwarnings("ignore:.*custom seats:UserWarning")
+pytestmark = pytest.mark.filterwarnings("ignore:.*not passed on:UserWarning")
 
 
 @pytest.fixture(scope="module")
