@@ -152,15 +152,30 @@ def resigned(files, text, by=EXPORT):
 # Reading
 
 
+OWN = {
+    ("9.not_due", "expected"),
+    *((f"4.{defect}", "found") for defect in ("size", "json", "profile", "bytes")),
+    ("7.schema", "found"),
+}
+
+
 def summary(result):
-    """What two verifiers must agree on, from the JSON document of either: all but the words."""
-    findings = {
-        (row["seq"], int(row["code"].partition(".")[0]), row["code"]) for row in result["findings"]
-    }
+    """What two verifiers must say alike, word for word, from the JSON document of either.
+
+    Left out is what each says in its own words: what was due instead of an entry,
+    what is wrong with an entry that cannot be read, and who signed.
+    """
+    findings = [
+        {key: row[key] for key in row if (row["code"], key) not in OWN}
+        for row in result["findings"]
+    ]
     rest = ("level", "verdict", "entries", "open", "debate", "unchecked")
     return {
-        "findings": sorted(findings),
-        "checks": {row["number"]: row["status"] for row in result["checks"]},
+        "findings": findings,
+        "checks": {
+            row["number"]: (row["name"], row["status"], row["evidence"] * (row["number"] != 3))
+            for row in result["checks"]
+        },
     } | {key: result[key] for key in rest}
 
 

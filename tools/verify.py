@@ -63,12 +63,62 @@ LARGEST = 2**53 - 1  # the largest integer of a line or a reply (§1, §5)
 DEEPEST = 32  # nested containers (§1, §5)
 LONGEST_LINE = 1_048_576  # bytes (§1)
 MOST_REJECTED = 1_000  # lines that fail 4 or 7 and are listed; the others count all the same
+SENTENCES = {  # what a finding says; `*` is any field that is not what it should be
+    "1.size": "The export is larger than 1,073,741,824 bytes, or its files claim more bytes "
+    "than it has",
+    "1.unreadable": "The file is not a zip that can be read",
+    "1.entries": "Two files in the export have the same name",
+    "1.name": "A file is there that does not belong in an export",
+    "1.container": "The zip was not built in the one way that an export is built",
+    "1.events": "events.jsonl is missing, or its last entry is cut off",
+    "2.missing": "The export has no SHA256SUMS, so nobody signed it",
+    "2.malformed": "SHA256SUMS is not a signed list of files in the form that an export has",
+    "2.hash": "{name} was changed: it no longer has the hash that SHA256SUMS lists",
+    "2.unlisted": "{name} is in the export, but SHA256SUMS does not list it",
+    "2.absent": "SHA256SUMS lists {name}, but it is not in the export",
+    "2.withheld": "SHA256SUMS lists {name} as withheld, but it is in the export",
+    "3.signature": "The signature of {name} does not match SHA256SUMS",
+    "3.policy": "The signature of {name} does not match the policy",
+    "4.size": "This entry is longer than 1,048,576 bytes",
+    "4.json": "This entry is not JSON in UTF-8",
+    "4.profile": "This entry holds a value that entries may not hold",
+    "4.bytes": "This entry is not spelled in the one canonical way",
+    "5.prev": "This entry was changed: its hash no longer matches the next entry",
+    "5.first": "The first entry is linked to an entry before it",
+    "5.seq": "The number of this entry is not its place: entries are missing, repeated or "
+    "out of order",
+    "5.debate": "This entry belongs to another debate",
+    "5.empty": "The record has no entries",
+    "6.order": "This entry is dated earlier than an entry before it",
+    "7.schema": "This entry is not of a known type, or not in the form of its type",
+    "8.missing": "A text that this entry names is missing",
+    "8.hash": "A text that this entry names was changed: it no longer has its hash",
+    "8.header": "A text that this entry names does not begin with a header and a salt",
+    "8.text": "A text that this entry names is not UTF-8",
+    "8.salt": "A text that this entry names has the same salt as another text",
+    "8.unnamed": "A text is there that no entry names",
+    "9.not_due": "This entry was not due: from here on the record does not follow the debate rules",
+    "9.*": "`{field}` is not what the debate rules give",
+    "10.missing": "The template, reply schema or tool {name} is missing",
+    "10.hash": "The template, reply schema or tool {name} was changed: it no longer has its hash",
+    "10.unnamed": "A template or policy is there that the opening does not name",
+    "10.policy": "The policy that the opening names is missing, was changed, or cannot be read",
+    "10.not_approved": "This call was made with a template that the policy does not approve",
+    "10.*": "`{field}` is not what the opening and the policy give",
+    "11.*": "`{field}` is not the digest of the prompt that the transcript gives",
+    "12.*": "`{field}` is not what the reply says",
+    "13.*": "`{field}` is not what the documents show",
+    "14.*": "`{field}` is not what the votes and answers give",
+    "15.ceiling": "This call was made although it could exceed a ceiling",
+    "15.*": "`{field}` is not what tokens, prices and ceilings give",
+    "16.*": "`{field}` is not what the debate rules give",
+}
 Json = Any  # a JSON value, of which a form has been or is to be checked
 Texts = Mapping[str, bytes]  # files by name
 
 
 class Finding(NamedTuple):
-    """One defect: its code, the line's place, and what was expected and found (§10)."""
+    """One defect: its code, the entry's place, and what was expected and found (§10)."""
 
     code: str
     seq: int
@@ -82,6 +132,15 @@ class Finding(NamedTuple):
         return int(self.code.partition(".")[0])
 
 
+def finding(
+    code: str, seq: int, expected: Json = None, found: Json = None, name: str = "", said: str = ""
+) -> Finding:
+    """Return a finding; `said` is the code of its sentence, if that is not its own."""
+    check, _, field_ = code.partition(".")
+    sentence = SENTENCES.get(said or code) or SENTENCES[f"{check}.*"]
+    return Finding(code, seq, sentence.format(field=field_, name=name), expected, found)
+
+
 class CannotOpen(Exception):
     """The command was used wrongly, or its input cannot be opened at all: exit code 2."""
 
@@ -89,9 +148,9 @@ class CannotOpen(Exception):
 class Refused(Exception):
     """The container is refused, and nothing in it is read (§13)."""
 
-    def __init__(self, code: str, message: str) -> None:
-        super().__init__(message)
-        self.finding = Finding(code, 0, message)
+    def __init__(self, code: str, found: Json = None) -> None:
+        super().__init__(code)
+        self.finding = finding(code, 0, None, found)
 
 
 def sha256(data: bytes) -> str:
@@ -122,10 +181,15 @@ class Entry(NamedTuple):
     offset: int
 
 
-def require(holds: bool, code: str, message: str) -> None:
+def require(holds: bool, code: str, found: Json = None) -> None:
     """Refuse the container where something does not hold."""
     if not holds:
-        raise Refused(code, message)
+        raise Refused(code, found)
+
+
+def spelled(name: str) -> str:
+    """Return a file's name, which need not be UTF-8, as text."""
+    return name.encode("utf-8", "backslashreplace").decode()
 
 
 def open_export(path: Path) -> dict[str, bytes]:
@@ -135,15 +199,14 @@ def open_export(path: Path) -> dict[str, bytes]:
         if stat.S_ISDIR(status.st_mode):
             files = dict(read_folder(path, ""))
         elif stat.S_ISREG(status.st_mode):
-            require(status.st_size <= LARGEST_ZIP, "1.size", "the file is larger than 2^30 bytes")
+            require(status.st_size <= LARGEST_ZIP, "1.size")
             files = read_zip(path.read_bytes())
         else:
             raise CannotOpen(f"{path} is neither a file nor a folder")
     except (OSError, ValueError) as error:
         raise CannotOpen(f"{path} cannot be opened: {error}") from None
-    require("events.jsonl" in files, "1.events", "there is no events.jsonl")
-    ended = files["events.jsonl"][-1:] in {b"", b"\n"}
-    require(ended, "1.events", "the last line of events.jsonl is not ended by LF")
+    require("events.jsonl" in files, "1.events")
+    require(files["events.jsonl"][-1:] in {b"", b"\n"}, "1.events")
     return files
 
 
@@ -157,36 +220,33 @@ def read_folder(folder: Path, prefix: str) -> Iterator[tuple[str, bytes]]:
             else:
                 regular = entry.is_file(follow_symlinks=False)
                 good = regular and NAME.fullmatch(name) is not None
-                require(good, "1.name", f"{name} is no regular file that belongs in an export")
+                require(good, "1.name", spelled(name))
                 yield name, Path(entry.path).read_bytes()
 
 
 def read_zip(data: bytes) -> dict[str, bytes]:
     """Return the files of a zip; nothing is decompressed, and every byte is accounted for."""
     entries = read_directory(data)
-    once = len({entry.name for entry in entries}) == len(entries)
-    require(once, "1.entries", "a name stands twice")
+    require(len({entry.name for entry in entries}) == len(entries), "1.entries")
     for entry in entries:
-        known = NAME.fullmatch(entry.name) is not None
-        require(known, "1.name", f"{entry.name} does not belong in an export")
+        require(NAME.fullmatch(entry.name) is not None, "1.name", spelled(entry.name))
     for entry in entries:
-        require(entry.method == 0, "1.container", f"{entry.name} is compressed")
+        require(entry.method == 0, "1.container")
     fitting = sum(max(entry.stored, entry.size) for entry in entries) <= len(data)
-    require(fitting, "1.size", "the sizes of the entries add up to more than the file")
+    require(fitting, "1.size")
     files = {entry.name: read_entry(data, entry) for entry in entries}
     position = 0
     for chunk in zip_chunks(files):
-        same = data.startswith(chunk, position)
-        require(same, "1.container", f"not the zip that its files give, near byte {position}")
+        require(data.startswith(chunk, position), "1.container")
         position += len(chunk)
-    require(position == len(data), "1.container", "something follows the zip that its files give")
+    require(position == len(data), "1.container")
     return files
 
 
 def read_directory(data: bytes) -> list[Entry]:
     """Return the entries of the central directory, which the end record points to."""
     end = data.rfind(END_SIGN, max(0, len(data) - END.size - 0xFFFF))
-    require(0 <= end <= len(data) - END.size, "1.unreadable", "not a zip: it has no end record")
+    require(0 <= end <= len(data) - END.size, "1.unreadable")
     *_, count, length, position, comment = END.unpack_from(data, end)
     stop, entries = position + length, []
     whole = end + END.size + comment == len(data) and stop <= end
@@ -199,7 +259,7 @@ def read_directory(data: bytes) -> list[Entry]:
         position += name + extra + note
         whole = sign == CENTRAL_SIGN
     whole = whole and position == stop and len(entries) == count
-    require(whole, "1.unreadable", "a broken zip: its directory does not hold together")
+    require(whole, "1.unreadable")
     return entries
 
 
@@ -213,7 +273,7 @@ def read_entry(data: bytes, entry: Entry) -> bytes:
         *_, name, extra = LOCAL.unpack_from(data, entry.offset)
         start = entry.offset + LOCAL.size + name + extra
         stop = start + entry.stored
-    require(stop <= len(data), "1.unreadable", f"a broken zip: {entry.name} is not in its place")
+    require(stop <= len(data), "1.unreadable")
     return data[start:stop]
 
 
@@ -238,28 +298,27 @@ def zip_chunks(files: Texts) -> Iterator[bytes]:
 UNLISTED = {"SHA256SUMS", "report.html"}
 
 
-def check_manifest(files: Texts, note: Note | None) -> tuple[list[Finding], set[str]]:
-    """Compare files and manifest; return the findings and the names that were withheld."""
+def check_manifest(files: Texts, note: Note | None) -> tuple[list[Finding], int, set[str]]:
+    """Compare files and manifest; return findings, how many are listed, and names withheld."""
     if "SHA256SUMS" not in files:
-        return [Finding("2.missing", 0, "there is no SHA256SUMS")], set()
+        return [finding("2.missing", 0)], 0, set()
     manifest = read_manifest(note.text) if note else None
     if manifest is None:
-        return [Finding("2.malformed", 0, "SHA256SUMS is not written as it must be")], set()
+        return [finding("2.malformed", 0)], 0, set()
     sums, withheld = manifest
     covered = files.keys() - UNLISTED
     findings = [
-        Finding("2.withheld", 0, "a file is said to be withheld and is there", None, name)
-        for name in sorted(withheld & files.keys())
+        finding("2.withheld", 0, None, name, name) for name in sorted(withheld & files.keys())
     ]
     for name in sorted(sums.keys() | covered):
         if name not in sums:
-            findings.append(Finding("2.unlisted", 0, "a file without a line", None, name))
+            findings.append(finding("2.unlisted", 0, None, name, name))
         elif name not in covered:
-            findings.append(Finding("2.absent", 0, "a line without a file", name))
+            findings.append(finding("2.absent", 0, name, None, name))
         elif sha256(files[name]) != sums[name]:
             found = sha256(files[name])
-            findings.append(Finding("2.hash", 0, f"{name} has changed", sums[name], found))
-    return findings, withheld
+            findings.append(finding("2.hash", 0, sums[name], found, name))
+    return findings, len(sums), withheld
 
 
 def read_manifest(text: bytes) -> tuple[dict[str, str], set[str]] | None:
@@ -433,8 +492,7 @@ def check_signatures(
         signed = signed and by is not None
         if broken is not None:
             code = "3.signature" if what == "manifest" else "3.policy"
-            message = f"the signature of the {what} does not verify"
-            findings.append(Finding(code, 0, message, broken))
+            findings.append(finding(code, 0, None, broken, broken))
         elif note is None:
             evidence.append(f"the {what} cannot be read")
         elif by is None:
@@ -449,13 +507,6 @@ def check_signatures(
 
 KEY = re.compile(r"[a-z][a-z0-9_]*")
 ID = re.compile(r"[A-Za-z0-9._:/@+=-]{1,256}")
-DEFECTS = {
-    "4.size": "the line is longer than 1,048,576 bytes",
-    "4.json": "the line is not JSON in UTF-8",
-    "4.profile": "the line holds what is outside the profile",
-    "4.bytes": "the line is not spelled canonically",
-    "7.schema": "the line is no event of a known type and form",
-}
 BRACKETS = re.compile(rb"[][{}]")
 OUTSIDE = 0.5  # stands for every number that is outside the profile
 
@@ -517,24 +568,29 @@ def read_line(raw: bytes) -> tuple[str | None, Json]:
 
 # ---------------------------------------------------------------- 5 chain, 6 time (§1, §10)
 
+FIRST = "0" * 64  # what the first entry is linked to
+
 
 def check_chain(total: int, events: list[Json], hashes: list[str]) -> Iterator[Finding]:
-    """Compare each line's place, debate and time, and its `prev`, with the lines before."""
+    """Compare each entry's place, debate and time, and its `prev`, with the entries before.
+
+    A broken link is reported at the entry before, which no longer has the hash that was recorded.
+    """
     if not total:
-        yield Finding("5.empty", 0, "there are no lines")
-    before, latest = "0" * 64, ""
+        yield finding("5.empty", 0)
+    before, latest = FIRST, ""
     for place, event in enumerate(events, 1):
         prev, seq, debate, at = event["prev"], event["seq"], event["debate"], event["at"]
-        if prev != before:
-            message = "the next line names another hash as the one before it"
-            yield Finding("5.prev", place - 1, message, before, prev)
+        if prev != before and place == 1:
+            yield finding("5.prev", 0, FIRST, prev, said="5.first")
+        elif prev != before:
+            yield finding("5.prev", place - 1, prev, before)
         if seq != place:
-            yield Finding("5.seq", place, "the line's number is not its place", place, seq)
+            yield finding("5.seq", place, place, seq)
         if debate != events[0]["debate"]:
-            message = "the line is of another debate"
-            yield Finding("5.debate", place, message, events[0]["debate"], debate)
+            yield finding("5.debate", place, events[0]["debate"], debate)
         if at < latest:
-            yield Finding("6.order", place, "earlier than a line before it", latest, at)
+            yield finding("6.order", place, latest, at)
         before, latest = hashes[place - 1], max(latest, at)
 
 
@@ -751,7 +807,7 @@ def read_lines(data: bytes) -> Lines:
             lines.events.append(value)
             lines.hashes.append(sha256(raw))
         elif defect is not None and len(lines.findings) < MOST_REJECTED:
-            lines.findings.append(Finding(defect, lines.total, DEFECTS[defect]))
+            lines.findings.append(finding(defect, lines.total))
     return lines
 
 
@@ -790,32 +846,34 @@ def check_blobs(
     for name, place in places.items():
         if name not in blobs:
             if name not in withheld:
-                findings.append(Finding("8.missing", place, "a text is missing", name))
+                findings.append(finding("8.missing", place, name))
             continue
         defect, salt, text = read_blob(name, blobs[name])
         if defect is None and salt in salts:
-            defect = ("8.salt", "the salt of a text is used twice")
-        if defect:
-            findings.append(Finding(defect[0], place, defect[1], name))
+            defect = "8.salt"
+        if defect == "8.hash":
+            findings.append(finding(defect, place, name, sha256(blobs[name])))
+        elif defect:
+            findings.append(finding(defect, place, None, name))
         elif name not in withheld:
             texts[name] = text
         salts.add(salt)
     unnamed = [] if lines.findings else sorted(blobs.keys() - places.keys())
-    findings += [Finding("8.unnamed", 0, "no line names a text", None, name) for name in unnamed]
+    findings += [finding("8.unnamed", 0, None, name) for name in unnamed]
     return findings, texts, len(places)
 
 
-def read_blob(name: str, data: bytes) -> tuple[tuple[str, str] | None, bytes, str]:
+def read_blob(name: str, data: bytes) -> tuple[str | None, bytes, str]:
     """Read one blob; return its defect if any, its salt and its text."""
     header = HEADER.match(data)
     if sha256(data) != name:
-        return ("8.hash", "a text is not what its name says"), b"", ""
+        return "8.hash", b"", ""
     if header is None:
-        return ("8.header", "a text does not begin with the header of a blob"), b"", ""
+        return "8.header", b"", ""
     try:
         return None, header[1], data[header.end() :].decode("utf-8")
     except UnicodeDecodeError:
-        return ("8.text", "a text is not UTF-8"), header[1], ""
+        return "8.text", header[1], ""
 
 
 # ---------------------------------------------------------------- walk: 9 to 16 (§11)
@@ -840,13 +898,13 @@ NOTHING: dict[str, Json] = {  # a verdict that says nothing
 
 
 class NotDue(Exception):
-    """An entry is not due, for this reason."""
+    """An entry is not due; says what was due instead."""
 
 
-def need(holds: object, reason: str) -> None:
-    """Refuse the entry where something that makes it due does not hold."""
+def need(holds: object, due: str) -> None:
+    """Refuse the entry where something that makes it due does not hold; say what was due."""
     if not holds:
-        raise NotDue(reason)
+        raise NotDue(due)
 
 
 class Reply(NamedTuple):
@@ -1006,6 +1064,7 @@ class Walk:
     abandoned: list[Call] = field(default_factory=list)
     tools: dict[tuple[str, int], Tool] = field(default_factory=dict)
     asked: tuple[Call, int, int] | None = None  # a reply's tools: how many, and how many called
+    asking: set[str] = field(default_factory=set)  # the calls whose replies asked for tools
     answer: Pending | None = None
     spent: Counter[str] = field(default_factory=Counter)  # by ceiling
     # what checks rest on
@@ -1014,20 +1073,21 @@ class Walk:
     gone_replies: int = 0
     gone_turns: int = 0
     gone_documents: bool = False
-    citations: int = 0
     # how it ended
     decision: Json = None
-    closed: bool = False
-    ended: bool = False  # every entry was due
+    closed: Json = None  # the data of the close
+    followed: int = 0  # entries that were due
+    ended: bool = False  # all of them were
 
     def walk(self, events: list[Json]) -> None:
         """Take the entries one after another, up to the first that is not due."""
         for place, event in enumerate(events, 1):
             try:
                 self.take(place, event)
-            except NotDue as reason:
-                self.report("9.not_due", f"the line is not due: {reason}", None, event["type"])
+            except NotDue as due:
+                self.report("9.not_due", str(due), event["type"])
                 return
+            self.followed = place
         self.ended = True
 
     def take(self, place: int, event: Json) -> None:
@@ -1037,19 +1097,19 @@ class Walk:
         if self.course is None:
             take_opening(self, kind, data)
         elif self.asked:
-            need(kind == "tool.called", "tool.called is due")
+            need(kind == "tool.called", "tool.called")
             take_called(self, data)
         elif kind == "turn.rejected" or (answer and answer.why):
-            need(kind == "turn.rejected", "turn.rejected is due")
+            need(kind == "turn.rejected", "turn.rejected")
             take_rejected(self, data, answer)
         else:
             if answer:
                 answer.step.reply = answer.reply
                 self.waiting -= 1
-            need(not self.closed, "the debate is closed")
-            need(not self.abandoned or kind in ABANDONING, "abandoned calls come first")
+            need(not self.closed, "nothing: the debate is closed")
+            need(not self.abandoned or kind in ABANDONING, "call.failed of an abandoned call")
             due = self.due()
-            need(kind in ENDING or kind in due, f"due is {' or '.join(due) or 'the end of a call'}")
+            need(kind in ENDING or kind in due, " or ".join(due) or "the end of an open call")
             TAKERS.get(kind, take_scheduled)(self, data)
         self.seen[kind] += 1
 
@@ -1067,12 +1127,11 @@ class Walk:
         """Report each derived field that the entry states otherwise."""
         for name, value in derived.items():
             if data[name] != value:
-                message = f"`{name}` is not what follows from the lines before"
-                self.report(f"{check}.{name}", message, value, data[name])
+                self.report(f"{check}.{name}", value, data[name])
 
-    def report(self, code: str, message: str, expected: Json = None, found: Json = None) -> None:
+    def report(self, code: str, expected: Json, found: Json) -> None:
         """Report a finding at the present entry."""
-        self.findings.append(Finding(code, self.place, message, expected, found))
+        self.findings.append(finding(code, self.place, expected, found))
 
     @property
     def turns(self) -> list[Turn]:
@@ -1095,7 +1154,7 @@ class Walk:
         """Return the first step that a call is due for."""
         step = next((step for step in self.steps.values() if step.wants_call()), None)
         if step is None:
-            raise NotDue("no call is due")
+            raise NotDue("no call: every step has a reply, or waits for one")
         return step
 
 
@@ -1116,18 +1175,18 @@ Course = Generator[list[Step] | Due, Json, None]  # all that is due, to the clos
 def take_opening(walk: Walk, kind: str, data: Json) -> None:
     """Take the opening, then the seats, then the evidence (§11.1)."""
     if walk.opening is None:
-        need(kind == "debate.opened", "debate.opened is due")
+        need(kind == "debate.opened", "debate.opened")
         take_opened(walk, data)
     elif len(walk.seats) < walk.opening["seats"]:
-        need(kind == "debater.registered", "debater.registered is due")
-        need(data["id"] not in walk.seats, "this seat was registered before")
+        need(kind == "debater.registered", "debater.registered")
+        need(data["id"] not in walk.seats, "debater.registered with another id")
         walk.seats[data["id"]] = data
         if len(walk.seats) == walk.opening["seats"]:
             check_seats(walk)
         walk.compare(9, data, position=len(walk.seats))
     else:
-        need(kind == "evidence.admitted", "evidence.admitted is due")
-        need(data["document"] not in walk.documents, "this document was admitted before")
+        need(kind == "evidence.admitted", "evidence.admitted")
+        need(data["document"] not in walk.documents, "evidence.admitted with another id")
         walk.documents[data["document"]] = data
     lacking = len(walk.seats) - walk.opening["seats"]
     if not lacking and len(walk.documents) == walk.opening["documents"]:
@@ -1142,10 +1201,10 @@ def take_opened(walk: Walk, data: Json) -> None:
     terms, schemas = data["terms"], data["schemas"]
     kind = FORMATS[terms["format"]]
     roles = [item["role"] for item in data["templates"]]
-    need(roles == list(kind.templates), "the templates are not those of the format")
+    need(roles == list(kind.templates), "debate.opened with the templates of its format")
     options, fewest = terms.get("options", []), kind.fewest_options
     right = distinct(options) and "abstain" not in options and fewest <= len(options) <= 100
-    need(right, "the options are not different names, or too few or too many")
+    need(right, f"debate.opened with {fewest} to 100 different options")
     synthesizer = [item for item in schemas[-1:] if item["role"] == "synthesizer"]
     terms = terms | kind(terms).derived(data["seats"] - len(synthesizer))
     walk.format = kind(terms)
@@ -1170,17 +1229,17 @@ def check_seats(walk: Walk) -> None:
     """Compare all seats with what the format asks for."""
     seats = list(walk.seats.values())
     scripted = any(seat["model"].startswith(("scripted:", "recorded:")) for seat in seats)
-    need(scripted == walk.opening["scripted"], "`scripted` is not as the models say")
+    need(scripted == walk.opening["scripted"], "debate.opened with `scripted` as the models say")
     more = [Seat("synthesizer")] * ("synthesizer" in walk.hashes)
     expected = walk.format.seats(len(seats) - len(more)) + more
     found = [(seat["role"], seat["stance"] and seat["stance"]["label"]) for seat in seats]
     right = found == [(each.role, each.stance) for each in expected]
-    need(walk.format.sound() and right, "the seats are not those of the format")
+    need(walk.format.sound() and right, "debater.registered for the seats of the format")
     taken = {seat["id"] for seat in seats if seat["role"] != "synthesizer"}
     taken |= {label for _, label in found if label}
-    need(not taken & walk.format.reserved, "a seat or a stance is called as an outcome is")
+    need(not taken & walk.format.reserved, "debater.registered with no name of an outcome")
     named = all(each.id in {None, seat["id"]} for each, seat in zip(expected, seats, strict=True))
-    need(named, "the debaters are not those that the labels name")
+    need(named, "debater.registered for the debaters that the labels name")
 
 
 def distinct(names: list[str]) -> bool:
@@ -1201,10 +1260,11 @@ def take_scheduled(walk: Walk, data: Json) -> None:
     kind, check, fields = cast(Due, walk.entry)
     derived = fields if isinstance(fields, dict) else fields(data)
     if derived is None:
-        raise NotDue("no answers could give it")
+        raise NotDue(f"{kind} with what answers can give")
     walk.compare(check, data, **derived)
-    walk.closed = kind == "debate.closed"
-    if not walk.closed:
+    if kind == "debate.closed":
+        walk.closed = data | derived
+    else:
         go_on(walk, data | derived)
 
 
@@ -1215,7 +1275,7 @@ def take_started(walk: Walk, data: Json) -> None:
     """Start a call for a step that is due."""
     step = walk.steps.get(data["step"])
     if step is None or not step.wants_call():
-        raise NotDue("no call is due for this step")
+        raise NotDue("call.started for a step that wants a call")
     step.attempts, step.open = step.attempts + 1, True
     step.began = step.began or walk.at
     seat, role = step.seat, step.seat["role"]
@@ -1235,7 +1295,7 @@ def take_started(walk: Walk, data: Json) -> None:
 
 def end_call(walk: Walk, name: str) -> Call:
     """End an open call, however it ended; its reservation is free again."""
-    need(name in walk.calls, "no such call is open")
+    need(name in walk.calls, "the end of an open call")
     call = walk.calls.pop(name)
     call.step.open = False
     walk.spent.subtract({"tokens": call.tokens, "cost": call.cost or 0})
@@ -1264,7 +1324,7 @@ def take_failed(walk: Walk, data: Json) -> None:
         walk.compare(9, data, call=call.name, error="abandoned", again=True, **UNKNOWN)
         walk.compare(15, data, cost_micro_usd=call.cost)
         return
-    need(data["error"] != "abandoned", "only calls given up at a resume are abandoned")
+    need(data["error"] != "abandoned", "debate.resumed before a call is abandoned")
     call = end_call(walk, data["call"])
     if data["error"] in {"timeout", "server_error", "crashed"}:  # it may have been paid for
         spend(walk, call)
@@ -1292,6 +1352,7 @@ def take_called(walk: Walk, data: Json) -> None:
     """Call the next tool that a reply asks for."""
     call, tools, number = cast("tuple[Call, int, int]", walk.asked)
     walk.asked = (call, tools, number + 1) if number + 1 < tools else None
+    walk.asking.add(call.name)
     walk.compare(9, data, call=call.name, number=number + 1)
     name = data["tool"] if isinstance(data["tool"], str) else "of no known name"
     tool = Tool(call.step, name, data["arguments"])
@@ -1304,7 +1365,7 @@ def take_returned(walk: Walk, data: Json) -> None:
     """Take the result of a tool."""
     tool = walk.tools.pop((data["call"], data["number"]), None)
     if tool is None:
-        raise NotDue("no such tool is waited for")
+        raise NotDue("tool.returned for a tool that was called")
     tool.result = data["result"]
     tool.step.tools_out -= 1
 
@@ -1335,20 +1396,19 @@ def end_turn(walk: Walk, step: Step, reply: Reply | None, says: Json) -> None:
 
 def check_templates(opening: Json, templates: Texts, policies: Texts) -> Iterator[Finding]:
     """Compare templates, schemas, tools and policy with the names in the opening."""
-    lists = (opening["templates"], opening["schemas"], opening["tools"])
-    named = dict.fromkeys(item["sha256"] for each in lists for item in each)
-    for name in named:
-        if name not in templates:
-            yield Finding("10.missing", 1, "a template, schema or tool is missing", name)
-        elif (found := sha256(templates[name])) != name:
-            message = "a template, schema or tool is not what its name says"
-            yield Finding("10.hash", 1, message, name, found)
+    rows = [(item["sha256"], item["role"]) for item in opening["templates"] + opening["schemas"]]
+    rows += [(item["sha256"], item["tool"]) for item in opening["tools"]]
+    named = dict(reversed(rows))  # under the first name that each hash has
+    for digest in dict(rows):
+        if digest not in templates:
+            yield finding("10.missing", 1, digest, None, named[digest])
+        elif (found := sha256(templates[digest])) != digest:
+            yield finding("10.hash", 1, digest, found, named[digest])
     policy = opening["policy"]
-    for name in sorted([*(templates.keys() - named.keys()), *(policies.keys() - {policy})]):
-        yield Finding("10.unnamed", 0, "the opening names no such file", None, name)
+    for digest in sorted([*(templates.keys() - named.keys()), *(policies.keys() - {policy})]):
+        yield finding("10.unnamed", 0, None, digest)
     if policy is not None and read_policy(policy, policies) is None:
-        message = "the policy is missing, not what its name says, or unreadable"
-        yield Finding("10.policy", 1, message, policy)
+        yield finding("10.policy", 1, policy)
 
 
 def read_policy(name: str, policies: Texts) -> tuple[Note, dict[str, str]] | None:
@@ -1378,21 +1438,20 @@ def unapproved(walk: Walk) -> tuple[str, str, str | None] | None:
 def check_approval(walk: Walk) -> None:
     """Report a call that was started though a template is not approved."""
     if wrong := unapproved(walk):
-        message = f"a call was started, but the template `{wrong[0]}` is not approved"
-        walk.report("10.not_approved", message, wrong[2], wrong[1])
+        walk.report("10.not_approved", wrong[2], wrong[1])
 
 
 def take_refused(walk: Walk, data: Json) -> None:
     """Refuse a call, since a template is not the approved one."""
     step = walk.first_step()
-    need(walk.opening["policy"] is not None, "the opening names no policy")
+    need(walk.opening["policy"] is not None, "call.started: the opening names no policy")
     derived: dict[str, Json] = {"step": step.name}
     if wrong := unapproved(walk):
         derived |= {"role": wrong[0], "found": wrong[1], "approved": wrong[2]}
     elif walk.approved is not None:
         hashes = {role: template for role, template, _ in walk.templates}
         other = hashes.get(data["role"], data["found"]) != data["found"]
-        need(other, "the template that was found is the approved one")
+        need(other, "call.started: the template is the approved one")
         derived["approved"] = hashes[data["role"]]
     walk.compare(10, data, **derived)
     walk.course = cut_short("failed", "prompt_refused")
@@ -1732,7 +1791,7 @@ def take_answered(walk: Walk, data: Json) -> None:
 def take_rejected(walk: Walk, data: Json, answer: Pending | None) -> None:
     """Reject the reply that has just come back."""
     if answer is None or not (answer.why or answer.uncertain):
-        raise NotDue("no reply is to be rejected")
+        raise NotDue("no rejection: there is no reply to reject")
     step, reply, why, _ = answer
     if why is None:
         located = (data["member"], data["keyword"]) if data["code"] in LOCATED else ()
@@ -1742,7 +1801,7 @@ def take_rejected(walk: Walk, data: Json, answer: Pending | None) -> None:
         rating = data["rating"] if reply.gone else reply.value["challenge_strength"]
         critic = step.seat["role"] == "critic" and not step.sent_back
         below = critic and rating and rating < walk.terms["require_critic_retry_below"]
-        need(below, "no weak critique is to be sent back")
+        need(below, "turn.rejected with what can be said of its reply")
         step.sent_back = reply._replace(rating=rating)
         again = True
     else:
@@ -1767,7 +1826,7 @@ def take_turn(walk: Walk, data: Json) -> None:
         says: dict[str, Json] = {"text": reply.blob, "schema": walk.hashes[role]}
     elif reply.gone:
         says = {name: data[name] for name in (NOTHING if role in TURNS else ("vote", "case"))}
-        need(could_say(walk, role, says), "no reply of this role says so")
+        need(could_say(walk, role, says), "a turn with what a reply of its role can say")
         walk.gone_turns += 1
     elif role in TURNS:
         says = verdict_of(walk, reply.value, role)
@@ -1844,7 +1903,6 @@ def case_of(walk: Walk, step: Step, value: Json, recorded: Json) -> Json:
         for number, row in enumerate(rows, 1)
         for index, citation in enumerate(row["citations"], 1)
     ]
-    walk.citations += len(citations)
     struck = {item["argument"] for item in citations if item["finding"] != "verified"}
     unanswered: set[int] = set()  # objections neither struck nor answered nor conceded
     if step.against:
@@ -2026,8 +2084,7 @@ def reserve(walk: Walk, call: Call) -> None:
     reserved = {"calls": 1, "tokens": call.tokens, "cost": call.cost or 0, "seconds": 0}
     broken = next((name for name in LIMITS if breaks(walk, name, reserved[name])), None)
     if broken:
-        message = f"a call was started that could break the ceiling `{broken}`"
-        walk.report("15.ceiling", message, limit(walk, broken), spent_of(walk, broken))
+        walk.report("15.ceiling", limit(walk, broken), spent_of(walk, broken))
     walk.spent.update(reserved)
 
 
@@ -2050,9 +2107,9 @@ def spent_of(walk: Walk, ceiling: str) -> int:
 def take_truncated(walk: Walk, data: Json) -> None:
     """End the debate in place of a call that could break a ceiling."""
     step, ceiling = walk.first_step(), data["ceiling"]
-    need(not walk.calls and not walk.tools, "calls are open, or tools have not come back")
+    need(not walk.calls and not walk.tools, "the end of an open call")
     reserved = {"calls": 1, "seconds": 0}.get(ceiling, data["reserved"])
-    need(breaks(walk, ceiling, reserved), "the call could not break this ceiling")
+    need(breaks(walk, ceiling, reserved), "call.started: it could not exceed this ceiling")
     most, spent = limit(walk, ceiling), spent_of(walk, ceiling)
     walk.compare(15, data, step=step.name, limit=most, spent=spent, reserved=reserved)
     held = [step for step in walk.steps.values() if step.heard]
@@ -2642,11 +2699,17 @@ FORMATS: dict[str, type[Format]] = {
 
 # ---------------------------------------------------------------- result (§10, §16)
 
+RESTING = {  # the checks that rest on texts of a kind, and are unchecked where one is gone
+    "replies": {12, 13, 14, 16}, "documents": {12, 13, 16},
+}  # fmt: skip
+UNITS = {"calls": "call", "tokens": "token", "cost": "micro-US-dollar", "seconds": "millisecond"}
+Unchecked = dict[int, str]  # why, by check
+
 
 def verify(files: Texts, trust: list[TrustedKey]) -> dict[str, Json]:
     """Do checks 2 to 16 on the files of an export."""
     note = read_note(files["SHA256SUMS"]) if "SHA256SUMS" in files else None
-    findings, withheld = check_manifest(files, note)
+    findings, listed, withheld = check_manifest(files, note)
     lines = read_lines(files["events.jsonl"])
     opening = lines.events[0] if lines.events else {"type": None, "at": None, "debate": None}
     opened = opening["data"] if opening["type"] == "debate.opened" else None
@@ -2655,8 +2718,7 @@ def verify(files: Texts, trust: list[TrustedKey]) -> dict[str, Json]:
     if opened and opened["policy"] is not None:
         policy = read_policy(opened["policy"], policies)
         notes.append(("policy", "approval", policy[0] if policy else None))
-    at = opening["at"] if opened else None
-    broken, signed, signers = check_signatures(notes, trust, at)
+    broken, signed, signers = check_signatures(notes, trust, opening["at"] if opened else None)
     findings += broken + lines.findings
     findings += check_chain(lines.total, lines.events, lines.hashes)
     kept_back = {name.removeprefix("blobs/") for name in withheld if name.startswith("blobs/")}
@@ -2668,37 +2730,30 @@ def verify(files: Texts, trust: list[TrustedKey]) -> dict[str, Json]:
         findings += walk.findings
         findings += check_templates(opened, folder(files, "templates"), policies) if opened else ()
     findings.sort(key=lambda finding: (finding.seq, finding.check, finding.code))
+    more = f", {len(withheld)} withheld" if withheld else ""
     evidence = {
-        1: f"{len(files)} files, all of which belong there",
-        2: f"{len(files.keys() - UNLISTED)} files as listed",
-        3: signers, 8: f"{len(texts)} of {named} texts at hand, each as recorded",
+        1: f"{many(len(files), 'file')}, all of which belong in an export",
+        2: f"{many(listed, 'file')} as listed{more}", 3: signers,
+        8: f"{len(texts)} of {many(named, 'text')} present, each as recorded",
     }  # fmt: skip
-    evidence |= evidence_of(lines) | evidence_of_walk(walk, lines)
-    unchecked = set() if signed else {3}
-    if not walk.ended:
-        unchecked |= set(WALKED)
-    elif walk.gone_replies or walk.gone_documents:
-        resting = {12, 13, 14, 16} if walk.gone_replies else {12, 13, 16}
-        less = "; the rest of it rests on texts that are gone"
-        evidence |= {each: evidence[each] + less for each in resting}
-        unchecked |= resting
-    gone = f"{walk.gone_turns} of {len(walk.turns)} turns unchecked"
+    unchecked: Unchecked = {} if signed else {3: signers}
+    evidence |= evidence_of(lines) | (evidence_of_walk(walk) if walk.ended else {})
+    gone = f"{walk.gone_turns} of {many(len(walk.turns), 'turn')} unchecked"
     return {
         "debate": opening["debate"], "entries": lines.total, "open": not walk.closed,
         "level": None if findings else int(signed), "verdict": verdict(findings, signed),
         "unchecked": gone if walk.gone_turns else "",
-        "checks": judge(findings, evidence, unchecked),
+        "checks": judge(findings, evidence, unchecked | unchecked_of_walk(walk, lines)),
         "findings": [finding._asdict() for finding in findings],
     }  # fmt: skip
 
 
 def refused(finding: Finding) -> dict[str, Json]:
     """Return the result of a container that was refused: nothing else is looked at."""
-    evidence = dict.fromkeys(range(1, len(NAMES) + 1), "not reached")
+    why = dict.fromkeys(range(2, len(NAMES) + 1), "not reached: the container was refused")
     return {
         "debate": None, "entries": 0, "open": True, "level": None, "verdict": "ALTERED",
-        "unchecked": "", "checks": judge([finding], evidence, set(range(2, len(NAMES) + 1))),
-        "findings": [finding._asdict()],
+        "unchecked": "", "checks": judge([finding], {}, why), "findings": [finding._asdict()],
     }  # fmt: skip
 
 
@@ -2715,54 +2770,121 @@ def verdict(findings: list[Finding], signed: bool) -> str:
     return "INTACT" if signed else "SELF-CONSISTENT, SIGNER UNKNOWN"
 
 
+def many(number: int, noun: str) -> str:
+    """Return a number of things."""
+    plural = {"entry": "entries", "reply": "replies"}.get(noun, f"{noun}s")
+    return f"{number} {noun if number == 1 else plural}"
+
+
 def evidence_of(lines: Lines) -> dict[int, str]:
-    """Say what checks 4 to 7 rest on."""
-    total, linked = lines.total, len(lines.events)
-    times = [event["at"] for event in (*lines.events[:1], *lines.events[-1:])]
+    """Say what checks 4 to 7 looked at."""
+    read = f"{len(lines.events)} of {many(lines.total, 'entry')} read"
+    times = "there are no times to compare"
+    if lines.events:
+        times = f"times are in order, {lines.events[0]['at']} to {lines.events[-1]['at']}"
     return {
-        4: f"{total} lines spelled canonically",
-        5: f"{linked} of {total} lines linked in order",
-        6: f"times never go back, {' to '.join(times)}",
-        7: f"{total} lines, each an event of a known type",
+        4: f"{read}, each spelled canonically",
+        5: f"{read}, each linked to the one before it",
+        6: times,
+        7: f"{read}, each of a known type and form",
     }
 
 
-def evidence_of_walk(walk: Walk, lines: Lines) -> dict[int, str]:
-    """Say what checks 9 to 16 rest on, or why they were not reached."""
-    if not walk.ended:
-        reason = "a line was rejected" if lines.findings else "a line was not due"
-        return dict.fromkeys(WALKED, f"not reached: {reason if lines.total else 'no lines'}")
+def evidence_of_walk(walk: Walk) -> dict[int, str]:
+    """Say what checks 9 to 16 looked at in a record that was followed to its end."""
     seen, started = walk.seen, walk.seen["call.started"]
     ended, compared = seen["call.answered"] + seen["call.failed"], seen["similarity.measured"]
-    outcome = "no decision yet"
-    if walk.decision:
-        outcome = f"{walk.decision['decision']} by {walk.decision['rule']}, derived again"
-    elif walk.closed:
-        outcome = "no decision: the debate ended before one was due"
+    counts, comparisons = many(seen["votes.counted"], "count"), many(compared, "comparison")
     return {
-        9: f"{len(walk.turns)} turns and {started} calls, each due when it was written",
-        10: "templates, reply schemas, tools and policy as the opening names them",
-        11: f"{started} prompts derived again",
-        12: f"{walk.replies - walk.gone_replies} of {walk.replies} replies read again",
-        13: f"{walk.citations} citations looked up again",
-        14: f"{seen['votes.counted']} counts and {compared} comparisons derived again",
-        15: f"costs of {ended} calls derived again, no ceiling ignored",
-        16: outcome,
+        9: f"{many(len(walk.turns), 'turn')} and {many(started, 'call')}, "
+        "each due when it was recorded",
+        10: "templates, reply schemas, tools and policy are those that the opening names",
+        11: f"{many(started, 'prompt')} recomputed",
+        12: evidence_of_replies(walk),
+        13: evidence_of_citations(walk),
+        14: f"{counts} and {comparisons} recomputed",
+        15: f"costs of {many(ended, 'call')} recomputed; {evidence_of_ceilings(walk)}",
+        16: evidence_of_outcome(walk),
     }
+
+
+def evidence_of_replies(walk: Walk) -> str:
+    """Say how many replies were read again, and what became of them."""
+    rejected, asking = walk.seen["turn.rejected"], len(walk.asking)
+    read = walk.seen["call.answered"] - asking
+    text = f"{many(read, 'reply')} read again: {read - rejected} counted, {rejected} rejected"
+    text += f"; {many(asking, 'reply')} only asked for tools" if asking else ""
+    unfit = "; whether the synthesis fits the schema that the user gave is not checked"
+    return text + unfit * bool(walk.seen["synthesis.recorded"])
+
+
+def evidence_of_citations(walk: Walk) -> str:
+    """Say how many citations were looked up again, and what came of that."""
+    cases = [turn.case for turn in walk.turns if turn.case]
+    if not cases:
+        return "no reply that counted was asked for citations"
+    rows = [row["finding"] for case in cases for row in case["citations"]]
+    found, struck = rows.count("verified"), sum(len(case["struck"]) for case in cases)
+    struck_out = f"{found} found; {many(struck, 'argument')} struck"
+    return f"{many(len(rows), 'citation')} looked up again: {struck_out}"
+
+
+def evidence_of_ceilings(walk: Walk) -> str:
+    """Say which ceilings were set, and that no call was made which could exceed one."""
+    limits = [(name, limit(walk, name)) for name in LIMITS]
+    words = [f"{most:,} {many(most, UNITS[name]).split()[1]}" for name, most in limits if most]
+    if not words:
+        return "no ceiling was set"
+    met = ", and the next one could" if walk.seen["debate.truncated"] else ""
+    return f"no call could exceed a ceiling ({', '.join(words)}){met}"
+
+
+def evidence_of_outcome(walk: Walk) -> str:
+    """Say how the debate ended."""
+    rows = []
+    if walk.decision:
+        rows.append(f"{walk.decision['decision']} by {walk.decision['rule']}")
+    if walk.closed and walk.closed["outcome"] != "complete":
+        rows.append(f"{walk.closed['outcome']}: {walk.closed['reason']}")
+    if not rows:
+        return "the debate is still open: there is no decision to check"
+    return f"{'; '.join(rows)}, recomputed"
+
+
+def unchecked_of_walk(walk: Walk, lines: Lines) -> Unchecked:
+    """Return which checks rest on what is gone or was not reached, and why."""
+    if not walk.ended:
+        entries = many(lines.total, "entry")
+        why = f"not reached: only {walk.followed} of {entries} could be followed"
+        return dict.fromkeys(WALKED, why)
+    rest = "gone, and what rests on"
+    if walk.gone_replies:
+        why = f"{many(walk.gone_replies, 'reply')} {rest} them is taken as recorded"
+        return dict.fromkeys(RESTING["replies"], why)
+    if walk.gone_documents:
+        why = f"a document is {rest} it is taken as recorded"
+        return dict.fromkeys(RESTING["documents"], why)
+    return {}
 
 
 def judge(
-    findings: list[Finding], evidence: Mapping[int, str], unchecked: Collection[int]
+    findings: list[Finding], evidence: Mapping[int, str], unchecked: Unchecked
 ) -> list[dict[str, Json]]:
     """Give each check its status: what has findings fails, whatever else it is."""
     checks = []
     for number, name in enumerate(NAMES, 1):
-        told = [finding.message for finding in findings if finding.check == number]
-        more = f" ({len(told)} findings)" if len(told) > 1 else ""
+        told = [finding for finding in findings if finding.check == number]
         status = "fail" if told else "unchecked" if number in unchecked else "pass"
-        text = f"{told[0]}{more}" if told else evidence[number]
+        text = where(told) if told else unchecked.get(number) or evidence[number]
         checks.append({"number": number, "name": name, "status": status, "evidence": text})
     return checks
+
+
+def where(told: list[Finding]) -> str:
+    """Return what a check found first, where, and how many more findings it has."""
+    places = [f"entry {told[0].seq}"] if told[0].seq else []
+    places += [f"{len(told) - 1} more"] if len(told) > 1 else []
+    return f"{told[0].message} ({'; '.join(places)})" if places else told[0].message
 
 
 # ---------------------------------------------------------------- command (§16)
@@ -2785,8 +2907,8 @@ def as_text(result: dict[str, Json], asked: int) -> str:
         status = "FAIL" if check["status"] == "fail" else check["status"]
         lines.append(f"{check['number']:2}  {check['name']:<9}  {status:<11}  {check['evidence']}")
     for finding in result["findings"]:
-        where = f"line {finding['seq']}" if finding["seq"] else "the record"
-        lines.append(f"{finding['code']} at {where}: {finding['message']}")
+        place = f"entry {finding['seq']}" if finding["seq"] else "the record"
+        lines.append(f"{finding['code']} at {place}: {finding['message']}")
         for label in ("expected", "found"):
             if finding[label] is not None:
                 value = json.dumps(finding[label], ensure_ascii=False)

@@ -26,4 +26,11 @@ class UsageError(HansardError, ValueError):
 
 
 class DataError(HansardError):
-    """The data is bad: bytes that were read are not what they must be."""
+    """The data is bad: bytes that were read are not what they must be.
+
+    `found` is the name that is wrong, where one is.
+    """
+
+    def __init__(self, code: str, message: str, found: str | None = None) -> None:
+        super().__init__(code, message)
+        self.found = found

@@ -28,9 +28,9 @@ def test_demo(hansard):
         "decision: revise",
         "SELF-CONSISTENT, SIGNER UNKNOWN",
         "after  … there is an automatic check …",
-        "8  blobs       FAIL         entry 34",
+        "names was changed: it no longer has its hash (entry 34",
         'after  entry 35, fraud: "vote":"revise"',
-        "5  chain       FAIL         entry 35",
+        "its hash no longer matches the next entry (entry 35",
         "hansard init my-debate",
     ):
         assert part in done.out

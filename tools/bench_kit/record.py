@@ -36,7 +36,8 @@ from hansard.record.note import Signer
 from hansard.rules.events import Event, blob_names
 from hansard.store.application import Batch, Store
 from hansard.store.sqlite import Extras
-from hansard.verify import checks
+from hansard.verify.checks import check_chain
+from hansard.verify.reading import Reading
 from hansard.verify.verifier import verify
 
 
@@ -191,8 +192,8 @@ def figure_verify(size: Size) -> Iterator[Figure]:
 
     def link_all() -> None:
         for record in records:
-            findings = checks.check_chain(record.lines, parsed(record), record.head)
-            expect(not findings, "what was just written is linked")
+            reading = Reading(record, events=parsed(record))
+            expect(not [*check_chain(reading)], "what was just written is linked")
 
     full, links, links_to_lines = Pairs(), Pairs(), Pairs()
     for _ in range(size.repeats):

@@ -217,15 +217,15 @@ def read_export(path: Path | str, trust: Trust | None = None) -> Record:
     """
     from hansard.api.files import export_at
     from hansard.page.read import verify_export
+    from hansard.record import bundle as bundles
     from hansard.record.keys import Trust
-    from hansard.verify.envelope import open_export
+    from hansard.verify.envelope import files_of
 
     export = export_at(Path(path))
     found = verify_export(export, trust or Trust())
-    bundle, _ = open_export(export)
-    if bundle is None or not bundle.lines:
+    if not found.entries:
         raise DataError("record.altered", f"{path}: {found.findings[0].message}")
-    return Record(found.debate or "", bundle, found)
+    return Record(found.debate or "", bundles.of_files(files_of(export)), found)
 
 
 def result(store: Store, debate: str) -> DebateResult:

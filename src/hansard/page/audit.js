@@ -1,11 +1,11 @@
 "use strict";
-// Takes the lines of a record one after another: says which is due, and derives each derived field
-// again (checks 9 to 16 of FORMAT.md, §11). Nothing here touches a page.
+// Takes the entries of a record one after another: says which is due, and derives each derived
+// field again (checks 9 to 16 of FORMAT.md, §11). Nothing here touches a page.
 
-class NotDue extends Error {}
+class NotDue extends Error {} // says what was due instead
 
-function need(holds, reason) {
-  if (!holds) throw new NotDue(reason);
+function need(holds, due) {
+  if (!holds) throw new NotDue(due);
 }
 
 // A time as milliseconds and the microseconds left; a month may have 31 days, a year be 0.
@@ -84,8 +84,8 @@ class Walk {
       line: null, steps: new Map(), over: [], waiting: 0, // what is due; `over`: its turns so far
       calls: new Map(), abandoned: [], tools: new Map(), asked: null, answer: null,
       spent: { calls: 0n, tokens: 0n, cost: 0n }, folded: new Map(), recipes: new Map(),
-      replies: 0, goneReplies: 0, goneTurns: 0, citations: 0, goneDocuments: false,
-      decision: null, closed: false, ended: false,
+      goneReplies: 0, goneTurns: 0, goneDocuments: false, asking: new Set(),
+      decision: null, closed: null, followed: 0, ended: false,
     });
   }
 
@@ -97,9 +97,10 @@ class Walk {
         this.take(event);
       } catch (error) {
         if (!(error instanceof NotDue)) throw error;
-        this.report("9.not_due", `the line is not due: ${error.message}`, null, event.type);
+        this.report("9.not_due", error.message, event.type);
         return;
       }
+      this.followed = this.place;
       this.log.push({ due: this.next(), steps: this.awaited().map(({ fields }) => fields) });
     }
     this.ended = true;
@@ -112,21 +113,21 @@ class Walk {
     if (!this.course) {
       this.takeOpening(type, data);
     } else if (this.asked) {
-      need(type === "tool.called", "tool.called is due");
+      need(type === "tool.called", "tool.called");
       this.takeCalled(data);
     } else if (type === "turn.rejected" || answer?.why) {
-      need(type === "turn.rejected", "turn.rejected is due");
+      need(type === "turn.rejected", "turn.rejected");
       this.takeRejected(data, answer);
     } else {
       if (answer) {
         answer.step.reply = answer.reply;
         this.waiting--;
       }
-      need(!this.closed, "the debate is closed");
-      need(!this.abandoned.length || ABANDONING.includes(type), "abandoned calls come first");
+      need(!this.closed, "nothing: the debate is closed");
+      need(!this.abandoned.length || ABANDONING.includes(type), "call.failed of an abandoned call");
       const due = this.due();
       const isDue = ENDING.includes(type) || due.includes(type);
-      need(isDue, `due is ${due.join(" or ") || "the end of a call"}`);
+      need(isDue, due.join(" or ") || "the end of an open call");
       this[TAKERS[type] ?? "takeLine"](data);
     }
     this.seen[type] = (this.seen[type] ?? 0) + 1;
@@ -168,30 +169,29 @@ class Walk {
     for (const [name, raw] of Object.entries(derived)) {
       const value = stated(raw);
       if (data[name] === value || canonical(data[name]) === canonical(value)) continue;
-      const message = `\`${name}\` is not what follows from the lines before`;
-      this.report(`${check}.${name}`, message, value, data[name]);
+      this.report(`${check}.${name}`, value, data[name]);
     }
   }
 
-  report(code, message, expected = null, found = null) {
-    this.findings.push(finding(code, this.place, message, expected, found));
+  report(code, expected, found) {
+    this.findings.push(finding(code, this.place, expected, found));
   }
 
   // -- opening, seats, evidence (§11.1)
 
   takeOpening(type, data) {
     if (!this.opening) {
-      need(type === "debate.opened", "debate.opened is due");
+      need(type === "debate.opened", "debate.opened");
       this.takeOpened(data);
     } else if (this.seats.size < this.opening.seats) {
-      need(type === "debater.registered", "debater.registered is due");
-      need(!this.seats.has(data.id), "this seat was registered before");
+      need(type === "debater.registered", "debater.registered");
+      need(!this.seats.has(data.id), "debater.registered with another id");
       this.seats.set(data.id, data);
       if (this.seats.size === this.opening.seats) this.checkSeats();
       this.compare(9, data, { position: this.seats.size });
     } else {
-      need(type === "evidence.admitted", "evidence.admitted is due");
-      need(!this.documents.has(data.document), "this document was admitted before");
+      need(type === "evidence.admitted", "evidence.admitted");
+      need(!this.documents.has(data.document), "evidence.admitted with another id");
       this.documents.set(data.document, data);
     }
     const { opening, seats, documents } = this;
@@ -204,11 +204,12 @@ class Walk {
   takeOpened(data) {
     const roles = data.templates.map((row) => row.role);
     const names = Object.keys(templatesOf(data.terms)), format = formatOf(data.terms);
-    need(canonical(roles) === canonical(names), "the templates are not those of the format");
+    need(canonical(roles) === canonical(names), "debate.opened with the templates of its format");
     const { options = [] } = data.terms;
     const right = distinct(options) && !options.includes("abstain") && options.length <= 100;
-    need(right && options.length >= (format.leastOptions ?? 0),
-      "the options are not different names, or too few or too many");
+    const fewest = format.leastOptions ?? 0;
+    need(right && options.length >= fewest,
+      `debate.opened with ${fewest} to 100 different options`);
     const synthesizer = data.schemas.slice(-1).filter((row) => row.role === "synthesizer");
     const number = data.seats - synthesizer.length;
     const terms = format.fixed?.(data.terms, number) ?? data.terms;
@@ -233,17 +234,18 @@ class Walk {
   checkSeats() {
     const { terms, format } = this, seats = [...this.seats.values()];
     const scripted = seats.some((seat) => /^(scripted|recorded):/.test(seat.model));
-    need(scripted === this.opening.scripted, "`scripted` is not as the models say");
+    need(scripted === this.opening.scripted, "debate.opened with `scripted` as the models say");
     const more = this.hashes.has("synthesizer") ? [["synthesizer", null]] : [];
     const expected = [...format.seats(terms, seats.length - more.length), ...more];
     const found = seats.map((seat) => [seat.role, seat.stance?.label ?? null]);
     const same = canonical(found) === canonical(expected);
-    need((format.sound?.(terms) ?? true) && same, "the seats are not those of the format");
+    need((format.sound?.(terms) ?? true) && same,
+      "debater.registered for the seats of the format");
     if (!format.anyNames) {
       const ids = seats.filter((seat) => seat.role !== "synthesizer").map((seat) => seat.id);
       const taken = [...ids, ...found.map(([, label]) => label)];
       const reserved = taken.some((name) => RESERVED.includes(name));
-      need(!reserved, "a seat or a stance is called as an outcome is");
+      need(!reserved, "debater.registered with no name of an outcome");
     }
     const reason = format.misseated?.(this);
     need(!reason, reason);
@@ -289,23 +291,23 @@ class Walk {
   takeLine(data) {
     const { kind, check, fields } = this.line;
     const derived = typeof fields === "function" ? fields(data) : fields;
-    need(derived, "no answers could give it");
+    need(derived, `${kind} with what answers can give`);
     this.compare(check, data, derived);
-    this.closed = kind === "debate.closed";
-    if (!this.closed) this.goOn({ ...data, ...derived });
+    if (kind === "debate.closed") this.closed = { ...data, ...derived };
+    else this.goOn({ ...data, ...derived });
   }
 
   // -- calls (§11.3 to §11.5, §15)
 
   firstStep() {
     const step = [...this.steps.values()].find((each) => each.wantsCall);
-    need(step, "no call is due");
+    need(step, "no call: every step has a reply, or waits for one");
     return step;
   }
 
   takeStarted(data) {
     const step = this.steps.get(data.step);
-    need(step?.wantsCall, "no call is due for this step");
+    need(step?.wantsCall, "call.started for a step that wants a call");
     step.attempts++;
     step.open = true;
     step.began ||= this.at;
@@ -322,14 +324,12 @@ class Walk {
     this.recipes.set(call.name, recipe);
     const wrong = this.unapproved();
     if (wrong) {
-      const message = `a call was started, but the template \`${wrong[0]}\` is not approved`;
-      this.report("10.not_approved", message, wrong[2], wrong[1]);
+      this.report("10.not_approved", wrong[2], wrong[1]);
     }
     const reserved = { calls: 1n, tokens: call.tokens, cost: call.cost ?? 0n, seconds: 0n };
     const broken = Object.keys(LIMITS).find((name) => this.breaks(name, reserved[name]));
     if (broken) {
-      const message = `a call was started that could break the ceiling \`${broken}\``;
-      this.report("15.ceiling", message, this.limit(broken), stated(this.spentOf(broken)));
+      this.report("15.ceiling", this.limit(broken), stated(this.spentOf(broken)));
     }
     this.spend(reserved);
     this.calls.set(call.name, call);
@@ -362,9 +362,9 @@ class Walk {
 
   takeTruncated(data) {
     const step = this.firstStep(), { ceiling } = data;
-    need(!this.calls.size && !this.tools.size, "calls are open, or tools have not come back");
+    need(!this.calls.size && !this.tools.size, "the end of an open call");
     const reserved = BigInt({ calls: 1, seconds: 0 }[ceiling] ?? data.reserved);
-    need(this.breaks(ceiling, reserved), "the call could not break this ceiling");
+    need(this.breaks(ceiling, reserved), "call.started: it could not exceed this ceiling");
     const limit = this.limit(ceiling), spent = this.spentOf(ceiling);
     this.compare(15, data, { step: step.name, limit, spent, reserved });
     const held = [...this.steps.values()].filter((each) => each.heard);
@@ -379,7 +379,7 @@ class Walk {
 
   takeRefused(data) {
     const step = this.firstStep(), wrong = this.unapproved();
-    need(this.opening.policy !== null, "the opening names no policy");
+    need(this.opening.policy !== null, "call.started: the opening names no policy");
     const derived = { step: step.name };
     if (wrong) {
       const [role, found, approved] = wrong;
@@ -387,7 +387,7 @@ class Walk {
     } else if (this.approved) {
       const hash = this.templates.find(([role]) => role === data.role)?.[1];
       const other = hash !== undefined && hash !== data.found;
-      need(other, "the template that was found is the approved one");
+      need(other, "call.started: the template is the approved one");
       derived.approved = hash;
     }
     this.compare(10, data, derived);
@@ -413,7 +413,6 @@ class Walk {
     const code = UNFINISHED[data.finish];
     let why = code ? refusal(code) : null;
     if (!why) {
-      this.replies++;
       if (gone) this.goneReplies++;
       else [why, reply.value] = this.read(step, text);
     }
@@ -451,7 +450,7 @@ class Walk {
 
   endCall(name) {
     const call = this.calls.get(name);
-    need(call, "no such call is open");
+    need(call, "the end of an open call");
     this.calls.delete(name);
     call.step.open = false;
     this.spend(call, -1n);
@@ -478,7 +477,7 @@ class Walk {
       this.compare(15, data, { cost_micro_usd: call.cost });
       return;
     }
-    need(data.error !== "abandoned", "only calls given up at a resume are abandoned");
+    need(data.error !== "abandoned", "debate.resumed before a call is abandoned");
     const call = this.endCall(data.call), { error, wait_ms: wait } = data;
     const paid = ["timeout", "server_error", "crashed"].includes(error); // it may have been
     if (paid) this.spend(call);
@@ -499,6 +498,7 @@ class Walk {
   takeCalled(data) {
     const { call, tools, number } = this.asked;
     this.asked = number + 1 < tools ? { call, tools, number: number + 1 } : null;
+    this.asking.add(call.name);
     this.compare(9, data, { call: call.name, number: number + 1 });
     const name = typeof data.tool === "string" ? data.tool : "of no known name";
     const tool = { step: call.step, name, arguments: data.arguments, result: null };
@@ -509,7 +509,7 @@ class Walk {
 
   takeReturned(data) {
     const key = `${data.call} ${data.number}`, tool = this.tools.get(key);
-    need(tool, "no such tool is waited for");
+    need(tool, "tool.returned for a tool that was called");
     this.tools.delete(key);
     tool.result = data.result;
     tool.step.toolsOut--;
@@ -518,7 +518,7 @@ class Walk {
   // -- turns (§11.2, §11.6)
 
   takeRejected(data, answer) {
-    need(answer && (answer.why || answer.uncertain), "no reply is to be rejected");
+    need(answer && (answer.why || answer.uncertain), "no rejection: there is no reply to reject");
     const { step, reply } = answer;
     const located = LOCATED.includes(data.code) ? [data.member, data.keyword] : [];
     const why = answer.why ??
@@ -528,7 +528,7 @@ class Walk {
       rating = reply.gone ? data.rating : reply.value.challenge_strength;
       const critic = step.seat.role === "critic" && !step.sentBack;
       need(critic && rating && rating < this.terms.require_critic_retry_below,
-        "no weak critique is to be sent back");
+        "turn.rejected with what can be said of its reply");
       step.sentBack = { ...reply, rating };
     } else {
       again = this.inVain(step, { rejected: true });
@@ -548,7 +548,7 @@ class Walk {
       says = { text: reply.blob, schema: this.hashes.get(role) };
     } else if (reply.gone) {
       says = Object.fromEntries(names.map((name) => [name, data[name]]));
-      need(this.couldSay(role, says), "no reply of this role says so");
+      need(this.couldSay(role, says), "a turn with what a reply of its role can say");
       this.goneTurns++;
     } else if (role in TURNS) {
       says = this.verdict(reply.value, role);
@@ -609,7 +609,6 @@ class Walk {
     }
     const citations = rows.flatMap((row, index) => row.citations.map((cited, at) =>
       ({ argument: index + 1, citation: at + 1, finding: this.find(cited, step.round) })));
-    this.citations += citations.length;
     const numbers = Array.from(rows, (_, index) => index + 1);
     const struck = numbers.filter((number) =>
       citations.some((row) => row.argument === number && row.finding !== "verified"));
@@ -658,26 +657,61 @@ class Walk {
     this.steps.delete(step.name);
     if (!this.steps.size) this.goOn(this.over);
   }
+}
 
-  // What checks 9 to 16 rest on.
-  evidence() {
-    const count = (type) => this.seen[type] ?? 0, started = count("call.started");
-    const ended = count("call.answered") + count("call.failed");
-    const { decision } = this;
-    const reached = decision && `${decision.decision} by ${decision.rule}, derived again`;
-    const compared = count("similarity.measured");
-    const cut = "no decision: the debate ended before one was due";
-    return [
-      `${this.turns.length} turns and ${started} calls, each due when it was written`,
-      "templates, reply schemas, tools and policy as the opening names them",
-      `${started} prompts derived again`,
-      `${this.replies - this.goneReplies} of ${this.replies} replies read again`,
-      `${this.citations} citations looked up again`,
-      `${count("votes.counted")} counts and ${compared} comparisons derived again`,
-      `costs of ${ended} calls derived again, no ceiling ignored`,
-      reached ?? (this.closed ? cut : "no decision yet"),
-    ];
-  }
+// ---- what checks 9 to 16 looked at in a record that was followed to its end
+
+const UNITS = { calls: "call", tokens: "token", cost: "micro-US-dollar", seconds: "millisecond" };
+
+function evidenceOfWalk(walk) {
+  const count = (type) => walk.seen[type] ?? 0, started = count("call.started");
+  const ended = many(count("call.answered") + count("call.failed"), "call");
+  const turns = many(walk.turns.length, "turn"), calls = many(started, "call");
+  const counts = many(count("votes.counted"), "count");
+  const comparisons = many(count("similarity.measured"), "comparison");
+  return [
+    [9, passed(9, { turns, calls })], [10, passed(10)],
+    [11, passed(11, { prompts: many(started, "prompt") })],
+    [12, evidenceOfReplies(walk, count)], [13, evidenceOfCitations(walk)],
+    [14, passed(14, { counts, comparisons })],
+    [15, passed(15, { calls: ended, ceilings: evidenceOfCeilings(walk) })],
+    [16, evidenceOfOutcome(walk)],
+  ];
+}
+
+function evidenceOfReplies({ asking: { size } }, count) {
+  const rejected = count("turn.rejected"), read = count("call.answered") - size;
+  const replies = many(read, "reply"), asking = many(size, "reply");
+  return passed(12, { replies, counted: read - rejected, rejected }) +
+    (size ? passed(12, { asking }, "tools") : "") +
+    (count("synthesis.recorded") ? passed(12, {}, "synthesis") : "");
+}
+
+function evidenceOfCitations({ turns }) {
+  const cases = turns.map((turn) => turn.case).filter(Boolean);
+  if (!cases.length) return passed(13, {}, "none");
+  const rows = cases.flatMap((row) => row.citations);
+  const found = rows.filter((row) => row.finding === "verified").length;
+  const struck = many(sum(cases.map((row) => row.struck.length)), "argument");
+  return passed(13, { citations: many(rows.length, "citation"), found, struck });
+}
+
+// Which ceilings were set, and that no call was made which could exceed one.
+function evidenceOfCeilings(walk) {
+  const limits = Object.keys(LIMITS).map((name) => [name, walk.limit(name)])
+    .filter(([, limit]) => limit)
+    .map(([name, limit]) => many(limit, UNITS[name]).replace(/^\d+/, grouped)).join(", ");
+  if (!limits) return passed(15, {}, "none");
+  return passed(15, { limits }, walk.seen["debate.truncated"] ? "met" : "kept");
+}
+
+const grouped = (digits) => digits.replace(/\B(?=(\d{3})+$)/g, ",");
+
+function evidenceOfOutcome({ decision, closed }) {
+  const rows = [];
+  if (decision) rows.push(`${decision.decision} by ${decision.rule}`);
+  if (closed && closed.outcome !== "complete") rows.push(`${closed.outcome}: ${closed.reason}`);
+  return rows.length ? passed(16, { outcome: rows.join("; ") }) : passed(16, {}, "open");
 }
 
 const TAKERS = { // the others follow from the schedule

@@ -1,6 +1,6 @@
 "use strict";
 // The files of a record: SHA-256, the zip, the manifest, and its signers (§13, §14; a § is a
-// section of FORMAT.md). With the scripts up to audit.js this is a port of tools/verify.py.
+// section of FORMAT.md). The scripts that check a record are a port of tools/verify.py.
 
 const isObject = (value) =>
   typeof value === "object" && value !== null && !Array.isArray(value) &&
@@ -12,9 +12,13 @@ const toBytes = (text) => encoder.encode(text);
 const toText = (bytes, fatal = true) => (fatal ? strict : tolerant).decode(bytes);
 const HEX = Array.from({ length: 256 }, (_, byte) => byte.toString(16).padStart(2, "0"));
 const toHex = (bytes) => bytes.reduce((text, byte) => text + HEX[byte], "");
-const finding = (code, seq, message, expected = null, found = null) =>
-  ({ code, seq, message, expected, found });
 const checkOf = (row) => parseInt(row.code, 10);
+// One defect: its code, the entry's place, what was expected and found, and the vocabulary's words.
+const finding = (code, seq, expected = null, found = null, { variant, ...values } = {}) => {
+  const [check, defect] = code.split("."), { findings } = VOCABULARY.checks[check];
+  const sentence = findings[variant ?? defect] ?? findings.differs;
+  return { code, seq, message: fill(sentence, { field: defect, ...values }), expected, found };
+};
 
 // ---- SHA-256 (FIPS 180-4): not the browser's, whose promises cost more than the hash of a line
 
@@ -83,7 +87,7 @@ const crc32 = (bytes) =>
 // The files of a zip; throws where it is not the one zip that they give, or one does not belong.
 function readZip(bytes) {
   const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength), files = new Map();
-  const fail = () => { throw new Error("The data of this page is no export."); };
+  const fail = () => { throw new Error("The data of this page is not an export."); };
   let at = 0;
   while (at + 30 < bytes.length && view.getUint32(at, true) === 0x04034b50) {
     const size = view.getUint32(at + 18, true), start = at + 30 + view.getUint16(at + 26, true);
@@ -132,8 +136,8 @@ const UNLISTED = ["SHA256SUMS", "report.html"];
 
 function checkManifest(files, note) {
   const withheld = new Map(), sums = new Map();
-  const failed = (code, message) => ({ findings: [finding(code, 0, message)], withheld });
-  if (!files.has("SHA256SUMS")) return failed("2.missing", "there is no SHA256SUMS");
+  const failed = (code) => ({ findings: [finding(code, 0)], listed: 0, withheld });
+  if (!files.has("SHA256SUMS")) return failed("2.missing");
   const text = note ? toText(note.text, false) : "";
   for (const line of text.split("\n")) {
     let found = /^([0-9a-f]{64})  ([A-Za-z0-9./]+)$/.exec(line);
@@ -147,18 +151,18 @@ function checkManifest(files, note) {
   ].join("");
   if (!note || again !== text || UNLISTED.some((name) => sums.has(name))) {
     withheld.clear();
-    return failed("2.malformed", "SHA256SUMS is not written as it must be");
+    return failed("2.malformed");
   }
   const findings = [...withheld.keys()].sort().filter((name) => files.has(name)).map((name) =>
-    finding("2.withheld", 0, "a file is said to be withheld and is there", null, name));
+    finding("2.withheld", 0, null, name, { name }));
   for (const name of [...new Set([...sums.keys(), ...files.keys()])].sort()) {
     if (UNLISTED.includes(name)) continue;
     const sum = sums.get(name), bytes = files.get(name), found = bytes && sha256(bytes);
-    if (!sum) findings.push(finding("2.unlisted", 0, "a file without a line", null, name));
-    else if (!bytes) findings.push(finding("2.absent", 0, "a line without a file", name));
-    else if (found !== sum) findings.push(finding("2.hash", 0, `${name} has changed`, sum, found));
+    if (!sum) findings.push(finding("2.unlisted", 0, null, name, { name }));
+    else if (!bytes) findings.push(finding("2.absent", 0, name, null, { name }));
+    else if (found !== sum) findings.push(finding("2.hash", 0, sum, found, { name }));
   }
-  return { findings, withheld };
+  return { findings, listed: sums.size, withheld };
 }
 
 // ---- 3 signature (§14)
@@ -241,9 +245,8 @@ async function checkSignatures(notes, trust, at) {
     out.signed &&= by !== null;
     out.able &&= judged?.able ?? true;
     if (judged?.broken) {
-      const code = what === "manifest" ? "3.signature" : "3.policy";
-      const message = `the signature of the ${what} does not verify`;
-      out.findings.push(finding(code, 0, message, judged.broken));
+      const code = what === "manifest" ? "3.signature" : "3.policy", name = judged.broken;
+      out.findings.push(finding(code, 0, null, name, { name }));
     } else if (!note) out.evidence.push(`the ${what} cannot be read`);
     else if (by) out.evidence.push(`the ${what} is signed by ${by}, which is trusted for it`);
     else if (!judged.able) out.evidence.push("this browser cannot check Ed25519 signatures");

@@ -1,22 +1,14 @@
 "use strict";
-// Checks each line of a record and each text that it names, and says what was found of the whole.
+// Checks each entry of a record and each text that it names, and says what was found of the whole.
 
-const CHECKS = Object.values(VOCABULARY.checks).map((row) => row.name);
-const LARGEST = Number.MAX_SAFE_INTEGER; // of a line or a reply (§1, §5)
+const LARGEST = Number.MAX_SAFE_INTEGER; // of an entry or a reply (§1, §5)
 const DEEPEST = 32; // nested containers
 const LONGEST_LINE = 1048576; // bytes
-const MOST_REJECTED = 1000; // lines that fail 4 or 7 and are listed
+const MOST_REJECTED = 1000; // entries that fail 4 or 7 and are listed
 
 // ---- 4 canonical (§1)
 
 const ID = /^[A-Za-z0-9._:/@+=-]{1,256}$/;
-const DEFECTS = {
-  "4.size": "the line is longer than 1,048,576 bytes",
-  "4.json": "the line is not JSON in UTF-8",
-  "4.profile": "the line holds what is outside the profile",
-  "4.bytes": "the line is not spelled canonically",
-  "7.schema": "the line is no event of a known type and form",
-};
 
 // A value in the one spelling; its keys are ASCII, and its strings need no escape.
 function canonical(value) {
@@ -36,7 +28,7 @@ function inProfile(value, depth = 1) {
     /^[a-z][a-z0-9_]*$/.test(key) && inProfile(item, depth + 1));
 }
 
-// The defect of one line, if any, and its value.
+// The defect of one entry, if any, and its value.
 function readLine(bytes) {
   if (bytes.length > LONGEST_LINE) return ["4.size", null];
   let depth = 0;
@@ -57,11 +49,11 @@ function readLine(bytes) {
   return canonical(value) === text ? [null, value] : ["4.bytes", null];
 }
 
-// Every line, and as events those before the first one that is rejected (4 and 7).
+// Every entry, and as events those before the first one that is rejected (4 and 7).
 function readLines(bytes) {
   const lines = [], events = [], findings = [];
   if (!bytes || (bytes.length && bytes[bytes.length - 1] !== 10)) {
-    throw new Error("the record has no events.jsonl, or its last line is cut off");
+    throw new Error("The record has no events.jsonl, or its last entry is cut off.");
   }
   for (let start = 0; start < bytes.length;) {
     const stop = bytes.indexOf(10, start), raw = bytes.subarray(start, stop);
@@ -69,7 +61,7 @@ function readLines(bytes) {
     if (!defect && !isEvent(event)) [defect, event] = ["7.schema", null];
     lines.push({ raw: toText(raw, false), hash: sha256(raw), event });
     if (defect && findings.length < MOST_REJECTED) {
-      findings.push(finding(defect, lines.length, DEFECTS[defect]));
+      findings.push(finding(defect, lines.length));
     }
     if (!findings.length) events.push(event);
     start = stop + 1;
@@ -79,20 +71,21 @@ function readLines(bytes) {
 
 // ---- 5 chain, 6 time (§1)
 
+const FIRST = "0".repeat(64); // what the first entry is linked to
+
+// A broken link is reported at the entry before, which no longer has the hash that was recorded.
 function checkChain({ lines, events }) {
-  if (!lines.length) return [finding("5.empty", 0, "there are no lines")];
+  if (!lines.length) return [finding("5.empty", 0)];
   const findings = [];
-  let before = "0".repeat(64), latest = "";
+  let before = FIRST, latest = "";
   events.forEach((event, index) => {
     const place = index + 1, { prev, seq, debate, at } = event;
     const add = (...row) => findings.push(finding(...row));
-    const other = "the next line names another hash as the one before it";
-    if (prev !== before) add("5.prev", place - 1, other, before, prev);
-    if (seq !== place) add("5.seq", place, "the line's number is not its place", place, seq);
-    if (debate !== events[0].debate) {
-      add("5.debate", place, "the line is of another debate", events[0].debate, debate);
-    }
-    if (at < latest) add("6.order", place, "earlier than a line before it", latest, at);
+    if (prev !== before && place === 1) add("5.prev", 0, FIRST, prev, { variant: "first" });
+    else if (prev !== before) add("5.prev", place - 1, prev, before);
+    if (seq !== place) add("5.seq", place, place, seq);
+    if (debate !== events[0].debate) add("5.debate", place, events[0].debate, debate);
+    if (at < latest) add("6.order", place, latest, at);
     before = lines[index].hash;
     if (at > latest) latest = at;
   });
@@ -107,18 +100,16 @@ function* namedBlobs(value) {
   else for (const item of Object.values(value)) yield* namedBlobs(item);
 }
 
-// The defect of one blob, if any, its salt and its text.
+// The code of the defect of one blob, if any, its salt and its text.
 function readBlob(name, bytes) {
   const header = toText(bytes.subarray(0, 81), false);
   const [, salt] = /^hansard-blob\/v1 ([0-9a-f]{64})\n$/.exec(header) ?? [];
-  if (sha256(bytes) !== name) return { defect: ["8.hash", "a text is not what its name says"] };
-  if (!salt) {
-    return { defect: ["8.header", "a text does not begin with the header of a blob"] };
-  }
+  if (sha256(bytes) !== name) return { defect: "8.hash" };
+  if (!salt) return { defect: "8.header" };
   try {
     return { salt, text: toText(bytes.subarray(81)) };
   } catch {
-    return { salt, defect: ["8.text", "a text is not UTF-8"] };
+    return { salt, defect: "8.text" };
   }
 }
 
@@ -126,27 +117,25 @@ function checkBlobs(read, blobs, withheld) {
   const findings = [], texts = new Map(), salts = new Set(), places = new Map();
   read.events.forEach((event, index) => {
     for (const name of namedBlobs(event.data)) {
-      if (!places.has(name)) places.set(name, index + 1); // of the first line that names it
+      if (!places.has(name)) places.set(name, index + 1); // of the first entry that names it
     }
   });
   for (const [name, place] of places) {
-    const keptBack = withheld.has(`blobs/${name}`);
-    if (!blobs.has(name)) {
-      if (!keptBack) findings.push(finding("8.missing", place, "a text is missing", name));
+    const keptBack = withheld.has(`blobs/${name}`), bytes = blobs.get(name);
+    if (!bytes) {
+      if (!keptBack) findings.push(finding("8.missing", place, name));
       continue;
     }
-    const { salt, text, defect } = readBlob(name, blobs.get(name));
-    const twice = salts.has(salt) ? ["8.salt", "the salt of a text is used twice"] : null;
-    const [code, message] = defect ?? twice ?? [];
-    if (code) findings.push(finding(code, place, message, name));
+    const { salt, text, defect } = readBlob(name, bytes);
+    const code = defect ?? (salts.has(salt) ? "8.salt" : null);
+    if (code === "8.hash") findings.push(finding(code, place, name, sha256(bytes)));
+    else if (code) findings.push(finding(code, place, null, name));
     else if (!keptBack) texts.set(name, text);
     if (salt) salts.add(salt);
   }
   if (!read.findings.length) {
     const unnamed = [...blobs.keys()].filter((name) => !places.has(name)).sort();
-    for (const name of unnamed) {
-      findings.push(finding("8.unnamed", 0, "no line names a text", null, name));
-    }
+    for (const name of unnamed) findings.push(finding("8.unnamed", 0, null, name));
   }
   return { findings, texts, named: places.size };
 }
@@ -154,26 +143,20 @@ function checkBlobs(read, blobs, withheld) {
 // ---- 10 templates (§10, §15)
 
 function checkTemplates(opening, templates, policies) {
-  const findings = [];
-  const lists = [...opening.templates, ...opening.schemas, ...opening.tools];
-  const named = new Set(lists.map((row) => row.sha256));
-  for (const name of named) {
-    const bytes = templates.get(name), found = bytes && sha256(bytes);
-    const what = "a template, schema or tool is";
-    if (!bytes) findings.push(finding("10.missing", 1, `${what} missing`, name));
-    else if (found !== name) {
-      findings.push(finding("10.hash", 1, `${what} not what its name says`, name, found));
-    }
+  const findings = [], named = new Map(), { policy } = opening; // under the first name of each hash
+  for (const row of [...opening.templates, ...opening.schemas, ...opening.tools]) {
+    if (!named.has(row.sha256)) named.set(row.sha256, row.role ?? row.tool);
   }
-  const { policy } = opening;
+  for (const [hash, name] of named) {
+    const bytes = templates.get(hash), found = bytes && sha256(bytes);
+    if (!bytes) findings.push(finding("10.missing", 1, hash, null, { name }));
+    else if (found !== hash) findings.push(finding("10.hash", 1, hash, found, { name }));
+  }
   const unnamed = [...[...templates.keys()].filter((name) => !named.has(name)),
     ...[...policies.keys()].filter((name) => name !== policy)].sort();
-  for (const name of unnamed) {
-    findings.push(finding("10.unnamed", 0, "the opening names no such file", null, name));
-  }
+  for (const name of unnamed) findings.push(finding("10.unnamed", 0, null, name));
   if (policy !== null && !readPolicy(policy, policies)) {
-    const message = "the policy is missing, not what its name says, or unreadable";
-    findings.push(finding("10.policy", 1, message, policy));
+    findings.push(finding("10.policy", 1, policy));
   }
   return findings;
 }
@@ -195,7 +178,7 @@ function readPolicy(name, policies) {
 
 async function verifyFiles(files, trust) {
   const sums = files.get("SHA256SUMS"), note = sums ? readNote(sums) : null;
-  const { findings, withheld } = checkManifest(files, note);
+  const { findings, listed, withheld } = checkManifest(files, note);
   const read = readLines(files.get("events.jsonl")), { lines, events } = read;
   const opened = events[0]?.type === "debate.opened" ? events[0].data : null;
   const policies = folder(files, "policies"), templates = folder(files, "templates");
@@ -213,55 +196,73 @@ async function verifyFiles(files, trust) {
   }
   const later = (a, b) => Number(a.code > b.code) - Number(a.code < b.code);
   findings.sort((a, b) => a.seq - b.seq || checkOf(a) - checkOf(b) || later(a, b));
-  const { signed } = signatures, [evidence, unchecked] = evidenceOf(read, walk);
-  const listed = [...files.keys()].filter((name) => !UNLISTED.includes(name));
-  evidence.set(2, `${listed.length} files as listed`);
-  evidence.set(3, signatures.evidence.join("; "));
-  evidence.set(8, `${blobs.texts.size} of ${blobs.named} texts at hand, each as recorded`);
-  if (!signed) unchecked.add(3);
-  const trusted = signed ? "INTACT" : "SELF-CONSISTENT, SIGNER UNKNOWN";
+  const { signed } = signatures, signers = signatures.evidence.join("; ");
+  const evidence = evidenceOf(read, walk), unchecked = uncheckedOf(read, walk);
+  evidence.set(2, passed(2, { files: many(listed, "file"), withheld: withheld.size },
+    withheld.size ? "withheld" : "text"));
+  evidence.set(3, passed(3, { signers }));
+  evidence.set(8, passed(8, { present: blobs.texts.size, named: many(blobs.named, "text") }));
+  if (!signed) unchecked.set(3, signers);
+  const level = findings.length ? null : Number(signed);
   return {
-    debate: events[0]?.debate ?? null, entries: lines.length, open: !walk.closed,
-    level: findings.length ? null : Number(signed),
-    verdict: findings.length ? "ALTERED" : trusted,
-    unchecked: walk.goneTurns ? `${walk.goneTurns} of ${walk.turns.length} turns unchecked` : "",
+    debate: events[0]?.debate ?? null, entries: lines.length, open: !walk.closed, level,
+    verdict: WORDING.verdicts[level ?? "none"], unchecked: uncheckedTurns(walk),
     checks: judge(findings, evidence, unchecked), findings, lines, texts: blobs.texts,
     templates: new Map([...templates].map(([name, bytes]) => [name, toText(bytes, false)])),
     signers: signatures.signers, ed25519: signatures.able, walk,
   };
 }
 
-// What each check rests on, and which of them could not be done in full.
-function evidenceOf({ lines, events, findings }, walk) {
-  const total = lines.length, later = CHECKS.map((_, index) => index + 1).slice(8);
-  const times = events.length ? [events[0].at, events[events.length - 1].at] : [];
-  const evidence = new Map([
-    [4, `${total} lines spelled canonically`],
-    [5, `${events.length} of ${total} lines linked in order`],
-    [6, `times never go back, ${times.join(" to ")}`],
-    [7, `${total} lines, each an event of a known type`],
-  ]);
-  if (!walk.ended) {
-    const why = findings.length ? "a line was rejected" : total ? "a line was not due" : "no lines";
-    for (const number of later) evidence.set(number, `not reached: ${why}`);
-    return [evidence, new Set(later)];
-  }
-  walk.evidence().forEach((text, index) => evidence.set(9 + index, text));
-  const resting = walk.goneReplies ? [12, 13, 14, 16] : walk.goneDocuments ? [12, 13, 16] : [];
-  const less = "; the rest of it rests on texts that are gone";
-  for (const number of resting) evidence.set(number, evidence.get(number) + less);
-  return [evidence, new Set(resting)];
+// What a check looked at, in the words of the vocabulary.
+const passed = (check, values = {}, variant = "text") => {
+  const { passed: sentences } = VOCABULARY.checks[check];
+  return fill(typeof sentences === "string" ? sentences : sentences[variant], values);
+};
+
+// What each check but 2, 3 and 8 looked at.
+function evidenceOf({ lines, events }, walk) {
+  const read = { read: events.length, entries: many(lines.length, "entry") };
+  const evidence = new Map([4, 5, 7].map((check) => [check, passed(check, read)]));
+  const times = events.length
+    ? passed(6, { first: events[0].at, last: events[events.length - 1].at })
+    : passed(6, {}, "empty");
+  evidence.set(6, times);
+  return walk.ended ? new Map([...evidence, ...evidenceOfWalk(walk)]) : evidence;
 }
+
+// Which checks rest on what is gone or was not reached, and why.
+function uncheckedOf({ lines }, walk) {
+  const { stopped, replies, documents } = WORDING.unchecked, unchecked = new Map();
+  const leave = (concerns, why) => {
+    for (const [number, check] of Object.entries(VOCABULARY.checks)) {
+      if (concerns(check)) unchecked.set(Number(number), why);
+    }
+  };
+  const restsOn = (what) => (check) => check.rests_on?.includes(what);
+  const gone = many(walk.goneReplies, "reply"), entries = many(lines.length, "entry");
+  if (!walk.ended) {
+    leave(restsOn("walk"), fill(stopped, { walked: walk.followed, entries }));
+  } else if (walk.goneReplies) leave(restsOn("replies"), fill(replies, { gone }));
+  else if (walk.goneDocuments) leave(restsOn("documents"), documents);
+  return unchecked;
+}
+
+const uncheckedTurns = ({ goneTurns: gone, turns }) =>
+  gone ? fill(WORDING.unchecked.turns, { gone, turns: many(turns.length, "turn") }) : "";
 
 // Each check's status: what has findings fails, whatever else it is.
 function judge(findings, evidence, unchecked) {
-  return CHECKS.map((name, index) => {
-    const number = index + 1, told = findings.filter((row) => checkOf(row) === number);
-    const more = told.length > 1 ? ` (${told.length} findings)` : "";
+  return Object.entries(VOCABULARY.checks).map(([key, { name }]) => {
+    const number = Number(key), told = findings.filter((row) => checkOf(row) === number);
     const status = told.length ? "fail" : unchecked.has(number) ? "unchecked" : "pass";
-    return {
-      number, name, status,
-      evidence: told.length ? `${told[0].message}${more}` : evidence.get(number),
-    };
+    const text = told.length ? where(told) : unchecked.get(number) ?? evidence.get(number);
+    return { number, name, status, evidence: text };
   }).slice(1); // a page sees no container
+}
+
+// What a check found first, where, and how many more findings it has.
+function where([{ seq, message }, ...more]) {
+  const places = [...(seq ? [`entry ${seq}`] : []),
+    ...(more.length ? [`${more.length} more`] : [])];
+  return places.length ? `${message} (${places.join("; ")})` : message;
 }

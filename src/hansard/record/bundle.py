@@ -158,7 +158,8 @@ def check_names(names: Sequence[str]) -> None:
     """Raise DataError `1.name` unless every name is one that an export has."""
     for name in names:
         if not is_name(name):
-            raise DataError("1.name", f"{name!a} does not belong into an export")
+            spelled = name.encode("utf-8", "backslashreplace").decode()  # it may not be UTF-8
+            raise DataError("1.name", f"{name!a} does not belong in an export", spelled)
 
 
 def of_files(files: Mapping[str, bytes]) -> Bundle:

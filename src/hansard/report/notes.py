@@ -19,7 +19,6 @@ from hansard.report.words import (
     REASONS,
     amount,
     failure,
-    many,
     place,
     rejection,
     seconds,
@@ -42,7 +41,7 @@ from hansard.rules.events import Event
 from hansard.rules.fields import Blob
 from hansard.rules.prompts import TextOf
 from hansard.rules.state import DebateState
-from hansard.vocabulary import Severity, fill
+from hansard.vocabulary import Severity, fill, many
 
 NoteCode = Literal[
     "scripted",

@@ -7,14 +7,14 @@ from collections.abc import Iterator
 from hansard import vocabulary
 from hansard.report import alike
 from hansard.report.notes import Note, NoteCode, note
-from hansard.report.words import amount, kin, listed, many
+from hansard.report.words import amount, kin, listed
 from hansard.rules import spending
 from hansard.rules.fields import Ceiling
 from hansard.rules.prompts import TextOf
 from hansard.rules.state import DebateState
 from hansard.rules.terms import ARGUING, JUDGING
 from hansard.rules.transcript import CUSTOM
-from hansard.vocabulary import fill
+from hansard.vocabulary import fill, many
 
 _OFFLINE: tuple[NoteCode, ...] = ("scripted", "recorded")  # also what their models begin with
 _NAMED = 3  # calls, before they are only counted

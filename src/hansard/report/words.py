@@ -10,7 +10,7 @@ from hansard.rules.fields import CallError, Ceiling, CitationFinding, Rejection
 from hansard.rules.spending import DEAREST
 from hansard.rules.steps import place_of
 from hansard.rules.terms import CloseReason, DecisionRule
-from hansard.vocabulary import fill
+from hansard.vocabulary import fill, many
 
 Silence = Literal["no_reply", "invalid_reply"]
 
@@ -87,16 +87,6 @@ def kin(model: str | None, family: str | None) -> str:
 def listed(rows: Iterable[object]) -> str:
     """Return things in a list."""
     return ", ".join(map(str, rows))
-
-
-def many(number: int, noun: str) -> str:
-    """Return a number of things.
-
-    >>> many(1, "reply"), many(2, "reply")
-    ('1 reply', '2 replies')
-    """
-    plural = vocabulary.words("nouns").get(noun, f"{noun}s")
-    return f"{number} {noun if number == 1 else plural}"
 
 
 def dollars(micro_usd: int | None) -> str:

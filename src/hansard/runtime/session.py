@@ -31,6 +31,7 @@ from hansard.runtime.recording import Observer, Recording
 from hansard.runtime.seats import Models, find_models
 from hansard.runtime.tools import Tool, Tools, find_tools
 from hansard.store.application import Store
+from hansard.verify.findings import told
 from hansard.verify.verifier import verify
 
 
@@ -147,13 +148,10 @@ def _verify(debate: str, bundle: Bundle) -> None:
     """Refuse to go on with a record that is not what was recorded."""
     findings = verify(bundle).findings
     if findings:
-        first = findings[0]
-        place = f"entry {first.seq}: " if first.seq else ""
-        more = f" ({len(findings) - 1} more findings)" if len(findings) > 1 else ""
         raise DataError(
             "debate.damaged",
-            f"debate {debate} cannot be resumed, its record is damaged: {place}{first.message}"
-            f"{more}; verify it to see every finding, and restore the store from a copy",
+            f"debate {debate} cannot be resumed, its record is damaged: {told(findings)}; "
+            "verify it to see every finding, and restore the store from a copy",
         )
 
 

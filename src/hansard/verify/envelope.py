@@ -1,69 +1,27 @@
-"""Steps 1 to 3: container, manifest, and who signed them (FORMAT.md §13, §14)."""
+"""Checks 1 to 3: the container, the manifest, and who signed (FORMAT.md §13, §14)."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass, field
+from collections.abc import Iterator, Mapping
 from hashlib import sha256
 
+from hansard import vocabulary
 from hansard.errors import DataError
 from hansard.record import bundle as bundles
 from hansard.record import manifest as manifests
 from hansard.record import note as notes
 from hansard.record import page as pages
-from hansard.record.bundle import Bundle
-from hansard.record.keys import Role, Trust, who_signed
-from hansard.record.manifest import Manifest
+from hansard.record.keys import Role, Signing, who_signed
 from hansard.record.note import Note
-from hansard.record.policy import Policy
-from hansard.verify.findings import Finding, Status
-
-_NO_EXPORT = "read from a store, which has no container, manifest or signature"
-_BLOBS = "blobs/"
-
-
-@dataclass(slots=True)
-class Envelope:
-    """What steps 1 to 3 found: status and evidence by check, findings, and the signed manifest."""
-
-    rows: dict[int, tuple[Status, str]] = field(default_factory=dict)
-    findings: list[Finding] = field(default_factory=list)
-    manifest: Manifest = field(default_factory=lambda: Manifest({}))
-    note: Note | None = None
-    trusted: bool = False
-
-    @property
-    def withheld(self) -> frozenset[str]:
-        """The names of blobs that were kept from this recipient."""
-        names = self.manifest.withheld
-        return frozenset(name.removeprefix(_BLOBS) for name in names if name.startswith(_BLOBS))
-
-
-def of_store() -> Envelope:
-    """Return the envelope of a record that never left its store."""
-    return Envelope(rows=dict.fromkeys((1, 2, 3), ("unsupported", _NO_EXPORT)))
-
-
-def open_export(export: bytes | Mapping[str, bytes]) -> tuple[Bundle | None, Envelope]:
-    """Steps 1 and 2: take the files out of an export and compare them with its manifest.
-
-    `export` is the bytes of a zip or of a page, or the files of a folder by
-    name. The record is None where the container cannot be read.
-    """
-    envelope = Envelope()
-    try:
-        files = files_of(export)
-        bundle = bundles.of_files(files)
-    except DataError as error:
-        envelope.findings.append(Finding(code=error.code, seq=0, message=str(error)))
-        return None, envelope
-    envelope.rows[1] = ("pass", f"{len(files)} files, and nothing else")
-    _check_manifest(files, envelope)
-    return bundle, envelope
+from hansard.verify.findings import Finding, finding
+from hansard.verify.reading import Reading
 
 
 def files_of(export: bytes | Mapping[str, bytes]) -> Mapping[str, bytes]:
-    """Return the files of an export by name; raises DataError `1.…` where it is refused."""
+    """Check 1: return the files of an export by name; raises DataError `1.…` where it is refused.
+
+    `export` is the bytes of a zip or of a page, or the files of a folder by name.
+    """
     if not isinstance(export, bytes):
         bundles.check_names(list(export))
         return export
@@ -71,71 +29,69 @@ def files_of(export: bytes | Mapping[str, bytes]) -> Mapping[str, bytes]:
         return bundles.unpack(export)
     files = bundles.unpack(pages.record_in(export))
     if bundles.PAGE in files:  # nobody would compare it
-        raise DataError("1.name", f"a page with {bundles.PAGE} in its record")
+        raise DataError("1.name", f"a page with {bundles.PAGE} in its record", bundles.PAGE)
     return files
 
 
-def _check_manifest(files: Mapping[str, bytes], envelope: Envelope) -> None:
-    data = files.get(manifests.NAME)
+def check_manifest(reading: Reading) -> Iterator[Finding]:
+    """Check 2: SHA256SUMS lists every file, and every file is what its line says."""
+    if reading.files is None:
+        why = vocabulary.words("unchecked")["store"]
+        reading.aside |= dict.fromkeys((1, 2, 3), ("unsupported", why))
+        return
+    reading.say(1, files=vocabulary.many(len(reading.files), "file"))
+    data = reading.files.get(manifests.NAME)
     if data is None:
-        message = "the export has no SHA256SUMS, so nobody signed it"
-        envelope.findings.append(Finding(code="2.missing", seq=0, message=message))
+        yield finding("2.missing", 0)
         return
     try:
-        envelope.note = notes.parse(data)
-        envelope.manifest = manifest = manifests.parse(envelope.note.text)
+        reading.note = notes.parse(data)
+        reading.manifest = manifests.parse(reading.note.text)
     except DataError:
-        message = "SHA256SUMS is not a signed manifest in its one spelling"
-        envelope.findings.append(Finding(code="2.malformed", seq=0, message=message))
+        yield finding("2.malformed", 0)
         return
-    listed, there = manifest.files, files.keys() - manifests.UNLISTED
+    yield from _compared(reading, reading.files)
+
+
+def _compared(reading: Reading, files: Mapping[str, bytes]) -> Iterator[Finding]:
+    """Compare the files with the manifest, each by name."""
+    listed, withheld = reading.manifest.files, reading.manifest.withheld
+    there = files.keys() - manifests.UNLISTED
     for name in sorted(there | listed.keys()):
         if name not in listed:
-            code, message = "2.unlisted", f"{name} is not in the manifest"
+            yield finding("2.unlisted", 0, found=name, name=name)
         elif name not in there:
-            code, message = "2.absent", f"{name} is in the manifest, but not there"
-        elif sha256(files[name]).hexdigest() != listed[name]:
-            code, message = "2.hash", f"{name} is not the file that was signed"
-        else:
-            continue
-        envelope.findings.append(Finding(code=code, seq=0, message=message, found=name))
-    for name in sorted(files.keys() & manifest.withheld.keys()):
-        message = f"{name} is there, though it is listed as withheld"
-        envelope.findings.append(Finding(code="2.withheld", seq=0, message=message, found=name))
-    withheld = f", {len(manifest.withheld)} withheld" if manifest.withheld else ""
-    envelope.rows[2] = ("pass", f"{len(listed)} files as listed{withheld}")
+            yield finding("2.absent", 0, expected=name, name=name)
+        elif (found := sha256(files[name]).hexdigest()) != listed[name]:
+            yield finding("2.hash", 0, expected=listed[name], found=found, name=name)
+    for name in sorted(files.keys() & withheld.keys()):
+        yield finding("2.withheld", 0, found=name, name=name)
+    variant = "withheld" if withheld else "text"
+    reading.say(2, variant, files=vocabulary.many(len(listed), "file"), withheld=len(withheld))
 
 
-def check_signatures(
-    envelope: Envelope,
-    policy: Policy | None,
-    policy_named: bool,
-    trust: Trust,
-    opened_at: str | None,
-) -> None:
-    """Step 3: who signed manifest and policy, as far as the reader's trust file tells."""
-    if 3 in envelope.rows:  # of a store
+def check_signatures(reading: Reading) -> Iterator[Finding]:
+    """Check 3: trusted keys, in force when the debate was opened, signed manifest and policy."""
+    if reading.files is None:
         return
-    signed = (False, "cannot be read")
-    if envelope.note:
-        signed = _look(envelope, envelope.note, "export", "3.signature", trust, opened_at)
-    evidence = [f"manifest {signed[1]}"]
-    envelope.trusted = signed[0]
-    if policy_named:
-        approved = (False, "cannot be read")
-        if policy:
-            approved = _look(envelope, policy.note, "approval", "3.policy", trust, opened_at)
-        evidence.append(f"policy {approved[1]}")
-        envelope.trusted &= approved[0]
-    status: Status = "pass" if envelope.trusted else "unchecked"
-    envelope.rows[3] = (status, "; ".join(evidence))
+    signings = [("manifest", _signing(reading, reading.note, "export"))]
+    if reading.opened and reading.opened["policy"] is not None:
+        note = reading.policy.note if reading.policy else None
+        signings.append(("policy", _signing(reading, note, "approval")))
+    for what, signing in signings:
+        if signing.forged:
+            code = "3.signature" if what == "manifest" else "3.policy"
+            yield finding(code, 0, found=signing.forged, name=signing.forged)
+    reading.trusted = all(signing.trusted for _, signing in signings)
+    words = "; ".join(f"{what} {signing.words}" for what, signing in signings)
+    if reading.trusted:
+        reading.say(3, signers=words)
+    else:
+        reading.aside[3] = ("unchecked", words)
 
 
-def _look(
-    envelope: Envelope, note: Note, role: Role, code: str, trust: Trust, at: str | None
-) -> tuple[bool, str]:
-    signing = who_signed(note, role, trust, at)
-    if signing.forged:
-        message = f"the signature of {signing.forged} is not over this text"
-        envelope.findings.append(Finding(code=code, seq=0, message=message, found=signing.forged))
-    return signing.trusted, signing.words
+def _signing(reading: Reading, note: Note | None, role: Role) -> Signing:
+    if note is None:
+        return Signing(False, "cannot be read")
+    at = reading.events[0]["at"] if reading.opened else None
+    return who_signed(note, role, reading.trust, at)

@@ -1,37 +1,21 @@
-"""What a verification finds: checks with their evidence, findings, a verdict."""
+"""What a verification finds: checks with their evidence, findings, a verdict.
+
+The names of the checks and every sentence come from the vocabulary's table of
+checks; a finding's code says which sentence it is.
+"""
 
 from __future__ import annotations
 
-from typing import Literal
+from collections.abc import Sequence
+from typing import Literal, cast
 
 from pydantic import BaseModel, ConfigDict, Field, JsonValue
 
+from hansard import vocabulary
+
 Status = Literal["pass", "fail", "unchecked", "unsupported"]
 Verdict = Literal["INTACT", "SELF-CONSISTENT, SIGNER UNKNOWN", "ALTERED"]
-VERDICTS: dict[int | None, Verdict] = {
-    1: "INTACT",
-    0: "SELF-CONSISTENT, SIGNER UNKNOWN",
-    None: "ALTERED",
-}
-
-CHECKS: dict[int, str] = {
-    1: "container",
-    2: "manifest",
-    3: "signature",
-    4: "canonical",
-    5: "chain",
-    6: "time",
-    7: "schema",
-    8: "blobs",
-    9: "schedule",
-    10: "templates",
-    11: "prompts",
-    12: "replies",
-    13: "citations",
-    14: "counts",
-    15: "limits",
-    16: "outcome",
-}
+CHECKS = {number: row["name"] for number, row in vocabulary.checks().items()}
 
 
 class _Result(BaseModel):
@@ -51,6 +35,37 @@ class Finding(_Result):
     def check(self) -> int:
         """The number of the check that failed."""
         return int(self.code.partition(".")[0])
+
+
+def finding(
+    code: str,
+    seq: int,
+    *,
+    expected: object = None,
+    found: object = None,
+    variant: str = "",
+    **values: object,
+) -> Finding:
+    """Return the finding with this code, in the words of the vocabulary.
+
+    `values` fill the sentence's places; `variant` names another sentence of the check.
+    """
+    message = vocabulary.finding(code, variant, **values)
+    return Finding(
+        code=code,
+        seq=seq,
+        message=message,
+        expected=cast(JsonValue, expected),
+        found=cast(JsonValue, found),
+    )
+
+
+def told(findings: Sequence[Finding]) -> str:
+    """Return what was found first, where, and how many more findings there are."""
+    first, more = findings[0], len(findings) - 1
+    places = [f"entry {first.seq}"] if first.seq else []
+    places += [f"{more} more"] if more else []
+    return f"{first.message} ({'; '.join(places)})" if places else first.message
 
 
 class Check(_Result):
@@ -94,3 +109,9 @@ class Verification(_Result):
     def ok(self) -> bool:
         """Whether every check that could be made holds."""
         return self.level is not None
+
+
+def verdict_of(level: int | None) -> Verdict:
+    """Return the words for a level that was reached (FORMAT.md §16)."""
+    key = "none" if level is None else str(level)
+    return cast(Verdict, vocabulary.words("verdicts")[key])

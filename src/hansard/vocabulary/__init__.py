@@ -23,10 +23,20 @@ Severity = Literal["info", "warning", "critical"]
 
 
 class Check(TypedDict):
-    """A check of the verification: its stable name, and what it means that it failed."""
+    """A check of the verification: its stable name, and all that is said of it.
+
+    `failed` is what it means that the check failed; `passed` are the sentences
+    for what it looked at, and `findings` those for each defect, `differs` for
+    any field that is not what it should be. A check that `rests_on` the walk
+    is unchecked where an entry could not be followed; on replies or documents,
+    where one of them is gone.
+    """
 
     name: str
     failed: str
+    passed: str | dict[str, str]
+    findings: dict[str, str]
+    rests_on: NotRequired[list[Literal["walk", "replies", "documents"]]]
 
 
 class Row(TypedDict):
@@ -45,6 +55,7 @@ def table(name: str) -> Any:
     return json.loads((resources(__name__) / f"{name}.json").read_text(encoding="utf-8"))
 
 
+@cache
 def checks() -> dict[int, Check]:
     """Return the checks by their numbers (FORMAT.md §10), in order."""
     return {int(number): row for number, row in table("checks").items()}
@@ -54,6 +65,23 @@ def governance() -> dict[str, Row]:
     """Return the governance rows by their codes, in order."""
     rows: dict[str, Row] = table("governance")
     return rows
+
+
+def finding(code: str, variant: str = "", **values: object) -> str:
+    """Return the sentence of a finding, `<check>.<defect>`, or of the check's `variant`.
+
+    >>> finding("12.vote")
+    '`vote` is not what the reply says'
+    """
+    number, _, defect = code.partition(".")
+    sentences = checks()[int(number)]["findings"]
+    sentence = sentences.get(variant or defect) or sentences["differs"]
+    return fill(sentence, field=defect, **values)
+
+
+def passed(check: int, variant: str = "text", **values: object) -> str:
+    """Return what a check looked at, in the variant that fits."""
+    return fill(_variant(checks()[check]["passed"], variant), **values)
 
 
 def note(code: str, variant: str = "text", **values: object) -> tuple[Severity, str]:
@@ -81,6 +109,16 @@ def word(name: str) -> str:
     """Return a single word or sentence."""
     found: str = table("words")[name]
     return found
+
+
+def many(number: int, noun: str) -> str:
+    """Return a number of things.
+
+    >>> many(1, "reply"), many(2, "reply")
+    ('1 reply', '2 replies')
+    """
+    plural = words("nouns").get(noun, f"{noun}s")
+    return f"{number} {noun if number == 1 else plural}"
 
 
 def fill(sentence: str, **values: object) -> str:

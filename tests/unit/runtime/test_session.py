@@ -164,36 +164,48 @@ DAMAGE = {
     "head altered": (
         "UPDATE heads SET head = ?",
         ("0" * 64,),
-        "entry 19: the last entry is not the one the store had last",
+        "The last entry is not the one that the store had last (entry 19)",
     ),
-    "head gone": ("DELETE FROM heads", (), "entry 19: the store counted another number of entries"),
+    "head gone": (
+        "DELETE FROM heads",
+        (),
+        "The record does not have as many entries as the store counted",
+    ),
     "last line gone": (
         "DELETE FROM stored_events WHERE originator_version = (SELECT length FROM heads)",
         (),
-        "entry 18: the store counted another number of entries",
+        "The record does not have as many entries as the store counted",
     ),
     "line gone": (
         "DELETE FROM stored_events WHERE originator_version = 6",
         (),
-        "entry 5: the next entry was linked to other bytes than this one has",
+        "its hash no longer matches the next entry (entry 5; ",
     ),
     "opening gone": (
         "DELETE FROM stored_events WHERE originator_version = 1",
         (),
-        "damaged: the first entry does not begin a chain",
+        "damaged: The first entry is linked to an entry before it",
     ),
     "line garbled": (
         "UPDATE stored_events SET state = ? WHERE originator_version = 6",
         (b"{}",),
-        "entry 6: ",
+        "or not in the form of its type (entry 6); ",
     ),
-    "opening is no opening": (SECOND_AS_FIRST, (), "the first entry does not begin a chain"),
-    "blob gone": ("DELETE FROM blobs", (), "entry 1: a text named here is missing"),
-    "blob garbled": ("UPDATE blobs SET body = ?", (b"no blob",), "entry 1: a text is not the one"),
+    "opening is no opening": (
+        SECOND_AS_FIRST,
+        (),
+        "The first entry is linked to an entry before it",
+    ),
+    "blob gone": ("DELETE FROM blobs", (), "A text that this entry names is missing (entry 1; "),
+    "blob garbled": (
+        "UPDATE blobs SET body = ?",
+        (b"no blob",),
+        "A text that this entry names was changed",
+    ),
     "template gone": (
         "DELETE FROM templates",
         (),
-        "entry 1: the template, schema or tool protocol is missing",
+        "The template, reply schema or tool protocol is missing (entry 1; ",
     ),
 }
 

@@ -3,6 +3,7 @@
 import re
 
 from exporting import TOOL_FILE, tool
+from hansard import vocabulary
 
 SOURCE = TOOL_FILE.read_text(encoding="utf-8")
 ROW = re.compile(r"^ ?(\d+|  )? (\w+)  +\S.*?  +((?:\w+, )*\w+)$", re.MULTILINE)
@@ -31,3 +32,20 @@ def test_every_row_leads_to_a_section_that_has_what_it_names():
             assert hasattr(tool, function)
             at = re.search(rf"^(?:def |class )?{function}\b", SOURCE[start:], re.MULTILINE)
             assert at, f"{function} stands before {title}"
+
+
+def test_its_own_copy_of_names_and_sentences_is_that_of_the_package():
+    checks = vocabulary.checks()
+    assert dict(enumerate(tool.NAMES, 1)) == {number: row["name"] for number, row in checks.items()}
+    sentences = {
+        f"{number}.{'*' if defect == 'differs' else defect}": sentence
+        for number, row in checks.items()
+        for defect, sentence in row["findings"].items()
+    }
+    of_a_store = {"5.length", "5.head"}  # an export has nothing beside its entries
+    assert tool.SENTENCES.keys() == sentences.keys() - of_a_store
+    assert all(tool.SENTENCES[code] == sentences[code] for code in tool.SENTENCES)
+    walked = {number for number, row in checks.items() if "walk" in row.get("rests_on", ())}
+    assert set(tool.WALKED) == walked
+    for what, numbers in tool.RESTING.items():
+        assert numbers == {n for n, row in checks.items() if what in row.get("rests_on", ())}

@@ -1,63 +1,85 @@
-"""Steps 1 to 3 on the smallest export: container, manifest, signatures."""
+"""Checks 1 to 3 on the smallest export: container, manifest, signatures."""
 
 from dataclasses import replace
 
 import pytest
 
 from exporting import APPROVAL, EXPORT, LOG, STRANGER, TRUST, approved, resigned, signed, trust_file
+from hansard.errors import DataError
 from hansard.record import manifest, note
-from hansard.record.bundle import pack
-from hansard.record.keys import Trust, parse_trust
-from hansard.verify.envelope import check_signatures, of_store, open_export
+from hansard.record.bundle import of_files, pack
+from hansard.record.keys import parse_trust
+from hansard.record.policy import Policy
+from hansard.verify.envelope import check_manifest, check_signatures, files_of
+from hansard.verify.reading import Reading
+from hansard.verify.verifier import verify_export
 
 AT = "2026-11-21T20:16:03.123456Z"
 A = "a" * 64
 FILES = signed({"events.jsonl": b"{}\n", f"blobs/{A}": b"text"})
 
 
-def opened(export):
-    """The record, the findings' codes, and the status of each step so far."""
-    record, envelope = open_export(export)
-    codes = [row.code for row in envelope.findings]
-    return record, codes, {number: row[0] for number, row in envelope.rows.items()}
+def opened(export, trust=TRUST):
+    """The reading of an export after checks 1 and 2, and the codes that they found."""
+    files = files_of(export)
+    reading = Reading(of_files(files), files, parse_trust(trust))
+    return reading, [row.code for row in check_manifest(reading)]
 
 
 def look(files=FILES, trust=TRUST, policy=None, named=False, at=AT):
-    """Whether trusted keys signed it all; the findings' codes, status and evidence of step 3."""
-    _, envelope = open_export(files)
-    check_signatures(envelope, policy, named, parse_trust(trust), at)
-    codes = [(row.code, row.seq) for row in envelope.findings]
-    return envelope.trusted, codes, *envelope.rows.get(3, ("", ""))
+    """Whether trusted keys signed it all; what was found, the status and evidence of check 3."""
+    reading, codes = opened(files, trust)
+    reading.policy = policy
+    if at:
+        data = {"policy": "named" if named else None}
+        reading.events = [{"type": "debate.opened", "at": at, "data": data}]
+    found = [(code, 0) for code in codes]
+    found += [(row.code, row.seq) for row in check_signatures(reading)]
+    status, words = reading.aside.get(3) or ("pass", reading.evidence[3])
+    return reading.trusted, found, status, words
 
 
 def test_a_record_in_a_store_has_no_envelope():
-    envelope = of_store()
-    assert {row[0] for row in envelope.rows.values()} == {"unsupported"}
-    assert list(envelope.rows) == [1, 2, 3]
-    assert not envelope.trusted
-    assert not envelope.withheld
-    check_signatures(envelope, None, False, Trust(), AT)
-    assert not envelope.findings
+    reading = Reading(of_files(FILES))
+    assert [*check_manifest(reading), *check_signatures(reading)] == []
+    assert {number: row[0] for number, row in reading.aside.items()} == dict.fromkeys(
+        (1, 2, 3), "unsupported"
+    )
+    assert not reading.trusted
+    assert not reading.withheld
 
 
 @pytest.mark.parametrize("export", [FILES, pack(FILES)], ids=["folder", "zip"])
 def test_an_export_that_is_whole(export):
-    record, codes, rows = opened(export)
-    assert record.lines == [b"{}"]
-    assert record.blobs == {A: b"text"}
-    assert (codes, rows) == ([], {1: "pass", 2: "pass"})
+    reading, codes = opened(export)
+    assert reading.bundle.lines == [b"{}"]
+    assert reading.bundle.blobs == {A: b"text"}
+    assert codes == []
+    assert reading.evidence == {
+        1: "3 files, all of which belong in an export",
+        2: "2 files as listed",
+    }
 
 
-def test_a_container_that_is_refused_is_not_read_further():
-    for export, code in (
+@pytest.mark.parametrize(
+    ("export", "code"),
+    [
         (b"", "1.unreadable"),
         (pack({"events.jsonl": b""}) + b"x", "1.unreadable"),
         ({"events.jsonl": b"", "x": b""}, "1.name"),
         ({}, "1.events"),
         (pack({}), "1.events"),
         ({"events.jsonl": b"{}"}, "1.events"),
-    ):
-        assert opened(export) == (None, [code], {})
+    ],
+)
+def test_a_container_that_is_refused_is_not_read_further(export, code):
+    found = verify_export(export, parse_trust(TRUST))
+    assert [(row.code, row.seq) for row in found.findings] == [(code, 0)]
+    assert found.findings[0].found == ("x" if code == "1.name" else None)
+    assert [row.status for row in found.checks] == ["fail", *["unchecked"] * 15]
+    with pytest.raises(DataError) as caught:
+        of_files(files_of(export))
+    assert caught.value.code == code
 
 
 MANIFESTS = {
@@ -72,9 +94,7 @@ MANIFESTS = {
 
 @pytest.mark.parametrize("code", MANIFESTS)
 def test_a_manifest_that_does_not_fit(code):
-    record, codes, _ = opened(MANIFESTS[code](FILES))
-    assert record is not None
-    assert codes == [code]
+    assert opened(MANIFESTS[code](FILES))[1] == [code]
 
 
 def test_what_is_wrong_is_told_of_each_file():
@@ -86,9 +106,9 @@ def test_what_is_wrong_is_told_of_each_file():
 def test_withheld_texts_are_known_by_their_names_other_files_are_not():
     rest = {"events.jsonl": b"", "VERIFY.md": b""}
     held = {f"blobs/{A}": "privacy", f"templates/{A}": "secret"}
-    _, envelope = open_export(signed(rest, withheld=held))
-    assert envelope.withheld == {A}
-    assert envelope.rows[2] == ("pass", "2 files as listed, 2 withheld")
+    reading, _ = opened(signed(rest, withheld=held))
+    assert reading.withheld == {A}
+    assert reading.evidence[2] == "2 files as listed, 2 withheld"
 
 
 def test_who_signed_the_manifest():
@@ -132,5 +152,5 @@ def test_who_signed_the_policy():
     assert look(policy=None, named=True)[3].endswith("policy cannot be read")
     assert not look(policy=None, named=True)[0]
     data = approved().data.replace(b".block", b".blocc")
-    found = look(policy=type(approved())(data, note.parse(data), {}), named=True)
+    found = look(policy=Policy(data, note.parse(data), {}), named=True)
     assert found[:2] == (False, [("3.policy", 0)])

@@ -10,6 +10,7 @@ import pytest
 import altering
 from hansard.runtime.models.base import Completion, ModelError, ToolCall
 from hansard.verify.verifier import verify
+from hansard.vocabulary import many
 from playing import FORMATS, MODEL, POSITIONS, answer, data, play, script, weak
 from support import answered, argued
 
@@ -213,45 +214,43 @@ def test_a_whole_record_passes_and_says_truly_what_was_looked_at(records, name):
     turns = data(
         bundle, "turn.recorded", "verdict.recorded", "synthesis.recorded", "turn.forfeited"
     )
-    assert said[9] == f"{len(turns)} turns, each the one that was due"
-    many = len(data(bundle, "call.started"))
-    assert said[11] == f"{many} of {many} prompts derived again"
+    calls = many(len(data(bundle, "call.started")), "call")
+    assert said[9] == f"{many(len(turns), 'turn')} and {calls}, each due when it was recorded"
+    assert said[11] == f"{calls} recomputed".replace("call", "prompt")
 
 
 SAID = {
     "consensus": {
-        10: "5 templates, 1 schemas: as recorded",
-        12: "3 replies read again: 3 count, 0 rejected",
-        13: "no reply that counts was asked for citations",
-        14: "1 of 1 counts recomputed",
-        15: "costs of 3 replies recomputed; no ceilings were set",
+        10: "templates, reply schemas, tools and policy are those that the opening names",
+        12: "3 replies read again: 3 counted, 0 rejected",
+        13: "no reply that counted was asked for citations",
+        14: "1 count and 0 comparisons recomputed",
+        15: "costs of 3 calls recomputed; no ceiling was set",
         16: "release by threshold_vote, recomputed",
     },
     "judged": {
-        10: "6 templates, 3 schemas: as recorded",
-        12: "6 replies read again: 6 count, 0 rejected; "
-        "whether the deliverable fits its schema is not looked at here",
-        14: "no votes counted, no answers compared",
+        12: "6 replies read again: 6 counted, 0 rejected; "
+        "whether the synthesis fits the schema that the user gave is not checked",
+        14: "0 counts and 0 comparisons recomputed",
         16: "ship by judge_verdict, recomputed",
     },
     "judged, with tools": {
-        10: "6 templates, 2 schemas, 1 tools: as recorded",
-        12: "3 replies read again: 3 count, 0 rejected; 1 more only ask for tools",
+        12: "3 replies read again: 3 counted, 0 rejected; 1 reply only asked for tools",
     },
     "moderated": {
-        12: "7 replies read again: 6 count, 1 rejected",
-        13: "4 citations looked up: 2 found; 2 arguments struck",
+        12: "7 replies read again: 6 counted, 1 rejected",
+        13: "4 citations looked up again: 2 found; 2 arguments struck",
         16: "upheld by moderator_synthesis, recomputed",
     },
-    "panel": {14: "2 of 2 comparisons recomputed", 16: "ann by most_similar, recomputed"},
-    "panel, options": {14: "1 of 1 counts and 2 of 2 comparisons recomputed"},
+    "panel": {14: "0 counts and 2 comparisons recomputed", 16: "ann by most_similar, recomputed"},
+    "panel, options": {14: "1 count and 2 comparisons recomputed"},
     "calls": {
-        15: "costs of 4 replies recomputed; "
-        "no call could break the ceilings (4 calls), and the next one could",
+        15: "costs of 4 calls recomputed; "
+        "no call could exceed a ceiling (4 calls), and the next one could",
         16: "truncated: calls_ceiling, recomputed",
     },
-    "cost": {15: "(50000 micro-US-dollars), and the next one could"},
-    "seconds": {15: "(1 milliseconds), and the next one could"},
+    "cost": {15: "(50,000 micro-US-dollars), and the next one could"},
+    "seconds": {15: "(1 millisecond), and the next one could"},
     "failed": {16: "failed: judge_failed, recomputed"},
 }
 
@@ -266,7 +265,7 @@ def test_the_evidence_of_each_check(records, name):
 def test_a_ceiling_that_was_not_met_is_said_too():
     found = verify(play("panel", limits={"calls": 50, "tokens": 10**6}))
     assert evidence(found)[15].endswith(
-        "no call could break the ceilings (50 calls, 1000000 tokens)"
+        "no call could exceed a ceiling (50 calls, 1,000,000 tokens)"
     )
 
 
@@ -314,7 +313,8 @@ def test_what_rests_on_a_reply_that_is_gone_is_unchecked(records, name):
     assert {now[number] for number in RESTS_ON_REPLIES} == {"unchecked"}
     assert {now[number] for number in (9, 10, 11, 15)} == {"pass"}
     for number in RESTS_ON_REPLIES:
-        assert evidence(found)[number] == f"{len(gone)} of its replies are gone"
+        taken = "and what rests on them is taken as recorded"
+        assert evidence(found)[number] == f"{many(len(gone), 'reply')} gone, {taken}"
     turns = len(data(bundle, "turn.recorded", "verdict.recorded", "synthesis.recorded"))
     assert found.unchecked.endswith(f" of {turns} turns unchecked")
 
@@ -335,7 +335,7 @@ def test_citations_from_a_document_that_is_gone_are_unchecked(records):
     now = statuses(found)
     assert {now[number] for number in (12, 13, 16)} == {"unchecked"}
     assert {now[number] for number in (9, 10, 11, 14, 15)} == {"pass"}
-    assert evidence(found)[13] == "a document that is cited from is gone"
+    assert evidence(found)[13] == "a document is gone, and what rests on it is taken as recorded"
     assert found.unchecked == ""
 
 

@@ -78,11 +78,12 @@ def test_evidence_says_what_was_looked_at(bundle):
     evidence = {row.name: row.evidence for row in verify(bundle).checks}
     assert evidence["canonical"].startswith("16 of 16 ")
     assert "3 turns" in evidence["schedule"]
-    assert "3 of 3 prompts" in evidence["prompts"]
+    assert "3 prompts recomputed" in evidence["prompts"]
     assert "3 replies" in evidence["replies"]
     assert "revise by threshold_vote" in evidence["outcome"]
-    assert "head" in evidence["chain"]
-    assert "head" not in {row.name: row.evidence for row in verify(replace(bundle, head=None)).checks}["chain"]  # fmt: skip # noqa: E501
+    assert "the last one that the store had" in evidence["chain"]
+    unshelved = verify(replace(bundle, head=None)).checks[4]
+    assert unshelved.evidence == "16 of 16 entries read, each linked to the one before it"
 
 
 def test_an_open_debate_is_open_and_whole(bundle):
@@ -122,7 +123,7 @@ def test_where_the_rules_are_left_the_rest_is_unchecked_but_one_finding_is_enoug
     found = [(row.seq, row.code) for row in verification.findings]
     assert [code for _, code in found] == ["9.not_due"]
     assert statuses(verification)[9] == "fail"
-    assert "entries followed" in verification.checks[15].evidence
+    assert verification.checks[15].evidence.endswith("only 13 of 15 entries could be followed")
 
 
 def test_one_change_is_one_finding_with_what_was_expected_and_found(bundle):
@@ -132,7 +133,7 @@ def test_one_change_is_one_finding_with_what_was_expected_and_found(bundle):
     assert (finding.code, finding.seq, finding.check) == ("12.vote", turn["seq"], 12)
     assert (finding.expected, finding.found) == ("release", "revise")
     row = verify(altering.chained_anew(bundle, turn["seq"], turn)).checks[11]
-    assert row.evidence.startswith(f"entry {turn['seq']}: ")
+    assert row.evidence == f"`vote` is not what the reply says (entry {turn['seq']})"
 
 
 def test_findings_are_ordered_by_line_then_check(bundle):

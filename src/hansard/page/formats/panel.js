@@ -242,7 +242,7 @@ FORMATS.panel = {
 	misseated: (debate) => {
 		const ids = debate.seated("debater").map((seat) => seat.id);
 		return canonical(ids) !== canonical(debate.terms.labels) &&
-			"the debaters are not those that the labels name";
+			"debater.registered for the debaters that the labels name";
 	},
 	templates: {
 		protocol: "", debater: "last_round round speaker", chooser: "last_round options round speaker",

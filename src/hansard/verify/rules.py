@@ -1,0 +1,140 @@
+"""Checks 9 to 16: derive again what was due, and every fact that follows from replies."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator
+from itertools import pairwise
+
+from hansard.rules.events import Event
+from hansard.rules.replay import Difference, NotDue, Replay
+from hansard.rules.spending import limits_of
+from hansard.rules.state import DebateState
+from hansard.verify.findings import Finding, finding
+from hansard.verify.reading import Reading
+from hansard.vocabulary import many, passed
+
+# Which check a difference in a derived field belongs to: by type and field, else by type.
+_CHECK_OF_FIELD = {
+    ("debate.opened", "terms"): 14,
+    ("debate.opened", "schemas"): 10,
+    ("call.started", "template"): 10,
+    ("call.started", "schema"): 10,
+    ("call.started", "not_approved"): 10,
+    ("call.started", "prompt"): 11,
+    ("call.answered", "cost_micro_usd"): 15,
+    ("call.failed", "cost_micro_usd"): 15,
+    ("call.started", "ceiling"): 15,
+    ("turn.recorded", "vote"): 12,
+    ("turn.recorded", "case"): 12,
+    ("turn.recorded", "arguments"): 12,
+    ("turn.recorded", "rating"): 12,
+    ("turn.recorded", "unanswered"): 12,
+    ("turn.recorded", "citations"): 13,
+    ("turn.recorded", "struck"): 13,
+    ("turn.rejected", "code"): 12,
+    ("turn.rejected", "member"): 12,
+    ("turn.rejected", "keyword"): 12,
+    ("turn.rejected", "rating"): 12,
+}
+_VERDICTS = ("verdict.recorded", "synthesis.recorded")
+_PLACE = ("step", "round", "phase", "speaker", "call")  # of a verdict: check 9
+_CHECK_OF_TYPE = {
+    "call.refused": 10,
+    "votes.counted": 14,
+    "similarity.measured": 14,
+    "verdict.recorded": 12,
+    "synthesis.recorded": 12,
+    "debate.truncated": 15,
+    "decision.reached": 16,
+    "debate.closed": 16,
+}
+_SCHEDULE = 9
+_TURNS = ("turn.recorded", "verdict.recorded", "synthesis.recorded", "turn.forfeited")
+_UNITS = {"calls": "call", "tokens": "token", "cost": "micro-US-dollar", "seconds": "millisecond"}
+
+
+def check_rules(reading: Reading) -> Iterator[Finding]:
+    """Checks 9 to 16: replay the entries, up to the first that was not due."""
+    if not reading.whole or not reading.events:
+        return
+    opened, policy = reading.opened, reading.policy
+    approved = policy.approved(opened["terms"]["format"]) if opened and policy else None
+    replay = reading.replay = Replay(reading.texts.get, approved)
+    for seq, event in enumerate(reading.events, 1):
+        try:
+            differences = replay.step(event)
+        except NotDue as error:
+            yield finding("9.not_due", seq, expected=error.due, found=event["type"])
+            return
+        reading.walked = seq
+        for difference in differences:
+            yield _differs(event["type"], seq, difference)
+    _say(reading, replay.state)
+
+
+def _differs(kind: str, seq: int, difference: Difference) -> Finding:
+    placed = kind in _VERDICTS and difference.field in _PLACE
+    check = _CHECK_OF_FIELD.get((kind, difference.field)) or (
+        _SCHEDULE if placed else _CHECK_OF_TYPE.get(kind, _SCHEDULE)
+    )
+    code = f"{check}.{difference.field}"
+    return finding(code, seq, expected=difference.expected, found=difference.found)
+
+
+# What these checks looked at, in a record that was followed to its end
+
+
+def _say(reading: Reading, state: DebateState) -> None:
+    kinds: Counter[str] = Counter([event["type"] for event in reading.events])
+    turns, calls = sum(kinds[kind] for kind in _TURNS), kinds["call.started"]
+    compared = kinds["similarity.measured"]
+    ended = kinds["call.answered"] + kinds["call.failed"]
+    reading.say(9, turns=many(turns, "turn"), calls=many(calls, "call"))
+    reading.say(11, prompts=many(calls, "prompt"))
+    reading.evidence[12] = _replies(reading.events, kinds)
+    reading.evidence[13] = _citations(state)
+    counts = many(kinds["votes.counted"], "count")
+    reading.say(14, counts=counts, comparisons=many(compared, "comparison"))
+    reading.say(15, calls=many(ended, "call"), ceilings=_ceilings(state))
+    reading.evidence[16] = _outcome(state)
+
+
+def _replies(events: list[Event], kinds: Counter[str]) -> str:
+    types = [event["type"] for event in events]
+    asking = [*pairwise(types)].count(("call.answered", "tool.called"))  # they come right after
+    read, rejected = kinds["call.answered"] - asking, kinds["turn.rejected"]
+    replies, counted = many(read, "reply"), read - rejected
+    text = passed(12, replies=replies, counted=counted, rejected=rejected)
+    text += passed(12, "tools", asking=many(asking, "reply")) if asking else ""
+    return text + (passed(12, "synthesis") if kinds["synthesis.recorded"] else "")
+
+
+def _citations(state: DebateState) -> str:
+    cases = [turn.case for turn in state.turns if turn.case]
+    if not cases:
+        return passed(13, "none")
+    rows = [row["finding"] for case in cases for row in case["citations"]]
+    struck = many(sum(len(case["struck"]) for case in cases), "argument")
+    citations, found = many(len(rows), "citation"), rows.count("verified")
+    return passed(13, citations=citations, found=found, struck=struck)
+
+
+def _ceilings(state: DebateState) -> str:
+    """Say which ceilings were set, and that no call was made which could exceed one."""
+    limits = ", ".join(
+        f"{limit:,}{many(limit, _UNITS[name]).removeprefix(str(limit))}"
+        for name, limit in limits_of(state).items()
+    )
+    if not limits:
+        return passed(15, "none")
+    return passed(15, "met" if state.truncated else "kept", limits=limits)
+
+
+def _outcome(state: DebateState) -> str:
+    rows = []
+    if state.decision:
+        rows.append(f"{state.decision['decision']} by {state.decision['rule']}")
+    if state.closed and state.closed["outcome"] != "complete":
+        rows.append(f"{state.closed['outcome']}: {state.closed['reason']}")
+    return passed(16, outcome="; ".join(rows)) if rows else passed(16, "open")
