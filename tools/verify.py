@@ -19,7 +19,7 @@ Contents, in the order of the checks. To go to one, search for `- 9 schedule`:
  9 schedule    every entry was due when it was written                         take_scheduled
 10 templates   templates, reply schemas, tools and policy are as opened        check_templates
 11 prompts     every prompt's digest follows from the transcript               Transcript
-12 replies     every turn, verdict and rejection follows from its reply        read_reply, take_turn
+12 replies     every turn, verdict and rejection follows from its reply        take_recorded
 13 citations   every citation's finding follows from the document it names     case_of
 14 counts      every count and comparison follows from votes and answers       count_votes, measure
 15 limits      costs follow from tokens and prices; no ceiling was ignored     cost_of, breaks
@@ -64,52 +64,50 @@ DEEPEST = 32  # nested containers (§1, §5)
 LONGEST_LINE = 1_048_576  # bytes (§1)
 MOST_REJECTED = 1_000  # lines that fail 4 or 7 and are listed; the others count all the same
 SENTENCES = {  # what a finding says; `*` is any field that is not what it should be
-    "1.size": "The export is larger than 1,073,741,824 bytes, or its files claim more bytes "
-    "than it has",
+    "1.size": "The export is too large, or its files claim more bytes than it has",
     "1.unreadable": "The file is not a zip that can be read",
     "1.entries": "Two files in the export have the same name",
     "1.name": "A file is there that does not belong in an export",
-    "1.container": "The zip was not built in the one way that an export is built",
+    "1.container": "The zip is not built in the one way that an export is built",
     "1.events": "events.jsonl is missing, or its last entry is cut off",
     "2.missing": "The export has no SHA256SUMS, so nobody signed it",
-    "2.malformed": "SHA256SUMS is not a signed list of files in the form that an export has",
-    "2.hash": "{name} was changed: it no longer has the hash that SHA256SUMS lists",
-    "2.unlisted": "{name} is in the export, but SHA256SUMS does not list it",
-    "2.absent": "SHA256SUMS lists {name}, but it is not in the export",
-    "2.withheld": "SHA256SUMS lists {name} as withheld, but it is in the export",
+    "2.malformed": "SHA256SUMS is not a signed list of files",
+    "2.hash": "{name} was changed: SHA256SUMS lists another hash",
+    "2.unlisted": "{name} is not listed in SHA256SUMS",
+    "2.absent": "{name} is listed in SHA256SUMS, but missing",
+    "2.withheld": "{name} is listed as withheld, but present",
     "3.signature": "The signature of {name} does not match SHA256SUMS",
     "3.policy": "The signature of {name} does not match the policy",
-    "4.size": "This entry is longer than 1,048,576 bytes",
+    "4.size": "This entry has more than 1,048,576 bytes",
     "4.json": "This entry is not JSON in UTF-8",
-    "4.profile": "This entry holds a value that entries may not hold",
-    "4.bytes": "This entry is not spelled in the one canonical way",
+    "4.profile": "This entry holds a value that no entry may hold",
+    "4.bytes": "This entry is not spelled canonically",
     "5.prev": "This entry was changed: its hash no longer matches the next entry",
     "5.first": "The first entry is linked to an entry before it",
-    "5.seq": "The number of this entry is not its place: entries are missing, repeated or "
-    "out of order",
+    "5.seq": "This entry is not in its place: entries are missing, repeated or out of order",
     "5.debate": "This entry belongs to another debate",
     "5.empty": "The record has no entries",
-    "6.order": "This entry is dated earlier than an entry before it",
-    "7.schema": "This entry is not of a known type, or not in the form of its type",
-    "8.missing": "A text that this entry names is missing",
-    "8.hash": "A text that this entry names was changed: it no longer has its hash",
-    "8.header": "A text that this entry names does not begin with a header and a salt",
-    "8.text": "A text that this entry names is not UTF-8",
-    "8.salt": "A text that this entry names has the same salt as another text",
-    "8.unnamed": "A text is there that no entry names",
+    "6.order": "This entry is dated earlier than one before it",
+    "7.schema": "This entry is not of a known type and form",
+    "8.missing": "A text of this entry is missing",
+    "8.hash": "A text of this entry was changed: it no longer has its hash",
+    "8.header": "A text of this entry has no header and salt",
+    "8.text": "A text of this entry is not UTF-8",
+    "8.salt": "A text of this entry has the salt of another text",
+    "8.unnamed": "No entry names this text",
     "9.not_due": "This entry was not due: from here on the record does not follow the debate rules",
     "9.*": "`{field}` is not what the debate rules give",
-    "10.missing": "The template, reply schema or tool {name} is missing",
-    "10.hash": "The template, reply schema or tool {name} was changed: it no longer has its hash",
-    "10.unnamed": "A template or policy is there that the opening does not name",
-    "10.policy": "The policy that the opening names is missing, was changed, or cannot be read",
-    "10.not_approved": "This call was made with a template that the policy does not approve",
-    "10.*": "`{field}` is not what the opening and the policy give",
-    "11.*": "`{field}` is not the digest of the prompt that the transcript gives",
+    "10.missing": "The template, schema or tool {name} is missing",
+    "10.hash": "The template, schema or tool {name} was changed: it no longer has its hash",
+    "10.unnamed": "The opening does not name this template or policy",
+    "10.policy": "The policy is missing, changed or unreadable",
+    "10.not_approved": "This call used a template that the policy does not approve",
+    "10.*": "`{field}` is not what opening and policy give",
+    "11.*": "`{field}` is not the digest of the prompt that was due",
     "12.*": "`{field}` is not what the reply says",
     "13.*": "`{field}` is not what the documents show",
     "14.*": "`{field}` is not what the votes and answers give",
-    "15.ceiling": "This call was made although it could exceed a ceiling",
+    "15.ceiling": "This call could have exceeded a ceiling",
     "15.*": "`{field}` is not what tokens, prices and ceilings give",
     "16.*": "`{field}` is not what the debate rules give",
 }
@@ -494,12 +492,12 @@ def check_signatures(
             code = "3.signature" if what == "manifest" else "3.policy"
             findings.append(finding(code, 0, None, broken, broken))
         elif note is None:
-            evidence.append(f"the {what} cannot be read")
+            evidence.append(f"{what} cannot be read")
         elif by is None:
             names = ", ".join(dict.fromkeys(name for name, _, _ in note.signatures))
-            evidence.append(f"the {what} is signed by {names}: no key that is trusted for it")
+            evidence.append(f"{what} signed by {names}, which you do not trust for it")
         else:
-            evidence.append(f"the {what} is signed by {by}, which is trusted for it")
+            evidence.append(f"{what} signed by {by}, which you trust")
     return findings, signed, "; ".join(evidence)
 
 
@@ -1064,7 +1062,6 @@ class Walk:
     abandoned: list[Call] = field(default_factory=list)
     tools: dict[tuple[str, int], Tool] = field(default_factory=dict)
     asked: tuple[Call, int, int] | None = None  # a reply's tools: how many, and how many called
-    asking: set[str] = field(default_factory=set)  # the calls whose replies asked for tools
     answer: Pending | None = None
     spent: Counter[str] = field(default_factory=Counter)  # by ceiling
     # what checks rest on
@@ -1154,7 +1151,7 @@ class Walk:
         """Return the first step that a call is due for."""
         step = next((step for step in self.steps.values() if step.wants_call()), None)
         if step is None:
-            raise NotDue("no call: every step has a reply, or waits for one")
+            raise NotDue("no call")
         return step
 
 
@@ -1201,10 +1198,10 @@ def take_opened(walk: Walk, data: Json) -> None:
     terms, schemas = data["terms"], data["schemas"]
     kind = FORMATS[terms["format"]]
     roles = [item["role"] for item in data["templates"]]
-    need(roles == list(kind.templates), "debate.opened with the templates of its format")
+    need(roles == list(kind.templates), "debate.opened with other templates")
     options, fewest = terms.get("options", []), kind.fewest_options
     right = distinct(options) and "abstain" not in options and fewest <= len(options) <= 100
-    need(right, f"debate.opened with {fewest} to 100 different options")
+    need(right, "debate.opened with other options")
     synthesizer = [item for item in schemas[-1:] if item["role"] == "synthesizer"]
     terms = terms | kind(terms).derived(data["seats"] - len(synthesizer))
     walk.format = kind(terms)
@@ -1229,17 +1226,16 @@ def check_seats(walk: Walk) -> None:
     """Compare all seats with what the format asks for."""
     seats = list(walk.seats.values())
     scripted = any(seat["model"].startswith(("scripted:", "recorded:")) for seat in seats)
-    need(scripted == walk.opening["scripted"], "debate.opened with `scripted` as the models say")
+    need(scripted == walk.opening["scripted"], "debate.opened with another `scripted`")
     more = [Seat("synthesizer")] * ("synthesizer" in walk.hashes)
     expected = walk.format.seats(len(seats) - len(more)) + more
     found = [(seat["role"], seat["stance"] and seat["stance"]["label"]) for seat in seats]
-    right = found == [(each.role, each.stance) for each in expected]
-    need(walk.format.sound() and right, "debater.registered for the seats of the format")
+    right = walk.format.sound() and found == [(each.role, each.stance) for each in expected]
     taken = {seat["id"] for seat in seats if seat["role"] != "synthesizer"}
     taken |= {label for _, label in found if label}
-    need(not taken & walk.format.reserved, "debater.registered with no name of an outcome")
-    named = all(each.id in {None, seat["id"]} for each, seat in zip(expected, seats, strict=True))
-    need(named, "debater.registered for the debaters that the labels name")
+    named = all(each.id in {None, seat["id"]} for each, seat in zip(expected, seats, strict=False))
+    free = not taken & walk.format.reserved
+    need(right and named and free, "debater.registered for a seat of its format")
 
 
 def distinct(names: list[str]) -> bool:
@@ -1275,7 +1271,7 @@ def take_started(walk: Walk, data: Json) -> None:
     """Start a call for a step that is due."""
     step = walk.steps.get(data["step"])
     if step is None or not step.wants_call():
-        raise NotDue("call.started for a step that wants a call")
+        raise NotDue("call.started for another step")
     step.attempts, step.open = step.attempts + 1, True
     step.began = step.began or walk.at
     seat, role = step.seat, step.seat["role"]
@@ -1293,7 +1289,7 @@ def take_started(walk: Walk, data: Json) -> None:
     walk.calls[call.name] = call
 
 
-def end_call(walk: Walk, name: str) -> Call:
+def close_call(walk: Walk, name: str) -> Call:
     """End an open call, however it ended; its reservation is free again."""
     need(name in walk.calls, "the end of an open call")
     call = walk.calls.pop(name)
@@ -1319,13 +1315,13 @@ UNKNOWN = dict.fromkeys(  # of an abandoned call
 def take_failed(walk: Walk, data: Json) -> None:
     """End a call without a reply."""
     if walk.abandoned:
-        call = end_call(walk, walk.abandoned.pop(0).name)
+        call = close_call(walk, walk.abandoned.pop(0).name)
         spend(walk, call)
         walk.compare(9, data, call=call.name, error="abandoned", again=True, **UNKNOWN)
         walk.compare(15, data, cost_micro_usd=call.cost)
         return
-    need(data["error"] != "abandoned", "debate.resumed before a call is abandoned")
-    call = end_call(walk, data["call"])
+    need(data["error"] != "abandoned", "debate.resumed")
+    call = close_call(walk, data["call"])
     if data["error"] in {"timeout", "server_error", "crashed"}:  # it may have been paid for
         spend(walk, call)
     final = data["error"] in {"client_error", "no_reply"}  # it would only fail alike
@@ -1352,7 +1348,6 @@ def take_called(walk: Walk, data: Json) -> None:
     """Call the next tool that a reply asks for."""
     call, tools, number = cast("tuple[Call, int, int]", walk.asked)
     walk.asked = (call, tools, number + 1) if number + 1 < tools else None
-    walk.asking.add(call.name)
     walk.compare(9, data, call=call.name, number=number + 1)
     name = data["tool"] if isinstance(data["tool"], str) else "of no known name"
     tool = Tool(call.step, name, data["arguments"])
@@ -1365,7 +1360,7 @@ def take_returned(walk: Walk, data: Json) -> None:
     """Take the result of a tool."""
     tool = walk.tools.pop((data["call"], data["number"]), None)
     if tool is None:
-        raise NotDue("tool.returned for a tool that was called")
+        raise NotDue("tool.returned for another tool")
     tool.result = data["result"]
     tool.step.tools_out -= 1
 
@@ -1444,14 +1439,14 @@ def check_approval(walk: Walk) -> None:
 def take_refused(walk: Walk, data: Json) -> None:
     """Refuse a call, since a template is not the approved one."""
     step = walk.first_step()
-    need(walk.opening["policy"] is not None, "call.started: the opening names no policy")
+    need(walk.opening["policy"] is not None, "call.started")
     derived: dict[str, Json] = {"step": step.name}
     if wrong := unapproved(walk):
         derived |= {"role": wrong[0], "found": wrong[1], "approved": wrong[2]}
     elif walk.approved is not None:
         hashes = {role: template for role, template, _ in walk.templates}
         other = hashes.get(data["role"], data["found"]) != data["found"]
-        need(other, "call.started: the template is the approved one")
+        need(other, "call.started")
         derived["approved"] = hashes[data["role"]]
     walk.compare(10, data, **derived)
     walk.course = cut_short("failed", "prompt_refused")
@@ -1765,7 +1760,7 @@ TEXTS = several(0, 100, TEXT)
 
 def take_answered(walk: Walk, data: Json) -> None:
     """End a call with its reply, and read it (§5)."""
-    call, finish = end_call(walk, data["call"]), data["finish"]
+    call, finish = close_call(walk, data["call"]), data["finish"]
     step, cost = call.step, cost_of(walk, call, data)
     tools = data["tools"] if finish == "tool_calls" else 0
     walk.compare(9, data, tools=tools)
@@ -1791,7 +1786,7 @@ def take_answered(walk: Walk, data: Json) -> None:
 def take_rejected(walk: Walk, data: Json, answer: Pending | None) -> None:
     """Reject the reply that has just come back."""
     if answer is None or not (answer.why or answer.uncertain):
-        raise NotDue("no rejection: there is no reply to reject")
+        raise NotDue("no rejection")
     step, reply, why, _ = answer
     if why is None:
         located = (data["member"], data["keyword"]) if data["code"] in LOCATED else ()
@@ -1801,7 +1796,7 @@ def take_rejected(walk: Walk, data: Json, answer: Pending | None) -> None:
         rating = data["rating"] if reply.gone else reply.value["challenge_strength"]
         critic = step.seat["role"] == "critic" and not step.sent_back
         below = critic and rating and rating < walk.terms["require_critic_retry_below"]
-        need(below, "turn.rejected with what can be said of its reply")
+        need(below, "turn.rejected with another reason")
         step.sent_back = reply._replace(rating=rating)
         again = True
     else:
@@ -1817,7 +1812,7 @@ def take_rejected(walk: Walk, data: Json, answer: Pending | None) -> None:
 # -- turns: what a reply says (§8, §11.6)
 
 
-def take_turn(walk: Walk, data: Json) -> None:
+def take_recorded(walk: Walk, data: Json) -> None:
     """Record the turn of the first step that is due."""
     step = next(iter(walk.steps.values()))
     reply = cast(Reply, step.heard)
@@ -1826,7 +1821,7 @@ def take_turn(walk: Walk, data: Json) -> None:
         says: dict[str, Json] = {"text": reply.blob, "schema": walk.hashes[role]}
     elif reply.gone:
         says = {name: data[name] for name in (NOTHING if role in TURNS else ("vote", "case"))}
-        need(could_say(walk, role, says), "a turn with what a reply of its role can say")
+        need(could_say(walk, role, says), "a turn that says what a reply can")
         walk.gone_turns += 1
     elif role in TURNS:
         says = verdict_of(walk, reply.value, role)
@@ -2109,7 +2104,7 @@ def take_truncated(walk: Walk, data: Json) -> None:
     step, ceiling = walk.first_step(), data["ceiling"]
     need(not walk.calls and not walk.tools, "the end of an open call")
     reserved = {"calls": 1, "seconds": 0}.get(ceiling, data["reserved"])
-    need(breaks(walk, ceiling, reserved), "call.started: it could not exceed this ceiling")
+    need(breaks(walk, ceiling, reserved), "call.started")
     most, spent = limit(walk, ceiling), spent_of(walk, ceiling)
     walk.compare(15, data, step=step.name, limit=most, spent=spent, reserved=reserved)
     held = [step for step in walk.steps.values() if step.heard]
@@ -2174,9 +2169,9 @@ TAKERS: dict[str, Callable[[Walk, Json], None]] = {
     "call.answered": take_answered,
     "call.failed": take_failed,
     "tool.returned": take_returned,
-    "turn.recorded": take_turn,
-    "verdict.recorded": take_turn,
-    "synthesis.recorded": take_turn,
+    "turn.recorded": take_recorded,
+    "verdict.recorded": take_recorded,
+    "synthesis.recorded": take_recorded,
     "turn.forfeited": take_forfeit,
     "debate.truncated": take_truncated,
 }
@@ -2702,7 +2697,6 @@ FORMATS: dict[str, type[Format]] = {
 RESTING = {  # the checks that rest on texts of a kind, and are unchecked where one is gone
     "replies": {12, 13, 14, 16}, "documents": {12, 13, 16},
 }  # fmt: skip
-UNITS = {"calls": "call", "tokens": "token", "cost": "micro-US-dollar", "seconds": "millisecond"}
 Unchecked = dict[int, str]  # why, by check
 
 
@@ -2793,50 +2787,22 @@ def evidence_of(lines: Lines) -> dict[int, str]:
 def evidence_of_walk(walk: Walk) -> dict[int, str]:
     """Say what checks 9 to 16 looked at in a record that was followed to its end."""
     seen, started = walk.seen, walk.seen["call.started"]
-    ended, compared = seen["call.answered"] + seen["call.failed"], seen["similarity.measured"]
-    counts, comparisons = many(seen["votes.counted"], "count"), many(compared, "comparison")
+    ended = seen["call.answered"] + seen["call.failed"]
+    unfit = "; whether the synthesis fits its schema is not checked"
+    cited = [row["finding"] for turn in walk.turns if turn.case for row in turn.case["citations"]]
+    compared = many(seen["similarity.measured"], "comparison")
     return {
         9: f"{many(len(walk.turns), 'turn')} and {many(started, 'call')}, "
         "each due when it was recorded",
-        10: "templates, reply schemas, tools and policy are those that the opening names",
+        10: "templates, schemas, tools and policy are as the opening names them",
         11: f"{many(started, 'prompt')} recomputed",
-        12: evidence_of_replies(walk),
-        13: evidence_of_citations(walk),
-        14: f"{counts} and {comparisons} recomputed",
-        15: f"costs of {many(ended, 'call')} recomputed; {evidence_of_ceilings(walk)}",
+        12: f"{many(seen['call.answered'], 'reply')} looked at again, "
+        f"{seen['turn.rejected']} rejected" + unfit * bool(seen["synthesis.recorded"]),
+        13: f"{many(len(cited), 'citation')} looked up again, {cited.count('verified')} found",
+        14: f"{many(seen['votes.counted'], 'count')} and {compared} recomputed",
+        15: f"costs of {many(ended, 'call')} recomputed; no call could exceed a ceiling",
         16: evidence_of_outcome(walk),
     }
-
-
-def evidence_of_replies(walk: Walk) -> str:
-    """Say how many replies were read again, and what became of them."""
-    rejected, asking = walk.seen["turn.rejected"], len(walk.asking)
-    read = walk.seen["call.answered"] - asking
-    text = f"{many(read, 'reply')} read again: {read - rejected} counted, {rejected} rejected"
-    text += f"; {many(asking, 'reply')} only asked for tools" if asking else ""
-    unfit = "; whether the synthesis fits the schema that the user gave is not checked"
-    return text + unfit * bool(walk.seen["synthesis.recorded"])
-
-
-def evidence_of_citations(walk: Walk) -> str:
-    """Say how many citations were looked up again, and what came of that."""
-    cases = [turn.case for turn in walk.turns if turn.case]
-    if not cases:
-        return "no reply that counted was asked for citations"
-    rows = [row["finding"] for case in cases for row in case["citations"]]
-    found, struck = rows.count("verified"), sum(len(case["struck"]) for case in cases)
-    struck_out = f"{found} found; {many(struck, 'argument')} struck"
-    return f"{many(len(rows), 'citation')} looked up again: {struck_out}"
-
-
-def evidence_of_ceilings(walk: Walk) -> str:
-    """Say which ceilings were set, and that no call was made which could exceed one."""
-    limits = [(name, limit(walk, name)) for name in LIMITS]
-    words = [f"{most:,} {many(most, UNITS[name]).split()[1]}" for name, most in limits if most]
-    if not words:
-        return "no ceiling was set"
-    met = ", and the next one could" if walk.seen["debate.truncated"] else ""
-    return f"no call could exceed a ceiling ({', '.join(words)}){met}"
 
 
 def evidence_of_outcome(walk: Walk) -> str:
@@ -2857,7 +2823,7 @@ def unchecked_of_walk(walk: Walk, lines: Lines) -> Unchecked:
         entries = many(lines.total, "entry")
         why = f"not reached: only {walk.followed} of {entries} could be followed"
         return dict.fromkeys(WALKED, why)
-    rest = "gone, and what rests on"
+    rest = "gone: what rests on"
     if walk.gone_replies:
         why = f"{many(walk.gone_replies, 'reply')} {rest} them is taken as recorded"
         return dict.fromkeys(RESTING["replies"], why)

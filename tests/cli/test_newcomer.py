@@ -28,7 +28,7 @@ def test_demo(hansard):
         "decision: revise",
         "SELF-CONSISTENT, SIGNER UNKNOWN",
         "after  … there is an automatic check …",
-        "names was changed: it no longer has its hash (entry 34",
+        "A text of this entry was changed: it no longer has its hash (entry 34",
         'after  entry 35, fraud: "vote":"revise"',
         "its hash no longer matches the next entry (entry 35",
         "hansard init my-debate",

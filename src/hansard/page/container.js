@@ -3,131 +3,132 @@
 // section of FORMAT.md). The scripts that check a record are a port of tools/verify.py.
 
 const isObject = (value) =>
-  typeof value === "object" && value !== null && !Array.isArray(value) &&
-  !(value instanceof Number);
+	typeof value === "object" && value !== null && !Array.isArray(value) &&
+	!(value instanceof Number);
 const encoder = new TextEncoder();
 const [tolerant, strict] =
-  [false, true].map((fatal) => new TextDecoder("utf-8", { fatal, ignoreBOM: true }));
+	[false, true].map((fatal) => new TextDecoder("utf-8", { fatal, ignoreBOM: true }));
 const toBytes = (text) => encoder.encode(text);
 const toText = (bytes, fatal = true) => (fatal ? strict : tolerant).decode(bytes);
 const HEX = Array.from({ length: 256 }, (_, byte) => byte.toString(16).padStart(2, "0"));
 const toHex = (bytes) => bytes.reduce((text, byte) => text + HEX[byte], "");
 const checkOf = (row) => parseInt(row.code, 10);
-// One defect: its code, the entry's place, what was expected and found, and the vocabulary's words.
+// One defect: its code, the entry's place, the vocabulary's words, and the evidence.
 const finding = (code, seq, expected = null, found = null, { variant, ...values } = {}) => {
-  const [check, defect] = code.split("."), { findings } = VOCABULARY.checks[check];
-  const sentence = findings[variant ?? defect] ?? findings.differs;
-  return { code, seq, message: fill(sentence, { field: defect, ...values }), expected, found };
+	const [check, defect] = code.split("."), { findings } = VOCABULARY.checks[check];
+	const sentence = findings[variant ?? defect] ?? findings.differs;
+	return { code, seq, message: fill(sentence, { field: defect, ...values }), expected, found };
 };
 
 // ---- SHA-256 (FIPS 180-4): not the browser's, whose promises cost more than the hash of a line
 
 const digest = (() => {
-  const fraction = (number) => (number - Math.floor(number)) * 2 ** 32 | 0;
-  const primes = [];
-  for (let n = 2; primes.length < 64; n++) if (primes.every((p) => n % p)) primes.push(n);
-  const K = Int32Array.from(primes, (p) => fraction(Math.cbrt(p)));
-  const FIRST = Int32Array.from(primes.slice(0, 8), (p) => fraction(Math.sqrt(p)));
-  const w = new Int32Array(64), state = new Int32Array(8), tail = new Uint8Array(128);
-  const turn = (x, n) => (x >>> n) | (x << (32 - n));
+	const fraction = (number) => (number - Math.floor(number)) * 2 ** 32 | 0;
+	const primes = [];
+	for (let n = 2; primes.length < 64; n++) if (primes.every((p) => n % p)) primes.push(n);
+	const K = Int32Array.from(primes, (p) => fraction(Math.cbrt(p)));
+	const FIRST = Int32Array.from(primes.slice(0, 8), (p) => fraction(Math.sqrt(p)));
+	const w = new Int32Array(64), state = new Int32Array(8), tail = new Uint8Array(128);
+	const turn = (x, n) => (x >>> n) | (x << (32 - n));
 
-  function compress(bytes, at) {
-    for (let i = 0; i < 16; i++, at += 4) {
-      w[i] = (bytes[at] << 24) | (bytes[at + 1] << 16) | (bytes[at + 2] << 8) | bytes[at + 3];
-    }
-    for (let i = 16; i < 64; i++) {
-      const x = w[i - 15], y = w[i - 2];
-      const s0 = turn(x, 7) ^ turn(x, 18) ^ (x >>> 3);
-      const s1 = turn(y, 17) ^ turn(y, 19) ^ (y >>> 10);
-      w[i] = (w[i - 16] + s0 + w[i - 7] + s1) | 0;
-    }
-    let a = state[0], b = state[1], c = state[2], d = state[3];
-    let e = state[4], f = state[5], g = state[6], h = state[7];
-    for (let i = 0; i < 64; i++) {
-      const s1 = turn(e, 6) ^ turn(e, 11) ^ turn(e, 25);
-      const one = (h + s1 + ((e & f) ^ (~e & g)) + K[i] + w[i]) | 0;
-      const s0 = turn(a, 2) ^ turn(a, 13) ^ turn(a, 22);
-      const two = (s0 + ((a & b) ^ (a & c) ^ (b & c))) | 0;
-      h = g; g = f; f = e; e = (d + one) | 0;
-      d = c; c = b; b = a; a = (one + two) | 0;
-    }
-    state[0] += a; state[1] += b; state[2] += c; state[3] += d;
-    state[4] += e; state[5] += f; state[6] += g; state[7] += h;
-  }
+	function compress(bytes, at) {
+		for (let i = 0; i < 16; i++, at += 4) {
+			w[i] = (bytes[at] << 24) | (bytes[at + 1] << 16) | (bytes[at + 2] << 8) | bytes[at + 3];
+		}
+		for (let i = 16; i < 64; i++) {
+			const x = w[i - 15], y = w[i - 2];
+			const s0 = turn(x, 7) ^ turn(x, 18) ^ (x >>> 3);
+			const s1 = turn(y, 17) ^ turn(y, 19) ^ (y >>> 10);
+			w[i] = (w[i - 16] + s0 + w[i - 7] + s1) | 0;
+		}
+		let a = state[0], b = state[1], c = state[2], d = state[3];
+		let e = state[4], f = state[5], g = state[6], h = state[7];
+		for (let i = 0; i < 64; i++) {
+			const s1 = turn(e, 6) ^ turn(e, 11) ^ turn(e, 25);
+			const one = (h + s1 + ((e & f) ^ (~e & g)) + K[i] + w[i]) | 0;
+			const s0 = turn(a, 2) ^ turn(a, 13) ^ turn(a, 22);
+			const two = (s0 + ((a & b) ^ (a & c) ^ (b & c))) | 0;
+			h = g; g = f; f = e; e = (d + one) | 0;
+			d = c; c = b; b = a; a = (one + two) | 0;
+		}
+		state[0] += a; state[1] += b; state[2] += c; state[3] += d;
+		state[4] += e; state[5] += f; state[6] += g; state[7] += h;
+	}
 
-  return (bytes) => {
-    const whole = bytes.length & ~63, rest = bytes.length - whole, size = rest < 56 ? 64 : 128;
-    state.set(FIRST);
-    for (let at = 0; at < whole; at += 64) compress(bytes, at);
-    tail.fill(0);
-    tail.set(bytes.subarray(whole));
-    tail[rest] = 0x80;
-    for (let i = 0; i < 7; i++) tail[size - 1 - i] = bytes.length * 8 / 2 ** (8 * i);
-    for (let at = 0; at < size; at += 64) compress(tail, at);
-    const out = new Uint8Array(32);
-    for (let i = 0; i < 32; i++) out[i] = state[i >> 2] >>> (24 - 8 * (i & 3));
-    return out;
-  };
+	return (bytes) => {
+		const whole = bytes.length & ~63, rest = bytes.length - whole, size = rest < 56 ? 64 : 128;
+		state.set(FIRST);
+		for (let at = 0; at < whole; at += 64) compress(bytes, at);
+		tail.fill(0);
+		tail.set(bytes.subarray(whole));
+		tail[rest] = 0x80;
+		for (let i = 0; i < 7; i++) tail[size - 1 - i] = bytes.length * 8 / 2 ** (8 * i);
+		for (let at = 0; at < size; at += 64) compress(tail, at);
+		const out = new Uint8Array(32);
+		for (let i = 0; i < 32; i++) out[i] = state[i >> 2] >>> (24 - 8 * (i & 3));
+		return out;
+	};
 })();
 const sha256 = (bytes) => toHex(digest(bytes));
 
 // ---- the container (§13): read, built again the one way, and compared
 
 const CRC = Int32Array.from({ length: 256 }, (_, byte) => {
-  let sum = byte;
-  for (let bit = 0; bit < 8; bit++) sum = sum & 1 ? (sum >>> 1) ^ 0xedb88320 : sum >>> 1;
-  return sum;
+	let sum = byte;
+	for (let bit = 0; bit < 8; bit++) sum = sum & 1 ? (sum >>> 1) ^ 0xedb88320 : sum >>> 1;
+	return sum;
 });
 const FILE = new RegExp(
-  "^(VERIFY\\.md|SHA256SUMS|checkpoint|(events|register)\\.jsonl|report\\.html" +
-  "|(blobs|templates|policies)/[0-9a-f]{64})$");
+	"^(VERIFY\\.md|SHA256SUMS|checkpoint|(events|register)\\.jsonl|report\\.html" +
+	"|(blobs|templates|policies)/[0-9a-f]{64})$");
 const crc32 = (bytes) =>
-  ~bytes.reduce((sum, byte) => CRC[(sum ^ byte) & 255] ^ (sum >>> 8), -1) >>> 0;
+	~bytes.reduce((sum, byte) => CRC[(sum ^ byte) & 255] ^ (sum >>> 8), -1) >>> 0;
 
-// The files of a zip; throws where it is not the one zip that they give, or one does not belong.
+// The files of a zip; throws where it is not the one zip that they give, or no export's.
 function readZip(bytes) {
-  const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength), files = new Map();
-  const fail = () => { throw new Error("The data of this page is not an export."); };
-  let at = 0;
-  while (at + 30 < bytes.length && view.getUint32(at, true) === 0x04034b50) {
-    const size = view.getUint32(at + 18, true), start = at + 30 + view.getUint16(at + 26, true);
-    files.set(toText(bytes.subarray(at + 30, start), false), bytes.subarray(start, start + size));
-    at = start + size;
-  }
-  at = 0;
-  for (const chunk of zipChunks(files)) {
-    if (!chunk.every((byte, index) => byte === bytes[at + index])) fail();
-    at += chunk.length;
-  }
-  const known = [...files.keys()].every((name) => FILE.test(name));
-  return known && files.size && at === bytes.length ? files : fail();
+	const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength), files = new Map();
+	const fail = () => { throw new Error("The data of this page is not an export."); };
+	let at = 0;
+	while (at + 30 < bytes.length && view.getUint32(at, true) === 0x04034b50) {
+		const size = view.getUint32(at + 18, true), start = at + 30 + view.getUint16(at + 26, true);
+		files.set(toText(bytes.subarray(at + 30, start), false), bytes.subarray(start, start + size));
+		at = start + size;
+	}
+	at = 0;
+	for (const chunk of zipChunks(files)) {
+		if (!chunk.every((byte, index) => byte === bytes[at + index])) fail();
+		at += chunk.length;
+	}
+	const known = [...files.keys()].every((name) => FILE.test(name));
+	const ended = (files.get("events.jsonl")?.at(-1) ?? 10) === 10 && files.has("events.jsonl");
+	return known && ended && at === bytes.length ? files : fail();
 }
 
 // The zip that files give, piece by piece: stored, in order of names, without any metadata.
 function* zipChunks(files) {
-  const pack = (...fields) => fields.flatMap(([size, value]) =>
-    Array.from({ length: size }, (_, index) => Math.floor(value / 2 ** (8 * index)) & 255));
-  const directory = [], names = [...files.keys()].sort();
-  let offset = 0;
-  for (const name of names) {
-    const content = files.get(name), path = toBytes(name), sizes = [4, content.length];
-    const common = pack([2, 20], [6, 0], [2, 0x21], [4, crc32(content)], sizes, sizes,
-      [2, path.length], [2, 0]);
-    const header = [...pack([4, 0x04034b50]), ...common, ...path];
-    directory.push(pack([4, 0x02014b50], [2, 0x0314]), common,
-      pack([6, 0], [4, 0o100644 * 65536], [4, offset]), [...path]);
-    yield header;
-    yield content;
-    offset += header.length + content.length;
-  }
-  const tail = directory.flat(), count = [2, names.length];
-  yield tail;
-  yield pack([4, 0x06054b50], [4, 0], count, count, [4, tail.length], [4, offset], [2, 0]);
+	const pack = (...fields) => fields.flatMap(([size, value]) =>
+		Array.from({ length: size }, (_, index) => Math.floor(value / 2 ** (8 * index)) & 255));
+	const directory = [], names = [...files.keys()].sort();
+	let offset = 0;
+	for (const name of names) {
+		const content = files.get(name), path = toBytes(name), sizes = [4, content.length];
+		const common = pack([2, 20], [6, 0], [2, 0x21], [4, crc32(content)], sizes, sizes,
+			[2, path.length], [2, 0]);
+		const header = [...pack([4, 0x04034b50]), ...common, ...path];
+		directory.push(pack([4, 0x02014b50], [2, 0x0314]), common,
+			pack([6, 0], [4, 0o100644 * 65536], [4, offset]), [...path]);
+		yield header;
+		yield content;
+		offset += header.length + content.length;
+	}
+	const tail = directory.flat(), count = [2, names.length];
+	yield tail;
+	yield pack([4, 0x06054b50], [4, 0], count, count, [4, tail.length], [4, offset], [2, 0]);
 }
 
 function folder(files, name) {
-  const inside = [...files].filter(([path]) => path.startsWith(`${name}/`));
-  return new Map(inside.map(([path, bytes]) => [path.slice(name.length + 1), bytes]));
+	const inside = [...files].filter(([path]) => path.startsWith(`${name}/`));
+	return new Map(inside.map(([path, bytes]) => [path.slice(name.length + 1), bytes]));
 }
 
 // ---- 2 manifest (§13)
@@ -135,34 +136,34 @@ function folder(files, name) {
 const UNLISTED = ["SHA256SUMS", "report.html"];
 
 function checkManifest(files, note) {
-  const withheld = new Map(), sums = new Map();
-  const failed = (code) => ({ findings: [finding(code, 0)], listed: 0, withheld });
-  if (!files.has("SHA256SUMS")) return failed("2.missing");
-  const text = note ? toText(note.text, false) : "";
-  for (const line of text.split("\n")) {
-    let found = /^([0-9a-f]{64})  ([A-Za-z0-9./]+)$/.exec(line);
-    if (found) sums.set(found[2], found[1]);
-    found = /^# withheld ([A-Za-z0-9./]+) ([a-z0-9_]{1,64})$/.exec(line);
-    if (found) withheld.set(found[1], found[2]);
-  }
-  const again = [
-    ...[...sums.keys()].sort().map((name) => `${sums.get(name)}  ${name}\n`),
-    ...[...withheld.keys()].sort().map((name) => `# withheld ${name} ${withheld.get(name)}\n`),
-  ].join("");
-  if (!note || again !== text || UNLISTED.some((name) => sums.has(name))) {
-    withheld.clear();
-    return failed("2.malformed");
-  }
-  const findings = [...withheld.keys()].sort().filter((name) => files.has(name)).map((name) =>
-    finding("2.withheld", 0, null, name, { name }));
-  for (const name of [...new Set([...sums.keys(), ...files.keys()])].sort()) {
-    if (UNLISTED.includes(name)) continue;
-    const sum = sums.get(name), bytes = files.get(name), found = bytes && sha256(bytes);
-    if (!sum) findings.push(finding("2.unlisted", 0, null, name, { name }));
-    else if (!bytes) findings.push(finding("2.absent", 0, name, null, { name }));
-    else if (found !== sum) findings.push(finding("2.hash", 0, sum, found, { name }));
-  }
-  return { findings, listed: sums.size, withheld };
+	const withheld = new Map(), sums = new Map();
+	const failed = (code) => ({ findings: [finding(code, 0)], listed: 0, withheld });
+	if (!files.has("SHA256SUMS")) return failed("2.missing");
+	const text = note ? toText(note.text, false) : "";
+	for (const line of text.split("\n")) {
+		let found = /^([0-9a-f]{64})  ([A-Za-z0-9./]+)$/.exec(line);
+		if (found) sums.set(found[2], found[1]);
+		found = /^# withheld ([A-Za-z0-9./]+) ([a-z0-9_]{1,64})$/.exec(line);
+		if (found) withheld.set(found[1], found[2]);
+	}
+	const again = [
+		...[...sums.keys()].sort().map((name) => `${sums.get(name)}  ${name}\n`),
+		...[...withheld.keys()].sort().map((name) => `# withheld ${name} ${withheld.get(name)}\n`),
+	].join("");
+	if (!note || again !== text || UNLISTED.some((name) => sums.has(name))) {
+		withheld.clear();
+		return failed("2.malformed");
+	}
+	const findings = [...withheld.keys()].sort().filter((name) => files.has(name)).map((name) =>
+		finding("2.withheld", 0, null, name, { name }));
+	for (const name of [...new Set([...sums.keys(), ...files.keys()])].sort()) {
+		if (UNLISTED.includes(name)) continue;
+		const sum = sums.get(name), bytes = files.get(name), found = bytes && sha256(bytes);
+		if (!sum) findings.push(finding("2.unlisted", 0, null, name, { name }));
+		else if (!bytes) findings.push(finding("2.absent", 0, name, null, { name }));
+		else if (found !== sum) findings.push(finding("2.hash", 0, sum, found, { name }));
+	}
+	return { findings, listed: sums.size, withheld };
 }
 
 // ---- 3 signature (§14)
@@ -175,85 +176,82 @@ const ORDER_8 = 0x05fc536d880238b13933c6d305acdfd5f098eff289f4c345b027b2c28f95e8
 const WEAK = [0n, 1n, P - 1n, ORDER_8, P - ORDER_8]; // y of the points that sign anything
 
 function strictBase64(text) {
-  try {
-    const data = atob(text);
-    return btoa(data) === text ? Uint8Array.from(data, (c) => c.charCodeAt(0)) : new Uint8Array();
-  } catch {
-    return new Uint8Array();
-  }
+	try {
+		const data = atob(text);
+		return btoa(data) === text ? Uint8Array.from(data, (c) => c.charCodeAt(0)) : new Uint8Array();
+	} catch {
+		return new Uint8Array();
+	}
 }
 
 // A signed note: its text in bytes, and [key name, key id, signature] of each signature line.
 function readNote(bytes) {
-  let divide = bytes.length - 2;
-  while (divide >= 0 && !(bytes[divide] === 10 && bytes[divide + 1] === 10)) divide--;
-  const lines = toText(bytes.subarray(divide + 2), false).split("\n");
-  const rest = lines.pop();
-  const found = lines.map((line) => SIGNATURE.exec(line));
-  const right = found.every(Boolean) && found.length > 0 && found.length <= 16;
-  if (divide < 0 || rest || !right) return null;
-  const signatures = found.map(([, name, text]) => [name, strictBase64(text)]);
-  if (bytes.length > 2 ** 26 || signatures.some(([, data]) => data.length !== 68)) return null;
-  const divided = signatures.map(([name, data]) =>
-    [name, toHex(data.subarray(0, 4)), data.subarray(4)]);
-  return { text: bytes.subarray(0, divide + 1), signatures: divided };
+	let divide = bytes.length - 2;
+	while (divide >= 0 && !(bytes[divide] === 10 && bytes[divide + 1] === 10)) divide--;
+	const lines = toText(bytes.subarray(divide + 2), false).split("\n");
+	const rest = lines.pop();
+	const found = lines.map((line) => SIGNATURE.exec(line));
+	const right = found.every(Boolean) && found.length > 0 && found.length <= 16;
+	if (divide < 0 || rest || !right) return null;
+	const signatures = found.map(([, name, text]) => [name, strictBase64(text)]);
+	if (bytes.length > 2 ** 26 || signatures.some(([, data]) => data.length !== 68)) return null;
+	const divided = signatures.map(([name, data]) =>
+		[name, toHex(data.subarray(0, 4)), data.subarray(4)]);
+	return { text: bytes.subarray(0, divide + 1), signatures: divided };
 }
 
 // A public key in its C2SP form, `name+id+key`; null where it is none, or signs anything.
 function readKey(text) {
-  const [, name, keyId, base64] = VERIFIER_KEY.exec(text.trim()) ?? [];
-  const data = strictBase64(base64 ?? "");
-  if (data.length !== 33 || data[0] !== 1) return null;
-  const hashed = digest(new Uint8Array([...toBytes(`${name}\n`), ...data]));
-  const y = BigInt(`0x${toHex(data.slice(1).reverse())}`) & (2n ** 255n - 1n);
-  if (toHex(hashed.subarray(0, 4)) !== keyId || y >= P || WEAK.includes(y)) return null;
-  return { name, keyId, public: data.slice(1) };
+	const [, name, keyId, base64] = VERIFIER_KEY.exec(text.trim()) ?? [];
+	const data = strictBase64(base64 ?? "");
+	if (data.length !== 33 || data[0] !== 1) return null;
+	const hashed = digest(new Uint8Array([...toBytes(`${name}\n`), ...data]));
+	const y = BigInt(`0x${toHex(data.slice(1).reverse())}`) & (2n ** 255n - 1n);
+	if (toHex(hashed.subarray(0, 4)) !== keyId || y >= P || WEAK.includes(y)) return null;
+	return { name, keyId, public: data.slice(1) };
 }
 
 // Whether an Ed25519 signature verifies; null where this browser cannot say.
 async function signatureHolds(key, text, signature) {
-  try {
-    const imported = await crypto.subtle.importKey("raw", key, "Ed25519", false, ["verify"]);
-    return await crypto.subtle.verify("Ed25519", imported, signature, text);
-  } catch (error) {
-    return error?.name === "DataError" ? false : null;
-  }
+	try {
+		const imported = await crypto.subtle.importKey("raw", key, "Ed25519", false, ["verify"]);
+		return await crypto.subtle.verify("Ed25519", imported, signature, text);
+	} catch (error) {
+		return error?.name === "DataError" ? false : null;
+	}
 }
 
 // Who signed: `by` a key trusted in this role, `broken` a trusted name that did not.
 async function judgeNote(note, trust, role, at) {
-  const found = { by: null, broken: null, able: true };
-  for (const [name, keyId, signature] of note.signatures) {
-    for (const key of trust.filter((each) => each.name === name && each.keyId === keyId)) {
-      const holds = await signatureHolds(key.public, note.text, signature);
-      if (holds === false) return { by: null, broken: name, able: true };
-      const inTime = at !== null && (!key.from || key.from <= at) && (!key.until || at < key.until);
-      if (holds === null) found.able = false;
-      else if (key.role === role && inTime) found.by = name;
-    }
-  }
-  return found;
+	const found = { by: null, broken: null, able: true };
+	for (const [name, keyId, signature] of note.signatures) {
+		for (const key of trust.filter((each) => each.name === name && each.keyId === keyId)) {
+			const holds = await signatureHolds(key.public, note.text, signature);
+			if (holds === false) return { by: null, broken: name, able: true };
+			const inTime = at !== null && (!key.from || key.from <= at) && (!key.until || at < key.until);
+			if (holds === null) found.able = false;
+			else if (key.role === role && inTime) found.by = name;
+		}
+	}
+	return found;
 }
 
 async function checkSignatures(notes, trust, at) {
-  const out = { findings: [], signed: true, evidence: [], signers: [], able: true };
-  for (const [what, role, note] of notes) {
-    const judged = note && await judgeNote(note, trust, role, at);
-    const names = note ? [...new Set(note.signatures.map(([name]) => name))] : [];
-    const by = judged?.by ?? null;
-    out.signers.push({ what, names, by });
-    out.signed &&= by !== null;
-    out.able &&= judged?.able ?? true;
-    if (judged?.broken) {
-      const code = what === "manifest" ? "3.signature" : "3.policy", name = judged.broken;
-      out.findings.push(finding(code, 0, null, name, { name }));
-    } else if (!note) out.evidence.push(`the ${what} cannot be read`);
-    else if (by) out.evidence.push(`the ${what} is signed by ${by}, which is trusted for it`);
-    else if (!judged.able) out.evidence.push("this browser cannot check Ed25519 signatures");
-    else {
-      const no = "no key that is trusted for it";
-      out.evidence.push(`the ${what} is signed by ${names.join(", ")}: ${no}`);
-    }
-  }
-  return out;
+	const out = { findings: [], signed: true, evidence: [], signers: [], able: true };
+	for (const [what, role, note] of notes) {
+		const judged = note && await judgeNote(note, trust, role, at);
+		const names = note ? [...new Set(note.signatures.map(([name]) => name))] : [];
+		const by = judged?.by ?? null;
+		out.signers.push({ what, names, by });
+		out.signed &&= by !== null;
+		out.able &&= judged?.able ?? true;
+		if (judged?.broken) {
+			const code = what === "manifest" ? "3.signature" : "3.policy", name = judged.broken;
+			out.findings.push(finding(code, 0, null, name, { name }));
+		} else if (!note) out.evidence.push(`${what} cannot be read`);
+		else if (by) out.evidence.push(`${what} signed by ${by}, which you trust`);
+		else if (!judged.able) out.evidence.push("this browser cannot check Ed25519 signatures");
+		else out.evidence.push(`${what} signed by ${names.join(", ")}, which you do not trust for it`);
+	}
+	return out;
 }

@@ -5,7 +5,7 @@
 // - `seats(terms, number)`: role and stance of each seat but a synthesizer's, in order;
 // - `templates`: its own, with the values that each is filled with;
 // - `schemas(terms)`: the reply schema of each role, in order;
-// - `title(turn, more)`: what stands above a turn in a prompt;
+// - `title(turn)`: what stands above a turn in a prompt;
 // - `schedule(debate)`: yields steps, which are due at once, and is sent their turns; or an entry,
 //   and is sent its data as derived. It returns a decision, if any, and why the debate ended;
 // - `result(s, terms)`, `drift(s, result)`, `notes` by type of event, and `charts(f)`.

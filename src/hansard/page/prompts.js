@@ -4,251 +4,251 @@
 
 // The templates of a format, in order, and the values that each is filled with.
 const templatesOf = (terms) => {
-  const { protocol, ...own } = formatOf(terms).templates;
-  const shared = { block: "label", again: "code keyword member" };
-  return { protocol, ...shared, ...own, synthesizer: "decision rule" };
+	const { protocol, ...own } = formatOf(terms).templates;
+	const shared = { block: "label", again: "code keyword member" };
+	return { protocol, ...shared, ...own, synthesizer: "decision rule" };
 };
 
 // Turns by their rounds, those of a round in the order of a key.
 const inOrder = (turns, key) => turns.map((turn) => [turn, key(turn)])
-  .sort(([a, one], [b, other]) => a.step.round - b.step.round ||
-    (one < other ? -1 : Number(one > other)))
-  .map(([turn]) => turn);
+	.sort(([a, one], [b, other]) => a.step.round - b.step.round ||
+		(one < other ? -1 : Number(one > other)))
+	.map(([turn]) => turn);
 
 const part = (content) => ({ content, hash: digest(toBytes(canonical(content))) });
 
 function fold(start, parts) {
-  let folded = start;
-  const both = new Uint8Array(64);
-  for (const { hash } of parts) {
-    both.set(folded);
-    both.set(hash, 32);
-    folded = digest(both);
-  }
-  return folded;
+	let folded = start;
+	const both = new Uint8Array(64);
+	for (const { hash } of parts) {
+		both.set(folded);
+		both.set(hash, 32);
+		folded = digest(both);
+	}
+	return folded;
 }
 
 const heard = (turns) => turns.filter((turn) => turn.reply);
 
 // What all seats share, as it grows by evidence and turns.
 class Transcript {
-  constructor(opening, seats, documents) {
-    const { terms } = opening, rounds = String(terms.max_rounds);
-    Object.assign(this, { opening, documents, turns: [], reached: 0, format: formatOf(terms) });
-    this.filled = templatesOf(terms);
-    this.alone = new Map(); // what each seat alone is told
-    this.templates = new Map(opening.templates.map((row) => [row.role, row.sha256]));
-    this.values = { max_rounds: rounds, rounds, last_round: rounds };
-    for (const name of ["options", "stances", "positions", "labels"]) {
-      this.values[name] = (terms[name] ?? []).join(", ");
-    }
-    this.system = [part({ role: "system" }), this.template("protocol")];
-    this.start = [part({ role: "user" }), ...this.block("question", opening.question)];
-    for (const { stance } of seats) {
-      if (stance) this.start.push(...this.block(`stance ${stance.label}`, stance.text));
-    }
-    this.systemDigest = fold(new Uint8Array(32), this.system);
-    this.startDigest = fold(this.systemDigest, this.start);
-    this.shared = [...this.start];
-    this.digest = this.startDigest;
-    this.reach(1);
-  }
+	constructor(opening, seats, documents) {
+		const { terms } = opening, rounds = String(terms.max_rounds);
+		Object.assign(this, { opening, documents, turns: [], reached: 0, format: formatOf(terms) });
+		this.filled = templatesOf(terms);
+		this.alone = new Map(); // what each seat alone is told
+		this.templates = new Map(opening.templates.map((row) => [row.role, row.sha256]));
+		this.values = { max_rounds: rounds, rounds, last_round: rounds };
+		for (const name of ["options", "stances", "positions", "labels"]) {
+			this.values[name] = (terms[name] ?? []).join(", ");
+		}
+		this.system = [part({ role: "system" }), this.template("protocol")];
+		this.start = [part({ role: "user" }), ...this.block("question", opening.question)];
+		for (const { stance } of seats) {
+			if (stance) this.start.push(...this.block(`stance ${stance.label}`, stance.text));
+		}
+		this.systemDigest = fold(new Uint8Array(32), this.system);
+		this.startDigest = fold(this.systemDigest, this.start);
+		this.shared = [...this.start];
+		this.digest = this.startDigest;
+		this.reach(1);
+	}
 
-  grow(parts) {
-    this.shared.push(...parts);
-    this.digest = fold(this.digest, parts);
-  }
+	grow(parts) {
+		this.shared.push(...parts);
+		this.digest = fold(this.digest, parts);
+	}
 
-  template(role, values = {}) {
-    const names = this.filled[role].split(" ").filter(Boolean);
-    const known = { ...this.values, ...values };
-    const filled = Object.fromEntries(names.map((name) => [name, known[name]]));
-    return part({ template: this.templates.get(role), values: filled });
-  }
+	template(role, values = {}) {
+		const names = this.filled[role].split(" ").filter(Boolean);
+		const known = { ...this.values, ...values };
+		const filled = Object.fromEntries(names.map((name) => [name, known[name]]));
+		return part({ template: this.templates.get(role), values: filled });
+	}
 
-  block(label, blob, view = {}) {
-    const title = { template: this.templates.get("block"), values: { label } };
-    return [part(title), part({ blob: blob.sha256, struck: [], view: "quoted", ...view })];
-  }
+	block(label, blob, view = {}) {
+		const title = { template: this.templates.get("block"), values: { label } };
+		return [part(title), part({ blob: blob.sha256, struck: [], view: "quoted", ...view })];
+	}
 
-  // A turn under its title.
-  said(turn, more = "") {
-    const title = turn.step.seat.role === "judge" ? "verdict of the judge"
-      : this.format.title(turn, more);
-    return this.block(title, turn.reply.blob, this.format.view?.(turn));
-  }
+	// A turn under its title.
+	said(turn, more = "") {
+		const judge = turn.step.seat.role === "judge";
+		const title = judge ? "verdict of the judge" : this.format.title(turn) + more;
+		return this.block(title, turn.reply.blob, this.format.view?.(turn));
+	}
 
-  // The documents visible in round `number`, not yet in `after`.
-  evidence(after, number) {
-    return this.documents
-      .filter((row) => after < row.from_round && row.from_round <= number)
-      .flatMap((row) => this.block(`evidence ${row.document}`, row.text));
-  }
+	// The documents visible in round `number`, not yet in `after`.
+	evidence(after, number) {
+		return this.documents
+			.filter((row) => after < row.from_round && row.from_round <= number)
+			.flatMap((row) => this.block(`evidence ${row.document}`, row.text));
+	}
 
-  reach(number) {
-    if (number <= this.reached) return;
-    this.grow(this.evidence(this.reached, number));
-    this.reached = number;
-  }
+	reach(number) {
+		if (number <= this.reached) return;
+		this.grow(this.evidence(this.reached, number));
+		this.reached = number;
+	}
 
-  add(turn) {
-    this.turns.push(turn);
-    this.reach(turn.step.round);
-    if (turn.reply && turn.step.phase !== "synthesis") this.grow(this.said(turn));
-  }
+	add(turn) {
+		this.turns.push(turn);
+		this.reach(turn.step.round);
+		if (turn.reply && turn.step.phase !== "synthesis") this.grow(this.said(turn));
+	}
 
-  // Sets what is known of the prompt of `step` from the start, in the order of the layout.
-  begin(step, decision) {
-    const task = this.task(step, decision);
-    step.template = task.content.template;
-    step.task = [...this.told(step.seat), task];
-    if (step.seat.role === "synthesizer") {
-      const schema = this.opening.schemas[this.opening.schemas.length - 1].sha256;
-      step.task.push(part({ template: schema, values: {} }));
-    }
-    const own = this.format.ownOrder?.(this, step) ?? null, base = own ? this.start : this.shared;
-    const more = [...this.evidence(own ? 0 : this.reached, step.round), ...(own ?? [])];
-    const recipe = { before: [], base, length: base.length, more };
-    step.recipe = recipe;
-    if (this.opening.layout === "role-first") {
-      const head = fold(this.systemDigest, step.task);
-      step.digest = fold(fold(head, base), more);
-      recipe.before = step.task;
-      step.task = [];
-    } else {
-      step.digest = fold(own ? this.startDigest : this.digest, more);
-    }
-  }
+	// Sets what is known of the prompt of `step` from the start, in the order of the layout.
+	begin(step, decision) {
+		const task = this.task(step, decision);
+		step.template = task.content.template;
+		step.task = [...this.told(step.seat), task];
+		if (step.seat.role === "synthesizer") {
+			const schema = this.opening.schemas[this.opening.schemas.length - 1].sha256;
+			step.task.push(part({ template: schema, values: {} }));
+		}
+		const own = this.format.ownOrder?.(this, step) ?? null, base = own ? this.start : this.shared;
+		const more = [...this.evidence(own ? 0 : this.reached, step.round), ...(own ?? [])];
+		const recipe = { before: [], base, length: base.length, more };
+		step.recipe = recipe;
+		if (this.opening.layout === "role-first") {
+			const head = fold(this.systemDigest, step.task);
+			step.digest = fold(fold(head, base), more);
+			recipe.before = step.task;
+			step.task = [];
+		} else {
+			step.digest = fold(own ? this.startDigest : this.digest, more);
+		}
+	}
 
-  // What a seat alone is told.
-  told(seat) {
-    const { context, instructions } = this.opening;
-    if (seat.model.startsWith("custom:")) return [];
-    if (!this.alone.has(seat)) {
-      this.alone.set(seat, [
-        ...(context ? this.block("context", context) : []),
-        ...(seat.persona ? this.block(`persona of ${seat.id}`, seat.persona) : []),
-        ...(instructions ? this.block("", instructions, { view: "plain" }).slice(1) : []),
-      ]);
-    }
-    return this.alone.get(seat);
-  }
+	// What a seat alone is told.
+	told(seat) {
+		const { context, instructions } = this.opening;
+		if (seat.model.startsWith("custom:")) return [];
+		if (!this.alone.has(seat)) {
+			this.alone.set(seat, [
+				...(context ? this.block("context", context) : []),
+				...(seat.persona ? this.block(`persona of ${seat.id}`, seat.persona) : []),
+				...(instructions ? this.block("", instructions, { view: "plain" }).slice(1) : []),
+			]);
+		}
+		return this.alone.get(seat);
+	}
 
-  task(step, decision) {
-    const { seat } = step;
-    const values = {
-      round: String(step.round), phase: step.phase, speaker: seat.id,
-      stance: seat.stance ? seat.stance.label : "", position: step.position || "the proposition",
-    };
-    if (seat.role === "moderator") values.citations = this.citations(step.round);
-    if (seat.role === "synthesizer") {
-      values.decision = decision.decision;
-      values.rule = decision.rule;
-    }
-    const { role } = seat, name = this.format.template?.(this.opening.terms, role) ?? role;
-    return this.template(name, values);
-  }
+	task(step, decision) {
+		const { seat } = step;
+		const values = {
+			round: String(step.round), phase: step.phase, speaker: seat.id,
+			stance: seat.stance ? seat.stance.label : "", position: step.position || "the proposition",
+		};
+		if (seat.role === "moderator") values.citations = this.citations(step.round);
+		if (seat.role === "synthesizer") {
+			values.decision = decision.decision;
+			values.rule = decision.rule;
+		}
+		const { role } = seat, name = this.format.template?.(this.opening.terms, role) ?? role;
+		return this.template(name, values);
+	}
 
-  // What the moderator is told of the citations of a round.
-  citations(number) {
-    const rows = this.turns.filter((turn) => turn.step.round === number && turn.case)
-      .flatMap((turn) => turn.case.citations.map((row) => `${this.format.title(turn)}, argument ` +
-        `${row.argument}, citation ${row.citation}: ${row.finding}`));
-    return rows.join("; ") || "there are none";
-  }
+	// What the moderator is told of the citations of a round.
+	citations(number) {
+		const rows = this.turns.filter((turn) => turn.step.round === number && turn.case)
+			.flatMap((turn) => turn.case.citations.map((row) => `${this.format.title(turn)}, argument ` +
+				`${row.argument}, citation ${row.citation}: ${row.finding}`));
+		return rows.join("; ") || "there are none";
+	}
 
-  // The recipe of a call for `step`, whose tools have come back, and its digest.
-  prompt(step) {
-    for (const tool of step.tools) {
-      const asked = this.block(`tool ${tool.name}, arguments`, tool.arguments);
-      const parts = [...asked, ...this.block(`tool ${tool.name}, result`, tool.result)];
-      step.digest = fold(step.digest, parts);
-      step.recipe = { ...step.recipe, more: [...step.recipe.more, ...parts] };
-    }
-    step.tools = [];
-    const parts = [...step.task];
-    if (step.sentBack) {
-      parts.push(...this.block("your critique that was sent back", step.sentBack.blob));
-      parts.push(this.template("critic_again", { rating: String(step.sentBack.rating) }));
-    }
-    if (step.refused) parts.push(this.template("again", step.refused));
-    return { ...step.recipe, after: parts, digest: toHex(fold(step.digest, parts)) };
-  }
+	// The recipe of a call for `step`, whose tools have come back, and its digest.
+	prompt(step) {
+		for (const tool of step.tools) {
+			const asked = this.block(`tool ${tool.name}, arguments`, tool.arguments);
+			const parts = [...asked, ...this.block(`tool ${tool.name}, result`, tool.result)];
+			step.digest = fold(step.digest, parts);
+			step.recipe = { ...step.recipe, more: [...step.recipe.more, ...parts] };
+		}
+		step.tools = [];
+		const parts = [...step.task];
+		if (step.sentBack) {
+			parts.push(...this.block("your critique that was sent back", step.sentBack.blob));
+			parts.push(this.template("critic_again", { rating: String(step.sentBack.rating) }));
+		}
+		if (step.rejected) parts.push(this.template("again", step.rejected));
+		return { ...step.recipe, after: parts, digest: toHex(fold(step.digest, parts)) };
+	}
 
-  // The parts of a recipe, in order.
-  parts({ before, base, length, more, after }) {
-    return [...this.system, ...before, ...base.slice(0, length), ...more, ...after];
-  }
+	// The parts of a recipe, in order.
+	parts({ before, base, length, more, after }) {
+		return [...this.system, ...before, ...base.slice(0, length), ...more, ...after];
+	}
 }
 
 // ---- prompts as they were sent (§4)
 
 const CONTROL = new RegExp(
-  "[\\x00-\\x08\\x0b-\\x1f\\x7f-\\x9f\\u061c\\u180e\\u200b\\u200e\\u200f\\u2028-\\u202e" +
-  "\\u2060-\\u2069\\ufeff\\ufff9-\\ufffb\\u{e0000}-\\u{e007f}]", "gu");
+	"[\\x00-\\x08\\x0b-\\x1f\\x7f-\\x9f\\u061c\\u180e\\u200b\\u200e\\u200f\\u2028-\\u202e" +
+	"\\u2060-\\u2069\\ufeff\\ufff9-\\ufffb\\u{e0000}-\\u{e007f}]", "gu");
 // What a server that reads its chat template's marks in any text would take for one.
 const MARK = new RegExp(
-  "<(?=/?[|｜][^ \\t\\n|｜>]|[a-z_]{1,32}\\|>|</?SYS>>|(?:BOS|EOS|EOP)_TOKEN>|/?(?:s|bos|eos" +
-  "|pad|unk|mask|sop|eop|think|tools|tool_call|tool_response|(?:start|end)_of_(?:turn|image)" +
-  "|extra_id_[0-9]+|SPECIAL_[0-9]+)>)" +
-  "|\\[(?=\\|(?:system|user|assistant|tool|endofturn)\\|\\]|/?(?:INST|SYSTEM_PROMPT" +
-  "|AVAILABLE_TOOLS|TOOL_CALLS|TOOL_RESULTS|TOOL_CONTENT|CALL_ID|THINK|MODEL_SETTINGS|IMG" +
-  "|gMASK)\\])", "gu");
+	"<(?=/?[|｜][^ \\t\\n|｜>]|[a-z_]{1,32}\\|>|</?SYS>>|(?:BOS|EOS|EOP)_TOKEN>|/?(?:s|bos|eos" +
+	"|pad|unk|mask|sop|eop|think|tools|tool_call|tool_response|(?:start|end)_of_(?:turn|image)" +
+	"|extra_id_[0-9]+|SPECIAL_[0-9]+)>)" +
+	"|\\[(?=\\|(?:system|user|assistant|tool|endofturn)\\|\\]|/?(?:INST|SYSTEM_PROMPT" +
+	"|AVAILABLE_TOOLS|TOOL_CALLS|TOOL_RESULTS|TOOL_CONTENT|CALL_ID|THINK|MODEL_SETTINGS|IMG" +
+	"|gMASK)\\])", "gu");
 const codePoint = (char) =>
-  `<U+${char.codePointAt(0).toString(16).toUpperCase().padStart(4, "0")}>`;
+	`<U+${char.codePointAt(0).toString(16).toUpperCase().padStart(4, "0")}>`;
 const spellOut = (text) => text.replace(CONTROL, codePoint);
 const quote = (text) =>
-  spellOut(text).replace(MARK, codePoint).split("\n").map((line) => `| ${line}\n`).join("");
+	spellOut(text).replace(MARK, codePoint).split("\n").map((line) => `| ${line}\n`).join("");
 
 // A structured reply as numbered points, its struck arguments marked.
 function asPoints(text, struck) {
-  const argued = Object.values(ARGUING);
-  let value;
-  try {
-    value = valueOf(text);
-  } catch {
-    return text;
-  }
-  const point = (name, value, indent, struck) => {
-    if (isObject(value)) {
-      const inner = ORDER.get(value).flatMap((key) => point(key, value[key], `${indent}  `, []));
-      return [`${indent}${name}:`, ...inner];
-    }
-    if (Array.isArray(value)) {
-      const mark = " [STRUCK: it rests on a citation that was not found; give it no weight]";
-      const rows = value.flatMap((item, index) =>
-        point(`${name} ${index + 1}${struck.includes(index + 1) ? mark : ""}`, item, indent, []));
-      return rows.length ? rows : [`${indent}${name}: none`];
-    }
-    const words = typeof value === "string" ? value : JSON.stringify(value);
-    return [`${indent}${name}: ${words.replaceAll("\n", `\n${indent}  > `)}`];
-  };
-  if (!isObject(value)) return text;
-  return ORDER.get(value)
-    .flatMap((key) => point(key, value[key], "", argued.includes(key) ? struck : [])).join("\n");
+	const argued = Object.values(ARGUING);
+	let value;
+	try {
+		value = valueOf(text);
+	} catch {
+		return text;
+	}
+	const point = (name, value, indent, struck) => {
+		if (isObject(value)) {
+			const inner = ORDER.get(value).flatMap((key) => point(key, value[key], `${indent}  `, []));
+			return [`${indent}${name}:`, ...inner];
+		}
+		if (Array.isArray(value)) {
+			const mark = " [STRUCK: it rests on a citation that was not found; give it no weight]";
+			const rows = value.flatMap((item, index) =>
+				point(`${name} ${index + 1}${struck.includes(index + 1) ? mark : ""}`, item, indent, []));
+			return rows.length ? rows : [`${indent}${name}: none`];
+		}
+		const words = typeof value === "string" ? value : JSON.stringify(value);
+		return [`${indent}${name}: ${words.replaceAll("\n", `\n${indent}  > `)}`];
+	};
+	if (!isObject(value)) return text;
+	return ORDER.get(value)
+		.flatMap((key) => point(key, value[key], "", argued.includes(key) ? struck : [])).join("\n");
 }
 
 // The messages of a call as they were sent, each {role, text}.
 function promptOf({ walk, texts, templates }, call) {
-  const recipe = walk.recipes.get(call), messages = [];
-  if (!recipe) throw new Error("The record holds no such call, or could not be followed to it.");
-  const of = (map, name) => {
-    if (!map.has(name)) throw new Error("This prompt quotes a text that is erased or missing.");
-    return map.get(name);
-  };
-  for (const { content } of walk.transcript.parts(recipe)) {
-    if (content.role) {
-      messages.push({ role: content.role, text: "" });
-    } else if (content.template) {
-      const { values } = content;
-      const fill = (mark, name) => Object.hasOwn(values, name) ? values[name] : mark;
-      const template = of(templates, content.template), place = /\{\{([a-z][a-z0-9_]*)\}\}/g;
-      messages[messages.length - 1].text += template.replace(place, fill);
-    } else {
-      const text = of(texts, content.blob);
-      messages[messages.length - 1].text += content.view === "plain" ? `\n${text}\n`
-        : quote(content.view === "quoted" ? text : asPoints(text, content.struck));
-    }
-  }
-  return messages;
+	const recipe = walk.recipes.get(call), messages = [];
+	if (!recipe) throw new Error("The record holds no such call, or could not be followed to it.");
+	const of = (map, name) => {
+		if (!map.has(name)) throw new Error("This prompt quotes a text that is erased or missing.");
+		return map.get(name);
+	};
+	for (const { content } of walk.transcript.parts(recipe)) {
+		if (content.role) {
+			messages.push({ role: content.role, text: "" });
+		} else if (content.template) {
+			const { values } = content;
+			const fill = (mark, name) => Object.hasOwn(values, name) ? values[name] : mark;
+			const template = of(templates, content.template), place = /\{\{([a-z][a-z0-9_]*)\}\}/g;
+			messages[messages.length - 1].text += template.replace(place, fill);
+		} else {
+			const text = of(texts, content.blob);
+			messages[messages.length - 1].text += content.view === "plain" ? `\n${text}\n`
+				: quote(content.view === "quoted" ? text : asPoints(text, content.struck));
+		}
+	}
+	return messages;
 }

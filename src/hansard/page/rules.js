@@ -4,7 +4,7 @@
 // ---- 14 counts (§9)
 
 const folded = (text) => text.replace(BLANKS, " ").replace(/^ +| +$/g, "");
-// A line that is due and follows from those before: its type, check and derived fields, or, where
+// An entry that is due and follows from those before: its type, check and derived fields, or, where
 // it rests on a text that is gone, a function of what it says that gives them, or null.
 const due = (kind, check, fields) => ({ kind, check, fields });
 
@@ -49,11 +49,3 @@ const decided = (decision, rule, more = {}) =>
 const tooFew = () => decided("escalate", "too_few_heard");
 const distinct = (names) => new Set(names).size === names.length;
 
-const debaters = (number) => Array(number).fill(["debater", null]);
-const closing = (outcome, reason) => due("debate.closed", 16, { outcome, reason });
-
-// What ends a debate before its time: the turns of replies in hand, and the close.
-function* cutShort(outcome, reason, held = []) {
-	if (held.length) yield held;
-	yield closing(outcome, reason);
-}

@@ -35,7 +35,11 @@ SCRIPTS = {
         "replies.js",
         "prompts.js",
         "rules.js",
-        "audit.js",
+        "walk.js",
+        "schedule.js",
+        "turns.js",
+        "limits.js",
+        "verdict.js",
         "words.js",
         "entries.js",
         "alike.js",
@@ -101,6 +105,8 @@ def part(name: str) -> str:
 
 def _vocabulary() -> str:
     tables = {name: vocabulary.table(name) for name in vocabulary.TABLES}
+    # A page sees no container, so it has nothing to say of check 1.
+    tables["checks"] = {number: row for number, row in tables["checks"].items() if number != "1"}
     text = json.dumps(tables, ensure_ascii=False, separators=(",", ":"))
     return f"const VOCABULARY = {text};\n"
 

@@ -18,11 +18,11 @@ from hansard.report import alike
 from hansard.report.fold import Folded
 from hansard.report.notes import Note, Noting
 from hansard.report.result import GovernanceRow
-from hansard.report.words import HOW, STOPPED, amount, listed, many
+from hansard.report.words import HOW, STOPPED, amount, listed
 from hansard.rules import spending
 from hansard.rules.state import DebateState
 from hansard.rules.terms import ARGUING, JUDGING, Role
-from hansard.vocabulary import fill
+from hansard.vocabulary import fill, many
 
 
 @dataclass(frozen=True, slots=True)

@@ -4,15 +4,12 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator
-from itertools import pairwise
 
-from hansard.rules.events import Event
 from hansard.rules.replay import Difference, NotDue, Replay
-from hansard.rules.spending import limits_of
 from hansard.rules.state import DebateState
 from hansard.verify.findings import Finding, finding
 from hansard.verify.reading import Reading
-from hansard.vocabulary import many, passed
+from hansard.vocabulary import many
 
 # Which check a difference in a derived field belongs to: by type and field, else by type.
 _CHECK_OF_FIELD = {
@@ -51,7 +48,6 @@ _CHECK_OF_TYPE = {
 }
 _SCHEDULE = 9
 _TURNS = ("turn.recorded", "verdict.recorded", "synthesis.recorded", "turn.forfeited")
-_UNITS = {"calls": "call", "tokens": "token", "cost": "micro-US-dollar", "seconds": "millisecond"}
 
 
 def check_rules(reading: Reading) -> Iterator[Finding]:
@@ -82,59 +78,26 @@ def _differs(kind: str, seq: int, difference: Difference) -> Finding:
     return finding(code, seq, expected=difference.expected, found=difference.found)
 
 
-# What these checks looked at, in a record that was followed to its end
-
-
 def _say(reading: Reading, state: DebateState) -> None:
+    """Say what these checks looked at, in a record that was followed to its end."""
     kinds: Counter[str] = Counter([event["type"] for event in reading.events])
     turns, calls = sum(kinds[kind] for kind in _TURNS), kinds["call.started"]
-    compared = kinds["similarity.measured"]
     ended = kinds["call.answered"] + kinds["call.failed"]
+    cited = [row["finding"] for turn in state.turns if turn.case for row in turn.case["citations"]]
+    counts = many(kinds["votes.counted"], "count")
+    comparisons = many(kinds["similarity.measured"], "comparison")
     reading.say(9, turns=many(turns, "turn"), calls=many(calls, "call"))
     reading.say(11, prompts=many(calls, "prompt"))
-    reading.evidence[12] = _replies(reading.events, kinds)
-    reading.evidence[13] = _citations(state)
-    counts = many(kinds["votes.counted"], "count")
-    reading.say(14, counts=counts, comparisons=many(compared, "comparison"))
-    reading.say(15, calls=many(ended, "call"), ceilings=_ceilings(state))
-    reading.evidence[16] = _outcome(state)
-
-
-def _replies(events: list[Event], kinds: Counter[str]) -> str:
-    types = [event["type"] for event in events]
-    asking = [*pairwise(types)].count(("call.answered", "tool.called"))  # they come right after
-    read, rejected = kinds["call.answered"] - asking, kinds["turn.rejected"]
-    replies, counted = many(read, "reply"), read - rejected
-    text = passed(12, replies=replies, counted=counted, rejected=rejected)
-    text += passed(12, "tools", asking=many(asking, "reply")) if asking else ""
-    return text + (passed(12, "synthesis") if kinds["synthesis.recorded"] else "")
-
-
-def _citations(state: DebateState) -> str:
-    cases = [turn.case for turn in state.turns if turn.case]
-    if not cases:
-        return passed(13, "none")
-    rows = [row["finding"] for case in cases for row in case["citations"]]
-    struck = many(sum(len(case["struck"]) for case in cases), "argument")
-    citations, found = many(len(rows), "citation"), rows.count("verified")
-    return passed(13, citations=citations, found=found, struck=struck)
-
-
-def _ceilings(state: DebateState) -> str:
-    """Say which ceilings were set, and that no call was made which could exceed one."""
-    limits = ", ".join(
-        f"{limit:,}{many(limit, _UNITS[name]).removeprefix(str(limit))}"
-        for name, limit in limits_of(state).items()
-    )
-    if not limits:
-        return passed(15, "none")
-    return passed(15, "met" if state.truncated else "kept", limits=limits)
-
-
-def _outcome(state: DebateState) -> str:
+    replies = many(kinds["call.answered"], "reply")
+    reading.say(12, replies=replies, rejected=kinds["turn.rejected"])
+    if kinds["synthesis.recorded"]:
+        reading.say(12, "synthesis", text=reading.evidence[12])
+    reading.say(13, citations=many(len(cited), "citation"), found=cited.count("verified"))
+    reading.say(14, counts=counts, comparisons=comparisons)
+    reading.say(15, calls=many(ended, "call"))
     rows = []
     if state.decision:
         rows.append(f"{state.decision['decision']} by {state.decision['rule']}")
     if state.closed and state.closed["outcome"] != "complete":
         rows.append(f"{state.closed['outcome']}: {state.closed['reason']}")
-    return passed(16, outcome="; ".join(rows)) if rows else passed(16, "open")
+    reading.say(16, "text" if rows else "open", outcome="; ".join(rows))

@@ -71,7 +71,7 @@ def _verify(reading: Reading) -> Verification:
 def _refused(found: Finding) -> Verification:
     """Return the result for a container that is refused: one check, and no other."""
     reading = Reading(Bundle([], {}, {}))
-    why = vocabulary.words("unchecked")["container"]
+    why = vocabulary.passed(1, "refused")
     reading.aside = dict.fromkeys(CHECKS, ("unchecked", why))
     return Verification(
         debate=None,
@@ -102,7 +102,7 @@ def _resting(reading: Reading, number: int) -> tuple[Status, str] | None:
     rests_on, replay = vocabulary.checks()[number].get("rests_on", ()), reading.replay
     why = vocabulary.words("unchecked")
     if "walk" in rests_on and (replay is None or reading.walked < len(reading.events)):
-        words = vocabulary.fill(why["stopped"], walked=reading.walked, entries=reading.entries)
+        words = vocabulary.fill(why["walk"], walked=reading.walked, entries=reading.entries)
         return ("unchecked", words)
     if replay and replay.gone and "replies" in rests_on:
         gone = vocabulary.many(len(replay.gone), "reply")

@@ -34,7 +34,7 @@ class Check(TypedDict):
 
     name: str
     failed: str
-    passed: str | dict[str, str]
+    passed: NotRequired[str | dict[str, str]]
     findings: dict[str, str]
     rests_on: NotRequired[list[Literal["walk", "replies", "documents"]]]
 

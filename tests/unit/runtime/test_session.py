@@ -164,17 +164,17 @@ DAMAGE = {
     "head altered": (
         "UPDATE heads SET head = ?",
         ("0" * 64,),
-        "The last entry is not the one that the store had last (entry 19)",
+        "The store had another last entry (entry 19)",
     ),
     "head gone": (
         "DELETE FROM heads",
         (),
-        "The record does not have as many entries as the store counted",
+        "The store counted another number of entries",
     ),
     "last line gone": (
         "DELETE FROM stored_events WHERE originator_version = (SELECT length FROM heads)",
         (),
-        "The record does not have as many entries as the store counted",
+        "The store counted another number of entries",
     ),
     "line gone": (
         "DELETE FROM stored_events WHERE originator_version = 6",
@@ -189,23 +189,23 @@ DAMAGE = {
     "line garbled": (
         "UPDATE stored_events SET state = ? WHERE originator_version = 6",
         (b"{}",),
-        "or not in the form of its type (entry 6); ",
+        "not of a known type and form (entry 6); ",
     ),
     "opening is no opening": (
         SECOND_AS_FIRST,
         (),
         "The first entry is linked to an entry before it",
     ),
-    "blob gone": ("DELETE FROM blobs", (), "A text that this entry names is missing (entry 1; "),
+    "blob gone": ("DELETE FROM blobs", (), "A text of this entry is missing (entry 1; "),
     "blob garbled": (
         "UPDATE blobs SET body = ?",
         (b"no blob",),
-        "A text that this entry names was changed",
+        "A text of this entry was changed",
     ),
     "template gone": (
         "DELETE FROM templates",
         (),
-        "The template, reply schema or tool protocol is missing (entry 1; ",
+        "The template, schema or tool protocol is missing (entry 1; ",
     ),
 }
 

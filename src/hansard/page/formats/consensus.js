@@ -41,13 +41,12 @@ const stanceOfLast = (f, id) =>
 FORMATS.consensus = {
 	terms: ["max_rounds:thousand rule:threshold|majority|unanimity threshold:positive",
 		{ options: ["name"] }],
-	leastOptions: 1,
-	anyNames: true, // its decisions are options: a seat may be called as an outcome is
-	fixed: (terms, number) => ({
-		...terms, threshold: { majority: Math.floor(number / 2) + 1, unanimity: number }[terms.rule] ??
-			terms.threshold,
+	fewestOptions: 1,
+	reserved: [], // its decisions are options: a seat may be called as an outcome is
+	derived: ({ rule, threshold }, number) => ({
+		threshold: { majority: Math.floor(number / 2) + 1, unanimity: number }[rule] ?? threshold,
 	}),
-	seats: (terms, number) => debaters(Math.max(number, 1)),
+	seats: (terms, number) => Array(Math.max(number, 1)).fill(["debater", null]),
 	templates: { protocol: "options", debater: "max_rounds options phase round speaker" },
 	schemas: ({ options }) =>
 		[["debater", record([["stance", TEXT], ["rationale", TEXT], ["vote", oneOf(options)]])]],

@@ -42,7 +42,6 @@ const MANY_ROUNDS = 4; // above, debaters give in to each other
 FORMATS.judged = {
 	terms: ["max_rounds:thousand anonymize_transcript:bool shuffle_for_judge:bool",
 		{ stances: ["name"] }],
-	anyWinner: true, // a winner that is no declared stance may count, and nobody has won
 	sound: ({ stances }) => distinct(stances) && stances.length >= 2,
 	seats: ({ stances }) => [...stances.map((stance) => ["debater", stance]), ["judge", null]],
 	templates: {
@@ -53,7 +52,7 @@ FORMATS.judged = {
 		const judge = [["verdict", TEXT], ["winner", winner], ["reasoning", TEXT]];
 		return [["debater", TEXT], ["judge", record(judge)]];
 	},
-	title: ({ step }, more) => `${step.seat.stance.label}, round ${step.round}${more}`,
+	title: ({ step }) => `${step.seat.stance.label}, round ${step.round}`,
 	// The judge reads each round in an order of its own where it is drawn, or where names are shown.
 	ownOrder: (transcript, step) => {
 		const { terms, seed } = transcript.opening;
@@ -64,8 +63,15 @@ FORMATS.judged = {
 		return inOrder(heard(transcript.turns), key)
 			.flatMap((turn) => transcript.said(turn, named ? `, ${turn.id}` : ""));
 	},
-	couldSay: (debate, { winner }) => [winner ? ["winner"] : ["undeclared"],
-		winner === null || debate.seated("debater").some((seat) => seat.id === winner)],
+	// A winner that is no stance counts as nobody, the last time or of a judge who cannot be asked.
+	read: (walk, step, why, value) => {
+		if (why?.code !== "unknown_option") return why;
+		const { role, model } = step.seat, last = step.ended + 1 >= walk.opening.attempts;
+		const alone = !misfit({ ...value, winner: null }, walk.schemas.get(role), null);
+		return alone && (last || model.startsWith("custom:")) ? null : why;
+	},
+	couldRule: (debate, says) => (says.winner === null ? nothingBut(says, "undeclared")
+		: nothingBut(says, "winner") && debate.seated("debater").some(({ id }) => id === says.winner)),
 	schedule: scheduleJudged,
 
 	result: judgedResult,

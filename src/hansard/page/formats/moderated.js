@@ -258,24 +258,22 @@ FORMATS.moderated = {
 		return inOrder(heard(transcript.turns).slice(0, -1).reverse(),
 			(turn) => rank[turn.step.seat.role] ?? 1).flatMap((turn) => transcript.said(turn));
 	},
-	// Why a reply that fits its schema does not count, if it does not.
-	misread: (step, value, terms) => {
-		const { role } = step.seat;
-		if (step.against) {
-			const named = [...value.rebuttals, ...value.concessions].map((row) => row.objection);
-			if (Math.max(0, ...named) > step.against.case.arguments) return "unknown_option";
-		}
-		if (role === "moderator" && !distinct(value.ranking ?? [])) return "unknown_option";
+	read: ({ terms }, { seat: { role }, against, sentBack }, why, value) => {
+		if (why) return why;
+		const rows = against ? [...value.rebuttals, ...value.concessions] : [];
+		const unmade = rows.some((row) => row.objection > against.case.arguments);
+		const twice = role === "moderator" && !distinct(value.ranking ?? []);
+		if (unmade || twice) return rejection("unknown_option");
 		const weak = role === "critic" && value.challenge_strength < terms.require_critic_retry_below;
-		return weak && !step.sentBack ? "weak_critique" : null;
+		return weak && !sentBack ? rejection("weak_critique") : null;
 	},
-	couldSay: (debate, says) => {
-		const fixed = ["winner", "undeclared", "choice"], { positions } = debate.terms;
+	couldRule: (debate, says) => {
+		const { winner, undeclared, choice, ...free } = NOTHING, { positions } = debate.terms;
 		const places = positions.length ? debate.seated("proposer").map((seat) => seat.id) : [];
-		return [Object.keys(NOTHING).filter((name) => !fixed.includes(name)),
+		return nothingBut(says, ...Object.keys(free)) &&
 			canonical([...says.ranking].sort()) === canonical(places.sort()) &&
-				(says.upholds === null) === places.length > 0 &&
-				says.confidence !== null && says.another_round !== null];
+			(says.upholds === null) === places.length > 0 &&
+			says.confidence !== null && says.another_round !== null;
 	},
 	schedule: scheduleModerated,
 

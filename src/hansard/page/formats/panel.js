@@ -233,17 +233,12 @@ function drawSimilar(f) {
 }
 
 FORMATS.panel = {
-	terms: ["max_rounds:thousand convergence_ppm:ppm|null resolution:synthesis|pick|majority|" +
+	terms: ["max_rounds:thousand convergence_ppm:ppm? resolution:synthesis|pick|majority|" +
 		"similar fallback:escalate|similar", { labels: ["name"], options: ["name"] }],
 	sound: ({ labels, options }) => distinct(labels) && labels.length >= 2 &&
 		!options.some((name) => name === "synthesis" || labels.includes(name)),
-	seats: ({ labels, resolution }) => [...debaters(labels.length),
+	seats: ({ labels, resolution }) => [...labels.map((label) => ["debater", null, label]),
 		...(["synthesis", "pick"].includes(resolution) ? [["judge", null]] : [])],
-	misseated: (debate) => {
-		const ids = debate.seated("debater").map((seat) => seat.id);
-		return canonical(ids) !== canonical(debate.terms.labels) &&
-			"debater.registered for the debaters that the labels name";
-	},
 	templates: {
 		protocol: "", debater: "last_round round speaker", chooser: "last_round options round speaker",
 		judge: "", judge_choosing: "options", judge_picking: "labels",
@@ -261,9 +256,9 @@ FORMATS.panel = {
 		];
 	},
 	title: ({ id, step }) => `${id}, round ${step.round}`,
-	couldSay: ({ terms }, { winner, choice }) => (terms.resolution === "pick"
-		? [["winner"], terms.labels.includes(winner)]
-		: [["choice"], (terms.options.length ? terms.options : [null]).includes(choice)]),
+	couldRule: ({ terms: { resolution, labels, options } }, says) => (resolution === "pick"
+		? labels.includes(says.winner) && nothingBut(says, "winner")
+		: (options.length ? options : [null]).includes(says.choice) && nothingBut(says, "choice")),
 	schedule: schedulePanel,
 
 	result: panelResult,

@@ -8,12 +8,12 @@ from hansard import vocabulary
 from hansard.report.fold import Folded
 from hansard.report.governance import Found, Watch
 from hansard.report.notes import Note, note
-from hansard.report.words import FINDINGS, listed, many, place
+from hansard.report.words import FINDINGS, listed, place
 from hansard.rules.data import TurnRecordedData, TurnRejectedData, VerdictData
 from hansard.rules.fields import Case
 from hansard.rules.formats.moderated.places import terms_of
 from hansard.rules.state import DebateState
-from hansard.vocabulary import fill
+from hansard.vocabulary import fill, many
 
 PROMPT_REVIEW_BELOW = 5  # of 10 (RULES.md D 23)
 

@@ -1,0 +1,222 @@
+"use strict";
+// 9 schedule (§8, §11): opening, seats and documents; then what the format says is due, and the
+// calls and tools for it.
+
+function takeOpening(walk, type, data) {
+	const { seats, documents } = walk;
+	if (!walk.opening) {
+		need(type === "debate.opened", "debate.opened");
+		takeOpened(walk, data);
+	} else if (seats.size < walk.opening.seats) {
+		need(type === "debater.registered", "debater.registered");
+		need(!seats.has(data.id), "debater.registered with another id");
+		seats.set(data.id, data);
+		if (seats.size === walk.opening.seats) checkSeats(walk);
+		walk.compare(9, data, { position: seats.size });
+	} else {
+		need(type === "evidence.admitted", "evidence.admitted");
+		need(!documents.has(data.document), "evidence.admitted with another id");
+		documents.set(data.document, data);
+	}
+	const { opening } = walk;
+	if (seats.size !== opening.seats || documents.size !== opening.documents) return;
+	walk.transcript = new Transcript(opening, [...seats.values()], [...documents.values()]);
+	walk.course = courseOf(walk);
+	goOn(walk);
+}
+
+function takeOpened(walk, data) {
+	const format = formatOf(data.terms), roles = data.templates.map((row) => row.role);
+	need(canonical(roles) === canonical(Object.keys(templatesOf(data.terms))),
+		"debate.opened with other templates");
+	const { options = [] } = data.terms, { fewestOptions: fewest = 0 } = format;
+	const right = distinct(options) && !options.includes("abstain") && options.length <= 100;
+	need(right && options.length >= fewest, "debate.opened with other options");
+	const synthesizer = data.schemas.slice(-1).filter((row) => row.role === "synthesizer");
+	const number = data.seats - synthesizer.length;
+	const terms = { ...data.terms, ...format.derived?.(data.terms, number) };
+	const schemas = format.schemas(terms);
+	const hashed = [...schemas.map(([role, schema]) =>
+		({ role, sha256: sha256(toBytes(canonical(schema))) })), ...synthesizer];
+	walk.compare(14, data, { terms });
+	walk.compare(10, data, { schemas: hashed });
+	walk.schemas = new Map([...schemas, ["synthesizer", {}]]); // the user's own is not known here
+	walk.hashes = new Map(hashed.map((row) => [row.role, row.sha256]));
+	Object.assign(walk, {
+		format, terms, opening: { ...data, terms, schemas: hashed }, openedAt: instant(walk.at),
+	});
+	for (const row of data.prices) { // the first of a model counts
+		if (!walk.prices.has(row.model)) walk.prices.set(row.model, row);
+	}
+	walk.templates = data.templates.map(({ role, sha256: hash }) =>
+		[role, hash, walk.approved?.get(`${terms.format}.${role}`) ?? null]);
+}
+
+function checkSeats(walk) {
+	const { terms, format } = walk, seats = [...walk.seats.values()];
+	const scripted = seats.some((seat) => /^(scripted|recorded):/.test(seat.model));
+	need(scripted === walk.opening.scripted, "debate.opened with another `scripted`");
+	const more = walk.hashes.has("synthesizer") ? [["synthesizer", null]] : [];
+	const expected = [...format.seats(terms, seats.length - more.length), ...more];
+	const found = seats.map((seat) => [seat.role, seat.stance?.label ?? null]);
+	const same = canonical(found) === canonical(expected.map((row) => row.slice(0, 2)));
+	const named = same && expected.every(([,, id], index) => !id || id === seats[index].id);
+	const ids = seats.filter((seat) => seat.role !== "synthesizer").map((seat) => seat.id);
+	const taken = [...ids, ...found.map(([, label]) => label)];
+	const free = !taken.some((name) => (format.reserved ?? RESERVED).includes(name));
+	need((format.sound?.(terms) ?? true) && named && free, "debater.registered for a seat of its format");
+}
+
+function goOn(walk, sent) {
+	const { value } = walk.course.next(sent), steps = Array.isArray(value) ? value : [];
+	walk.entry = Array.isArray(value) ? null : value;
+	walk.steps = new Map(steps.map((step) => [step.name, step]));
+	walk.over = [];
+	walk.waiting = steps.filter((step) => !step.heard).length;
+}
+
+// Takes an entry that follows from those before; what is not derived of it is as it says.
+function takeScheduled(walk, data) {
+	const { kind, check, fields } = walk.entry;
+	const derived = typeof fields === "function" ? fields(data) : fields;
+	need(derived, `${kind} with what answers can give`);
+	walk.compare(check, data, derived);
+	if (kind === "debate.closed") walk.closed = { ...data, ...derived };
+	else goOn(walk, { ...data, ...derived });
+}
+
+// ---- calls (§11.3 to §11.5)
+
+function takeStarted(walk, data) {
+	const step = walk.steps.get(data.step);
+	need(step?.wantsCall, "call.started for another step");
+	step.attempts++;
+	step.open = true;
+	step.began ||= walk.at;
+	const { role, model, parameters } = step.seat;
+	const call = {
+		name: `${step.name}:${step.attempts}`, step,
+		tokens: BigInt(data.reserved_tokens_in) + BigInt(data.reserved_tokens_out),
+		cost: data.reserved_cost_micro_usd === null ? null : BigInt(data.reserved_cost_micro_usd),
+	};
+	const recipe = walk.transcript.prompt(step);
+	walk.compare(9, data, { call: call.name, attempt: step.attempts, role, model, parameters });
+	walk.compare(10, data, { template: step.template, schema: walk.hashes.get(role) });
+	walk.compare(11, data, { prompt: recipe.digest });
+	walk.recipes.set(call.name, recipe);
+	checkApproval(walk);
+	reserve(walk, call);
+	walk.calls.set(call.name, call);
+}
+
+// Ends an open call, however it ended; its reservation is free again.
+function closeCall(walk, name) {
+	const call = walk.calls.get(name);
+	need(call, "the end of an open call");
+	walk.calls.delete(name);
+	call.step.open = false;
+	spend(walk, call, -1n);
+	return call;
+}
+
+// Ends an attempt without a reply that counts; returns whether there is another one.
+function inVain(walk, step, { rejected = false, final = false }) {
+	step.ended++;
+	step.lastRejected = rejected;
+	step.exhausted = final || step.ended >= walk.opening.attempts;
+	if (step.exhausted) walk.waiting--;
+	return !step.exhausted;
+}
+
+function takeFailed(walk, data) {
+	if (walk.abandoned.length) {
+		const call = closeCall(walk, walk.abandoned.shift().name);
+		spend(walk, call);
+		walk.compare(9, data, {
+			call: call.name, error: "abandoned", again: true, detail: null, status: null,
+			request_id: null, wait_ms: null, latency_ms: null, sent_as_rendered: null, sent: null,
+		});
+		walk.compare(15, data, { cost_micro_usd: call.cost });
+		return;
+	}
+	need(data.error !== "abandoned", "debate.resumed");
+	const call = closeCall(walk, data.call), { error, wait_ms: wait } = data;
+	const paid = ["timeout", "server_error", "crashed"].includes(error); // it may have been
+	if (paid) spend(walk, call);
+	const final = error === "client_error" || error === "no_reply"; // it would only fail alike
+	if (final) walk.compare(9, data, { wait_ms: null });
+	const late = since(walk, instant(call.step.began)) + (wait ?? 0) > walk.opening.retry_ms;
+	walk.compare(9, data, { again: inVain(walk, call.step, { final: final || late }) });
+	walk.compare(15, data, { cost_micro_usd: null });
+}
+
+function takeResumed(walk) {
+	walk.abandoned = [...walk.calls.values()];
+	for (const step of walk.steps.values()) step.began = "";
+}
+
+// ---- tools (§11.2)
+
+function takeCalled(walk, data) {
+	const { call, tools, number } = walk.asked;
+	walk.asked = number + 1 < tools ? { call, tools, number: number + 1 } : null;
+	walk.compare(9, data, { call: call.name, number: number + 1 });
+	const name = typeof data.tool === "string" ? data.tool : "of no known name";
+	const tool = { step: call.step, name, arguments: data.arguments, result: null };
+	walk.tools.set(`${call.name} ${number + 1}`, tool);
+	call.step.tools.push(tool);
+	call.step.toolsOut++;
+}
+
+function takeReturned(walk, data) {
+	const key = `${data.call} ${data.number}`, tool = walk.tools.get(key);
+	need(tool, "tool.returned for another tool");
+	walk.tools.delete(key);
+	tool.result = data.result;
+	tool.step.toolsOut--;
+}
+
+// ---- turns (§11.6)
+
+function takeForfeit(walk, data) {
+	const [step] = walk.steps.values();
+	const reason = step.lastRejected ? "invalid_reply" : "no_reply";
+	walk.compare(9, data, { ...step.fields, reason });
+	endTurn(walk, step, null, {});
+}
+
+function endTurn(walk, step, reply, says) {
+	const turn = turnOf(step, reply, says);
+	walk.transcript.add(turn);
+	walk.over.push(turn);
+	walk.steps.delete(step.name);
+	if (!walk.steps.size) goOn(walk, walk.over);
+}
+
+// ---- 10 the policy during the walk (§15)
+
+// Role, hash and approved hash of the first template that is not approved.
+const unapproved = ({ approved, templates }) =>
+	approved && templates.find(([, hash, other]) => hash !== other);
+
+function checkApproval(walk) {
+	const wrong = unapproved(walk);
+	if (wrong) walk.report("10.not_approved", wrong[2], wrong[1]);
+}
+
+function takeRefused(walk, data) {
+	const step = walk.firstStep(), derived = { step: step.name }, wrong = unapproved(walk);
+	need(walk.opening.policy !== null, "call.started");
+	if (wrong) {
+		const [role, found, approved] = wrong;
+		Object.assign(derived, { role, found, approved });
+	} else if (walk.approved) {
+		const hash = walk.templates.find(([role]) => role === data.role)?.[1];
+		const other = hash !== undefined && hash !== data.found;
+		need(other, "call.started");
+		derived.approved = hash;
+	}
+	walk.compare(10, data, derived);
+	walk.course = cutShort("failed", "prompt_refused");
+	goOn(walk);
+}

@@ -1,0 +1,158 @@
+"use strict";
+// 12 replies and 13 citations (§5, §8, §9): which replies count, and what turns and verdicts say.
+
+const LOCATED = ["schema", "unknown_option"]; // these say where a reply misses its schema
+
+function takeAnswered(walk, data) {
+	const call = closeCall(walk, data.call), { step } = call, cost = costOf(walk, call, data);
+	const tools = data.finish === "tool_calls" ? data.tools : 0;
+	walk.compare(9, data, { tools });
+	walk.compare(15, data, { cost_micro_usd: cost });
+	const { tokens_in: read, tokens_out: out } = data;
+	const tokens = read === null || out === null ? call.tokens : BigInt(read) + BigInt(out);
+	spend(walk, { tokens, cost: cost ?? call.cost });
+	if (tools && step.toolRounds < walk.opening.tool_rounds) {
+		step.toolRounds++;
+		walk.asked = { call, tools, number: 0 };
+		return;
+	}
+	const text = walk.texts.get(data.reply.sha256), gone = text === undefined;
+	const reply = { call: call.name, blob: data.reply, gone, value: null, rating: null };
+	const code = UNFINISHED[data.finish];
+	let why = code ? rejection(code) : null;
+	if (!why && gone) walk.goneReplies++;
+	else if (!why) {
+		[why, reply.value] = readReply(text, walk.schemas.get(step.seat.role));
+		if (walk.format.read) why = walk.format.read(walk, step, why, reply.value);
+	}
+	const uncertain = !why && (gone || step.seat.role === "synthesizer");
+	walk.answer = { step, reply, why, uncertain };
+}
+
+function takeRejected(walk, data, answer) {
+	need(answer && (answer.why || answer.uncertain), "no rejection");
+	const { step, reply } = answer;
+	const located = LOCATED.includes(data.code) ? [data.member, data.keyword] : [];
+	const why = answer.why ??
+		(reply.gone ? rejection(data.code, ...located) : rejection("output_schema"));
+	let rating = null, again = true;
+	if (why.code === "weak_critique") {
+		rating = reply.gone ? data.rating : reply.value.challenge_strength;
+		const critic = step.seat.role === "critic" && !step.sentBack;
+		need(critic && rating && rating < walk.terms.require_critic_retry_below,
+			"turn.rejected with another reason");
+		step.sentBack = { ...reply, rating };
+	} else {
+		again = inVain(walk, step, { rejected: true });
+		step.rejected = {
+			code: why.code, keyword: why.keyword ?? "none", member: why.member || "the reply",
+		};
+	}
+	walk.compare(9, data, { step: step.name, call: reply.call, again });
+	walk.compare(12, data, { ...why, rating });
+}
+
+function takeRecorded(walk, data) {
+	const [step] = walk.steps.values(), reply = step.heard, { role } = step.seat;
+	let says;
+	if (role === "synthesizer") {
+		says = { text: reply.blob, schema: walk.hashes.get(role) };
+	} else if (reply.gone) {
+		const names = role in TURNS ? Object.keys(NOTHING) : ["vote", "case"];
+		says = Object.fromEntries(names.map((name) => [name, data[name]]));
+		need(couldSay(walk, role, says), "a turn that says what a reply can");
+		walk.goneTurns++;
+	} else if (role in TURNS) {
+		says = verdictOf(walk, reply.value, role);
+	} else {
+		const value = isObject(reply.value) ? reply.value : {};
+		says = { vote: value.vote ?? value.choice ?? null, case: null };
+		if (role in ARGUING) says.case = caseOf(walk, step, value, data.case);
+	}
+	walk.compare(9, data, { ...step.fields, call: reply.call });
+	const { case: argued, ...rest } = says;
+	walk.compare(12, data, rest);
+	if (argued !== undefined) compareCase(walk, data, argued);
+	endTurn(walk, step, reply, says);
+}
+
+// Whether a reply that is gone could have given what a turn says (§10).
+function couldSay(walk, role, says) {
+	if (role in TURNS) return walk.format.couldRule(walk, says);
+	if (role in ARGUING) {
+		const number = says.case ? says.case.arguments : -1;
+		return says.vote === null && Number(role !== "rebuttal") <= number && number <= 100;
+	}
+	const { options = [] } = walk.terms, votes = role === "debater" && options.length && options;
+	return (votes || [null]).includes(says.vote) && says.case === null;
+}
+
+// Whether a verdict says nothing in all fields but these.
+const nothingBut = (says, ...free) => Object.keys(NOTHING).every((name) =>
+	free.includes(name) || canonical(says[name]) === canonical(NOTHING[name]));
+
+// What the reply of a judge or a moderator says.
+function verdictOf(walk, value, role) {
+	const sides = walk.schemas.get(role).properties.scores?.required ?? [];
+	const stances = [...walk.seats.values()].filter((seat) => seat.stance)
+		.map((seat) => [seat.stance.label, seat.id]);
+	const labels = (walk.terms.labels ?? []).map((label) => [label, label]);
+	const ids = new Map(stances.length ? stances : labels);
+	const winner = value.winner ?? null, size = (name) => (value[name] ?? []).length;
+	return {
+		winner: ids.get(winner) ?? null, undeclared: winner !== null && !ids.has(winner),
+		choice: value.choice ?? null, upholds: value.upholds_proposition ?? null,
+		ranking: (value.ranking ?? []).map((label) => ids.get(label)),
+		scores: sides.map((side) => ({ side, score: value.scores[side] })),
+		resolved: size("resolved_points"), unresolved: size("unresolved_points"),
+		uncertainties: size("explicit_uncertainties"), confidence: value.confidence ?? null,
+		another_round: value.recommend_another_round ?? null,
+	};
+}
+
+// ---- 13 citations (§9)
+
+// The case that a reply makes: its arguments, and what their citations are worth.
+function caseOf(walk, step, value, recorded) {
+	const rows = value[ARGUING[step.seat.role]];
+	const made = { arguments: rows.length, rating: value.challenge_strength ?? null };
+	const visible = [...walk.documents.values()].filter((row) => row.from_round <= step.round);
+	if (visible.some((row) => !walk.texts.has(row.text.sha256))) {
+		walk.goneDocuments = true;
+		return { unanswered: [], citations: [], struck: [], ...recorded, ...made };
+	}
+	const citations = rows.flatMap((row, index) => row.citations.map((cited, at) =>
+		({ argument: index + 1, citation: at + 1, finding: lookUp(walk, cited, step.round) })));
+	const all = Array.from(rows, (_, index) => index + 1);
+	const struck = all.filter((number) =>
+		citations.some((row) => row.argument === number && row.finding !== "verified"));
+	let unanswered = []; // objections neither struck nor answered nor conceded
+	if (step.against) {
+		const standing = rows.filter((_, index) => !struck.includes(index + 1));
+		const answered = [...standing, ...value.concessions].map((row) => row.objection);
+		unanswered = Array.from({ length: step.against.case.arguments }, (_, index) => index + 1)
+			.filter((number) => !answered.includes(number) && !step.against.struck.includes(number));
+	}
+	return { unanswered, citations, struck, ...made };
+}
+
+// The finding on one citation of a turn of round `number`.
+function lookUp({ documents, folded: known, texts }, citation, number) {
+	const document = documents.get(citation.document);
+	if (!document) return "no_such_document";
+	if (document.from_round > number) return "not_yet_visible";
+	const name = document.text.sha256, quoted = folded(citation.quote);
+	if (!known.has(name)) known.set(name, folded(texts.get(name)));
+	return quoted && known.get(name).includes(quoted) ? "verified" : "not_found";
+}
+
+function compareCase(walk, data, argued) {
+	if (!argued || !data.case) {
+		walk.compare(12, data, { case: argued });
+		return;
+	}
+	for (const [name, value] of Object.entries(argued)) {
+		const check = name === "citations" || name === "struck" ? 13 : 12;
+		walk.compare(check, data.case, { [name]: value });
+	}
+}
