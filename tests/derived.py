@@ -10,7 +10,8 @@ from collections.abc import Iterator, Sequence
 from typing import Any, get_args
 
 from hansard.record.line import encode_line
-from hansard.rules import events, fields, terms
+from hansard.rules import data as entries
+from hansard.rules import fields, terms
 from hansard.rules.events import Event, parse
 from hansard.rules.steps import RETRIED
 
@@ -32,14 +33,14 @@ FIELDS: dict[str, tuple[str, ...]] = {
     "turn.rejected": ("step", "call", "code", "member", "keyword", "rating", "again"),
     "turn.forfeited": (*TURN, "reason"),
     "votes.counted": ("round", "phase", "tally", "abstentions", "threshold", "reached"),
-    "similarity.measured": tuple(events.SimilarityData.__annotations__),
-    "verdict.recorded": tuple(events.VerdictData.__annotations__),
+    "similarity.measured": tuple(entries.SimilarityData.__annotations__),
+    "verdict.recorded": tuple(entries.VerdictData.__annotations__),
     "debate.truncated": ("step", "limit", "spent"),
-    "decision.reached": tuple(events.DecisionData.__annotations__),
+    "decision.reached": tuple(entries.DecisionData.__annotations__),
     "synthesis.recorded": (*TURN, "call", "text", "schema"),
     "debate.closed": ("outcome", "reason"),
 }
-ABANDONED = tuple(events.CallFailedData.__annotations__)
+ABANDONED = tuple(entries.CallFailedData.__annotations__)
 ENUMS = {
     "ceiling": get_args(fields.Ceiling),
     "code": get_args(fields.Rejection),

@@ -330,7 +330,7 @@ READING = [
     ("show", "ID"),
     *(("report", "ID", "--as", form) for form in ("text", "markdown", "json", "source")),
 ]
-HELPERS = {
+HELPERS: dict[str, list[tuple[str, ...]]] = {
     "hansard.report.notes.of_event": READING,
     "hansard.report.common._seats": READING,
     "hansard.report.replayed.standing": [("replay", "ID", "--until", "9")],

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import threading
+from typing import Any
 
 import pytest
 
@@ -48,7 +49,7 @@ def ask(*requests: Request, model: str = "openai:m", **options) -> list[Completi
     """Ask one model, then close it; return what came of each request."""
 
     async def go():
-        opened = open_model(model, **options)
+        opened: Any = open_model(model, **options)
         try:
             return [await opened.complete(request) for request in requests]
         finally:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from itertools import cycle
+from typing import Any
 
 import pytest
 
@@ -185,7 +186,8 @@ def test_whatever_the_library_alters_shows(serve, monkeypatch, habit):
 def test_the_clients_retries_are_off(serve):
     """A second request is refused anyway, but only after a wait that nobody asked for."""
     say(serve, "{}")
-    assert open_model(MODEL)._model.client.max_retries == 0
+    model: Any = open_model(MODEL)
+    assert model._model.client.max_retries == 0
 
 
 # What is read

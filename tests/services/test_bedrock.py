@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import json
 import threading
+from typing import Any
 
 import httpx2
 import pytest
@@ -282,7 +283,7 @@ def test_a_call_that_is_given_up_leaves_nothing_behind(serve):
     serve(hanging(arrived, release), BEDROCK)
 
     async def go():
-        model = open_model(MODEL)
+        model: Any = open_model(MODEL)
         try:
             await give_up(model, arrived)
             left = asyncio.all_tasks() - {asyncio.current_task()}
@@ -309,7 +310,7 @@ def test_calls_go_out_at_once(serve):
     serve(script, BEDROCK)
 
     async def go():
-        model = open_model(MODEL)
+        model: Any = open_model(MODEL)
         try:
             return await asyncio.gather(*(model.complete(asked()) for _ in range(8)))
         finally:
@@ -377,7 +378,8 @@ def test_a_server_of_a_spec_gets_nothing_that_is_not_meant_for_it(serve, monkeyp
 )
 def test_an_address_of_amazons_own_gets_the_signature_of_its_region(serve, address, signs):
     say(serve, "{}")
-    client = open_model(MODEL, address)._model.client
+    model: Any = open_model(MODEL, address)
+    client = model._model.client
     assert client.meta.endpoint_url == address
     assert (client.meta.config.signature_version == "v4") == signs
     assert not signs or client.meta.region_name == "us-west-2"

@@ -7,13 +7,14 @@ import json
 import threading
 from datetime import UTC, datetime, timedelta
 from email.utils import format_datetime
+from typing import Any
 
 import pytest
 
 from hansard.runtime.models import client
-from hansard.runtime.models.base import ModelError
+from hansard.runtime.models.base import LONGEST_WAIT, ModelError
 from hansard.runtime.models.providers import open_model
-from hansard.runtime.models.reading import LONGEST_WAIT, wait_of
+from hansard.runtime.models.reading import wait_of
 from hansard.runtime.models.wire import Exchange
 from instant import GUARD
 from services.asking import ask, asked, give_up
@@ -124,7 +125,7 @@ def test_a_call_that_is_given_up_was_one_request(serve, name):
     server = serve(hanging(arrived, release), shape)
 
     async def go():
-        model = open_model(shape.model)
+        model: Any = open_model(shape.model)
         try:
             await give_up(model, arrived)
         finally:

@@ -7,6 +7,7 @@ import subprocess
 import sys
 import traceback
 from pathlib import Path
+from typing import Any
 
 import pytest
 import yaml
@@ -239,7 +240,7 @@ def test_a_server_of_ones_own_needs_no_key(serve, monkeypatch, table):
     ],
 )
 def test_the_reply_cap_is_named_as_the_endpoint_knows_it(address, name):
-    model = open_model("openai:m", None, {"OPENAI_API_KEY": KEY, "OPENAI_BASE_URL": address})
+    model: Any = open_model("openai:m", None, {"OPENAI_API_KEY": KEY, "OPENAI_BASE_URL": address})
     assert model._cap == name
 
 

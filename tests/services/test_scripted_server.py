@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import json
 import threading
+from typing import Any
 
 import httpx2
 import pytest
@@ -478,7 +479,7 @@ def test_a_second_request_within_an_attempt_is_refused(serve, monkeypatch):
     server = serve(lambda body: Raw(500, b"{}", {"retry-after-ms": "1"}))
 
     async def go():
-        model = open_model("openai:m")
+        model: Any = open_model("openai:m")
         model._model.client.max_retries = 3
         try:
             await model.complete(asked())

@@ -7,7 +7,7 @@ import json
 import pytest
 
 import playing
-from hansard.runtime.models.base import ToolCall, ToolDefinition
+from hansard.runtime.models.base import ModelError, ToolCall, ToolDefinition
 from hansard.runtime.models.wire import ASKED, WireModel
 from services import block_dialects
 from services.asking import SCHEMA, WORDS, ask, asked
@@ -313,7 +313,7 @@ def test_a_response_that_says_nothing(serve, case):
 def test_a_response_that_failed_with_a_status_of_success(serve, code):
     error = {"code": code, "message": "secret"}
     serve(lambda body: response(status="failed", error=error), RESPONSES)
-    with pytest.raises(Exception, match=rf"^{FAILED[code]} \(failed\)$") as caught:
+    with pytest.raises(ModelError, match=rf"^{FAILED[code]} \(failed\)$") as caught:
         ask(asked(), model=RESPONSES.model)
     assert caught.value.wire.status == 200
 

@@ -1,14 +1,9 @@
 """`play`: one debate through the public API, and its record verified."""
 
-import sys
-from pathlib import Path
-
 import pytest
 
 import hansard
-
-sys.path.insert(0, str(Path(__file__).parent))
-from played import QUESTION, Played, answering
+from sources.played import QUESTION, Played, answering
 
 
 @pytest.fixture

@@ -10,7 +10,6 @@ from importlib.resources import files
 import pytest
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 from jsonschema import Draft202012Validator
-from played import PRICES, QUESTION, priced
 
 import hansard
 from hansard import UsageError
@@ -22,6 +21,7 @@ from hansard.runtime import session
 from hansard.runtime.inputs import packaged_templates
 from hansard.schemas import SCHEMAS
 from hansard.verify import verifier
+from sources.played import PRICES, QUESTION, priced
 from support import answered, argued
 
 TERMS = "Payment is due within thirty days. Liability is capped at one year of fees."

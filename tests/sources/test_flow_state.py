@@ -7,7 +7,6 @@ import warnings
 
 import pytest
 from jsonschema import Draft202012Validator
-from played import QUESTION
 from pydantic import BaseModel
 
 import hansard
@@ -15,6 +14,7 @@ from hansard import UsageError, blocks
 from hansard.blocks import format_transcript_for_judge as show
 from hansard.rules.formats import judged
 from hansard.schemas import SCHEMAS
+from sources.played import QUESTION
 
 DEBATERS = [
     {"id": "ann", "label": "for", "stance": "Ship it now."},

@@ -4,12 +4,12 @@ import asyncio
 import threading
 
 import pytest
-from played import QUESTION
 
 import hansard
 from hansard import UsageError
 from hansard.rules.formats import panel
 from instant import GUARD
+from sources.played import QUESTION
 
 SEATS = ("optimist", "skeptic", "analyst")
 DEBATERS = [{"id": seat} for seat in SEATS]

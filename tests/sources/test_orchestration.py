@@ -4,7 +4,6 @@ import re
 
 import pytest
 from click.testing import CliRunner
-from played import QUESTION
 
 import hansard
 from cli_support import write_debate
@@ -12,6 +11,7 @@ from hansard import UsageError
 from hansard.cli.main import cli
 from hansard.report.markdown import markdown
 from hansard.rules.formats import consensus
+from sources.played import QUESTION
 
 SEATS = ("planner", "critic", "operator")
 PHASES = ("proposal", "critique", "revision", "consensus")

@@ -10,6 +10,7 @@ import pytest
 
 from hansard.record import keys, note
 from hansard.record import policy as policies
+from hansard.record.bundle import Bundle
 from hansard.rules.formats import ConsensusSpec
 from hansard.runtime import session
 from hansard.runtime.inputs import packaged_templates
@@ -132,7 +133,7 @@ def play(store, spec, model, die_at=0, policy=None):
     return bundle
 
 
-def made(store):
+def made(store: Store) -> dict[str, Bundle]:
     """The records by name; `other` is a second debate of the plain kind."""
     return {
         "decided": play(store, spec(), agreed),

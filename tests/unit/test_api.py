@@ -309,6 +309,7 @@ def test_a_model_that_fails_is_an_abstention():
 def test_a_misuse_is_a_value_error_and_bad_data_is_none():
     with pytest.raises(ValueError, match="there are only 3 debaters") as caught:
         run_sync(spec_of(threshold=4))
+    assert isinstance(caught.value, UsageError)
     assert caught.value.code == "spec.threshold"
     assert not issubclass(DataError, ValueError)
     assert not issubclass(UsageError, DataError)
@@ -337,7 +338,7 @@ def test_every_public_name_is_there_and_documented():
 
 def test_dir_and_help_show_every_public_name():
     assert set(hansard.__all__) <= set(dir(hansard))
-    shown = pydoc.render_doc(hansard, renderer=pydoc.plaintext)
+    shown = pydoc.plain(pydoc.render_doc(hansard))
     names = {*hansard.__all__} - {"__version__"} | {hansard.__version__}
     assert [name for name in names if not re.search(rf"\b{re.escape(name)}\b", shown)] == []
 
@@ -345,7 +346,9 @@ def test_dir_and_help_show_every_public_name():
 def test_type_checkers_are_told_of_the_names_that_are_imported_later():
     tree = ast.parse(Path(hansard.__file__).read_text())
     (block,) = (node for node in tree.body if isinstance(node, ast.If))
-    told = {(node.module, row.name) for node in block.body for row in node.names}
+    imports = [node for node in block.body if isinstance(node, ast.ImportFrom)]
+    assert len(imports) == len(block.body)
+    told = {(node.module, row.name) for node in imports for row in node.names}
     later = {(f"hansard.{home}", name) for home, names in hansard._LATER.items() for name in names}
     assert told == later | {("hansard", name) for name in hansard._MODULES}
 

@@ -298,7 +298,10 @@ def test_misuse_is_refused_before_anybody_is_asked():
     with pytest.raises(UsageError) as caught:
         synthesizer(asked, {"type": "nonsense"})
     assert caught.value.code == "spec.output_schema"
-    for block in (judge(asked, STANCES), lambda *row: synthesizer(asked, SCHEMA)(*row, VERDICT)):
+    for block in (
+        judge(asked, STANCES),
+        lambda *row: synthesizer(asked, SCHEMA)(row[0], row[1], VERDICT),
+    ):
         with pytest.raises(UsageError) as caught:
             asyncio.run(block(QUESTION, []))
         assert caught.value.code == "transcript.empty"

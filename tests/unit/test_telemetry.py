@@ -11,6 +11,7 @@ import threading
 from collections import Counter
 from http.server import BaseHTTPRequestHandler, HTTPServer
 from types import SimpleNamespace
+from typing import Any
 
 import pytest
 from opentelemetry import trace
@@ -87,7 +88,7 @@ def parent_of(span, spans):
     return found[0] if found else None
 
 
-PLAYED = {
+PLAYED: dict[str, dict[str, Any]] = {
     "consensus": {"name": "weekly"},
     "judged": {"judge": {}, "synthesizer": True},
     "moderated": {"neutrality_check": True},

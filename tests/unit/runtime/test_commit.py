@@ -169,7 +169,7 @@ def test_a_conflict_stops_its_own_debate_alone(shelf, debates):
     found = commit(debates)
     assert found.pop(2).code == "store.conflict"
     assert found == [None] * 4
-    assert [Debate.kept.fget(row) for row in debates if row is not debates[2]] == [1] * 4
+    assert [row.kept for row in debates if row is not debates[2]] == [1] * 4
     assert len(shelf.lines(debates[2].debate)) == 2
     assert shelf.tried[1:] == [ids(debates), *([name] for name in ids(debates))]
 

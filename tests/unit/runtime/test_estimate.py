@@ -18,9 +18,8 @@ from hansard.rules import replies
 from hansard.rules.formats import FORMATS as RULES
 from hansard.rules.formats import most_turns
 from hansard.rules.spec_parts import PriceSpec
-from hansard.runtime import estimate as module
 from hansard.runtime.estimate import BYTES, CACHED_FROM, REPLY, estimate, filler
-from hansard.runtime.models.base import Completion
+from hansard.runtime.models.base import MAX_REPLY, Completion
 from hansard.runtime.models.callables import CallableModel
 from playing import FORMATS, MODEL, POSITIONS, data, play, spec_of
 
@@ -291,7 +290,7 @@ def test_a_cap_that_only_ceilings_need_is_not_what_is_assumed():
 def test_a_cap_beyond_every_reply_is_no_flood():
     found = of("judged", max_rounds=1, settings={"max_tokens": 10**9})
     assert found.most.tokens_out == 3 * 10**9
-    assert found.most.tokens_in < 3 * module.MAX_REPLY
+    assert found.most.tokens_in < 3 * MAX_REPLY
 
 
 def test_what_comes_on_top_is_said():

@@ -13,9 +13,10 @@ import pytest
 from genai_prices import data_snapshot, types
 
 from hansard.rules.spec_parts import PriceSpec, Seated, Settings
+from hansard.rules.spending import DEAREST
 from hansard.runtime import prices
 from hansard.runtime.models.callables import CallableModel
-from hansard.runtime.prices import DEAREST, known_price, prices_of
+from hansard.runtime.prices import known_price, prices_of
 from support import Setup
 
 SOURCE = f"genai-prices/{genai_prices.__version__}"
