@@ -346,6 +346,7 @@ def observe(bundle, lines):
     return seen
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", RECORDS)
 def test_chained_anew_each_change_shows_where_the_table_says(records, name):
     expected = table()
@@ -382,6 +383,7 @@ def stands(bundle, lines, most):
     return count
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", [*RECORDS, "refused"])
 def test_as_it_stands_each_change_names_its_line(records, name):
     assert stands(records[name], sample(records[name]), most=3) > 30 * len(sample(records[name]))
