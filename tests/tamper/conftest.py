@@ -43,7 +43,7 @@ def agreed(request):
 async def troubled(request):
     """Fail, stammer, hang and state costs: every type of event, every class of field."""
     if request.call == "r1.proposal.operator:1":
-        await asyncio.sleep(60)  # its process dies first: abandoned
+        await asyncio.sleep(3600)  # its process dies first: abandoned
     attempt = int(request.call.rpartition(":")[2])
     if (request.round, request.phase) == (1, "critique"):
         if request.speaker == "planner":

@@ -418,7 +418,7 @@ import sys, time
 from hansard.store.application import Store
 with Store.open(sys.argv[1], create=True) as store, store.runner(sys.argv[2]):
     print("held", flush=True)
-    time.sleep(60)
+    time.sleep(600)
 """
 
 
