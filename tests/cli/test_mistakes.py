@@ -10,6 +10,7 @@ import yaml
 
 from cli_support import NAMES, STANCES, files, leave_open, write_debate, write_format
 from hansard.cli import reading
+from hansard.rules.formats import FORMATS
 
 VOTES = dict(zip(NAMES, ("release", "revise", "revise"), strict=True))
 SEAT = {"id": "one", "model": "scripted:replies.yaml"}
@@ -405,5 +406,5 @@ def test_a_slip_in_a_script_is_found_before_the_debate_begins(hansard, old, new,
 def test_init_of_a_format_that_is_not_there(hansard):
     done = hansard("init", "mine", "--format", "duel")
     assert done.code == 2
-    assert "'duel' is not one of 'consensus', 'judged', 'moderated', 'panel'" in done.err
+    assert f"'duel' is not one of {', '.join(map(repr, FORMATS))}" in done.err
     assert files() == []

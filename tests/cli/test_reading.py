@@ -10,6 +10,7 @@ from cli_support import NAMES, leave_open, only_debate, write_debate, write_form
 from hansard.cli.console import fields
 from hansard.cli.summary import outcome
 from hansard.errors import DataError
+from hansard.rules.formats import FORMATS
 from hansard.runtime.models.base import ModelError
 from hansard.schemas import render
 from hansard.store import tampering
@@ -106,7 +107,6 @@ def test_report(hansard, debate):
     assert hansard("report", debate, "--as", "markdown").out.startswith("# Shall we release?\n")
 
 
-FORMATS = ("consensus", "judged", "moderated", "panel")
 SHOWN = {
     "consensus": ("Decision    release  3 of 3 votes, 2 needed", "Seat         Role"),
     "judged": (

@@ -12,6 +12,7 @@ from pypdf import PdfReader
 
 from exporting import EXPORT, STRANGER, exported, run_tool
 from hansard.record import bundle as bundles
+from hansard.rules.formats import FORMATS
 from kit import KEYS, export_files
 from page.harness import paste, rendered
 
@@ -35,7 +36,6 @@ SUMMED_UP = {
     "tie-until-the-last-round": ("A tie: more than one option", "Nothing was agreed:"),
     "just-opened": ("1 entry, linked in order", "What was recorded follows"),
 }
-FORMATS = ("consensus", "judged", "moderated", "panel")
 ALTERED, SIGNED = "vote-altered_fail", "decided-by-two-of-three"
 VERDICTS = ("intact", "altered", "failed")
 DESK, PHONE = {"width": 1280, "height": 720}, {"width": 390, "height": 844}

@@ -6,6 +6,7 @@ import pytest
 
 from hansard.record.canonical import dump
 from hansard.rules.calls import Calls
+from hansard.rules.formats import FORMATS
 from hansard.rules.spending import BYTES_A_TOKEN
 from support import PRICE, Debate, Reply, Setup, script
 
@@ -52,7 +53,7 @@ def test_a_seat_that_a_function_fills_is_offered_none():
     assert upcoming(Debate(setup, script()))[0].tools == []
 
 
-@pytest.mark.parametrize("format_", ["consensus", "judged", "moderated", "panel"])
+@pytest.mark.parametrize("format_", FORMATS)
 def test_a_providers_server_may_be_sent_the_schemas_of_all_roles_in_one_envelope(format_):
     call, prompt, _ = upcoming(Debate(Setup(format_, model="openai:m", synthesizer=True), script()))
     together = sum(len(json.dumps(row)) for row in call.schemas)

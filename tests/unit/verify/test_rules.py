@@ -209,7 +209,7 @@ def test_a_whole_record_passes_and_says_truly_what_was_looked_at(records, name):
     bundle = records(name)
     found = verify(bundle)
     assert found.findings == []
-    assert {statuses(found)[number] for number in range(4, 17)} == {"pass"}
+    assert {status for number, status in statuses(found).items() if number >= 4} == {"pass"}
     said = evidence(found)
     turns = data(
         bundle, "turn.recorded", "verdict.recorded", "synthesis.recorded", "turn.forfeited"

@@ -64,11 +64,15 @@ def test_a_whole_record_passes_every_check_there_is_something_to_do_for(bundle):
     assert (verification.level, verification.entries, verification.open) == (0, 16, False)
     assert verification.unchecked == ""
     assert verification.findings == []
-    assert [row.number for row in verification.checks] == list(range(1, 17)) == list(CHECKS)
+    assert (
+        [row.number for row in verification.checks]
+        == list(range(1, len(CHECKS) + 1))
+        == list(CHECKS)
+    )
     assert [row.name for row in verification.checks] == list(CHECKS.values())
     found = statuses(verification)
     assert {found[number] for number in (1, 2, 3)} <= {"unsupported", "unchecked"}
-    assert {found[number] for number in range(4, 17)} == {"pass"}
+    assert {found[number] for number in CHECKS if number >= 4} == {"pass"}
     for row in verification.checks:
         assert row.evidence
         assert "\n" not in row.evidence
