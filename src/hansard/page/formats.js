@@ -1,7 +1,7 @@
 "use strict";
 // The formats of debate: each script in `formats/` puts a row into this table, and all others ask
 // it. A row has the rules of FORMAT.md §6 to §9, and how the format is shown. Every row has
-// - `terms`: the form of the terms, and of the lists in them;
+// - `phases`, as a pattern, and `terms`: the form of the terms, and of the lists in them;
 // - `seats(terms, number)`: role and stance of each seat but a synthesizer's, in order;
 // - `templates`: its own, with the values that each is filled with;
 // - `schemas(terms)`: the reply schema of each role, in order;

@@ -24,6 +24,7 @@ function test(form) {
 const matching = (pattern) => (value) => typeof value === "string" && pattern.test(value);
 const integer = (lowest, highest = LARGEST) => (value) =>
 	Number.isInteger(value) && lowest <= value && value <= highest;
+const PHASES = Object.values(FORMATS).map((row) => row.phases).join("|");
 const WORDS = {
 	any: () => true,
 	null: (value) => value === null,
@@ -48,8 +49,7 @@ const WORDS = {
 	decimal: matching(/^\d{1,9}(\.\d{1,9})?$/),
 	url: matching(/^https?:\/\/[A-Za-z0-9._:-]+(\/[A-Za-z0-9._/+=-]*)?$/),
 	seed: matching(/^(0|[1-9]\d{0,76})$/),
-	phase: matching(new RegExp("^(proposal|critique|revision|consensus|argument|verdict|framing|" +
-		"proposition|rebuttal|moderation|neutrality|draft|synthesis)(-[1-9]\\d?)?$")),
+	phase: matching(new RegExp(`^(synthesis|${PHASES})(-[1-9]\\d?)?$`)),
 };
 for (const name of ["silences", "rejections", "errors", "findings", "stopped", "how"]) {
 	const known = Object.keys(VOCABULARY.words[name]); // an enum: whatever has words

@@ -39,6 +39,7 @@ const stanceOfLast = (f, id) =>
 	textIn(saidBy(f.turns.findLast((row) => row.seat === id && isHeard(row))), "stance");
 
 FORMATS.consensus = {
+	phases: "proposal|critique|revision|consensus",
 	terms: ["max_rounds:thousand rule:threshold|majority|unanimity threshold:positive",
 		{ options: ["name"] }],
 	fewestOptions: 1,

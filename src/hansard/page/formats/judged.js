@@ -40,6 +40,7 @@ const drawSides = (f) => figure("Sides",
 const MANY_ROUNDS = 4; // above, debaters give in to each other
 
 FORMATS.judged = {
+	phases: "argument|verdict",
 	terms: ["max_rounds:thousand anonymize_transcript:bool shuffle_for_judge:bool",
 		{ stances: ["name"] }],
 	sound: ({ stances }) => distinct(stances) && stances.length >= 2,

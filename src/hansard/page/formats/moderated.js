@@ -225,6 +225,7 @@ function drawScores(f) {
 }
 
 FORMATS.moderated = {
+	phases: "framing|proposition|critique|rebuttal|moderation|neutrality",
 	terms: ["max_rounds:three critique:bool neutrality_check:bool " +
 		"require_critic_retry_below:ten min_challenge_strength:ten", { positions: ["name"] }],
 	sound: ({ positions, critique }) => {

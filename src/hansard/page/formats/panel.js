@@ -233,6 +233,7 @@ function drawSimilar(f) {
 }
 
 FORMATS.panel = {
+	phases: "draft|verdict",
 	terms: ["max_rounds:thousand convergence_ppm:ppm? resolution:synthesis|pick|majority|" +
 		"similar fallback:escalate|similar", { labels: ["name"], options: ["name"] }],
 	sound: ({ labels, options }) => distinct(labels) && labels.length >= 2 &&
