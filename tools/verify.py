@@ -505,7 +505,7 @@ def check_signatures(
 
 KEY = re.compile(r"[a-z][a-z0-9_]*")
 ID = re.compile(r"[A-Za-z0-9._:/@+=-]{1,256}")
-BRACKETS = re.compile(rb"[][{}]")
+MARKS = re.compile(rb'(?s)\\.|["\[\]{}]')  # an escape is one of its own
 OUTSIDE = 0.5  # stands for every number that is outside the profile
 
 
@@ -546,15 +546,26 @@ def in_profile(value: Json, depth: int = 1) -> bool:
     return value is None or (isinstance(value, int) and abs(value) <= LARGEST)
 
 
+def deepest(raw: bytes) -> int:
+    """Return how many containers are open at most, where brackets in strings are none (§10)."""
+    if raw.count(b"[") + raw.count(b"{") <= DEEPEST:
+        return 0
+    depth, most, quoted = 0, 0, False
+    for mark in MARKS.findall(raw):
+        if mark == b'"':
+            quoted = not quoted
+        elif not quoted and len(mark) == 1:
+            depth += 1 if mark in b"[{" else -1
+            most = max(most, depth)
+    return most
+
+
 def read_line(raw: bytes) -> tuple[str | None, Json]:
     """Read one line; return the defect of check 4, if any, and the value."""
     if len(raw) > LONGEST_LINE:
         return "4.size", None
-    depth = 0
-    for bracket in BRACKETS.findall(raw):  # before parsing, and wherever they stand (§10)
-        depth += 1 if bracket in b"[{" else -1
-        if depth > DEEPEST:
-            return "4.profile", None
+    if deepest(raw) > DEEPEST:  # before parsing, which could not go down so far
+        return "4.profile", None
     try:
         value = LINE_DECODER.decode(raw.decode("utf-8"))
     except ValueError:

@@ -107,6 +107,21 @@ def line_cases() -> Iterator[Case]:
         export(base.put(12, b"[" * 40)),
     )
     yield bad(
+        "line-brackets-in-a-string",
+        "4.profile",
+        12,
+        "A string of brackets that close nothing stands before ninety thousand that open: brackets "
+        "in strings are not counted.",
+        export(base.put(12, b'["' + b"]" * 90_000 + b'",' + b"[" * 90_000)),
+    )
+    yield bad(
+        "line-brackets-in-strings-alone",
+        "7.schema",
+        12,
+        "An entry is a list of forty lists, one after another: forty brackets, but two levels.",
+        export(base.put(12, b"[" + b",".join([b"[]"] * 40) + b"]")),
+    )
+    yield bad(
         "line-empty",
         "4.json",
         13,

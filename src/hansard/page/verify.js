@@ -31,10 +31,13 @@ function inProfile(value, depth = 1) {
 // The defect of one entry, if any, and its value.
 function readLine(bytes) {
 	if (bytes.length > LONGEST_LINE) return ["4.size", null];
-	let depth = 0;
-	for (let at = 0; at < bytes.length; at++) { // before parsing, and wherever they stand (§10)
+	let depth = 0, quoted = false;
+	for (let at = 0; at < bytes.length; at++) { // before parsing; in strings they are none (§10)
 		const byte = bytes[at];
-		if (byte === 0x5b || byte === 0x7b) depth++;
+		if (byte === 0x5c) at++;
+		else if (byte === 0x22) quoted = !quoted;
+		else if (quoted) continue;
+		else if (byte === 0x5b || byte === 0x7b) depth++;
 		else if (byte === 0x5d || byte === 0x7d) depth--;
 		if (depth > DEEPEST) return ["4.profile", null];
 	}

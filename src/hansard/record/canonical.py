@@ -23,7 +23,7 @@ MAX_DEPTH = 32
 MAX_INT = (1 << 53) - 1
 
 TEXT = re.compile(r"[A-Za-z0-9._:/@+=-]{1,256}").fullmatch
-_BRACKET = re.compile(rb"[][{}]").findall
+_BRACKET = re.compile(rb'(?s)\\.|["\[\]{}]').findall  # an escape is one of its own
 _KEY = re.compile(r"[a-z][a-z0-9_]*").fullmatch
 
 
@@ -50,11 +50,8 @@ def decode(line: bytes) -> Any:
     """
     if len(line) > MAX_LINE:
         raise DataError("4.size", f"a line has {len(line)} bytes, more than {MAX_LINE}")
-    depth = 0
-    for bracket in _BRACKET(line):
-        depth += 1 if bracket in b"{[" else -1
-        if depth > MAX_DEPTH:
-            raise DataError("4.profile", f"more than {MAX_DEPTH} nested containers")
+    if line.count(b"{") + line.count(b"[") > MAX_DEPTH and _too_deep(line):
+        raise DataError("4.profile", f"more than {MAX_DEPTH} nested containers")
     try:
         value = _DECODER.decode(line.decode())
     except ValueError:
@@ -63,6 +60,22 @@ def decode(line: bytes) -> Any:
     if dump(value) != line:
         raise DataError("4.bytes", "a line is not in canonical form")
     return value
+
+
+def _too_deep(line: bytes) -> bool:
+    """Whether too many containers are open at some byte, before a parser goes down into them.
+
+    Brackets in strings are none: they could make the count sink while containers open.
+    """
+    depth, quoted = 0, False
+    for mark in _BRACKET(line):
+        if mark == b'"':
+            quoted = not quoted
+        elif not quoted and len(mark) == 1:
+            depth += 1 if mark in b"{[" else -1
+            if depth > MAX_DEPTH:
+                return True
+    return False
 
 
 def _number(digits: str) -> float:

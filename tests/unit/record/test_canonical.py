@@ -102,6 +102,13 @@ def test_a_line_has_at_most_one_mebibyte():
         *[(line, "4.profile") for line in (b"-9007199254740992", b'""', b'"a b"', b'"\xc3\xa9"')],
         *[(line, "4.profile") for line in (b'{"A":1}', b'{"":1}', b'{"a-b":1}', b'"a\\nb"')],
         *[(b"[" * depth + b"]" * depth, "4.profile") for depth in (33, 254)],
+        # Brackets in strings are none, and an escaped quote ends no string.
+        (b'["' + b"]" * 9000 + b'",' + b"[" * 9000, "4.profile"),
+        (b'["]",' * 9000, "4.profile"),
+        (b'["' + b"[" * 40 + b'"]', "4.profile"),  # not for its depth, but for its string
+        (b'"\\"' + b"[" * 40, "4.json"),  # still within the string
+        (b'["\\\\",' * 40, "4.profile"),
+        (b'"' + b"[" * 40, "4.json"),  # a string without an end
     ],
     ids=lambda part: part if isinstance(part, str) else ascii(part)[:30],
 )
