@@ -11,16 +11,15 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-import importlib.util
 import io
 import json
-import sys
 import tempfile
 from hashlib import sha256
 from pathlib import Path
 
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 
+import verify as tool
 from hansard.export.write import instructions
 from hansard.governance.approval import approve
 from hansard.page.read import verify_export
@@ -34,18 +33,7 @@ from hansard.runtime.inputs import packaged_templates
 from hansard.runtime.models.base import Completion, ModelError
 from hansard.store.application import Store
 
-TOOL_FILE = Path(__file__).parent.parent / "tools" / "verify.py"
-
-
-def _load():
-    spec = importlib.util.spec_from_file_location("standalone_verify", TOOL_FILE)
-    module = importlib.util.module_from_spec(spec)
-    sys.modules[spec.name] = module  # its data classes look themselves up there
-    spec.loader.exec_module(module)
-    return module
-
-
-tool = _load()
+TOOL_FILE = Path(tool.__file__)
 
 
 def signer(name, secret=None):

@@ -36,11 +36,11 @@ def test_every_example_has_an_estimate_and_nothing_is_made(hansard, format_):
     assert (done.code, done.err) == (0, "")
     assert files() == before
     table, remarks = rows(done.out)
-    most, least = table["At the most"], table["At the least"]
+    most, least = table["At most"], table["At least"]
     assert int(most[0]) >= int(least[0]) > 0
     assert most[4].startswith("$")
     assert done.out.count("\n") < 24
-    assert set(remarks) == {"Scripted", "Model", "Assumed", "Not in it"}
+    assert set(remarks) == {"Scripted", "Model", "Assumed", "Left out"}
 
 
 def test_the_numbers_are_those_of_the_library(hansard):
@@ -50,10 +50,10 @@ def test_the_numbers_are_those_of_the_library(hansard):
     assert list(table) == [
         "Seat",
         *(seat.id for seat in found.most.seats),
-        "At the most",
-        "At the least",
+        "At most",
+        "At least",
     ]
-    for label, use in [("At the most", found.most), ("At the least", found.fewest)]:
+    for label, use in [("At most", found.most), ("At least", found.fewest)]:
         assert table[label] == [
             str(use.calls),
             f"{use.tokens_in:,}",
@@ -67,8 +67,8 @@ def test_the_numbers_are_those_of_the_library(hansard):
     (model,) = remarks["Model"]
     assert model.startswith("scripted:replies.yaml: framer, proposer, critic, rebuttal, moderator,")
     assert model.endswith("; $2 in, $2 cached, $8 out per million tokens (as the model states)")
-    assert "tries again (up to 20 calls)" in remarks["Not in it"][0]
-    assert "weak critiques" in remarks["Not in it"][0]
+    assert "retries (up to 20 calls)" in remarks["Left out"][0]
+    assert "weak critiques" in remarks["Left out"][0]
 
 
 def test_json_is_the_document_of_its_schema(hansard):
@@ -101,10 +101,10 @@ def test_each_model_is_named_with_its_seats_and_whose_price_it_is(hansard):
     assert listed.startswith("openai:gpt-4o-mini: proposer, critic; $")
     assert re.search(r"\(genai-prices/[0-9.]+\)$", listed)
     assert unknown == (
-        "ollama:qwen3: moderator; its price is unknown, state it (0 where it is free): "
+        "ollama:qwen3: moderator; its price is unknown; state it (0 if it is free): "
         'prices: {"ollama:qwen3": {input: "2.50", output: "10.00"}}'
     )
-    assert table["moderator"][-2:] == table["At the most"][-2:] == ["–", "–"]
+    assert table["moderator"][-2:] == table["At most"][-2:] == ["–", "–"]
     assert table["critic"][-1].startswith("$")
 
 
@@ -115,7 +115,7 @@ def test_what_it_says_of_a_price_can_be_pasted_into_the_spec(hansard):
     spec = Path("debate.yaml")
     spec.write_text(spec.read_text() + stated + "\n")
     table, remarks = rows(hansard("estimate", "debate.yaml").out)
-    assert table["At the most"][-1].startswith("$")
+    assert table["At most"][-1].startswith("$")
     assert remarks["Model"][0].endswith("(as the spec says)")
 
 
@@ -128,9 +128,12 @@ def test_a_dearest_tier_is_said(hansard):
 @pytest.mark.parametrize(
     ("limits", "sentences"),
     [
-        ({"calls": 1}, ["calls, 1: at the most it would stop after about 1 call"]),
-        ({"tokens": 2000}, ["tokens, 2,000: at the most it would stop after about 0 calls"]),
-        ({"cost_usd": "0.02"}, ["cost, $0.0200: at the most it would stop after about 0 calls"]),
+        ({"calls": 1}, ["calls, 1: in the worst case it would stop after about 1 call"]),
+        ({"tokens": 2000}, ["tokens, 2,000: in the worst case it would stop after about 0 calls"]),
+        (
+            {"cost_usd": "0.02"},
+            ["cost, $0.0200: in the worst case it would stop after about 0 calls"],
+        ),
         ({"calls": 99, "seconds": 30}, ["seconds, 30: time is not estimated"]),
         ({"calls": 99}, []),
     ],
@@ -139,7 +142,7 @@ def test_ceilings_that_would_be_met(hansard, limits, sentences):
     prices = {"scripted:replies.yaml": {"input": "2", "output": "8"}}
     write_debate(VOTES, limits=limits, prices=prices)
     _, remarks = rows(hansard("estimate", "debate.yaml").out)
-    found = [row for row in remarks.get("Ceiling", []) if "at the least" not in row]
+    found = [row for row in remarks.get("Ceiling", []) if "in the best case" not in row]
     assert found == sentences
 
 
@@ -148,8 +151,8 @@ def test_the_fewest_calls_may_meet_a_ceiling_too(hansard):
     _, remarks = rows(hansard("estimate", "debate.yaml").out)
     after = "it would stop after about 2 calls"
     assert remarks["Ceiling"] == [
-        f"calls, 2: at the most {after}",
-        f"calls, 2: at the least {after}",
+        f"calls, 2: in the worst case {after}",
+        f"calls, 2: in the best case {after}",
     ]
 
 
@@ -162,7 +165,7 @@ def test_functions_of_python_are_not_needed(hansard):
     assert "Scripted" not in remarks
     assert len(remarks["Model"]) == 3
     said = "tools and their rounds (up to 48 calls); the definitions of look_up"
-    assert said in remarks["Not in it"][0]
+    assert said in remarks["Left out"][0]
 
 
 @pytest.mark.parametrize(

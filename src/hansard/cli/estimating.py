@@ -44,13 +44,13 @@ def estimate(spec: Path, as_json: bool) -> None:
 def _table(found: hansard.Estimate) -> Table:
     """Lay out the most seat by seat, and both sums."""
     table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0), header_style="dim")
-    table.add_column("Seat", min_width=len("At the least"))
+    table.add_column("Seat", min_width=len("At least"))
     table.add_column("Role")
     for name in _NUMBERS:
         table.add_column(name, justify="right", no_wrap=True)
     for seat in found.most.seats:
         table.add_row(Text(seat.id), Text(seat.role), *_numbers(seat))
-    for label, course in (("At the most", found.most), ("At the least", found.fewest)):
+    for label, course in (("At most", found.most), ("At least", found.fewest)):
         table.add_row(label, "", *_numbers(course), style="bold")
     return table
 
@@ -66,7 +66,7 @@ def _remarks(found: hansard.Estimate) -> Iterator[tuple[str, str]]:
     if found.scripted:
         yield (
             "Scripted",
-            "some replies are no model's; the figures are those of models in their place",
+            "some replies are scripted; the figures are for models in their place",
         )
     seats: dict[str, list[str]] = {}
     for seat in found.most.seats:
@@ -79,14 +79,14 @@ def _remarks(found: hansard.Estimate) -> Iterator[tuple[str, str]]:
         )
     yield from _ceilings(found)
     yield "Assumed", found.assumed
-    yield "Not in it", _on_top(found)
+    yield "Left out", _on_top(found)
 
 
 def _price(model: str, price: Mapping[str, Any] | None) -> str:
     """Say what a model costs and who says so, or how to say it."""
     if price is None:
         stated = f'prices: {{"{model}": {{input: "2.50", output: "10.00"}}}}'
-        return f"its price is unknown, state it (0 where it is free): {stated}"
+        return f"its price is unknown; state it (0 if it is free): {stated}"
     amounts = (price["input_micro_usd"], price["cached_micro_usd"], price["output_micro_usd"])
     tokens_in, cached, out = (f"${Decimal(amount) / 1_000_000:f}" for amount in amounts)
     whose = price_source(price["source"])
@@ -95,7 +95,10 @@ def _price(model: str, price: Mapping[str, Any] | None) -> str:
 
 def _ceilings(found: hansard.Estimate) -> Iterator[tuple[str, str]]:
     """Yield the ceilings that would end the debate, and the one that nobody can foresee."""
-    for label, stop in (("at the most", found.most.stop), ("at the least", found.fewest.stop)):
+    for label, stop in (
+        ("in the worst case", found.most.stop),
+        ("in the best case", found.fewest.stop),
+    ):
         if stop:
             limit = money(stop.limit) if stop.ceiling == "cost" else f"{stop.limit:,}"
             after = f"would stop after about {_calls(stop.calls)}"
@@ -109,10 +112,10 @@ def _calls(count: int) -> str:
 
 
 def _on_top(found: hansard.Estimate) -> str:
-    """Say what neither course regards."""
-    rows = ["what a model thinks beyond its reply"]
+    """Say what neither case counts."""
+    rows = ["reasoning tokens"]
     if found.retry_calls:
-        rows.append(f"tries again (up to {_calls(found.retry_calls)})")
+        rows.append(f"retries (up to {_calls(found.retry_calls)})")
     if any(seat.role == "critic" for seat in found.most.seats):
         rows.append("weak critiques sent back (a call each)")
     if found.tool_calls:

@@ -33,7 +33,7 @@ class Entry(_Part):
     )
     debaters: int | None = None
     cost_micro_usd: int | None = None
-    scripted: bool | None = Field(default=None, description="Whether any reply was no model's")
+    scripted: bool | None = Field(default=None, description="Whether any reply came from a script")
 
 
 class Listing(_Part):

@@ -95,7 +95,7 @@ class Calls(Part):
 
 
 class Limits(Part):
-    """What might be used at the most; null is no ceiling."""
+    """The most that may be used; null is no ceiling."""
 
     calls: int | None
     tokens: int | None

@@ -141,7 +141,7 @@ def _prices(result: Result) -> Iterator[str]:
 
 
 def _ceilings(result: Result) -> Iterator[str]:
-    """What might be used at the most, and what counts as used."""
+    """The most that may be used, and what counts as used."""
     limits, charged = result.limits, result.charged
     numbers: dict[Ceiling, tuple[int | None, int | None]] = {
         "calls": (limits.calls, result.totals.calls),

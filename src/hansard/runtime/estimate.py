@@ -90,12 +90,12 @@ class Estimate(_Part):
     estimate: Literal["hansard-estimate/v1"] = "hansard-estimate/v1"
     format: str
     layout: Layout
-    scripted: bool = Field(description="Whether any reply would be no model's")
+    scripted: bool = Field(description="Whether any reply would come from a script, not a model")
     most: Course = Field(description="Nobody agrees before the rounds are used up")
     fewest: Course = Field(description="Everybody agrees at once")
     prices: tuple[Price, ...]
     unpriced: tuple[str, ...] = Field(description="The models whose prices are unknown")
-    retry_calls: int = Field(description="What tries again may add to the most calls")
+    retry_calls: int = Field(description="What retries may add to the most calls")
     tool_calls: int = Field(description="What rounds of tools may add to the most calls")
     missing_tools: tuple[str, ...] = Field(
         description="The tools that were not given: their definitions are counted nowhere"
@@ -105,8 +105,8 @@ class Estimate(_Part):
     @property
     def assumed(self) -> str:
         """What the numbers assume."""
-        size = f"{BYTES} bytes a token, {BYTES_A_TOKEN} against ceilings"
-        kept = f"a cache for what begins alike, from {CACHED_FROM:,} tokens"
+        size = f"{BYTES} bytes per token, {BYTES_A_TOKEN} against ceilings"
+        kept = f"prompts that begin alike are cached from {CACHED_FROM:,} tokens"
         return f"replies of {REPLY} tokens, or of max_tokens where set; {size}; {kept}"
 
 

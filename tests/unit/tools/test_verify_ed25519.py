@@ -2,28 +2,14 @@
 
 import contextlib
 import hashlib
-import importlib.util
 import io
 import json
 import random
-import sys
 import time
-from pathlib import Path
 
 import pytest
 
-TOOL = Path(__file__).resolve().parents[3] / "tools" / "verify.py"
-
-
-def _load():
-    spec = importlib.util.spec_from_file_location("tools_verify", TOOL)
-    module = importlib.util.module_from_spec(spec)
-    sys.modules[spec.name] = module
-    spec.loader.exec_module(module)
-    return module
-
-
-verify = _load()
+import verify
 
 # RFC 8032, 7.1: public key, message, signature.
 VECTORS = {
