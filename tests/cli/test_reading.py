@@ -1,6 +1,8 @@
 """`list`, `show`, `report`, `replay`, `verify`, `schema`: what a record holds."""
 
 import json
+import sqlite3
+from contextlib import closing
 from pathlib import Path
 
 import jsonschema
@@ -353,10 +355,33 @@ def test_replay_until(hansard, example, until, parts):
 def test_replay_of_an_altered_record(hansard, debate):
     seq = alter(debate, b'"vote":"release"', b'"vote":"revise"')
     done = hansard("replay", debate)
+    assert (done.code, done.out) == (1, "")
+    assert "shows every finding [record.altered]" in done.err
+    done = hansard("replay", debate, "--unverified")
     assert done.code == 1
-    assert f"#{seq} turn.recorded differs in vote: derived release, recorded revise" in done.out
+    first, *rest, last = done.out.splitlines()
+    assert first.startswith("ALTERED: this is not what was recorded. First finding: ")
+    assert first.endswith(f"(entry {seq}; 1 more)")
+    assert f"#{seq} turn.recorded differs in vote: derived release, recorded revise" in rest
+    assert last == "ALTERED: this is not what was recorded."
     alter(debate, b'"votes.counted"', b'"debate.closed"', kind="votes.counted")
-    assert hansard("replay", debate).code == 2
+    assert hansard("replay", debate, "--unverified").code == 2
+
+
+def test_an_altered_record_that_replays_alike_is_altered_all_the_same(hansard, debate):
+    """A text that was exchanged changes no step: the exit code still says so."""
+    with Store.open("sqlite:///hansard.db") as store:
+        head = store.bundle(debate).head
+    with closing(sqlite3.connect(DB)) as connection, connection:
+        connection.execute("UPDATE heads SET head = ?", (head.hash[::-1],))
+    assert hansard("replay", debate).out == ""
+    done = hansard("replay", debate, "--unverified")
+    assert done.code == 1
+    assert "\n16 of 16 events come out the same\nALTERED" in done.out
+
+
+def test_an_unverified_replay_of_a_sound_record_warns_of_nothing(hansard, debate):
+    assert hansard("replay", debate, "--unverified") == hansard("replay", debate)
 
 
 def test_replay_stops_at_an_event_that_was_not_due(hansard, debate):
@@ -364,10 +389,10 @@ def test_replay_stops_at_an_event_that_was_not_due(hansard, debate):
         lines = store.lines(debate)
     # The second seat is replaced by the first one.
     tampering.alter_line(DB, debate, 3, lines[2], lines[1])
-    done = hansard("replay", debate)
+    done = hansard("replay", debate, "--unverified")
     assert done.code == 1
     assert "#3 debater.registered was not due, but debater.registered at position 2" in done.out
-    assert done.out.endswith(f"2 of {len(lines)} events come out the same\n")
+    assert f"\n2 of {len(lines)} events come out the same\n" in done.out
 
 
 def test_verify(hansard, debate):
@@ -393,12 +418,12 @@ def test_verify_an_altered_record(hansard, debate):
     assert json.loads(done.out)["verdict"] == "ALTERED"
 
 
-@pytest.mark.parametrize("command", ["show", "report", "resume"])
+@pytest.mark.parametrize("command", ["show", "report", "resume", "replay"])
 def test_nothing_is_drawn_from_an_altered_record(hansard, debate, command):
     alter(debate, b'"vote":"release"', b'"vote":"revise"')
     done = hansard(command, debate)
     assert (done.code, done.out) == (1, "")
-    assert f"`hansard verify {debate[:8]}` shows where [record.altered]" in done.err
+    assert f"`hansard verify {debate[:8]}` shows every finding [record.altered]" in done.err
 
 
 def test_verify_says_what_could_not_be_checked(hansard, debate, monkeypatch):

@@ -236,7 +236,8 @@ def test_an_export_whose_facts_do_not_follow_is_replayed_and_differs(hansard, zi
     out = folder_of(zipped)
     events = out / "events.jsonl"
     events.write_bytes(events.read_bytes().replace(b'"vote":"release"', b'"vote":"revise"', 1))
-    done = hansard("replay", out)
+    assert_refused(hansard("replay", out), "record.altered", 1)
+    done = hansard("replay", out, "--unverified")
     assert done.code == 1
     assert "differs in vote" in done.out
 
@@ -263,6 +264,19 @@ def test_recorded_replies_of_an_export_give_the_same_decision(hansard, zipped):
     write_debate(VOTES, name="again.yaml", **model)
     done = hansard("run", "again.yaml", "--store", "sqlite:///again.db")
     assert (done.code, done.out) == (0, before)
+
+
+def test_recorded_replies_of_an_altered_export_are_refused(hansard, zipped):
+    parts = unpack(zipped.read_bytes())
+    events = parts["events.jsonl"].replace(b'"vote":"release"', b'"vote":"revise"', 1)
+    Path("x.zip").write_bytes(pack(parts | {"events.jsonl": events}))
+    model = {"debaters": [{"id": seat, "model": "recorded:x.zip"} for seat in NAMES]}
+    write_debate(VOTES, **model)
+    before = files()
+    done = hansard("run", "debate.yaml", "--store", "sqlite:///again.db")
+    assert_refused(done, "record.altered", 1)
+    assert "the record of recorded:x.zip was altered: " in done.err
+    assert files() == before
 
 
 @pytest.mark.parametrize("content", [b"", b"no zip", None])

@@ -96,15 +96,19 @@ class Record:
         self._hold()
         return render(self.events, self.bundle.templates, self.text, call, self._approved())
 
-    def replay(self, until: int | None = None) -> Replayed:
+    def replay(self, until: int | None = None, *, unverified: bool = False) -> Replayed:
         """Run the rules again on the recorded replies, up to the entry `until` (from 1).
 
         Says which entries do not come out the same, and where the debate stood
-        then; works on an altered record too. Raises UsageError `replay.until` for
-        an entry that there is not, and DataError for an entry that cannot be read.
+        then. Raises DataError `record.altered`; with `unverified` an altered record
+        is walked all the same, to see where it departs from the rules: what such a
+        walk shows is not what was recorded. Raises UsageError `replay.until` for an
+        entry that there is not, and DataError for an entry that cannot be read.
         """
         from hansard.report.replayed import replay
 
+        if not unverified:
+            self._hold()
         return replay(self.events, self.text, self._approved(), until)
 
     def export(self, signer: Signer) -> bytes:
@@ -133,9 +137,7 @@ class Record:
 
     def _hold(self) -> None:
         """Raise DataError `record.altered` unless every check that could be made holds."""
-        if not self.verification.ok:
-            first = self.verification.findings[0].message
-            raise DataError("record.altered", f"debate {self.debate[:8]} was altered: {first}")
+        self.verification.require_ok(f"debate {self.debate[:8]}")
 
     def _approved(self) -> Mapping[str, str] | None:
         """Return the template hashes that the record's policy approves; None without one."""

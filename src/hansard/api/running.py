@@ -155,7 +155,7 @@ async def resume(
     from here on.
 
     Raises UsageError `store.unknown`, `store.ambiguous`, `debate.closed`,
-    `store.running`, `tool.changed` or `model.*`, and DataError `debate.damaged`
+    `store.running`, `tool.changed` or `model.*`, and DataError `record.altered`
     for a record that does not hold, to which nothing is added.
     """
     from hansard.report.view import build

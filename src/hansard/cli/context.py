@@ -12,7 +12,6 @@ import click
 
 import hansard
 from hansard.api.records import DEFAULT_STORE
-from hansard.errors import DataError
 
 ALTERED = "record.altered"
 F = TypeVar("F", bound=Callable[..., Any])
@@ -93,7 +92,6 @@ def sound_source(source: str) -> hansard.Record:
 
 
 def _sound(record: hansard.Record, name: str) -> hansard.Record:
-    if not record.verification.ok:
-        command = next_step(f"verify {shlex.quote(name)}")
-        raise DataError(ALTERED, f"{name} was altered; `{command}` shows where")
+    command = next_step(f"verify {shlex.quote(name)}")
+    record.verification.require_ok(name, f"`{command}` shows every finding")
     return record

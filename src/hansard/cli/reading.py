@@ -29,6 +29,8 @@ from hansard.report.standing import Standing
 from hansard.report.words import GONE, percent
 
 _BAD = ("altered", "unreadable")
+_UNVERIFIED = "ALTERED: this is not what was recorded."
+_ALARM = "reverse bold red"
 
 
 class _Column(NamedTuple):
@@ -220,26 +222,38 @@ def report(source: str, form: str) -> None:
 @click.option(
     "--until", type=click.IntRange(min=1), metavar="N", help="Show the state after entry N."
 )
+@click.option(
+    "--unverified", is_flag=True, help="Replay an altered record too, to see where it departs."
+)
 @store_option
-def replay(source: str, until: int | None) -> None:
+def replay(source: str, until: int | None, unverified: bool) -> None:
     """Run the rules again on the record of the debate ID, or of an export.
 
     No model is called; the recorded replies are read again. The command says
     whether the same events come out. With --until N it shows the debate as it stood
     after entry N: votes, counts, who is due next, and what was spent.
 
-    Exit codes: 0 the same events come out; 1 they differ; 2 there is no such
-    debate, or it cannot be read.
+    The record is verified first. An altered one is refused; with --unverified it is
+    replayed all the same, under a warning, and the exit code is 1.
+
+    Exit codes: 0 the same events come out; 1 they differ, or the record was
+    altered; 2 there is no such debate, or it cannot be read.
     """
-    found = read_source(source).replay(until)
+    record = read_source(source) if unverified else sound_source(source)
+    altered = not record.verification.ok
     out = console()
+    if altered:
+        out.print(Text(f"{_UNVERIFIED} First finding: {record.verification.told}", style=_ALARM))
+    found = record.replay(until, unverified=unverified)
     for row in found.differing:
         out.print(Text(_differs(row)))
     if until is not None and found.standing and not found.differing:
         out.print(fields([*_stood(found.standing, found.due)]))
     style = "red" if found.differing else "green"
     out.print(Text(f"{found.same} of {found.entries} events come out the same", style=style))
-    if found.differing:
+    if altered:
+        out.print(Text(_UNVERIFIED, style=_ALARM))
+    if found.differing or altered:
         raise click.exceptions.Exit(1)
 
 

@@ -6,7 +6,8 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from hansard.errors import UsageError
-from hansard.record.bundle import Bundle, of_files, unpack
+from hansard.record.bundle import Bundle, of_files
+from hansard.record.keys import Trust
 from hansard.runtime.inputs import load_yaml, validate
 from hansard.runtime.models.base import Model
 from hansard.runtime.models.callables import ModelFunction, as_model
@@ -15,6 +16,8 @@ from hansard.runtime.models.recorded import RecordedModel
 from hansard.runtime.models.scripted import Script, ScriptedModel
 from hansard.runtime.pacing import slots_of
 from hansard.store.application import Store
+from hansard.verify.envelope import files_of
+from hansard.verify.verifier import verify, verify_export
 
 Models = Mapping[str, Model | ModelFunction]
 
@@ -70,7 +73,16 @@ def silent(model: str, folder: Path, given: Models | None) -> Model:
 
 
 def _recorded(path: Path, name: str, store: Store) -> Bundle:
-    """Return the record that a `recorded:` model answers from: an export's, or the store's."""
+    """Return the record that a `recorded:` model answers from: an export's, or the store's.
+
+    Raises DataError `record.altered` for one that does not hold: what a debate
+    would be told from it, nobody may have said.
+    """
     if path.is_file():
-        return of_files(unpack(path.read_bytes()))
-    return store.bundle(store.find(name))
+        files = files_of(path.read_bytes())
+        bundle, found = of_files(files), verify_export(files, Trust())
+    else:
+        bundle = store.bundle(store.find(name))
+        found = verify(bundle)
+    found.require_ok(f"the record of recorded:{name}")
+    return bundle

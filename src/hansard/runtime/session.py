@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping
 from hashlib import sha256
 from pathlib import Path
 
-from hansard.errors import DataError, UsageError
+from hansard.errors import UsageError
 from hansard.record import blob
 from hansard.record.bundle import Bundle
 from hansard.record.chain import Chain
@@ -31,7 +31,6 @@ from hansard.runtime.recording import Observer, Recording
 from hansard.runtime.seats import Models, find_models
 from hansard.runtime.tools import Tool, Tools, find_tools
 from hansard.store.application import Store
-from hansard.verify.findings import told
 from hansard.verify.verifier import verify
 
 
@@ -111,7 +110,7 @@ async def resume(
     """Go on with a debate that a process left open, and return its record at its end.
 
     No reply that is in the record is asked for again. Raises UsageError
-    `debate.closed`, `store.running`, or DataError `debate.damaged` for a record
+    `debate.closed`, `store.running`, or DataError `record.altered` for a record
     that does not verify: nothing is added to it.
     """
     clock = clock or Clock()
@@ -119,7 +118,9 @@ async def resume(
         bundle = store.bundle(debate)
         if not bundle.lines:
             raise UsageError("store.unknown", f"there is no debate {debate} in {store.url}")
-        _verify(debate, bundle)
+        verify(bundle).require_ok(
+            f"debate {debate}", "nothing was added to it; restore the store from a copy"
+        )
         events = [parse(line) for line in bundle.lines]
         end, at = line_hash(bundle.lines[-1]), events[-1]["at"]
         chain = Chain(debate, seq=len(events), prev=end, at=at)
@@ -142,17 +143,6 @@ async def resume(
         engine = Engine(recording, seats, bundle.templates, clock, approved, found)
         engine.resumed()
         return await _play(engine, recording, seats, models)
-
-
-def _verify(debate: str, bundle: Bundle) -> None:
-    """Refuse to go on with a record that is not what was recorded."""
-    findings = verify(bundle).findings
-    if findings:
-        raise DataError(
-            "debate.damaged",
-            f"debate {debate} cannot be resumed, its record is damaged: {told(findings)}; "
-            "verify it to see every finding, and restore the store from a copy",
-        )
 
 
 def _warn_of_ignored(spec: AnySpec, table: list[Seated]) -> None:

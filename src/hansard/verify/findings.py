@@ -12,6 +12,7 @@ from typing import Literal, cast
 from pydantic import BaseModel, ConfigDict, Field, JsonValue
 
 from hansard import vocabulary
+from hansard.errors import DataError
 
 Status = Literal["pass", "fail", "unchecked", "unsupported"]
 Verdict = Literal["INTACT", "SELF-CONSISTENT, SIGNER UNKNOWN", "ALTERED"]
@@ -109,6 +110,20 @@ class Verification(_Result):
     def ok(self) -> bool:
         """Whether every check that could be made holds."""
         return self.level is not None
+
+    @property
+    def told(self) -> str:
+        """The first finding, its place, and how many more there are; empty without any."""
+        return told(self.findings) if self.findings else ""
+
+    def require_ok(self, name: str, then: str = "verify it to see every finding") -> None:
+        """Refuse the record `name` where a check failed, before anything is drawn from it.
+
+        Raises DataError `record.altered`, which names the first finding; `then` says
+        what to do next.
+        """
+        if not self.ok:
+            raise DataError("record.altered", f"{name} was altered: {self.told}; {then}")
 
 
 def verdict_of(level: int | None) -> Verdict:

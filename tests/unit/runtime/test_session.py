@@ -184,7 +184,7 @@ DAMAGE = {
     "opening gone": (
         "DELETE FROM stored_events WHERE originator_version = 1",
         (),
-        "damaged: The first entry is linked to an entry before it",
+        "altered: The first entry is linked to an entry before it",
     ),
     "line garbled": (
         "UPDATE stored_events SET state = ? WHERE originator_version = 6",
@@ -223,7 +223,7 @@ def test_a_damaged_record_is_not_gone_on_with_and_the_first_finding_is_named(lef
     before = store._recorder.select(count)[0][0]
     with pytest.raises(DataError) as caught:
         asyncio.run(session.resume(debate, store, models=dict.fromkeys(SEATS, good)))
-    assert caught.value.code == "debate.damaged"
+    assert caught.value.code == "record.altered"
     assert said in str(caught.value)
     assert store._recorder.select(count)[0][0] == before
 

@@ -7,7 +7,7 @@ import dataclasses
 
 import pytest
 
-from hansard.errors import UsageError
+from hansard.errors import DataError, UsageError
 from hansard.runtime.models.base import Completion, ModelError
 from hansard.runtime.models.recorded import RecordedModel
 
@@ -102,6 +102,19 @@ def test_a_call_that_is_not_in_the_record_has_no_reply(table):
     assert (failed["call"], failed["error"]) == ("r1.proposal.newcomer:1", "no_reply")
     assert failed["detail"] == "not-in-record"
     assert state.votes["newcomer"] is None
+
+
+def test_an_altered_record_gives_no_reply(table):
+    """What it would say, nobody may have said: nothing is recorded on the strength of it."""
+    table.run()
+    first = table.debate
+    recorder = table.store._recorder
+    with recorder.datastore.transaction(commit=True) as c:
+        c.execute("UPDATE heads SET length = length - 1")
+    with pytest.raises(DataError, match=f"record of recorded:{first} was altered: ") as caught:
+        table.run(debaters=seats(first))
+    assert caught.value.code == "record.altered"
+    assert table.store.debates() == [first]
 
 
 def test_a_record_whose_reply_is_gone_is_refused(table):
