@@ -9,7 +9,8 @@ Contents, in the order of the checks. To go to one, search for `- 9 schedule`:
 
  1 container   the zip is stored, not compressed, and its files give it again  open_export
  2 manifest    SHA256SUMS lists every file, and every file has its hash        check_manifest
- 3 signature   trusted keys signed the manifest and the policy                 check_signatures
+               SHA256SUMS.page does so for the page, if there is one           check_page
+ 3 signature   trusted keys signed the manifest, the page and the policy       check_signatures
  4 canonical   every entry is spelled in the one canonical way                 read_line
  5 chain       every entry carries the hash of the entry before                check_chain
  6 time        times are in order                                              check_chain
@@ -76,7 +77,11 @@ SENTENCES = {  # what a finding says; `*` is any field that is not what it shoul
     "2.unlisted": "{name} is not listed in SHA256SUMS",
     "2.absent": "{name} is listed in SHA256SUMS, but missing",
     "2.withheld": "{name} is listed as withheld, but present",
+    "2.page_missing": "{name} is missing: the page and its signed note come together",
+    "2.page_malformed": "SHA256SUMS.page is not a signed note for the page",
+    "2.page_hash": "{name} was changed: SHA256SUMS.page lists another hash",
     "3.signature": "The signature of {name} does not match SHA256SUMS",
+    "3.page": "The signature of {name} does not match SHA256SUMS.page",
     "3.policy": "The signature of {name} does not match the policy",
     "4.size": "This entry has more than 1,048,576 bytes",
     "4.json": "This entry is not JSON in UTF-8",
@@ -160,7 +165,7 @@ def sha256(data: bytes) -> str:
 
 FOLDERS = ("blobs", "policies", "templates")
 NAME = re.compile(
-    r"SHA256SUMS|VERIFY\.md|checkpoint|events\.jsonl|register\.jsonl|report\.html"
+    r"SHA256SUMS(?:\.page)?|VERIFY\.md|checkpoint|events\.jsonl|register\.jsonl|report\.html"
     rf"|(?:{'|'.join(FOLDERS)})/[0-9a-f]{{64}}"
 )
 LARGEST_ZIP = 2**30  # bytes
@@ -293,7 +298,8 @@ def zip_chunks(files: Texts) -> Iterator[bytes]:
 
 # ---------------------------------------------------------------- 2 manifest (§13)
 
-UNLISTED = {"SHA256SUMS", "report.html"}
+PAGE, PAGE_NOTE = "report.html", "SHA256SUMS.page"
+UNLISTED = {"SHA256SUMS", PAGE, PAGE_NOTE}
 
 
 def check_manifest(files: Texts, note: Note | None) -> tuple[list[Finding], int, set[str]]:
@@ -333,6 +339,23 @@ def read_manifest(text: bytes) -> tuple[dict[str, str], set[str]] | None:
     if "".join(again).encode() != text or sums.keys() & UNLISTED:
         return None
     return sums, set(withheld)
+
+
+def check_page(files: Texts, note: Note | None) -> Iterator[Finding]:
+    """Compare the page with its note; each is there only with the other."""
+    for name, other in ((PAGE, PAGE_NOTE), (PAGE_NOTE, PAGE)):
+        if name in files and other not in files:
+            yield finding("2.page_missing", 0, other, None, other)
+    if PAGE_NOTE not in files:
+        return
+    pattern = rb"([0-9a-f]{64})  SHA256SUMS\n([0-9a-f]{64})  report\.html\n"
+    found = re.fullmatch(pattern, note.text) if note else None
+    if found is None:
+        yield finding("2.page_malformed", 0)
+        return
+    for name, listed in zip(("SHA256SUMS", PAGE), found.groups(), strict=True):
+        if name in files and sha256(files[name]) != listed.decode():
+            yield finding("2.page_hash", 0, listed.decode(), sha256(files[name]), name)
 
 
 # ---------------------------------------------------------------- 3 signature (§14)
@@ -483,13 +506,13 @@ def judge_note(
 def check_signatures(
     notes: Iterable[tuple[str, str, Note | None]], trust: list[TrustedKey], at: str | None
 ) -> tuple[list[Finding], bool, str]:
-    """Judge manifest and policy; return findings, whether trusted keys signed, the evidence."""
+    """Judge each note; return findings, whether trusted keys signed all, the evidence."""
     findings, evidence, signed = [], [], True
     for what, role, note in notes:
         by, broken = judge_note(note, trust, role, at) if note else (None, None)
         signed = signed and by is not None
         if broken is not None:
-            code = "3.signature" if what == "manifest" else "3.policy"
+            code = "3.signature" if what == "manifest" else f"3.{what}"
             findings.append(finding(code, 0, None, broken, broken))
         elif note is None:
             evidence.append(f"{what} cannot be read")
@@ -2713,13 +2736,15 @@ Unchecked = dict[int, str]  # why, by check
 
 def verify(files: Texts, trust: list[TrustedKey]) -> dict[str, Json]:
     """Do checks 2 to 16 on the files of an export."""
-    note = read_note(files["SHA256SUMS"]) if "SHA256SUMS" in files else None
+    note, page_note = (read_note(files.get(name, b"")) for name in ("SHA256SUMS", PAGE_NOTE))
     findings, listed, withheld = check_manifest(files, note)
+    findings += check_page(files, page_note)
     lines = read_lines(files["events.jsonl"])
     opening = lines.events[0] if lines.events else {"type": None, "at": None, "debate": None}
     opened = opening["data"] if opening["type"] == "debate.opened" else None
     policies, policy = folder(files, "policies"), None
     notes = [("manifest", "export", note)]
+    notes += [("page", "export", page_note)] if files.keys() & {PAGE, PAGE_NOTE} else []
     if opened and opened["policy"] is not None:
         policy = read_policy(opened["policy"], policies)
         notes.append(("policy", "approval", policy[0] if policy else None))

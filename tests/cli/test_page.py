@@ -12,9 +12,12 @@ import pytest
 
 import exporting
 from exporting import STRANGER, run_tool, signed
+from hansard import open_keyring
 from hansard.page import write
 from hansard.page.write import page as write_page
 from hansard.page.write import shell
+from hansard.record import bundle as bundles
+from hansard.record import manifest, note
 from hansard.record.bundle import pack, unpack
 from hansard.record.page import CLOSING, OPENING, record_in, region
 from hansard.schemas import render
@@ -67,12 +70,13 @@ def test_a_page_is_written_and_says_what_comes_next(hansard, debate, home):
     made, written, step = done.err.splitlines()
     assert made.startswith("made a new export key")
     assert re.fullmatch(r"debate.html: \d+ entries, signed by house/export", written)
-    assert step == "Open debate.html in a browser; check it with: hansard verify debate.html"
+    assert step == "Verify it first: hansard verify debate.html; then open debate.html in a browser"
 
 
 def test_it_is_the_page_of_the_export(page, zipped, files):
     inside = unpack(zipped.read_bytes())
     assert inside.pop("report.html") == page.read_bytes()
+    assert inside.pop("SHA256SUMS.page").endswith(b"=\n")
     assert inside == files
 
 
@@ -87,7 +91,7 @@ def test_the_page_of_an_altered_record_is_not_written(hansard, debate):
 def test_a_record_that_is_too_large_is_exported_without_a_page(hansard, debate, home, monkeypatch):
     monkeypatch.setattr(write, "MAX_RECORD", 9)
     assert hansard("export", debate, "-o", "record.zip").code == 0
-    assert "report.html" not in unpack(Path("record.zip").read_bytes())
+    assert not bundles.ASIDE & unpack(Path("record.zip").read_bytes()).keys()
     assert hansard("verify", "record.zip").code == 0
     done = hansard("page", debate, "-o", "debate.html")
     assert (done.code, done.out) == (2, "")
@@ -157,11 +161,12 @@ def test_a_page_that_a_stranger_signed(hansard, page, files):
 def test_a_page_within_the_page(hansard, page, files):
     """Whoever took the record out would have a page that nobody compared."""
     before, after = shell()
-    inner = pack(files | {"report.html": b"<p>"})
-    page.write_bytes(before + region(gzip.compress(inner)) + after)
-    code, _, found = verified(hansard, page)
-    assert (code, found["verdict"]) == (1, "ALTERED")
-    assert [row["code"] for row in found["findings"]] == ["1.name"]
+    for name in bundles.ASIDE:
+        inner = pack(files | {name: b"<p>"})
+        page.write_bytes(before + region(gzip.compress(inner)) + after)
+        code, _, found = verified(hansard, page)
+        assert (code, found["verdict"]) == (1, "ALTERED")
+        assert [(row["code"], row["found"]) for row in found["findings"]] == [("1.name", name)]
 
 
 READERS = ("verify", "show", "report", "replay")
@@ -242,12 +247,12 @@ def in_export(hansard, files):
     zipped, folder = (verified(hansard, source) for source in ("again.zip", "again"))
     assert zipped == folder
     code = run_tool("again.zip", "--trust", Path("..", f"{Path.cwd().name}-home", "trust.json"))[0]
-    assert code == zipped[0], "the other verifier knows no page"
+    assert code == zipped[0], "the other verifier says the same"
     return zipped
 
 
-def test_the_page_of_an_export(hansard, page, files):
-    code, out, found = in_export(hansard, files | {"report.html": page.read_bytes()})
+def test_the_page_of_an_export(hansard, page, files, zipped):
+    code, out, found = in_export(hansard, unpack(zipped.read_bytes()))
     assert (code, last(out)) == (0, "INTACT")
     assert OURS in out
     assert found["page"] == {"released": True, "same_record": True}
@@ -260,18 +265,44 @@ def test_an_export_without_a_page(hansard, page, files):
 
 
 @pytest.mark.parametrize("data", [b"", b"<p>", forged, lambda data: data[:-1]])
-def test_an_export_with_a_page_that_is_not_ours(hansard, page, files, data):
-    other = data if isinstance(data, bytes) else data(page.read_bytes())
-    code, out, found = in_export(hansard, files | {"report.html": other})
-    assert (code, found["verdict"]) == (0, "INTACT"), "it is no part of the export"
+def test_an_export_whose_page_was_forged(hansard, zipped, data):
+    genuine = unpack(zipped.read_bytes())
+    other = data if isinstance(data, bytes) else data(genuine["report.html"])
+    code, out, found = in_export(hansard, genuine | {"report.html": other})
+    assert (code, found["verdict"]) == (1, "ALTERED")
+    assert [row["code"] for row in found["findings"]] == ["2.page_hash"]
     assert found["page"] == {"released": False, "same_record": not isinstance(data, bytes)}
-    assert "\nthe page  page.code  do not rely on what it shows" in out
-    assert last(out) == "INTACT   the record alone, not its page"
+    assert "report.html was changed: SHA256SUMS.page lists another hash" in out
+    assert last(out) == "ALTERED   do not rely on this record"
 
 
-def test_an_export_with_the_page_of_another_record(hansard, page, files):
+def noted(files, page, by):
+    """The files with a page, and the note that covers it."""
+    text = manifest.write_page(files["SHA256SUMS"], page)
+    return files | {"report.html": page, "SHA256SUMS.page": note.sign(text, by)}
+
+
+def test_an_export_whose_page_another_release_wrote(hansard, page, files, home):
+    other = page.read_bytes().replace(b"<title>", b"<title>Another release: ", 1)
+    code, out, found = in_export(hansard, noted(files, other, open_keyring(home).signer("export")))
+    assert (code, last(out)) == (0, "INTACT")
+    assert found["page"] == {"released": False, "same_record": True}
+    words = f"its code is not that of hansard {__version__}: another version wrote it, and whoever"
+    assert f"    page        pass         {words} signed this record signed it\n" in out
+
+
+def test_an_export_whose_page_a_stranger_signed(hansard, page, files):
+    """Of whatever release: who signed the record did not sign it."""
+    for data, words in ((page.read_bytes(), ""), (b"<p>", "   the record alone, not its page")):
+        code, out, found = in_export(hansard, noted(files, data, STRANGER))
+        assert (code, found["level"]) == (1, 0)
+        assert last(out) == f"SELF-CONSISTENT, SIGNER UNKNOWN{words}"
+
+
+def test_an_export_with_the_page_of_another_record(hansard, page, files, home):
+    """Signed with the record by the same key, and it shows another one: that is said."""
     other = write_page(signed(files, STRANGER))
-    code, out, found = in_export(hansard, files | {"report.html": other})
+    code, out, found = in_export(hansard, noted(files, other, open_keyring(home).signer("export")))
     assert (code, found["verdict"]) == (0, "INTACT")
     assert found["page"] == {"released": True, "same_record": False}
     assert "\nthe page  page.record  do not rely on what it shows" in out

@@ -59,10 +59,10 @@ def test_an_export_is_written_and_says_what_comes_next(hansard, debate, home):
     made, written, step = done.err.splitlines()
     assert made.startswith(f"made a new export key in {home}/keys/export.pem: house/export+")
     assert re.fullmatch(r"record.zip: \d+ entries, signed by house/export", written)
-    read = "Unpack it and open report.html in a browser"
-    assert step == f"{read}; check it with: hansard verify record.zip"
+    read = "then unpack it and open report.html in a browser"
+    assert step == f"Verify it first: hansard verify record.zip; {read}"
     names = set(unpack(Path("record.zip").read_bytes()))
-    assert {"SHA256SUMS", "VERIFY.md", "events.jsonl", "report.html"} == {
+    assert {"SHA256SUMS", "SHA256SUMS.page", "VERIFY.md", "events.jsonl", "report.html"} == {
         name for name in names if "/" not in name
     }
     assert hansard("verify", "record.zip").code == 0
@@ -774,7 +774,11 @@ def test_the_recipe_of_verify_md(hansard, zipped):
     out = folder_of(zipped)
     manifest = out / "SHA256SUMS"
     manifest.write_bytes(manifest.read_bytes().replace(b"  VERIFY.md", b"  VERIFY.me"))
-    assert by_hand(out, key).count(False) == 2, "sha256sum and openssl"
+    assert by_hand(out, key).count(False) == 3, "sha256sum, also of the page's list, and openssl"
+
+    out = folder_of(zipped)
+    change(out / "report.html")
+    assert by_hand(out, key) == [n != 1 for n in range(len(found))], "sha256sum of the page's list"
 
     out = folder_of(zipped)
     change(out / "VERIFY.md", at=3)

@@ -58,6 +58,7 @@ DAMAGED = {
     "no entries": region(zipped({"VERIFY.md": b"so"})),
     "an empty record": region(zipped({"events.jsonl": b""})),
     "a page of its own": region(zipped(FILES | {bundles.PAGE: b"so"})),
+    "a note of its own": region(zipped(FILES | {bundles.PAGE_NOTE: b"so"})),
     "no record": region(zipped({"events.jsonl": b"so\n"})),
     "a bomb": region(bomb()),
 }

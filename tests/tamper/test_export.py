@@ -37,7 +37,7 @@ from exporting import (
 from hansard.page.write import page
 from hansard.record import manifest, note
 from hansard.record.blob import pack as pack_blob
-from hansard.record.bundle import PAGE, pack, unpack
+from hansard.record.bundle import PAGE, PAGE_NOTE, pack, unpack
 from hansard.rules.events import parse
 from hansard.runtime.engine import Engine
 from hansard.runtime.inputs import packaged_templates
@@ -171,7 +171,7 @@ def test_every_line_of_the_manifest_dropped_changed_or_added(files):
         )
 
 
-@pytest.mark.parametrize("name", [manifest.NAME, "report.html"])
+@pytest.mark.parametrize("name", [manifest.NAME, "report.html", "SHA256SUMS.page"])
 def test_a_manifest_that_lists_what_it_never_lists(files, name):
     rows = [*lines_of(files), b"0" * 64 + b"  " + name.encode() + b"\n"]
     text = b"".join(sorted(rows, key=lambda row: row[66:]))
@@ -285,20 +285,58 @@ def test_a_file_that_belongs_in_no_export(files, name):
     assert first(both(buffer.getvalue())) == ("1.name", 0)
 
 
-def test_a_page_is_not_listed(files):
+def paged(files, data, by=EXPORT):
+    """The files with a page, and the note that covers it."""
+    text = manifest.write_page(files[manifest.NAME], data)
+    return files | {PAGE: data, PAGE_NOTE: note.sign(text, by)}
+
+
+def test_a_page_that_is_signed_is_the_signer_s_own(files):
     """What it is, a verifier may say; that it is there changes nothing of what both agree on."""
     bare = both(files)
     assert bare.page is None
     for data in (b"", b"<p>", page(files), page(files)[:-1], page({"events.jsonl": b""})):
-        found = both(files | {PAGE: data})
-        assert found.model_copy(update={"page": None, "checks": []}) == bare.model_copy(
-            update={"checks": []}
-        )
-        assert found.checks[1:] == bare.checks[1:]
+        found = both(paged(files, data))
+        aside = {"page": None, "checks": []}
+        assert found.model_copy(update=aside) == bare.model_copy(update=aside)
+        assert found.checks[3:] == bare.checks[3:]
+        assert [row.status for row in found.checks] == ["pass"] * 16
         assert found.page == PageCheck(
             released=data in (page(files), page({"events.jsonl": b""})),
             same_record=data in (page(files), page(files)[:-1]),
         )
+
+
+def test_a_forged_page_of_whatever_release_fails(files):
+    genuine, ours, other = paged(files, b"<p>"), page(files), page({"events.jsonl": b""})
+    for data in (b"", b"<p> ", ours, other):
+        assert first(both(genuine | {PAGE: data})) == ("2.page_hash", 0)
+        assert_signer_unknown(paged(files, data, STRANGER))
+        alone = {name: body for name, body in genuine.items() if name != PAGE_NOTE} | {PAGE: data}
+        assert first(both(alone)) == ("2.page_missing", 0)
+    kept = {name: body for name, body in genuine.items() if name != PAGE}
+    assert first(both(kept)) == ("2.page_missing", 0)
+    again = signed(files | {"VERIFY.md": b"another export of this record"})
+    moved = again | {name: genuine[name] for name in (PAGE, PAGE_NOTE)}
+    assert first(both(moved)) == ("2.page_hash", 0)
+
+
+@pytest.mark.parametrize("defect", BROKEN_NOTES)
+def test_a_page_whose_note_is_broken(files, defect):
+    genuine = paged(files, b"<p>")
+    broken = genuine | {PAGE_NOTE: BROKEN_NOTES[defect](genuine[PAGE_NOTE])}
+    assert broken != genuine
+    assert first(both(broken)) == ("2.page_malformed", 0)
+
+
+def test_bits_of_a_page_s_note(files):
+    genuine = paged(files, b"<p>")
+    for at in range(0, len(genuine[PAGE_NOTE]), 5):
+        data = bytearray(genuine[PAGE_NOTE])
+        data[at] ^= 1 << at % 8
+        found = both(genuine | {PAGE_NOTE: bytes(data)})
+        assert found.level != 1, at
+        assert {row.check for row in found.findings} <= {2, 3}
 
 
 def test_two_texts_with_one_salt_whatever_their_names(bundle):

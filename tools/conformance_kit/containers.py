@@ -230,6 +230,19 @@ def manifest_cases() -> Iterator[Case]:
             "It has a line for SHA256SUMS, which cannot be in it.",
             lambda text: f"{'0' * 64}  {SUMS}\n{text}",
         ),
+        "of-the-page": (
+            "It has a line for the page, which a note of its own covers.",
+            lambda text: "".join(
+                sorted(
+                    [*text.splitlines(True), f"{'0' * 64}  report.html\n"],
+                    key=lambda row: row[66:],
+                )
+            ),
+        ),
+        "of-the-page-note": (
+            "It has a line for SHA256SUMS.page, which cannot be in it.",
+            lambda text: f"{'0' * 64}  {SUMS}.page\n{text}",
+        ),
         "empty-line": ("It ends with an empty line.", lambda text: text + "\n"),
         "comment": ("It holds a comment of another kind.", lambda text: text + "# checked\n"),
         "reason": (

@@ -15,7 +15,9 @@ from hansard.record import note
 from hansard.record.note import Signer
 
 SUMS = "SHA256SUMS"
+PAGE, PAGE_NOTE = "report.html", "SHA256SUMS.page"
 ORDER_OF_ED25519 = 2**252 + 27742317777372353535851937790883648493
+SOME_PAGE = b"<!doctype html>\n<p>The page of some release.</p>\n"
 ABOUT = b"The record of one debate. schemas/FORMAT.md says how to check it.\n"
 
 
@@ -45,6 +47,17 @@ def seal(files: Files, by: Signer = EXPORT, text: bytes | None = None) -> Files:
 def export(record: Record, by: Signer = EXPORT) -> Files:
     """Return a record's export, signed."""
     return seal(files_of(record), by)
+
+
+def page_text(files: Files) -> bytes:
+    """Return the text that ties an export's page to its manifest."""
+    return "".join(f"{digest(files[name])}  {name}\n" for name in (SUMS, PAGE)).encode()
+
+
+def paged(files: Files, by: Signer = EXPORT, page: bytes = SOME_PAGE) -> Files:
+    """Return an export with a page and its signed note."""
+    made = {**files, PAGE: page}
+    return {**made, PAGE_NOTE: note.sign(page_text(made), by)}
 
 
 def withholding(record: Record, *paths: str) -> Files:

@@ -36,16 +36,16 @@ _FORMAT = click.option(
 def export(debate: str, output: Path) -> None:
     """Export the record of the debate ID as one signed zip, FILE.
 
-    The recipient can verify it without trusting you: VERIFY.md inside says how, and
-    report.html shows it in a browser. Send your public export key separately;
-    `hansard keys` prints it.
+    The recipient can verify it without trusting you: VERIFY.md inside says how. Then
+    report.html, which is signed as well, shows it in a browser. Send your public
+    export key separately; `hansard keys` prints it.
 
     Exit codes: 0 written; 1 the record was altered, so nothing is written; 2
     there is no such debate, or FILE cannot be written.
     """
     record, signer = _signing(debate)
     save(output, record.export(signer))
-    _say_written(output, record, signer, "Unpack it and open report.html in a browser")
+    _say_written(output, record, signer, "then unpack it and open report.html in a browser")
 
 
 @click.command()
@@ -65,7 +65,7 @@ def page(debate: str, output: Path) -> None:
     """
     record, signer = _signing(debate)
     save(output, record.page(signer))
-    _say_written(output, record, signer, f"Open {output} in a browser")
+    _say_written(output, record, signer, f"then open {output} in a browser")
 
 
 def _signing(debate: str) -> tuple[hansard.Record, hansard.Signer]:
@@ -78,7 +78,7 @@ def _signing(debate: str) -> tuple[hansard.Record, hansard.Signer]:
 def _say_written(output: Path, record: hansard.Record, signer: hansard.Signer, read: str) -> None:
     say = console(stderr=True)
     say.print(Text(f"{output}: {record.verification.entries} entries, signed by {signer.name}"))
-    say.print(Text(f"{read}; check it with: hansard verify {shlex.quote(str(output))}"))
+    say.print(Text(f"Verify it first: hansard verify {shlex.quote(str(output))}; {read}"))
 
 
 def save(path: Path, data: bytes) -> None:

@@ -22,6 +22,10 @@ _UNPROVEN: dict[int | None, str] = {
     "the keys did not record the debate anew.",
 }
 _RELEASED = f"the page of hansard {__version__}"
+_OF_ANOTHER_RELEASE = (
+    f"its code is not that of hansard {__version__}: "
+    "another version wrote it, and whoever signed this record signed it"
+)
 _DEFECTS = {
     "page.code": f"its code is not that of hansard {__version__}: "
     "it was changed, another version wrote it, or the file was cut off",
@@ -53,11 +57,11 @@ def verify(source: str, trust: Path | None, level: str | None, as_json: bool) ->
 
     No computed result is taken on trust: every link, text, turn, prompt, reply,
     vote and the decision are recomputed. An export must also be signed by a key
-    that you trust. The code of a page must be exactly what this release writes,
-    because other code could show anything.
+    that you trust, and so must its page. The code of a page that comes alone must be
+    exactly what this release writes, because other code could show anything.
 
-    Exit codes: 0 the required level is reached; 1 it is not, or the page's code is
-    not that of this release; 2 there is no such debate or file, or it cannot be
+    Exit codes: 0 the required level is reached; 1 it is not, or the code of a page
+    that comes alone is not that of this release; 2 there is no such debate or file, or it cannot be
     read.
     """
     path = find_export(source)
@@ -93,27 +97,37 @@ def _say_how_to_trust(required: int, trust: Path | None) -> None:
 def _is_forged(page: hansard.PageCheck | None) -> bool:
     """Say whether a page that was read by itself is not ours.
 
-    One that lies in an export is no part of it, so it is warned of alone.
+    Of one that lies in an export, the signatures decide.
     """
     return page is not None and page.same_record is None and not page.released
 
 
-def _defect(page: hansard.PageCheck) -> str | None:
-    """Return the code of what is wrong with a page; None where nothing is."""
-    if not page.released:
+def _defect(found: hansard.Verification) -> str | None:
+    """Return the code of what is wrong with the page; None where nothing is, or there is none."""
+    page = found.page
+    if page is None:
+        return None
+    if not page.released and not _is_vouched_for(found):
         return "page.code"
     return "page.record" if page.same_record is False else None
+
+
+def _is_vouched_for(found: hansard.Verification) -> bool:
+    """Say whether a trusted key signed the page: level 1 asks that of one in an export."""
+    return found.level == 1 and found.page is not None and found.page.same_record is not None
 
 
 def print_verification(out: Console, found: hansard.Verification) -> None:
     """Print every check, every finding, and the verdict with what it does not prove."""
     for check in found.checks:
         _print_check(out, check)
-    defect = _defect(found.page) if found.page else None
+    defect = _defect(found)
     if defect:
         _print_row(out, "", "page", "fail", _DEFECTS[defect])
     elif found.page:
-        _print_row(out, "", "page", "pass", _RELEASED)
+        _print_row(
+            out, "", "page", "pass", _RELEASED if found.page.released else _OF_ANOTHER_RELEASE
+        )
     _print_listed(out, found)
     if defect:
         words = f"do not rely on what it shows: {_DEFECTS[defect]}"
@@ -164,7 +178,6 @@ def _print_finding(out: Console, finding: hansard.Finding) -> None:
 
 
 def _print_verdict(out: Console, found: hansard.Verification) -> None:
-    defect = _defect(found.page) if found.page else None
     out.print()
     if found.ok:
         out.print(Text(_UNPROVEN[found.level], style="dim"))
@@ -172,7 +185,7 @@ def _print_verdict(out: Console, found: hansard.Verification) -> None:
     words = "" if found.ok else "  do not rely on this record"
     if found.level is not None and _is_forged(found.page):
         verdict, words = "PAGE NOT OURS", f"  the record inside {_INSIDE[found.level]}"
-    elif found.ok and defect:
+    elif found.ok and _defect(found):
         words = "  the record alone, not its page"
     sound = found.ok and verdict == found.verdict
     out.print(

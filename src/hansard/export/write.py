@@ -19,11 +19,13 @@ from hansard.record.note import Signer
 def export(bundle: Bundle, signer: Signer) -> bytes:
     """Return the zip of one record, its manifest signed with the export key.
 
-    Without a page where the record is too large for one.
+    With its page and the signed note that covers it, unless the record is too large for one.
     """
     files = signed(bundle, signer)
     with suppress(UsageError):
         files[bundles.PAGE] = page(files)
+        text = manifests.write_page(files[manifests.NAME], files[bundles.PAGE])
+        files[bundles.PAGE_NOTE] = note.sign(text, signer)
     return bundles.pack(files)
 
 

@@ -51,4 +51,4 @@ def _shows(page: bytes, files: Mapping[str, bytes]) -> bool:
         inside = bundles.unpack(record_in(page))
     except DataError:
         return False
-    return inside == {name: files[name] for name in files if name != bundles.PAGE}
+    return inside == {name: files[name] for name in files if name not in bundles.ASIDE}

@@ -68,7 +68,7 @@ def page(files: Mapping[str, bytes]) -> bytes:
 
     Raises UsageError `page.size` for a record of more than MAX_RECORD bytes.
     """
-    record = bundles.pack({name: files[name] for name in files if name != bundles.PAGE})
+    record = bundles.pack({name: files[name] for name in files if name not in bundles.ASIDE})
     if len(record) > MAX_RECORD:
         raise UsageError("page.size", f"a record of more than {MAX_RECORD} bytes fits no page")
     before, after = shell()

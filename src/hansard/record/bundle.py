@@ -19,11 +19,13 @@ from hansard.record.line import split_lines
 
 EVENTS = "events.jsonl"
 PAGE = "report.html"
+PAGE_NOTE = "SHA256SUMS.page"  # signed: that this page belongs to this record
+ASIDE = frozenset({PAGE, PAGE_NOTE})  # what the record inside a page never holds
 MAX_EXPORT = 1 << 30
 MAX_ENTRIES = 0xFFFF  # what a zip without extensions can count
 FOLDERS = ("blobs", "templates", "policies")
 is_name = re.compile(
-    r"report\.html|VERIFY\.md|SHA256SUMS|events\.jsonl|register\.jsonl|checkpoint"
+    r"report\.html|VERIFY\.md|SHA256SUMS(\.page)?|events\.jsonl|register\.jsonl|checkpoint"
     r"|(blobs|templates|policies)/[0-9a-f]{64}"
 ).fullmatch
 # Version, flags, method, time, date, CRC-32, two sizes, name, extra: alike in both headers.

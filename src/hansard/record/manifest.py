@@ -1,7 +1,9 @@
-"""The manifest: `SHA256SUMS` over every file of an export (FORMAT.md §13).
+"""The manifest, `SHA256SUMS`, over every file of an export, and that of its page (FORMAT.md §13).
 
-Its lines are what `sha256sum -c` reads; the files that are withheld from a
-recipient stand in comments. It is the text of a note signed with the export key.
+The lines of both are what `sha256sum -c` reads. In the manifest, the files that are
+withheld from a recipient stand in comments. `SHA256SUMS.page` has two lines: a page, and
+the manifest of the record that it belongs to. Each is the text of a note signed with the
+export key.
 """
 
 from __future__ import annotations
@@ -12,11 +14,12 @@ from dataclasses import dataclass, field
 from hashlib import sha256
 
 from hansard.errors import DataError
-from hansard.record.bundle import PAGE
+from hansard.record.bundle import ASIDE, PAGE
 
 NAME = "SHA256SUMS"
-UNLISTED = frozenset({NAME, PAGE})  # the page embeds the rest
+UNLISTED = ASIDE | {NAME}
 _LINE = re.compile(r"([0-9a-f]{64})  ([A-Za-z0-9./]+)").fullmatch
+_PAGE = re.compile(rf"([0-9a-f]{{64}})  {NAME}\n([0-9a-f]{{64}})  {re.escape(PAGE)}\n".encode())
 _WITHHELD = re.compile(r"# withheld ([A-Za-z0-9./]+) ([a-z0-9_]{1,64})").fullmatch
 
 
@@ -57,3 +60,16 @@ def parse(text: bytes) -> Manifest:
     if spelled.encode() != text:
         raise DataError("2.malformed", "SHA256SUMS is not in its one order, or names a file twice")
     return Manifest(files, withheld)
+
+
+def write_page(manifest: bytes, page: bytes) -> bytes:
+    """Return the text that binds a page to the manifest, a whole note, of its record."""
+    return f"{sha256(manifest).hexdigest()}  {NAME}\n{sha256(page).hexdigest()}  {PAGE}\n".encode()
+
+
+def parse_page(text: bytes) -> Mapping[str, str]:
+    """Return the hashes of manifest and page by name; raises DataError `2.page_malformed`."""
+    found = _PAGE.fullmatch(text)
+    if found is None:
+        raise DataError("2.page_malformed", "SHA256SUMS.page is not the two lines that it must be")
+    return {NAME: found[1].decode(), PAGE: found[2].decode()}

@@ -16,6 +16,8 @@ from hansard.record.note import Note
 from hansard.verify.findings import Finding, finding
 from hansard.verify.reading import Reading
 
+_CODES = {"manifest": "signature"}  # of check 3; a page and a policy are called what they are
+
 
 def files_of(export: bytes | Mapping[str, bytes]) -> Mapping[str, bytes]:
     """Check 1: return the files of an export by name; raises DataError `1.…` where it is refused.
@@ -28,18 +30,19 @@ def files_of(export: bytes | Mapping[str, bytes]) -> Mapping[str, bytes]:
     if not pages.is_page(export):
         return bundles.unpack(export)
     files = bundles.unpack(pages.record_in(export))
-    if bundles.PAGE in files:  # nobody would compare it
-        raise DataError("1.name", f"a page with {bundles.PAGE} in its record", bundles.PAGE)
+    for name in sorted(bundles.ASIDE & files.keys()):  # nobody would compare it
+        raise DataError("1.name", f"a page with {name} in its record", name)
     return files
 
 
 def check_manifest(reading: Reading) -> Iterator[Finding]:
-    """Check 2: SHA256SUMS lists every file, and every file is what its line says."""
+    """Check 2: SHA256SUMS and SHA256SUMS.page list every file, each as its line says."""
     if reading.files is None:
         why = vocabulary.passed(1, "store")
         reading.aside |= dict.fromkeys((1, 2, 3), ("unsupported", why))
         return
     reading.say(1, files=vocabulary.many(len(reading.files), "file"))
+    yield from _page_note(reading, reading.files)
     data = reading.files.get(manifests.NAME)
     if data is None:
         yield finding("2.missing", 0)
@@ -70,17 +73,38 @@ def _compared(reading: Reading, files: Mapping[str, bytes]) -> Iterator[Finding]
     reading.say(2, variant, files=vocabulary.many(len(listed), "file"), withheld=len(withheld))
 
 
+def _page_note(reading: Reading, files: Mapping[str, bytes]) -> Iterator[Finding]:
+    """Compare the page with its note, which is there exactly where the page is."""
+    there = bundles.ASIDE & files.keys()
+    if len(there) == 1:
+        for name in bundles.ASIDE - there:
+            yield finding("2.page_missing", 0, expected=name, name=name)
+    if bundles.PAGE_NOTE not in there:
+        return
+    try:
+        reading.page_note = notes.parse(files[bundles.PAGE_NOTE])
+        listed = manifests.parse_page(reading.page_note.text)
+    except DataError:
+        yield finding("2.page_malformed", 0)
+        return
+    for name, expected in listed.items():
+        if name in files and (found := sha256(files[name]).hexdigest()) != expected:
+            yield finding("2.page_hash", 0, expected=expected, found=found, name=name)
+
+
 def check_signatures(reading: Reading) -> Iterator[Finding]:
-    """Check 3: trusted keys, in force when the debate was opened, signed manifest and policy."""
+    """Check 3: trusted keys, in force when the debate was opened, signed all there is to sign."""
     if reading.files is None:
         return
     signings = [("manifest", _signing(reading, reading.note, "export"))]
+    if bundles.ASIDE & reading.files.keys():
+        signings.append(("page", _signing(reading, reading.page_note, "export")))
     if reading.opened and reading.opened["policy"] is not None:
         note = reading.policy.note if reading.policy else None
         signings.append(("policy", _signing(reading, note, "approval")))
     for what, signing in signings:
         if signing.forged:
-            code = "3.signature" if what == "manifest" else "3.policy"
+            code = f"3.{_CODES.get(what, what)}"
             yield finding(code, 0, found=signing.forged, name=signing.forged)
     reading.trusted = all(signing.trusted for _, signing in signings)
     words = "; ".join(f"{what} {signing.words}" for what, signing in signings)

@@ -79,7 +79,7 @@ class Check(_Result):
 
 
 class PageCheck(_Result):
-    """Whether a page can be relied on: it is neither signed nor a part of the record."""
+    """What a page is, beside the record: whether a trusted key signed it, the level says."""
 
     released: bool = Field(
         description="Whether all but its data is, byte for byte, the page of this release"

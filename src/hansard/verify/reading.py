@@ -33,6 +33,7 @@ class Reading:
     trust: Trust = field(default_factory=Trust)
     manifest: Manifest = field(default_factory=lambda: Manifest({}))
     note: Note | None = None  # the signed manifest
+    page_note: Note | None = None  # the signed note that covers the page
     trusted: bool = False  # trusted keys signed all there is to sign
     events: list[Event] = field(default_factory=list)  # those before the first rejected entry
     whole: bool = True  # no entry was rejected

@@ -27,7 +27,8 @@ def test_what_was_written_is_read():
     assert record_in(PAGE) == RECORD
     assert check_page(PAGE) == PageCheck(released=True, same_record=None)
     with_page = FILES | {"report.html": PAGE}
-    for export in (with_page, pack(with_page)):
+    noted = with_page | {"SHA256SUMS.page": b"-"}
+    for export in (with_page, pack(with_page), noted, pack(noted)):
         assert check_page(export) == PageCheck(released=True, same_record=True)
 
 

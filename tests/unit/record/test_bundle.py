@@ -14,7 +14,10 @@ from hansard.errors import DataError
 from hansard.record import bundle
 from hansard.record.bundle import Bundle, of_files, pack, to_files, unpack
 
-TOP = ["SHA256SUMS", "VERIFY.md", "checkpoint", "events.jsonl", "register.jsonl", "report.html"]
+TOP = [
+    "SHA256SUMS", "SHA256SUMS.page", "VERIFY.md", "checkpoint", "events.jsonl", "register.jsonl",
+    "report.html",
+]  # fmt: skip
 hashes = st.binary(max_size=4).map(lambda data: sha256(data).hexdigest())
 names = st.sampled_from(TOP) | st.builds(
     "{}/{}".format, st.sampled_from(["blobs", "templates", "policies"]), hashes

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from hansard.errors import DataError
-from hansard.record.manifest import UNLISTED, Manifest, parse, write
+from hansard.record.manifest import UNLISTED, Manifest, parse, parse_page, write, write_page
 
 A, B = (sha256(text).hexdigest() for text in (b"a", b"b"))
 names = st.from_regex(r"[A-Za-z0-9./]{1,20}", fullmatch=True).filter(lambda n: n not in UNLISTED)
@@ -80,6 +80,7 @@ SPELLINGS = {
     "a name twice with another hash": f"{A}  a\n{B}  a\n".encode(),
     "itself": f"{A}  SHA256SUMS\n".encode(),
     "the page": f"{A}  report.html\n".encode(),
+    "the note of the page": f"{A}  SHA256SUMS.page\n".encode(),
     "another comment": f"{A}  a\n# b\n".encode(),
     "withheld without reason": b"# withheld a\n",
     "withheld with two words": b"# withheld a no reason\n",
@@ -99,3 +100,37 @@ def test_another_spelling_is_refused(defect):
 def test_nothing_is_a_manifest_of_nothing():
     assert parse(b"") == Manifest({})
     assert write({}) == b""
+
+
+# The page's
+
+
+def test_a_page_is_tied_to_its_manifest():
+    text = write_page(b"manifest", b"page")
+    sums = [sha256(data).hexdigest() for data in (b"manifest", b"page")]
+    assert text.decode() == f"{sums[0]}  SHA256SUMS\n{sums[1]}  report.html\n"
+    assert parse_page(text) == {"SHA256SUMS": sums[0], "report.html": sums[1]}
+
+
+PAGE_SPELLINGS = {
+    "nothing": b"",
+    "an empty line": b"\n",
+    "no manifest": f"{A}  report.html\n".encode(),
+    "no page": f"{A}  SHA256SUMS\n".encode(),
+    "swapped": f"{A}  report.html\n{A}  SHA256SUMS\n".encode(),
+    "no last line end": f"{A}  SHA256SUMS\n{A}  report.html".encode(),
+    "a line more": f"{A}  SHA256SUMS\n{A}  report.html\n{A}  a\n".encode(),
+    "an empty line more": f"{A}  SHA256SUMS\n{A}  report.html\n\n".encode(),
+    "another character": f"{A}  SHA256SUMS\n{A}  report_html\n".encode(),
+    "upper case": f"{A.upper()}  SHA256SUMS\n{A}  report.html\n".encode(),
+    "one space": f"{A} SHA256SUMS\n{A}  report.html\n".encode(),
+    "binary mode": f"{A}  SHA256SUMS\n{A} *report.html\n".encode(),
+    "CRLF": f"{A}  SHA256SUMS\r\n{A}  report.html\r\n".encode(),
+}
+
+
+@pytest.mark.parametrize("defect", PAGE_SPELLINGS)
+def test_another_spelling_of_the_page_s_text_is_refused(defect):
+    with pytest.raises(DataError) as caught:
+        parse_page(PAGE_SPELLINGS[defect])
+    assert caught.value.code == "2.page_malformed"

@@ -1,13 +1,14 @@
 """Checks 1 to 3 on the smallest export: container, manifest, signatures."""
 
 from dataclasses import replace
+from hashlib import sha256
 
 import pytest
 
 from exporting import APPROVAL, EXPORT, LOG, STRANGER, TRUST, approved, resigned, signed, trust_file
 from hansard.errors import DataError
 from hansard.record import manifest, note
-from hansard.record.bundle import of_files, pack
+from hansard.record.bundle import PAGE, PAGE_NOTE, of_files, pack
 from hansard.record.keys import parse_trust
 from hansard.record.policy import Policy
 from hansard.verify.envelope import check_manifest, check_signatures, files_of
@@ -100,7 +101,67 @@ def test_a_manifest_that_does_not_fit(code):
 def test_what_is_wrong_is_told_of_each_file():
     files = {**FILES, "VERIFY.md": b"", "events.jsonl": b"", "report.html": b""}
     del files[f"blobs/{A}"]
-    assert opened(files)[1] == ["2.unlisted", "2.absent", "2.hash"]
+    found = ["2.page_missing", "2.unlisted", "2.absent", "2.hash"]
+    assert opened(files)[1] == found
+
+
+def paged(files=FILES, by=EXPORT, page=b"<p>", text=None):
+    """The files with a page and its note."""
+    made = files | {PAGE: page}
+    lines = manifest.write_page(files.get(manifest.NAME, b""), page) if text is None else text
+    return made | {PAGE_NOTE: note.sign(lines, by)}
+
+
+def without(files, *names):
+    return {name: files[name] for name in files if name not in names}
+
+
+def test_a_page_and_its_note_come_together():
+    assert look(paged())[:3] == (True, [], "pass")
+    for name, other in ((PAGE, PAGE_NOTE), (PAGE_NOTE, PAGE)):
+        reading = Reading(of_files(FILES), without(paged(), name))
+        assert [(row.code, row.expected) for row in check_manifest(reading)] == [
+            ("2.page_missing", name)
+        ]
+        assert other in reading.files
+    assert look(without(paged(), PAGE))[:3] == (True, [("2.page_missing", 0)], "pass")
+    assert look(without(paged(), PAGE_NOTE))[:3] == (False, [("2.page_missing", 0)], "unchecked")
+
+
+def test_a_page_that_is_not_the_one_that_was_signed():
+    for files, name in (
+        (paged() | {PAGE: b"<P>"}, PAGE),
+        (paged() | {manifest.NAME: signed(FILES, STRANGER)[manifest.NAME]}, manifest.NAME),
+    ):
+        reading = Reading(of_files(files), files)
+        (found,) = check_manifest(reading)
+        assert (found.code, found.seq) == ("2.page_hash", 0)
+        assert found.found == sha256(files[name]).hexdigest() != found.expected
+        assert found.message == f"{name} was changed: SHA256SUMS.page lists another hash"
+    assert opened(without(paged(), manifest.NAME))[1] == ["2.missing"], "it is not compared"
+
+
+@pytest.mark.parametrize("text", [b"text\n", manifest.write_page(b"", b"<p>") + b"\n"])
+def test_a_page_note_that_is_malformed_is_still_looked_at(text):
+    assert look(paged(text=text))[:3] == (True, [("2.page_malformed", 0)], "pass")
+    forged = note.sign(b"other\n", EXPORT).rpartition(b"\n\n")[2]
+    files = paged() | {PAGE_NOTE: text + b"\n" + forged}
+    assert look(files)[1] == [("2.page_malformed", 0), ("3.page", 0)]
+
+
+def test_a_page_note_that_is_no_note():
+    for data in (b"", b"<p>", manifest.write_page(b"", b"")):
+        found = look(paged() | {PAGE_NOTE: data})
+        assert found[:3] == (False, [("2.page_malformed", 0)], "unchecked")
+
+
+def test_who_signed_the_page():
+    for by in (STRANGER, LOG, APPROVAL):
+        assert look(paged(by=by))[:3] == (False, [], "unchecked")
+    assert look(paged(), trust_file(("export", EXPORT, {"until": AT})))[0] is False
+    forged = note.sign(b"other\n", LOG).rpartition(b"\n\n")[2]
+    files = paged()
+    assert look(files | {PAGE_NOTE: files[PAGE_NOTE] + forged})[:2] == (False, [("3.page", 0)])
 
 
 def test_withheld_texts_are_known_by_their_names_other_files_are_not():
