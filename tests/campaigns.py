@@ -1,7 +1,8 @@
 """The campaigns: every field of every entry altered in every way, and every write a death.
 
 A trial of `mutations` is one entry of one record, all of its fields altered in one way; one
-of `deaths` is a debate killed at one write, resumed, and killed again at another. `tools/campaign`
+of `deaths` is a debate killed at one write, resumed, and killed again at another, or a number of
+debates killed at any moment from their start to the close of their store. `tools/campaign`
 runs all trials or a sample, and so do the slow tests.
 """
 
@@ -11,14 +12,14 @@ import asyncio
 import random
 from collections import defaultdict
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from functools import partial
+from functools import cache, partial
 from itertools import product
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import altering
-from crash.child import replies_for, tools_for
+from crash.child import PLAYED, replies_for, tools_for
 from crash.test_kill import (
     SIGKILLED,
     STORED,
@@ -190,7 +191,67 @@ def _killed(format_: str, point: str, again: str) -> int:
     return deaths
 
 
+MOMENTS = 1_280  # at which debates are killed, over all formats: one in five has just ended
+_AT_ONCE = 10  # by one trial
+
+
+@cache
+def _undisturbed(format_: str) -> tuple[float, list[Any]]:
+    """Return how long a debate of a format takes here, from start to close, and its ending."""
+    with TemporaryDirectory() as home:
+        assert child(Path(home), "none", format_=format_) == {"none": 0}  # the first is slower
+        folder = Path(home, "none")
+        with Store.open(f"sqlite:///{folder}/h.db") as store:
+            usual = ending(store)
+        return float((folder / "took").read_text()), usual
+
+
+def _at_any_moment(format_: str, parts: Sequence[float]) -> int:
+    """Killed whenever it is, a debate leaves a store that opens, and ends as if undisturbed."""
+    seconds, usual = _undisturbed(format_)
+    points = [f"at-{seconds * part:.6f}" for part in parts]
+    with TemporaryDirectory() as home:
+        found = child(Path(home), *points, format_=format_)
+        assert set(found.values()) <= {0, SIGKILLED}
+        for point in points:
+            folder = Path(home, point)
+            folder.mkdir(exist_ok=True)
+            with Store.open(f"sqlite:///{folder}/h.db", create=True) as store:
+                if not store.debates():
+                    assert noted(folder) == [], "a model was asked off the record"
+                    continue
+                before = store.lines(store.debates()[0])
+                assert verify(store.bundle(store.debates()[0])).findings == []
+            asked = _resumed(folder, format_) if _is_open(folder) else []
+            with Store.open(f"sqlite:///{folder}/h.db") as store:
+                assert store.lines(store.debates()[0])[: len(before)] == before
+                assert verify(store.bundle(store.debates()[0])).findings == []
+                assert ending(store) == usual
+                assert_nothing_twice(store, noted(folder) + asked, folder)
+    return list(found.values()).count(SIGKILLED)
+
+
+def moments() -> list[Trial]:
+    """Return kills at moments spread over a whole debate of each format, more of them early on."""
+    many = MOMENTS // len(PLAYED)
+    parts = [1.1 * (number / many) ** 2 for number in range(many)]
+    return [
+        Trial(
+            "at any moment",
+            f"{format_}, {start + 1} of {many // _AT_ONCE}",
+            partial(_at_any_moment, format_, parts[start :: many // _AT_ONCE]),
+        )
+        for format_ in PLAYED
+        for start in range(many // _AT_ONCE)
+    ]
+
+
 def deaths() -> list[Trial]:
+    """Return all deaths: at any moment, and at every pair of writes."""
+    return moments() + writes()
+
+
+def writes() -> list[Trial]:
     """Return every pair of writes of a debate of every other format than the first."""
     return [
         Trial(format_, f"{point}, then {again}", partial(_killed, format_, point, again))

@@ -15,6 +15,7 @@ import pytest
 
 from cli_support import NAMES, files, leave_open, only_debate, process, reply, write_debate
 from exporting import APPROVAL, EXPORT, LOG, STRANGER, TOOL_FILE, approved, run_tool, trust_file
+from hansard import private
 from hansard.export.write import export as write_export
 from hansard.record import note
 from hansard.record.bundle import Bundle, pack, unpack
@@ -103,6 +104,33 @@ def test_an_altered_record_is_not_exported(hansard, debate, home):
     assert_refused(done, "record.altered", 1)
     assert files() == before
     assert not home.exists(), "nor is a key made for it"
+
+
+WRITTEN = {
+    "export": ("export", "{debate}", "-o"),
+    "page": ("page", "{debate}", "-o"),
+    "policy": ("policy", "approve", "-o"),
+}
+
+
+@pytest.mark.parametrize("what", WRITTEN)
+def test_what_is_written_is_private_and_goes_through_no_link(hansard, debate, what):
+    """A link under the name itself, or under any that it had on the way, is left alone."""
+    words = [word.format(debate=debate) for word in WRITTEN[what]]
+    hansard("keys", "make", "export")
+    hansard("keys", "make", "approval")
+    victim = Path("victim")
+    victim.write_text("theirs")
+    for name in ("out", "new.part", "new.new", "new.tmp"):
+        Path(name).symlink_to(victim)
+    assert_refused(hansard(*words, "out"), "output.exists")
+    Path("nowhere").symlink_to("not-there")
+    assert_refused(hansard(*words, "nowhere"), "output.exists")
+    assert hansard(*words, "new").code == 0
+    assert stat.S_IMODE(Path("new").stat().st_mode) == 0o600
+    assert victim.read_text() == "theirs"
+    assert not Path("not-there").exists()
+    assert not [name for name in files() if name.startswith(".")]
 
 
 def test_a_place_that_cannot_be_written(hansard, debate):
@@ -334,7 +362,7 @@ def test_what_a_revoked_key_signs_later_does_not_count(hansard, debate, home):
     )
     hansard("keys", "revoke", "export")
     for suffix, data in zip((".pem", ".pub"), stolen, strict=True):
-        (home / "keys" / f"export{suffix}").write_bytes(data)
+        private.write(home / "keys" / f"export{suffix}", data)
     hansard("run", "debate.yaml")
     with Store.open("sqlite:///hansard.db") as store:
         later = next(found for found in store.debates() if found != debate)

@@ -6,8 +6,9 @@
                                       for FOLDER/go
 
 A point is `none`, `add-N` (the n-th event is chained, not stored), `before-N` or
-`after-N` (just before or after the n-th batch is stored); `again-…` does the
-same to a resume of what is in the folder already. Each call that reaches a
+`after-N` (just before or after the n-th batch is stored), or `at-S` (S seconds after it began,
+wherever it is then); `again-…` does the same
+to a resume of what is in the folder already. Each call that reaches a
 model is noted in FOLDER/asked, each tool that is used in FOLDER/used.
 """
 
@@ -161,7 +162,8 @@ def live_many(folder, point):
 
 
 def fork(folder, format_, point):
-    """Live in a process of its own; say how it ended."""
+    """Live in a process of its own; say how it ended, and leave there how long that took."""
+    began = time.monotonic()
     pid = os.fork()
     if pid == 0:
         try:
@@ -171,7 +173,13 @@ def fork(folder, format_, point):
                 live(folder, format_, point)
         finally:
             os._exit(sys.exc_info()[0] is not None)
-    print(point, os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]), flush=True)
+    if point.startswith("at-"):
+        time.sleep(float(point.removeprefix("at-")))
+        os.kill(pid, signal.SIGKILL)  # one that has ended is not waited for yet: it is there
+    ended = os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1])
+    if point == "none":
+        (folder / "took").write_text(f"{time.monotonic() - began}")
+    print(point, ended, flush=True)
 
 
 def slow_resume(folder):

@@ -18,7 +18,7 @@ def test_altered_entries(records, part):
 
 @pytest.mark.parametrize("part", range(PARTS))
 def test_killed_twice(part):
-    for trial in campaigns.sample(campaigns.deaths(), KILLED, part):
+    for trial in campaigns.sample(campaigns.writes(), KILLED, part):
         assert trial.check() > 0, trial.name
 
 
@@ -34,4 +34,10 @@ def test_every_entry_is_altered_in_every_way_and_every_write_is_a_death(records)
         "in the page",
     }
     pairs = sum((2 * many) ** 2 for many in campaigns.STORED.values())
-    assert len(campaigns.deaths()) == pairs
+    assert len(campaigns.writes()) == pairs
+
+
+@pytest.mark.parametrize("part", range(PARTS))
+def test_killed_at_any_moment(part):
+    for trial in campaigns.sample(campaigns.moments(), 1, part):
+        assert trial.check() > 0, trial.name

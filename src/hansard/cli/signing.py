@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import shlex
-from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -12,6 +11,7 @@ import click
 from rich.text import Text
 
 import hansard
+from hansard import private
 from hansard.cli.console import console, fields
 from hansard.cli.context import keyring, open_store, sound_record, store_option
 from hansard.errors import UsageError
@@ -82,16 +82,14 @@ def _say_written(output: Path, record: hansard.Record, signer: hansard.Signer, r
 
 
 def save(path: Path, data: bytes) -> None:
-    """Write a new file, as a whole or not at all; raises UsageError `output.*`."""
+    """Write a new file for its owner alone, whole or not at all; raises UsageError `output.*`."""
     if not path.name or os.path.lexists(path):  # which never raises
         raise UsageError("output.exists", f"{path} already exists; name a new file")
-    new = path.with_name(path.name + ".part")
     try:
-        new.write_bytes(data)
-        new.replace(path)
+        private.write(path, data)
+    except FileExistsError:  # made just now by somebody else
+        raise UsageError("output.exists", f"{path} already exists; name a new file") from None
     except OSError as error:
-        with suppress(OSError):
-            new.unlink()
         raise UsageError("output.failed", f"{path} cannot be written: {error.strerror}") from None
 
 

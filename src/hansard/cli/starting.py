@@ -10,6 +10,7 @@ import click
 from rich.text import Text
 
 import hansard
+from hansard import private
 from hansard.cli.console import console, fields
 from hansard.errors import UsageError
 from hansard.schemas import SCHEMAS, render
@@ -60,7 +61,7 @@ def write_example(folder: Path, format_: str = "consensus") -> None:
         if folder.exists() and any(folder.iterdir()):
             raise UsageError("init.not_empty", f"{folder} is not empty; name a new folder")
         _copy(files("hansard.examples") / format_, folder)
-        (folder / "debate.schema.json").write_text(render("spec"), encoding="utf-8")
+        private.write(folder / "debate.schema.json", render("spec").encode())
     except OSError as error:
         raise UsageError("init.failed", f"{folder} cannot be written: {error.strerror}") from None
 
@@ -71,7 +72,7 @@ def _copy(source: Traversable, target: Path) -> None:
         if item.is_dir():
             _copy(item, target / item.name)
         else:
-            (target / item.name).write_bytes(item.read_bytes())
+            private.write(target / item.name, item.read_bytes())
 
 
 @click.command()
@@ -105,7 +106,6 @@ def _write_schemas(folder: Path) -> None:
     try:
         folder.mkdir(parents=True, exist_ok=True)
         for name in SCHEMAS:
-            path = folder / f"{name}.schema.json"
-            path.write_text(render(name), encoding="utf-8", newline="\n")
+            private.write(folder / f"{name}.schema.json", render(name).encode(), replace=True)
     except OSError as error:
         raise UsageError("schema.failed", f"{folder} cannot be written: {error.strerror}") from None

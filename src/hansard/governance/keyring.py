@@ -10,12 +10,13 @@ from __future__ import annotations
 
 import os
 import re
+import shlex
 import socket
 from collections.abc import Callable
-from contextlib import suppress
 from pathlib import Path
 from typing import ClassVar
 
+from hansard import private
 from hansard.errors import DataError, UsageError
 from hansard.record import keys
 from hansard.record.keys import ROLES, Role, Trust, TrustedKey
@@ -61,10 +62,11 @@ class Keyring:
         if not _there(path):
             self._make(role)
         key = self.public(role)
-        private = keys.from_pem(_read(path), self._passphrase)
-        if key is None or Signer(key.name, private).key != key:
+        _refuse_shared(path)
+        secret = keys.from_pem(_read(path), self._passphrase)
+        if key is None or Signer(key.name, secret).key != key:
             raise DataError("key.mismatch", f"{path} and its .pub file belong to different keys")
-        return Signer(key.name, private)
+        return Signer(key.name, secret)
 
     def public(self, role: Role) -> VerifierKey | None:
         """Return the public key of `role`, or None where there is no key."""
@@ -109,9 +111,9 @@ class Keyring:
     def _make(self, role: Role) -> VerifierKey:
         """Make the key of `role`; its PEM file comes last, so that what is there is whole."""
         path = self._path(role)
-        private = keys.generate()
-        key = Signer(_name(role), private).key
-        pem = keys.to_pem(private, self._passphrase)
+        secret = keys.generate()
+        key = Signer(_name(role), secret).key
+        pem = keys.to_pem(secret, self._passphrase)
         trust = Trust(keys=[*self.trust().keys, TrustedKey(role=role, key=str(key))])
         _make_folders(path.parent)
         self._save(trust)
@@ -159,11 +161,25 @@ def _there(path: Path) -> bool:
     return True
 
 
+def _refuse_shared(path: Path) -> None:
+    """Raise UsageError `key.shared` for a private key that others than its owner can read."""
+    try:
+        shared = private.is_shared(path)
+    except OSError as error:
+        raise DataError("key.unreadable", f"{path} cannot be read: {error.strerror}") from None
+    if shared:
+        command = f"chmod 600 {shlex.quote(str(path))}"
+        raise UsageError(
+            "key.shared",
+            f"others can read the private key {path}: run `{command}`, "
+            "and rotate the key if somebody may have copied it",
+        )
+
+
 def _make_folders(folder: Path) -> None:
     """Make the folders of the keys, for their owner alone."""
     try:
-        for path in (folder.parent, folder):
-            path.mkdir(parents=True, exist_ok=True, mode=0o700)
+        private.make_folders(folder.parent, folder)
     except OSError as error:
         raise UsageError("key.unwritable", f"{folder} cannot be made: {error.strerror}") from None
 
@@ -177,13 +193,7 @@ def _read(path: Path) -> bytes:
 
 def _write(path: Path, data: bytes) -> None:
     """Replace a private file as a whole, readable by its owner alone."""
-    new = path.with_name(path.name + ".new")
     try:
-        new.unlink(missing_ok=True)
-        with os.fdopen(os.open(new, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "wb") as file:
-            file.write(data)
-        new.replace(path)
+        private.write(path, data, replace=True)
     except OSError as error:
-        with suppress(OSError):
-            new.unlink()
         raise UsageError("key.unwritable", f"{path} cannot be written: {error.strerror}") from None

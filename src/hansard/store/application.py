@@ -7,7 +7,6 @@ are the bytes which are kept.
 
 from __future__ import annotations
 
-import os
 import sqlite3
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
@@ -26,7 +25,8 @@ from hansard.errors import DataError, UsageError
 from hansard.record.blob import unpack
 from hansard.record.bundle import Bundle, Head
 from hansard.rules.events import Event, parse
-from hansard.store.sqlite import APPLICATION_ID, Extras, Recorder, RunnerLock
+from hansard.store.file import Tally, examine
+from hansard.store.sqlite import Extras, Recorder, RunnerLock
 
 _SCHEME = "sqlite:///"
 _LINES = "SELECT state FROM stored_events WHERE originator_id = ? ORDER BY originator_version"
@@ -126,17 +126,26 @@ class Store:
         self.url = url
         self._database = database
         self._path = path
+        self._tally = Tally(path) if path else None
         self._application: _Debates | None = None
 
     def _open(self) -> _Debates:
         """Return the open database: a new file is made only when something is to be stored."""
         if self._application is None:
-            self._application = _Debates(
+            before = self._tally.read() if self._tally else 0
+            opened = _Debates(
                 {
                     "PERSISTENCE_MODULE": "hansard.store.sqlite:Factory",
                     "SQLITE_DBNAME": self._database,
                 }
             )
+            if self._tally:
+                try:
+                    self._tally.check(before, cast(Recorder, opened.recorder).entries())
+                except BaseException:
+                    opened.close()
+                    raise
+            self._application = opened
         return self._application
 
     @property
@@ -159,7 +168,7 @@ class Store:
         if path is None:
             name = f"file:{uuid4()}?mode=memory&cache=shared"
         elif path.exists():
-            _examine(path)
+            examine(path)
         elif not create:
             raise UsageError(
                 "store.missing", f"there is no store at {path}; run a debate first, or name --store"
@@ -177,6 +186,8 @@ class Store:
         """Close every connection."""
         if self._application is not None:
             self._application.close()
+            if self._tally:
+                self._tally.clear()
 
     def __enter__(self) -> Self:
         return self
@@ -189,18 +200,21 @@ class Store:
 
         Raises UsageError `store.conflict` when another process appended first.
         """
-        with _guard(), self._recorder.datastore.transaction(commit=True) as c:
-            for batch in batches:
-                self._insert(c, batch)
+        with _guard():
+            with self._recorder.datastore.transaction(commit=True) as c:
+                entries = [self._insert(c, batch) for batch in batches]
+            if self._tally and entries:
+                self._tally.write(entries[-1])
 
-    def _insert(self, c: SQLiteCursor, batch: Batch) -> None:
+    def _insert(self, c: SQLiteCursor, batch: Batch) -> int:
+        """Insert a batch; return how many entries the store has now."""
         key, to_stored = UUID(batch.debate), self._open().mapper.to_stored_event
         events = [
             to_stored(StoredLine(key, seq, kind, line))
             for seq, (kind, line) in enumerate(batch.lines, batch.first)
         ]
         try:
-            self._recorder.insert(c, events, batch.extras)
+            return self._recorder.insert(c, events, batch.extras)
         except sqlite3.IntegrityError:
             raise UsageError(
                 "store.conflict",
@@ -329,27 +343,3 @@ def _guard() -> Iterator[None]:
         yield
     except (OSError, sqlite3.Error, PersistenceError) as error:
         raise DataError("store.failed", f"the store cannot be read or written: {error}") from None
-
-
-def _examine(path: Path) -> None:
-    """Refuse a file that is not a store before anything is written into it."""
-    if path.is_file() and path.stat().st_size == 0:
-        return
-    if not (path.is_file() and os.access(path, os.R_OK | os.W_OK)):
-        raise UsageError(
-            "store.not_writable", f"you cannot write to {path}; copy it to where you can"
-        )
-    try:
-        connection = sqlite3.connect(f"{path.absolute().as_uri()}?mode=ro", uri=True)
-        try:
-            found = connection.execute("PRAGMA application_id").fetchone()[0]
-        finally:
-            connection.close()
-    except sqlite3.Error as error:
-        raise DataError(
-            "store.corrupt", f"{path} cannot be read as a store: {error}; restore it from a copy"
-        ) from None
-    if found != APPLICATION_ID:
-        raise DataError(
-            "store.foreign", f"{path} is a SQLite database, but not a Hansard store; name another"
-        )

@@ -7,6 +7,7 @@ that a line lost from the end shows.
 
 from __future__ import annotations
 
+import os
 import sqlite3
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
@@ -26,10 +27,11 @@ from eventsourcing.sqlite import (
 )
 from typing_extensions import override
 
+from hansard import private
 from hansard.record.bundle import Head
+from hansard.store import file as files
+from hansard.store.file import LOCK_SECONDS
 
-APPLICATION_ID = 0x48414E53  # "HANS": tells our files from other SQLite databases
-LOCK_SECONDS = 60
 _TABLES = (
     """CREATE TABLE IF NOT EXISTS blobs
        (debate TEXT, name TEXT, body BLOB NOT NULL, PRIMARY KEY (debate, name)) WITHOUT ROWID""",
@@ -45,7 +47,6 @@ _TABLES = (
        BEGIN SELECT RAISE(ABORT, 'lines are never deleted'); END""",
     """CREATE TRIGGER IF NOT EXISTS lines_stand BEFORE UPDATE ON stored_events
        BEGIN SELECT RAISE(ABORT, 'lines are never changed'); END""",
-    f"PRAGMA application_id = {APPLICATION_ID}",
 )
 
 
@@ -73,8 +74,6 @@ class Pool(SQLiteConnectionPool):
             cached_statements=128,
             uri=True,
         )
-        if not self.is_sqlite_memory_mode:
-            connection.execute("PRAGMA journal_mode = WAL")
         connection.execute("PRAGMA synchronous = FULL")
         connection.execute("PRAGMA secure_delete = ON")
         connection.row_factory = sqlite3.Row
@@ -88,11 +87,26 @@ class Recorder(SQLiteApplicationRecorder):
     def construct_create_table_statements(self) -> list[str]:
         return [*super().construct_create_table_statements(), *_TABLES]
 
-    def insert(self, c: SQLiteCursor, events: Sequence[StoredEvent], extras: Extras) -> None:
-        """Insert a batch of one debate; sqlite3.IntegrityError where it does not come next."""
+    @override
+    def create_table(self) -> None:
+        name = self.datastore.pool.db_name
+        if name.startswith("file:"):  # in memory
+            super().create_table()
+        else:
+            files.make(Path(name), self.create_table_statements)
+
+    def entries(self) -> int:
+        """Return how many entries there are: none is ever deleted."""
+        return self.max_notification_id() or 0
+
+    def insert(self, c: SQLiteCursor, events: Sequence[StoredEvent], extras: Extras) -> int:
+        """Insert a batch of one debate; return how many entries there are then.
+
+        Raises sqlite3.IntegrityError where the batch does not come next.
+        """
         first = events[0]
         debate = _key(first.originator_id)
-        self._insert_events(c, events)
+        places = self._insert_events(c, events)
         if extras.blobs:
             c.executemany(
                 "INSERT INTO blobs VALUES (?, ?, ?)",
@@ -112,6 +126,7 @@ class Recorder(SQLiteApplicationRecorder):
             )
             if c.sqlite_cursor.rowcount != 1:
                 raise sqlite3.IntegrityError("the debate has another length")
+        return places[-1] if places else 0
 
     def select(self, statement: str, *params: object) -> list[sqlite3.Row]:
         """Return the rows of a read-only statement."""
@@ -155,34 +170,56 @@ class RunnerLock:
 
     def __init__(self, path: str) -> None:
         self.path = Path(path)
-        self.path.touch()
-        self._file = self.path.stat()
-        self._connection = sqlite3.connect(path, timeout=0, isolation_level=None)
+        self._connection: sqlite3.Connection | None = None
 
     def acquire(self) -> bool:
         """Take the lock; False where another process holds it."""
-        held = False
-        try:
-            # A journal on disk would be a second open file for each debate that runs.
-            self._connection.execute("PRAGMA journal_mode = MEMORY")
-            self._connection.execute("BEGIN EXCLUSIVE")
+        while self._connection is None:
+            with suppress(FileExistsError):
+                os.close(private.create(self.path))
+            try:
+                file = self.path.stat()
+            except FileNotFoundError:  # its holder has just removed it
+                continue
+            connection = sqlite3.connect(self.path, timeout=0, isolation_level=None)
+            if not _is_free(connection):
+                return False
             # Only the holder removes the file: a lock on one that is gone is no lock.
-            held = samestat(self._file, self.path.stat())
-        except FileNotFoundError:
-            pass
-        except sqlite3.OperationalError as error:
-            if error.sqlite_errorcode != sqlite3.SQLITE_BUSY:
-                raise
-        finally:
-            if not held:
-                self._connection.close()
-        return held
+            if _stands(file, self.path):
+                self._connection = connection
+            else:
+                connection.close()
+        return True
 
     def release(self) -> None:
-        """Give the lock back."""
-        with suppress(OSError):  # some systems keep a file that is open
-            self.path.unlink()
-        self._connection.close()
+        """Give the lock back, if it is held."""
+        if self._connection is not None:
+            with suppress(OSError):  # some systems keep a file that is open
+                self.path.unlink()
+            self._connection.close()
+            self._connection = None
+
+
+def _stands(file: os.stat_result, path: Path) -> bool:
+    """Say whether a path still leads to the file that was there."""
+    try:
+        return samestat(file, path.stat())
+    except FileNotFoundError:
+        return False
+
+
+def _is_free(connection: sqlite3.Connection) -> bool:
+    """Lock a lock's file, whose connection is closed where that fails; False where it is held."""
+    try:
+        # A journal on disk would be a second open file for each debate that runs.
+        connection.execute("PRAGMA journal_mode = MEMORY")
+        connection.execute("BEGIN EXCLUSIVE")
+    except sqlite3.OperationalError as error:
+        connection.close()
+        if error.sqlite_errorcode != sqlite3.SQLITE_BUSY:
+            raise
+        return False
+    return True
 
 
 __all__ = ["Extras", "Factory", "Recorder", "RunnerLock", "SQLiteDatastore"]

@@ -1,6 +1,8 @@
 """Your own keys: made at first use, told once, private, and never lost in silence."""
 
 import json
+import re
+import shlex
 import stat
 import subprocess
 
@@ -72,6 +74,32 @@ def test_keys_are_for_their_owner_alone(ring):
     ring.signer("export")
     assert mode(path_of(ring, "export.pem")) == 0o600
     assert mode(path_of(ring, "")) == mode(ring.folder) == 0o700
+
+
+@pytest.mark.parametrize("others", [0o640, 0o604, 0o620, 0o601, 0o777])
+def test_a_key_that_others_can_read_is_refused_with_the_command_that_mends_it(ring, others):
+    key = ring.signer("export").key
+    path = path_of(ring, "export.pem")
+    path.chmod(others)
+    with pytest.raises(UsageError, match="others can read the private key ") as caught:
+        again(ring).signer("export")
+    assert caught.value.code == "key.shared"
+    (command,) = re.findall("`(.*)`", str(caught.value))
+    subprocess.run(shlex.split(command), check=True)
+    assert again(ring).signer("export").key == key
+
+
+def test_a_link_planted_where_a_key_goes_is_replaced_not_followed(ring, tmp_path):
+    victim = tmp_path / "victim"
+    victim.write_text("theirs")
+    path_of(ring, "").mkdir(parents=True)
+    for name in ("export.pub", "export.pem.new", "export.pub.new"):
+        path_of(ring, name).symlink_to(victim)
+    (ring.folder / "trust.json.new").symlink_to(victim)
+    path_of(ring, "export.pub").unlink()
+    ring.signer("export")
+    assert victim.read_text() == "theirs"
+    assert not path_of(ring, "export.pub").is_symlink()
 
 
 def test_keys_of_several_roles_stand_side_by_side(ring):
@@ -209,7 +237,8 @@ def test_a_file_of_a_key_that_is_damaged(ring, name):
         damaged.signer("export")
         path = path_of(damaged, name)
         path.unlink()
-        path.mkdir() if content is None else path.write_bytes(content)
+        path.mkdir(0o700) if content is None else path.write_bytes(content)
+        path.chmod(0o700 if content is None else 0o600)
         assert refused(damaged, DataError) == code
 
 
@@ -231,8 +260,9 @@ def test_a_home_that_is_a_file(ring):
 def test_a_home_that_cannot_be_made_or_written(ring, monkeypatch):
     blocked = Keyring(ring.folder, lambda: NOW, str)
     ring.folder.mkdir()
-    (ring.folder / "trust.json.new").mkdir()  # as little to be written as a full disk
-    assert refused(blocked, UsageError) == "key.unwritable"
+    with monkeypatch.context() as patch:
+        patch.setattr("os.fsync", raises(OSError(28, "full")))
+        assert refused(blocked, UsageError) == "key.unwritable"
     monkeypatch.setattr("pathlib.Path.mkdir", raises(OSError(30, "no")))
     assert refused(Keyring(ring.folder / "x", lambda: NOW, str), UsageError) == "key.unwritable"
 

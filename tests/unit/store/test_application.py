@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import os
+import shutil
 import sqlite3
+import stat
 import subprocess
 import sys
 from contextlib import closing
@@ -55,10 +58,164 @@ def test_a_new_store_makes_no_file_before_something_is_stored(shelf):
     assert shelf.path.exists()
 
 
-def test_an_empty_file_is_a_new_store(tmp_path):
-    (tmp_path / "h.db").touch()
-    with Store.open(f"sqlite:///{tmp_path}/h.db") as store:
+@pytest.mark.parametrize("begun", [[], ["PRAGMA journal_mode = WAL"], ["PRAGMA page_size = 512"]])
+def test_a_file_without_tables_is_a_new_store(tmp_path, begun):
+    path = tmp_path / "h.db"
+    with closing(sqlite3.connect(path)) as connection:
+        for statement in [*begun, "VACUUM"]:
+            connection.execute(statement)
+    with Store.open(f"sqlite:///{path}") as store:
         assert store.debates() == []
+        store.append(Batch(DEBATE, 1, [("t", b"{}")], Extras(Head(1, "h"))))
+    with Store.open(f"sqlite:///{path}") as store:
+        assert store.debates() == [DEBATE]
+
+
+def test_whatever_stops_its_making_a_store_is_made_of_what_is_left(tmp_path, monkeypatch):
+    """Killed before any of its statements, it leaves nothing that is refused later."""
+    for stop in range(4):
+        path = tmp_path / f"{stop}.db"
+        with subprocess.Popen([sys.executable, "-c", MAKE, str(path), str(stop)]) as process:
+            assert process.wait() == -9
+        with Store.open(f"sqlite:///{path}") as store:
+            assert store.debates() == []
+            store.append(Batch(DEBATE, 1, [("t", b"{}")], Extras(Head(1, "h"))))
+
+
+MAKE = """
+import os, signal, sys
+from pathlib import Path
+from hansard.store import file
+
+class Tables(list):
+    def __iter__(self):
+        for number, statement in enumerate(super().__iter__()):
+            if number == int(sys.argv[2]):
+                os.kill(os.getpid(), signal.SIGKILL)
+            yield statement
+        os.kill(os.getpid(), signal.SIGKILL)
+
+file.make(Path(sys.argv[1]), Tables(f"CREATE TABLE t{n} (x)" for n in range(3)))
+"""
+
+
+def test_first_runs_at_once_wait_for_each_other(tmp_path):
+    """Eight processes make the same store: each of them gets one, and nothing is lost."""
+    url, go = f"sqlite:///{tmp_path}/h.db", tmp_path / "go"
+    ids = [str(UUID(int=number)) for number in range(8)]
+    processes = [
+        subprocess.Popen(
+            [sys.executable, "-c", FIRST, url, debate, str(go)],
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            text=True,
+        )
+        for debate in ids
+    ]
+    for process in processes:
+        assert process.stdout.readline() == "ready\n"
+    go.touch()
+    assert [process.communicate()[0] for process in processes] == [""] * len(ids)
+    with Store.open(url) as store:
+        assert sorted(store.debates()) == ids
+
+
+FIRST = """
+import sys, time
+from pathlib import Path
+from hansard.record.bundle import Head
+from hansard.store.application import Batch, Store
+from hansard.store.sqlite import Extras
+print("ready", flush=True)
+while not Path(sys.argv[3]).exists():
+    time.sleep(0.001)
+with Store.open(sys.argv[1], create=True) as store:
+    store.append(Batch(sys.argv[2], 1, [("t", b"{}")], Extras(Head(1, "h"))))
+"""
+
+
+@pytest.mark.parametrize("umask", [0o000, 0o022, 0o777])
+def test_a_store_and_what_stands_beside_it_is_for_its_owner_alone(shelf, umask):
+    before = os.umask(umask)
+    try:
+        with shelf.store.runner(DEBATE):
+            shelf.fill()
+            files = {path.name: stat.S_IMODE(path.stat().st_mode) for path in beside(shelf)}
+    finally:
+        os.umask(before)
+    names = ("h.db", "h.db-entries", f"h.db-run-{DEBATE}", "h.db-shm", "h.db-wal")
+    assert files == dict.fromkeys(names, 0o600)
+
+
+def beside(shelf):
+    return sorted(shelf.path.parent.iterdir())
+
+
+def test_a_link_that_leads_nowhere_is_not_followed_to_make_a_store(tmp_path):
+    (tmp_path / "h.db").symlink_to(tmp_path / "elsewhere.db")
+    with Store.open(f"sqlite:///{tmp_path}/h.db", create=True) as store:
+        batch = Batch(DEBATE, 1, [("t", b"{}")], Extras(Head(1, "h")))
+        assert code_of(store.append, batch) == "store.failed"
+    assert not (tmp_path / "elsewhere.db").exists()
+
+
+# What stands in the write-ahead log alone
+
+
+def died(shelf, *gone):
+    """What a killed process leaves, but for the files whose names end so; the URL of it."""
+    left = shelf.path.parent / "left"
+    left.mkdir()
+    for path in beside(shelf):
+        if path.is_file() and not path.name.endswith(gone or ("-none",)):
+            shutil.copyfile(path, left / path.name)
+    return f"sqlite:///{left}/h.db"
+
+
+def read(url, **more):
+    with Store.open(url, **more) as store:
+        return store.debates()
+
+
+def test_what_a_killed_process_stored_is_there(shelf):
+    shelf.fill()
+    url = died(shelf)
+    assert read(url) == [DEBATE]
+    left = [path.name for path in (shelf.path.parent / "left").iterdir()]
+    assert left == ["h.db"], "closed, everything stands in the store itself"
+
+
+@pytest.mark.parametrize("gone", [("-wal",), ("-wal", "-shm")])
+def test_a_log_that_was_deleted_is_named(shelf, gone):
+    shelf.fill(3)
+    url = died(shelf, *gone)
+    for _ in range(2):  # and stays named
+        with pytest.raises(DataError, match="had 3 entries and has 0") as caught:
+            read(url, create=True)
+        assert caught.value.code == "store.lost"
+        assert "h.db-wal was deleted" in str(caught.value)
+    (shelf.path.parent / "left" / "h.db-entries").unlink()
+    assert read(url) == [], "whoever deletes the count goes on with what is left"
+
+
+def test_a_log_that_was_folded_into_the_store_by_anybody_is_not_missed(shelf):
+    shelf.fill(3)
+    url = died(shelf)
+    with closing(sqlite3.connect(url.removeprefix("sqlite:///"))) as connection:
+        connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+    assert (shelf.path.parent / "left" / "h.db-entries").exists()
+    assert read(url) == [DEBATE]
+
+
+@pytest.mark.parametrize("said", [b"", b"nonsense", b"-1", b"0" * 20, b"\xff" * 20, b"1" * 5000])
+def test_a_count_that_is_damaged_stands_in_nobodys_way(shelf, said):
+    shelf.fill(1)
+    url = died(shelf)
+    (shelf.path.parent / "left" / "h.db-entries").write_bytes(said)
+    if said.startswith(b"1"):
+        assert code_of(read, url) == "store.lost"
+    else:
+        assert read(url) == [DEBATE]
 
 
 def foreign(path):
@@ -467,17 +624,34 @@ def test_the_lock_is_given_back_and_leaves_no_file(shelf):
     assert list(shelf.path.parent.iterdir()) == []
 
 
-def test_who_was_waiting_on_an_old_lock_file_does_not_run_beside_a_new_one(shelf):
-    """A second runner may open the lock's file just before the first one removes it."""
+@pytest.mark.parametrize("when", ["before it is opened", "once it is opened", "and made anew"])
+def test_a_lock_whose_file_its_holder_removes_is_taken_on_a_new_file(shelf, monkeypatch, when):
+    """A lock on a file that is gone is no lock: the next one would run beside it."""
     path = f"{shelf.path}-run-{DEBATE}"
-    with shelf.store.runner(DEBATE):
-        early = RunnerLock(path)
-    late = RunnerLock(path)
+    holder, late, last = (RunnerLock(path) for _ in range(3))
+    connect, opened = sqlite3.connect, []
+
+    def racing(*args, **more):
+        if opened:
+            return connect(*args, **more)
+        if when == "before it is opened":
+            holder.release()
+        opened.append(connect(*args, **more))
+        holder.release()
+        if when == "and made anew":
+            assert last.acquire()
+            last.release()
+            Path(path).touch()
+        return opened[0]
+
+    assert holder.acquire()
+    monkeypatch.setattr(sqlite3, "connect", racing)
     try:
-        assert [early.acquire(), late.acquire()].count(True) <= 1
+        assert late.acquire()
+        assert not last.acquire()
     finally:
-        early.release()
         late.release()
+    assert not Path(path).exists()
 
 
 def test_a_lock_is_one_open_file_and_leaves_nothing_else_behind(shelf, holder):
@@ -489,7 +663,7 @@ def test_a_lock_is_one_open_file_and_leaves_nothing_else_behind(shelf, holder):
     assert [path.name for path in shelf.path.parent.iterdir()] == [lock.name]
 
 
-def test_a_lock_that_cannot_be_had_is_not_one_that_another_holds(tmp_path):
+def test_a_lock_that_cannot_be_had_is_not_one_that_another_holds(tmp_path, monkeypatch):
     class Broken:
         def execute(self, statement):
             error = sqlite3.OperationalError("disk I/O error")
@@ -500,9 +674,8 @@ def test_a_lock_that_cannot_be_had_is_not_one_that_another_holds(tmp_path):
             closed.append(1)
 
     closed = []
+    monkeypatch.setattr(sqlite3, "connect", lambda *args, **more: Broken())
     lock = RunnerLock(str(tmp_path / "lock"))
-    lock._connection.close()
-    lock._connection = Broken()
     with pytest.raises(sqlite3.OperationalError, match="disk I/O"):
         lock.acquire()
     assert closed == [1]

@@ -1,0 +1,85 @@
+"""Files for their owner alone, written as a whole or not at all.
+
+A file is readable and writable by its owner alone (mode 0600) from its first byte,
+whatever the umask. It is written beside its place under a name that nobody can guess, never
+through a file or link that stands there already, and reaches the disk before it takes its
+place. All functions raise OSError; FileExistsError where a new file was asked for and
+something has its name.
+"""
+
+from __future__ import annotations
+
+import os
+from contextlib import suppress
+from pathlib import Path
+from secrets import token_hex
+
+_NEW = (
+    os.O_RDWR | os.O_CREAT | os.O_EXCL | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_BINARY", 0)
+)
+_OTHERS = 0o077  # the bits of a mode that let anybody but the owner in
+
+
+def create(path: Path) -> int:
+    """Make an empty file and return its descriptor."""
+    descriptor = os.open(path, _NEW, 0o600)
+    if os.name == "posix":  # a umask may have taken more than it should
+        os.fchmod(descriptor, 0o600)
+    return descriptor
+
+
+def write(path: Path, data: bytes, *, replace: bool = False) -> None:
+    """Write a new file; with `replace`, put it in the place of what has its name, if anything.
+
+    A link in its place is replaced, not followed.
+    """
+    part = path.with_name(f".{token_hex(8)}.part")
+    descriptor = create(part)
+    try:
+        with os.fdopen(descriptor, "wb") as file:
+            file.write(data)
+            file.flush()
+            os.fsync(file.fileno())
+        if replace:
+            part.replace(path)
+        else:
+            _place(part, path)
+    finally:
+        part.unlink(missing_ok=True)
+    _sync(path.parent)
+
+
+def make_folders(*folders: Path) -> None:
+    """Make each folder that is not there, for its owner alone; their parents as is usual."""
+    for folder in folders:
+        folder.parent.mkdir(parents=True, exist_ok=True)
+        with suppress(FileExistsError):
+            folder.mkdir(mode=0o700)
+            folder.chmod(0o700)
+
+
+def is_shared(path: Path) -> bool:
+    """Say whether others than the owner may read or change a file, where a mode tells."""
+    return os.name == "posix" and bool(path.stat().st_mode & _OTHERS)
+
+
+def _place(part: Path, path: Path) -> None:
+    """Give a file its name, which nothing may have."""
+    try:
+        os.link(part, path)  # unlike a rename, it never replaces anything
+    except FileExistsError:
+        raise
+    except OSError:  # a file system without hard links
+        if os.path.lexists(path):
+            raise FileExistsError(path) from None
+        part.rename(path)
+
+
+def _sync(folder: Path) -> None:
+    """Let the name reach the disk as well, where folders can be synced."""
+    with suppress(OSError):
+        descriptor = os.open(folder, os.O_RDONLY)
+        try:
+            os.fsync(descriptor)
+        finally:
+            os.close(descriptor)

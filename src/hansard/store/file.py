@@ -1,0 +1,166 @@
+"""The file of a store: told from other files, made whole, and missed where it lost its end.
+
+A store is made under SQLite's own exclusive lock, in one transaction in rollback mode, and
+set to a write-ahead log only then. So a process that is killed leaves either nothing or a
+store, those that come at the same time wait, and the tables never stand in the log alone.
+
+What a killed process stored may stand in the write-ahead log alone (`FILE-wal`), and SQLite
+does not miss a log that somebody deletes. So the number of entries is kept beside the store
+(`FILE-entries`), for as long as there is a log.
+"""
+
+from __future__ import annotations
+
+import os
+import sqlite3
+import time
+from collections.abc import Sequence
+from contextlib import closing, suppress
+from pathlib import Path
+
+from hansard import private
+from hansard.errors import DataError, UsageError
+
+APPLICATION_ID = 0x48414E53  # "HANS": tells our files from other SQLite databases
+LOCK_SECONDS = 60
+_PAUSE = 0.01  # seconds between tries where SQLite itself does not wait
+_MAGIC = b"SQLite format 3\0"
+_WAL = b"\x02\x02"  # both versions of the header, at byte 18
+
+
+def examine(path: Path) -> None:
+    """Refuse a file that is not a store, before anything is written into it.
+
+    Raises UsageError `store.not_writable`, DataError `store.corrupt` or `store.foreign`.
+    """
+    if not (path.is_file() and os.access(path, os.R_OK | os.W_OK)):
+        raise UsageError(
+            "store.not_writable", f"you cannot write to {path}; copy it to where you can"
+        )
+    header = _header(path)
+    if not header or _is_ours(header):
+        return
+    try:
+        if not header.startswith(_MAGIC):  # SQLite takes a file of a few bytes for an empty one
+            raise sqlite3.DatabaseError("file is not a database")
+        uri = f"{path.absolute().as_uri()}?mode=ro"
+        with closing(sqlite3.connect(uri, timeout=LOCK_SECONDS, uri=True)) as connection:
+            known = _application(connection) == APPLICATION_ID or _is_blank(connection)
+    except sqlite3.Error as error:
+        raise DataError(
+            "store.corrupt", f"{path} cannot be read as a store: {error}; restore it from a copy"
+        ) from None
+    if not known:
+        raise _foreign(path)
+
+
+def make(path: Path, tables: Sequence[str]) -> None:
+    """Make a store of a file that is missing or blank, with these tables; wait for others who do.
+
+    A file that is a store already stays as it is. Raises sqlite3.Error, OSError and
+    DataError `store.foreign`.
+    """
+    with suppress(FileExistsError):
+        os.close(private.create(path))
+    header = _header(path)
+    if _is_ours(header) and header[18:20] == _WAL:
+        return
+    with closing(sqlite3.connect(path, timeout=LOCK_SECONDS, isolation_level=None)) as connection:
+        connection.execute("PRAGMA synchronous = FULL")
+        connection.execute("BEGIN EXCLUSIVE")
+        if _application(connection) != APPLICATION_ID:
+            if not _is_blank(connection):
+                raise _foreign(path)
+            for statement in tables:
+                connection.execute(statement)
+            connection.execute(f"PRAGMA application_id = {APPLICATION_ID}")
+        connection.execute("COMMIT")
+        _set_wal(connection)
+
+
+class Tally:
+    """How many entries the store had when it was last written, kept in a file beside it.
+
+    It is written once they are stored, so it never says more than was there. It is not synced:
+    it is for a process that is killed and a log that is deleted, not for a lost disk.
+    """
+
+    def __init__(self, store: Path) -> None:
+        self._store = store
+        self._path = Path(f"{store}-entries")
+
+    def read(self) -> int:
+        """Return the number that was written; 0 where none can be read."""
+        try:
+            return int(self._path.read_bytes()[:20])
+        except (OSError, ValueError):
+            return 0
+
+    def write(self, entries: int) -> None:
+        """Note a number that is larger than what is there."""
+        with suppress(OSError):  # what was stored is stored
+            try:
+                descriptor = private.create(self._path)
+            except FileExistsError:
+                descriptor = os.open(self._path, os.O_RDWR | getattr(os, "O_NOFOLLOW", 0))
+            with os.fdopen(descriptor, "r+b") as file:
+                if entries > self.read():
+                    file.write(b"%020d" % entries)
+
+    def check(self, before: int, entries: int) -> None:
+        """Compare what was read before the store was with what the store has.
+
+        Raises DataError `store.lost`.
+        """
+        if before > entries:
+            raise DataError(
+                "store.lost",
+                f"{self._store} had {before:,} entries and has {entries:,}: its write-ahead log "
+                f"{self._store}-wal was deleted, or an older copy was put in its place; restore "
+                f"both files from a copy, or delete {self._path} to go on with what is left",
+            )
+
+    def clear(self) -> None:
+        """Take the file away once everything stands in the store itself."""
+        if not Path(f"{self._store}-wal").exists():
+            with suppress(OSError):
+                self._path.unlink()
+
+
+def _header(path: Path) -> bytes:
+    with path.open("rb") as file:
+        return file.read(100)
+
+
+def _is_ours(header: bytes) -> bool:
+    """Whether a database's header says that it is a store (https://sqlite.org/fileformat.html)."""
+    return header[:16] == _MAGIC and header[68:72] == APPLICATION_ID.to_bytes(4, "big")
+
+
+def _application(connection: sqlite3.Connection) -> int:
+    return int(connection.execute("PRAGMA application_id").fetchone()[0])
+
+
+def _is_blank(connection: sqlite3.Connection) -> bool:
+    """Whether nobody has put anything into a database yet."""
+    (tables,) = connection.execute("SELECT count(*) FROM sqlite_master").fetchone()
+    return tables == 0 and _application(connection) == 0
+
+
+def _foreign(path: Path) -> DataError:
+    return DataError(
+        "store.foreign", f"{path} is a SQLite database, but not a Hansard store; name another"
+    )
+
+
+def _set_wal(connection: sqlite3.Connection) -> None:
+    """Set the store to a write-ahead log, which takes a moment in which nobody else has it open."""
+    end = time.monotonic() + LOCK_SECONDS
+    while True:
+        try:
+            if connection.execute("PRAGMA journal_mode = WAL").fetchone()[0] == "wal":
+                return
+        except sqlite3.OperationalError as error:
+            if error.sqlite_errorcode != sqlite3.SQLITE_BUSY or time.monotonic() > end:
+                raise
+        time.sleep(_PAUSE)

@@ -1,0 +1,116 @@
+"""Files for their owner alone: whole or not at all, and never through what stands in the way."""
+
+from __future__ import annotations
+
+import os
+import stat
+
+import pytest
+
+from hansard import private
+
+
+def mode(path):
+    return stat.S_IMODE(path.stat().st_mode)
+
+
+@pytest.mark.parametrize("umask", [0, 0o022, 0o777])
+@pytest.mark.parametrize("replace", [False, True])
+def test_a_file_is_private_from_its_first_byte_whatever_the_umask(
+    tmp_path, monkeypatch, umask, replace
+):
+    modes, fdopen = [], os.fdopen
+
+    def opened(descriptor, *args, **more):
+        modes.append(stat.S_IMODE(os.fstat(descriptor).st_mode))
+        return fdopen(descriptor, *args, **more)
+
+    monkeypatch.setattr("os.fdopen", opened)
+    before = os.umask(umask)
+    try:
+        private.write(tmp_path / "x", b"secret", replace=replace)
+        private.make_folders(tmp_path / "a" / "b", tmp_path / "a" / "b" / "c")
+    finally:
+        os.umask(before)
+    assert (tmp_path / "x").read_bytes() == b"secret"
+    assert modes == [mode(tmp_path / "x")] == [0o600]
+    assert mode(tmp_path / "a" / "b") == mode(tmp_path / "a" / "b" / "c") == 0o700
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["a", "x"]
+
+
+def test_a_folder_that_is_there_keeps_its_mode(tmp_path):
+    (tmp_path / "a").mkdir(0o755)
+    private.make_folders(tmp_path / "a", tmp_path / "a" / "b")
+    assert (mode(tmp_path / "a"), mode(tmp_path / "a" / "b")) == (0o755, 0o700)
+
+
+@pytest.mark.parametrize("links", [True, False])
+def test_a_new_file_replaces_nothing_and_follows_nothing(tmp_path, monkeypatch, links):
+    if not links:  # a file system without hard links
+        monkeypatch.setattr("os.link", refuse)
+    victim = tmp_path / "victim"
+    victim.write_bytes(b"theirs")
+    (tmp_path / "link").symlink_to(victim)
+    (tmp_path / "nowhere").symlink_to(tmp_path / "not there")
+    (tmp_path / "folder").mkdir()
+    before = sorted(tmp_path.iterdir())
+    for name in ("victim", "link", "nowhere", "folder"):
+        with pytest.raises(FileExistsError):
+            private.write(tmp_path / name, b"mine")
+    assert sorted(tmp_path.iterdir()) == before
+    assert victim.read_bytes() == b"theirs"
+    private.write(tmp_path / "new", b"mine")
+    assert (tmp_path / "new").read_bytes() == b"mine"
+    assert mode(tmp_path / "new") == 0o600
+
+
+def refuse(*_):
+    raise PermissionError(1, "no hard links here")
+
+
+def test_a_link_that_is_to_be_replaced_is_replaced_itself(tmp_path):
+    victim = tmp_path / "victim"
+    victim.write_bytes(b"theirs")
+    (tmp_path / "link").symlink_to(victim)
+    private.write(tmp_path / "link", b"mine", replace=True)
+    assert victim.read_bytes() == b"theirs"
+    assert (tmp_path / "link").read_bytes() == b"mine"
+    assert not (tmp_path / "link").is_symlink()
+
+
+def test_the_name_beside_it_cannot_be_guessed_and_is_not_followed(tmp_path, monkeypatch):
+    victim = tmp_path / "victim"
+    victim.write_bytes(b"theirs")
+    monkeypatch.setattr(private, "token_hex", lambda _: "guessed")
+    (tmp_path / ".guessed.part").symlink_to(victim)
+    with pytest.raises(FileExistsError):
+        private.write(tmp_path / "x", b"mine")
+    assert victim.read_bytes() == b"theirs"
+
+
+@pytest.mark.parametrize("broken", ["os.fsync", "os.link", "pathlib.Path.replace"])
+def test_what_fails_half_way_leaves_what_was_there(tmp_path, monkeypatch, broken):
+    path, replace = tmp_path / "x", broken != "os.link"
+    if replace:
+        path.write_bytes(b"before")
+    before = [(found.name, found.read_bytes()) for found in tmp_path.iterdir()]
+
+    def interrupted(*_):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(broken, interrupted)
+    with pytest.raises(KeyboardInterrupt):
+        private.write(path, b"after", replace=replace)
+    assert [(found.name, found.read_bytes()) for found in tmp_path.iterdir()] == before
+
+
+def test_a_name_as_long_as_names_may_be(tmp_path):
+    private.write(tmp_path / ("x" * 255), b"x")
+    assert [path.name for path in tmp_path.iterdir()] == ["x" * 255]
+
+
+def test_a_shared_file_is_told(tmp_path):
+    private.write(tmp_path / "x", b"x")
+    assert not private.is_shared(tmp_path / "x")
+    (tmp_path / "x").chmod(0o640)
+    assert private.is_shared(tmp_path / "x")
