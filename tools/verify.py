@@ -2735,7 +2735,7 @@ Unchecked = dict[int, str]  # why, by check
 
 
 def verify(files: Texts, trust: list[TrustedKey]) -> dict[str, Json]:
-    """Do checks 2 to 16 on the files of an export."""
+    """Do every check but that of the container on the files of an export."""
     note, page_note = (read_note(files.get(name, b"")) for name in ("SHA256SUMS", PAGE_NOTE))
     findings, listed, withheld = check_manifest(files, note)
     findings += check_page(files, page_note)

@@ -22,7 +22,7 @@ from support import EVENTFUL
 # Fields of which some change cannot show in a record that is chained anew, and why.
 BLIND = {
     "* at": "the clock's word; only its order is checked",
-    "debate.opened engine": "who wrote the record is its own word",
+    "* engine": "who wrote the record is its own word",
     "debate.opened name": "what the debate is called is its own word",
     "debate.opened collection_id": "what it is filed under is its own word",
     "debate.opened tools": "repeated: a tool's definition is named once or twice alike",
@@ -45,7 +45,6 @@ BLIND = {
     "debate.opened terms.resolution": "of a debate that was cut short before it",
     "debate.opened terms.fallback": "where it was not needed",
     "debate.opened terms.rule": "majority and a threshold of that number, while nobody has won",
-    "debate.resumed engine": "who went on is its own word",
     "debater.registered agent_type": "passed on to telemetry",
     "call.started reserved_tokens_in": "an estimate made before the call",
     "call.started reserved_tokens_out": "an estimate made before the call",
@@ -295,7 +294,7 @@ BLIND_UNHEARD = {
     "debater.registered parameters.seed",
 }
 RECORDS = ("decided", "plain", "rich", *(name for name in EVENTFUL if name != "consensus"))
-ENVELOPE = ("at", "debate", "seq")
+ALIKE = ("at", "debate", "seq", "engine")  # in whatever type of entry they stand
 
 
 def table():
@@ -342,7 +341,7 @@ def observe(bundle, lines):
             if codes & {"4.bytes", "4.profile", "7.schema"}:
                 continue  # it no longer fits its type, and is named for that
             assert field not in ("", "data", "v", "type"), change.name
-            seen[f"{'*' if field in ENVELOPE else kind} {field}"].add(outcome(verification, seq))
+            seen[f"{'*' if field in ALIKE else kind} {field}"].add(outcome(verification, seq))
     return seen
 
 

@@ -1,5 +1,5 @@
 "use strict";
-// Checks 4 to 8 and 10 (§1 to §3, §10): each entry, and the texts and templates that it names.
+// The checks of bytes (§1 to §3, §10): each entry, and the texts and templates that it names.
 
 const LARGEST = Number.MAX_SAFE_INTEGER; // of an entry or a reply (§1, §5)
 const DEEPEST = 32; // nested containers

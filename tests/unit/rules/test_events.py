@@ -18,30 +18,6 @@ RECORDS = [REFUSED, *(eventful(name).record for name in EVENTFUL), RECORD]
 # A case is there in the last turn of `moderated`, a stance in the first seat of `judged`.
 OF_TYPE = {event["type"]: event for record in RECORDS for event in record.events}
 TERMS = [record.events[0] for record in RECORDS]
-TYPES = {
-    "debate.opened",
-    "debate.resumed",
-    "debater.registered",
-    "evidence.admitted",
-    "call.started",
-    "call.refused",
-    "call.answered",
-    "call.failed",
-    "tool.called",
-    "tool.returned",
-    "turn.recorded",
-    "turn.rejected",
-    "turn.forfeited",
-    "votes.counted",
-    "similarity.measured",
-    "verdict.recorded",
-    "debate.truncated",
-    "decision.reached",
-    "synthesis.recorded",
-    "debate.closed",
-}
-
-
 PROVIDED = ("model", "response_id", "request_id", "fingerprint", "sent")
 
 
@@ -101,9 +77,9 @@ OBJECTS = [
 ]
 
 
-def test_the_union_has_these_types_and_no_others():
+def test_every_type_of_the_union_is_tried():
     schema = EVENTS.json_schema()
-    assert set(schema["discriminator"]["mapping"]) == TYPES == set(OF_TYPE)
+    assert set(schema["discriminator"]["mapping"]) == set(OF_TYPE)
 
 
 def test_a_line_is_read_as_what_it_says():
