@@ -32,6 +32,7 @@ from hansard.runtime import session
 from hansard.runtime.inputs import packaged_templates
 from hansard.runtime.models.base import Completion, ModelError
 from hansard.store.application import Store
+from playing import served
 
 TOOL_FILE = Path(tool.__file__)
 
@@ -58,6 +59,7 @@ TRUST = trust_file(("export", EXPORT), ("approval", APPROVAL), ("log", LOG))
 
 
 SEATS = ("planner", "critic", "operator")
+MODELS = ("python:planner", "python:critic", "openai:operator")
 VOTES = dict(zip(SEATS, ("release", "revise", "escalate"), strict=True))
 
 
@@ -74,7 +76,7 @@ async def eventful(request):
     if at == (1, "critique", "critic") and attempt == 1:
         return Completion("no JSON", tokens_in=9)
     if at == (1, "revision", "operator") and attempt == 1:
-        return Completion(reply("revise"), finish="length")
+        return Completion(reply("revise"), finish="length", status=200, sent_as_rendered=True)
     return Completion(
         reply(VOTES[request.speaker], f"{request.speaker} {request.phase}"),
         model="served-1",
@@ -82,6 +84,7 @@ async def eventful(request):
         tokens_cached=400,
         tokens_out=30,
         request_id="no id: a text",
+        status=200,
         sent_as_rendered=False,
         sent="the body that was sent",
     )
@@ -95,7 +98,8 @@ def spec(**changes):
         "max_rounds": 2,
         "attempts": 2,
         "debaters": [
-            {"id": seat, "model": f"python:{seat}", "persona": f"You are {seat}."} for seat in SEATS
+            {"id": seat, "model": model, "persona": f"You are {seat}."}
+            for seat, model in zip(SEATS, MODELS, strict=True)
         ],
         "evidence": [
             {"id": "memo", "text": "Twice."},
@@ -114,7 +118,8 @@ def play(spec_, model=eventful, policy=None):
     """Run a debate and return its record."""
     with Store.open("sqlite:///:memory:") as store:
         models = dict.fromkeys(SEATS, model)
-        asyncio.run(session.run(spec_, store, Path(), models=models, policy=policy))
+        with served(model):
+            asyncio.run(session.run(spec_, store, Path(), models=models, policy=policy))
         return store.bundle(store.debates()[0])
 
 

@@ -8,14 +8,17 @@ from __future__ import annotations
 
 import asyncio
 import json
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
+from unittest.mock import patch
 
 from hansard.record.bundle import Bundle
 from hansard.rules.formats import SPECS, AnySpec
-from hansard.runtime import session
+from hansard.runtime import seats, session
 from hansard.runtime.models.base import Request
+from hansard.runtime.models.callables import as_model
 from hansard.store.application import Store
 from support import argued, example
 
@@ -86,14 +89,25 @@ def weak(rating: int) -> dict[str, Any]:
 
 
 def play(
-    format_: str, model: Callable[[Request], Any] = answer, *, use: Any = None, **changes: Any
+    format_: str,
+    model: Callable[[Request], Any] = answer,
+    *,
+    asked: str = MODEL,
+    use: Any = None,
+    **changes: Any,
 ) -> Bundle:
-    """Play a debate in memory, `use` its tools by name, and return its record."""
-    with Store.open("sqlite:///:memory:") as store:
-        running = session.run(
-            spec_of(format_, **changes), store, Path(), models={"bot": model}, tools=use
-        )
+    """Play a debate in memory whose seats ask this model, `use` its tools; return its record."""
+    spec = spec_of(format_, model=asked, **changes)
+    with Store.open("sqlite:///:memory:") as store, served(model):
+        running = session.run(spec, store, Path(), models={"bot": model}, tools=use)
         return store.bundle(asyncio.run(running).state.debate)
+
+
+@contextmanager
+def served(model: Callable[[Request], Any]) -> Iterator[None]:
+    """Let a function answer in the place of every provider, and say what a wire would tell."""
+    with patch.object(seats, "open_model", lambda *_: as_model(model)):
+        yield
 
 
 def data(bundle: Bundle, *kinds: str) -> list[dict[str, Any]]:

@@ -37,6 +37,7 @@ from hansard.runtime.tools import Tool
 
 DEBATE = "3f2b8c1e-5a7d-4c9e-8b1a-2d4f6a8c0e12"
 MODEL = "python:test"
+SERVED = "openai:test"  # a provider's: every reply of it came over a wire
 PRICE = {
     "model": MODEL,
     "source": "spec",
@@ -467,7 +468,8 @@ class Debate:
 
     def _answer(self, call: str, reply: Reply) -> dict[str, Any]:
         tokens = dict(zip(("tokens_in", "tokens_cached", "tokens_out"), reply.tokens, strict=True))
-        more = {"finish": reply.finish, **tokens, **reply.more}
+        came = {"status": 200, "sent_as_rendered": True, "finish": reply.finish}
+        more = {**came, **tokens, **reply.more}
         asked = tuple(ToolCall(*row) for row in reply.tools)
         completion = Completion(reply.text, tool_calls=asked, **more)
         started, prices = self.state.calls[call], self.state.spec["prices"]
@@ -517,7 +519,7 @@ def _consensus() -> Debate:
     """Unanimity is not reached, with much going wrong."""
     ends = {
         "r1.proposal.planner:1": Die(),
-        "r1.proposal.critic:2": Fail("rate_limited", 1500, Wire(429, "req-7", False, "{}")),
+        "r1.proposal.critic:2": Fail("rate_limited", 1500, Wire(429, "req-7")),
         "r1.proposal.operator:2": Reply("I would rather not say."),
         "r1.critique.planner:1": Fail("client_error"),
         "r1.critique.critic:1": vote("release", finish="length"),
@@ -539,7 +541,7 @@ def _judged() -> Debate:
     use = Reply("", tools=[("lookup", '{"what":"x"}'), ("lookup", "{}")])
     ends = {
         "r1.argument.ann:1": use,
-        "r2.argument.bob": Fail("client_error"),
+        "r2.argument.bob": Fail("client_error", wire=Wire(404, "req-8", False, "{}")),
         "verdict:1": use,
         "verdict": say(winner="wait"),
         "synthesis:1": Reply("{}"),
@@ -548,6 +550,7 @@ def _judged() -> Debate:
     shape = {"type": "object", "properties": {"answer": {"type": "string"}}, "required": ["answer"]}
     setup = Setup(
         "judged",
+        model=SERVED,
         name="weekly",
         tool_rounds=1,
         tools=["lookup"],

@@ -109,6 +109,7 @@ SENTENCES = {  # what a finding says; `*` is any field that is not what it shoul
     "10.not_approved": "This call used a template that the policy does not approve",
     "10.*": "`{field}` is not what opening and policy give",
     "11.*": "`{field}` is not the digest of the prompt that was due",
+    "12.wire": "What this entry says of the wire cannot be, with this model in the seat",
     "12.*": "`{field}` is not what the reply says",
     "13.*": "`{field}` is not what the documents show",
     "14.*": "`{field}` is not what the votes and answers give",
@@ -767,7 +768,7 @@ TYPES: dict[str, Form] = {
     ),
     "call.refused": form("step:id role:name found:hash approved:hash|null"),
     "call.answered": form(
-        "call:id reply:blob model:id|blob response_id:id|blob|null request_id:id|blob|null "
+        "call:id reply:blob model:id|blob|null response_id:id|blob|null request_id:id|blob|null "
         "status:count|null fingerprint:id|blob|null "
         "finish:stop|length|refusal|content_filter|tool_calls|other tools:count "
         "tokens_in:count|null tokens_cached:count|null tokens_cache_write:count|null "
@@ -1356,6 +1357,7 @@ def take_failed(walk: Walk, data: Json) -> None:
         return
     need(data["error"] != "abandoned", "debate.resumed")
     call = close_call(walk, data["call"])
+    check_wire(walk, call, data)
     if data["error"] in {"timeout", "server_error", "crashed"}:  # it may have been paid for
         spend(walk, call)
     final = data["error"] in {"client_error", "no_reply"}  # it would only fail alike
@@ -1366,6 +1368,23 @@ def take_failed(walk: Walk, data: Json) -> None:
     again = in_vain(walk, call.step, rejected=False, final=final or late)
     walk.compare(9, data, again=again)
     walk.compare(15, data, cost_micro_usd=None)
+
+
+UNWIRED = ("scripted:", "recorded:", "python:", "custom:")  # models that no wire leads to
+
+
+def check_wire(walk: Walk, call: Call, data: Json) -> None:
+    """Compare what a call that ended says of the wire with its seat's model (§3)."""
+    model, status, compared = call.step.seat["model"], data["status"], data["sent_as_rendered"]
+    brought_reply = "reply" in data
+    if model.startswith(UNWIRED):
+        fits = compared is None and not (brought_reply and status is not None)
+    elif brought_reply:
+        fits = compared is not None and status in range(200, 300)
+    else:  # a status answers a body that was sent
+        fits = status is None or (compared is not None and data["error"] != "unreachable")
+    if not fits or (data["sent"] is None) == (compared is False):
+        walk.report("12.wire", None, model)
 
 
 def take_resumed(walk: Walk, _: Json) -> None:
@@ -1799,6 +1818,7 @@ def take_answered(walk: Walk, data: Json) -> None:
     tools = data["tools"] if finish == "tool_calls" else 0
     walk.compare(9, data, tools=tools)
     walk.compare(15, data, cost_micro_usd=cost)
+    check_wire(walk, call, data)
     spend(walk, call, data, cost)
     if tools and step.tool_rounds < walk.opening["tool_rounds"]:
         step.tool_rounds += 1

@@ -1,6 +1,7 @@
 """Whatever a record's texts are, the page shows them as words, and they reach nobody."""
 
 import re
+from dataclasses import replace
 
 import pytest
 
@@ -39,15 +40,21 @@ def everywhere(case, text):
     def reply(request):
         said = replied(request, text)
         if not isinstance(said, Completion):
-            said = Completion(said, model=text, request_id=text, sent_as_rendered=False, sent=text)
-        return said
+            said = Completion(said, model=text, request_id=text)
+        return replace(said, status=200, sent_as_rendered=False, sent=text)
 
     def look(what: str) -> str:
         """Look something up."""
         return text
 
     bundle = play(
-        CASES[case], reply, use={"look": look}, tools=["look"], name=None, **fields(case, text)
+        CASES[case],
+        reply,
+        asked="openai:bot",
+        name=None,
+        use={"look": look},
+        tools=["look"],
+        **fields(case, text),
     )
     return exported(bundle)
 

@@ -17,6 +17,7 @@ from hansard.runtime.inputs import packaged_templates
 from hansard.runtime.models.base import Completion, ModelError, Wire
 from hansard.store.application import Store
 from hansard.verify.verifier import verify
+from playing import served
 from support import EVENTFUL, eventful
 
 SEATS = ("planner", "critic", "operator")
@@ -30,6 +31,9 @@ def reply(vote, words):
 
 def split(request):
     return reply(SPLIT[request.speaker], f"{request.speaker} in {request.phase}")
+
+
+CAME = {"status": 200, "sent_as_rendered": True}  # as of any provider's reply
 
 
 class Died(BaseException):
@@ -52,11 +56,12 @@ async def troubled(request):
         if request.speaker == "critic":
             raise ModelError("client_error")  # once: forfeited
         if attempt < 3:
-            return Completion("no JSON" if attempt == 1 else reply("ship-it", "x"), tokens_in=9)
+            text = "no JSON" if attempt == 1 else reply("ship-it", "x")
+            return Completion(text, tokens_in=9, **CAME)
     if (request.round, request.phase, attempt) == (1, "revision", 1):
-        return Completion(reply("revise", "cut"), finish="length")
+        return Completion(reply("revise", "cut"), finish="length", **CAME)
     if (request.round, request.phase, request.speaker) == (1, "consensus", "critic"):
-        return "never JSON"  # three times: forfeited
+        return Completion("never JSON", **CAME)  # three times: forfeited
     return Completion(
         reply(SPLIT[request.speaker], f"{request.speaker} {request.phase} {request.round}"),
         model="served-1",
@@ -90,13 +95,13 @@ TROUBLED = spec(
         {"id": "runbook", "text": "An hour.", "from_round": 2},
     ],
     prices={
-        f"python:{seat}": {"input": "2.5", "cached": "1.5", "cache_write": "4", "output": "10"}
+        f"openai:{seat}": {"input": "2.5", "cached": "1.5", "cache_write": "4", "output": "10"}
         for seat in ("planner", "operator")
     },
     debaters=[
         {
             "id": seat,
-            "model": f"python:{seat}",
+            "model": f"openai:{seat}",
             "persona": f"You are {seat}.",
             "settings": {"temperature": "0.7", "top_p": "1", "seed": 7, "max_tokens": 100}
             | {"reasoning_effort": "low", "structured": "native"},
@@ -122,10 +127,13 @@ def play(store, spec, model, die_at=0, policy=None):
         if event["seq"] == die_at:
             raise Died
 
-    try:
-        asyncio.run(session.run(spec, store, Path(), models=models, policy=policy, observe=observe))
-    except Died:
-        asyncio.run(session.resume(store.debates()[-1], store, models=models))
+    given = {"models": models}
+    with served(model):
+        try:
+            running = session.run(spec, store, Path(), policy=policy, observe=observe, **given)
+            asyncio.run(running)
+        except Died:
+            asyncio.run(session.resume(store.debates()[-1], store, **given))
     bundle = store.bundle(store.debates()[-1])
     verification = verify(bundle)
     assert verification.ok, verification.findings

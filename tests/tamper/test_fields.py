@@ -59,7 +59,6 @@ BLIND = {
     "call.answered tokens_cache_write": "the provider's word, unless there is a price",
     "call.answered tokens_out": "the provider's word, unless there is a price",
     "call.answered latency_ms": "the clock's word",
-    "call.answered sent_as_rendered": "the transport's word",
     "call.failed error": "another class that is, or is not, tried again alike",
     "call.failed detail": "the client's word",
     "call.failed status": "the server's word",
@@ -164,12 +163,15 @@ call.answered       call                        here 9.not_due
 call.answered       cost_micro_usd              here 15.cost_micro_usd
 call.answered       fingerprint                 here 8.missing
 call.answered       finish                      here 9.tools, later 12.code, later 9.not_due
+call.answered       model                       here 8.missing
 call.answered       reply.sha256                here 8.missing, later 12.vote, later 14.pairs
 call.answered       reply.sha256                later 9.not_due, record 8.unnamed
 call.answered       request_id                  here 8.missing, record 8.unnamed
 call.answered       request_id.sha256           here 8.missing
 call.answered       response_id                 here 8.missing
-call.answered       sent                        here 8.missing, record 8.unnamed
+call.answered       sent                        here 8.missing, here 12.wire
+call.answered       sent_as_rendered            here 12.wire
+call.answered       status                      here 12.wire
 call.answered       sent.sha256                 here 8.missing
 call.answered       tokens_cache_write          here 15.cost_micro_usd
 call.answered       tokens_cached               here 15.cost_micro_usd
@@ -181,13 +183,13 @@ call.failed         call                        here 9.call, here 9.not_due
 call.failed         cost_micro_usd              here 15.cost_micro_usd
 call.failed         detail                      here 9.detail
 call.failed         error                       here 9.again, here 9.error, here 9.not_due
-call.failed         error                       here 9.wait_ms
+call.failed         error                       here 9.wait_ms, here 12.wire
 call.failed         latency_ms                  here 9.latency_ms
 call.failed         request_id                  here 9.request_id, here 8.missing
-call.failed         sent                        here 8.missing, record 8.unnamed
+call.failed         sent                        here 8.missing, here 12.wire
 call.failed         sent.sha256                 here 8.missing
-call.failed         sent_as_rendered            here 9.sent_as_rendered
-call.failed         status                      here 9.status
+call.failed         sent_as_rendered            here 9.sent_as_rendered, here 12.wire
+call.failed         status                      here 9.status, here 12.wire
 call.failed         wait_ms                     here 9.wait_ms, here 9.again
 tool.called         arguments.sha256            here 8.missing
 tool.called         call                        here 9.call

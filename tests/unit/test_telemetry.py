@@ -32,7 +32,7 @@ from hansard import Completion, ModelError, ToolCall, UsageError, open_store, te
 from hansard.record.line import encode_line, line_hash
 from hansard.telemetry import exporters, names
 from instant import GUARD
-from playing import POSITIONS, answer, script, spec_of
+from playing import POSITIONS, answer, script, served, spec_of
 
 
 class Traced:
@@ -164,6 +164,7 @@ def test_what_was_asked_and_what_came_back(traced):
             tokens_cache_write=7,
             tokens_out=5,
             status=200,
+            sent_as_rendered=True,
             response_id="resp-1",
         )
 
@@ -174,21 +175,22 @@ def test_what_was_asked_and_what_came_back(traced):
         "max_tokens": 50,
     }
     seats = [{"id": "ann", "settings": settings}, {"id": "bob"}]
-    traced.play(
-        "consensus",
-        reply,
-        debaters=seats,
-        name="weekly",
-        collection_id="board",
-        threshold=1,
-        agent_types={"debater": "reviewer"},
-    )
+    with served(reply):
+        traced.play(
+            "consensus",
+            debaters=seats,
+            model="openai:gpt-9",
+            name="weekly",
+            collection_id="board",
+            threshold=1,
+            agent_types={"debater": "reviewer"},
+        )
     known = traced.call("r1.proposal.ann:1").attributes
     assert {key: value for key, value in known.items() if not key.startswith("hansard.")} == {
         "gen_ai.operation.name": "chat",
         "gen_ai.conversation.id": traced.store.debates()[-1],
-        "gen_ai.provider.name": "python",
-        "gen_ai.request.model": "bot",
+        "gen_ai.provider.name": "openai",
+        "gen_ai.request.model": "gpt-9",
         "gen_ai.request.temperature": 0.7,
         "gen_ai.request.top_p": 0.9,
         "gen_ai.request.seed": 4,

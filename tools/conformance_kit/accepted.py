@@ -234,7 +234,8 @@ def good_cases() -> Iterator[Case]:
     yield good(
         "provider-strings-as-texts",
         "What a provider calls its model, its response or a request that failed is no id: it "
-        "stands as a text. Bodies that were not sent as rendered are texts too.",
+        "stands as a text. Bodies that were not sent as rendered are texts too. Of one reply "
+        "the provider does not name the model.",
         export(told()),
     )
     yield good(

@@ -270,7 +270,11 @@ def hostile() -> Record:
 
 @cache
 def told() -> Record:
-    """A provider that gives strings which are no ids, and bodies sent otherwise than rendered."""
+    """A provider that gives strings which are no ids, and bodies sent otherwise than rendered.
+
+    16 entries: 1 opened, 2-3 ann and ben, 4-5 started, 6-7 failed, 8-9 started, 10-11 answered
+    (ann's body is another than the rendered one), 12-13 turns, 14 count, 15 decision, 16 closed.
+    """
     ann = vote(
         "a",
         model="Modèle 4 (β)",
@@ -281,14 +285,15 @@ def told() -> Record:
         sent_as_rendered=False,
         sent='{"messages":[]}',
     )
-    ben = vote("a", model="bot-2026", response_id="resp/1", sent_as_rendered=True)
+    ben = vote("a", response_id="resp/1", status=200, sent_as_rendered=True)
     script: Script = {
         "r1.proposal.ann:1": fails("rate_limited", Wire(429, "Anfrage № 1", False, "{}")),
         "r1.proposal.ann:2": ann,
         "r1.proposal.ben:1": fails("server_error", Wire(503, "req-2", True)),
         "r1.proposal.ben:2": ben,
     }
-    return voting("told", {"ann": "a", "ben": "a"}, script)
+    seats = [{"id": seat, "model": "openai:bot"} for seat in ("ann", "ben")]
+    return voting("told", {"ann": "a", "ben": "a"}, script, debaters=seats)
 
 
 @cache

@@ -24,10 +24,11 @@ from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 from hansard.record import blob
 from hansard.record import policy as policies
 from hansard.record.note import Signer
-from hansard.runtime import pacing, session
+from hansard.runtime import pacing, seats, session
 from hansard.runtime.clock import Clock
 from hansard.runtime.inputs import parse_spec
 from hansard.runtime.models.base import Completion, ModelError, Request, Wire
+from hansard.runtime.models.callables import as_model
 from hansard.runtime.tools import ToolFunction
 from hansard.store.application import Store
 
@@ -380,6 +381,7 @@ def play(
         Store.open("sqlite:///:memory:") as store,
         catch_warnings(),
         patch.object(pacing, "FIRST_WAIT", 0),  # no clock moves while one waits
+        patch.object(seats, "open_model", lambda *_: as_model(model)),  # no provider is asked
     ):
         simplefilter("ignore")  # a function in a seat is told less than others, as some cases want
         asyncio.run(run(store, Path(folder)))

@@ -93,7 +93,7 @@ const TYPES = (() => {
 			schema:hash prompt:hash reserved_tokens_in:count reserved_tokens_out:count
 			reserved_cost_micro_usd:count?`, { parameters }),
 		"call.refused": form("step:id role:name found:hash approved:hash?"),
-		"call.answered": form(`call:id reply:blob model:id|blob response_id:id|blob?
+		"call.answered": form(`call:id reply:blob model:id|blob? response_id:id|blob?
 			request_id:id|blob? status:count? fingerprint:id|blob?
 			finish:stop|length|refusal|content_filter|tool_calls|other tools:count
 			tokens_in:count? tokens_cached:count? tokens_cache_write:count?

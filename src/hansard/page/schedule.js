@@ -141,6 +141,7 @@ function takeFailed(walk, data) {
 	}
 	need(data.error !== "abandoned", "debate.resumed");
 	const call = closeCall(walk, data.call), { error, wait_ms: wait } = data;
+	checkWire(walk, call, data);
 	const paid = ["timeout", "server_error", "crashed"].includes(error); // it may have been
 	if (paid) spend(walk, call);
 	const final = error === "client_error" || error === "no_reply"; // it would only fail alike
@@ -148,6 +149,16 @@ function takeFailed(walk, data) {
 	const late = since(walk, instant(call.step.began)) + (wait ?? 0) > walk.opening.retry_ms;
 	walk.compare(9, data, { again: inVain(walk, call.step, { final: final || late }) });
 	walk.compare(15, data, { cost_micro_usd: null });
+}
+
+// What a call that ended says of the wire, against its seat's model (§3).
+function checkWire(walk, { step }, { reply, status, sent_as_rendered: compared, sent, error }) {
+	const { model } = step.seat, silent = compared === null;
+	const fits = /^(scripted|recorded|python|custom):/.test(model) ?
+		silent && !(reply && status !== null) :
+		reply ? !silent && status >= 200 && status < 300 :
+		status === null || !silent && error !== "unreachable";
+	if (!fits || (sent === null) === (compared === false)) walk.report("12.wire", null, model);
 }
 
 function takeResumed(walk) {

@@ -8,6 +8,7 @@ function takeAnswered(walk, data) {
 	const tools = data.finish === "tool_calls" ? data.tools : 0;
 	walk.compare(9, data, { tools });
 	walk.compare(15, data, { cost_micro_usd: cost });
+	checkWire(walk, call, data);
 	const { tokens_in: read, tokens_out: out } = data;
 	const tokens = read === null || out === null ? call.tokens : BigInt(read) + BigInt(out);
 	spend(walk, { tokens, cost: cost ?? call.cost });

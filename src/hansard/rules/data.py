@@ -141,7 +141,7 @@ class CallAnsweredData(TypedDict):
 
     call: Id
     reply: Blob
-    model: Id | Blob
+    model: Id | Blob | None
     response_id: Id | Blob | None
     request_id: Id | Blob | None
     status: Count | None

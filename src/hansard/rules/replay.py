@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from typing import Any, cast
 
 from hansard.record.policy import parse as parse_policy
-from hansard.rules import seating, spending, steps
+from hansard.rules import seating, spending, steps, wire
 from hansard.rules.data import (
     CallAnsweredData,
     CallFailedData,
@@ -78,6 +78,8 @@ class Replay:
         if event["type"] == "call.started":
             differences = self._unapproved(derived["step"])
             differences += self._over(event["data"], event["at"])
+        elif event["type"] in ("call.answered", "call.failed"):
+            differences = self._wired({**recorded, **derived})
         if {**recorded, **derived} != recorded:
             event = cast(Event, {**event, "data": {**recorded, **derived}})
             differences += _differences(derived, recorded)
@@ -238,6 +240,13 @@ class Replay:
         waits = {} if data["error"] in steps.RETRIED else {"wait_ms": None}
         again = steps.again_after(self.state, step, data, event["at"])
         return {"again": again, "cost_micro_usd": None, **waits}
+
+    def _wired(self, data: Mapping[str, Any]) -> list[Difference]:
+        """Say of a call that ended that what is recorded of the wire cannot be."""
+        model = self.state.seats[speaker_of(step_of(data["call"]))]["model"]
+        if data.get("error") == "abandoned" or not wire.contradicts(model, data):
+            return []
+        return [Difference("wire", None, model)]
 
     def _step_in_flight(self, due: Due | None, call: str) -> str:
         """Return the step of a call that is open, and may end now."""

@@ -12,8 +12,10 @@ from hansard.rules.fields import TemplateHash
 from hansard.rules.formats import format_of
 from hansard.rules.state import DebateState
 from hansard.rules.steps import NotDue
+from hansard.rules.transcript import CUSTOM
 
 OFFLINE = ("scripted:", "recorded:")  # models whose replies nobody paid for
+LOCAL = (*OFFLINE, "python:", CUSTOM)  # models that are asked without a wire; others: providers'
 
 
 def derive(state: DebateState, kind: str, data: Any) -> Mapping[str, Any]:

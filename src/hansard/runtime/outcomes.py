@@ -11,7 +11,8 @@ from hansard.record.canonical import TEXT
 from hansard.rules import spending
 from hansard.rules.data import CallStartedData
 from hansard.rules.fields import Blob, Price
-from hansard.runtime.models.base import Completion, ModelError
+from hansard.rules.seating import LOCAL
+from hansard.runtime.models.base import Completion, ModelError, Wire
 
 Keep = Callable[[str], Blob]  # keeps a text, and gives its reference
 
@@ -24,14 +25,18 @@ def answered(
     latency_ms: int,
     keep: Keep,
 ) -> dict[str, Any]:
-    """Return the data of `call.answered`; `tools` are those that will be used."""
+    """Return the data of `call.answered`; `tools` are those that will be used.
+
+    Of a local model nothing is recorded that only a wire can tell (FORMAT.md §3).
+    """
+    wire = Wire() if started["model"].startswith(LOCAL) else completion
     data: dict[str, Any] = {
         "call": started["call"],
         "reply": keep(completion.text),
-        "model": _name(completion.model, keep) or started["model"],
+        "model": _name(completion.model, keep),
         "response_id": _name(completion.response_id, keep),
         "request_id": _name(completion.request_id, keep),
-        "status": completion.status,
+        "status": wire.status,
         "fingerprint": _name(completion.fingerprint, keep),
         "finish": "tool_calls" if completion.tool_calls else completion.finish,
         "tools": tools,
@@ -40,8 +45,8 @@ def answered(
         "tokens_cache_write": completion.tokens_cache_write,
         "tokens_out": completion.tokens_out,
         "latency_ms": latency_ms,
-        "sent_as_rendered": completion.sent_as_rendered,
-        "sent": keep(completion.sent) if completion.sent else None,
+        "sent_as_rendered": wire.sent_as_rendered,
+        "sent": None if wire.sent is None else keep(wire.sent),
     }
     cost = spending.cost(prices, started["model"], spending.Tokens.of(data))
     return data | {"cost_micro_usd": cost}
@@ -52,6 +57,8 @@ def failed(
 ) -> dict[str, Any]:
     """Return the data of `call.failed` but for `again`, which the rules say."""
     wire = error.wire
+    if started["model"].startswith(LOCAL):
+        wire = Wire(wire.status, wire.request_id)
     return {
         "call": started["call"],
         "error": error.kind,
@@ -62,7 +69,7 @@ def failed(
         "cost_micro_usd": None,
         "latency_ms": latency_ms,
         "sent_as_rendered": wire.sent_as_rendered,
-        "sent": keep(wire.sent) if wire.sent else None,
+        "sent": None if wire.sent is None else keep(wire.sent),
     }
 
 

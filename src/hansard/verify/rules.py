@@ -21,6 +21,8 @@ _CHECK_OF_FIELD = {
     ("call.started", "prompt"): 11,
     ("call.answered", "cost_micro_usd"): 15,
     ("call.failed", "cost_micro_usd"): 15,
+    ("call.answered", "wire"): 12,
+    ("call.failed", "wire"): 12,
     ("call.started", "ceiling"): 15,
     ("turn.recorded", "vote"): 12,
     ("turn.recorded", "case"): 12,

@@ -7,7 +7,7 @@ from hansard.report.notes import of_event
 from hansard.report.words import MISSES, REJECTIONS, dollars, rejection
 from hansard.runtime.models.base import Wire
 from reporting import note_of, noted, of
-from support import PRICE, Debate, Fail, Reply, Setup, script, vote
+from support import PRICE, SERVED, Debate, Fail, Reply, Setup, script, vote
 
 SETTINGS = {"structured": "tool", "base_url": "http://127.0.0.1:8000/v1", "temperature": "0.7"}
 
@@ -137,12 +137,13 @@ def test_what_was_not_sent_as_rendered_is_named_of_replies_and_failures():
     def usual(_):
         return vote("release", more=other)
 
-    found = result({"r1.proposal.critic:1": failing}, usual)
+    found = result({"r1.proposal.critic:1": failing}, usual, model=SERVED)
     assert note_of(found, "sent_otherwise").message == (
         "The request that was sent differs from the rendered prompt in r1.proposal.planner:1, "
         "r1.proposal.critic:1, r1.proposal.operator:1 and 1 more; the record keeps what was sent"
     )
-    plain = result({"r1.proposal.critic:1": Fail("server_error", wire=Wire(sent_as_rendered=True))})
+    failing = Fail("server_error", wire=Wire(sent_as_rendered=True))
+    plain = result({"r1.proposal.critic:1": failing}, model=SERVED)
     assert noted(plain, "sent_otherwise") == []
 
 
@@ -201,7 +202,8 @@ def test_a_debate_that_was_cut_short_names_what_was_paid_for():
 
 def test_no_note_holds_what_a_server_wrote():
     wire = Wire(status=500, request_id="SECRET words", sent_as_rendered=False, sent="SECRET body")
-    debate = Debate(Setup(), script({"r1.proposal.critic:1": Fail("server_error", wire=wire)}))
+    failing = script({"r1.proposal.critic:1": Fail("server_error", wire=wire)})
+    debate = Debate(Setup(model=SERVED), failing)
     debate.run()
     events = [event for event in debate.record.events if event["type"] == "call.failed"]
     notes = [

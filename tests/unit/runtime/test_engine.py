@@ -11,6 +11,8 @@ import instant
 from hansard.errors import DataError
 from hansard.runtime.clock import Clock
 from hansard.runtime.models.base import Completion, ModelError
+from playing import served
+from unit.runtime.conftest import SEATS
 
 GOOD = '{"stance": "s", "rationale": "r", "vote": "release"}'
 
@@ -121,6 +123,11 @@ FAULTS = {
         giving(lambda: Completion(GOOD, sent_as_rendered="yes")),
         "crashed",
         "TypeError",
+    ),
+    "sent without a body": (
+        giving(lambda: Completion(GOOD, sent_as_rendered=False)),
+        "crashed",
+        "ValueError",
     ),
     "sent flag is a number": (
         giving(lambda: Completion(GOOD, sent_as_rendered=1)),
@@ -373,17 +380,33 @@ def test_what_a_provider_names_stands_in_the_line_where_it_fits_else_as_a_text(t
             response_id="resp_1",
             request_id="not an id",
             fingerprint="",
+            status=200,
             sent_as_rendered=False,
-            sent="the body\n",
+            sent="",
         )
 
-    table.run({"critic": model})
+    with served(model):
+        table.run(debaters=[{"id": seat, "model": "openai:gpt-5"} for seat in SEATS])
     answer = next(row for row in table.data("call.answered") if "critic" in row["call"])
     assert answer["model"] == "served-1"
     assert answer["response_id"] == "resp_1"
     for field in ("request_id", "fingerprint", "sent"):
         assert answer[field]["sha256"] in table.store.bundle(table.debate).blobs
-    assert table.verified().ok
+    assert (answer["status"], answer["sent_as_rendered"]) == (200, False)
+    assert table.verified().findings == []
+    table.run({"critic": model})  # a function has no wire
+    answer = next(row for row in table.data("call.answered") if "critic" in row["call"])
+    assert [answer[name] for name in ("status", "sent_as_rendered", "sent")] == [None] * 3
+    assert answer["model"] == "served-1"
+    assert table.verified().findings == []
+
+
+@pytest.mark.parametrize("model", ["openai:gpt-5", "python:critic"])
+def test_a_model_that_nobody_named_is_not_said_to_have_served(table, model):
+    with served(lambda request: Completion(GOOD, status=200, sent_as_rendered=True)):
+        table.run(debaters=[{"id": seat, "model": model} for seat in SEATS])
+    assert {row["model"] for row in table.data("call.answered")} == {None}
+    assert table.verified().findings == []
 
 
 def test_time_never_goes_back_in_a_record(table):

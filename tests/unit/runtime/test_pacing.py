@@ -11,7 +11,7 @@ from hansard.errors import UsageError
 from hansard.runtime import pacing, session
 from hansard.runtime.models.base import Completion, ModelError, Wire
 from hansard.runtime.pacing import Pace, Slots, limits, wait_ms
-from playing import answer, spec_of
+from playing import answer, served, spec_of
 from unit.runtime.conftest import reply
 
 # How long to wait
@@ -111,11 +111,16 @@ def test_what_is_known_of_a_failed_attempt_is_recorded(table):
     def model(request):
         raise ModelError("rate_limited", "http-429", retry_after=0, wire=wire)
 
-    table.play("judged", model, max_rounds=1, attempts=1)
+    with served(model):
+        table.play("judged", "openai:gpt-5", max_rounds=1, attempts=1)
     row = table.data("call.failed")[0]
     assert (row["status"], row["sent_as_rendered"]) == (429, False)
     assert table.text(row["request_id"]) == "req-1 odd"
     assert table.text(row["sent"]) == '{"model":"x"}'
+    assert table.verified().findings == []
+    table.play("judged", model, max_rounds=1, attempts=1)  # a function has no wire
+    row = table.data("call.failed")[0]
+    assert (row["status"], row["sent_as_rendered"], row["sent"]) == (429, None, None)
     assert table.verified().findings == []
 
 

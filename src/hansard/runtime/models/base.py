@@ -89,9 +89,10 @@ class Completion:
     """What came back: the exact text of the reply, and what is known about it.
 
     `tokens_in` includes what was read from a cache (`tokens_cached`) and written
-    to one (`tokens_cache_write`); None is unknown. `status` is HTTP's.
-    `sent_as_rendered` is None where nothing went over a wire; where it is
-    False, `sent` is the body that was sent. A reply with `tool_calls` is no turn:
+    to one (`tokens_cache_write`); None is unknown, as of `model`, which the
+    provider says has served it. `status` is HTTP's. `sent_as_rendered` is None where
+    nothing went over a wire; where it is False, `sent` is the body that was sent. These
+    three are recorded of a provider's models alone. A reply with `tool_calls` is no turn:
     the tools are run, and the model is asked again with what they gave.
     """
 
@@ -123,6 +124,8 @@ class Completion:
             text.encode()
         if not (self.sent_as_rendered is None or isinstance(self.sent_as_rendered, bool)):
             raise TypeError("sent_as_rendered is true, false or unknown")
+        if (self.sent_as_rendered is False) != (self.sent is not None):
+            raise ValueError("sent is what was sent where it differs from what was rendered")
         if len(self.tool_calls) > MAX_TOOL_CALLS:
             raise ValueError(f"a reply asks for at most {MAX_TOOL_CALLS} tools")
         if type(self.finish) is not str or self.finish not in get_args(Finish):
@@ -135,7 +138,7 @@ class Completion:
 
 @dataclass(frozen=True)
 class Wire:
-    """What is known of an attempt on the wire that brought no reply; as in Completion."""
+    """What is known of an attempt on the wire; as in Completion."""
 
     status: int | None = None
     request_id: str | None = None
