@@ -1,5 +1,5 @@
 """`python -m hansard` is `hansard`."""
 
-from hansard.cli.main import run
+from hansard.cli.entry import run
 
 run()

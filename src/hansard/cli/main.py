@@ -14,7 +14,7 @@ import click
 import hansard
 from hansard.cli import demo, estimating, providing, reading, running, signing, starting, verifying
 from hansard.cli.context import ALTERED, store_option
-from hansard.cli.running import INTERRUPTED
+from hansard.cli.entry import INTERRUPTED, interruptible
 from hansard.errors import HansardError
 from hansard.report.safe import one_line
 from hansard.version import __version__
@@ -37,18 +37,19 @@ class _Commands(click.Group):
 
     def invoke(self, ctx: click.Context) -> Any:
         try:
-            return super().invoke(ctx)
+            with interruptible():
+                return super().invoke(ctx)
         except HansardError as error:
             _say(str(error), error.code)
             ctx.exit(1 if error.code == ALTERED else 2)
-        except KeyboardInterrupt:
+        except (KeyboardInterrupt, click.Abort):  # the second one comes from a prompt
             click.echo("interrupted", err=True)
             ctx.exit(INTERRUPTED)
         except BrokenPipeError:
             # Whoever read has enough. Python would complain once more while it flushes at exit.
             os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
             ctx.exit(_PIPE_CLOSED)
-        except (click.ClickException, click.exceptions.Exit, click.Abort):
+        except (click.ClickException, click.exceptions.Exit):
             raise
         except Exception as error:  # noqa: BLE001 - whatever it is, people get one sentence
             if os.environ.get("HANSARD_DEBUG") == "1":
@@ -107,7 +108,7 @@ for _command in (
 
 
 def run() -> None:
-    """Run the command line: the console script and `python -m hansard`."""
+    """Run the group of commands; `entry` is the way in."""
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):
             stream.reconfigure(errors="backslashreplace")

@@ -16,13 +16,13 @@ import click
 import hansard
 from hansard.cli.console import console, document
 from hansard.cli.context import keyring, next_step, open_store, sound_record, store_option
+from hansard.cli.entry import INTERRUPTED
 from hansard.cli.live import View
 from hansard.cli.summary import say_outcome
 
 Observer = Callable[[hansard.Event, Mapping[str, str]], None]
 Work = Coroutine[Any, Any, hansard.DebateResult]
 
-INTERRUPTED = 130
 _SHOW_CURSOR = b"\x1b[?25h"
 
 telemetry_option = click.option(
