@@ -1,5 +1,5 @@
 """`python -m hansard` is `hansard`."""
 
-from hansard.cli.entry import run
+from hansard_entry import run
 
 run()

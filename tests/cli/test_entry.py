@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from cli_support import process
-from hansard.cli import entry
+from hansard.cli.interrupting import interruptible
 
 INTERRUPT = "import os, signal, time\nos.kill(os.getpid(), signal.SIGINT)\ntime.sleep(60)\n"
 
@@ -29,7 +29,7 @@ def test_an_interrupted_command_is_one_word(where):
     owner, _, name = where.rpartition(".")
     script = f"""
 import os, signal, sys, time, pkgutil
-from hansard.cli import entry
+import hansard_entry
 import hansard.cli.main
 def interrupted(*args, **more):
     os.kill(os.getpid(), signal.SIGINT)
@@ -38,7 +38,7 @@ setattr(pkgutil.resolve_name({owner!r}), {name!r}, interrupted)
 import hansard
 hansard.open_store = interrupted
 sys.argv = ["hansard", "list"]
-entry.run()
+hansard_entry.run()
 """
     done = subprocess.run(
         [sys.executable, "-c", script], capture_output=True, text=True, check=False
@@ -64,6 +64,6 @@ def test_whoever_ignores_ctrl_c_goes_on_ignoring_it(folder):
 
 def test_outside_the_command_line_handlers_stay_as_they_are():
     before = signal.getsignal(signal.SIGINT)
-    with entry.interruptible():
+    with interruptible():
         assert signal.getsignal(signal.SIGINT) is before
     assert signal.getsignal(signal.SIGINT) is before

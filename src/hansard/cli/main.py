@@ -14,7 +14,7 @@ import click
 import hansard
 from hansard.cli import demo, estimating, providing, reading, running, signing, starting, verifying
 from hansard.cli.context import ALTERED, store_option
-from hansard.cli.entry import INTERRUPTED, interruptible
+from hansard.cli.interrupting import INTERRUPTED, interruptible
 from hansard.errors import HansardError
 from hansard.report.safe import one_line
 from hansard.version import __version__
@@ -108,7 +108,7 @@ for _command in (
 
 
 def run() -> None:
-    """Run the group of commands; `entry` is the way in."""
+    """Run the group of commands; `hansard_entry` is the way in."""
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):
             stream.reconfigure(errors="backslashreplace")

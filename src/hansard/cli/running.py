@@ -16,7 +16,7 @@ import click
 import hansard
 from hansard.cli.console import console, document
 from hansard.cli.context import keyring, next_step, open_store, sound_record, store_option
-from hansard.cli.entry import INTERRUPTED
+from hansard.cli.interrupting import INTERRUPTED
 from hansard.cli.live import View
 from hansard.cli.summary import say_outcome
 
