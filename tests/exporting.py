@@ -162,7 +162,7 @@ def summary(result):
         {key: row[key] for key in row if (row["code"], key) not in OWN}
         for row in result["findings"]
     ]
-    rest = ("level", "verdict", "entries", "open", "debate", "unchecked")
+    rest = ("level", "verdict", "entries", "open", "debate", "caveats", "texts")
     return {
         "findings": findings,
         "checks": {

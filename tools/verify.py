@@ -8,8 +8,7 @@ executed or repaired. A `§` below is a section of FORMAT.md; an entry is one li
 Contents, in the order of the checks. To go to one, search for `- 9 schedule`:
 
  1 container   the zip is stored, not compressed, and its files give it again  open_export
- 2 manifest    SHA256SUMS lists every file, and every file has its hash        check_manifest
-               SHA256SUMS.page does so for the page, if there is one           check_page
+ 2 manifest    each file has its hash in SHA256SUMS, the page in its own note  check_manifest
  3 signature   trusted keys signed the manifest, the page and the policy       check_signatures
  4 canonical   every entry is spelled in the one canonical way                 read_line
  5 chain       every entry carries the hash of the entry before                check_chain
@@ -63,6 +62,7 @@ WALKED = range(9, 17)  # those that the walk over the record carries (§11)
 LARGEST = 2**53 - 1  # the largest integer of a line or a reply (§1, §5)
 DEEPEST = 32  # nested containers (§1, §5)
 LONGEST_LINE = 1_048_576  # bytes (§1)
+REGISTER = ("checkpoint", "register.jsonl")  # admitted files that no check reads yet (§13)
 MOST_REJECTED = 1_000  # lines that fail 4 or 7 and are listed; the others count all the same
 SENTENCES = {  # what a finding says; `*` is any field that is not what it should be
     "1.size": "The export is too large, or its files claim more bytes than it has",
@@ -866,9 +866,9 @@ def named_blobs(value: Json) -> Iterator[str]:
 
 
 def check_blobs(
-    lines: Lines, blobs: Texts, withheld: Collection[str]
-) -> tuple[list[Finding], dict[str, str], int]:
-    """Compare texts and names; return the findings, the texts at hand, and how many are named."""
+    lines: Lines, blobs: Texts, withheld: set[str]
+) -> tuple[list[Finding], dict[str, str], dict[str, int]]:
+    """Compare texts and names; return the findings, the texts at hand, and how many there are."""
     findings: list[Finding] = []
     texts: dict[str, str] = {}
     salts: set[bytes] = set()
@@ -893,7 +893,20 @@ def check_blobs(
         salts.add(salt)
     unnamed = [] if lines.findings else sorted(blobs.keys() - places.keys())
     findings += [finding("8.unnamed", 0, None, name) for name in unnamed]
-    return findings, texts, len(places)
+    kept_back = len(places.keys() & withheld)
+    missing = len(places.keys() - blobs.keys() - withheld)
+    counted = {
+        "named": len(places), "present": len(texts), "withheld": kept_back, "missing": missing,
+        "damaged": len(places) - len(texts) - kept_back - missing,
+    }  # fmt: skip
+    return findings, texts, counted
+
+
+def texts_in_words(counted: Mapping[str, int]) -> str:
+    """Say how many of the texts that are named there are, and what became of the others."""
+    rows = [f"{counted['present']} of {many(counted['named'], 'text')} present"]
+    gone = ("withheld", "missing", "damaged")
+    return ", ".join([*rows, *(f"{counted[key]} {key}" for key in gone if counted[key])])
 
 
 def read_blob(name: str, data: bytes) -> tuple[str | None, bytes, str]:
@@ -2772,7 +2785,7 @@ def verify(files: Texts, trust: list[TrustedKey]) -> dict[str, Json]:
     findings += broken + lines.findings
     findings += check_chain(lines.total, lines.events, lines.hashes)
     kept_back = {name.removeprefix("blobs/") for name in withheld if name.startswith("blobs/")}
-    blobs, texts, named = check_blobs(lines, folder(files, "blobs"), kept_back)
+    blobs, texts, counted = check_blobs(lines, folder(files, "blobs"), kept_back)
     findings += blobs
     walk = Walk(texts, policy[1] if policy else None)
     if not lines.findings and lines.events:
@@ -2781,19 +2794,28 @@ def verify(files: Texts, trust: list[TrustedKey]) -> dict[str, Json]:
         findings += check_templates(opened, folder(files, "templates"), policies) if opened else ()
     findings.sort(key=lambda finding: (finding.seq, finding.check, finding.code))
     more = f", {len(withheld)} withheld" if withheld else ""
+    partly = counted["present"] < counted["named"]
+    recorded = "; those present are as recorded" if partly else ", each as recorded"
     evidence = {
         1: f"{many(len(files), 'file')}, all of which belong in an export",
         2: f"{many(listed, 'file')} as listed{more}", 3: signers,
-        8: f"{len(texts)} of {many(named, 'text')} present, each as recorded",
+        8: texts_in_words(counted) + recorded,
     }  # fmt: skip
     unchecked: Unchecked = {} if signed else {3: signers}
     evidence |= evidence_of(lines) | (evidence_of_walk(walk) if walk.ended else {})
-    gone = f"{walk.gone_turns} of {many(len(walk.turns), 'turn')} unchecked"
+    unread = [name for name in REGISTER if name in files]
+    caveats = (
+        (not findings and not walk.closed, "open: a longer version may exist"),
+        (partly, texts_in_words(counted)),
+        (walk.gone_turns, f"{walk.gone_turns} of {many(len(walk.turns), 'turn')} unchecked"),
+        (unread, "register not checked"),
+    )
     return {
         "debate": opening["debate"], "entries": lines.total, "open": not walk.closed,
         "level": None if findings else int(signed), "verdict": verdict(findings, signed),
-        "unchecked": gone if walk.gone_turns else "",
-        "checks": judge(findings, evidence, unchecked | unchecked_of_walk(walk, lines)),
+        "caveats": [words for holds, words in caveats if holds], "texts": counted,
+        "checks": judge(findings, evidence, unchecked | unchecked_of_walk(walk, lines))
+        + unsupported(unread),
         "findings": [finding._asdict() for finding in findings],
     }  # fmt: skip
 
@@ -2803,7 +2825,9 @@ def refused(finding: Finding) -> dict[str, Json]:
     why = dict.fromkeys(range(2, len(NAMES) + 1), "not reached: the container was refused")
     return {
         "debate": None, "entries": 0, "open": True, "level": None, "verdict": "ALTERED",
-        "unchecked": "", "checks": judge([finding], {}, why), "findings": [finding._asdict()],
+        "caveats": [],
+        "texts": dict.fromkeys(("named", "present", "withheld", "missing", "damaged"), 0),
+        "checks": judge([finding], {}, why), "findings": [finding._asdict()],
     }  # fmt: skip
 
 
@@ -2902,6 +2926,13 @@ def judge(
     return checks
 
 
+def unsupported(names: list[str]) -> list[dict[str, Json]]:
+    """Return the check of the register, of which only the files are known yet."""
+    words = f"not checked, since this version does not read them: {', '.join(names)}"
+    row = {"number": 17, "name": "register", "status": "unsupported", "evidence": words}
+    return [row] if names else []
+
+
 def where(told: list[Finding]) -> str:
     """Return what a check found first, where, and how many more findings it has."""
     places = [f"entry {told[0].seq}"] if told[0].seq else []
@@ -2936,8 +2967,8 @@ def as_text(result: dict[str, Json], asked: int) -> str:
                 value = json.dumps(finding[label], ensure_ascii=False)
                 lines.append(f"    {label:<8}  {value}")
     reached = "none" if result["level"] is None else result["level"]
-    gone = f", {result['unchecked']}" if result["unchecked"] else ""
-    lines.append(f"{result['verdict']}{gone} (level asked for: {asked}; level reached: {reached})")
+    verdict = ", ".join(filter(None, (result["verdict"], "; ".join(result["caveats"]))))
+    lines.append(f"{verdict} (level asked for: {asked}; level reached: {reached})")
     return "\n".join(map(inert, lines))
 
 

@@ -14,8 +14,10 @@ import pytest
 from click.testing import CliRunner
 
 import conformance
+import hansard
 import verify
 from conformance_kit import build, runner
+from exporting import summary
 from hansard.cli.main import cli
 from hansard.rules.formats import FORMATS
 from hansard.schemas import SCHEMAS
@@ -129,9 +131,14 @@ def test_package(name):
 
 @every_case
 def test_standalone(name, capsys):
-    code = verify.main([str(case(name).export), "--trust", str(case(name).trust), "--json"])
-    answer = runner.read_answer(capsys.readouterr().out, code)
+    """Not the first finding alone: all of them, each check, each count, each word beside them."""
+    row = case(name)
+    code = verify.main([str(row.export), "--trust", str(row.trust), "--json"])
+    out = capsys.readouterr().out
+    answer = runner.read_answer(out, code)
     assert list(runner.disagreements(ROWS[name].expected, answer)) == []
+    package = hansard.verify_export(row.export, hansard.read_trust(row.trust))
+    assert summary(json.loads(out)) == summary(json.loads(package.model_dump_json()))
 
 
 # Every code of the tables occurs ---------------------------------------------------------

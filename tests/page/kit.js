@@ -46,9 +46,10 @@ function promptsOf(result) {
 
 async function answer(asked) {
   const result = await verifyFiles(readExport(asked.export), readTrust(asked.trust));
-  const { debate, entries, open, level, verdict, unchecked, checks, findings } = result;
+  const { debate, entries, open, level, verdict, caveats, checks, findings } = result;
+  const texts = result.counted;
   const prompts = asked.prompts ? promptsOf(result) : undefined;
-  return { debate, entries, open, level, verdict, unchecked, checks, findings, prompts };
+  return { debate, entries, open, level, verdict, caveats, texts, checks, findings, prompts };
 }
 
 (async () => {

@@ -20,12 +20,12 @@ OUTCOMES = {
     "ceiling-in-a-phase": "cut short before",
     "decided-by-two-of-three": "2 of 3 votes, 2 needed",
     "judged-judge-failed": "judge gave no valid reply",
-    "just-opened": "still open",
+    "just-opened": "Open: a longer version may exist",
     "moderated-moderator-failed": "moderator gave no valid reply",
     "refused-at-run-time": "not the approved one",
     "reply-withheld": "1 of 2 turns unchecked",
     "resumed-twice": "resumed 2 times",
-    "still-open": "still open",
+    "still-open": "Open: a longer version may exist",
     "tie-until-the-last-round": "A person must decide: the board",
 }
 SUMMED_UP = {

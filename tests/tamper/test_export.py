@@ -272,7 +272,8 @@ def test_a_file_more(files, name):
     assert first(both(more)) == ("2.unlisted", 0)
     found = both(signed(more, STRANGER))
     if name == "checkpoint":  # read by a later version
-        assert found.level == 0
+        assert (found.level, found.caveats) == (0, ["register not checked"])
+        assert found.checks[16].status == "unsupported"
     else:
         assert found.findings[0].code in ("8.unnamed", "10.unnamed")
 
@@ -382,7 +383,11 @@ def test_withheld(files):
     rest = {key: row for key, row in files.items() if key != name}
     found = both(signed(rest, withheld={name: "privacy"}))
     assert found.level == 1
-    assert found.unchecked == "1 of 24 turns unchecked"
+    counted, turns = found.caveats
+    assert turns == "1 of 24 turns unchecked"
+    named = found.texts.named
+    assert counted == f"{named - 1} of {named} texts present, 1 withheld"
+    assert found.checks[7].evidence == f"{counted}; those present are as recorded"
     assert {row.number for row in found.checks if row.status == "unchecked"} == {12, 13, 14, 16}
     assert first(both(signed(files, withheld={name: "privacy"}))) == ("2.withheld", 0)
     assert (

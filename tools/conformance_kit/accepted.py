@@ -35,6 +35,7 @@ from conformance_kit.exports import (
     export,
     files_of,
     manifest,
+    seal,
     signature_line,
     withholding,
     zipped,
@@ -242,6 +243,22 @@ def good_cases() -> Iterator[Case]:
         "zip",
         "The same files in the one zip that they give.",
         zipped(entries_of(base)),
+    )
+    yield good(
+        "register-and-checkpoint",
+        "There are files of a register. The manifest covers them; what is in them, no verifier "
+        "reads yet, and the verdict says so.",
+        seal({**files_of(base), "checkpoint": b"", "register.jsonl": b"{}\n"}),
+    )
+    yield good(
+        "checkpoint",
+        "There is a checkpoint, and no register: it is not read either.",
+        seal({**files_of(base), "checkpoint": b"any bytes"}),
+    )
+    yield good(
+        "open-and-withheld",
+        "The debate is not closed, and its question is withheld: the verdict says both.",
+        withholding(base.without(*range(6, 13)), base.file_of(1, "question")),
     )
     files = export(base)
     yield good(

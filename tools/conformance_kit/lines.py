@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import replace
 
-from conformance_kit.case import Case, bad, group
+from conformance_kit.case import Case, bad, good, group
 from conformance_kit.debates import decided, escalated, priced, served, vote
-from conformance_kit.exports import export, files_of, seal
+from conformance_kit.exports import export, files_of, manifest, seal, withholding, zip_of
 from conformance_kit.records import Files, Record, derived, digest, dump
 from hansard.record import blob
 
@@ -331,4 +331,57 @@ def blob_cases() -> Iterator[Case]:
         0,
         "There is a text that no line names.",
         seal({**files, f"blobs/{name}": body}),
+    )
+
+
+@group
+def salt_cases() -> Iterator[Case]:
+    """Check 8: a salt that stands twice, beside a text that is damaged or withheld."""
+    question = decided().file_of(1, "question")
+    header = files_of(decided())[question][: blob.HEADER]
+    twin = decided().blob(6, "reply", header + vote("a").text.encode())
+    files, reply = files_of(twin), twin.file_of(6, "reply")
+    yield bad(
+        "salt-of-a-damaged-text",
+        "8.hash",
+        1,
+        "The question was altered behind its header, so that its salt does not count: Ann's "
+        "reply, which has it as well, has no finding.",
+        zip_of(seal({**files, question: files[question] + b"!"})),
+    )
+    yield bad(
+        "salt-of-a-damaged-text-named-later",
+        "8.hash",
+        6,
+        "Ann's reply, which has the salt of the question, was altered behind its header.",
+        zip_of(seal({**files, reply: files[reply] + b"!"})),
+    )
+    unread = twin.blob(1, "question", header + b"\xff")
+    yield bad(
+        "salt-of-a-text-that-is-not-utf-8",
+        "8.text",
+        1,
+        "The question is not UTF-8, but its salt counts: Ann's reply has it as well.",
+        zip_of(export(unread)),
+    )
+    yield bad(
+        "salt-of-a-text-that-is-not-utf-8-named-later",
+        "8.text",
+        6,
+        "Ann's reply has the salt of the question and is not UTF-8, which is reported first.",
+        zip_of(export(decided().blob(6, "reply", header + b"\xff"))),
+    )
+    yield good(
+        "salt-of-a-withheld-text",
+        "Ann's reply has the salt of the question, which is withheld: nobody can tell.",
+        zip_of(withholding(twin, question)),
+    )
+    kept = seal(files, text=manifest(files, {question: "personal_data"}))
+    yield bad(
+        "salt-of-a-withheld-text-that-is-there",
+        "2.withheld",
+        0,
+        "The question is listed as withheld, and it is there: its salt counts, and Ann's reply "
+        "has it as well.",
+        zip_of(kept),
     )

@@ -64,4 +64,4 @@ def _files(folder: Path, prefix: str) -> Iterator[tuple[str, bytes]]:
         elif S_ISREG(mode) and is_name(name):
             yield name, read_file(item, MAX_EXPORT)
         else:
-            yield f"{name} is no file of an export", b""
+            yield f"{name}/" if is_name(name) else name, b""  # a link may have a good name

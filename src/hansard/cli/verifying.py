@@ -132,8 +132,6 @@ def print_verification(out: Console, found: hansard.Verification) -> None:
     if defect:
         words = f"do not rely on what it shows: {_DEFECTS[defect]}"
         out.print(Text(f"\nthe page  {defect}  {words}", style="red"))
-    if found.open and found.entries:
-        out.print(Text("\nThe debate is still open: this holds for what was recorded so far."))
     _print_verdict(out, found)
 
 
@@ -192,6 +190,6 @@ def _print_verdict(out: Console, found: hansard.Verification) -> None:
         Text.assemble(
             (f" {verdict} ", "reverse bold green" if sound else "reverse bold red"),
             (words, "bold red" if found.ok else ""),
-            (f"  {found.unchecked}" if found.unchecked else "", "bold yellow"),
+            (f"  {'; '.join(found.caveats)}" if found.caveats else "", "bold yellow"),
         )
     )

@@ -17,6 +17,7 @@ const VERDICTS = {
 };
 const STATUS = {
 	pass: ["good", "Passed"], fail: ["bad", "Failed"], unchecked: ["info", "Not checked"],
+	unsupported: ["info", "Not supported"],
 	passed: ["good", "Passed"], review: ["warn", "To review"],
 };
 // A seat and an option have one colour everywhere, by their place.

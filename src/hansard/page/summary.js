@@ -48,13 +48,12 @@ function plainWords(f) {
 	const told = new Map(f.notes.filter((note) => PLAIN.includes(note.code))
 		.map((note) => [note.code, note])); // the last of each kind
 	return [
-		f.status === "open" && ["warn", "This debate is still open."],
 		f.decision === "escalate" && ["warn", "A person must decide",
 			f.review ? [": ", said(f.review)] : "."],
 		...Array.from(told.values(), (note) =>
 			[toneOf(note), note.message, ". ", note.seq && ref(note.seq)]),
 		f.resumes > 0 && ["info", `The debate was resumed ${plural(f.resumes, "time")}.`],
-		page.result.unchecked && ["warn", `${page.result.unchecked}: texts are not available.`],
+		...page.result.caveats.map((text) => ["warn", `${text[0].toUpperCase()}${text.slice(1)}.`]),
 	].filter(Boolean);
 }
 
@@ -96,10 +95,10 @@ const TRUST = {
 };
 
 function drawIntegrity(state) {
-	const [name, tone] = VERDICTS[state], { checks, entries, unchecked } = page.result;
+	const [name, tone] = VERDICTS[state], { checks, entries, caveats } = page.result;
 	const by = (n) => checks.find((row) => row.number === n);
 	const line = (status, ...text) => signed("li.signed", STATUS[status][0], text);
-	const rules = checks.filter((row) => row.number > 8);
+	const rules = checks.filter((row) => row.number > 8 && row.number < 17);
 	const signer = signerOf("manifest");
 	const names = signer?.names.length && ["Signed by ", said(list(signer.names)),
 		", not confirmed. ", h("a", { href: "#keys" }, "Compare the key")];
@@ -112,7 +111,7 @@ function drawIntegrity(state) {
 			line("fail", VOCABULARY.checks[row.number].failed)) : [
 			line("pass", `${plural(entries, "entry", "entries")}, linked in order`),
 			line(by(8).status, by(8).evidence),
-			rules.every((row) => row.status === "pass") && !unchecked
+			rules.every((row) => row.status === "pass")
 				? line("pass", page.figures?.decision
 					? "Turns, votes and decision follow from the replies"
 					: "What was recorded follows the rules")
@@ -120,7 +119,7 @@ function drawIntegrity(state) {
 		TRUST[state] && h("p", state === "consistent" && signer?.by
 			? "The approver of its prompts is not confirmed: compare that key too." : TRUST[state],
 		" ", h("a", { href: "#claims" }, "What is proven")),
-		unchecked && h("p.warn", h("strong", unchecked)));
+		caveats.map((text) => h("p.warn", h("strong", text))));
 }
 
 // The rows of the governance table, with the status of the checks that they rest on.

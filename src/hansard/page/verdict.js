@@ -11,7 +11,8 @@ async function verifyFiles(files, trust) {
 	const notes = [["manifest", "export", note]];
 	if (opened?.policy) notes.push(["policy", "approval", policy?.note]);
 	const signatures = await checkSignatures(notes, trust, opened ? events[0].at : null);
-	const blobs = checkBlobs(read, folder(files, "blobs"), withheld), { texts } = blobs;
+	const blobs = checkBlobs(read, folder(files, "blobs"), withheld);
+	const { texts, counted } = blobs, partly = counted.present < counted.named;
 	findings.push(...signatures.findings, ...read.findings, ...checkChain(read), ...blobs.findings);
 	const walk = new Walk(texts, policy?.approved ?? null);
 	if (!read.findings.length && events.length) {
@@ -26,19 +27,38 @@ async function verifyFiles(files, trust) {
 		2: passed(2, { files: many(listed, "file"), withheld: withheld.size },
 			withheld.size && "withheld"),
 		3: signatures.evidence.join("; "),
-		8: passed(8, { present: texts.size, named: many(blobs.named, "text") }),
+		8: passed(8, { texts: textsInWords(counted) }, partly && "gone"),
 		...evidenceOf(read), ...(walk.ended ? evidenceOfWalk(walk) : {}),
 	};
 	const level = findings.length ? null : Number(signed), { goneTurns: gone, turns } = walk;
+	const unread = ["checkpoint", "register.jsonl"].filter((name) => files.has(name));
+	const said = WORDING.caveats, caveats = [
+		level !== null && !walk.closed && said.open, partly && textsInWords(counted),
+		gone && fill(said.turns, { gone, turns: many(turns.length, "turn") }),
+		unread.length && said.register,
+	].filter(Boolean);
 	return {
 		debate: events[0]?.debate ?? null, entries: lines.length, open: !walk.closed, level,
-		verdict: WORDING.verdicts[level ?? "none"],
-		unchecked: gone ? fill(WORDING.unchecked.turns, { gone, turns: many(turns.length, "turn") }) : "",
-		checks: judge(findings, evidence, signed, missing(read, walk)), findings, lines, texts,
+		verdict: WORDING.verdicts[level ?? "none"], caveats, counted,
+		checks: [...judge(findings, evidence, signed, missing(read, walk)), ...unsupported(unread)],
+		findings, lines, texts,
 		templates: new Map([...templates].map(([name, bytes]) => [name, toText(bytes, false)])),
 		signers, ed25519: able, walk,
 	};
 }
+
+// How many of the texts that are named there are, and what became of the others.
+function textsInWords({ named, present, ...gone }) {
+	const said = WORDING.counted, rows = Object.entries(gone).filter(([, number]) => number);
+	return list([fill(said.present, { present, named: many(named, "text") }),
+		...rows.map(([key, number]) => fill(said[key], { number }))]);
+}
+
+// The check of the register, of which only the files are known yet.
+const unsupported = (names) => (names.length ? [{
+	number: 17, name: WORDING.register.name, status: "unsupported",
+	evidence: fill(WORDING.register.evidence, { files: list(names) }),
+}] : []);
 
 // What a check looked at.
 function passed(check, values, variant) {

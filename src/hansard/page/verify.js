@@ -137,7 +137,11 @@ function checkBlobs(read, blobs, withheld) {
 		const unnamed = [...blobs.keys()].filter((name) => !places.has(name)).sort();
 		for (const name of unnamed) findings.push(finding("8.unnamed", 0, null, name));
 	}
-	return { findings, texts, named: places.size };
+	const names = [...places.keys()], named = names.length, present = texts.size;
+	const kept = names.filter((name) => withheld.has(`blobs/${name}`)).length;
+	const missing = findings.filter((row) => row.code === "8.missing").length;
+	const damaged = named - present - kept - missing;
+	return { findings, texts, counted: { named, present, withheld: kept, missing, damaged } };
 }
 
 // ---- 10 templates (§10, §15)

@@ -82,11 +82,14 @@ const told = () => (verdict() === "consistent" &&
 const asFound = (title) =>
 	(verdict() === "altered" ? `${title}, as found in the altered record` : title);
 
+// The verdict, and what its reader would otherwise miss.
+const verdictLine = (state) => list([VERDICTS[state][0],
+	page.result.caveats.join("; ")].filter(Boolean));
+
 // The state that is waited for: in the bar, and in the root's data once all of it is drawn.
 function conclude(state) {
-	const [name, tone] = VERDICTS[state], { unchecked } = page.result;
-	at("verdict").className = tone;
-	at("verdict").replaceChildren(sign(tone), h("span", name, unchecked && `; ${unchecked}`));
+	at("verdict").className = VERDICTS[state][1];
+	at("verdict").replaceChildren(sign(VERDICTS[state][1]), h("span", verdictLine(state)));
 	root.dataset.verdict = verdict();
 }
 
@@ -119,7 +122,7 @@ function drawVerdict() {
 	at("proof").replaceChildren(...drawProof());
 	at("claims").replaceChildren(...drawClaims(state));
 	conclude(state);
-	foot(VERDICTS[state][0]);
+	foot(verdictLine(state));
 }
 
 // The running foot on paper. Id and hash are hexadecimal: nothing else gets into a style.

@@ -23,6 +23,7 @@ PAGE_NOTE = "SHA256SUMS.page"  # signed: that this page belongs to this record
 ASIDE = frozenset({PAGE, PAGE_NOTE})  # what the record inside a page never holds
 MAX_EXPORT = 1 << 30
 MAX_ENTRIES = 0xFFFF  # what a zip without extensions can count
+REGISTER = ("checkpoint", "register.jsonl")  # admitted, and read by no verifier yet
 FOLDERS = ("blobs", "templates", "policies")
 is_name = re.compile(
     r"report\.html|VERIFY\.md|SHA256SUMS(\.page)?|events\.jsonl|register\.jsonl|checkpoint"

@@ -11,7 +11,6 @@ from collections.abc import Callable, Iterator
 from contextlib import suppress
 from hashlib import sha256
 
-from hansard import vocabulary
 from hansard.errors import DataError
 from hansard.record import blob
 from hansard.record.bundle import Head
@@ -20,7 +19,7 @@ from hansard.record.policy import parse as parse_policy
 from hansard.rules.data import OpenedData
 from hansard.rules.events import blob_names, parse
 from hansard.verify.envelope import check_manifest, check_signatures
-from hansard.verify.findings import Finding, finding
+from hansard.verify.findings import Finding, Texts, finding
 from hansard.verify.reading import Reading
 from hansard.verify.rules import check_rules
 
@@ -117,7 +116,13 @@ def check_blobs(reading: Reading) -> Iterator[Finding]:
             reading.texts[name] = text
     for name in sorted(blobs.keys() - named) if reading.whole else ():
         yield finding("8.unnamed", 0, found=name)
-    reading.say(8, present=len(reading.texts), named=vocabulary.many(len(named), "text"))
+    present, kept = len(reading.texts), len(named.keys() & withheld)
+    missing = len(named.keys() - blobs.keys() - withheld)
+    damaged = len(named) - present - kept - missing
+    reading.counted = Texts(
+        named=len(named), present=present, withheld=kept, missing=missing, damaged=damaged
+    )
+    reading.say(8, "text" if present == len(named) else "gone", texts=reading.counted)
 
 
 def _read_text(name: str, file: bytes, seq: int, salts: set[bytes]) -> tuple[str, Finding | None]:

@@ -78,6 +78,25 @@ class Check(_Result):
     evidence: str
 
 
+class Texts(_Result):
+    """The texts that the entries name, counted."""
+
+    named: int = 0
+    present: int = Field(default=0, description="There, and as recorded")
+    withheld: int = Field(default=0, description="Kept from this recipient, as the manifest says")
+    missing: int = 0
+    damaged: int = Field(default=0, description="There, and refused by check 8")
+
+    def __str__(self) -> str:
+        """Say how many there are, and what became of the others."""
+        said = vocabulary.words("counted")
+        named = vocabulary.many(self.named, "text")
+        rows = [vocabulary.fill(said["present"], present=self.present, named=named)]
+        gone = {"withheld": self.withheld, "missing": self.missing, "damaged": self.damaged}
+        rows += [vocabulary.fill(said[key], number=gone[key]) for key in gone if gone[key]]
+        return ", ".join(rows)
+
+
 class PageCheck(_Result):
     """What a page is, beside the record: whether a trusted key signed it, the level says."""
 
@@ -99,7 +118,10 @@ class Verification(_Result):
         description="1: signed by trusted keys; 0: the record agrees with itself; null: it does not"
     )
     verdict: Verdict
-    unchecked: str = Field(description="What could not be checked because a text is gone")
+    caveats: list[str] = Field(
+        description="What a reader of the verdict alone would miss; it belongs beside the verdict"
+    )
+    texts: Texts
     checks: list[Check]
     findings: list[Finding]
     page: PageCheck | None = Field(

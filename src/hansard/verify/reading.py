@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from hansard import vocabulary
-from hansard.record.bundle import Bundle
+from hansard.record.bundle import REGISTER, Bundle
 from hansard.record.keys import Trust
 from hansard.record.manifest import Manifest
 from hansard.record.note import Note
@@ -14,7 +14,7 @@ from hansard.record.policy import Policy
 from hansard.rules.data import OpenedData
 from hansard.rules.events import Event
 from hansard.rules.replay import Replay
-from hansard.verify.findings import Status
+from hansard.verify.findings import Status, Texts
 
 _BLOBS = "blobs/"
 
@@ -38,6 +38,7 @@ class Reading:
     events: list[Event] = field(default_factory=list)  # those before the first rejected entry
     whole: bool = True  # no entry was rejected
     texts: dict[str, str] = field(default_factory=dict)  # by name
+    counted: Texts = field(default_factory=Texts)  # of those that the events name
     policy: Policy | None = None
     replay: Replay | None = None
     walked: int = 0  # entries that could be replayed
@@ -55,6 +56,11 @@ class Reading:
         """The names of blobs that were kept from this recipient."""
         names = self.manifest.withheld
         return frozenset(name.removeprefix(_BLOBS) for name in names if name.startswith(_BLOBS))
+
+    @property
+    def register(self) -> list[str]:
+        """The names of files that no check reads yet."""
+        return [name for name in REGISTER if name in (self.files or ())]
 
     @property
     def entries(self) -> str:

@@ -55,14 +55,14 @@ def _verify(reading: Reading) -> Verification:
     findings = [found for step in STEPS for found in step(reading)]
     findings.sort(key=lambda found: (found.seq, found.check, found.code))
     level = None if findings else int(reading.trusted)
-    replay = reading.replay
     return Verification(
         debate=reading.events[0]["debate"] if reading.events else None,
         entries=len(reading.bundle.lines),
-        open=replay is None or replay.state.closed is None,
+        open=_is_open(reading),
         level=level,
         verdict=verdict_of(level),
-        unchecked=_unchecked_turns(reading),
+        caveats=list(_caveats(reading, level)),
+        texts=reading.counted,
         checks=list(_checks(reading, findings)),
         findings=findings,
     )
@@ -79,7 +79,8 @@ def _refused(found: Finding) -> Verification:
         open=True,
         level=None,
         verdict=verdict_of(None),
-        unchecked="",
+        caveats=[],
+        texts=reading.counted,
         checks=list(_checks(reading, [found])),
         findings=[found],
     )
@@ -95,6 +96,10 @@ def _checks(reading: Reading, findings: Sequence[Finding]) -> Iterator[Check]:
         else:
             row = reading.aside.get(number) or _resting(reading, number) or row
         yield Check(number=number, name=name, status=row[0], evidence=row[1])
+    if reading.register:
+        said = vocabulary.words("register")
+        words = vocabulary.fill(said["evidence"], files=", ".join(reading.register))
+        yield Check(number=17, name=said["name"], status="unsupported", evidence=words)
 
 
 def _resting(reading: Reading, number: int) -> tuple[Status, str] | None:
@@ -112,10 +117,20 @@ def _resting(reading: Reading, number: int) -> tuple[Status, str] | None:
     return None
 
 
-def _unchecked_turns(reading: Reading) -> str:
-    """Say how many turns rest on replies that are gone; nothing where none does."""
-    if reading.replay is None or not reading.replay.unread:
-        return ""
-    turns = vocabulary.many(len(reading.replay.state.turns), "turn")
-    words = vocabulary.words("unchecked")["turns"]
-    return vocabulary.fill(words, gone=len(reading.replay.unread), turns=turns)
+def _is_open(reading: Reading) -> bool:
+    """Say whether the debate was not closed, as far as the record could be followed."""
+    return reading.replay is None or reading.replay.state.closed is None
+
+
+def _caveats(reading: Reading, level: int | None) -> Iterator[str]:
+    """Yield what a reader of the verdict alone would miss (FORMAT.md §16)."""
+    said, replay, counted = vocabulary.words("caveats"), reading.replay, reading.counted
+    if level is not None and _is_open(reading):
+        yield said["open"]
+    if counted.present < counted.named:
+        yield str(counted)
+    if replay and replay.unread:
+        turns = vocabulary.many(len(replay.state.turns), "turn")
+        yield vocabulary.fill(said["turns"], gone=len(replay.unread), turns=turns)
+    if reading.register:
+        yield said["register"]

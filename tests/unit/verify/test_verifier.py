@@ -15,7 +15,7 @@ from hansard.rules.formats import ConsensusSpec
 from hansard.runtime import session
 from hansard.runtime.models.base import Completion
 from hansard.store.application import Store
-from hansard.verify.findings import CHECKS, Finding
+from hansard.verify.findings import CHECKS, Finding, Texts
 from hansard.verify.verifier import verify
 
 SEATS = ("planner", "critic", "operator")
@@ -62,7 +62,9 @@ def test_a_whole_record_passes_every_check_there_is_something_to_do_for(bundle):
     assert verification.ok
     assert verification.verdict == "SELF-CONSISTENT, SIGNER UNKNOWN"
     assert (verification.level, verification.entries, verification.open) == (0, 16, False)
-    assert verification.unchecked == ""
+    assert verification.caveats == []
+    named = verification.texts.named
+    assert verification.texts == Texts(named=named, present=named)
     assert verification.findings == []
     assert (
         [row.number for row in verification.checks]
@@ -97,13 +99,19 @@ def test_an_open_debate_is_open_and_whole(bundle):
     assert verification.ok
     assert verification.open
     assert "still open" in verification.checks[15].evidence
+    assert verification.caveats == ["open: a longer version may exist"]
 
 
 def test_replies_that_are_gone_leave_what_rests_on_them_unchecked(bundle):
     """A missing text fails check 8; votes, counts and outcome are believed, and it says so."""
     verification = verify(without(bundle, "critic", "operator"))
     assert [row.code for row in verification.findings] == ["8.missing", "8.missing"]
-    assert verification.unchecked == "2 of 3 turns unchecked"
+    named = verification.texts.named
+    assert verification.texts == Texts(named=named, present=named - 2, missing=2)
+    assert verification.caveats == [
+        f"{named - 2} of {named} texts present, 2 missing",
+        "2 of 3 turns unchecked",
+    ]
     found = statuses(verification)
     assert found[8] == "fail"
     assert [found[number] for number in (12, 14, 16)] == ["unchecked"] * 3
