@@ -150,11 +150,12 @@ def leave_open(spec="debate.yaml", turns=2):
     return only_debate()
 
 
-def process(*args, stdout=subprocess.PIPE, **env):
-    """Run a command in a process of its own, as people do."""
+def process(*args, stdin=None, stdout=subprocess.PIPE, **env):
+    """Run a command in a process of its own, as people do; `stdin` is what is piped into it."""
     return subprocess.run(
         [sys.executable, "-m", "hansard", *args],
         check=False,
+        input=stdin,
         stdout=stdout,
         stderr=subprocess.PIPE,
         text=True,

@@ -39,7 +39,7 @@ SPECS = {
     "no callable": ({"debaters": [SEAT, {"id": "two", "model": "python:f"}]}, "model.not_given"),
     "no record": (
         {"debaters": [SEAT, {"id": "two", "model": "recorded:abc"}]},
-        "store.unknown",
+        "model.recorded",
     ),
     "no prompt": ({"prompts": {"debater": "nowhere.md"}}, "spec.prompt_missing"),
     "hostile field": ({"\x1b[31m[red]": 1}, "spec.unknown_field"),

@@ -33,7 +33,7 @@ speaker_schedule: [planner, critic, operator]
 
 from __future__ import annotations
 
-from collections.abc import Callable, Coroutine, Iterator
+from collections.abc import Callable, Coroutine, Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -62,6 +62,7 @@ async def run(
     policy: Policy | None = None,
     store: Store | str | None = None,
     folder: Path | str | None = None,
+    allow: Iterable[Path | str] = (),
     observe: Observer | None = None,
     progress: Callable[[Progress], None] | None = None,
 ) -> DebateResult:
@@ -75,11 +76,14 @@ async def run(
     (`read_policy`) no model is called with a prompt template that it does not
     approve: the debate ends as failed instead. `store` is an open Store, or the
     URL of one to open (and make) and close again; by default the record is kept
-    in memory and gone on return, so pass a store to verify it later. Relative
-    file names begin in `folder`: by default the spec file's own, else the working
-    directory. `observe` is called with every event of the record, as it is
-    recorded, and where it takes two arguments also with the texts of the record so
-    far, by name; `progress` with what the event means, as one of the types of
+    in memory and gone on return, so pass a store to verify it later. File names
+    in the spec begin in `folder`, by default the folder of the spec's own file, and
+    stay below it: not through a link, nor into hidden files. `allow` names further
+    folders that they may lead to. A `Path` in place of a name is your own: it begins
+    in the working directory and may lead anywhere but to your keys. `observe` is
+    called with every event of the record, as it is recorded, and where it takes two
+    arguments also with the texts of the record so far, by name; `progress` with what
+    the event means, as one of the types of
     `hansard.report.progress`.
 
     A debate that ends in `escalate`, or is cut short by a ceiling, is a result.
@@ -97,6 +101,7 @@ async def run(
             parsed,
             shelf,
             begin,
+            allow=tuple(map(Path, allow)),
             models=models,
             tools=tools,
             policy=policy,
@@ -114,6 +119,7 @@ def run_sync(
     policy: Policy | None = None,
     store: Store | str | None = None,
     folder: Path | str | None = None,
+    allow: Iterable[Path | str] = (),
     observe: Observer | None = None,
     progress: Callable[[Progress], None] | None = None,
 ) -> DebateResult:
@@ -130,6 +136,7 @@ def run_sync(
             policy=policy,
             store=store,
             folder=folder,
+            allow=allow,
             observe=observe,
             progress=progress,
         ),
@@ -141,6 +148,7 @@ async def resume(
     debate: str,
     *,
     store: Store | str,
+    allow: Iterable[Path | str] = (),
     models: Models | None = None,
     tools: Tools | None = None,
     observe: Observer | None = None,
@@ -149,7 +157,7 @@ async def resume(
     """Go on with a debate that was left open, and return what became of it.
 
     `debate` is its id or an unambiguous prefix of it; `store` is an open Store or
-    the URL of one. `models` and `tools` are those that `run` was given; the policy,
+    the URL of one. `allow`, `models` and `tools` are those that `run` was given; the policy,
     if there was one, is kept with the record and still holds. No reply in the
     record is asked for again. `observe` and `progress` are told of what happens
     from here on.
@@ -165,6 +173,7 @@ async def resume(
         found = await session.resume(
             shelf.find(debate),
             shelf,
+            allow=tuple(map(Path, allow)),
             models=models,
             tools=tools,
             observe=observe,
@@ -177,6 +186,7 @@ def resume_sync(
     debate: str,
     *,
     store: Store | str,
+    allow: Iterable[Path | str] = (),
     models: Models | None = None,
     tools: Tools | None = None,
     observe: Observer | None = None,
@@ -189,7 +199,13 @@ def resume_sync(
     """
     return _wait(
         lambda: resume(
-            debate, store=store, models=models, tools=tools, observe=observe, progress=progress
+            debate,
+            store=store,
+            allow=allow,
+            models=models,
+            tools=tools,
+            observe=observe,
+            progress=progress,
         ),
         "resume",
     )

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -11,6 +11,7 @@ if TYPE_CHECKING:
     from hansard.rules.formats import AnySpec
     from hansard.runtime.available import AvailableModels
     from hansard.runtime.estimate import Estimate
+    from hansard.runtime.files import Files
     from hansard.runtime.seats import Models
     from hansard.runtime.tools import Tools
 
@@ -37,22 +38,33 @@ def read_spec(spec: Spec) -> AnySpec:
     return located(spec, None)[0]
 
 
-def located(spec: Spec, folder: Path | str | None) -> tuple[AnySpec, Path]:
+def located(spec: Spec, folder: Path | str | None) -> tuple[AnySpec, Path | None]:
     """Return the spec, and the folder in which its relative file names begin.
 
-    That is `folder` where it is given, else the folder of the spec's own file,
-    else the working directory. Raises UsageError `spec.*`.
+    That is `folder` where it is given, else the folder of the spec's own file, if
+    it has one. Raises UsageError `spec.*`.
     """
     from hansard.rules.formats import AnySpec
+    from hansard.runtime.files import folder_of
     from hansard.runtime.inputs import load_spec, parse_spec
 
-    begin = Path(folder) if folder is not None else Path()
+    begin = Path(folder) if folder is not None else None
     if isinstance(spec, AnySpec):
         return spec, begin
     if isinstance(spec, Mapping):
         return parse_spec(dict(spec), "spec"), begin
     path = Path(spec)
-    return load_spec(path), path.parent if folder is None else begin
+    return load_spec(path), folder_of(path) if begin is None else begin
+
+
+def reachable(
+    spec: Spec, folder: Path | str | None, allow: Iterable[Path | str]
+) -> tuple[AnySpec, Files]:
+    """Return the spec, and the files that it may name."""
+    from hansard.runtime.files import Files
+
+    parsed, begin = located(spec, folder)
+    return parsed, Files(begin, tuple(map(Path, allow)))
 
 
 def estimate(
@@ -61,6 +73,7 @@ def estimate(
     models: Models | None = None,
     tools: Tools | None = None,
     folder: Path | str | None = None,
+    allow: Iterable[Path | str] = (),
 ) -> Estimate:
     """Return what the debate would take, before anything is spent: calls, tokens, cost.
 
@@ -81,8 +94,7 @@ def estimate(
     """
     from hansard.runtime.estimate import estimate as rehearse
 
-    parsed, begin = located(spec, folder)
-    return rehearse(parsed, begin, models, tools)
+    return rehearse(*reachable(spec, folder, allow), models, tools)
 
 
 def prompt_templates(
@@ -90,11 +102,13 @@ def prompt_templates(
     *,
     format: str = "consensus",  # noqa: A002 - the spec's own word
     folder: Path | str | None = None,
+    allow: Iterable[Path | str] = (),
 ) -> dict[str, bytes]:
     """Return the prompt templates by role, UTF-8: those that a spec uses, else the packaged ones.
 
-    Without a spec they are those of `format`. Raises UsageError `spec.*` for a
-    spec, a template or a format that cannot be used.
+    Without a spec they are those of `format`. `folder` and `allow` are those of
+    `run`. Raises UsageError `spec.*` for a spec, a template or a format that cannot be
+    used.
 
     >>> sorted(prompt_templates(format="judged"))
     ['again', 'block', 'debater', 'judge', 'protocol', 'synthesizer']
@@ -103,7 +117,7 @@ def prompt_templates(
     from hansard.runtime.inputs import packaged_templates, read_templates
 
     if spec is not None:
-        return read_templates(*located(spec, folder))
+        return read_templates(*reachable(spec, folder, allow))
     if format not in formats():
         known = ", ".join(formats())
         raise UsageError("spec.invalid_value", f"there is no format {format!r}; use one of {known}")

@@ -12,7 +12,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -83,6 +83,7 @@ def approve_prompts(
     *,
     format: str = "consensus",  # noqa: A002 - the spec's own word
     folder: Path | str | None = None,
+    allow: Iterable[Path | str] = (),
 ) -> bytes:
     """Return a policy that approves what `prompt_templates` gives, signed by `signer`.
 
@@ -90,7 +91,7 @@ def approve_prompts(
     """
     from hansard.governance.approval import approve
 
-    templates = prompt_templates(spec, format=format, folder=folder)
+    templates = prompt_templates(spec, format=format, folder=folder, allow=allow)
     return approve(_format_of(spec, format), templates, signer)
 
 
@@ -100,6 +101,7 @@ def unapproved_prompts(
     *,
     format: str = "consensus",  # noqa: A002 - the spec's own word
     folder: Path | str | None = None,
+    allow: Iterable[Path | str] = (),
 ) -> dict[str, str]:
     """Return by role the SHA-256 of each template that the policy does not approve.
 
@@ -108,7 +110,7 @@ def unapproved_prompts(
     """
     from hansard.governance.approval import hashes
 
-    templates = prompt_templates(spec, format=format, folder=folder)
+    templates = prompt_templates(spec, format=format, folder=folder, allow=allow)
     approved = policy.approved(_format_of(spec, format))
     found = hashes(templates)
     return {role: digest for role, digest in found.items() if approved.get(role) != digest}

@@ -28,6 +28,18 @@ def store_option(command: F) -> F:
     )(command)
 
 
+def allow_option(command: F) -> F:
+    """Let a command be told which folders a spec may read beside its own."""
+    return click.option(
+        "--allow",
+        metavar="DIR",
+        type=click.Path(path_type=Path),
+        multiple=True,
+        help="Let the spec name files in DIR too, hidden ones included; may be repeated. "
+        "Otherwise it reaches only its own folder.",
+    )(command)
+
+
 def _remember(context: click.Context, _: click.Parameter, url: str | None) -> None:
     if url is not None:
         context.obj = url

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import os
+import shlex
 import signal
 import sys
 from collections.abc import Callable, Coroutine, Iterable, Iterator, Mapping
@@ -15,7 +16,14 @@ import click
 
 import hansard
 from hansard.cli.console import console, document
-from hansard.cli.context import keyring, next_step, open_store, sound_record, store_option
+from hansard.cli.context import (
+    allow_option,
+    keyring,
+    next_step,
+    open_store,
+    sound_record,
+    store_option,
+)
 from hansard.cli.interrupting import INTERRUPTED
 from hansard.cli.live import View
 from hansard.cli.summary import say_outcome
@@ -42,9 +50,12 @@ telemetry_option = click.option(
     type=click.Path(path_type=Path),
     help="Call models only with prompts that this signed policy approves.",
 )
+@allow_option
 @telemetry_option
 @store_option
-def run(spec: Path, as_json: bool, policy_file: Path | None, telemetry: bool) -> None:
+def run(
+    spec: Path, as_json: bool, policy_file: Path | None, allow: tuple[Path, ...], telemetry: bool
+) -> None:
     """Run the debate that the file SPEC describes.
 
     The report goes to standard output, everything else to standard error. Each
@@ -54,13 +65,10 @@ def run(spec: Path, as_json: bool, policy_file: Path | None, telemetry: bool) ->
     Exit codes: 0 the debate ended, including in `escalate` or at a ceiling; 1 it
     failed; 2 the spec cannot be run; 130 interrupted.
     """
-    parsed = hansard.read_spec(spec)
     policy = hansard.read_policy(policy_file, keyring().trust()) if policy_file else None
     with open_store(create=True) as store:
         with View(console(stderr=True)) as view, _observed(view, telemetry) as observe:
-            work = hansard.run(
-                parsed, folder=spec.parent, store=store, policy=policy, observe=observe
-            )
+            work = hansard.run(spec, allow=allow, store=store, policy=policy, observe=observe)
             result = until_closed(work, view)
         _end(result, as_json=as_json)
 
@@ -68,9 +76,10 @@ def run(spec: Path, as_json: bool, policy_file: Path | None, telemetry: bool) ->
 @click.command()
 @click.argument("debate", metavar="ID")
 @click.option("--json", "as_json", is_flag=True, help="Print the whole result as JSON instead.")
+@allow_option
 @telemetry_option
 @store_option
-def resume(debate: str, as_json: bool, telemetry: bool) -> None:
+def resume(debate: str, as_json: bool, allow: tuple[Path, ...], telemetry: bool) -> None:
     """Continue the open debate ID.
 
     It continues where the process stopped. Recorded replies are not requested
@@ -85,7 +94,7 @@ def resume(debate: str, as_json: bool, telemetry: bool) -> None:
             for event in record.events:
                 view.fold(event)
             with _observed(view, telemetry, record.events) as observe:
-                work = hansard.resume(record.debate, store=store, observe=observe)
+                work = hansard.resume(record.debate, store=store, allow=allow, observe=observe)
                 result = until_closed(work, view)
         _end(result, as_json=as_json)
 
@@ -137,7 +146,9 @@ def until_closed(work: Work, view: View) -> hansard.DebateResult:
     except asyncio.CancelledError:
         view.close()
         short = view.debate[:8]
-        step = next_step(f"resume {short}")
+        allowed = click.get_current_context().params.get("allow", ())
+        again = "".join(f" --allow {shlex.quote(str(folder))}" for folder in allowed)
+        step = next_step(f"resume {short}{again}")
         click.echo(f"interrupted; debate {short} stays open, go on with: {step}", err=True)
         raise click.exceptions.Exit(INTERRUPTED) from None
     finally:

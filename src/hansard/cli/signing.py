@@ -13,7 +13,7 @@ from rich.text import Text
 import hansard
 from hansard import private
 from hansard.cli.console import console, fields
-from hansard.cli.context import keyring, open_store, sound_record, store_option
+from hansard.cli.context import allow_option, keyring, open_store, sound_record, store_option
 from hansard.errors import UsageError
 from hansard.report.safe import shown
 
@@ -144,17 +144,18 @@ def policy() -> None:
 @policy.command()
 @click.option("--spec", type=_FILE, help="Approve the prompts that this spec uses.")
 @_FORMAT
+@allow_option
 @click.option("-o", "--output", metavar="FILE", type=_FILE, required=True)
-def approve(spec: Path | None, format_: str, output: Path) -> None:
+def approve(spec: Path | None, format_: str, allow: tuple[Path, ...], output: Path) -> None:
     """Approve prompt templates: write their hashes to FILE, signed with your approval key.
 
     Read the templates before you sign them. `hansard run --policy FILE` calls models
     with these templates only.
     """
-    templates = hansard.prompt_templates(spec, format=format_)
+    templates = hansard.prompt_templates(spec, format=format_, allow=allow)
     name = hansard.read_spec(spec).format if spec else format_
     signer = keyring().signer("approval")
-    save(output, hansard.approve_prompts(signer, spec, format=format_))
+    save(output, hansard.approve_prompts(signer, spec, format=format_, allow=allow))
     words = f"{output}: {len(templates)} templates of {name}, by {signer.name}"
     console(stderr=True).print(Text(words))
 
@@ -163,13 +164,16 @@ def approve(spec: Path | None, format_: str, output: Path) -> None:
 @click.argument("file", type=_FILE, required=False)
 @click.option("--spec", type=_FILE, help="Print the prompts that this spec uses.")
 @_FORMAT
-def show_policy(file: Path | None, spec: Path | None, format_: str) -> None:
+@allow_option
+def show_policy(
+    file: Path | None, spec: Path | None, format_: str, allow: tuple[Path, ...]
+) -> None:
     """Print the hashes that FILE approves or, without FILE, the prompt templates.
 
     `hansard policy check` says who signed a policy.
     """
     if file is None:
-        for role, body in hansard.prompt_templates(spec, format=format_).items():
+        for role, body in hansard.prompt_templates(spec, format=format_, allow=allow).items():
             click.echo(f"--- {role} ---\n{shown(body.decode())}")
         return
     found = hansard.parse_policy(file)
@@ -181,15 +185,16 @@ def show_policy(file: Path | None, spec: Path | None, format_: str) -> None:
 @click.argument("file", type=_FILE)
 @click.option("--spec", type=_FILE, help="Check the prompts that this spec uses.")
 @_FORMAT
-def check(file: Path, spec: Path | None, format_: str) -> None:
+@allow_option
+def check(file: Path, spec: Path | None, format_: str, allow: tuple[Path, ...]) -> None:
     """Check that FILE is validly signed and approves today's prompts.
 
     Exit codes: 0 both hold; 1 a prompt is not approved; 2 the signature is not valid
     or not trusted.
     """
     found = hansard.read_policy(file, keyring().trust())
-    others = hansard.unapproved_prompts(found, spec, format=format_)
-    roles = hansard.prompt_templates(spec, format=format_)
+    others = hansard.unapproved_prompts(found, spec, format=format_, allow=allow)
+    roles = hansard.prompt_templates(spec, format=format_, allow=allow)
     _print(
         [
             (role, f"NOT APPROVED: {others[role]}" if role in others else "approved")

@@ -15,6 +15,7 @@ from hansard.rules.spec_parts import (
     Alias,
     Ceilings,
     Evidence,
+    FileName,
     PriceSpec,
     Seat,
     Seated,
@@ -69,7 +70,7 @@ class BaseSpec(Strict):
         description="Who writes the final deliverable; default: the debate's model where there "
         "is an output_schema, else nobody",
     )
-    output_schema: dict[str, Any] | str | None = Field(
+    output_schema: dict[str, Any] | FileName | None = Field(
         default=None,
         description="What the deliverable must be: a JSON Schema, or its file; from Python also "
         "a pydantic model",
@@ -98,7 +99,7 @@ class BaseSpec(Strict):
         default=False,
         description="In a parallel phase one call goes first, and the others find its cache",
     )
-    prompts: dict[str, str] = Field(
+    prompts: dict[str, FileName] = Field(
         default={}, description="Files of your own templates, in place of the packaged ones"
     )
     prices: dict[str, PriceSpec] = Field(

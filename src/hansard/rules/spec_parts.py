@@ -5,9 +5,19 @@ from __future__ import annotations
 import re
 import unicodedata
 from collections.abc import Iterable
-from typing import Annotated, Any, NamedTuple, NoReturn, Self
+from typing import Annotated, Any, NamedTuple, NoReturn, Protocol, Self, runtime_checkable
 
-from pydantic import BaseModel, ConfigDict, Field, field_validator, model_validator
+from pydantic import (
+    BaseModel,
+    ConfigDict,
+    Field,
+    GetPydanticSchema,
+    PlainSerializer,
+    ValidatorFunctionWrapHandler,
+    WrapValidator,
+    field_validator,
+    model_validator,
+)
 from pydantic.config import JsonDict, JsonValue
 from pydantic_core import PydanticCustomError
 
@@ -58,6 +68,24 @@ def check_options(options: list[str]) -> None:
             "spec.option",
             f"{ABSTAIN!r} cannot be an option: silence is counted under that word; choose another",
         )
+
+
+@runtime_checkable
+class OwnPath(Protocol):
+    """A `pathlib.Path`, from Python: the caller's own, and no name that a spec's author chose."""
+
+    def __fspath__(self) -> str:
+        """Return it as text."""
+
+
+def _or_own(value: object, read: ValidatorFunctionWrapHandler) -> object:
+    return value if isinstance(value, OwnPath) else read(value)
+
+
+_AS_TEXT = Annotated[
+    str, Field(min_length=1), WrapValidator(_or_own), PlainSerializer(str, return_type=str)
+]
+FileName = Annotated[str | OwnPath, GetPydanticSchema(lambda _, schema: schema(_AS_TEXT))]
 
 
 class PriceSpec(Strict):
@@ -251,9 +279,7 @@ class Evidence(Strict):
     id: Name = Field(
         default_factory=str, validate_default=True, description="Default: the file's stem"
     )
-    file: str | None = Field(
-        default=None, min_length=1, description="Markdown or plain text, UTF-8"
-    )
+    file: FileName | None = Field(default=None, description="Markdown or plain text, UTF-8")
     text: Text | None = None
     from_round: int = Field(default=1, ge=1, description="The first round in which it is seen")
 
@@ -261,9 +287,11 @@ class Evidence(Strict):
     @classmethod
     def _named(cls, value: object) -> object:
         """Admit a file's name alone, and take the id from the name where it fits."""
-        row = {"file": value} if isinstance(value, str) else value
-        if isinstance(row, dict) and "id" not in row and isinstance(row.get("file"), str):
-            stem = row["file"].rpartition("/")[2].partition(".")[0]
+        row = {"file": value} if isinstance(value, (str, OwnPath)) else value
+        file = row.get("file") if isinstance(row, dict) else None
+        if isinstance(row, dict) and "id" not in row and isinstance(file, (str, OwnPath)):
+            name = file if isinstance(file, str) else file.__fspath__()
+            stem = name.rpartition("/")[2].partition(".")[0]
             if not NAME(stem):
                 raise PydanticCustomError(
                     "spec.evidence_id",

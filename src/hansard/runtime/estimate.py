@@ -13,7 +13,6 @@ import json
 from collections.abc import Mapping, Sequence
 from hashlib import sha256
 from itertools import takewhile
-from pathlib import Path
 from typing import Any, Literal, cast
 
 from pydantic import BaseModel, ConfigDict, Field
@@ -30,6 +29,7 @@ from hansard.rules.spending import BYTES_A_TOKEN, Tokens
 from hansard.rules.state import DebateState, Step, evolve
 from hansard.rules.steps import Ask, Conclude
 from hansard.rules.terms import Role
+from hansard.runtime.files import Files
 from hansard.runtime.inputs import read_evidence, read_templates
 from hansard.runtime.models.base import MAX_REPLY
 from hansard.runtime.opening import Opening, schemas_of
@@ -111,22 +111,22 @@ class Estimate(_Part):
 
 
 def estimate(
-    spec: AnySpec, folder: Path, models: Models | None = None, tools: Tools | None = None
+    spec: AnySpec, files: Files, models: Models | None = None, tools: Tools | None = None
 ) -> Estimate:
     """Return what the debate that `spec` describes would take.
 
-    Relative file names begin in `folder`. `models` are the callables that it would
+    `files` are those that the spec may name, `models` the callables that it would
     be run with, where these state prices, and `tools` the functions, whose
     definitions are sent with every call; one that is not given is named in the
     estimate. Needs neither keys nor the packages of providers. Raises UsageError
     `spec.*` or `tool.unfit` where `run` would.
     """
-    spec = read_evidence(spec, folder)
+    spec = read_evidence(spec, files)
     table = spec.table()
-    unasked = {row.id: silent(row.model, folder, models) for row in table}
-    schemas = schemas_of(spec, table, folder)
+    unasked = {row.id: silent(row.model, files, models) for row in table}
+    schemas = schemas_of(spec, table, files)
     given = find_tools([name for name in spec.tools if name in (tools or {})], tools)
-    opening = Opening(spec, read_templates(spec, folder), schemas, given, unasked)
+    opening = Opening(spec, read_templates(spec, files), schemas, given, unasked)
     texts: dict[str, str] = {}
 
     def keep(text: str) -> Blob:

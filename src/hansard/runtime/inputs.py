@@ -7,22 +7,21 @@ where. Nothing is written before all of it has been read.
 from __future__ import annotations
 
 import re
-from collections.abc import Collection
 from difflib import get_close_matches
 from functools import cache
-from importlib.resources import files
+from importlib.resources import files as resources
 from pathlib import Path
-from typing import Any, TypeVar, cast
+from typing import TypeVar, cast
 
-import yaml
 from pydantic import BaseModel, ValidationError
 
 from hansard.errors import UsageError
 from hansard.rules.formats import DEFAULT, FORMATS, SPECS, AnySpec
-from hansard.rules.spec_parts import Evidence
+from hansard.rules.spec_parts import Evidence, OwnPath
+from hansard.runtime.files import ALL_DOCUMENTS, Files, Kind, check_size, decoded, read_own
+from hansard.runtime.notation import parse
 
 _SHARED = ("block", "again", "synthesizer")
-MAX_FILE = 4_000_000
 _FIELD = re.compile(r"\{\{ *([^{}]*?) *\}\}")
 M = TypeVar("M", bound=BaseModel)
 
@@ -39,30 +38,10 @@ _CODES = {
 }
 
 
-class _Loader(yaml.SafeLoader):
-    """YAML 1.2's plain words: `yes`, `no` and dates stay text; no key stands twice."""
-
-    def construct_mapping(self, node: Any, deep: bool = False) -> dict[Any, Any]:
-        seen: set[Any] = set()
-        for key_node, _ in node.value:
-            key = self.construct_object(key_node, deep=True)
-            if not isinstance(key, (str, int)) or key in seen:
-                problem = f"the key {key!r} is given twice, or is not a name"
-                raise yaml.MarkedYAMLError(problem=problem, problem_mark=key_node.start_mark)
-            seen.add(key)
-        return super().construct_mapping(node, deep)
-
-
-_Loader.yaml_implicit_resolvers = {
-    first: [row for row in rows if row[0].rpartition(":")[2] not in ("bool", "timestamp")]
-    for first, rows in yaml.SafeLoader.yaml_implicit_resolvers.items()
-}
-_Loader.add_implicit_resolver("tag:yaml.org,2002:bool", re.compile("^(true|false)$"), list("tf"))
-
-
 def load_spec(path: Path) -> AnySpec:
     """Read a spec from a YAML or JSON file; files it names are not read yet."""
-    return parse_spec(load_yaml(path), path.name)
+    text = decoded(read_own(path), path, "spec.unreadable")
+    return parse_spec(parse(text, path.name), path.name)
 
 
 def parse_spec(value: object, where: str) -> AnySpec:
@@ -77,44 +56,17 @@ def parse_spec(value: object, where: str) -> AnySpec:
     return cast(AnySpec, validate(SPECS[name], value, where))
 
 
-def load_yaml(path: Path) -> object:
-    """Return what a YAML or JSON file holds."""
-    text = read_text(path, "spec.unreadable")
-    try:
-        value = yaml.load(text, _Loader)  # noqa: S506 - a SafeLoader
-    except (yaml.YAMLError, RecursionError, ValueError) as error:
-        where, what = path.name, "it nests too deeply"
-        if isinstance(error, ValueError):
-            what = "it holds a number that cannot be read"
-        if isinstance(error, yaml.YAMLError):
-            mark = getattr(error, "problem_mark", None)
-            where = f"{path.name}, line {mark.line + 1}" if mark else path.name
-            what = getattr(error, "problem", None) or "it is not valid YAML"
-        raise UsageError("spec.yaml", f"{where}: {what}") from None
-    return _bounded(value, path.name)
+def load_named(files: Files, name: str | OwnPath, kind: Kind) -> object:
+    """Return what a YAML or JSON file holds that a spec names."""
+    return parse(files.text(name, kind, "spec.unreadable"), str(name))
 
 
-def _bounded(value: object, where: str) -> object:
-    """Return a value that has no more parts than a file without aliases could have."""
-    left, parts = [value], 0
-    while left:
-        part = left.pop()
-        inner: Collection[object] = ()
-        if isinstance(part, dict):
-            inner = part.values()
-        elif isinstance(part, list):
-            inner = part
-        parts += len(inner)
-        if parts > MAX_FILE:  # before they are taken in: a list may hold itself many times
-            raise UsageError(
-                "spec.yaml", f"{where}: its aliases expand to more than {MAX_FILE:,} values"
-            )
-        left += inner
-    return value
+def validate(model: type[M], value: object, where: str, *, quoting: bool = True) -> M:
+    """Return `value` as `model`, or raise UsageError naming the first field to mend.
 
-
-def validate(model: type[M], value: object, where: str) -> M:
-    """Return `value` as `model`, or raise UsageError naming the first field to mend."""
+    Without `quoting` the name of an unknown field is not shown: the value is of a
+    file that a spec names, which may be another file than it says.
+    """
     if not isinstance(value, dict):
         raise UsageError(
             "spec.yaml", f"{where}: expected a mapping, with `field: value` on each line"
@@ -122,18 +74,22 @@ def validate(model: type[M], value: object, where: str) -> M:
     try:
         return model.model_validate(value)
     except ValidationError as error:
-        raise _first(error, where, model) from None
+        raise _first(error, where, model, quoting=quoting) from None
 
 
-def _first(error: ValidationError, where: str, model: type[BaseModel]) -> UsageError:
+def _first(
+    error: ValidationError, where: str, model: type[BaseModel], *, quoting: bool
+) -> UsageError:
     rows = error.errors(include_url=False, include_input=False)
     # A name that does not exist explains why another one is missing.
     row = min(rows, key=lambda found: found["type"] != "extra_forbidden")
     code, sentence = _CODES.get(row["type"], ("spec.invalid_value", None))
     if row["type"].startswith("spec."):
         code = row["type"]
-    field = ".".join(str(part) for part in row["loc"] if part != "function-before")
-    if row["type"] == "extra_forbidden":
+    is_unknown = row["type"] == "extra_forbidden"
+    shown = row["loc"][:-1] if is_unknown and not quoting else row["loc"]
+    field = ".".join(str(part) for part in shown if part != "function-before")
+    if is_unknown:
         close = get_close_matches(str(row["loc"][-1]), model.model_fields, 1)
         sentence = f"{sentence}; did you mean {close[0]}?" if close else sentence
     if row["type"] == "string_pattern_mismatch":
@@ -146,44 +102,33 @@ def _first(error: ValidationError, where: str, model: type[BaseModel]) -> UsageE
     return UsageError(code, f"{place}{sentence or row['msg']}{more}")
 
 
-def read_text(path: Path, code: str) -> str:
-    """Return a UTF-8 file's text with LF line ends; UsageError `code` where it cannot be read."""
-    try:
-        small = path.stat().st_size <= MAX_FILE
-        text = path.read_text(encoding="utf-8-sig") if small else ""
-    except FileNotFoundError:
-        raise UsageError(code, f"there is no file {path}") from None
-    except UnicodeDecodeError:
-        raise UsageError(code, f"{path} is not UTF-8 text") from None
-    except ValueError:
-        raise UsageError(code, f"{str(path)!r} is not a valid file name") from None
-    except OSError as error:
-        raise UsageError(code, f"{path} cannot be read: {error.strerror}") from None
-    if not small:
-        raise UsageError(code, f"{path} is larger than {MAX_FILE:,} bytes")
-    return text
-
-
-def read_evidence(spec: AnySpec, folder: Path) -> AnySpec:
-    """Return the spec with every document's text in place of its file."""
-    documents = []
-    for document in spec.evidence:
-        if document.file is None:
-            documents.append(document)
-            continue
-        text = read_text(folder / document.file, "spec.evidence_missing")
-        if not text.strip():
-            raise UsageError(
-                "spec.evidence_empty", f"evidence {document.file} is empty; give it a text"
-            )
-        documents.append(Evidence(id=document.id, text=text, from_round=document.from_round))
+def read_evidence(spec: AnySpec, files: Files) -> AnySpec:
+    """Return the spec with every document's text in place of its file, each within its bounds."""
+    documents = [_read_document(document, files) for document in spec.evidence]
+    size = sum(len((document.text or "").encode()) for document in documents)
+    if size > ALL_DOCUMENTS:
+        raise UsageError(
+            "spec.file_size", f"the documents have more than {ALL_DOCUMENTS:,} bytes together"
+        )
     return spec.model_copy(update={"evidence": documents})
+
+
+def _read_document(document: Evidence, files: Files) -> Evidence:
+    if document.file is None:
+        check_size((document.text or "").encode(), f"evidence {document.id}", "document")
+        return document
+    text = files.text(document.file, "document", "spec.evidence_missing")
+    if not text.strip():
+        raise UsageError(
+            "spec.evidence_empty", f"evidence {document.file} is empty; give it a text"
+        )
+    return Evidence(id=document.id, text=text, from_round=document.from_round)
 
 
 @cache
 def packaged(name: str) -> bytes:
     """Return the packaged template `name` (`consensus/debater`), as UTF-8 bytes."""
-    return (files("hansard.rules") / "prompts" / f"{name}.md").read_bytes()
+    return (resources("hansard.rules") / "prompts" / f"{name}.md").read_bytes()
 
 
 def packaged_templates(format_: str) -> dict[str, bytes]:
@@ -194,7 +139,7 @@ def packaged_templates(format_: str) -> dict[str, bytes]:
     }
 
 
-def read_templates(spec: AnySpec, folder: Path) -> dict[str, bytes]:
+def read_templates(spec: AnySpec, files: Files) -> dict[str, bytes]:
     """Return the bytes of each template by role: the user's own, or the packaged one."""
     fields, found = spec.TEMPLATES, packaged_templates(spec.format)
     for role, words in spec.replaced():
@@ -202,13 +147,16 @@ def read_templates(spec: AnySpec, folder: Path) -> dict[str, bytes]:
         how = found[role].decode().rstrip("\n").rpartition("\n\n")[2]
         found[role] = f"\n{words.strip()}\n\n{how}\n".encode()
     for role, file in spec.prompts.items():
-        text = read_text(folder / file, "spec.prompt_missing")
+        text = files.text(file, "template", "spec.prompt_missing")
         unknown = [name for name in _FIELD.findall(text) if name not in fields[role]]
         if unknown or not text.strip():
-            what = (
-                f"names {{{{{unknown[0]}}}}}, which is never filled in" if unknown else "is empty"
-            )
+            what = f"names {_told(unknown[0])}, which is never filled in" if unknown else "is empty"
             known = ", ".join(f"{{{{{name}}}}}" for name in fields[role])
             raise UsageError("spec.prompt", f"{file} {what}; a {role} template may hold {known}")
         found[role] = text.encode()
     return found
+
+
+def _told(name: str) -> str:
+    """Return how an error names a field of a template: a slip is shown, any other text is not."""
+    return f"{{{{{name}}}}}" if re.fullmatch("[a-z_]{1,32}", name) else "a field"

@@ -64,7 +64,7 @@ class Journal:
         self._lines.append((fact.type, line))
         return cast(Event, event)
 
-    def attach(self, templates: Sequence[tuple[str, bytes]], folder: str) -> None:
+    def attach(self, templates: Sequence[tuple[str, bytes]], folder: str | None) -> None:
         """Keep what is stored beside the opening: the templates, and where file names begin."""
         self._templates, self._folder = templates, folder
 

@@ -7,7 +7,6 @@ from dataclasses import dataclass
 from decimal import Decimal
 from functools import cached_property
 from hashlib import sha256
-from pathlib import Path
 from typing import Any
 
 from hansard.errors import UsageError
@@ -18,6 +17,7 @@ from hansard.rules.formats import AnySpec, format_of, most_turns
 from hansard.rules.seating import OFFLINE
 from hansard.rules.spec_parts import Seated
 from hansard.runtime.engine import ENGINE
+from hansard.runtime.files import Files
 from hansard.runtime.models.base import Model
 from hansard.runtime.outcomes import Keep
 from hansard.runtime.output import checker, schema_bytes
@@ -28,14 +28,14 @@ REPLY_CAP = 4096  # tokens, where a ceiling or a provider needs to know how long
 WANT_A_CAP = ("anthropic:", "bedrock:")
 
 
-def schemas_of(spec: AnySpec, table: list[Seated], folder: Path) -> dict[str, bytes]:
+def schemas_of(spec: AnySpec, table: list[Seated], files: Files) -> dict[str, bytes]:
     """Return the bytes of the reply schema of each role, the synthesizer's last."""
     terms = spec.terms()
     found: dict[str, bytes] = {
         role: dump(schema) for role, schema in format_of(terms).schemas(terms).items()
     }
     if table[-1].role == "synthesizer":
-        found["synthesizer"] = schema_bytes(spec, folder)
+        found["synthesizer"] = schema_bytes(spec, files)
         checker(found["synthesizer"])
     return found
 

@@ -3,23 +3,24 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Mapping
-from pathlib import Path
+from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
 from hansard.errors import UsageError
 from hansard.rules import replies
 from hansard.rules.formats import AnySpec
-from hansard.runtime.inputs import load_yaml
+from hansard.rules.spec_parts import OwnPath
+from hansard.runtime.files import Files
+from hansard.runtime.inputs import load_named
 
 PLAIN = replies.members(synthesis=replies.words())  # what is asked for where no schema was given
 
 
-def schema_bytes(spec: AnySpec, folder: Path) -> bytes:
+def schema_bytes(spec: AnySpec, files: Files) -> bytes:
     """Return the bytes of what the synthesizer must write; raises UsageError `spec.*`."""
     schema: object = spec.output_schema
-    if isinstance(schema, str):
-        schema = load_yaml(folder / schema)
+    if isinstance(schema, (str, OwnPath)):
+        schema = load_named(files, schema, "schema")
     return encoded(PLAIN if schema is None else schema)
 
 
@@ -63,7 +64,8 @@ def checker(schema: bytes) -> Callable[[str], bool]:
         validator = Draft202012Validator(value, registry=Registry())
     except SchemaError as error:
         raise UsageError(
-            "spec.output_schema", f"the output_schema is not a valid JSON Schema: {error.message}"
+            "spec.output_schema",
+            f"the output_schema is not a valid JSON Schema{_place(error.path)}",
         ) from None
 
     def fits(text: str) -> bool:
@@ -73,3 +75,12 @@ def checker(schema: bytes) -> Callable[[str], bool]:
             return False
 
     return fits
+
+
+def _place(path: Iterable[str | int]) -> str:
+    """Say where in a schema, by the words of JSON Schema: the file may be no schema at all."""
+    from jsonschema import Draft202012Validator  # noqa: PLC0415 - an extra
+
+    known = Draft202012Validator.VALIDATORS
+    parts = [str(part) if part in known or isinstance(part, int) else "…" for part in path]
+    return f", at {'.'.join(parts)}" if parts else ""

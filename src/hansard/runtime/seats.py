@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
-from pathlib import Path
 
 from hansard.errors import UsageError
 from hansard.record.bundle import Bundle, of_files
 from hansard.record.keys import Trust
-from hansard.runtime.inputs import load_yaml, validate
+from hansard.runtime.files import Files
+from hansard.runtime.inputs import load_named, validate
 from hansard.runtime.models.base import Model
 from hansard.runtime.models.callables import ModelFunction, as_model
 from hansard.runtime.models.providers import open_model
@@ -19,11 +20,12 @@ from hansard.store.application import Store
 from hansard.verify.envelope import files_of
 from hansard.verify.verifier import verify, verify_export
 
+_ID = re.compile(r"[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}").fullmatch
 Models = Mapping[str, Model | ModelFunction]
 
 
 def find_models(
-    asked: Mapping[str, tuple[str, str | None]], folder: Path, store: Store, given: Models | None
+    asked: Mapping[str, tuple[str, str | None]], files: Files, store: Store, given: Models | None
 ) -> dict[str, Model]:
     """Return the model of each seat, from `provider:name` and the server's address, if any.
 
@@ -43,11 +45,11 @@ def find_models(
                 )
             found[one] = as_model(given[rest])
         elif provider == "scripted":
-            found[one] = script = scripted(folder, rest)
+            found[one] = script = scripted(files, rest)
             seats = [seat for seat, model in asked.items() if model == one]
             missing += [(rest, seat) for seat in seats if not script.knows(seat)]
         elif provider == "recorded":
-            found[one] = RecordedModel(_recorded(folder / rest, rest, store))
+            found[one] = RecordedModel(_recorded(files, rest, store))
         else:
             found[one] = open_model(name, base_url)
     for script_file, seat in missing:
@@ -57,32 +59,39 @@ def find_models(
     return {seat: found[one] for seat, one in asked.items()}
 
 
-def scripted(folder: Path, name: str) -> ScriptedModel:
+def scripted(files: Files, name: str) -> ScriptedModel:
     """Return the model that a file of replies describes."""
-    return ScriptedModel(validate(Script, load_yaml(folder / name), name))
+    return ScriptedModel(validate(Script, load_named(files, name, "script"), name, quoting=False))
 
 
-def silent(model: str, folder: Path, given: Models | None) -> Model:
+def silent(model: str, files: Files, given: Models | None) -> Model:
     """Return a model that nobody will ask, with the price that it states of itself, if any."""
     provider, _, name = model.partition(":")
     if provider == "scripted":
-        return scripted(folder, name)
+        return scripted(files, name)
     if provider in ("python", "custom") and given and name in given:
         return as_model(given[name])
     return ScriptedModel(Script(replies={}))
 
 
-def _recorded(path: Path, name: str, store: Store) -> Bundle:
-    """Return the record that a `recorded:` model answers from: an export's, or the store's.
+def _recorded(files: Files, name: str, store: Store) -> Bundle:
+    """Return the record that a `recorded:` model answers from: the store's, or an export's.
 
-    Raises DataError `record.altered` for one that does not hold: what a debate
+    Only its whole id names a debate of the store: whoever wrote the spec and was
+    never told of it cannot have its texts by guessing how an id begins. Raises
+    DataError `record.altered` for a record that does not hold: what a debate
     would be told from it, nobody may have said.
     """
-    if path.is_file():
-        files = files_of(path.read_bytes())
-        bundle, found = of_files(files), verify_export(files, Trust())
-    else:
+    if _ID(name):
         bundle = store.bundle(store.find(name))
         found = verify(bundle)
+    elif name.endswith(".zip"):
+        export = files_of(files.read(name, "export", "model.recorded"))
+        bundle, found = of_files(export), verify_export(export, Trust())
+    else:
+        raise UsageError(
+            "model.recorded",
+            f"recorded:{name} names no record; write the whole id of a debate, or FILE.zip",
+        )
     found.require_ok(f"the record of recorded:{name}")
     return bundle

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from hashlib import sha256
 from pathlib import Path
 
@@ -22,6 +22,7 @@ from hansard.rules.state import DebateState
 from hansard.rules.transcript import CUSTOM
 from hansard.runtime.clock import Clock
 from hansard.runtime.engine import Engine
+from hansard.runtime.files import Files
 from hansard.runtime.inputs import read_evidence, read_templates
 from hansard.runtime.journal import Journal
 from hansard.runtime.models.base import Closing, Model
@@ -51,8 +52,9 @@ async def _play(
 async def run(
     spec: AnySpec,
     store: Store,
-    folder: Path,
+    folder: Path | None,
     *,
+    allow: Sequence[Path] = (),
     models: Models | None = None,
     tools: Tools | None = None,
     policy: Policy | None = None,
@@ -62,21 +64,22 @@ async def run(
 ) -> Recording:
     """Open the debate that `spec` describes, run it to its end and return its record.
 
-    Relative file names begin in `folder`. Everything the spec names is read
+    `folder` and `allow` are those of `Files`. Everything the spec names is read
     and checked before the first event is written. Under a `policy` (whose
     signature the caller has checked) no model is called with a template that
     it does not approve. `observe` and `progress` are those of `Recording`.
     """
     clock = clock or Clock()
-    spec = read_evidence(spec, folder)
+    files = Files(folder, tuple(allow))
+    spec = read_evidence(spec, files)
     table = spec.table()
     _warn_of_ignored(spec, table)
     asked = {row.id: (row.model, row.settings.base_url) for row in table}
-    seats = find_models(asked, folder, store, models)
+    seats = find_models(asked, files, store, models)
     opening = Opening(
         spec,
-        read_templates(spec, folder),
-        schemas_of(spec, table, folder),
+        read_templates(spec, files),
+        schemas_of(spec, table, files),
         find_tools(spec.tools, tools),
         seats,
         policy,
@@ -84,16 +87,16 @@ async def run(
     debate = clock.debate_id()
     journal = Journal(store, Chain(debate), clock)
     recording = Recording(journal, observe=observe, progress=progress)
-    files = opening.files
-    kept = files if policy is None else {**files, policy.hash: policy.data}
+    named = opening.files
+    kept = named if policy is None else {**named, policy.hash: policy.data}
     approved = policy.approved(spec.format) if policy else None
     with store.runner(debate):
         for fact in opening.facts(journal.blob):
             recording.add(fact)
         recording.raise_broken()
-        journal.attach(tuple(kept.items()), str(folder.absolute()))
+        journal.attach(tuple(kept.items()), None if folder is None else str(folder.absolute()))
         await journal.commit()
-        engine = Engine(recording, seats, files, clock, approved, opening.tools)
+        engine = Engine(recording, seats, named, clock, approved, opening.tools)
         return await _play(engine, recording, seats, models)
 
 
@@ -101,6 +104,7 @@ async def resume(
     debate: str,
     store: Store,
     *,
+    allow: Sequence[Path] = (),
     models: Models | None = None,
     tools: Tools | None = None,
     clock: Clock | None = None,
@@ -138,7 +142,8 @@ async def resume(
             seat["id"]: (seat["model"], seat["parameters"]["base_url"])
             for seat in state.seats.values()
         }
-        seats = find_models(asked, store.folder(debate), store, models)
+        files = Files(store.folder(debate), tuple(allow))
+        seats = find_models(asked, files, store, models)
         approved = approved_by(state.spec, bundle.policies)
         engine = Engine(recording, seats, bundle.templates, clock, approved, found)
         engine.resumed()

@@ -293,13 +293,13 @@ class Store:
             policies={policy: kept[policy]} if policy in kept else {},
         )
 
-    def folder(self, debate: str) -> Path:
-        """Return the folder in which the run's relative file names begin."""
+    def folder(self, debate: str) -> Path | None:
+        """Return the folder in which the run's relative file names begin; None: it has none."""
         with _guard():
             rows = self._recorder.select(
                 "SELECT folder FROM runs WHERE debate = ?", UUID(debate).hex
             )
-        return Path(rows[0][0]) if rows else Path()
+        return Path(rows[0][0]) if rows else None
 
     @contextmanager
     def runner(self, debate: str) -> Iterator[None]:

@@ -1,5 +1,7 @@
 """What a user may write (D 1, D 8, D 15, D 27, D 28, D 36; RULES.md §6)."""
 
+from pathlib import Path
+
 import pytest
 from pydantic import BaseModel, TypeAdapter, ValidationError
 
@@ -164,6 +166,9 @@ def test_decimals_are_kept_as_they_were_written(number, text):
         ({"file": "runbook.md", "from_round": 2}, "runbook", 2),
         ({"file": "run book.md", "id": "runbook"}, "runbook", 1),
         ({"text": "words", "id": "memo"}, "memo", 1),
+        (Path("papers") / "memo.md", "memo", 1),
+        ({"file": Path("papers") / "memo.md", "from_round": 2}, "memo", 2),
+        ({"file": Path("run book.md"), "id": "runbook"}, "runbook", 1),
     ],
 )
 def test_a_document_has_an_id_of_its_own_or_its_files(row, name, from_round):
@@ -191,6 +196,21 @@ def test_a_document_has_an_id_of_its_own_or_its_files(row, name, from_round):
 )
 def test_a_document_that_cannot_be_admitted_is_refused(row, error):
     assert refused(spec, evidence=[row]) == error
+
+
+def test_a_path_from_python_stays_one_and_text_stays_text():
+    made = spec(
+        model="python:m",
+        evidence=[Path("memo.md"), "note.md"],
+        prompts={"block": Path("block.md"), "again": "again.md"},
+        output_schema=Path("schema.json"),
+    )
+    assert [row.file for row in made.evidence] == [Path("memo.md"), "note.md"]
+    assert made.prompts == {"block": Path("block.md"), "again": "again.md"}
+    assert made.output_schema == Path("schema.json")
+    assert spec(**made.model_dump()).evidence[0].file == "memo.md"  # written down, it is a name
+    assert refused(spec, prompts={"block": ""}) == ("string_too_short", "prompts.block")
+    assert refused(spec, prompts={"block": 7}) == ("string_type", "prompts.block")
 
 
 def test_no_two_documents_share_an_id():

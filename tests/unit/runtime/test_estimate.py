@@ -6,7 +6,6 @@ import os
 import subprocess
 import sys
 from itertools import takewhile
-from pathlib import Path
 
 import pytest
 import yaml
@@ -19,6 +18,7 @@ from hansard.rules.formats import FORMATS as RULES
 from hansard.rules.formats import most_turns
 from hansard.rules.spec_parts import PriceSpec
 from hansard.runtime.estimate import BYTES, CACHED_FROM, REPLY, estimate, filler
+from hansard.runtime.files import Files
 from hansard.runtime.models.base import MAX_REPLY, Completion
 from hansard.runtime.models.callables import CallableModel
 from playing import FORMATS, MODEL, POSITIONS, data, play, spec_of
@@ -29,7 +29,7 @@ ALONE = {"convergence_check": False}
 
 
 def of(format_, **changes):
-    return estimate(spec_of(format_, **changes), Path())
+    return estimate(spec_of(format_, **changes), Files(None))
 
 
 CASES = [
@@ -55,7 +55,7 @@ CASES = [
 @pytest.mark.parametrize(("format_", "changes", "most", "fewest"), CASES)
 def test_the_most_and_the_fewest_calls(format_, changes, most, fewest):
     spec = spec_of(format_, **changes)
-    found = estimate(spec, Path())
+    found = estimate(spec, Files(None))
     assert (found.most.calls, found.fewest.calls) == (most, fewest)
     assert most_turns(spec.terms(), [row.role for row in spec.table()]) == most
     assert sum(seat.calls for seat in found.most.seats) == most
@@ -253,7 +253,7 @@ def test_a_listed_price_is_used_and_says_whose_it_is():
 def test_a_file_of_scripted_replies_may_state_a_price(tmp_path):
     row = {"price": {"input": "1", "output": "3"}, "replies": {}}
     (tmp_path / "script.yaml").write_text(yaml.safe_dump(row))
-    found = estimate(spec_of("panel", model="scripted:script.yaml"), tmp_path)
+    found = estimate(spec_of("panel", model="scripted:script.yaml"), Files(tmp_path))
     assert found.scripted
     assert found.prices[0]["source"] == "model"
     assert found.most.cost_micro_usd == found.most.tokens_in + 3 * found.most.tokens_out
@@ -320,7 +320,7 @@ def test_nothing_is_kept_and_nothing_is_needed(tmp_path, monkeypatch):
 )
 def test_a_spec_that_cannot_be_run_has_no_estimate(tmp_path, changes, code):
     with pytest.raises(UsageError) as refused:
-        estimate(spec_of("panel", **changes), tmp_path)
+        estimate(spec_of("panel", **changes), Files(tmp_path))
     assert refused.value.code == code
 
 

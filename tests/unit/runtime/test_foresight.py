@@ -7,7 +7,6 @@ it predicts below a ceiling are exactly those that are made.
 from __future__ import annotations
 
 import asyncio
-from pathlib import Path
 
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
@@ -16,6 +15,7 @@ import hansard
 from hansard.rules.spending import BYTES_A_TOKEN
 from hansard.runtime import seats, session
 from hansard.runtime.estimate import BYTES, estimate, filler
+from hansard.runtime.files import Files
 from hansard.runtime.models.base import Completion
 from hansard.runtime.output import encoded
 from hansard.store.application import Store
@@ -63,7 +63,7 @@ def foreseen(format_, tools, **changes):
     """What the estimate says of the shortest course, and how many calls the run really makes."""
     names = {"tools": list(tools)} if tools else {}
     spec = spec_of(format_, **names, **changes)
-    found = estimate(spec, Path(), tools=tools)
+    found = estimate(spec, Files(None), tools=tools)
     replies = {seat.id: seat.reply_tokens for seat in found.fewest.seats}
     model = Assumed(replies, yes=False)
     bundle = play(format_, model, use=tools, **names, **changes)
@@ -86,7 +86,7 @@ def cut_short(**changes):
     """What the run of a small moderated debate says as it is cut short."""
     spec = spec_of("moderated", max_rounds=1, settings={"max_tokens": 100}, **changes)
     with Store.open("sqlite:///:memory:") as store:
-        running = session.run(spec, store, Path(), models={"bot": Assumed({}, yes=False)})
+        running = session.run(spec, store, None, models={"bot": Assumed({}, yes=False)})
         found = asyncio.run(running)
     return found.state.truncated
 
@@ -96,7 +96,9 @@ def test_the_envelope_of_all_schemas_is_reserved_for_a_providers_server(monkeypa
     cut = cut_short(model="openai:m", limits={"tokens": 1})
     for tokens, calls in ((cut["reserved"] - 1, 0), (cut["reserved"], 1)):
         limits = {"limits": {"tokens": tokens}, "settings": {"max_tokens": 100}}
-        course = estimate(spec_of("moderated", model="openai:m", max_rounds=1, **limits), Path())
+        course = estimate(
+            spec_of("moderated", model="openai:m", max_rounds=1, **limits), Files(None)
+        )
         assert course.most.stop.calls == calls
     alone = cut_short(limits={"tokens": 1})
     assert cut["reserved"] > alone["reserved"]
@@ -135,7 +137,7 @@ def test_the_calls_foreseen_below_a_ceiling_are_those_that_are_made(
         changes["settings"] = {"max_tokens": reply}
     tools = {"look_up": described(tool)} if tool else {}
     names = {"tools": list(tools)} if tools else {}
-    whole = estimate(spec_of(format_, **changes, **names), Path(), tools=tools).fewest
+    whole = estimate(spec_of(format_, **changes, **names), Files(None), tools=tools).fewest
     most = {
         "calls": whole.calls,
         "tokens": whole.tokens_in + whole.tokens_out + 4 * 5000,
@@ -154,7 +156,7 @@ def test_the_calls_foreseen_below_a_ceiling_are_those_that_are_made(
 
 def test_a_tool_that_is_not_given_is_named():
     spec = spec_of("panel", tools=["look_up", "book"])
-    assert estimate(spec, Path()).missing_tools == ("look_up", "book")
-    assert estimate(spec, Path(), tools={"book": look_up}).missing_tools == ("look_up",)
+    assert estimate(spec, Files(None)).missing_tools == ("look_up", "book")
+    assert estimate(spec, Files(None), tools={"book": look_up}).missing_tools == ("look_up",)
     fields = {"format": "panel", "question": "Shall we?", "model": MODEL, "tools": ["book"]}
     assert hansard.estimate(fields, tools={"book": look_up}).missing_tools == ()

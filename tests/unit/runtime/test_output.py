@@ -15,7 +15,7 @@ from pydantic import BaseModel, Field
 
 from hansard.errors import UsageError
 from hansard.runtime.models.base import ModelError
-from hansard.runtime.output import PLAIN, checker
+from hansard.runtime.output import PLAIN, checker, encoded
 from playing import FORMATS, answer, script
 
 SCHEMA = {
@@ -271,3 +271,17 @@ def test_running_in_a_loop_of_ones_own(table):
         )
 
     assert all(found.state.synthesis for found in asyncio.run(both()))
+
+
+@pytest.mark.parametrize(
+    ("schema", "place"),
+    [
+        ({"type": "hunter2"}, ", at type"),
+        ({"properties": {"hunter2": {"minLength": "hunter2"}}}, ", at properties.….minLength"),
+        ({"allOf": [{"required": "hunter2"}]}, ", at allOf.0.required"),
+    ],
+)
+def test_what_is_no_schema_is_placed_and_not_quoted(schema, place):
+    with pytest.raises(UsageError) as caught:
+        checker(encoded(schema))
+    assert str(caught.value) == f"the output_schema is not a valid JSON Schema{place}"

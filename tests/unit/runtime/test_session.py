@@ -37,7 +37,7 @@ WRONG = {
     "callable not given": ({"debaters": seats("python:absent")}, "model.not_given"),
     "no script": ({"debaters": seats("scripted:absent.yaml")}, "spec.unreadable"),
     "bad script": ({"debaters": seats("scripted:bad.yaml")}, "spec.unknown_field"),
-    "no such record": ({"debaters": seats("recorded:abc")}, "store.unknown"),
+    "no such record": ({"debaters": seats("recorded:abc")}, "model.recorded"),
     "no evidence": ({"evidence": ["absent.md"]}, "spec.evidence_missing"),
     "empty evidence": ({"evidence": ["empty.md"]}, "spec.evidence_empty"),
     "no template": ({"prompts": {"block": "absent.md"}}, "spec.prompt_missing"),

@@ -8,9 +8,9 @@ import json
 import pytest
 
 from hansard.errors import UsageError
-from hansard.runtime.inputs import load_yaml, validate
+from hansard.runtime.files import Files
 from hansard.runtime.models.base import ModelError, ToolCall
-from hansard.runtime.models.scripted import Script, ScriptedModel
+from hansard.runtime.seats import scripted as read
 from playing import request as request_
 
 
@@ -24,7 +24,7 @@ def model(tmp_path):
     def model(text):
         path = tmp_path / "replies.yaml"
         path.write_text(text)
-        return ScriptedModel(validate(Script, load_yaml(path), path.name))
+        return read(Files(tmp_path), path.name)
 
     return model
 

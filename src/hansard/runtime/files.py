@@ -1,0 +1,212 @@
+"""The files that a spec names: what it may name, and how much of each is read.
+
+A spec may come from a stranger, and what it names goes to the server that it
+names. So a name in a spec reaches a file only
+
+- below the spec's own folder, no part of the path being hidden, or anywhere below
+  a folder that the caller allowed, links being resolved before either is asked;
+- never below the folder of the caller's keys;
+- that is a regular file, and not larger than `LIMITS` says.
+
+A `Path` instead of text is the caller's own, from Python: only the last two
+apply, and it begins in the working directory. Nothing that a file holds stands
+in an error's sentence.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from stat import S_ISREG
+from typing import Literal
+
+from hansard.errors import UsageError
+from hansard.governance.keyring import Keyring
+from hansard.record.bundle import MAX_EXPORT
+from hansard.rules.spec_parts import OwnPath
+
+Kind = Literal["spec", "script", "schema", "template", "document", "export"]
+
+MIB = 1 << 20
+LIMITS: dict[Kind, int] = {  # bytes
+    "spec": 4 * MIB,
+    "script": 4 * MIB,
+    "schema": MIB,
+    "template": MIB,
+    "document": 2 * MIB,
+    "export": MAX_EXPORT,
+}
+ALL_DOCUMENTS = 20 * MIB  # of one debate
+
+# Without O_NONBLOCK, opening what has become a FIFO would wait for its writer.
+_OPTIONS = ("O_NONBLOCK", "O_NOFOLLOW", "O_BINARY")  # where the system has them
+_READ = os.O_RDONLY | sum(getattr(os, name, 0) for name in _OPTIONS)
+_PASS = getattr(os, "O_PATH", os.O_RDONLY) | getattr(os, "O_DIRECTORY", 0)
+_WALKS = os.open in os.supports_dir_fd
+# What lies there is a stream or the kernel's: a spec that is read from there has no folder.
+_STREAMS = ("/dev", "/proc")
+
+
+@dataclass(frozen=True)
+class Files:
+    """Where the file names of a spec begin, and what they may reach.
+
+    `folder` is None for a spec that has none, such as a mapping; `allowed` are
+    the folders that the caller opens to the spec beside it.
+    """
+
+    folder: Path | None
+    allowed: tuple[Path, ...] = ()
+
+    def text(self, name: str | OwnPath, kind: Kind, code: str) -> str:
+        """Return a UTF-8 file's text with LF line ends; UsageError `code`, `spec.file_*`."""
+        return decoded(self.read(name, kind, code), name, code)
+
+    def read(self, name: str | OwnPath, kind: Kind, code: str) -> bytes:
+        """Return what a file holds.
+
+        Raises UsageError `code` where it cannot be read, `spec.file_size`, or
+        `spec.file_outside` for one that the spec may not name.
+        """
+        with _told(name, code):
+            file = _open(self._resolved(name), name)
+            try:
+                data = _bounded(file, LIMITS[kind])
+            finally:
+                os.close(file)
+        return check_size(data, name, kind)
+
+    def _resolved(self, name: str | OwnPath) -> Path:
+        """Return where `name` leads to; raises UsageError where it may not lead there."""
+        if isinstance(name, str) and self.folder is None and not Path(name).is_absolute():
+            raise UsageError(
+                "spec.file_outside",
+                f"the spec names the file {name}, but the spec itself is not a file, so it has no "
+                "folder; pass the `folder` in which its file names begin",
+            )
+        begin = self.folder if isinstance(name, str) and self.folder else Path()
+        real = Path(os.path.realpath(begin / name, strict=True))
+        if _is_secret(real):
+            raise UsageError(
+                "spec.file_keys", f"{name} is in the folder of your keys, which no spec may read"
+            )
+        if isinstance(name, str) and not self._reaches(real):
+            raise UsageError(
+                "spec.file_outside",
+                f"{name} is hidden or outside the spec's folder; if the spec may read it, allow "
+                "its folder: --allow DIR (in Python: allow=[DIR])",
+            )
+        return real
+
+    def _reaches(self, real: Path) -> bool:
+        if any(real.is_relative_to(os.path.realpath(folder)) for folder in self.allowed):
+            return True
+        own = Path(os.path.realpath(self.folder)) if self.folder else None
+        if own is None or not real.is_relative_to(own):
+            return False
+        return not any(part.startswith(".") for part in real.relative_to(own).parts)
+
+
+def read_own(path: Path) -> bytes:
+    """Return what the spec file `path` holds, which the caller names; it may be a pipe.
+
+    Raises UsageError `spec.unreadable` or `spec.file_size`.
+    """
+    with _told(path, "spec.unreadable"), path.open("rb", buffering=0) as file:
+        data = _bounded(file.fileno(), LIMITS["spec"])
+    return check_size(data, path, "spec")
+
+
+def folder_of(path: Path) -> Path | None:
+    """Return the folder of a spec file; None where it is read from a pipe or another stream."""
+    is_stream = any(path.absolute().is_relative_to(place) for place in _STREAMS)
+    return path.parent if path.is_file() and not is_stream else None
+
+
+@contextmanager
+def _told(name: object, code: str) -> Iterator[None]:
+    """Say in a UsageError `code` why a file cannot be read."""
+    try:
+        yield
+    except FileNotFoundError:
+        raise UsageError(code, f"there is no file {name}") from None
+    except OSError as error:
+        raise UsageError(code, f"{name} cannot be read: {error.strerror}") from None
+    except UnicodeDecodeError:
+        raise UsageError(code, f"{name} is not UTF-8 text") from None
+    except UsageError:
+        raise
+    except ValueError:
+        raise UsageError(code, f"{str(name)!r} is not a valid file name") from None
+
+
+def check_size(data: bytes, name: object, kind: Kind) -> bytes:
+    """Return `data`, which is no larger than its kind may be; UsageError `spec.file_size`."""
+    if len(data) > LIMITS[kind]:
+        raise UsageError(
+            "spec.file_size", f"{name} is larger than {LIMITS[kind]:,} bytes, the most for a {kind}"
+        )
+    return data
+
+
+def decoded(data: bytes, name: object, code: str) -> str:
+    """Return UTF-8 text without its mark and with LF line ends; raises UsageError `code`."""
+    with _told(name, code):
+        text = data.decode("utf-8-sig")
+    return text.replace("\r\n", "\n").replace("\r", "\n")
+
+
+def _is_secret(real: Path) -> bool:
+    """Say whether a path without links leads to the caller's keys."""
+    try:
+        home = Keyring.default_folder()
+    except UsageError:  # nobody can tell where it would be: there is none
+        return False
+    return real.is_relative_to(os.path.realpath(home))
+
+
+def _open(real: Path, name: object) -> int:
+    """Open the regular file at a path without links; OSError where a link stands there by now.
+
+    It goes folder by folder, so that no part of the path can become a link between
+    look and opening. What is no regular file is not opened: that alone can wait, or
+    set a device going. Raises UsageError `spec.file_kind` for it.
+    """
+    place: int | None = None
+    try:
+        if _WALKS:
+            place = os.open(real.anchor, _PASS)
+            for part in real.parts[1:-1]:
+                inner = os.open(part, _PASS | os.O_NOFOLLOW, dir_fd=place)
+                os.close(place)
+                place = inner
+            real = Path(real.name)
+        _check_kind(os.stat(real, dir_fd=place, follow_symlinks=False), name)
+        file = os.open(real, _READ, dir_fd=place)
+    finally:
+        if place is not None:
+            os.close(place)
+    try:
+        _check_kind(os.fstat(file), name)
+    except UsageError:
+        os.close(file)
+        raise
+    return file
+
+
+def _check_kind(found: os.stat_result, name: object) -> None:
+    if not S_ISREG(found.st_mode):
+        raise UsageError(
+            "spec.file_kind", f"{name} is not a regular file; name one that holds text"
+        )
+
+
+def _bounded(file: int, most: int) -> bytes:
+    """Return what can be read from a file, and at most one byte more than `most`."""
+    body = bytearray()
+    while len(body) <= most and (piece := os.read(file, most + 1 - len(body))):
+        body += piece
+    return bytes(body)

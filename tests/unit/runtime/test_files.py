@@ -1,0 +1,299 @@
+"""What a spec names is read below its own folder or where the caller allows it, and bounded."""
+
+from __future__ import annotations
+
+import os
+import socket
+from pathlib import Path
+
+import pytest
+
+from hansard.errors import UsageError
+from hansard.rules.spec_parts import Evidence
+from hansard.runtime import files
+from hansard.runtime.files import ALL_DOCUMENTS, LIMITS, Files, folder_of, read_own
+from hansard.runtime.inputs import read_evidence
+from playing import spec_of
+
+SECRET = "hunter2-the-secret"
+
+
+@pytest.fixture
+def place(tmp_path, monkeypatch):
+    """A spec's folder beside a secret, with links out of it, and the caller's keys."""
+    spec, other, home = (tmp_path / name for name in ("spec", "other", "home"))
+    for folder in (spec, spec / "in", spec / ".git", other, other / ".hidden", home / "keys"):
+        folder.mkdir(parents=True)
+    (spec / "memo.md").write_text("memo")
+    (spec / "in" / "note.md").write_text("note")
+    (spec / "a..b").write_text("dots")
+    (spec / "..memo").write_text(SECRET)
+    (spec / ".env").write_text(SECRET)
+    (spec / ".git" / "config").write_text(SECRET)
+    (other / "secret").write_text(SECRET)
+    (other / ".hidden" / "secret").write_text(SECRET)
+    (home / "keys" / "export.pem").write_text(SECRET)
+    (spec / "link").symlink_to(other / "secret")
+    (spec / "out").symlink_to(other)
+    (spec / "twice").symlink_to(spec / "out")
+    (spec / "inner").symlink_to("in")
+    (spec / "seen").symlink_to(".env")
+    (spec / "loop").symlink_to("loop")
+    (spec / "dangling").symlink_to("nowhere")
+    (spec / "keys").symlink_to(home / "keys")
+    monkeypatch.setenv("HANSARD_HOME", str(home))
+    return tmp_path
+
+
+def refused(function, *args):
+    with pytest.raises(UsageError) as caught:
+        function(*args)
+    assert SECRET not in str(caught.value)
+    assert "\n" not in str(caught.value)
+    return caught.value
+
+
+def read(place, name, *allowed):
+    return Files(place / "spec", allowed).text(name, "document", "spec.unreadable")
+
+
+@pytest.mark.parametrize(
+    ("name", "text"),
+    [
+        ("memo.md", "memo"),
+        ("./in/../memo.md", "memo"),
+        ("in/note.md", "note"),
+        ("inner/note.md", "note"),
+        ("../spec/memo.md", "memo"),
+        ("a..b", "dots"),
+    ],
+)
+def test_what_is_below_the_folder_is_read(place, name, text):
+    assert read(place, name) == text
+    assert read(place, str(place / "spec" / name)) == text
+
+
+OUTSIDE = [
+    "../other/secret",
+    "in/../../other/secret",
+    "link",
+    "out/secret",
+    "twice/secret",
+    "in/../out/secret",
+    ".env",
+    "seen",
+    "..memo",
+    ".git/config",
+]
+
+
+@pytest.mark.parametrize("name", OUTSIDE)
+def test_what_is_outside_or_hidden_is_not_read(place, name):
+    error = refused(read, place, name)
+    assert error.code == "spec.file_outside"
+    assert str(error).startswith(f"{name} is hidden or outside the spec's folder")
+    assert "--allow DIR" in str(error)
+
+
+def test_an_absolute_path_outside_is_not_read(place):
+    assert refused(read, place, str(place / "other" / "secret")).code == "spec.file_outside"
+    assert refused(read, place, "/proc/self/environ").code == "spec.file_outside"
+
+
+def test_a_folder_whose_name_begins_alike_is_outside(place):
+    (place / "spec-too").mkdir()
+    (place / "spec-too" / "secret").write_text(SECRET)
+    assert refused(read, place, "../spec-too/secret").code == "spec.file_outside"
+
+
+@pytest.mark.parametrize("name", OUTSIDE)
+def test_what_the_caller_allows_is_read(place, name):
+    assert read(place, name, place / "other", place / "spec") == SECRET
+
+
+def test_an_allowed_folder_may_be_a_link_and_opens_no_other(place):
+    assert read(place, "../other/secret", place / "spec" / "out") == SECRET
+    assert read(place, "../other/.hidden/secret", place / "other") == SECRET
+    assert refused(read, place, ".env", place / "other").code == "spec.file_outside"
+
+
+@pytest.mark.parametrize("name", ["../home/keys/export.pem", "keys/export.pem"])
+def test_keys_are_never_read(place, name):
+    for allowed in ((), (place,), (place / "home" / "keys",), (Path("/"),)):
+        assert refused(read, place, name, *allowed).code == "spec.file_keys"
+    own = place / "home" / "keys" / "export.pem"
+    assert refused(read, place, own).code == "spec.file_keys"
+
+
+def test_keys_below_the_specs_own_folder_are_never_read(place, monkeypatch):
+    monkeypatch.setenv("HANSARD_HOME", str(place / "spec" / "inner"))
+    assert refused(read, place, "in/note.md").code == "spec.file_keys"
+
+
+def test_a_path_from_python_is_the_callers_own(place, monkeypatch):
+    assert read(place, place / "other" / "secret") == SECRET
+    monkeypatch.chdir(place / "other")
+    assert read(place, Path("secret")) == SECRET
+
+
+def test_without_a_folder_a_name_leads_nowhere_unless_it_is_absolute_and_allowed(place):
+    nowhere = Files(None, (place / "other",))
+    assert refused(nowhere.text, "memo.md", "document", "x.y").code == "spec.file_outside"
+    memo, secret = str(place / "spec" / "memo.md"), str(place / "other" / "secret")
+    assert refused(nowhere.text, memo, "document", "x.y").code == "spec.file_outside"
+    assert nowhere.text(secret, "document", "x.y") == SECRET
+
+
+@pytest.mark.parametrize("kind", ["fifo", "socket", "folder", "device"])
+@pytest.mark.parametrize("own", [False, True], ids=["named", "own"])
+def test_what_is_no_regular_file_is_neither_opened_nor_waited_for(place, kind, own):
+    path = place / "spec" / "odd"
+    if kind == "fifo":
+        os.mkfifo(path)
+    elif kind == "socket":
+        with socket.socket(socket.AF_UNIX) as server:
+            server.bind(os.path.relpath(path))
+    elif kind == "folder":
+        path.mkdir()
+    else:
+        path.symlink_to("/dev/zero")
+    error = refused(read, place, path if own else "odd", Path("/dev"))
+    assert error.code == "spec.file_kind"
+    assert "not a regular file" in str(error)
+
+
+@pytest.mark.parametrize("swapped", ["folder", "file"])
+def test_a_link_put_there_after_the_look_is_not_followed(place, monkeypatch, swapped):
+    look = Files._resolved
+
+    def late(self, name):
+        found = look(self, name)
+        (place / "spec" / "in").rename(place / "spec" / "was")
+        if swapped == "folder":
+            (place / "spec" / "in").symlink_to(place / "other")
+        else:
+            (place / "spec" / "in").mkdir()
+            (place / "spec" / "in" / "secret").symlink_to(place / "other" / "secret")
+        return found
+
+    (place / "spec" / "in" / "secret").write_text("harmless")
+    monkeypatch.setattr(Files, "_resolved", late)
+    assert refused(read, place, "in/secret").code in ("spec.unreadable", "spec.file_kind")
+
+
+def test_what_became_a_fifo_after_the_look_is_refused_at_once(place, monkeypatch):
+    check = files._check_kind
+    seen = []
+
+    def first(found, name):
+        seen.append(found)
+        if len(seen) == 1:
+            (place / "spec" / "memo.md").unlink()
+            os.mkfifo(place / "spec" / "memo.md")
+        check(found, name)
+
+    monkeypatch.setattr(files, "_check_kind", first)
+    assert refused(read, place, "memo.md").code == "spec.file_kind"
+    assert len(seen) == 2
+
+
+UNREADABLE = {
+    "missing": "b.md",
+    "a link to nothing": "dangling",
+    "a link to itself": "loop",
+    "below a file": "memo.md/b.md",
+    "a name too long": "x" * 300,
+    "a name with NUL": "a\0b",
+}
+
+
+@pytest.mark.parametrize("how", UNREADABLE)
+def test_a_file_that_cannot_be_read_is_named(place, how):
+    assert refused(read, place, UNREADABLE[how]).code == "spec.unreadable"
+
+
+@pytest.mark.parametrize("body", [b"caf\xe9", "café".encode("utf-16")])
+def test_a_file_that_is_not_utf_8_is_named_and_not_quoted(place, body):
+    (place / "spec" / "odd").write_bytes(body)
+    assert str(refused(read, place, "odd")) == "odd is not UTF-8 text"
+
+
+@pytest.mark.parametrize("kind", [kind for kind in LIMITS if kind != "export"])
+def test_a_file_is_read_up_to_its_bound(place, kind):
+    path = place / "spec" / "big"
+    path.write_bytes(b"x" * LIMITS[kind])
+    assert len(Files(place / "spec").read("big", kind, "x.y")) == LIMITS[kind]
+    with path.open("ab") as file:
+        file.write(b"x")
+    error = refused(Files(place / "spec").read, "big", kind, "x.y")
+    assert error.code == "spec.file_size"
+    assert f"{LIMITS[kind]:,} bytes" in str(error)
+
+
+def test_no_more_than_the_bound_is_read_of_a_file_of_any_size(place, monkeypatch):
+    with (place / "spec" / "sparse").open("wb") as file:
+        file.truncate(1 << 40)
+    got = []
+    genuine = os.read
+
+    def counted(file, count):
+        got.append(len(found := genuine(file, count)))
+        return found
+
+    monkeypatch.setattr(os, "read", counted)
+    assert refused(read, place, "sparse").code == "spec.file_size"
+    assert sum(got) == LIMITS["document"] + 1
+
+
+def documents(*texts):
+    rows = [Evidence(id=f"d{n}", text=text) for n, text in enumerate(texts)]
+    return spec_of("panel", evidence=rows)
+
+
+def test_documents_have_a_bound_each_and_together():
+    most = "é" * (LIMITS["document"] // 2)
+    whole = documents(*[most] * (ALL_DOCUMENTS // LIMITS["document"]))
+    assert read_evidence(whole, Files(None)) == whole
+    one_more = whole.model_copy(update={"evidence": [*whole.evidence, Evidence(id="z", text="x")]})
+    assert refused(read_evidence, one_more, Files(None)).code == "spec.file_size"
+    assert refused(read_evidence, documents(most + "x"), Files(None)).code == "spec.file_size"
+
+
+def test_the_spec_itself_may_come_through_a_pipe_and_then_has_no_folder(place):
+    reader, writer = os.pipe()
+    with os.fdopen(writer, "wb") as file:
+        file.write(b"question: q")
+    with os.fdopen(reader, "rb"):
+        path = Path(f"/dev/fd/{reader}")
+        assert folder_of(path) is None
+        assert read_own(path) == b"question: q"
+
+
+def test_a_spec_file_has_the_folder_that_it_is_named_in(place):
+    (place / "spec" / "spec.yaml").write_text("a: b")
+    (place / "other" / "linked.yaml").symlink_to(place / "spec" / "spec.yaml")
+    assert folder_of(place / "spec" / "spec.yaml") == place / "spec"
+    assert folder_of(place / "other" / "linked.yaml") == place / "other"
+    assert folder_of(Path("/proc/self/environ")) is None
+
+
+@pytest.mark.parametrize("name", ["nowhere.yaml", "spec", "/dev/zero", "a\0b"])
+def test_a_spec_that_cannot_be_read_is_refused(place, name):
+    assert refused(read_own, place / name).code in ("spec.unreadable", "spec.file_size")
+
+
+def test_where_nobody_can_tell_a_home_there_are_no_keys(place, monkeypatch):
+    monkeypatch.delenv("HANSARD_HOME")
+
+    def nowhere():
+        raise RuntimeError
+
+    monkeypatch.setattr(Path, "home", nowhere)
+    assert read(place, "memo.md") == "memo"
+
+
+def test_where_folders_cannot_be_walked_a_file_is_read_all_the_same(place, monkeypatch):
+    monkeypatch.setattr(files, "_WALKS", False)
+    assert read(place, "in/note.md") == "note"
+    assert refused(read, place, "link").code == "spec.file_outside"
+    assert refused(read, place, "in").code == "spec.file_kind"
