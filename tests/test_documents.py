@@ -11,6 +11,8 @@ import pytest
 import yaml
 
 import hansard
+from hansard import vocabulary
+from hansard.export.write import instructions
 from hansard.rules.formats import FORMATS
 from hansard.runtime.inputs import parse_spec
 
@@ -134,3 +136,12 @@ def test_the_top_of_the_repository_holds_nothing_else():
     found = {name for name in names if not any(fnmatch(name, row) for row in ignored)}
     wanted = "CHANGELOG.md LICENSE README.md pyproject.toml schemas src tests tools"
     assert found - {"PKG-INFO"} == set(wanted.split())  # of a source distribution
+
+
+def test_what_is_not_proven_stands_in_one_sentence():
+    claims = vocabulary.words("claims")
+    assert claims["unproven"] in PAGES["README.md"]
+    said = instructions().decode()
+    assert claims["unproven"] in said
+    assert claims["proven"].partition("{")[0] in said
+    assert "{{" not in said

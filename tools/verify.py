@@ -117,6 +117,16 @@ SENTENCES = {  # what a finding says; `*` is any field that is not what it shoul
     "15.*": "`{field}` is not what tokens, prices and ceilings give",
     "16.*": "`{field}` is not what the debate rules give",
 }
+UNSIGNED = (
+    "Not proven: who wrote this. Anybody who could write to it can have replaced it by "
+    "another record that agrees with itself."
+)
+UNPROVEN = (
+    "Not proven: that no reply was invented before it was recorded, and that times and served "
+    "models are true. Whoever holds the keys can shorten the record, backdate it, replace its "
+    "last reply, name another model as the one that served a reply, or record the debate "
+    "anew, and sign that; and the same question may have been put elsewhere first."
+)
 Json = Any  # a JSON value, of which a form has been or is to be checked
 Texts = Mapping[str, bytes]  # files by name
 
@@ -2966,6 +2976,8 @@ def as_text(result: dict[str, Json], asked: int) -> str:
             if finding[label] is not None:
                 value = json.dumps(finding[label], ensure_ascii=False)
                 lines.append(f"    {label:<8}  {value}")
+    if result["level"] is not None:
+        lines += [UNPROVEN] if result["level"] else [UNSIGNED, UNPROVEN]
     reached = "none" if result["level"] is None else result["level"]
     verdict = ", ".join(filter(None, (result["verdict"], "; ".join(result["caveats"]))))
     lines.append(f"{verdict} (level asked for: {asked}; level reached: {reached})")

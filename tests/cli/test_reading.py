@@ -430,10 +430,11 @@ def test_verify_says_what_could_not_be_checked(hansard, debate, monkeypatch):
     verify = verifier.verify
 
     def partly(bundle):
-        return verify(bundle).model_copy(update={"unchecked": "2 of 3 turns unchecked"})
+        return verify(bundle).model_copy(update={"caveats": ["open: so", "2 of 3 unchecked"]})
 
     monkeypatch.setattr(verifier, "verify", partly)
-    assert "2 of 3 turns unchecked" in hansard("verify", debate).out
+    last = hansard("verify", debate).out.rstrip().splitlines()[-1]
+    assert last.strip() == "SELF-CONSISTENT, SIGNER UNKNOWN   open: so; 2 of 3 unchecked"
 
 
 def test_schema(hansard):

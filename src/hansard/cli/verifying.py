@@ -13,14 +13,10 @@ from hansard.cli.console import console, document, fields, value
 from hansard.cli.context import find_export, keyring, open_store, store_option, trust_of
 from hansard.report.safe import one_line
 from hansard.version import __version__
+from hansard.vocabulary import words
 
 _STYLES = {"pass": "green", "fail": "bold red", "unchecked": "yellow", "unsupported": "dim"}
-_UNPROVEN: dict[int | None, str] = {
-    0: "Not proven: who wrote this. Whoever could write to it could have replaced the whole "
-    "record by another one that agrees with itself, or invented a reply before it was recorded.",
-    1: "Not proven: that no reply was invented before it was recorded, and that whoever holds "
-    "the keys did not record the debate anew.",
-}
+_UNPROVEN: dict[int | None, tuple[str, ...]] = {0: ("unsigned", "unproven"), 1: ("unproven",)}
 _RELEASED = f"the page of hansard {__version__}"
 _OF_ANOTHER_RELEASE = (
     f"its code is not that of hansard {__version__}: "
@@ -130,8 +126,8 @@ def print_verification(out: Console, found: hansard.Verification) -> None:
         )
     _print_listed(out, found)
     if defect:
-        words = f"do not rely on what it shows: {_DEFECTS[defect]}"
-        out.print(Text(f"\nthe page  {defect}  {words}", style="red"))
+        said = f"do not rely on what it shows: {_DEFECTS[defect]}"
+        out.print(Text(f"\nthe page  {defect}  {said}", style="red"))
     _print_verdict(out, found)
 
 
@@ -177,19 +173,19 @@ def _print_finding(out: Console, finding: hansard.Finding) -> None:
 
 def _print_verdict(out: Console, found: hansard.Verification) -> None:
     out.print()
-    if found.ok:
-        out.print(Text(_UNPROVEN[found.level], style="dim"))
+    for claim in _UNPROVEN.get(found.level, ()):
+        out.print(Text(words("claims")[claim], style="dim"))
     verdict: str = found.verdict
-    words = "" if found.ok else "  do not rely on this record"
+    said = "" if found.ok else "  do not rely on this record"
     if found.level is not None and _is_forged(found.page):
-        verdict, words = "PAGE NOT OURS", f"  the record inside {_INSIDE[found.level]}"
+        verdict, said = "PAGE NOT OURS", f"  the record inside {_INSIDE[found.level]}"
     elif found.ok and _defect(found):
-        words = "  the record alone, not its page"
+        said = "  the record alone, not its page"
     sound = found.ok and verdict == found.verdict
     out.print(
         Text.assemble(
             (f" {verdict} ", "reverse bold green" if sound else "reverse bold red"),
-            (words, "bold red" if found.ok else ""),
+            (said, "bold red" if found.ok else ""),
             (f"  {'; '.join(found.caveats)}" if found.caveats else "", "bold yellow"),
         )
     )

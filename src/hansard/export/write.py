@@ -7,6 +7,7 @@ from hashlib import sha256
 from importlib.resources import files as resources
 from pathlib import Path
 
+from hansard import vocabulary
 from hansard.errors import UsageError
 from hansard.page.write import page
 from hansard.record import bundle as bundles
@@ -38,8 +39,15 @@ def signed(bundle: Bundle, signer: Signer) -> dict[str, bytes]:
 def instructions() -> bytes:
     """Return VERIFY.md: how to check an export with stock tools, and without trusting it."""
     template = (resources("hansard.export") / "VERIFY.md").read_text(encoding="utf-8")
-    digest = sha256(standalone_verifier().read_bytes()).hexdigest()
-    return template.replace("{{verifier}}", digest).encode()
+    claims = vocabulary.words("claims")
+    places = {
+        "verifier": sha256(standalone_verifier().read_bytes()).hexdigest(),
+        "proven": vocabulary.fill(claims["proven"], gone=claims["gone"]),
+        "unproven": claims["unproven"],
+    }
+    for name, words in places.items():
+        template = template.replace(f"{{{{{name}}}}}", words)
+    return template.encode()
 
 
 def standalone_verifier() -> Path:

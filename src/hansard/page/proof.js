@@ -2,33 +2,20 @@
 // The section Verify: what each check found, who signed, the reader's own keys, what that proves,
 // and how to check without this page.
 
-const CONSISTENT = [
-	"Shown: this record agrees with itself. Each entry is linked to the one before it, and turns, " +
-		"counts and decision follow from the recorded replies by the stated rules{gone}.",
-	"Not proven: who wrote this. Anyone who held the file could have replaced it by another record " +
-		"that agrees with itself, and whoever ran the debate could have invented a reply before it " +
-		"was recorded.",
-];
-const FOREIGN = "The key you gave did not sign this: it is another key, another record, or a " +
-	"forgery. Ask the sender before you rely on it.";
+const CONSISTENT = ["shown", "unsigned", "unproven"];
 const CLAIMS = {
-	intact: [
-		"Proven: this is the record that the holder of the key signed, whole and unchanged, and " +
-			"turns, counts and decision follow from the recorded replies by the stated rules{gone}.",
-		"Not proven: that no reply was invented before it was recorded, that the holder of the keys " +
-			"did not record the debate anew, and that the question was not asked elsewhere first.",
-	],
-	consistent: CONSISTENT, partly: CONSISTENT, foreign: [FOREIGN, ...CONSISTENT],
-	altered: ["Nothing is proven: a check failed. Do not rely on this record."],
+	intact: ["proven", "unproven"], altered: ["altered"],
+	consistent: CONSISTENT, partly: CONSISTENT, foreign: ["foreign", ...CONSISTENT],
 };
 
 // The claims, with what they leave out where texts are not available.
 function drawClaims(state) {
 	const { checks, counted: { named, present } } = page.result;
 	const whole = checks.every((row) => row.number < 9 || row.status !== "unchecked");
-	const gone = whole ? "" : ", as far as their texts are available";
+	const gone = whole ? "" : WORDING.claims.gone;
 	const left = present < named ? ["Not checked: what rests on texts that are not available."] : [];
-	return [...CLAIMS[state], ...left].map((text) => h("p", text.replace("{gone}", gone)));
+	return [...CLAIMS[state].map((name) => fill(WORDING.claims[name], { gone })), ...left]
+		.map((text) => h("p", text));
 }
 
 function drawProof() {

@@ -45,6 +45,8 @@ def test_its_own_copy_of_names_and_sentences_is_that_of_the_package():
     of_a_store = {"5.length", "5.head"}  # an export has nothing beside its entries
     assert tool.SENTENCES.keys() == sentences.keys() - of_a_store
     assert all(tool.SENTENCES[code] == sentences[code] for code in tool.SENTENCES)
+    claims = vocabulary.words("claims")
+    assert (claims["unsigned"], claims["unproven"]) == (tool.UNSIGNED, tool.UNPROVEN)
     walked = {number for number, row in checks.items() if "walk" in row.get("rests_on", ())}
     assert set(tool.WALKED) == walked
     for what, numbers in tool.RESTING.items():
