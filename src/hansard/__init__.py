@@ -42,6 +42,7 @@ if TYPE_CHECKING:
     from hansard import adapters, blocks, schemas
     from hansard.export.write import standalone_verifier
     from hansard.governance.keyring import Keyring
+    from hansard.governance.trusting import TrustFile
     from hansard.record.keys import Trust, TrustedKey
     from hansard.record.note import Signer, VerifierKey
     from hansard.record.policy import Policy
@@ -78,6 +79,7 @@ _MODULES = ("adapters", "blocks", "schemas")
 _LATER = {
     "export.write": ("standalone_verifier",),
     "governance.keyring": ("Keyring",),
+    "governance.trusting": ("TrustFile",),
     "record.keys": ("Trust", "TrustedKey"),
     "record.note": ("Signer", "VerifierKey"),
     "record.policy": ("Policy",),
@@ -144,6 +146,7 @@ __all__ = [
     "Store",
     "ToolCall",
     "Trust",
+    "TrustFile",
     "TrustedKey",
     "UsageError",
     "Verification",

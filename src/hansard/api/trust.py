@@ -27,20 +27,24 @@ if TYPE_CHECKING:
 
 
 def open_keyring(
-    folder: Path | str | None = None, tell: Callable[[str], None] | None = None
+    folder: Path | str | None = None,
+    tell: Callable[[str], None] | None = None,
+    ask: Callable[[str, bool], str] | None = None,
 ) -> Keyring:
     """Return the keys and the trust file in `folder`, by default in HANSARD_HOME.
 
     Without that variable it is `~/.config/hansard`. A key that is missing is made
     at first use; `tell` is then called with a sentence that says so. Keys are
-    encrypted where HANSARD_PASSPHRASE is set. Raises UsageError `key.folder` where
+    encrypted where HANSARD_PASSPHRASE or HANSARD_PASSPHRASE_FILE is set, or `ask`
+    gives a passphrase: it is called with the words to show and whether the passphrase
+    is a new one, which may be empty. Raises UsageError `key.folder` where
     there is no home directory.
     """
     from hansard.governance.keyring import Keyring
     from hansard.runtime.clock import Clock
 
     place = Path(folder) if folder is not None else Keyring.default_folder()
-    return Keyring(place, Clock().now, tell or (lambda _: None))
+    return Keyring(place, Clock().now, tell or (lambda _: None), ask)
 
 
 def read_trust(path: Path | str) -> Trust:

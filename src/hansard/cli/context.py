@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import shlex
+import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any, TypeVar
@@ -59,8 +60,21 @@ def next_step(command: str) -> str:
 
 
 def keyring() -> hansard.Keyring:
-    """Return one's own keys; a key that is made says so on standard error."""
-    return hansard.open_keyring(tell=lambda said: click.echo(said, err=True))
+    """Return one's own keys: a key that is made says so, and a passphrase is asked for."""
+    ask = _ask if sys.stdin.isatty() and sys.stderr.isatty() else None
+    return hansard.open_keyring(tell=lambda said: click.echo(said, err=True), ask=ask)
+
+
+def _ask(words: str, new: bool) -> str:
+    given: str = click.prompt(
+        words,
+        hide_input=True,
+        err=True,
+        default="",
+        show_default=False,
+        confirmation_prompt=new,
+    )
+    return given
 
 
 def trust_of(path: Path | None) -> hansard.Trust:

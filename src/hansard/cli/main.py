@@ -12,7 +12,17 @@ from typing import Any
 import click
 
 import hansard
-from hansard.cli import demo, estimating, providing, reading, running, signing, starting, verifying
+from hansard.cli import (
+    demo,
+    estimating,
+    providing,
+    reading,
+    running,
+    signing,
+    starting,
+    trusting,
+    verifying,
+)
 from hansard.cli.context import ALTERED, store_option
 from hansard.cli.interrupting import INTERRUPTED, interruptible
 from hansard.errors import HansardError
@@ -102,6 +112,7 @@ for _command in (
     signing.page,
     signing.keys,
     signing.policy,
+    trusting.trust,
     starting.schema,
 ):
     cli.add_command(_command)

@@ -12,12 +12,19 @@ from rich.text import Text
 
 import hansard
 from hansard import private
+from hansard.api.files import read_file
 from hansard.cli.console import console, fields
 from hansard.cli.context import allow_option, keyring, open_store, sound_record, store_option
 from hansard.errors import UsageError
 from hansard.report.safe import shown
 
 _FILE = click.Path(path_type=Path)
+_SIGNER = click.option(
+    "--signer",
+    metavar="COMMAND",
+    help="Sign with this command (of an HSM or KMS): it reads the text on standard input and "
+    "prints the Ed25519 signature, raw or in base64.",
+)
 _ROLE = click.argument("role", type=click.Choice(hansard.Keyring.ROLES))
 _FORMAT = click.option(
     "--format",
@@ -32,8 +39,9 @@ _FORMAT = click.option(
 @click.command()
 @click.argument("debate", metavar="ID")
 @click.option("-o", "--output", metavar="FILE", type=_FILE, required=True)
+@_SIGNER
 @store_option
-def export(debate: str, output: Path) -> None:
+def export(debate: str, output: Path, signer: str | None) -> None:
     """Export the record of the debate ID as one signed zip, FILE.
 
     The recipient can verify it without trusting you: VERIFY.md inside says how. Then
@@ -43,16 +51,17 @@ def export(debate: str, output: Path) -> None:
     Exit codes: 0 written; 1 the record was altered, so nothing is written; 2
     there is no such debate, or FILE cannot be written.
     """
-    record, signer = _signing(debate)
-    save(output, record.export(signer))
-    _say_written(output, record, signer, "then unpack it and open report.html in a browser")
+    record, key = _signing(debate, signer)
+    save(output, record.export(key))
+    _say_written(output, record, key, "then unpack it and open report.html in a browser")
 
 
 @click.command()
 @click.argument("debate", metavar="ID")
 @click.option("-o", "--output", metavar="FILE", type=_FILE, required=True)
+@_SIGNER
 @store_option
-def page(debate: str, output: Path) -> None:
+def page(debate: str, output: Path, signer: str | None) -> None:
     """Write the record of the debate ID as one signed HTML page, FILE.
 
     A browser opens it from disk without a network, verifies the record again and
@@ -63,16 +72,16 @@ def page(debate: str, output: Path) -> None:
     there is no such debate, it is too large for a page, or FILE cannot be
     written.
     """
-    record, signer = _signing(debate)
-    save(output, record.page(signer))
-    _say_written(output, record, signer, f"then open {output} in a browser")
+    record, key = _signing(debate, signer)
+    save(output, record.page(key))
+    _say_written(output, record, key, f"then open {output} in a browser")
 
 
-def _signing(debate: str) -> tuple[hansard.Record, hansard.Signer]:
+def _signing(debate: str, command: str | None) -> tuple[hansard.Record, hansard.Signer]:
     """Return the record to be written, which is sound, and who signs it."""
     with open_store() as store:
         record = sound_record(store, debate)
-    return record, keyring().signer("export")
+    return record, keyring().signer("export", command)
 
 
 def _say_written(output: Path, record: hansard.Record, signer: hansard.Signer, read: str) -> None:
@@ -99,8 +108,10 @@ def keys(context: click.Context) -> None:
     """Show your keys, and make, rotate or revoke them.
 
     There is one Ed25519 key for each role, in HANSARD_HOME (default
-    ~/.config/hansard), encrypted if HANSARD_PASSPHRASE is set. A missing key is made
-    when it is first needed. Your own trust file lists your keys.
+    ~/.config/hansard). A missing key is made when it is first needed; at a terminal
+    you are offered a passphrase that encrypts it. Elsewhere HANSARD_PASSPHRASE, or the
+    content of the file HANSARD_PASSPHRASE_FILE, is the passphrase. Your own trust file
+    lists your keys.
     """
     if context.invoked_subcommand is None:
         ring = keyring()
@@ -117,6 +128,17 @@ def keys(context: click.Context) -> None:
 def make(role: Any) -> None:
     """Make the key of ROLE, if there is none, and print its public key."""
     click.echo(keyring().signer(role).key)
+
+
+@keys.command("import")
+@_ROLE
+@click.argument("file", type=_FILE)
+def import_(role: Any, file: Path) -> None:
+    """Use a key that an HSM or KMS holds: FILE is its Ed25519 public key in PEM.
+
+    Your trust file lists it from then on. Sign with --signer.
+    """
+    click.echo(keyring().adopt(role, read_file(file)))
 
 
 @keys.command()
@@ -146,7 +168,14 @@ def policy() -> None:
 @_FORMAT
 @allow_option
 @click.option("-o", "--output", metavar="FILE", type=_FILE, required=True)
-def approve(spec: Path | None, format_: str, allow: tuple[Path, ...], output: Path) -> None:
+@_SIGNER
+def approve(
+    spec: Path | None,
+    format_: str,
+    allow: tuple[Path, ...],
+    output: Path,
+    signer: str | None,
+) -> None:
     """Approve prompt templates: write their hashes to FILE, signed with your approval key.
 
     Read the templates before you sign them. `hansard run --policy FILE` calls models
@@ -154,9 +183,9 @@ def approve(spec: Path | None, format_: str, allow: tuple[Path, ...], output: Pa
     """
     templates = hansard.prompt_templates(spec, format=format_, allow=allow)
     name = hansard.read_spec(spec).format if spec else format_
-    signer = keyring().signer("approval")
-    save(output, hansard.approve_prompts(signer, spec, format=format_, allow=allow))
-    words = f"{output}: {len(templates)} templates of {name}, by {signer.name}"
+    key = keyring().signer("approval", signer)
+    save(output, hansard.approve_prompts(key, spec, format=format_, allow=allow))
+    words = f"{output}: {len(templates)} templates of {name}, by {key.name}"
     console(stderr=True).print(Text(words))
 
 

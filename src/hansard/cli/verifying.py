@@ -85,7 +85,7 @@ def _say_how_to_trust(required: int, trust: Path | None) -> None:
     rows: list[tuple[str, Text | str]] = [
         ("Required", f"level {required}: signed by keys that you trust"),
         ("Read from", f"{file}{there}"),
-        ("Put there", '{"v":1,"keys":[{"role":"export","key":"…"}]} with the sender\'s public key'),
+        ("Put there", "hansard trust add KEY --role export, with the sender's public key"),
     ]
     console(stderr=True).print(fields(rows))
 

@@ -3,42 +3,53 @@
 They live in HANSARD_HOME (default ~/.config/hansard): `keys/<role>.pem`, mode
 0600, beside it `<role>.pub` with the verifier key to hand out, and
 `trust.json`, which has one's own keys by default. A key that is missing is
-made at first use, like a host key, and whoever asks is told.
+made at first use, like a host key, and whoever asks is told. Of a key that an
+HSM or KMS holds there is the `.pub` alone.
+
+A passphrase is that of HANSARD_PASSPHRASE, the content of the private file
+HANSARD_PASSPHRASE_FILE, or what somebody at a terminal is asked for.
 """
 
 from __future__ import annotations
 
 import os
 import re
-import shlex
 import socket
 from collections.abc import Callable
 from pathlib import Path
 from typing import ClassVar
 
-from hansard import private
+from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
+
 from hansard.errors import DataError, UsageError
+from hansard.governance import files
+from hansard.governance.command import CommandKey
+from hansard.governance.trusting import TrustFile
 from hansard.record import keys
-from hansard.record.keys import ROLES, Role, Trust, TrustedKey
+from hansard.record.keys import ROLES, Role, Trust
 from hansard.record.note import Signer, VerifierKey
 
 Tell = Callable[[str], None]
+Ask = Callable[[str, bool], str]  # what for, and whether it is a new one; empty for none
 
 
 class Keyring:
     """The keys and the trust file in one folder.
 
     `now` gives the time for keys that come into force; `tell` is called with a
-    sentence when a key is made. A passphrase comes from HANSARD_PASSPHRASE.
+    sentence when a key is made; `ask` gives a passphrase where none is set.
     """
 
     ROLES: ClassVar[tuple[Role, ...]] = ROLES
 
-    def __init__(self, folder: Path, now: Callable[[], str], tell: Tell) -> None:
+    def __init__(
+        self, folder: Path, now: Callable[[], str], tell: Tell, ask: Ask | None = None
+    ) -> None:
         self.folder = folder
         self._now = now
         self._tell = tell
-        self._passphrase = os.fsencode(os.environ.get("HANSARD_PASSPHRASE", "")) or None
+        self._ask = ask
+        self._trust = TrustFile(folder / "trust.json")
 
     @classmethod
     def default_folder(cls) -> Path:
@@ -54,26 +65,57 @@ class Keyring:
     @property
     def trust_file(self) -> Path:
         """Where the trust file is."""
-        return self.folder / "trust.json"
+        return self._trust.path
 
-    def signer(self, role: Role) -> Signer:
-        """Return the key of `role`, made now where there is none."""
-        path = self._path(role)
-        if not _there(path):
+    def signer(self, role: Role, command: str | None = None) -> Signer:
+        """Return the key of `role`, made now where there is none.
+
+        With a `command`, that signs instead of the PEM file; its public half must
+        be there. Raises UsageError `key.missing`, `key.held`, `key.shared`,
+        `key.passphrase` or `signer.command`, and DataError `key.*`.
+        """
+        path, key = self._path(role), self.public(role)
+        if command is not None:
+            if key is None:
+                raise UsageError(
+                    "key.missing",
+                    f"there is no {role} key: `hansard keys import {role} FILE` takes the public "
+                    "half of the key that the command signs with",
+                )
+            return Signer(key.name, CommandKey(key, command))
+        if not files.is_there(path):
+            if key is not None:
+                raise UsageError(
+                    "key.held",
+                    f"the private half of your {role} key is not in {path}: name the command that "
+                    "signs with it (--signer), restore the file, or revoke the key",
+                )
             self._make(role)
-        key = self.public(role)
-        _refuse_shared(path)
-        secret = keys.from_pem(_read(path), self._passphrase)
+            key = self.public(role)
+        secret = self._open(role, files.read_secret(path))
         if key is None or Signer(key.name, secret).key != key:
             raise DataError("key.mismatch", f"{path} and its .pub file belong to different keys")
         return Signer(key.name, secret)
 
+    def adopt(self, role: Role, public: bytes) -> VerifierKey:
+        """Take the public half (PEM) of a key that an HSM or KMS holds, and trust it in `role`.
+
+        Raises DataError `key.malformed`, and UsageError `key.exists` where there is
+        a key: it is rotated or revoked first.
+        """
+        if self.public(role) is not None:
+            raise UsageError("key.exists", f"there is a {role} key already; revoke it first")
+        key = VerifierKey(_name(role), keys.public_from_pem(public))
+        VerifierKey.parse(str(key))  # as little as any reader does it take a weak key
+        self._keep(role, key)
+        return key
+
     def public(self, role: Role) -> VerifierKey | None:
         """Return the public key of `role`, or None where there is no key."""
         path = self._path(role).with_suffix(".pub")
-        if not _there(path):
+        if not files.is_there(path):
             return None
-        text = _read(path).decode("ascii", "replace").strip()
+        text = files.read(path).decode("ascii", "replace").strip()
         try:
             return VerifierKey.parse(text)
         except DataError as error:
@@ -99,7 +141,7 @@ class Keyring:
 
     def trust(self) -> Trust:
         """Return the trust file's keys; none where there is no file."""
-        return keys.parse_trust(_read(self.trust_file)) if _there(self.trust_file) else Trust()
+        return self._trust.read()
 
     def _path(self, role: Role) -> Path:
         if role not in ROLES:
@@ -113,87 +155,51 @@ class Keyring:
         path = self._path(role)
         secret = keys.generate()
         key = Signer(_name(role), secret).key
-        pem = keys.to_pem(secret, self._passphrase)
-        trust = Trust(keys=[*self.trust().keys, TrustedKey(role=role, key=str(key))])
-        _make_folders(path.parent)
-        self._save(trust)
-        _write(path.with_suffix(".pub"), f"{key}\n".encode())
-        _write(path, pem)
+        self.trust()  # a file that cannot be read makes no key
+        words = f"Passphrase for the new {role} key (empty: it is not encrypted)"
+        pem = keys.to_pem(secret, self._passphrase(words, new=True))
+        self._keep(role, key)
+        files.write(path, pem)
         self._tell(f"made a new {role} key in {path}: {key}")
         return key
 
+    def _keep(self, role: Role, key: VerifierKey) -> None:
+        """Write a public half, and trust it."""
+        path = self._path(role)
+        files.make_folders(self.folder, path.parent)
+        self._trust.add(str(key), role)
+        files.write(path.with_suffix(".pub"), f"{key}\n".encode())
+
+    def _open(self, role: Role, pem: bytes) -> Ed25519PrivateKey:
+        """Read a private key, asking for its passphrase where somebody can be asked."""
+        words = f"Passphrase of your {role} key"
+        given = self._passphrase(words if keys.is_encrypted(pem) else None)
+        return keys.from_pem(pem, given)
+
+    def _passphrase(self, words: str | None, *, new: bool = False) -> bytes | None:
+        """Return the passphrase that is set or, where `words` ask for one, that is given."""
+        file = os.environ.get("HANSARD_PASSPHRASE_FILE")
+        if file:
+            return files.read_secret(Path(file)).rstrip(b"\r\n") or None
+        given = os.environ.get("HANSARD_PASSPHRASE", "")
+        if not given and words and self._ask:
+            given = self._ask(words, new)
+        return os.fsencode(given) or None
+
     def _retire(self, role: Role, key: VerifierKey) -> None:
-        now = self._now()
-        rows = [
-            row.model_copy(update={"until": min(now, row.until or now)})
-            if row.key == str(key)
-            else row
-            for row in self.trust().keys
-        ]
-        self._save(Trust(keys=rows))
+        if any(row.key == str(key) for row in self.trust().keys):
+            self._trust.revoke(str(key), self._now())
         path = self._path(role)
         try:
-            for old in filter(_there, (path, path.with_suffix(".pub"))):
+            for old in filter(files.is_there, (path, path.with_suffix(".pub"))):
                 old.rename(path.with_name(f"{role}-{key.id.hex()}{old.suffix}"))
         except OSError as error:
             raise UsageError(
                 "key.unwritable", f"{path} cannot be moved: {error.strerror}"
             ) from None
 
-    def _save(self, trust: Trust) -> None:
-        _write(self.trust_file, trust.dump())
-
 
 def _name(role: Role) -> str:
     """Name a new key after the house that holds it: HANSARD_ORG, else this host."""
     org = os.environ.get("HANSARD_ORG") or socket.gethostname()
     return f"{re.sub('[^A-Za-z0-9._-]', '-', org)[:100]}/{role}"
-
-
-def _there(path: Path) -> bool:
-    """Say whether a file is there; raises DataError `key.unreadable` where nobody can tell."""
-    try:
-        path.stat()
-    except FileNotFoundError:
-        return False
-    except OSError as error:
-        raise DataError("key.unreadable", f"{path} cannot be read: {error.strerror}") from None
-    return True
-
-
-def _refuse_shared(path: Path) -> None:
-    """Raise UsageError `key.shared` for a private key that others than its owner can read."""
-    try:
-        shared = private.is_shared(path)
-    except OSError as error:
-        raise DataError("key.unreadable", f"{path} cannot be read: {error.strerror}") from None
-    if shared:
-        command = f"chmod 600 {shlex.quote(str(path))}"
-        raise UsageError(
-            "key.shared",
-            f"others can read the private key {path}: run `{command}`, "
-            "and rotate the key if somebody may have copied it",
-        )
-
-
-def _make_folders(folder: Path) -> None:
-    """Make the folders of the keys, for their owner alone."""
-    try:
-        private.make_folders(folder.parent, folder)
-    except OSError as error:
-        raise UsageError("key.unwritable", f"{folder} cannot be made: {error.strerror}") from None
-
-
-def _read(path: Path) -> bytes:
-    try:
-        return path.read_bytes()
-    except OSError as error:
-        raise DataError("key.unreadable", f"{path} cannot be read: {error.strerror}") from None
-
-
-def _write(path: Path, data: bytes) -> None:
-    """Replace a private file as a whole, readable by its owner alone."""
-    try:
-        private.write(path, data, replace=True)
-    except OSError as error:
-        raise UsageError("key.unwritable", f"{path} cannot be written: {error.strerror}") from None

@@ -15,7 +15,10 @@ from typing import Annotated, Literal, NamedTuple, get_args
 
 from cryptography.exceptions import UnsupportedAlgorithm
 from cryptography.hazmat.primitives import serialization
-from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
+from cryptography.hazmat.primitives.asymmetric.ed25519 import (
+    Ed25519PrivateKey,
+    Ed25519PublicKey,
+)
 from pydantic import BaseModel, ConfigDict, Field, StringConstraints
 
 from hansard.errors import DataError, UsageError
@@ -140,6 +143,22 @@ def to_pem(key: Ed25519PrivateKey, passphrase: bytes | None = None) -> bytes:
         )
     except ValueError:
         raise UsageError("key.passphrase", "the passphrase is too long") from None
+
+
+def is_encrypted(data: bytes) -> bool:
+    """Say whether a PEM file needs a passphrase."""
+    return b"ENCRYPTED" in data
+
+
+def public_from_pem(data: bytes) -> bytes:
+    """Return the 32 bytes of a public key; raises DataError `key.malformed`."""
+    try:
+        key = serialization.load_pem_public_key(data)
+    except (ValueError, UnsupportedAlgorithm):
+        key = None
+    if not isinstance(key, Ed25519PublicKey):
+        raise DataError("key.malformed", "the file does not hold an Ed25519 public key in PEM")
+    return key.public_bytes_raw()
 
 
 def from_pem(data: bytes, passphrase: bytes | None = None) -> Ed25519PrivateKey:

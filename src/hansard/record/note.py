@@ -18,12 +18,10 @@ import binascii
 import re
 from dataclasses import dataclass
 from hashlib import sha256
+from typing import Protocol
 
 from cryptography.exceptions import InvalidSignature
-from cryptography.hazmat.primitives.asymmetric.ed25519 import (
-    Ed25519PrivateKey,
-    Ed25519PublicKey,
-)
+from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PublicKey
 
 from hansard.errors import DataError
 
@@ -83,12 +81,22 @@ def _is_weak(public: bytes) -> bool:
     return y >= _P or y in _SMALL_ORDER
 
 
+class PrivateKey(Protocol):
+    """What signs: an `Ed25519PrivateKey`, or something that holds one elsewhere."""
+
+    def public_key(self) -> Ed25519PublicKey:
+        """Return the public half."""
+
+    def sign(self, data: bytes, /) -> bytes:
+        """Return the 64 bytes of a signature over `data`."""
+
+
 @dataclass(frozen=True, slots=True)
 class Signer:
     """A private key under a name."""
 
     name: str
-    private: Ed25519PrivateKey
+    private: PrivateKey
 
     @property
     def key(self) -> VerifierKey:

@@ -21,7 +21,8 @@ BEFORE, AFTER = NOW.replace("456Z", "455Z"), NOW.replace("456Z", "457Z")
 @pytest.fixture(autouse=True)
 def environment(monkeypatch):
     monkeypatch.setenv("HANSARD_ORG", "house")
-    monkeypatch.delenv("HANSARD_PASSPHRASE", raising=False)
+    for name in ("HANSARD_PASSPHRASE", "HANSARD_PASSPHRASE_FILE"):
+        monkeypatch.delenv(name, raising=False)
 
 
 @pytest.fixture
@@ -81,7 +82,7 @@ def test_a_key_that_others_can_read_is_refused_with_the_command_that_mends_it(ri
     key = ring.signer("export").key
     path = path_of(ring, "export.pem")
     path.chmod(others)
-    with pytest.raises(UsageError, match="others can read the private key ") as caught:
+    with pytest.raises(UsageError, match="others can read ") as caught:
         again(ring).signer("export")
     assert caught.value.code == "key.shared"
     (command,) = re.findall("`(.*)`", str(caught.value))
@@ -208,6 +209,111 @@ def test_with_a_passphrase_the_key_is_encrypted(ring, monkeypatch):
     monkeypatch.setenv("HANSARD_PASSPHRASE", "")
     assert refused(ring, UsageError) == "key.passphrase"
     assert again(ring).public("export") == signer.key
+
+
+def asking(ring, *answers):
+    """A keyring with somebody at the terminal, and what they were asked."""
+    left, asked = list(answers), []
+
+    def ask(words, new):
+        asked.append((words, new))
+        return left.pop(0)
+
+    return Keyring(ring.folder, lambda: NOW, str, ask), asked
+
+
+def test_a_passphrase_is_offered_when_a_key_is_made_and_asked_for_when_it_is_used(ring):
+    asked_ring, asked = asking(ring, "secret", "secret")
+    key = asked_ring.signer("export").key
+    assert b"ENCRYPTED" in path_of(ring, "export.pem").read_bytes()
+    assert asked == [
+        ("Passphrase for the new export key (empty: it is not encrypted)", True),
+        ("Passphrase of your export key", False),
+    ]
+    assert refused(ring, UsageError) == "key.passphrase", "nobody is there"
+    wrong, _ = asking(ring, "wrong")
+    with pytest.raises(DataError) as caught:
+        wrong.signer("export")
+    assert caught.value.code == "key.malformed"
+    right, _ = asking(ring, "secret")
+    assert right.signer("export").key == key
+
+
+def test_a_passphrase_may_be_declined_and_is_not_asked_for_then(ring):
+    asked_ring, asked = asking(ring, "")
+    asked_ring.signer("export")
+    assert b"ENCRYPTED" not in path_of(ring, "export.pem").read_bytes()
+    assert [new for _, new in asked] == [True]
+    again(ring).signer("export")
+
+
+def test_nobody_is_asked_where_a_passphrase_is_set(ring, monkeypatch):
+    monkeypatch.setenv("HANSARD_PASSPHRASE", "secret")
+    asked_ring, asked = asking(ring)
+    asked_ring.signer("export")
+    assert asked == []
+
+
+def test_a_passphrase_from_a_file_that_is_private(ring, monkeypatch, tmp_path):
+    file = tmp_path / "passphrase"
+    file.write_bytes(b"two words \r\n")
+    monkeypatch.setenv("HANSARD_PASSPHRASE_FILE", str(file))
+    assert refused(ring, UsageError) == "key.shared"
+    file.chmod(0o600)
+    key = ring.signer("export").key
+    monkeypatch.setenv("HANSARD_PASSPHRASE", "the file counts")
+    assert again(ring).signer("export").key == key
+    monkeypatch.delenv("HANSARD_PASSPHRASE_FILE")
+    monkeypatch.setenv("HANSARD_PASSPHRASE", "two words ")
+    assert again(ring).signer("export").key == key
+    monkeypatch.setenv("HANSARD_PASSPHRASE_FILE", str(tmp_path / "gone"))
+    assert refused(ring, DataError) == "key.unreadable"
+
+
+# A key that is held elsewhere
+
+
+def public_pem(private):
+    from cryptography.hazmat.primitives.serialization import Encoding, PublicFormat
+
+    return private.public_key().public_bytes(Encoding.PEM, PublicFormat.SubjectPublicKeyInfo)
+
+
+def test_the_public_half_of_a_key_that_is_held_elsewhere(ring):
+    held = keys.generate()
+    key = ring.adopt("export", public_pem(held))
+    assert (key.name, key.public) == ("house/export", held.public_key().public_bytes_raw())
+    assert ring.public("export") == key
+    assert counts(ring, Signer(key.name, held), BEFORE)
+    assert names(ring) == ["keys/export.pub", "trust.json"]
+    assert refused(ring, UsageError) == "key.held", "no other key is made in its place"
+    with pytest.raises(UsageError) as caught:
+        ring.adopt("export", public_pem(keys.generate()))
+    assert caught.value.code == "key.exists"
+    assert ring.signer("export", "false").key == key
+    ring.revoke("export")
+    assert ring.public("export") is None
+
+
+def test_a_command_without_a_public_half(ring):
+    with pytest.raises(UsageError, match="hansard keys import export FILE") as caught:
+        ring.signer("export", "true")
+    assert caught.value.code == "key.missing"
+    assert not ring.folder.exists()
+
+
+@pytest.mark.parametrize("data", [b"", b"\xff", b"-----BEGIN PUBLIC KEY-----\n", "rsa", "private"])
+def test_what_is_no_public_key_is_not_adopted(ring, data):
+    if data == "rsa":
+        from cryptography.hazmat.primitives.asymmetric.rsa import generate_private_key
+
+        data = public_pem(generate_private_key(65537, 2048))
+    if data == "private":
+        data = keys.to_pem(keys.generate())
+    with pytest.raises(DataError) as caught:
+        ring.adopt("export", data)
+    assert caught.value.code == "key.malformed"
+    assert not ring.folder.exists()
 
 
 def test_a_passphrase_for_a_key_that_has_none(ring, monkeypatch):

@@ -1,0 +1,87 @@
+"""`trust`: whose keys you believe, each in one role for a time."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+import click
+from rich.text import Text
+
+import hansard
+from hansard.cli.console import console, fields
+from hansard.cli.context import keyring
+
+_KEY = click.argument("key", metavar="KEY")
+
+
+@click.group()
+@click.option(
+    "--trust",
+    "file",
+    metavar="FILE",
+    type=click.Path(path_type=Path),
+    help="The trust file. Default: trust.json in HANSARD_HOME.",
+)
+@click.pass_context
+def trust(context: click.Context, file: Path | None) -> None:
+    """List, add, revoke and remove the keys that you trust.
+
+    Get a key from its owner on a way of its own: a key that comes with a record proves
+    nothing. Later, name it by its name, its id or the whole key.
+    """
+    context.obj = hansard.TrustFile(file or keyring().trust_file)
+
+
+@trust.command("list")
+@click.pass_obj
+def list_(file: hansard.TrustFile) -> None:
+    """List the keys that you trust."""
+    rows = [
+        (row.role, f"{row.key}  {row.from_ or 'always'} to {row.until or 'now'}")
+        for row in file.read().keys
+    ]
+    console().print(fields([*rows, ("trust file", str(file.path))]))
+
+
+@trust.command()
+@_KEY
+@click.option(
+    "--role",
+    type=click.Choice(hansard.Keyring.ROLES),
+    required=True,
+    help="What the key may sign: export for exports, approval for policies.",
+)
+@click.option("--from", "start", metavar="TIME", help="Trust it for debates opened from TIME on.")
+@click.option("--until", "end", metavar="TIME", help="Trust it for debates opened before TIME.")
+@click.pass_obj
+def add(file: hansard.TrustFile, key: str, role: Any, start: str | None, end: str | None) -> None:
+    """Trust KEY, as its owner gave it to you: NAME+ID+BASE64.
+
+    TIME is a date or a time, such as 2026-11-22 or 2026-11-22T10:00:00Z.
+    """
+    _say(file, f"{file.add(key, role, start=start, end=end).key} is trusted as {role} key")
+
+
+@trust.command()
+@_KEY
+@click.option("--at", metavar="TIME", help="From when on. Default: now.")
+@click.pass_obj
+def revoke(file: hansard.TrustFile, key: str, at: str | None) -> None:
+    """Trust KEY no more for debates opened from now on, or from TIME on."""
+    found = file.revoke(key, at or datetime.now(UTC).isoformat())
+    _say(file, f"{found} is revoked")
+
+
+@trust.command()
+@_KEY
+@click.pass_obj
+def remove(file: hansard.TrustFile, key: str) -> None:
+    """Take KEY out of the file: whatever it signed is signed by somebody unknown."""
+    _say(file, f"{file.remove(key)} is removed")
+
+
+def _say(file: hansard.TrustFile, words: str) -> None:
+    console().print(Text(words))
+    console(stderr=True).print(Text(f"in {file.path}"))

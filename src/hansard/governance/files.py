@@ -1,0 +1,70 @@
+"""The files of keys and of trust: read and written with one clear error for whatever fails."""
+
+from __future__ import annotations
+
+import shlex
+from pathlib import Path
+
+from hansard import private
+from hansard.errors import DataError, UsageError
+
+
+def is_there(path: Path) -> bool:
+    """Say whether a file is there; raises DataError `key.unreadable` where nobody can tell."""
+    try:
+        path.stat()
+    except FileNotFoundError:
+        return False
+    except OSError as error:
+        raise _unreadable(path, error) from None
+    return True
+
+
+def read(path: Path) -> bytes:
+    """Return a file's bytes; raises DataError `key.unreadable`."""
+    try:
+        return path.read_bytes()
+    except OSError as error:
+        raise _unreadable(path, error) from None
+
+
+def read_secret(path: Path) -> bytes:
+    """Return the bytes of a file that nobody but its owner may read.
+
+    Raises DataError `key.unreadable`, and UsageError `key.shared` with the command
+    that mends it.
+    """
+    try:
+        shared = private.is_shared(path)
+    except OSError as error:
+        raise _unreadable(path, error) from None
+    if shared:
+        command = f"chmod 600 {shlex.quote(str(path))}"
+        raise UsageError(
+            "key.shared",
+            f"others can read {path}: run `{command}`, "
+            "and rotate the key if somebody may have copied it",
+        )
+    return read(path)
+
+
+def write(path: Path, data: bytes) -> None:
+    """Replace a private file as a whole; raises UsageError `key.unwritable`."""
+    try:
+        private.write(path, data, replace=True)
+    except OSError as error:
+        raise UsageError("key.unwritable", f"{path} cannot be written: {error.strerror}") from None
+
+
+def make_folders(*folders: Path) -> None:
+    """Make folders for their owner alone; raises UsageError `key.unwritable`."""
+    try:
+        private.make_folders(*folders)
+    except OSError as error:
+        raise UsageError(
+            "key.unwritable", f"{folders[-1]} cannot be made: {error.strerror}"
+        ) from None
+
+
+def _unreadable(path: Path, error: OSError) -> DataError:
+    return DataError("key.unreadable", f"{path} cannot be read: {error.strerror}")

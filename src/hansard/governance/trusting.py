@@ -1,0 +1,113 @@
+"""Editing a trust file: whose keys its reader believes, each in one role for a time."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from datetime import UTC, datetime
+from pathlib import Path
+
+from hansard.errors import UsageError
+from hansard.governance import files
+from hansard.record.keys import Role, Trust, TrustedKey, parse_trust
+from hansard.record.note import VerifierKey
+
+
+class TrustFile:
+    """The trust file at `path`, which is replaced as a whole by each change.
+
+    A key is named by its whole verifier key, its name or its id. Every method raises
+    DataError `trust.malformed` for a file that is not a trust file, `key.unreadable`,
+    and UsageError `key.unwritable`.
+    """
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+
+    def read(self) -> Trust:
+        """Return what the file says; no keys where there is no file."""
+        there = files.is_there(self.path)
+        return parse_trust(files.read(self.path)) if there else Trust()
+
+    def add(
+        self, key: str, role: Role, *, start: str | None = None, end: str | None = None
+    ) -> TrustedKey:
+        """Believe a verifier key in a role, for debates opened from `start` and before `end`.
+
+        Both are times as `time_of` reads them, or None. Raises DataError
+        `key.malformed`, and UsageError `trust.known` for a key that has the role, or
+        `trust.time`.
+        """
+        parsed = VerifierKey.parse(key)
+        begin, until = (None if text is None else time_of(text) for text in (start, end))
+        rows = self.read().keys
+        if any((row.role, row.key) == (role, str(parsed)) for row in rows):
+            raise UsageError(
+                "trust.known", f"{self.path} has this key as {role} key already: {parsed.name}"
+            )
+        row = TrustedKey.model_validate(
+            {"role": role, "key": str(parsed), "from": begin, "until": until}
+        )
+        self._write([*rows, row])
+        return row
+
+    def revoke(self, named: str, at: str) -> VerifierKey:
+        """Believe a key for no debate opened at `at` or later, and return it.
+
+        Raises UsageError `trust.unknown`, `trust.ambiguous` or `trust.time`.
+        """
+        time = time_of(at)
+
+        def ended(row: TrustedKey) -> TrustedKey:
+            return row.model_copy(update={"until": min(time, row.until or time)})
+
+        return self._change(named, ended)
+
+    def remove(self, named: str) -> VerifierKey:
+        """Take a key out of the file, in all of its roles, and return it.
+
+        Records that it signed count as signed by somebody unknown from then on. Raises
+        UsageError `trust.unknown` or `trust.ambiguous`.
+        """
+        return self._change(named, lambda _: None)
+
+    def _change(self, named: str, change: Callable[[TrustedKey], TrustedKey | None]) -> VerifierKey:
+        rows = self.read().keys
+        found = {row.key for row in rows if _is_named(VerifierKey.parse(row.key), named)}
+        if len(found) != 1:
+            code = "trust.ambiguous" if found else "trust.unknown"
+            words = "several keys of that name; write the whole key" if found else "no such key"
+            raise UsageError(code, f"{self.path} has {words}: {named!r:.200}")
+        (key,) = found
+        changed = [change(row) if row.key == key else row for row in rows]
+        self._write([row for row in changed if row is not None])
+        return VerifierKey.parse(key)
+
+    def _write(self, rows: list[TrustedKey]) -> None:
+        data = Trust(keys=rows).dump()
+        parse_trust(data)  # two keys under one name and id are refused before they are written
+        if not files.is_there(self.path.parent):
+            files.make_folders(self.path.parent)
+        files.write(self.path, data)
+
+
+def _is_named(key: VerifierKey, text: str) -> bool:
+    return text in (str(key), key.name, key.id.hex())
+
+
+def time_of(text: str) -> str:
+    """Return a date or a time (ISO 8601; UTC where it has no zone) as trust files write it.
+
+    Raises UsageError `trust.time`.
+
+    >>> time_of("2026-11-22"), time_of("2026-11-22T10:00+01:00")
+    ('2026-11-22T00:00:00.000000Z', '2026-11-22T09:00:00.000000Z')
+    """
+    try:
+        time = datetime.fromisoformat(text)
+        zoned = time if time.tzinfo else time.replace(tzinfo=UTC)
+        written = zoned.astimezone(UTC).isoformat(timespec="microseconds")
+    except (ValueError, OverflowError):
+        raise UsageError(
+            "trust.time", f"{text!r:.64} is not a time; write 2026-11-22 or 2026-11-22T10:00:00Z"
+        ) from None
+    return written.replace("+00:00", "Z")

@@ -1,0 +1,108 @@
+"""`trust`, and passphrases at a terminal: as people meet them."""
+
+import os
+import pty
+import subprocess
+import sys
+
+import pytest
+
+from cli_support import process
+from exporting import STRANGER
+from hansard.record.keys import parse_trust
+
+pytestmark = pytest.mark.usefixtures("home")
+KEY = str(STRANGER.key)
+
+
+def test_a_strangers_export_is_trusted_once_its_key_is_and_no_longer_once_it_is_revoked(
+    hansard, zipped, home
+):
+    mine = hansard("keys", "make", "export").out.strip()
+    verify = ("verify", zipped, "--trust", "their.json")
+    done = hansard(*verify)
+    assert done.code == 2  # there is no such file yet
+    add = hansard("trust", "--trust", "their.json", "add", mine, "--role", "export")
+    assert (add.code, add.out) == (0, f"{mine} is trusted as export key\n")
+    assert hansard(*verify).code == 0
+    listed = hansard("trust", "--trust", "their.json", "list").out
+    assert mine in listed
+    assert "always to now" in listed
+    revoke = ("trust", "--trust", "their.json", "revoke", "house/export")
+    assert hansard(*revoke, "--at", "2020-01-01").code == 0
+    assert hansard(*verify).code == 1
+    assert hansard("trust", "--trust", "their.json", "remove", "house/export").code == 0
+    refused = hansard("trust", "--trust", "their.json", "remove", "house/export")
+    assert (refused.code, refused.out) == (2, "")
+    assert refused.err.endswith("[trust.unknown]\n")
+
+
+def test_ones_own_trust_file_is_the_default(hansard, home):
+    assert hansard("trust", "add", KEY, "--role", "export", "--until", "2026-06-01").code == 0
+    (row,) = parse_trust((home / "trust.json").read_bytes()).keys
+    assert (row.key, row.until) == (KEY, "2026-06-01T00:00:00.000000Z")
+    assert hansard("trust", "revoke", KEY).code == 0, "revoked now: for longer than it counts"
+    assert parse_trust((home / "trust.json").read_bytes()).keys == [row]
+
+
+def test_verify_says_the_command_that_adds_a_key(hansard, zipped):
+    (path := zipped.with_name("none.json")).write_text('{"v":1,"keys":[]}')
+    done = hansard("verify", zipped, "--trust", path)
+    assert "hansard trust add KEY --role export" in done.err
+
+
+def at_a_terminal(*args, typed):
+    """Run a command whose user types; return its exit code and what the terminal showed."""
+    pid, terminal = pty.fork()
+    if pid == 0:
+        os.execv(sys.executable, [sys.executable, "-m", "hansard", *args])
+    shown = b""
+    for line in typed:
+        while not shown.rstrip().endswith(b":"):
+            shown += os.read(terminal, 1024)
+        os.write(terminal, line)
+        shown = b""
+    try:
+        while block := os.read(terminal, 1024):
+            shown += block
+    except OSError:  # the other side is closed
+        pass
+    os.close(terminal)
+    return os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]), shown.decode()
+
+
+def test_a_passphrase_is_asked_for_at_a_terminal_and_not_shown(home):
+    code, shown = at_a_terminal("keys", "make", "export", typed=[b"secret\n"] * 3)
+    assert code == 0
+    assert "house/export+" in shown
+    assert "secret" not in shown
+    assert b"ENCRYPTED" in (home / "keys" / "export.pem").read_bytes()
+    assert process("keys", "make", "export").returncode == 2, "nobody is there to be asked"
+    assert process("keys", "make", "export", HANSARD_PASSPHRASE="secret").returncode == 0
+    assert at_a_terminal("keys", "make", "export", typed=[b"wrong\n"])[0] == 2
+
+
+@pytest.mark.parametrize("typed", [b"\x03", b"\x04"])
+def test_ctrl_c_at_a_prompt_is_one_word(home, typed):
+    code, shown = at_a_terminal("keys", "make", "export", typed=[typed])
+    assert (code, shown.split()[-1]) == (130, "interrupted")
+    assert not home.exists()
+
+
+def test_a_key_of_a_token_signs_an_export(hansard, debate, home):
+    words = (
+        "openssl genpkey -algorithm ed25519 -out token.pem",
+        "openssl pkey -in token.pem -pubout -out token.pub",
+    )
+    for command in words:
+        subprocess.run(command.split(), check=True)
+    sign = "openssl pkeyutl -sign -rawin -inkey token.pem -in /dev/stdin"
+    refused = hansard("export", debate, "-o", "x.zip", "--signer", sign)
+    assert refused.err.endswith("[key.missing]\n")
+    assert hansard("keys", "import", "export", "token.pub").code == 0
+    done = hansard("export", debate, "-o", "x.zip", "--signer", sign)
+    assert done.code == 0, done.err
+    assert " INTACT " in hansard("verify", "x.zip").out
+    wrong = hansard("export", debate, "-o", "y.zip", "--signer", "openssl rand 64")
+    assert (wrong.code, wrong.err.split("[")[-1]) == (2, "signer.wrong]\n")
+    assert not os.path.exists("y.zip")  # noqa: PTH110

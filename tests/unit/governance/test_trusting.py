@@ -1,0 +1,131 @@
+"""A trust file is edited as a whole, never by hand: added to, revoked, removed, listed."""
+
+import json
+import stat
+
+import pytest
+
+from hansard.errors import DataError, HansardError, UsageError
+from hansard.governance.trusting import TrustFile, time_of
+from hansard.record import keys
+from hansard.record.keys import Trust
+from hansard.record.note import Signer
+
+JANUARY, JUNE = "2026-01-01T00:00:00.000000Z", "2026-06-01T00:00:00.000000Z"
+
+
+def made(name="acme/export"):
+    return Signer(name, keys.generate()).key
+
+
+@pytest.fixture
+def file(tmp_path):
+    return TrustFile(tmp_path / "home" / "trust.json")
+
+
+def refused(code, call, *args, **more):
+    with pytest.raises(HansardError) as caught:
+        call(*args, **more)
+    assert (caught.value.code, "\n" in str(caught.value)) == (code, False)
+
+
+def test_a_key_is_added_with_its_role_and_time(file):
+    assert file.read() == Trust()
+    key = made()
+    row = file.add(str(key), "export", start="2026-01-01", end=JUNE)
+    assert (row.role, row.key, row.from_, row.until) == ("export", str(key), JANUARY, JUNE)
+    file.add(str(key), "log")
+    assert json.loads(file.path.read_bytes())["keys"] == [
+        {"role": "export", "key": str(key), "from": JANUARY, "until": JUNE},
+        {"role": "log", "key": str(key), "from": None, "until": None},
+    ]
+    assert stat.S_IMODE(file.path.stat().st_mode) == 0o600
+    assert stat.S_IMODE(file.path.parent.stat().st_mode) == 0o700
+    assert [path.name for path in file.path.parent.iterdir()] == ["trust.json"]
+
+
+def test_what_is_no_key_or_there_already_changes_nothing(file):
+    key = made()
+    file.add(str(key), "export")
+    before = file.path.read_bytes()
+    refused("trust.known", file.add, str(key), "export")
+    refused("key.malformed", file.add, "nonsense", "export")
+    refused("key.malformed", file.add, str(key)[:-4], "export")
+    refused("trust.time", file.add, str(made()), "log", start="soon")
+    refused("trust.unknown", file.revoke, "nobody", JUNE)
+    refused("trust.time", file.revoke, key.name, "")
+    refused("trust.unknown", file.remove, "")
+    assert file.path.read_bytes() == before
+
+
+@pytest.mark.parametrize("named", [str, lambda key: key.name, lambda key: key.id.hex()])
+def test_a_key_is_named_whole_or_by_its_name_or_id(file, named):
+    key, other = made(), made("other/export")
+    for row in (key, other):
+        file.add(str(row), "export")
+    assert file.revoke(named(key), JUNE) == key
+    assert [row.until for row in file.read().keys] == [JUNE, None]
+    assert file.remove(named(key)) == key
+    assert [row.key for row in file.read().keys] == [str(other)]
+
+
+def test_of_two_keys_of_one_name_the_whole_one_is_wanted(file):
+    old, new = made(), made()
+    for key in (old, new):
+        file.add(str(key), "export")
+    refused("trust.ambiguous", file.revoke, "acme/export", JUNE)
+    refused("trust.ambiguous", file.remove, "acme/export")
+    file.revoke(str(old), JUNE)
+    assert [row.until for row in file.read().keys] == [JUNE, None]
+
+
+def test_a_key_is_revoked_in_all_of_its_roles_and_never_for_longer(file):
+    key = made()
+    file.add(str(key), "export", end=JANUARY)
+    file.add(str(key), "log")
+    file.revoke(key.name, JUNE)
+    assert [row.until for row in file.read().keys] == [JANUARY, JUNE]
+    file.remove(key.name)
+    assert file.read() == Trust(keys=[])
+
+
+def test_a_file_that_is_no_trust_file_stays_as_it_is(file):
+    file.path.parent.mkdir()
+    file.path.write_bytes(b'{"v":1}')
+    for call in (lambda: file.add(str(made()), "log"), lambda: file.remove("x"), file.read):
+        with pytest.raises(DataError) as caught:
+            call()
+        assert caught.value.code == "trust.malformed"
+    assert file.path.read_bytes() == b'{"v":1}'
+
+
+def test_a_link_in_its_place_is_replaced(file, tmp_path):
+    victim = tmp_path / "victim"
+    victim.write_bytes(Trust(keys=[]).dump())
+    file.path.parent.mkdir()
+    file.path.symlink_to(victim)
+    file.add(str(made()), "export")
+    assert victim.read_bytes() == Trust(keys=[]).dump()
+    assert len(file.read().keys) == 1
+
+
+@pytest.mark.parametrize(
+    ("text", "time"),
+    [
+        ("2026-06-01", JUNE),
+        ("2026-06-01T00:00:00Z", JUNE),
+        ("2026-06-01T02:00:00+02:00", JUNE),
+        ("2026-05-31 22:30-01:30", JUNE),
+        (JUNE, JUNE),
+        ("0009-01-01", "0009-01-01T00:00:00.000000Z"),
+    ],
+)
+def test_a_time_is_written_as_trust_files_have_it(text, time):
+    assert time_of(text) == time
+
+
+@pytest.mark.parametrize("text", ["", "tomorrow", "2026", "2026-13-01", "0001-01-01T00:00+02:00"])
+def test_what_is_no_time(text):
+    with pytest.raises(UsageError) as caught:
+        time_of(text)
+    assert caught.value.code == "trust.time"
