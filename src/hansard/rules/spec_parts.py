@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 import unicodedata
 from collections.abc import Iterable
-from typing import Annotated, Any, NamedTuple, NoReturn, Protocol, Self, runtime_checkable
+from typing import Annotated, Any, NamedTuple, NoReturn, Protocol, Self, get_args, runtime_checkable
 
 from pydantic import (
     BaseModel,
@@ -13,6 +13,7 @@ from pydantic import (
     Field,
     GetPydanticSchema,
     PlainSerializer,
+    ValidationInfo,
     ValidatorFunctionWrapHandler,
     WrapValidator,
     field_validator,
@@ -46,6 +47,15 @@ class Strict(BaseModel):
     """Fields that are named, and no others; frozen once they are validated."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
+
+    @field_validator("*", mode="before")
+    @classmethod
+    def _not_a_number(cls, value: object, info: ValidationInfo) -> object:
+        """Refuse `true` where a number is wanted, which pydantic would read as 1."""
+        wanted = cls.model_fields[info.field_name or ""].annotation
+        if isinstance(value, bool) and {int, float} & {wanted, *get_args(wanted)}:
+            refuse("spec.invalid_value", "this must be a number, and true and false are none")
+        return value
 
 
 def refuse(code: str, sentence: str) -> NoReturn:
@@ -83,7 +93,10 @@ def _or_own(value: object, read: ValidatorFunctionWrapHandler) -> object:
 
 
 _AS_TEXT = Annotated[
-    str, Field(min_length=1), WrapValidator(_or_own), PlainSerializer(str, return_type=str)
+    str,
+    Field(min_length=1, max_length=1024),
+    WrapValidator(_or_own),
+    PlainSerializer(str, return_type=str),
 ]
 FileName = Annotated[str | OwnPath, GetPydanticSchema(lambda _, schema: schema(_AS_TEXT))]
 

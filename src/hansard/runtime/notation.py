@@ -27,6 +27,7 @@ MAX_DEPTH = 64
 MAX_VALUES = 100_000
 MAX_CHARS = 1 << 22  # of all texts, with aliases written out
 MAX_DIGITS = 100
+MAX_KEY = 1000
 
 _NUMBER = r"[-+]?(\.[0-9]+|[0-9]+(\.[0-9]*)?)([eE][-+]?[0-9]+)?"
 _LONG = re.compile(rf"{_NUMBER}|0o[0-7]+|0x[0-9a-fA-F]+").fullmatch
@@ -161,6 +162,8 @@ class _Builder:
             place.value[place.key], place.key = value, None
         elif not isinstance(value, str):
             raise _Refused("this key is not a name")
+        elif len(value) > MAX_KEY:
+            raise _Refused(f"this key has more than {MAX_KEY:,} signs")
         elif value in place.value:
             raise _Refused("this key is given twice")
         else:
@@ -248,6 +251,8 @@ def _unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     value = dict(pairs)
     if len(value) != len(pairs):
         raise _Refused("a key is given twice")
+    if any(len(key) > MAX_KEY for key in value):
+        raise _Refused(f"a key has more than {MAX_KEY:,} signs")
     return value
 
 

@@ -145,6 +145,17 @@ def test_null_is_no_model_of_ones_own():
     assert spec(model="python:other", debaters=seats).table()[0].model == "python:other"
 
 
+@pytest.mark.parametrize("truth", [True, False])
+@pytest.mark.parametrize("field", ["max_rounds", "seed", "timeout_seconds", "threshold"])
+def test_true_and_false_are_no_numbers(field, truth):
+    assert refused(spec, **{field: truth}) == ("spec.invalid_value", field)
+
+
+def test_what_looks_like_a_number_or_a_truth_is_one():
+    made = spec(max_rounds="3", timeout_seconds="1.5", leading_call="no")
+    assert (made.max_rounds, made.timeout_seconds, made.leading_call) == (3, 1.5, False)
+
+
 def test_what_is_no_mapping_is_no_spec():
     assert refused(ConsensusSpec.model_validate, 7) == ("model_type", "")
 

@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from hansard.errors import UsageError
-from hansard.runtime.notation import MAX_CHARS, MAX_DEPTH, MAX_DIGITS, MAX_VALUES, parse
+from hansard.runtime.notation import MAX_CHARS, MAX_DEPTH, MAX_DIGITS, MAX_KEY, MAX_VALUES, parse
 
 PLAIN = {
     "": None,
@@ -125,6 +125,7 @@ REFUSED = {
     "many digits": ("a: " + "9" * (MAX_DIGITS + 1), "more than 100 digits"),
     "many signs": ("a: 0x" + "f" * 10**6, "more than 100 digits"),
     "a number beyond all": ("a: 1e999", "too large"),
+    "a huge key": (f"? {'k' * (MAX_KEY + 1)}\n: a", "more than 1,000 signs"),
     "half a character": ('a: "\\ud83d"', "half of a character"),
     "no character": ('a: "\\U7FFFFFFF"', "not valid YAML"),
     "a control character": ("a: \x07", "does not admit"),
@@ -150,6 +151,7 @@ def test_aliases_count_as_if_they_were_written_out():
 REFUSED_JSON = {
     "a key twice": ('{"a": {"b": 1, "b": 2}}', "given twice"),
     "not a number": ("[NaN]", "not JSON"),
+    "a huge key": (f'{{"{"k" * (MAX_KEY + 1)}": 1}}', "more than 1,000 signs"),
     "infinite": ("[-Infinity]", "not JSON"),
     "a number beyond all": ("[1e999]", "too large"),
     "many digits": ("9" * (MAX_DIGITS + 1), "more than 100 digits"),

@@ -14,6 +14,7 @@ import pytest
 from pydantic import BaseModel, Field
 
 from hansard.errors import UsageError
+from hansard.runtime import fitting
 from hansard.runtime.models.base import ModelError
 from hansard.runtime.output import PLAIN, checker, encoded
 from playing import FORMATS, answer, script
@@ -285,3 +286,30 @@ def test_what_is_no_schema_is_placed_and_not_quoted(schema, place):
     with pytest.raises(UsageError) as caught:
         checker(encoded(schema))
     assert str(caught.value) == f"the output_schema is not a valid JSON Schema{place}"
+
+
+LAUGHS = {f"a{n}": {"anyOf": [{"$ref": f"#/$defs/a{n + 1}"}] * 9} for n in range(40)}
+ENDLESS = {
+    "a pattern": ({"pattern": "^(a+)+$"}, "a" * 100 + "b"),
+    "references to references": ({"$ref": "#/$defs/a0", "$defs": {**LAUGHS, "a40": False}}, "a"),
+    "all of a list": ({"uniqueItems": True, "items": {"pattern": "(.*)*(.*)*x$"}}, ["a" * 200]),
+}
+
+
+@pytest.mark.parametrize("what", ENDLESS)
+def test_a_schema_that_would_be_followed_for_ever_is_satisfied_by_nothing(monkeypatch, what):
+    monkeypatch.setattr(fitting, "SECONDS", 1)
+    schema, value = ENDLESS[what]
+    assert checker(encoded(schema))(json.dumps(value)) is False
+    assert checker(encoded(schema))("not JSON") is False
+
+
+def test_a_schema_that_takes_for_ever_to_check_is_refused(monkeypatch):
+    monkeypatch.setattr(fitting, "WAIT", 0)
+    with pytest.raises(UsageError, match="takes too long to check; make it simpler"):
+        checker(encoded({"title": "of this test alone"}))
+
+
+def test_a_process_that_never_ends_is_ended(monkeypatch):
+    monkeypatch.setattr(fitting, "WAIT", 0)
+    assert fitting.fits({}, 1) is False

@@ -175,6 +175,8 @@ def open_model(
         raise UsageError(
             "model.unknown", f"unknown provider in {model}; use one of {', '.join(PROVIDERS)}"
         )
+    if {".", ".."} & set(rest.split("/")):  # some dialects put the name into the address
+        raise UsageError("model.unknown", f"a model's name has no part . or .. between /: {model}")
     server = find_server(provider, base_url, environ)
     if _lacks_key(provider, server):
         keys = " or ".join(provider.keys)

@@ -109,6 +109,14 @@ def test_a_model_of_no_provider(model):
     assert caught.value.code == "model.unknown"
 
 
+@pytest.mark.parametrize("name", ["..", "../x", "a/../../b", "a/.", "./a"])
+@pytest.mark.parametrize("provider", PROVIDERS)
+def test_a_models_name_does_not_walk_in_an_address(provider, name):
+    with pytest.raises(UsageError) as caught:
+        open_model(f"{provider}:{name}", None, {})
+    assert caught.value.code == "model.unknown"
+
+
 @pytest.mark.parametrize(
     "url",
     ["http://a:0/v1", "http://a:x/v1", "http://a:99999", "http://a b/", "http://é.example/",
