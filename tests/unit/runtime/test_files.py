@@ -181,20 +181,24 @@ def test_a_link_put_there_after_the_look_is_not_followed(place, monkeypatch, swa
     assert refused(read, place, "in/secret").code in ("spec.unreadable", "spec.file_kind")
 
 
-def test_what_became_a_fifo_after_the_look_is_refused_at_once(place, monkeypatch):
-    check = files._check_kind
-    seen = []
+@pytest.mark.parametrize(
+    ("kind", "code"), [("fifo", "spec.file_kind"), ("link", "spec.unreadable")]
+)
+def test_what_became_something_else_after_the_look_is_refused_at_once(
+    place, monkeypatch, kind, code
+):
+    check, seen = files._check_kind, []
+    memo = place / "spec" / "memo.md"
 
     def first(found, name):
         seen.append(found)
         if len(seen) == 1:
-            (place / "spec" / "memo.md").unlink()
-            os.mkfifo(place / "spec" / "memo.md")
+            memo.unlink()
+            os.mkfifo(memo) if kind == "fifo" else memo.symlink_to(place / "other" / "secret")
         check(found, name)
 
     monkeypatch.setattr(files, "_check_kind", first)
-    assert refused(read, place, "memo.md").code == "spec.file_kind"
-    assert len(seen) == 2
+    assert refused(read, place, "memo.md").code == code
 
 
 UNREADABLE = {
