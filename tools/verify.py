@@ -36,6 +36,7 @@ from __future__ import annotations
 
 import argparse
 import base64
+import codecs
 import hashlib
 import json
 import os
@@ -50,7 +51,7 @@ from collections.abc import Callable, Collection, Generator, Iterable, Iterator,
 from dataclasses import dataclass, field
 from datetime import date
 from functools import cache
-from itertools import combinations
+from itertools import combinations, islice
 from pathlib import Path
 from typing import Any, NamedTuple, NoReturn, cast
 
@@ -63,7 +64,11 @@ LARGEST = 2**53 - 1  # the largest integer of a line or a reply (§1, §5)
 DEEPEST = 32  # nested containers (§1, §5)
 LONGEST_LINE = 1_048_576  # bytes (§1)
 REGISTER = ("checkpoint", "register.jsonl")  # admitted files that no check reads yet (§13)
-MOST_REJECTED = 1_000  # lines that fail 4 or 7 and are listed; the others count all the same
+MOST_LISTED = 1_000  # findings of a check; the others count all the same
+MOST_ENTRIES = 100_000
+LARGEST_DOCUMENT, LARGEST_DOCUMENTS = 2 * 2**20, 20 * 2**20  # bytes: of one, and of all (§10.2)
+LARGEST_REPLY = 2**20  # bytes
+LONGEST_COMPARED = 65_536  # characters of an answer, the words of which are compared (§9)
 SENTENCES = {  # what a finding says; `*` is any field that is not what it should be
     "1.size": "The export is too large, or its files claim more bytes than it has",
     "1.unreadable": "The file is not a zip that can be read",
@@ -83,6 +88,7 @@ SENTENCES = {  # what a finding says; `*` is any field that is not what it shoul
     "3.signature": "The signature of {name} does not match SHA256SUMS",
     "3.page": "The signature of {name} does not match SHA256SUMS.page",
     "3.policy": "The signature of {name} does not match the policy",
+    "4.entries": "The record has more than 100,000 entries: none of them is read",
     "4.size": "This entry has more than 1,048,576 bytes",
     "4.json": "This entry is not JSON in UTF-8",
     "4.profile": "This entry holds a value that no entry may hold",
@@ -99,6 +105,7 @@ SENTENCES = {  # what a finding says; `*` is any field that is not what it shoul
     "8.header": "A text of this entry has no header and salt",
     "8.text": "A text of this entry is not UTF-8",
     "8.salt": "A text of this entry has the salt of another text",
+    "8.size": "This document has more than 2,097,152 bytes, or all up to it more than 20,971,520",
     "8.unnamed": "No entry names this text",
     "9.not_due": "This entry was not due: from here on the record does not follow the debate rules",
     "9.*": "`{field}` is not what the debate rules give",
@@ -110,6 +117,7 @@ SENTENCES = {  # what a finding says; `*` is any field that is not what it shoul
     "10.*": "`{field}` is not what opening and policy give",
     "11.*": "`{field}` is not the digest of the prompt that was due",
     "12.wire": "What this entry says of the wire cannot be, with this model in the seat",
+    "12.size": "This reply has more than 1,048,576 bytes",
     "12.*": "`{field}` is not what the reply says",
     "13.*": "`{field}` is not what the documents show",
     "14.*": "`{field}` is not what the votes and answers give",
@@ -179,7 +187,9 @@ NAME = re.compile(
     r"SHA256SUMS(?:\.page)?|VERIFY\.md|checkpoint|events\.jsonl|register\.jsonl|report\.html"
     rf"|(?:{'|'.join(FOLDERS)})/[0-9a-f]{{64}}"
 )
-LARGEST_ZIP = 2**30  # bytes
+RAW_NAME = re.compile(NAME.pattern.encode())
+LARGEST_EXPORT = 2**27  # bytes, of a zip or of all files of a folder
+MOST_FILES = 65_535  # of an export
 LOCAL = struct.Struct("<4s5H3L2H")
 CENTRAL = struct.Struct("<4s6H3L5H2L")
 END = struct.Struct("<4s4H2LH")
@@ -188,7 +198,7 @@ END = struct.Struct("<4s4H2LH")
 class Entry(NamedTuple):
     """What the central directory of a zip says about one file."""
 
-    name: str
+    name: bytes  # it need not be UTF-8
     method: int
     stored: int
     size: int
@@ -211,10 +221,11 @@ def open_export(path: Path) -> dict[str, bytes]:
     try:
         status = path.stat()
         if stat.S_ISDIR(status.st_mode):
-            files = dict(read_folder(path, ""))
+            files = read_folder(path)
         elif stat.S_ISREG(status.st_mode):
-            require(status.st_size <= LARGEST_ZIP, "1.size")
-            files = read_zip(path.read_bytes())
+            data = read_file(path, LARGEST_EXPORT)
+            require(len(data) <= LARGEST_EXPORT, "1.size")
+            files = read_zip(data)
         else:
             raise CannotOpen(f"{path} is neither a file nor a folder")
     except (OSError, ValueError) as error:
@@ -224,18 +235,35 @@ def open_export(path: Path) -> dict[str, bytes]:
     return files
 
 
-def read_folder(folder: Path, prefix: str) -> Iterator[tuple[str, bytes]]:
-    """Yield the files of a folder; links and special files are never followed or opened."""
+def read_file(path: Path, most: int) -> bytes:
+    """Return at most one byte more than `most`: enough to see that it is too much."""
+    with path.open("rb") as file:
+        return file.read(most + 1)
+
+
+def read_folder(folder: Path) -> dict[str, bytes]:
+    """Return the files of a folder, of which no more is read than shows that it is too much."""
+    found = sorted(islice(list_folder(folder, ""), MOST_FILES + 1))
+    require(len(found) <= MOST_FILES, "1.size")
+    for name, regular, _ in found:
+        require(regular and NAME.fullmatch(name) is not None, "1.name", spelled(name))
+    files, left = dict[str, bytes](), LARGEST_EXPORT
+    for name, _, path in found:
+        files[name] = read_file(path, left)
+        left -= len(files[name])
+        require(left >= 0, "1.size")
+    return files
+
+
+def list_folder(folder: Path, prefix: str) -> Iterator[tuple[str, bool, Path]]:
+    """Yield each file of a folder by name, and whether it is regular; no link is followed."""
     with os.scandir(folder) as entries:
         for entry in entries:
             name = prefix + entry.name
             if entry.is_dir(follow_symlinks=False) and name in FOLDERS:
-                yield from read_folder(Path(entry.path), f"{name}/")
+                yield from list_folder(Path(entry.path), f"{name}/")
             else:
-                regular = entry.is_file(follow_symlinks=False)
-                good = regular and NAME.fullmatch(name) is not None
-                require(good, "1.name", spelled(name))
-                yield name, Path(entry.path).read_bytes()
+                yield name, entry.is_file(follow_symlinks=False), Path(entry.path)
 
 
 def read_zip(data: bytes) -> dict[str, bytes]:
@@ -243,12 +271,13 @@ def read_zip(data: bytes) -> dict[str, bytes]:
     entries = read_directory(data)
     require(len({entry.name for entry in entries}) == len(entries), "1.entries")
     for entry in entries:
-        require(NAME.fullmatch(entry.name) is not None, "1.name", spelled(entry.name))
+        if RAW_NAME.fullmatch(entry.name) is None:
+            raise Refused("1.name", spelled(entry.name.decode("utf-8", "surrogateescape")))
     for entry in entries:
         require(entry.method == 0, "1.container")
     fitting = sum(max(entry.stored, entry.size) for entry in entries) <= len(data)
     require(fitting, "1.size")
-    files = {entry.name: read_entry(data, entry) for entry in entries}
+    files = {entry.name.decode(): read_entry(data, entry) for entry in entries}
     position = 0
     for chunk in zip_chunks(files):
         require(data.startswith(chunk, position), "1.container")
@@ -262,14 +291,14 @@ def read_directory(data: bytes) -> list[Entry]:
     end = data.rfind(END_SIGN, max(0, len(data) - END.size - 0xFFFF))
     require(0 <= end <= len(data) - END.size, "1.unreadable")
     *_, count, length, position, comment = END.unpack_from(data, end)
-    stop, entries = position + length, []
+    stop, entries = position + length, list[Entry]()
     whole = end + END.size + comment == len(data) and stop <= end
-    while whole and position + CENTRAL.size <= stop:
+    while whole and position + CENTRAL.size <= stop and len(entries) < count:
         sign, _, _, _, method, _, _, _, stored, size, *rest = CENTRAL.unpack_from(data, position)
         name, extra, note, _, _, _, offset = rest
         position += CENTRAL.size
-        text = data[position : position + name].decode("utf-8", "surrogateescape")
-        entries.append(Entry(text, method, stored, size, offset))
+        raw = data[position : position + name]
+        entries.append(Entry(raw, method, stored, size, offset))
         position += name + extra + note
         whole = sign == CENTRAL_SIGN
     whole = whole and position == stop and len(entries) == count
@@ -446,7 +475,7 @@ class TrustedKey(NamedTuple):
 
 
 MOST_SIGNATURES = 16
-LONGEST_NOTE = 1 << 26
+LONGEST_NOTE = 1 << 24
 
 
 def strict_base64(text: str) -> bytes:
@@ -461,11 +490,14 @@ def strict_base64(text: str) -> bytes:
 def read_note(data: bytes) -> Note | None:
     """Read a signed note: text, an empty line, and at least one signature line."""
     divide = data.rfind(b"\n\n") if len(data) <= LONGEST_NOTE else -1
-    *lines, rest = data[divide + 2 :].decode("utf-8", "replace").split("\n")
+    tail = data[divide + 2 :]
+    if divide < 0 or tail.count(b"\n") > MOST_SIGNATURES:  # before it is split
+        return None
+    *lines, rest = tail.decode("utf-8", "replace").split("\n")
     found = [SIGNATURE.fullmatch(line) for line in lines]
     signatures = [(each[1], strict_base64(each[2])) for each in found if each]
-    right = len(lines) <= MOST_SIGNATURES and all(len(decoded) == 68 for _, decoded in signatures)
-    if divide < 0 or rest or not lines or len(signatures) != len(lines) or not right:
+    right = all(len(decoded) == 68 for _, decoded in signatures)
+    if rest or not lines or len(signatures) != len(lines) or not right:
         return None
     divided = ((name, decoded[:4], decoded[4:]) for name, decoded in signatures)
     return Note(data[: divide + 1], tuple(divided))
@@ -614,27 +646,28 @@ def read_line(raw: bytes) -> tuple[str | None, Json]:
 FIRST = "0" * 64  # what the first entry is linked to
 
 
-def check_chain(total: int, events: list[Json], hashes: list[str]) -> Iterator[Finding]:
+def check_chain(lines: Lines) -> Iterator[Finding]:
     """Compare each entry's place, debate and time, and its `prev`, with the entries before.
 
     A broken link is reported at the entry before, which no longer has the hash that was recorded.
     """
-    if not total:
+    if not lines.total:
         yield finding("5.empty", 0)
-    before, latest = FIRST, ""
-    for place, event in enumerate(events, 1):
+    before, latest, first = FIRST, "", None
+    for place, (raw, event) in enumerate(zip(lines.raw(), lines.events(), strict=False), 1):
         prev, seq, debate, at = event["prev"], event["seq"], event["debate"], event["at"]
+        first = first or debate
         if prev != before and place == 1:
             yield finding("5.prev", 0, FIRST, prev, said="5.first")
         elif prev != before:
             yield finding("5.prev", place - 1, prev, before)
         if seq != place:
             yield finding("5.seq", place, place, seq)
-        if debate != events[0]["debate"]:
-            yield finding("5.debate", place, events[0]["debate"], debate)
+        if debate != first:
+            yield finding("5.debate", place, first, debate)
         if at < latest:
             yield finding("6.order", place, latest, at)
-        before, latest = hashes[place - 1], max(latest, at)
+        before, latest = sha256(raw), max(latest, at)
 
 
 # ---------------------------------------------------------------- 7 schema (§3)
@@ -828,30 +861,47 @@ TYPES: dict[str, Form] = {
 
 @dataclass
 class Lines:
-    """The lines of a record: those before the first rejected one, as events, with their hashes."""
+    """The lines of a record, and how many there are before the first rejected one.
 
+    An event takes many times the bytes of its line. So none is kept: each is parsed again
+    whenever it is asked for.
+    """
+
+    data: bytes
     total: int = 0
-    events: list[Json] = field(default_factory=list)
-    hashes: list[str] = field(default_factory=list)
-    findings: list[Finding] = field(default_factory=list)
+    read: int = 0
+    whole: bool = True  # no line was rejected
+    last: Json = None  # the last event that was read
+
+    def raw(self) -> Iterator[bytes]:
+        """Yield every line without its LF."""
+        start = 0
+        while start < len(self.data):
+            stop = self.data.index(b"\n", start)
+            yield self.data[start:stop]
+            start = stop + 1
+
+    def events(self) -> Iterator[Json]:
+        """Yield the events before the first rejected line."""
+        return map(json.loads, islice(self.raw(), self.read))
 
 
-def read_lines(data: bytes) -> Lines:
-    """Split, parse and check every line (checks 4 and 7)."""
-    lines, start = Lines(), 0
-    while start < len(data):
-        stop = data.index(b"\n", start)
-        raw = data[start:stop]
-        start, lines.total = stop + 1, lines.total + 1
+def read_lines(lines: Lines) -> Iterator[Finding]:
+    """Parse and check every line (checks 4 and 7)."""
+    lines.total = lines.data.count(b"\n")
+    if lines.total > MOST_ENTRIES:
+        lines.whole = False
+        yield finding("4.entries", 0, MOST_ENTRIES, lines.total)
+        return
+    for place, raw in enumerate(lines.raw(), 1):
         defect, value = read_line(raw)
         if defect is None and not is_event(value):
             defect = "7.schema"
-        if defect is None and not lines.findings:
-            lines.events.append(value)
-            lines.hashes.append(sha256(raw))
-        elif defect is not None and len(lines.findings) < MOST_REJECTED:
-            lines.findings.append(finding(defect, lines.total))
-    return lines
+        if defect is not None:
+            lines.whole = False
+            yield finding(defect, place)
+        elif lines.whole:
+            lines.read, lines.last = place, value
 
 
 def is_event(value: Json) -> bool:
@@ -864,6 +914,8 @@ def is_event(value: Json) -> bool:
 # ---------------------------------------------------------------- 8 blobs (§2)
 
 HEADER = re.compile(rb"hansard-blob/v1 ([0-9a-f]{64})\n")
+HEADER_SIZE = 81
+PIECE = 2**20  # bytes that are decoded at once
 
 
 def named_blobs(value: Json) -> Iterator[str]:
@@ -875,41 +927,72 @@ def named_blobs(value: Json) -> Iterator[str]:
             yield from named_blobs(item)
 
 
-def check_blobs(
-    lines: Lines, blobs: Texts, withheld: set[str]
-) -> tuple[list[Finding], dict[str, str], dict[str, int]]:
-    """Compare texts and names; return the findings, the texts at hand, and how many there are."""
-    findings: list[Finding] = []
-    texts: dict[str, str] = {}
-    salts: set[bytes] = set()
-    places: dict[str, int] = {}  # of the first line that names it
-    for place, event in enumerate(lines.events, 1):
-        for name in named_blobs(event["data"]):
-            places.setdefault(name, place)
-    for name, place in places.items():
+class Held:
+    """The texts at hand, each decoded when it is asked for, and how many there are."""
+
+    def __init__(self, blobs: Texts) -> None:
+        self.blobs = blobs
+        self.names: set[str] = set()
+        self.counted: Counter[str] = Counter()
+
+    def __contains__(self, name: str) -> bool:
+        return name in self.names
+
+    def __getitem__(self, name: str) -> str:
+        return self.blobs[name][HEADER_SIZE:].decode("utf-8")
+
+
+@dataclass
+class Places:
+    """The first line that names each text: as anything, as a document, as a reply."""
+
+    all: dict[str, int] = field(default_factory=dict)
+    documents: dict[str, int] = field(default_factory=dict)
+    replies: dict[str, int] = field(default_factory=dict)
+
+
+def read_places(events: Iterable[Json]) -> Places:
+    """Go through all events and see which texts they name."""
+    places = Places()
+    for place, event in enumerate(events, 1):
+        data = event["data"]
+        for name in named_blobs(data):
+            places.all.setdefault(name, place)
+        if event["type"] == "evidence.admitted":
+            places.documents.setdefault(data["text"]["sha256"], place)
+        elif event["type"] == "call.answered":
+            places.replies.setdefault(data["reply"]["sha256"], place)
+    return places
+
+
+def check_blobs(lines: Lines, held: Held, withheld: set[str]) -> Iterator[Finding]:
+    """Compare texts and names; the texts that are sound are at hand from then on."""
+    blobs, salts, total, places = held.blobs, set[bytes](), 0, read_places(lines.events())
+    for name, place in places.all.items():
         if name not in blobs:
             if name not in withheld:
-                findings.append(finding("8.missing", place, name))
+                yield finding("8.missing", place, name)
             continue
-        defect, salt, text = read_blob(name, blobs[name])
+        defect, salt = read_blob(name, blobs[name])
         if defect is None and salt in salts:
             defect = "8.salt"
-        if defect == "8.hash":
-            findings.append(finding(defect, place, name, sha256(blobs[name])))
-        elif defect:
-            findings.append(finding(defect, place, None, name))
-        elif name not in withheld:
-            texts[name] = text
         salts.add(salt)
-    unnamed = [] if lines.findings else sorted(blobs.keys() - places.keys())
-    findings += [finding("8.unnamed", 0, None, name) for name in unnamed]
-    kept_back = len(places.keys() & withheld)
-    missing = len(places.keys() - blobs.keys() - withheld)
-    counted = {
-        "named": len(places), "present": len(texts), "withheld": kept_back, "missing": missing,
-        "damaged": len(places) - len(texts) - kept_back - missing,
-    }  # fmt: skip
-    return findings, texts, counted
+        if defect == "8.hash":
+            yield finding(defect, place, name, sha256(blobs[name]))
+        elif defect:
+            yield finding(defect, place, None, name)
+        elif name not in withheld:
+            total += (len(blobs[name]) - HEADER_SIZE) * (name in places.documents)
+            over = [*oversize(places, name, len(blobs[name]) - HEADER_SIZE, total)]
+            yield from over
+            if not over:
+                held.names.add(name)
+    for name in sorted(blobs.keys() - places.all.keys()) if lines.whole else ():
+        yield finding("8.unnamed", 0, None, name)
+    named, kept_back = places.all.keys(), len(places.all.keys() & withheld)
+    missing, present = len(named - blobs.keys() - withheld), len(held.names)
+    held.counted.update(named=len(named), present=present, withheld=kept_back, missing=missing)
+    held.counted.update(damaged=len(named) - present - kept_back - missing)
 
 
 def texts_in_words(counted: Mapping[str, int]) -> str:
@@ -919,17 +1002,31 @@ def texts_in_words(counted: Mapping[str, int]) -> str:
     return ", ".join([*rows, *(f"{counted[key]} {key}" for key in gone if counted[key])])
 
 
-def read_blob(name: str, data: bytes) -> tuple[str | None, bytes, str]:
-    """Read one blob; return its defect if any, its salt and its text."""
-    header = HEADER.match(data)
+def oversize(places: Places, name: str, size: int, total: int) -> Iterator[Finding]:
+    """Yield what is too large of a text; `total` is the size of all documents up to it."""
+    document, reply = places.documents.get(name), places.replies.get(name)
+    if document and size > LARGEST_DOCUMENT:
+        yield finding("8.size", document, LARGEST_DOCUMENT, size)
+    elif document and total > LARGEST_DOCUMENTS:
+        yield finding("8.size", document, LARGEST_DOCUMENTS, total)
+    if reply and size > LARGEST_REPLY:
+        yield finding("12.size", reply, LARGEST_REPLY, size)
+
+
+def read_blob(name: str, data: bytes) -> tuple[str | None, bytes]:
+    """Read one blob; return its defect if any, and its salt."""
+    header, decoder = HEADER.match(data), codecs.getincrementaldecoder("utf-8")()
     if sha256(data) != name:
-        return "8.hash", b"", ""
+        return "8.hash", b""
     if header is None:
-        return "8.header", b"", ""
+        return "8.header", b""
     try:
-        return None, header[1], data[header.end() :].decode("utf-8")
+        for start in range(HEADER_SIZE, len(data), PIECE):
+            decoder.decode(data[start : start + PIECE])
+        decoder.decode(b"", final=True)
     except UnicodeDecodeError:
-        return "8.text", header[1], ""
+        return "8.text", header[1]
+    return None, header[1]
 
 
 # ---------------------------------------------------------------- walk: 9 to 16 (§11)
@@ -964,12 +1061,11 @@ def need(holds: object, due: str) -> None:
 
 
 class Reply(NamedTuple):
-    """The reply of a call: its blob, and as it was read; nothing where its text is gone."""
+    """The reply of a call: its blob, and whether its text is gone. What it says is not kept."""
 
     call: str
     blob: Json
     gone: bool
-    value: Json
     rating: int | None = None  # of a critique that was sent back
 
 
@@ -994,7 +1090,7 @@ class Step:
     about: Json = None  # the seat of the proposer whose proposition it is about
     against: Turn | None = None  # the critique that a rebuttal answers
     digest: bytes = b""  # of its prompt, up to its tools
-    task: list[Json] = field(default_factory=list)  # the parts of its prompt after its tools
+    task: list[bytes] = field(default_factory=list)  # of the parts of its prompt after its tools
     template: str = ""  # its role's
     tools: list[Tool] = field(default_factory=list)  # those not yet in the digest
     tools_out: int = 0
@@ -1091,9 +1187,9 @@ class Due(NamedTuple):
 class Walk:
     """The state that the entries so far give, and the findings about them."""
 
-    texts: Mapping[str, str]  # those at hand
+    texts: Held
     approved: Mapping[str, str] | None  # by the policy; nothing where it cannot be read
-    findings: list[Finding] = field(default_factory=list)
+    findings: list[Finding] = field(default_factory=list)  # about the present entry
     place: int = 0  # of the present entry
     at: str = ""  # its time
     seen: Counter[str] = field(default_factory=Counter)  # the entries taken, by type
@@ -1134,14 +1230,17 @@ class Walk:
     followed: int = 0  # entries that were due
     ended: bool = False  # all of them were
 
-    def walk(self, events: list[Json]) -> None:
-        """Take the entries one after another, up to the first that is not due."""
+    def walk(self, events: Iterable[Json]) -> Iterator[Finding]:
+        """Take the entries one by one, up to the first that is not due; yield what is found."""
         for place, event in enumerate(events, 1):
             try:
                 self.take(place, event)
             except NotDue as due:
                 self.report("9.not_due", str(due), event["type"])
+                yield from self.findings
                 return
+            yield from self.findings
+            self.findings.clear()
             self.followed = place
         self.ended = True
 
@@ -1592,7 +1691,7 @@ class Transcript:
         title = {"template": self.templates["block"], "values": {"label": label}}
         return [title, {"blob": blob["sha256"], "struck": [], "view": "quoted"} | view]
 
-    def said(self, turn: Turn, more: str = "") -> list[Json]:
+    def titled(self, turn: Turn, more: str = "") -> list[Json]:
         """Return the two parts of a turn under its title."""
         blob = cast(Reply, turn.reply).blob
         return self.block(self.format.title(turn) + more, blob, **self.format.view(turn))
@@ -1614,21 +1713,22 @@ class Transcript:
         self.turns.append(turn)
         self.reach(turn.step.round)
         if turn.reply and turn.step.phase != "synthesis":  # the last turn: no prompt shows it
-            self.grow(self.said(turn))
+            self.grow(self.titled(turn))
 
     def begin(self, step: Step, decision: Json) -> None:
         """Set what is known of the prompt of `step` from the start, in the order of the layout."""
         task = self.task(step, decision)
         step.template = task["template"]
-        step.task = [*self.told(step.seat), task]
+        parts = [*self.told(step.seat), task]
         if step.seat["role"] == "synthesizer":
-            step.task.append({"template": self.opening["schemas"][-1]["sha256"], "values": {}})
+            parts.append({"template": self.opening["schemas"][-1]["sha256"], "values": {}})
+        step.task = hashed(parts)
         own = self.format.own_order(self, step)
         after = 0 if own is not None else self.reached
         more = hashed([*self.evidence(after, step.round), *(own or ())])
         if self.opening["layout"] == "role-first":
             shared = self.shared if own is None else self.start
-            step.digest = fold(fold(self.system, hashed(step.task)), shared + more)
+            step.digest = fold(fold(self.system, step.task), shared + more)
             step.task = []
         else:
             step.digest = fold(self.digest if own is None else self.start_digest, more)
@@ -1677,13 +1777,13 @@ class Transcript:
             result = self.block(f"tool {tool.name}, result", tool.result)
             step.digest = fold(step.digest, hashed(asked + result))
         step.tools.clear()
-        parts = [*step.task]
+        parts: list[Json] = []
         if step.sent_back:
             parts += self.block("your critique that was sent back", step.sent_back.blob)
             parts.append(self.template("critic_again", rating=str(step.sent_back.rating)))
         if step.rejected:
             parts.append(self.template("again", **step.rejected))
-        return fold(step.digest, hashed(parts)).hex()
+        return fold(step.digest, step.task + hashed(parts)).hex()
 
 
 # ---------------------------------------------------------------- 12 replies (§5, §6)
@@ -1847,17 +1947,21 @@ def take_answered(walk: Walk, data: Json) -> None:
         step.tool_rounds += 1
         walk.asked = (call, tools, 0)
         return
-    text, code = walk.texts.get(data["reply"]["sha256"]), UNFINISHED.get(finish)
-    reply = Reply(call.name, data["reply"], text is None, None)
+    code = UNFINISHED.get(finish)
+    reply = Reply(call.name, data["reply"], data["reply"]["sha256"] not in walk.texts)
     why = Rejection(code) if code else None
     walk.replies += why is None
     walk.gone_replies += why is None and reply.gone
-    if text is not None and why is None:
-        why, value = read_reply(text, walk.schemas[step.seat["role"]])
+    if not reply.gone and why is None:
+        why, value = said(walk, step, reply)
         why = walk.format.read(walk, step, why, value)
-        reply = reply._replace(value=value)
     uncertain = reply.gone or step.seat["role"] == "synthesizer"
     walk.answer = Pending(step, reply, why, uncertain and why is None)
+
+
+def said(walk: Walk, step: Step, reply: Reply) -> tuple[Rejection | None, Json]:
+    """Read the text of a reply that is at hand, as often as it is needed."""
+    return read_reply(walk.texts[reply.blob["sha256"]], walk.schemas[step.seat["role"]])
 
 
 def take_rejected(walk: Walk, data: Json, answer: Pending | None) -> None:
@@ -1870,7 +1974,7 @@ def take_rejected(walk: Walk, data: Json, answer: Pending | None) -> None:
         why = Rejection(data["code"], *located) if reply.gone else Rejection("output_schema")
     rating = None
     if why.code == "weak_critique":
-        rating = data["rating"] if reply.gone else reply.value["challenge_strength"]
+        rating = data["rating"] if reply.gone else said(walk, step, reply)[1]["challenge_strength"]
         critic = step.seat["role"] == "critic" and not step.sent_back
         below = critic and rating and rating < walk.terms["require_critic_retry_below"]
         need(below, "turn.rejected with another reason")
@@ -1901,9 +2005,10 @@ def take_recorded(walk: Walk, data: Json) -> None:
         need(could_say(walk, role, says), "a turn that says what a reply can")
         walk.gone_turns += 1
     elif role in TURNS:
-        says = verdict_of(walk, reply.value, role)
+        says = verdict_of(walk, said(walk, step, reply)[1], role)
     else:
-        value = reply.value if isinstance(reply.value, dict) else {}
+        value = said(walk, step, reply)[1]
+        value = value if isinstance(value, dict) else {}
         says = {"vote": value.get("vote", value.get("choice")), "case": None}
         if role in ARGUING:
             says["case"] = case_of(walk, step, value, data["case"])
@@ -2024,26 +2129,30 @@ NEGATIONS = frozenset(
 
 
 class Answer(NamedTuple):
-    """What is compared of an answer: its words, and the whole of it."""
+    """What is compared of an answer: its words, and hashes of the whole of it."""
 
     id: str
     whole: str
+    lowered: str
     words: frozenset[str]
     negations: int
 
 
-def answer_of(turn: Turn) -> Answer:
-    """Prepare the answer of a draft to be compared."""
-    value = cast(Reply, turn.reply).value
+def answer_of(walk: Walk, turn: Turn) -> Answer:
+    """Prepare the answer of a draft to be compared: hundreds of them must find room."""
+    _, value = said(walk, turn.step, cast(Reply, turn.reply))
     text = value["answer"] if isinstance(value, dict) else value
-    words = WORD.findall(text.translate(PLAIN))
+    words = WORD.findall(text[:LONGEST_COMPARED].translate(PLAIN))
     negations = sum(word in NEGATIONS for word in words)
-    return Answer(turn.id, folded(text), frozenset(words), negations)
+    whole = folded(text)
+    lowered = sha256(whole.translate(PLAIN).encode())
+    return Answer(turn.id, sha256(whole.encode()), lowered, frozenset(words), negations)
 
 
 def compare_answers(one: Answer, other: Answer, measure: str) -> dict[str, Json]:
     """Compare two answers by their words, or as a whole."""
-    common, all_words = len(one.words & other.words), len(one.words | other.words)
+    common = len(one.words & other.words)
+    all_words = len(one.words) + len(other.words) - common
     ppm = 1_000_000 * common // (all_words or 1)
     if measure == "whole":
         ppm = 1_000_000 * (one.whole == other.whole)
@@ -2069,7 +2178,7 @@ def count_votes(options: list[str], turns: list[Turn], threshold: int) -> Due:
     return counted(turns, {option: votes[option] for option in options}, threshold)
 
 
-def count_answers(turns: list[Turn], threshold: int) -> Due:
+def count_answers(walk: Walk, turns: list[Turn], threshold: int) -> Due:
     """Count the different answers, each under the first who gave it."""
     drafts, alike = heard(turns), dict[str, list[str]]()
 
@@ -2081,12 +2190,13 @@ def count_answers(turns: list[Turn], threshold: int) -> Due:
     if any(cast(Reply, turn.reply).gone for turn in drafts):
         return Due("votes.counted", 14, stated)
     for turn in drafts:
-        alike.setdefault(answer_of(turn).whole.translate(PLAIN), []).append(turn.id)
+        alike.setdefault(answer_of(walk, turn).lowered, []).append(turn.id)
     return counted(turns, {ids[0]: len(ids) for ids in alike.values()}, threshold)
 
 
-def measure(terms: Json, number: int, drafts: list[Turn], last: bool = False) -> Due:
+def measure(walk: Walk, number: int, drafts: list[Turn], last: bool = False) -> Due:
     """Compare the answers of a round; the last time, it is their words alone that count."""
+    terms = walk.terms
     threshold, options = terms["convergence_ppm"] or 0, terms["options"] and not last
     kind = "whole" if threshold == 1_000_000 and not last else "words"
     fields: dict[str, Json] = {
@@ -2105,7 +2215,8 @@ def measure(terms: Json, number: int, drafts: list[Turn], last: bool = False) ->
         return Due("similarity.measured", 14, fields | {"pairs": [], "converged": agreed})
     if any(cast(Reply, turn.reply).gone for turn in drafts):
         return Due("similarity.measured", 14, stated)
-    pairs = [compare_answers(*both, kind) for both in combinations(map(answer_of, drafts), 2)]
+    answers = [answer_of(walk, turn) for turn in drafts]
+    pairs = [compare_answers(*both, kind) for both in combinations(answers, 2)]
     alike = all(row["ppm"] >= threshold and not row["negation_differs"] for row in pairs)
     converged = enough and alike and not last
     return Due("similarity.measured", 14, fields | {"pairs": pairs, "converged": converged})
@@ -2436,7 +2547,7 @@ class Judged(Format):
             return number, sha256(text.encode()) if shuffled else ""
 
         turns = sorted(heard(transcript.turns), key=place)
-        return [part for turn in turns for part in transcript.said(turn, f", {turn.id}" * named)]
+        return [part for turn in turns for part in transcript.titled(turn, f", {turn.id}" * named)]
 
     def read(self, walk: Walk, step: Step, why: Rejection | None, value: Json) -> Rejection | None:
         """Let a winner who is no stance count, the last time or of a judge who cannot be asked."""
@@ -2569,7 +2680,7 @@ class Moderated(Format):
             heard(transcript.turns)[-2::-1],
             key=lambda turn: (turn.step.round, rank.get(turn.step.seat["role"], 1)),
         )
-        return [part for turn in turns for part in transcript.said(turn)]
+        return [part for turn in turns for part in transcript.titled(turn)]
 
     def read(self, _walk: Walk, step: Step, why: Rejection | None, value: Json) -> Rejection | None:
         """Reject objections that were not made, positions twice, and once a weak critique."""
@@ -2722,7 +2833,7 @@ class Panel(Format):
             turns = yield [walk.step(number, "draft", seat) for seat in debaters]
             drafts = heard(turns)
             if terms["convergence_ppm"] is not None:
-                similarity = yield measure(terms, number, drafts)
+                similarity = yield measure(walk, number, drafts)
                 if similarity["converged"]:
                     break
         converged = similarity is not None and similarity["converged"]
@@ -2735,13 +2846,13 @@ class Panel(Format):
         if terms["resolution"] == "majority" and (terms["options"] or not converged):
             threshold = len(debaters) // 2 + 1
             by_options = count_votes(terms["options"], turns, threshold)
-            count = yield by_options if terms["options"] else count_answers(turns, threshold)
+            count = yield by_options if terms["options"] else count_answers(walk, turns, threshold)
             if count["reached"]:
                 return by_count(count, "majority_vote"), reason
             if terms["fallback"] == "escalate":
                 return decided("escalate", "no_majority", votes=0, threshold=threshold), reason
         if similarity is None or similarity["measure"] != "words":
-            similarity = yield measure(terms, number, drafts, last=True)
+            similarity = yield measure(walk, number, drafts, last=True)
         scores = {turn.id: 0 for turn in drafts}
         for row in similarity["pairs"]:
             scores[row["one"]] += row["ppm"]
@@ -2780,10 +2891,13 @@ Unchecked = dict[int, str]  # why, by check
 def verify(files: Texts, trust: list[TrustedKey]) -> dict[str, Json]:
     """Do every check but that of the container on the files of an export."""
     note, page_note = (read_note(files.get(name, b"")) for name in ("SHA256SUMS", PAGE_NOTE))
-    findings, listed, withheld = check_manifest(files, note)
-    findings += check_page(files, page_note)
-    lines = read_lines(files["events.jsonl"])
-    opening = lines.events[0] if lines.events else {"type": None, "at": None, "debate": None}
+    found = Findings()
+    manifest, listed, withheld = check_manifest(files, note)
+    found.add(manifest)
+    found.add(check_page(files, page_note))
+    lines, held = Lines(files["events.jsonl"]), Held(folder(files, "blobs"))
+    found.add(read_lines(lines))
+    opening = next(lines.events(), {"type": None, "at": None, "debate": None})
     opened = opening["data"] if opening["type"] == "debate.opened" else None
     policies, policy = folder(files, "policies"), None
     notes = [("manifest", "export", note)]
@@ -2792,16 +2906,16 @@ def verify(files: Texts, trust: list[TrustedKey]) -> dict[str, Json]:
         policy = read_policy(opened["policy"], policies)
         notes.append(("policy", "approval", policy[0] if policy else None))
     broken, signed, signers = check_signatures(notes, trust, opening["at"] if opened else None)
-    findings += broken + lines.findings
-    findings += check_chain(lines.total, lines.events, lines.hashes)
+    found.add(broken)
+    found.add(check_chain(lines))
     kept_back = {name.removeprefix("blobs/") for name in withheld if name.startswith("blobs/")}
-    blobs, texts, counted = check_blobs(lines, folder(files, "blobs"), kept_back)
-    findings += blobs
-    walk = Walk(texts, policy[1] if policy else None)
-    if not lines.findings and lines.events:
-        walk.walk(lines.events)
-        findings += walk.findings
-        findings += check_templates(opened, folder(files, "templates"), policies) if opened else ()
+    found.add(check_blobs(lines, held, kept_back))
+    walk = Walk(held, policy[1] if policy else None)
+    if lines.whole and lines.read:
+        found.add(walk.walk(lines.events()))
+        found.add(check_templates(opened, folder(files, "templates"), policies) if opened else ())
+    findings = found.listed
+    counted = held.counted
     findings.sort(key=lambda finding: (finding.seq, finding.check, finding.code))
     more = f", {len(withheld)} withheld" if withheld else ""
     partly = counted["present"] < counted["named"]
@@ -2812,7 +2926,7 @@ def verify(files: Texts, trust: list[TrustedKey]) -> dict[str, Json]:
         8: texts_in_words(counted) + recorded,
     }  # fmt: skip
     unchecked: Unchecked = {} if signed else {3: signers}
-    evidence |= evidence_of(lines) | (evidence_of_walk(walk) if walk.ended else {})
+    evidence |= evidence_of(lines, opening["at"]) | (evidence_of_walk(walk) if walk.ended else {})
     unread = [name for name in REGISTER if name in files]
     caveats = (
         (not findings and not walk.closed, "open: a longer version may exist"),
@@ -2824,7 +2938,7 @@ def verify(files: Texts, trust: list[TrustedKey]) -> dict[str, Json]:
         "debate": opening["debate"], "entries": lines.total, "open": not walk.closed,
         "level": None if findings else int(signed), "verdict": verdict(findings, signed),
         "caveats": [words for holds, words in caveats if holds], "texts": counted,
-        "checks": judge(findings, evidence, unchecked | unchecked_of_walk(walk, lines))
+        "checks": judge(found, evidence, unchecked | unchecked_of_walk(walk, lines))
         + unsupported(unread),
         "findings": [finding._asdict() for finding in findings],
     }  # fmt: skip
@@ -2833,11 +2947,13 @@ def verify(files: Texts, trust: list[TrustedKey]) -> dict[str, Json]:
 def refused(finding: Finding) -> dict[str, Json]:
     """Return the result of a container that was refused: nothing else is looked at."""
     why = dict.fromkeys(range(2, len(NAMES) + 1), "not reached: the container was refused")
+    found = Findings()
+    found.add([finding])
     return {
         "debate": None, "entries": 0, "open": True, "level": None, "verdict": "ALTERED",
         "caveats": [],
         "texts": dict.fromkeys(("named", "present", "withheld", "missing", "damaged"), 0),
-        "checks": judge([finding], {}, why), "findings": [finding._asdict()],
+        "checks": judge(found, {}, why), "findings": [finding._asdict()],
     }  # fmt: skip
 
 
@@ -2860,12 +2976,12 @@ def many(number: int, noun: str) -> str:
     return f"{number} {noun if number == 1 else plural}"
 
 
-def evidence_of(lines: Lines) -> dict[int, str]:
-    """Say what checks 4 to 7 looked at."""
-    read = f"{len(lines.events)} of {many(lines.total, 'entry')} read"
+def evidence_of(lines: Lines, first: str | None) -> dict[int, str]:
+    """Say what checks 4 to 7 looked at; `first` is when the record begins."""
+    read = f"{lines.read} of {many(lines.total, 'entry')} read"
     times = "there are no times to compare"
-    if lines.events:
-        times = f"times are in order, {lines.events[0]['at']} to {lines.events[-1]['at']}"
+    if lines.last:
+        times = f"times are in order, {first} to {lines.last['at']}"
     return {
         4: f"{read}, each spelled canonically",
         5: f"{read}, each linked to the one before it",
@@ -2923,15 +3039,32 @@ def unchecked_of_walk(walk: Walk, lines: Lines) -> Unchecked:
     return {}
 
 
+class Findings:
+    """The findings, of each check as many as are listed, and how many there are."""
+
+    def __init__(self) -> None:
+        self.listed: list[Finding] = []
+        self.counts: Counter[int] = Counter()
+
+    def add(self, findings: Iterable[Finding]) -> None:
+        """Add findings as they are found."""
+        for each in findings:
+            self.counts[each.check] += 1
+            if self.counts[each.check] <= MOST_LISTED:
+                self.listed.append(each)
+
+
 def judge(
-    findings: list[Finding], evidence: Mapping[int, str], unchecked: Unchecked
+    found: Findings, evidence: Mapping[int, str], unchecked: Unchecked
 ) -> list[dict[str, Json]]:
     """Give each check its status: what has findings fails, whatever else it is."""
     checks = []
     for number, name in enumerate(NAMES, 1):
-        told = [finding for finding in findings if finding.check == number]
+        told = next((finding for finding in found.listed if finding.check == number), None)
         status = "fail" if told else "unchecked" if number in unchecked else "pass"
-        text = where(told) if told else unchecked.get(number) or evidence[number]
+        text = (
+            where(told, found.counts[number]) if told else unchecked.get(number) or evidence[number]
+        )
         checks.append({"number": number, "name": name, "status": status, "evidence": text})
     return checks
 
@@ -2943,11 +3076,11 @@ def unsupported(names: list[str]) -> list[dict[str, Json]]:
     return [row] if names else []
 
 
-def where(told: list[Finding]) -> str:
+def where(first: Finding, count: int) -> str:
     """Return what a check found first, where, and how many more findings it has."""
-    places = [f"entry {told[0].seq}"] if told[0].seq else []
-    places += [f"{len(told) - 1} more"] if len(told) > 1 else []
-    return f"{told[0].message} ({'; '.join(places)})" if places else told[0].message
+    places = [f"entry {first.seq}"] if first.seq else []
+    places += [f"{count - 1} more"] if count > 1 else []
+    return f"{first.message} ({'; '.join(places)})" if places else first.message
 
 
 # ---------------------------------------------------------------- command (§16)

@@ -89,7 +89,7 @@ def test_the_page_of_an_altered_record_is_not_written(hansard, debate):
 
 
 def test_a_record_that_is_too_large_is_exported_without_a_page(hansard, debate, home, monkeypatch):
-    monkeypatch.setattr(write, "MAX_RECORD", 9)
+    monkeypatch.setattr(write, "MAX_PAGE", 9)
     assert hansard("export", debate, "-o", "record.zip").code == 0
     assert not bundles.ASIDE & unpack(Path("record.zip").read_bytes()).keys()
     assert hansard("verify", "record.zip").code == 0

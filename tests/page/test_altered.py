@@ -57,7 +57,7 @@ def decided(name):
     for line in reversed(lines):
         try:
             event = json.loads(line)
-        except ValueError:
+        except (ValueError, RecursionError):  # what no reader goes down into
             continue
         if isinstance(event, dict) and event.get("type") == "decision.reached":
             return event["data"].get("decision")

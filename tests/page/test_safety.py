@@ -10,7 +10,7 @@ import pytest
 from exporting import EXPORT, exported
 from hansard.page.write import page, shell
 from hansard.record import bundle as bundles
-from hansard.record.page import CLOSING, MAX_RECORD, OPENING, region
+from hansard.record.page import CLOSING, MAX_PAGE, OPENING, region
 from page.harness import heard, paste, until
 from playing import answer, play
 
@@ -28,7 +28,7 @@ def zipped(files):
 def bomb():
     """A little that becomes more than a page takes on, in blocks of zeros."""
     packer, block = zlib.compressobj(9, wbits=31), bytes(1 << 20)
-    parts = [packer.compress(block) for _ in range((MAX_RECORD >> 20) + 64)]
+    parts = [packer.compress(block) for _ in range((MAX_PAGE >> 20) + 64)]
     return b"".join([*parts, packer.flush()])
 
 

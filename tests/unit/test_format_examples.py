@@ -96,7 +96,9 @@ def test_words(row):
 
 @examples("Similarity")
 def test_similarity(row):
-    (found,) = similarity.pairs({"a": row["one"], "b": row["other"]}, whole=False)
+    (found,) = similarity.pairs(
+        {"a": similarity.measured(row["one"]), "b": similarity.measured(row["other"])}, whole=False
+    )
     assert {**found, "one": row["one"], "other": row["other"]} == row
 
 

@@ -192,7 +192,8 @@ def figure_verify(size: Size) -> Iterator[Figure]:
 
     def link_all() -> None:
         for record in records:
-            reading = Reading(record, events=parsed(record))
+            reading = Reading(record)
+            reading.events.read = len(record.lines)
             expect(not [*check_chain(reading)], "what was just written is linked")
 
     full, links, links_to_lines = Pairs(), Pairs(), Pairs()

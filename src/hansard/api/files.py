@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from itertools import islice
 from pathlib import Path
 from stat import S_ISDIR, S_ISREG
 
 from hansard.errors import DataError, UsageError
 from hansard.record import page as pages
-from hansard.record.bundle import FOLDERS, MAX_EXPORT, is_name
+from hansard.record.bundle import FOLDERS, MAX_EXPORT, MAX_FILES, is_name
 
 MAX_FILE = 4_000_000  # bytes of a trust file or a policy
 
@@ -41,7 +42,7 @@ def export_at(path: Path) -> bytes | dict[str, bytes]:
     try:
         mode = path.stat().st_mode
         if S_ISDIR(mode):
-            return dict(_files(path, ""))
+            return dict(_files(path))
     except OSError as error:
         raise UsageError("input.unreadable", f"{path} cannot be read: {error.strerror}") from None
     if not S_ISREG(mode):
@@ -55,13 +56,24 @@ def export_at(path: Path) -> bytes | dict[str, bytes]:
     return data
 
 
-def _files(folder: Path, prefix: str) -> Iterator[tuple[str, bytes]]:
-    """Yield name and content of each file of an export's folder; links are never followed."""
-    for item in sorted(folder.iterdir()):
+def _files(folder: Path) -> Iterator[tuple[str, bytes]]:
+    """Yield name and content of each file of an export's folder; links are never followed.
+
+    No more is read than shows that it is too much, in files or in bytes.
+    """
+    left = MAX_EXPORT
+    for name, item in sorted(islice(_names(folder, ""), MAX_FILES + 1)):
+        content = _read(item, left) if is_name(name) and left >= 0 else b""
+        left -= len(content)
+        yield name, content
+
+
+def _names(folder: Path, prefix: str) -> Iterator[tuple[str, Path]]:
+    """Yield the files below a folder by the names that they have in an export."""
+    for item in folder.iterdir():
         name, mode = prefix + item.name, item.lstat().st_mode
         if S_ISDIR(mode) and name in FOLDERS:
-            yield from _files(item, f"{name}/")
-        elif S_ISREG(mode) and is_name(name):
-            yield name, read_file(item, MAX_EXPORT)
+            yield from _names(item, f"{name}/")
         else:
-            yield f"{name}/" if is_name(name) else name, b""  # a link may have a good name
+            good = S_ISREG(mode) or not is_name(name)  # a link may have a good name
+            yield (name if good else f"{name}/"), item

@@ -89,7 +89,7 @@ function readZip(bytes) {
 	const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength), files = new Map();
 	const fail = () => { throw new Error("The data of this page is not an export."); };
 	let at = 0;
-	while (at + 30 < bytes.length && view.getUint32(at, true) === 0x04034b50) {
+	while (at + 30 < bytes.length && files.size <= 65535 && view.getUint32(at, true) === 0x04034b50) {
 		const size = view.getUint32(at + 18, true), start = at + 30 + view.getUint16(at + 26, true);
 		files.set(toText(bytes.subarray(at + 30, start), false), bytes.subarray(start, start + size));
 		at = start + size;
@@ -189,13 +189,14 @@ function strictBase64(text) {
 function readNote(bytes) {
 	let divide = bytes.length - 2;
 	while (divide >= 0 && !(bytes[divide] === 10 && bytes[divide + 1] === 10)) divide--;
+	if (divide < 0 || bytes.length > 2 ** 24 || bytes.length - divide > 4096) return null;
 	const lines = toText(bytes.subarray(divide + 2), false).split("\n");
 	const rest = lines.pop();
 	const found = lines.map((line) => SIGNATURE.exec(line));
 	const right = found.every(Boolean) && found.length > 0 && found.length <= 16;
-	if (divide < 0 || rest || !right) return null;
+	if (rest || !right) return null;
 	const signatures = found.map(([, name, text]) => [name, strictBase64(text)]);
-	if (bytes.length > 2 ** 26 || signatures.some(([, data]) => data.length !== 68)) return null;
+	if (signatures.some(([, data]) => data.length !== 68)) return null;
 	const divided = signatures.map(([name, data]) =>
 		[name, toHex(data.subarray(0, 4)), data.subarray(4)]);
 	return { text: bytes.subarray(0, divide + 1), signatures: divided };

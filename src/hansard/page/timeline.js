@@ -113,7 +113,7 @@ function stateAt(n) {
 			(f.rounds_run ? `, round ${f.rounds_run}` : "")),
 		formatOf(f).standing?.(f),
 		h("h4", "Spent"), h("p", used), spending(f), h("h4", "Due next"),
-		due?.steps.length ? h("ul.plain", due.steps.slice(0, 8).map((step) =>
+		due?.steps.length ? h("ul.plain", due.steps.map((step) =>
 			h("li", seatName(step.speaker), ` ${step.phase}, round ${step.round}`)))
 			: h("p", awaited)];
 }

@@ -17,18 +17,22 @@ function takeAnswered(walk, data) {
 		walk.asked = { call, tools, number: 0 };
 		return;
 	}
-	const text = walk.texts.get(data.reply.sha256), gone = text === undefined;
-	const reply = { call: call.name, blob: data.reply, gone, value: null, rating: null };
+	const gone = !walk.texts.has(data.reply.sha256);
+	const reply = { call: call.name, blob: data.reply, gone, rating: null };
 	const code = UNFINISHED[data.finish];
 	let why = code ? rejection(code) : null;
 	if (!why && gone) walk.goneReplies++;
 	else if (!why) {
-		[why, reply.value] = readReply(text, walk.schemas.get(step.seat.role));
-		if (walk.format.read) why = walk.format.read(walk, step, why, reply.value);
+		const [wrong, value] = readAgain(walk, step, reply);
+		why = walk.format.read ? walk.format.read(walk, step, wrong, value) : wrong;
 	}
 	const uncertain = !why && (gone || step.seat.role === "synthesizer");
 	walk.answer = { step, reply, why, uncertain };
 }
+
+// Reads a reply that is at hand, as often as it is needed: what it says is not kept.
+const readAgain = (walk, step, { blob }) =>
+	readReply(walk.texts.get(blob.sha256), walk.schemas.get(step.seat.role));
 
 function takeRejected(walk, data, answer) {
 	need(answer && (answer.why || answer.uncertain), "no rejection");
@@ -38,7 +42,7 @@ function takeRejected(walk, data, answer) {
 		(reply.gone ? rejection(data.code, ...located) : rejection("output_schema"));
 	let rating = null, again = true;
 	if (why.code === "weak_critique") {
-		rating = reply.gone ? data.rating : reply.value.challenge_strength;
+		rating = reply.gone ? data.rating : readAgain(walk, step, reply)[1].challenge_strength;
 		const critic = step.seat.role === "critic" && !step.sentBack;
 		need(critic && rating && rating < walk.terms.require_critic_retry_below,
 			"turn.rejected with another reason");
@@ -64,9 +68,9 @@ function takeRecorded(walk, data) {
 		need(couldSay(walk, role, says), "a turn that says what a reply can");
 		walk.goneTurns++;
 	} else if (role in TURNS) {
-		says = verdictOf(walk, reply.value, role);
+		says = verdictOf(walk, readAgain(walk, step, reply)[1], role);
 	} else {
-		const value = isObject(reply.value) ? reply.value : {};
+		const [, read] = readAgain(walk, step, reply), value = isObject(read) ? read : {};
 		says = { vote: value.vote ?? value.choice ?? null, case: null };
 		if (role in ARGUING) says.case = caseOf(walk, step, value, data.case);
 	}

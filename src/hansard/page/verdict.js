@@ -1,9 +1,11 @@
 "use strict";
 // The result (§10, §16): what all checks found, and what they looked at.
 
+const MOST_LISTED = 1000; // findings of a check; the others count all the same
+
 async function verifyFiles(files, trust) {
 	const sums = files.get("SHA256SUMS"), note = sums ? readNote(sums) : null;
-	const { findings, listed, withheld } = checkManifest(files, note);
+	const { findings: manifest, listed, withheld } = checkManifest(files, note);
 	const read = readLines(files.get("events.jsonl")), { lines, events } = read;
 	const opened = events[0]?.type === "debate.opened" ? events[0].data : null;
 	const policies = folder(files, "policies"), templates = folder(files, "templates");
@@ -13,13 +15,17 @@ async function verifyFiles(files, trust) {
 	const signatures = await checkSignatures(notes, trust, opened ? events[0].at : null);
 	const blobs = checkBlobs(read, folder(files, "blobs"), withheld);
 	const { texts, counted } = blobs, partly = counted.present < counted.named;
-	findings.push(...signatures.findings, ...read.findings, ...checkChain(read), ...blobs.findings);
+	const found = [manifest, signatures.findings, read.findings, checkChain(read), blobs.findings];
 	const walk = new Walk(texts, policy?.approved ?? null);
 	if (!read.findings.length && events.length) {
 		walk.walk(events);
-		findings.push(...walk.findings);
-		if (opened) findings.push(...checkTemplates(opened, templates, policies));
+		found.push(walk.findings);
+		if (opened) found.push(checkTemplates(opened, templates, policies));
 	}
+	const counts = {}, findings = found.flat().filter((row) => {
+		counts[checkOf(row)] = (counts[checkOf(row)] ?? 0) + 1;
+		return counts[checkOf(row)] <= MOST_LISTED;
+	});
 	findings.sort((a, b) => a.seq - b.seq || checkOf(a) - checkOf(b) ||
 		(a.code < b.code ? -1 : Number(a.code > b.code)));
 	const { signed, signers, able } = signatures;
@@ -38,9 +44,10 @@ async function verifyFiles(files, trust) {
 		unread.length && said.register,
 	].filter(Boolean);
 	return {
-		debate: events[0]?.debate ?? null, entries: lines.length, open: !walk.closed, level,
+		debate: events[0]?.debate ?? null, entries: read.total, open: !walk.closed, level,
 		verdict: WORDING.verdicts[level ?? "none"], caveats, counted,
-		checks: [...judge(findings, evidence, signed, missing(read, walk)), ...unsupported(unread)],
+		checks: [...judge(findings, counts, evidence, signed, missing(read, walk)),
+			...unsupported(unread)],
 		findings, lines, texts,
 		templates: new Map([...templates].map(([name, bytes]) => [name, toText(bytes, false)])),
 		signers, ed25519: able, walk,
@@ -66,8 +73,8 @@ function passed(check, values, variant) {
 	return fill(sentences[variant || "text"] ?? sentences, values);
 }
 
-function evidenceOf({ lines, events }) {
-	const read = { read: events.length, entries: many(lines.length, "entry") };
+function evidenceOf({ total, events }) {
+	const read = { read: events.length, entries: many(total, "entry") };
 	const times = { first: events[0]?.at, last: events.at(-1)?.at };
 	return {
 		4: passed(4, read), 5: passed(5, read), 7: passed(7, read),
@@ -100,25 +107,25 @@ function evidenceOfWalk(walk) {
 }
 
 // What is gone or was not reached, if anything, and the words for it.
-function missing({ lines }, walk) {
-	if (!walk.ended) return ["walk", { walked: walk.followed, entries: many(lines.length, "entry") }];
+function missing({ total }, walk) {
+	if (!walk.ended) return ["walk", { walked: walk.followed, entries: many(total, "entry") }];
 	if (walk.goneReplies) return ["replies", { gone: many(walk.goneReplies, "reply") }];
 	return walk.goneDocuments ? ["documents", {}] : [];
 }
 
 // Each check but the container's, which a page does not see: what has findings fails.
-function judge(findings, evidence, signed, [what, values]) {
+function judge(findings, counts, evidence, signed, [what, values]) {
 	return Object.entries(VOCABULARY.checks).map(([key, { name, rests_on: resting }]) => {
-		const number = Number(key), told = findings.filter((row) => checkOf(row) === number);
+		const number = Number(key), told = findings.find((row) => checkOf(row) === number);
 		const why = resting?.includes(what) && fill(WORDING.unchecked[what], values);
 		const left = why || (number === 3 && !signed), status = left ? "unchecked" : "pass";
-		return told.length ? { number, name, status: "fail", evidence: where(told) }
+		return told ? { number, name, status: "fail", evidence: where(told, counts[key]) }
 			: { number, name, status, evidence: why || evidence[key] };
 	});
 }
 
 // What a check found first, where, and how many more findings it has.
-function where([{ seq, message }, ...more]) {
-	const places = [seq && `entry ${seq}`, more.length && `${more.length} more`].filter(Boolean);
+function where({ seq, message }, count) {
+	const places = [seq && `entry ${seq}`, count > 1 && `${count - 1} more`].filter(Boolean);
 	return places.length ? `${message} (${places.join("; ")})` : message;
 }

@@ -4,7 +4,9 @@
 const LARGEST = Number.MAX_SAFE_INTEGER; // of an entry or a reply (§1, §5)
 const DEEPEST = 32; // nested containers
 const LONGEST_LINE = 1048576; // bytes
-const MOST_REJECTED = 1000; // findings of 4 and 7 that are listed
+const MOST_ENTRIES = 100000;
+// Bytes of a document, of all of them, and of a reply (§10.2).
+const [DOCUMENT, DOCUMENTS, REPLY] = [2 ** 21, 20 * 2 ** 20, 2 ** 20];
 
 // ---- 4 canonical (§1)
 
@@ -55,18 +57,21 @@ function readLine(bytes) {
 // Every entry, and as events those before the first one that is rejected (4 and 7).
 function readLines(bytes) {
 	const lines = [], events = [], findings = [];
+	const total = bytes.reduce((sum, byte) => sum + (byte === 10), 0);
+	if (total > MOST_ENTRIES) {
+		findings.push(finding("4.entries", 0, MOST_ENTRIES, total));
+		return { lines, total, events, findings };
+	}
 	for (let start = 0; start < bytes.length;) {
 		const stop = bytes.indexOf(10, start), raw = bytes.subarray(start, stop);
 		let [defect, event] = readLine(raw);
 		if (!defect && !isEvent(event)) [defect, event] = ["7.schema", null];
 		lines.push({ raw: toText(raw, false), hash: sha256(raw), event });
-		if (defect && findings.length < MOST_REJECTED) {
-			findings.push(finding(defect, lines.length));
-		}
+		if (defect) findings.push(finding(defect, lines.length));
 		if (!findings.length) events.push(event);
 		start = stop + 1;
 	}
-	return { lines, events, findings };
+	return { lines, total, events, findings };
 }
 
 // ---- 5 chain, 6 time (§1)
@@ -74,8 +79,8 @@ function readLines(bytes) {
 const FIRST = "0".repeat(64); // what the first entry is linked to
 
 // A broken link is reported at the entry before, which no longer has the hash that was recorded.
-function checkChain({ lines, events }) {
-	if (!lines.length) return [finding("5.empty", 0)];
+function checkChain({ lines, total, events }) {
+	if (!total) return [finding("5.empty", 0)];
 	const findings = [];
 	let before = FIRST, latest = "";
 	events.forEach((event, index) => {
@@ -114,12 +119,16 @@ function readBlob(name, bytes) {
 }
 
 function checkBlobs(read, blobs, withheld) {
-	const findings = [], texts = new Map(), salts = new Set(), places = new Map();
-	read.events.forEach((event, index) => {
-		for (const name of namedBlobs(event.data)) {
-			if (!places.has(name)) places.set(name, index + 1); // of the first entry that names it
-		}
+	const findings = [], texts = new Map(), salts = new Set();
+	// The first entry that names a text: as anything, as a document, as a reply.
+	const [places, documents, replies] = [new Map(), new Map(), new Map()];
+	const first = (map, name, place) => { if (!map.has(name)) map.set(name, place); };
+	read.events.forEach(({ type, data }, index) => {
+		for (const name of namedBlobs(data)) first(places, name, index + 1);
+		if (type === "evidence.admitted") first(documents, data.text.sha256, index + 1);
+		if (type === "call.answered") first(replies, data.reply.sha256, index + 1);
 	});
+	let total = 0; // of the documents so far
 	for (const [name, place] of places) {
 		const keptBack = withheld.has(`blobs/${name}`), bytes = blobs.get(name);
 		if (!bytes) {
@@ -130,7 +139,18 @@ function checkBlobs(read, blobs, withheld) {
 		const code = defect ?? (salts.has(salt) ? "8.salt" : null);
 		if (code === "8.hash") findings.push(finding(code, place, name, sha256(bytes)));
 		else if (code) findings.push(finding(code, place, null, name));
-		else if (!keptBack) texts.set(name, text);
+		else if (!keptBack) {
+			const size = bytes.length - 81, document = documents.get(name), reply = replies.get(name);
+			total += document ? size : 0;
+			const over = [];
+			if (document && size > DOCUMENT) over.push(finding("8.size", document, DOCUMENT, size));
+			else if (document && total > DOCUMENTS) {
+				over.push(finding("8.size", document, DOCUMENTS, total));
+			}
+			if (reply && size > REPLY) over.push(finding("12.size", reply, REPLY, size));
+			findings.push(...over);
+			if (!over.length) texts.set(name, text);
+		}
 		if (salt) salts.add(salt);
 	}
 	if (!read.findings.length) {

@@ -1,7 +1,7 @@
 "use strict";
 // Takes the record out of this page, has it checked, and only then draws it.
 
-const MOST_BYTES = 2 ** 28; // of a record that a page takes on
+const MOST_BYTES = 2 ** 26; // of the record in a page
 const root = document.documentElement, at = (id) => document.getElementById(id);
 // What the scripts of the page share.
 const page = {

@@ -78,7 +78,7 @@ class Walk {
 				return;
 			}
 			this.followed = this.place;
-			this.log.push({ due: this.next(), steps: this.awaited().map(({ fields }) => fields) });
+			this.log.push({ due: this.next(), steps: this.awaited().slice(0, 8).map(({ fields }) => fields) });
 		}
 		this.ended = true;
 	}

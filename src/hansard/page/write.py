@@ -19,7 +19,7 @@ from importlib.resources import files as resources
 from hansard import vocabulary
 from hansard.errors import UsageError
 from hansard.record import bundle as bundles
-from hansard.record.page import MAX_RECORD, compress, region
+from hansard.record.page import MAX_PAGE, compress, region
 
 _FORMATS = sorted(f"formats/{file.name}" for file in (resources(__package__) / "formats").iterdir())
 # The page's scripts and their parts, in this order, in one global scope. Only the last one does
@@ -66,13 +66,15 @@ _PLACE = re.compile(r"\{\{(csp|style|scripts)\}\}")
 def page(files: Mapping[str, bytes]) -> bytes:
     """Return the page of an export's files.
 
-    Raises UsageError `page.size` for a record of more than MAX_RECORD bytes.
+    Raises UsageError `page.size` where the record or the page has more than MAX_PAGE bytes.
     """
     record = bundles.pack({name: files[name] for name in files if name not in bundles.ASIDE})
-    if len(record) > MAX_RECORD:
-        raise UsageError("page.size", f"a record of more than {MAX_RECORD} bytes fits no page")
     before, after = shell()
-    return before + region(compress(record)) + after
+    data = region(compress(record)) if len(record) <= MAX_PAGE else b""
+    made = before + data + after
+    if not data or len(made) > MAX_PAGE:
+        raise UsageError("page.size", f"a record of more than {MAX_PAGE} bytes fits no page")
+    return made
 
 
 @cache

@@ -8,12 +8,14 @@ is fixed so that no byte can move between salt and text.
 from __future__ import annotations
 
 import re
+from codecs import getincrementaldecoder
 from hashlib import sha256
 
 from hansard.errors import DataError
 
 MAGIC = b"hansard-blob/v1 "
 HEADER = len(MAGIC) + 64 + 1
+_PIECE = 1 << 20
 _HEADER = re.compile(rb"hansard-blob/v1 [0-9a-f]{64}\n").match
 
 
@@ -34,10 +36,18 @@ def pack(text: str, salt: bytes) -> tuple[str, bytes]:
 
 def unpack(file: bytes) -> str:
     """Return the text of a blob file; raise DataError `8.header` or `8.text`."""
+    check(file)
+    return file[HEADER:].decode()
+
+
+def check(file: bytes) -> None:
+    """Raise DataError `8.header` or `8.text` as `unpack` does, without a text in memory."""
     if not _HEADER(file):
         raise DataError("8.header", "a blob does not begin with its header and salt")
+    decoder, end = getincrementaldecoder("utf-8")(), len(file)
     try:
-        return file[HEADER:].decode()
+        for at in range(HEADER, end + 1, _PIECE):
+            decoder.decode(file[at : at + _PIECE], final=at + _PIECE > end)
     except UnicodeDecodeError:
         raise DataError("8.text", "a blob's text is not UTF-8") from None
 

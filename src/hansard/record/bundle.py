@@ -15,20 +15,22 @@ from typing import NamedTuple
 from zlib import crc32
 
 from hansard.errors import DataError
-from hansard.record.line import split_lines
+from hansard.record.line import Lines
 
 EVENTS = "events.jsonl"
 PAGE = "report.html"
 PAGE_NOTE = "SHA256SUMS.page"  # signed: that this page belongs to this record
 ASIDE = frozenset({PAGE, PAGE_NOTE})  # what the record inside a page never holds
-MAX_EXPORT = 1 << 30
-MAX_ENTRIES = 0xFFFF  # what a zip without extensions can count
 REGISTER = ("checkpoint", "register.jsonl")  # admitted, and read by no verifier yet
+MAX_EXPORT = 1 << 27
+MAX_FILES = 0xFFFF  # what a zip without extensions can count
 FOLDERS = ("blobs", "templates", "policies")
-is_name = re.compile(
+_NAMES = (
     r"report\.html|VERIFY\.md|SHA256SUMS(\.page)?|events\.jsonl|register\.jsonl|checkpoint"
     r"|(blobs|templates|policies)/[0-9a-f]{64}"
-).fullmatch
+)
+is_name = re.compile(_NAMES).fullmatch
+_is_name = re.compile(_NAMES.encode()).fullmatch
 # Version, flags, method, time, date, CRC-32, two sizes, name, extra: alike in both headers.
 _COMMON = "5H3L2H"
 _LOCAL = struct.Struct("<4s" + _COMMON)
@@ -64,7 +66,7 @@ class Bundle:
 class _Entry(NamedTuple):
     """What the directory of a zip says of one file."""
 
-    name: str
+    name: bytes  # it need not be UTF-8
     method: int
     stored: int
     size: int
@@ -76,22 +78,38 @@ def pack(files: Mapping[str, bytes]) -> bytes:
 
     Raises DataError `1.entries` for more files than a zip can count.
     """
-    if len(files) > MAX_ENTRIES:
-        raise DataError("1.entries", f"a record of more than {MAX_ENTRIES} files fits no export")
-    parts, directory, offset = [], [], 0
+    if len(files) > MAX_FILES:
+        raise DataError("1.entries", f"a record of more than {MAX_FILES} files fits no export")
+    return b"".join(_chunks(files))
+
+
+def is_zip_of(data: bytes, files: Mapping[str, bytes]) -> bool:
+    """Whether `data` is the zip that `files` give, which is never built to say so."""
+    at = 0
+    for chunk in _chunks(files):
+        if not data.startswith(chunk, at):
+            return False
+        at += len(chunk)
+    return at == len(data)
+
+
+def _chunks(files: Mapping[str, bytes]) -> Iterator[bytes]:
+    """Yield, piece by piece, the zip of `files`."""
+    directory, offset = [], 0
     for name in sorted(files):
         body, path = files[name], name.encode("ascii")
         size = len(body)
         common = (20, 0, 0, 0, _DATED, crc32(body), size, size, len(path), 0)
         header = _LOCAL.pack(b"PK\x03\x04", *common) + path
-        parts += [header, body]
+        yield header
+        yield body
         directory.append(
             _CENTRAL.pack(b"PK\x01\x02", _MADE_BY, *common, 0, 0, 0, _MODE, offset) + path
         )
         offset += len(header) + size
     length, count = sum(map(len, directory)), len(directory)
-    end = _END.pack(b"PK\x05\x06", 0, 0, count, count, length, offset, 0)
-    return b"".join([*parts, *directory, end])
+    yield from directory
+    yield _END.pack(b"PK\x05\x06", 0, 0, count, count, length, offset, 0)
 
 
 def unpack(data: bytes) -> dict[str, bytes]:
@@ -104,16 +122,17 @@ def unpack(data: bytes) -> dict[str, bytes]:
     if len(data) > MAX_EXPORT:
         raise DataError("1.size", f"the export has more than {MAX_EXPORT} bytes")
     entries = list(_directory(data))
-    names = [entry.name for entry in entries]
-    if len(set(names)) < len(names):
+    if len({entry.name for entry in entries}) < len(entries):
         raise DataError("1.entries", "the export holds one name twice")
-    check_names(names)
+    for entry in entries:
+        if not _is_name(entry.name):
+            check_names([entry.name.decode("utf-8", "surrogateescape")])
     if any(entry.method for entry in entries):
         raise DataError("1.container", "an entry of the export is compressed")
     if sum(max(entry.stored, entry.size) for entry in entries) > len(data):
         raise DataError("1.size", "the entries of the export overlap")
-    files = {entry.name: _stored(data, entry) for entry in entries}
-    if pack(files) != data:
+    files = {entry.name.decode(): _stored(data, entry) for entry in entries}
+    if not is_zip_of(data, files):
         raise DataError("1.container", "the export's zip was not built the one way it is built")
     return files
 
@@ -131,14 +150,13 @@ def _directory(data: bytes) -> Iterator[_Entry]:
     stop = at + length
     if end + _END.size + comment != len(data) or stop > end:
         raise _unreadable()
-    while at < stop:
+    while at < stop and count:  # no more than it says: there may be millions
         if at + _CENTRAL.size > stop or data[at : at + 4] != b"PK\x01\x02":
             raise _unreadable()
         row = _CENTRAL.unpack_from(data, at)
         method, (stored, size, name, extra, comment), offset = row[4], row[8:13], row[16]
         at += _CENTRAL.size
-        path = data[at : at + name].decode("utf-8", "surrogateescape")
-        yield _Entry(path, method, stored, size, offset)
+        yield _Entry(data[at : at + name], method, stored, size, offset)
         at += name + extra + comment
         count -= 1
     if at != stop or count:
@@ -165,12 +183,20 @@ def check_names(names: Sequence[str]) -> None:
             raise DataError("1.name", f"{name!a} does not belong in an export", spelled)
 
 
+def check_folder(files: Mapping[str, bytes]) -> None:
+    """Raise DataError `1.size` or `1.name` for what is no folder of an export."""
+    if len(files) > MAX_FILES:
+        raise DataError("1.size", f"the export has more than {MAX_FILES} files")
+    check_names(list(files))
+    if sum(map(len, files.values())) > MAX_EXPORT:
+        raise DataError("1.size", f"the export has more than {MAX_EXPORT} bytes")
+
+
 def of_files(files: Mapping[str, bytes]) -> Bundle:
     """Return the record that an export's files hold; raises DataError `1.events`."""
     if EVENTS not in files:
         raise DataError("1.events", "the export has no events.jsonl")
-    lines, ended = split_lines(files[EVENTS])
-    if not ended:
+    if files[EVENTS][-1:] not in (b"", b"\n"):
         raise DataError("1.events", "the last line of events.jsonl is cut off")
 
     def folder(name: str) -> dict[str, bytes]:
@@ -179,7 +205,9 @@ def of_files(files: Mapping[str, bytes]) -> Bundle:
             key.removeprefix(start): body for key, body in files.items() if key.startswith(start)
         }
 
-    return Bundle(lines, folder("blobs"), folder("templates"), None, folder("policies"))
+    return Bundle(
+        Lines(files[EVENTS]), folder("blobs"), folder("templates"), None, folder("policies")
+    )
 
 
 def to_files(bundle: Bundle) -> dict[str, bytes]:

@@ -11,9 +11,10 @@ import gzip
 import re
 import zlib
 from base64 import b64decode, b64encode
+from collections.abc import Iterator
 
 OPENING, CLOSING = b'<script type="application/octet-stream">', b"</script>\n"
-MAX_RECORD = 1 << 28  # bytes of the zip: what a browser still holds in memory several times
+MAX_PAGE = 1 << 26  # bytes of a page, and of the zip in it, which a browser holds several times
 BLOCK = 65_536  # characters of base64; one script element with all of them takes minutes
 _GZIP = 16 + zlib.MAX_WBITS
 _block = re.compile(re.escape(OPENING) + rb"([A-Za-z0-9+/=]*)" + re.escape(CLOSING.strip()))
@@ -36,23 +37,33 @@ def is_page(data: bytes) -> bool:
     return data[:100].lstrip().startswith(b"<") and OPENING in data
 
 
-def packed_in(page: bytes) -> bytes:
-    """Return what the blocks of a page hold; empty where they are not base64. Never raises."""
-    try:
-        return b64decode(b"".join(_block.findall(page)))
-    except ValueError:
-        return b""
+def packed_in(page: bytes) -> Iterator[bytes]:
+    """Yield, block by block, what the blocks of a page hold; raises ValueError for no base64."""
+    rest = b""
+    for found in _block.finditer(page):
+        text = rest + found[1]
+        whole = len(text) & ~3
+        yield b64decode(text[:whole])
+        rest = text[whole:]
+    yield b64decode(rest)
 
 
 def record_in(page: bytes) -> bytes:
     """Return the zip in a page's data region; empty where the region cannot be read to its end.
 
-    Never raises, and never decompresses more than MAX_RECORD bytes.
+    Never raises, and never decompresses more than MAX_PAGE bytes: what comes next is
+    decompressed only once all before it was little enough.
     """
-    stream = zlib.decompressobj(_GZIP)
-    try:
-        data = stream.decompress(packed_in(page), MAX_RECORD + 1)
-    except zlib.error:
+    stream, data = zlib.decompressobj(_GZIP), bytearray()
+    if len(page) > MAX_PAGE:
         return b""
-    whole = stream.eof and not stream.unused_data and len(data) <= MAX_RECORD
-    return data if whole else b""
+    try:
+        for piece in packed_in(page):
+            if stream.eof and piece:
+                return b""
+            data += stream.decompress(piece, MAX_PAGE + 1 - len(data))
+            if len(data) > MAX_PAGE:
+                return b""
+    except (ValueError, zlib.error):
+        return b""
+    return bytes(data) if stream.eof and not stream.unused_data else b""

@@ -24,6 +24,7 @@ from hansard.rules.data import (
     TruncatedData,
 )
 from hansard.rules.events import Event, Fact
+from hansard.rules.fields import Price
 from hansard.rules.formats import format_of
 from hansard.rules.formats.base import Compare, NotCounted
 from hansard.rules.state import DebateState, evolve, speaker_of, step_of
@@ -63,6 +64,7 @@ class Replay:
         self.uncompared = 0  # comparisons of texts of which one is gone
         self._text_of = text_of
         self._approved = approved
+        self._prices: dict[str, list[Price]] = {}  # of each model that has answered
         # By call, until recorded: what was read of each reply that counts; None where it is gone.
         self._replies: dict[str, Mapping[str, Any] | None] = {}
         self._rejection: Mapping[str, Any] = {}  # of the last reply that does not count
@@ -226,7 +228,10 @@ class Replay:
         if data["finish"] == "stop" and self._text_of(data["reply"]["sha256"]) is None:
             self.gone.append(data["call"])
         model = self.state.seats[speaker_of(step)]["model"]
-        cost = spending.cost(self.state.spec["prices"], model, spending.Tokens.of(data))
+        if model not in self._prices:  # an opening may hold thousands
+            price = spending.price_of(self.state.spec["prices"], model)
+            self._prices[model] = [price] if price else []
+        cost = spending.cost(self._prices[model], model, spending.Tokens.of(data))
         found = {"cost_micro_usd": cost}
         return found if data["finish"] == "tool_calls" else {**found, "tools": 0}
 
@@ -258,9 +263,9 @@ class Replay:
         """A tool comes back once, and only one that was called."""
         data = cast(ToolReturnedData, event["data"])
         pending = self.state.steps.get(step_of(data["call"]))
-        for called in pending.open_tools if pending and not self.state.abandoned else ():
-            if (called["call"], called["number"]) == (data["call"], data["number"]):
-                return {}
+        place = (data["call"], data["number"])
+        if pending and not self.state.abandoned and pending.is_out(*place):
+            return {}
         raise NotDue(name_of(due))
 
     def _recorded(self, kind: str, due: Conclude, data: Mapping[str, Any]) -> Mapping[str, Any]:

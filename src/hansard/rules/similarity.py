@@ -10,11 +10,14 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 from functools import lru_cache
+from hashlib import sha256
 from itertools import combinations
+from typing import NamedTuple
 
 from hansard.rules.fields import Pair
 
 MILLION = 1_000_000
+MAX_COMPARED = 65_536  # characters of an answer, the words of which are compared
 _NEGATIONS = """
 no not never none nor neither nobody nothing cannot without dont doesnt didnt isnt arent wasnt
 werent wont wouldnt shouldnt cant couldnt hasnt havent hadnt mustnt
@@ -44,25 +47,47 @@ def normalised(text: str) -> str:
     return fold(text).translate(_LOWER)
 
 
-@lru_cache(maxsize=1024)
-def _measured(text: str) -> tuple[frozenset[str], int]:
-    found = words(text)
-    return frozenset(found), sum(word in NEGATIONS for word in found)
+class Measured(NamedTuple):
+    """What is compared of an answer, small enough for a round of the longest ones.
+
+    Its `words` and how many of them negate; and hashes of all of it, `folded` and
+    `normalised`.
+    """
+
+    words: frozenset[str]
+    negations: int
+    folded: bytes
+    normalised: bytes
+
+
+def measured(text: str) -> Measured:
+    """Return what is compared of an answer."""
+    found = words(text[:MAX_COMPARED])
+    negations = sum(word in NEGATIONS for word in found)
+    hashes = (sha256(part.encode()).digest() for part in (fold(text), normalised(text)))
+    return Measured(frozenset(found), negations, *hashes)
+
+
+_words_of = lru_cache(maxsize=128)(lambda text: frozenset(words(text[:MAX_COMPARED])))
 
 
 def jaccard_ppm(one: str, other: str) -> int:
     """Return the similarity of two texts' word sets in millionths; 0 for two empty ones."""
-    a, b = _measured(one)[0], _measured(other)[0]
-    union = len(a | b)
-    return MILLION * len(a & b) // union if union else 0
+    return _ppm(_words_of(one), _words_of(other))
 
 
-def pairs(answers: Mapping[str, str], *, whole: bool) -> list[Pair]:
+def _ppm(one: frozenset[str], other: frozenset[str]) -> int:
+    common = len(one & other)
+    union = len(one) + len(other) - common
+    return MILLION * common // union if union else 0
+
+
+def pairs(answers: Mapping[str, Measured], *, whole: bool) -> list[Pair]:
     """Compare every answer with every later one; `whole` asks for equality, white space folded."""
     rows: list[Pair] = []
     for (one, a), (other, b) in combinations(answers.items(), 2):
-        alike = MILLION * (fold(a) == fold(b)) if whole else jaccard_ppm(a, b)
-        differs = _measured(a)[1] != _measured(b)[1]
+        alike = MILLION * (a.folded == b.folded) if whole else _ppm(a.words, b.words)
+        differs = a.negations != b.negations
         rows.append({"one": one, "other": other, "ppm": alike, "negation_differs": differs})
     return rows
 

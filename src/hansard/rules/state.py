@@ -75,6 +75,7 @@ class Pending:
     announced: int = 0  # tools that the last reply asked for
     # What was asked for, in order, and what came back, by call and number.
     tools: list[ToolCalledData] = field(default_factory=list)
+    asked: set[tuple[str, int]] = field(default_factory=set)
     returned: dict[tuple[str, int], ToolReturnedData] = field(default_factory=dict)
 
     @property
@@ -85,7 +86,11 @@ class Pending:
     @property
     def open_tools(self) -> list[ToolCalledData]:
         """The tools that have not come back."""
-        return [row for row in self.tools if (row["call"], row["number"]) not in self.returned]
+        return [row for row in self.tools if self.is_out(row["call"], row["number"])]
+
+    def is_out(self, call: str, number: int) -> bool:
+        """Whether a tool was asked for and has not come back."""
+        return (call, number) in self.asked and (call, number) not in self.returned
 
 
 class Turn(NamedTuple):
@@ -154,6 +159,7 @@ class DebateState:
     last_answer: CallAnsweredData | None = None  # only the event right after may reject it
     announcing: CallAnsweredData | None = None  # the tools that it asked for come next
     turns: list[Turn] = field(default_factory=list)
+    spoken: set[str] = field(default_factory=set)  # debaters who were heard
     votes: dict[str, str | None] = field(default_factory=dict)  # the current ones, of debaters
     counts: list[VotesCountedData] = field(default_factory=list)
     similarities: list[SimilarityData] = field(default_factory=list)
@@ -173,6 +179,13 @@ class DebateState:
     def of_role(self, *roles: Role) -> list[RegisteredData]:
         """Return the seats of these roles, in the order registered."""
         return [seat for seat in self.seats.values() if seat["role"] in roles]
+
+    def of_round(self, number: int) -> list[Turn]:
+        """Return the turns of a round that are over, in order; no other round is looked through."""
+        begin = len(self.turns)
+        while begin and self.turns[begin - 1].data["round"] >= number:
+            begin -= 1
+        return [row for row in self.turns[begin:] if row.data["round"] == number]
 
     @property
     def rounds_run(self) -> int:
@@ -285,6 +298,7 @@ def _called(state: DebateState, data: ToolCalledData) -> None:
     pending = state.steps[step_of(data["call"])]
     pending.announced -= 1
     pending.tools.append(data)
+    pending.asked.add((data["call"], data["number"]))
     state.announcing = state.announcing if pending.announced else None
 
 
@@ -328,6 +342,8 @@ def _turn(state: DebateState, data: TurnData) -> None:
     seat = state.seats[data["speaker"]]
     turn = Turn(data, answer["reply"] if answer else None, seat["role"])
     state.turns.append(turn)
+    if seat["role"] == "debater" and turn.heard:
+        state.spoken.add(seat["id"])
     if data["speaker"] in state.votes:
         state.votes[data["speaker"]] = turn.vote
 

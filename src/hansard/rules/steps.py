@@ -25,6 +25,7 @@ from hansard.rules.formats.base import Compare, Format, Next, NotCounted
 from hansard.rules.formats.common import turn, verdict
 from hansard.rules.prompts import Prompt, TextOf
 from hansard.rules.replies import Schema
+from hansard.rules.similarity import Measured, measured
 from hansard.rules.state import DebateState, Pending, Step, step_of
 from hansard.rules.terms import JUDGING, Role, Terms
 from hansard.rules.transcript import CUSTOM, hash_of, template_of
@@ -143,7 +144,7 @@ def _rules(state: DebateState) -> Format[Terms]:
 def _after_decision(state: DebateState) -> Fact | tuple[Step, ...]:
     """After the decision the synthesizer speaks, where there is one; then the debate closes."""
     seats = state.of_role("synthesizer")
-    if seats and not any(row.role == "synthesizer" for row in state.turns):
+    if seats and not any(row.role == "synthesizer" for row in state.turns[-1:]):
         return (Step.of(state.rounds_run, "synthesis", seats[0]["id"]),)
     return Fact("debate.closed", {"outcome": "complete", "reason": _rules(state).reason(state)})
 
@@ -332,19 +333,19 @@ def record(state: DebateState, step: Step, call: str, read: Mapping[str, Any]) -
     return Fact(_TYPES.get(role, "turn.recorded"), turn(step, call, **read))
 
 
-def answers(state: DebateState, what: Compare, text_of: TextOf) -> dict[str, str] | None:
+def answers(state: DebateState, what: Compare, text_of: TextOf) -> dict[str, Measured] | None:
     """Return the answers that are to be compared, by debater; None where one is gone."""
     found = {}
-    for row in state.turns:
-        if row.data["round"] == what.round and row.role == "debater" and row.reply:
+    for row in state.of_round(what.round):
+        if row.role == "debater" and row.reply:
             text = text_of(row.reply["sha256"])
             schema = schema_of(state, "debater")
             if text is None or schema is None:
                 return None
-            found[row.data["speaker"]] = what.by.answer_of(replies.value_of(text, schema))
+            found[row.data["speaker"]] = measured(what.by.answer_of(replies.value_of(text, schema)))
     return found
 
 
-def compare(state: DebateState, what: Compare, found: Mapping[str, str]) -> Fact:
+def compare(state: DebateState, what: Compare, found: Mapping[str, Measured]) -> Fact:
     """Return the fact that comparing the answers `found` gives."""
     return what.by.compared(state, what, found)

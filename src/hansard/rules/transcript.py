@@ -14,14 +14,17 @@ models that follow their role better so; nearly nothing is shared then.
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import dataclass, field
 from functools import lru_cache
+from itertools import islice
 
 from hansard.rules.data import DecisionData, RegisteredData
 from hansard.rules.fields import Blob, TemplateHash
 from hansard.rules.formats import format_of
-from hansard.rules.prompts import Part, Prompt, Recipe, plain, points, quoted, role, template
+from hansard.rules.prompts import Part, Prompt, Recipe, fold, plain, points, quoted, role, template
 from hansard.rules.state import DebateState, Step, Turn
 
+_TOLD = 4  # parts of a tool: two blocks
 CUSTOM = "custom:"  # a seat that a function fills: it is its own persona and instruction
 
 
@@ -40,11 +43,24 @@ def template_of(state: DebateState, step: Step) -> str:
     return format_of(state.spec["terms"]).template(state, step)
 
 
+@dataclass(slots=True)
+class _Begun:
+    """What is known of the prompts of a step, from its first one on."""
+
+    told: Recipe  # with `length` of its parts
+    length: int
+    digest: bytes  # of these and of `tools`
+    role: list[Part]
+    repeats: tuple[int, ...]
+    tools: list[Part] = field(default_factory=list)
+
+
 class Prompter:
     """Follows one debate's state and gives the prompt of a step that is due.
 
-    It only ever adds to its recipe, so that a prompt costs the same after two
-    turns and after two thousand.
+    It only ever adds to its recipe, and to what a step was asked before, so that a
+    prompt costs the same after two turns and after two thousand, and at the first
+    attempt and the last one.
     """
 
     def __init__(self, state: DebateState) -> None:
@@ -54,6 +70,7 @@ class Prompter:
         self._standing = 0  # parts before the first turn
         self._hashes: dict[str, str] = {}
         self._given: dict[str, list[Part]] = {}  # to each seat by the user, the same every time
+        self._begun: dict[str, _Begun] = {}  # by step, those that are due
 
     def prompt(self, step: Step) -> Prompt:
         """Return what `step`'s speaker is asked, given everything said so far."""
@@ -67,23 +84,34 @@ class Prompter:
             self._reach(turn.data["round"])
             title, shown = self._rules.label(self._state, turn)
             self._recipe.extend(self._told(title, shown, turn))
-        self._turns = len(self._state.turns)
+        if self._turns < len(self._state.turns):
+            self._turns = len(self._state.turns)
+            self._begun.clear()
         self._reach(step.round)
-        retold = self._retold(step)
-        if self._state.spec["layout"] == "role-first":
-            return self._role_first(step, retold or self._recipe)
-        tail = [*self._tools(step), *self._role(step), *self._once_more(step)]
-        whole = len(self._recipe.parts)
-        if retold:
-            return Prompt.of(retold, tail)
-        return Prompt.of(self._recipe, tail, (self._standing or whole, whole))
+        if step.id not in self._begun:
+            self._begun[step.id] = self._begin(step)
+        return self._asked(step, self._begun[step.id])
 
-    def _role_first(self, step: Step, told: Recipe) -> Prompt:
-        """Return the prompt in which the role comes first and the transcript after it."""
-        recipe = Recipe()
-        recipe.extend([*told.parts[:2], *self._role(step)])
+    def _begin(self, step: Step) -> _Begun:
+        """Return what is the same in every prompt of a step, however often it is tried."""
+        retold, role = self._retold(step), list(self._role(step))
+        if self._state.spec["layout"] == "shared-prefix":
+            told, whole = retold or self._recipe, len(self._recipe.parts)
+            repeats = () if retold else (self._standing or whole, whole)
+            return _Begun(told, len(told.parts), told.digest, role, repeats)
+        told, recipe = retold or self._recipe, Recipe()
+        recipe.extend([*told.parts[:2], *role])
         recipe.extend(told.parts[2:])
-        return Prompt.of(recipe, [*self._tools(step), *self._once_more(step)])
+        return _Begun(recipe, len(recipe.parts), recipe.digest, [], ())
+
+    def _asked(self, step: Step, begun: _Begun) -> Prompt:
+        """Return the prompt of a step's next attempt: the tools that came back only add to it."""
+        tools = list(self._tools(step, len(begun.tools) // _TOLD))
+        begun.tools += tools
+        begun.digest = fold(begun.digest, tools)
+        rest = [*begun.role, *self._once_more(step)]
+        digest = fold(begun.digest, rest).hex()
+        return Prompt(begun.told, begun.length, [*begun.tools, *rest], digest, begun.repeats)
 
     def _opening(self, values: dict[str, str]) -> Iterator[Part]:
         """Yield what stands before the evidence: protocol, question, stances."""
@@ -128,12 +156,12 @@ class Prompter:
             if after < document["from_round"] <= until:
                 yield from self._block(f"evidence {document['document']}", document["text"])
 
-    def _tools(self, step: Step) -> Iterator[Part]:
-        """Yield what the tools gave that were asked for at this step."""
+    def _tools(self, step: Step, known: int) -> Iterator[Part]:
+        """Yield what the tools gave that were asked for at this step, after the first `known`."""
         pending = self._state.steps.get(step.id)
         if pending is None:
             return
-        for called in pending.tools:
+        for called in islice(pending.tools, known, None):
             tool, back = called["tool"], pending.returned[called["call"], called["number"]]
             name = tool if isinstance(tool, str) else "of no known name"
             yield from self._block(f"tool {name}, arguments", called["arguments"])

@@ -7,40 +7,42 @@ is all of them; `envelope` has 1 to 3 and `rules` those of the walk (FORMAT.md �
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import suppress
 from hashlib import sha256
 
 from hansard.errors import DataError
 from hansard.record import blob
 from hansard.record.bundle import Head
-from hansard.record.line import GENESIS, line_hash
+from hansard.record.line import GENESIS, MAX_ENTRIES, line_hash
 from hansard.record.policy import parse as parse_policy
 from hansard.rules.data import OpenedData
-from hansard.rules.events import blob_names, parse
+from hansard.rules.events import Event, blob_names, parse
 from hansard.verify.envelope import check_manifest, check_signatures
 from hansard.verify.findings import Finding, Texts, finding
 from hansard.verify.reading import Reading
 from hansard.verify.rules import check_rules
 
-MOST_REJECTED = 1000  # entries that are listed: a hostile file may hold nothing else
+MAX_DOCUMENT = 1 << 21  # bytes of a document's text, and of all of them (FORMAT.md §10.2)
+MAX_DOCUMENTS = 20 << 20
+MAX_REPLY = 1 << 20
 
 
 def check_entries(reading: Reading) -> Iterator[Finding]:
     """Checks 4 and 7: read every entry; the events stop at the first one that is rejected."""
-    rejected = 0
-    for seq, line in enumerate(reading.bundle.lines, 1):
+    lines = reading.bundle.lines
+    if len(lines) > MAX_ENTRIES:  # none is read
+        reading.whole = False
+        yield finding("4.entries", 0, expected=MAX_ENTRIES, found=len(lines))
+        lines = ()
+    for seq, line in enumerate(lines, 1):
         try:
-            event = parse(line)
+            parse(line)
         except DataError as error:
+            reading.whole = False
             yield finding(error.code, seq, found=str(error))
-            rejected += 1
-            if rejected == MOST_REJECTED:
-                break
         else:
-            if not rejected:
-                reading.events.append(event)
-    reading.whole = not rejected
+            reading.events.read += reading.whole
     for check in (4, 7):
         reading.say(check, read=len(reading.events), entries=reading.entries)
 
@@ -98,22 +100,25 @@ def check_blobs(reading: Reading) -> Iterator[Finding]:
     every entry could be read can a text be called unnamed.
     """
     blobs, withheld = reading.bundle.blobs, reading.withheld
-    named: dict[str, int] = {}
-    for seq, event in enumerate(reading.events, 1):
-        for name in blob_names(event):
-            named.setdefault(name, seq)
+    named, documents, replies = _named(reading.events)
     salts: set[bytes] = set()
+    total = 0  # of the documents so far
     for name, seq in named.items():
         file = blobs.get(name)
         if file is None:
             if name not in withheld:
                 yield finding("8.missing", seq, expected=name)
             continue
-        text, wrong = _read_text(name, file, seq, salts)
+        wrong = _wrong(name, file, seq, salts)
         if wrong:
             yield wrong
         elif name not in withheld:
-            reading.texts[name] = text
+            size = len(file) - blob.HEADER
+            total += size if name in documents else 0
+            over = [*_oversize(size, total, documents.get(name), replies.get(name))]
+            yield from over
+            if not over:
+                reading.texts.add(name)
     for name in sorted(blobs.keys() - named) if reading.whole else ():
         yield finding("8.unnamed", 0, found=name)
     present, kept = len(reading.texts), len(named.keys() & withheld)
@@ -125,19 +130,45 @@ def check_blobs(reading: Reading) -> Iterator[Finding]:
     reading.say(8, "text" if present == len(named) else "gone", texts=reading.counted)
 
 
-def _read_text(name: str, file: bytes, seq: int, salts: set[bytes]) -> tuple[str, Finding | None]:
-    """Return a blob's text, or what is wrong with it; its salt joins `salts` (FORMAT.md §10)."""
+def _named(events: Iterable[Event]) -> tuple[dict[str, int], dict[str, int], dict[str, int]]:
+    """Return which entry names each text first, as anything, as a document and as a reply."""
+    named, documents, replies = dict[str, int](), dict[str, int](), dict[str, int]()
+    for seq, event in enumerate(events, 1):
+        for name in blob_names(event):
+            named.setdefault(name, seq)
+        if event["type"] == "evidence.admitted":
+            documents.setdefault(event["data"]["text"]["sha256"], seq)
+        elif event["type"] == "call.answered":
+            replies.setdefault(event["data"]["reply"]["sha256"], seq)
+    return named, documents, replies
+
+
+def _wrong(name: str, file: bytes, seq: int, salts: set[bytes]) -> Finding | None:
+    """Return what is wrong with a blob, if anything; its salt joins `salts` (FORMAT.md §10)."""
     found = blob.blob_name(file)
     if found != name:
-        return "", finding("8.hash", seq, expected=name, found=found)
+        return finding("8.hash", seq, expected=name, found=found)
     header = file[: blob.HEADER]
     known = header in salts
     salts.add(header)
     try:
-        text = blob.unpack(file)
+        blob.check(file)
     except DataError as error:
-        return "", finding(error.code, seq, found=name)
-    return ("", finding("8.salt", seq, found=name)) if known else (text, None)
+        return finding(error.code, seq, found=name)
+    return finding("8.salt", seq, found=name) if known else None
+
+
+def _oversize(size: int, total: int, document: int | None, reply: int | None) -> Iterator[Finding]:
+    """Yield what is too large of a text of `size` bytes; `document` and `reply` are its entries.
+
+    `total` is the size of all documents up to this one. A text that is too large is gone.
+    """
+    if document and size > MAX_DOCUMENT:
+        yield finding("8.size", document, expected=MAX_DOCUMENT, found=size)
+    elif document and total > MAX_DOCUMENTS:
+        yield finding("8.size", document, expected=MAX_DOCUMENTS, found=total)
+    if reply and size > MAX_REPLY:
+        yield finding("12.size", reply, expected=MAX_REPLY, found=size)
 
 
 def check_templates(reading: Reading) -> Iterator[Finding]:

@@ -25,7 +25,7 @@ def files_of(export: bytes | Mapping[str, bytes]) -> Mapping[str, bytes]:
     `export` is the bytes of a zip or of a page, or the files of a folder by name.
     """
     if not isinstance(export, bytes):
-        bundles.check_names(list(export))
+        bundles.check_folder(export)
         return export
     if not pages.is_page(export):
         return bundles.unpack(export)

@@ -61,9 +61,9 @@ def finding(
     )
 
 
-def told(findings: Sequence[Finding]) -> str:
-    """Return what was found first, where, and how many more findings there are."""
-    first, more = findings[0], len(findings) - 1
+def told(findings: Sequence[Finding], count: int) -> str:
+    """Return what was found first, where, and how many more of `count` findings there are."""
+    first, more = findings[0], count - 1
     places = [f"entry {first.seq}"] if first.seq else []
     places += [f"{more} more"] if more else []
     return f"{first.message} ({'; '.join(places)})" if places else first.message
@@ -136,7 +136,7 @@ class Verification(_Result):
     @property
     def told(self) -> str:
         """The first finding, its place, and how many more there are; empty without any."""
-        return told(self.findings) if self.findings else ""
+        return told(self.findings, len(self.findings)) if self.findings else ""
 
     def require_ok(self, name: str, then: str = "verify it to see every finding") -> None:
         """Refuse the record `name` where a check failed, before anything is drawn from it.

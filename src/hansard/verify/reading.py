@@ -2,10 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from itertools import islice
+from typing import cast
+
+import orjson
 
 from hansard import vocabulary
+from hansard.record import blob
 from hansard.record.bundle import REGISTER, Bundle
 from hansard.record.keys import Trust
 from hansard.record.manifest import Manifest
@@ -17,6 +22,46 @@ from hansard.rules.replay import Replay
 from hansard.verify.findings import Status, Texts
 
 _BLOBS = "blobs/"
+
+
+class Events:
+    """The events of the entries that were read, parsed again each time they are asked for.
+
+    Parsed, an entry takes many times its bytes; all of a record at once would be
+    too much (FORMAT.md §10).
+    """
+
+    def __init__(self, lines: Sequence[bytes]) -> None:
+        self._lines = lines
+        self.read = 0  # how many were, from the first
+
+    def __len__(self) -> int:
+        return self.read
+
+    def __getitem__(self, place: int) -> Event:
+        return cast(Event, orjson.loads(self._lines[range(self.read)[place]]))
+
+    def __iter__(self) -> Iterator[Event]:
+        return map(orjson.loads, islice(self._lines, self.read))
+
+
+class Held:
+    """The texts at hand, each decoded when it is asked for."""
+
+    def __init__(self, blobs: Mapping[str, bytes]) -> None:
+        self._blobs = blobs
+        self._sound: set[str] = set()
+
+    def __len__(self) -> int:
+        return len(self._sound)
+
+    def add(self, name: str) -> None:
+        """Take in a text whose blob is sound."""
+        self._sound.add(name)
+
+    def get(self, name: str) -> str | None:
+        """Return a text by name; None where it is gone."""
+        return blob.unpack(self._blobs[name]) if name in self._sound else None
 
 
 @dataclass(slots=True)
@@ -35,15 +80,18 @@ class Reading:
     note: Note | None = None  # the signed manifest
     page_note: Note | None = None  # the signed note that covers the page
     trusted: bool = False  # trusted keys signed all there is to sign
-    events: list[Event] = field(default_factory=list)  # those before the first rejected entry
+    events: Events = field(init=False)  # those before the first rejected entry
     whole: bool = True  # no entry was rejected
-    texts: dict[str, str] = field(default_factory=dict)  # by name
+    texts: Held = field(init=False)
     counted: Texts = field(default_factory=Texts)  # of those that the events name
     policy: Policy | None = None
     replay: Replay | None = None
     walked: int = 0  # entries that could be replayed
     evidence: dict[int, str] = field(default_factory=dict)
     aside: dict[int, tuple[Status, str]] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        self.events, self.texts = Events(self.bundle.lines), Held(self.bundle.blobs)
 
     @property
     def opened(self) -> OpenedData | None:

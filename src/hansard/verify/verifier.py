@@ -9,6 +9,7 @@ record ALTERED. `vocabulary/checks.json` names the checks.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 
 from hansard import vocabulary
@@ -29,6 +30,8 @@ from hansard.verify.findings import (
     verdict_of,
 )
 from hansard.verify.reading import Reading
+
+MOST_LISTED = 1000  # findings of a check: a hostile record may have nothing else
 
 
 def verify(bundle: Bundle) -> Verification:
@@ -52,7 +55,11 @@ def verify_export(export: bytes | Mapping[str, bytes], trust: Trust) -> Verifica
 
 
 def _verify(reading: Reading) -> Verification:
-    findings = [found for step in STEPS for found in step(reading)]
+    findings, counts = list[Finding](), Counter[int]()
+    for found in (found for step in STEPS for found in step(reading)):
+        counts[found.check] += 1
+        if counts[found.check] <= MOST_LISTED:
+            findings.append(found)
     findings.sort(key=lambda found: (found.seq, found.check, found.code))
     level = None if findings else int(reading.trusted)
     return Verification(
@@ -63,7 +70,7 @@ def _verify(reading: Reading) -> Verification:
         verdict=verdict_of(level),
         caveats=list(_caveats(reading, level)),
         texts=reading.counted,
-        checks=list(_checks(reading, findings)),
+        checks=list(_checks(reading, findings, counts)),
         findings=findings,
     )
 
@@ -81,18 +88,20 @@ def _refused(found: Finding) -> Verification:
         verdict=verdict_of(None),
         caveats=[],
         texts=reading.counted,
-        checks=list(_checks(reading, [found])),
+        checks=list(_checks(reading, [found], Counter([found.check]))),
         findings=[found],
     )
 
 
-def _checks(reading: Reading, findings: Sequence[Finding]) -> Iterator[Check]:
+def _checks(
+    reading: Reading, findings: Sequence[Finding], counts: Mapping[int, int]
+) -> Iterator[Check]:
     """Yield each check with its status: what has findings fails, whatever else it is."""
     for number, name in CHECKS.items():
         row: tuple[Status, str] = ("pass", reading.evidence.get(number, ""))
         failed = [found for found in findings if found.check == number]
         if failed:
-            row = ("fail", told(failed))
+            row = ("fail", told(failed, counts[number]))
         else:
             row = reading.aside.get(number) or _resting(reading, number) or row
         yield Check(number=number, name=name, status=row[0], evidence=row[1])

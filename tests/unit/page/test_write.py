@@ -175,9 +175,9 @@ def test_the_data_is_the_zip_of_all_but_the_page():
 
 
 def test_a_record_that_is_too_large_for_a_page(monkeypatch):
-    monkeypatch.setattr(write, "MAX_RECORD", len(pack(FILES)))
+    monkeypatch.setattr(write, "MAX_PAGE", len(page(FILES)))
     page(FILES)
-    monkeypatch.setattr(write, "MAX_RECORD", len(pack(FILES)) - 1)
+    monkeypatch.setattr(write, "MAX_PAGE", len(page(FILES)) - 1)
     with pytest.raises(UsageError, match="fits no page") as caught:
         page(FILES)
     assert caught.value.code == "page.size"

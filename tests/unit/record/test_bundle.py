@@ -62,7 +62,7 @@ def test_the_bytes_of_the_smallest_zip():
 
 
 def test_more_files_than_a_zip_can_count(monkeypatch):
-    monkeypatch.setattr(bundle, "MAX_ENTRIES", 2)
+    monkeypatch.setattr(bundle, "MAX_FILES", 2)
     assert code(pack, FILES) == "1.entries"
 
 

@@ -6,7 +6,7 @@ import subprocess
 import pytest
 
 from hansard.record import line
-from hansard.record.line import GENESIS, line_hash, split_lines
+from hansard.record.line import GENESIS, Lines, line_hash
 from support import eventful
 
 
@@ -31,14 +31,28 @@ def test_the_first_line_is_linked_to_64_zeros():
 
 
 @pytest.mark.parametrize(
-    ("data", "lines", "ended"),
+    ("data", "lines"),
     [
-        (b"", [], True),
-        (b"a\nb\n", [b"a", b"b"], True),
-        (b"a\nb", [b"a", b"b"], False),
-        (b"\n\n", [b"", b""], True),
-        (b"a\r\nb\x0bc\x0cd\x85e\xe2\x80\xa8f\n", [b"a\r", b"b\x0bc\x0cd\x85e\xe2\x80\xa8f"], True),
+        (b"", []),
+        (b"a\nb\n", [b"a", b"b"]),
+        (b"a\nb", [b"a"]),  # the last one is not ended: it is none
+        (b"\n\n", [b"", b""]),
+        (b"a\r\nb\x0bc\x0cd\x85e\xe2\x80\xa8f\n", [b"a\r", b"b\x0bc\x0cd\x85e\xe2\x80\xa8f"]),
     ],
 )
-def test_lines_are_split_at_lf_only(data, lines, ended):
-    assert split_lines(data) == (lines, ended)
+def test_lines_are_split_at_lf_only(data, lines):
+    found = Lines(data)
+    assert found == lines
+    assert (len(found), found[:], found[-1:]) == (len(lines), lines, lines[-1:])
+    assert [found[n - len(lines)] for n in range(len(lines))] == lines
+    assert found != [*lines, b""]
+    with pytest.raises(IndexError):
+        found[len(lines)]
+
+
+def test_more_lines_than_entries_are_only_counted(monkeypatch):
+    monkeypatch.setattr(line, "MAX_ENTRIES", 2)
+    found = Lines(b"a\nb\nc\n")
+    assert (len(found), found[1]) == (3, b"b")
+    with pytest.raises(IndexError):
+        found[2]

@@ -26,7 +26,7 @@ def around(data):
 
 def test_what_was_written_is_read():
     assert record_in(around(REGION)) == RECORD
-    assert packed_in(around(REGION)) == PACKED
+    assert b"".join(packed_in(around(REGION))) == PACKED
 
 
 def test_no_time_stands_in_it():
@@ -62,10 +62,15 @@ def test_data_that_cannot_be_read(what):
 
 
 def test_no_more_is_decompressed_than_a_page_holds(monkeypatch):
-    monkeypatch.setattr(pages, "MAX_RECORD", len(RECORD))
-    assert record_in(around(REGION)) == RECORD
-    monkeypatch.setattr(pages, "MAX_RECORD", len(RECORD) - 1)
-    assert record_in(around(REGION)) == b""
+    record = pack({"events.jsonl": bytes(BLOCK)})
+    page = around(region(compress(record)))
+    for most, read in ((len(record), record), (len(record) - 1, b""), (len(page), b"")):
+        monkeypatch.setattr(pages, "MAX_PAGE", most)
+        assert record_in(page) == read
+    page = around(REGION)
+    for most, read in ((len(page), RECORD), (len(page) - 1, b"")):
+        monkeypatch.setattr(pages, "MAX_PAGE", most)
+        assert record_in(page) == read
     bomb = around(region(gzip.compress(bytes(1 << 26))))
     assert len(bomb) < 1 << 17
     tracemalloc.start()

@@ -4,18 +4,34 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from hansard.rules import similarity
 from hansard.rules.similarity import (
     NEGATIONS,
     converged,
     fold,
     jaccard_ppm,
+    measured,
     normalised,
-    pairs,
     scores,
     words,
 )
 
 TEXTS = st.text(st.sampled_from("ab no't \n\t.,!’éİ\u00a0\u2003"), max_size=12)
+
+
+def pairs(answers, *, whole):
+    """The answers compared as they are in a debate."""
+    return similarity.pairs({name: measured(text) for name, text in answers.items()}, whole=whole)
+
+
+def test_the_words_of_the_first_65536_characters_are_compared():
+    same, long = "a " * 32_767, "b" * 65_536
+    for one, other, ppm in ((same + "b", same + "c", 333_333), (same + "a b", same + "a c", 10**6)):
+        found = pairs({"x": one, "y": other}, whole=False)[0]
+        assert (found["ppm"], jaccard_ppm(one, other)) == (ppm, ppm)
+        assert pairs({"x": one, "y": other}, whole=True)[0]["ppm"] == 0, "all of it"
+    assert pairs({"x": long + "x", "y": long + "y"}, whole=False)[0]["ppm"] == 10**6
+    assert not pairs({"x": long + " not", "y": long}, whole=False)[0]["negation_differs"]
 
 
 @pytest.mark.parametrize(

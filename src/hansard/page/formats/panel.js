@@ -10,6 +10,10 @@ const plain = (text) =>
 	text.replace(/['’]/g, "").replace(/[A-Z]/g, (letter) => letter.toLowerCase());
 const wordsOf = (text) => plain(text).match(WORD) ?? [];
 
+// The characters of an answer whose words are compared: the first 65,536.
+const compared = (text) => (text.length <= 65536 ? text
+	: Array.from(text.slice(0, 131072)).slice(0, 65536).join(""));
+
 // The words that two sets have in common, of all in them, in millionths.
 function likeness(one, other) {
 	const common = [...one].filter((word) => other.has(word)).length;
@@ -17,9 +21,9 @@ function likeness(one, other) {
 }
 
 // What is compared of a draft: its words, and the whole of its answer.
-function answerOf(turn) {
-	const { value } = turn.reply, text = isObject(value) ? value.answer : value;
-	const words = wordsOf(text), negations = words.filter((word) => NEGATIONS.has(word)).length;
+function answerOf(walk, turn) {
+	const [, value] = readAgain(walk, turn.step, turn.reply), text = isObject(value) ? value.answer : value;
+	const words = wordsOf(compared(text)), negations = words.filter((word) => NEGATIONS.has(word)).length;
 	return { id: turn.id, whole: folded(text), words: new Set(words), negations };
 }
 
@@ -33,7 +37,7 @@ function compareAnswers(one, other, measure) {
 const pairsOf = (rows) =>
 	rows.flatMap((one, index) => rows.slice(index + 1).map((other) => [one, other]));
 // The different answers, each under the first who gave it.
-function countAnswers(turns, threshold) {
+function countAnswers(walk, turns, threshold) {
 	const drafts = heard(turns), alike = new Map(), tally = new Map();
 	if (drafts.some((turn) => turn.reply.gone)) {
 		return due("votes.counted", 14, (data) => {
@@ -45,7 +49,7 @@ function countAnswers(turns, threshold) {
 		});
 	}
 	for (const turn of drafts) {
-		const answer = plain(answerOf(turn).whole), first = alike.get(answer) ?? turn.id;
+		const answer = plain(answerOf(walk, turn).whole), first = alike.get(answer) ?? turn.id;
 		alike.set(answer, first);
 		tally.set(first, (tally.get(first) ?? 0) + 1);
 	}
@@ -53,8 +57,8 @@ function countAnswers(turns, threshold) {
 }
 
 // The answers of a round compared; the last time, it is their words alone that count.
-function measure(terms, round, drafts, last = false) {
-	const threshold = terms.convergence_ppm ?? 0, options = terms.options.length > 0 && !last;
+function measure(walk, round, drafts, last = false) {
+	const { terms } = walk, threshold = terms.convergence_ppm ?? 0, options = terms.options.length > 0 && !last;
 	const kind = threshold === 1000000 && !last ? "whole" : "words";
 	const fields = {
 		round, measure: options ? "options" : kind, heard: drafts.length, threshold_ppm: threshold,
@@ -73,7 +77,7 @@ function measure(terms, round, drafts, last = false) {
 			return last || !enough ? { ...fields, converged: false } : fields;
 		});
 	}
-	const pairs = pairsOf(drafts.map(answerOf))
+	const pairs = pairsOf(drafts.map((turn) => answerOf(walk, turn)))
 		.map(([one, other]) => compareAnswers(one, other, kind));
 	const alike = pairs.every((row) => row.ppm >= threshold && !row.negation_differs);
 	return similarity({ ...fields, pairs, converged: enough && alike && !last });
@@ -86,7 +90,7 @@ function* schedulePanel(debate) {
 		number++;
 		turns = yield debaters.map((seat) => debate.step(number, "draft", seat));
 		drafts = heard(turns);
-		if (terms.convergence_ppm !== null) similarity = yield measure(terms, number, drafts);
+		if (terms.convergence_ppm !== null) similarity = yield measure(debate, number, drafts);
 	} while (!similarity?.converged && number < terms.max_rounds);
 	const converged = Boolean(similarity?.converged);
 	const reason = converged ? "converged" : "rounds_complete";
@@ -104,13 +108,13 @@ function* schedulePanel(debate) {
 	if (terms.resolution === "majority" && (options || !converged)) {
 		const threshold = Math.floor(debaters.length / 2) + 1;
 		const count = yield options ? countVotes(terms.options, turns, threshold)
-			: countAnswers(turns, threshold);
+			: countAnswers(debate, turns, threshold);
 		if (count.reached) return [byCount(count, "majority_vote"), reason];
 		if (terms.fallback === "escalate") {
 			return [decided("escalate", "no_majority", { votes: 0, threshold }), reason];
 		}
 	}
-	if (similarity?.measure !== "words") similarity = yield measure(terms, number, drafts, true);
+	if (similarity?.measure !== "words") similarity = yield measure(debate, number, drafts, true);
 	const scores = new Map(drafts.map((turn) => [turn.id, 0]));
 	for (const { one, other, ppm } of similarity.pairs) {
 		scores.set(one, scores.get(one) + ppm);
@@ -173,7 +177,7 @@ const panelJudgment = (s) => {
 const answerDrift = (s, rounds) => {
 	const sets = new Map(), last = new Map(), found = [];
 	const like = (...texts) => likeness(...texts.map((text) => {
-		if (!sets.has(text)) sets.set(text, new Set(wordsOf(text)));
+		if (!sets.has(text)) sets.set(text, new Set(wordsOf(compared(text))));
 		return sets.get(text);
 	}));
 	for (const { round_index: round, drafts } of rounds) {

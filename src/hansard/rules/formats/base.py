@@ -17,6 +17,7 @@ from hansard.rules.events import Fact
 from hansard.rules.fields import Rejection
 from hansard.rules.prompts import TextOf
 from hansard.rules.replies import JSON, Schema
+from hansard.rules.similarity import Measured
 from hansard.rules.spec_base import BaseSpec
 from hansard.rules.state import DebateState, Step, Turn
 from hansard.rules.terms import CloseReason, Role
@@ -63,7 +64,7 @@ class Comparison:
     """
 
     answer_of: Callable[[JSON], str]
-    compared: Callable[[DebateState, Compare, Mapping[str, str]], Fact]
+    compared: Callable[[DebateState, Compare, Mapping[str, Measured]], Fact]
     restated: Callable[[DebateState, Compare, Mapping[str, Any]], Mapping[str, Any] | None]
 
 

@@ -49,20 +49,17 @@ def decided(state: DebateState, decision: str, rule: DecisionRule, **numbers: An
     return Fact("decision.reached", cast(DecisionData, data))
 
 
-def heard_in(state: DebateState, round_: int | None = None) -> list[str]:
-    """Return the debaters whose turns in this round, or in any, count, as they spoke."""
-    return [
-        row.data["speaker"]
-        for row in state.turns
-        if round_ in (None, row.data["round"]) and row.role == "debater" and row.heard
-    ]
+def heard_in(state: DebateState, round_: int) -> list[str]:
+    """Return the debaters whose turns in this round count, as they spoke."""
+    rows = state.of_round(round_)
+    return [row.data["speaker"] for row in rows if row.role == "debater" and row.heard]
 
 
 def ruling(state: DebateState) -> VerdictData | str | None:
     """Return the judge's verdict, "failed" where none could be had, None before it."""
     if state.verdict:
         return state.verdict
-    spoke = any(row.role == "judge" for row in state.turns)
+    spoke = any(row.role == "judge" for row in state.turns[-1:])  # it has the last word
     return "failed" if spoke else None
 
 

@@ -25,7 +25,7 @@ from pydantic import Field, field_validator
 from hansard.rules.data import RegisteredData
 from hansard.rules.events import Fact
 from hansard.rules.formats.base import Format
-from hansard.rules.formats.common import decided, heard_in, ruling, verdict
+from hansard.rules.formats.common import decided, ruling, verdict
 from hansard.rules.prompts import TextOf
 from hansard.rules.replies import JSON, Schema, members, one_of, words
 from hansard.rules.spec_base import BaseSpec
@@ -119,15 +119,14 @@ def due(state: DebateState) -> Fact | tuple[Step, ...] | CloseReason:
     done, spoken = divmod(len(state.turns), len(speakers))
     if done < rounds:
         return (Step.of(done + 1, "argument", speakers[spoken]),)
-    heard = set(heard_in(state))
-    if len(heard) < LEAST:
+    if len(state.spoken) < LEAST:
         return decided(state, ESCALATE, "too_few_heard")
     found = ruling(state)
     if found is None:
         return (Step.of(rounds, "verdict", state.of_role("judge")[0]["id"]),)
     if isinstance(found, str):
         return "judge_failed"
-    if found["winner"] and found["winner"] not in heard:
+    if found["winner"] and found["winner"] not in state.spoken:
         return decided(state, ESCALATE, "too_few_heard")
     stance = state.seats[found["winner"]]["stance"] if found["winner"] else None
     return decided(state, stance["label"] if stance else "synthesis", "judge_verdict")

@@ -2,21 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from typing import cast
 
-from hansard.rules.state import DebateState, Turn
+from hansard.rules.state import DebateState
 from hansard.rules.terms import ModeratedTerms
 
 
 def terms_of(state: DebateState) -> ModeratedTerms:
     """Return the opening's terms."""
     return cast(ModeratedTerms, state.spec["terms"])
-
-
-def turns_of(state: DebateState, round_: int) -> Iterator[Turn]:
-    """Yield the turns of a round that are over."""
-    return (row for row in state.turns if row.data["round"] == round_)
 
 
 def target_of(state: DebateState, phase: str) -> str:

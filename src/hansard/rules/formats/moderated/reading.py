@@ -10,7 +10,7 @@ from hansard.rules import citations
 from hansard.rules.fields import Case, Citation
 from hansard.rules.formats.base import NotCounted
 from hansard.rules.formats.common import verdict
-from hansard.rules.formats.moderated.places import terms_of, turns_of
+from hansard.rules.formats.moderated.places import terms_of
 from hansard.rules.formats.moderated.spec import SIDES
 from hansard.rules.prompts import TextOf
 from hansard.rules.replies import JSON, Schema, many, members, one_of, whole, words
@@ -121,7 +121,7 @@ def _check_citations(
 def _critique(state: DebateState, step: Step) -> Case:
     """Return what was read from the critique that a rebuttal answers."""
     phase = step.phase.replace("rebuttal", "critique")
-    found = next(row for row in turns_of(state, step.round) if row.data["phase"] == phase)
+    found = next(row for row in state.of_round(step.round) if row.data["phase"] == phase)
     return cast(Case, found.case)
 
 

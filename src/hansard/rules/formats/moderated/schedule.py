@@ -9,7 +9,7 @@ from hansard.rules.data import RegisteredData, VerdictData
 from hansard.rules.events import Fact
 from hansard.rules.fields import Case
 from hansard.rules.formats.common import decided
-from hansard.rules.formats.moderated.places import target_of, terms_of, turns_of
+from hansard.rules.formats.moderated.places import target_of, terms_of
 from hansard.rules.formats.moderated.spec import SIDES
 from hansard.rules.state import DebateState, Step, Turn
 from hansard.rules.terms import ESCALATE, OUTCOMES, CloseReason, ModeratedTerms
@@ -40,7 +40,7 @@ def due(state: DebateState) -> Fact | tuple[Step, ...] | CloseReason:  # noqa: P
         steps = _round(state, round_, done)
         if steps:
             return steps
-        if not any(row.role == "proposer" and row.heard for row in turns_of(state, round_)):
+        if not any(row.role == "proposer" and row.heard for row in state.of_round(round_)):
             return decided(state, ESCALATE, "too_few_heard")
         moderation = Step.of(round_, "moderation", moderator)
         if moderation.id not in done:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from hansard.rules.formats.moderated.places import target_of, terms_of, turns_of
+from hansard.rules.formats.moderated.places import target_of, terms_of
 from hansard.rules.formats.moderated.spec import SIDES, TEMPLATES
 from hansard.rules.state import DebateState, Step, Turn
 
@@ -25,7 +25,7 @@ def values(state: DebateState, step: Step | None) -> dict[str, str]:
         stance = state.seats[seat]["stance"]
         position = stance["label"] if stance else position
     known = {
-        "citations": _told(state, step.round),
+        "citations": _told(state, step.round) if "citations" in TEMPLATES[role] else "",
         "position": position,
         "positions": ", ".join(terms_of(state)["positions"]),
         "round": str(step.round),
@@ -36,7 +36,7 @@ def values(state: DebateState, step: Step | None) -> dict[str, str]:
 def _told(state: DebateState, round_: int) -> str:
     """Say what came of the round's citations, argument by argument."""
     rows = []
-    for turn in turns_of(state, round_):
+    for turn in state.of_round(round_):
         case = turn.case
         for row in case["citations"] if case else ():
             place = f"{label(state, turn)[0]}, argument {row['argument']}"

@@ -14,12 +14,13 @@ from hansard.rules.formats.base import Compare, Comparison
 from hansard.rules.formats.common import heard_in
 from hansard.rules.formats.panel.reading import answer_of, terms_of
 from hansard.rules.formats.panel.spec import LEAST
+from hansard.rules.similarity import Measured
 from hansard.rules.state import DebateState
 
 
 def converged(state: DebateState) -> bool:
     """Say whether the answers of any round were alike: a last comparison is no such test."""
-    return any(row["converged"] for row in state.similarities)
+    return any(row["converged"] for row in state.similarities[-2:])  # it ends the rounds
 
 
 def compare(state: DebateState, round_: int) -> Fact | Compare:
@@ -43,7 +44,7 @@ def compare(state: DebateState, round_: int) -> Fact | Compare:
     )
 
 
-def compared(state: DebateState, what: Compare, answers: Mapping[str, str]) -> Fact:
+def compared(state: DebateState, what: Compare, answers: Mapping[str, Measured]) -> Fact:
     """Return the fact that a comparison of the answers, by debater, gives."""
     if what.measure == "votes":
         return _tally_of_texts(state, what.round, answers)
@@ -86,12 +87,12 @@ def restated(state: DebateState, what: Compare, data: Mapping[str, Any]) -> dict
     return {**fact, "pairs": data["pairs"], "heard": len(heard), "converged": converged}
 
 
-def _tally_of_texts(state: DebateState, last: int, answers: Mapping[str, str]) -> Fact:
+def _tally_of_texts(state: DebateState, last: int, answers: Mapping[str, Measured]) -> Fact:
     """Count equal answers, each under the first debater who gave it."""
-    first: dict[str, str] = {}
+    first: dict[bytes, str] = {}
     held = []
     for speaker, answer in answers.items():
-        held.append(first.setdefault(similarity.normalised(answer), speaker))
+        held.append(first.setdefault(answer.normalised, speaker))
     rows, _ = tally(list(first.values()), held)
     return count(state, last, rows, len(state.votes) - len(answers))
 

@@ -38,7 +38,7 @@ def wrong_seats(terms: PanelTerms, seats: Sequence[RegisteredData]) -> str | Non
 def due(state: DebateState) -> Fact | Compare | tuple[Step, ...] | CloseReason:
     """Return who drafts, the comparison after a round, or what resolves it."""
     terms, many = terms_of(state), len(state.votes)
-    drafts = sum(row.role == "debater" for row in state.turns)
+    drafts = len(state.turns) - sum(row.role != "debater" for row in state.turns[-2:])
     done, spoken = divmod(drafts, many)
     if spoken or not done:
         return tuple(Step.of(done, "draft", speaker) for speaker in [*state.votes][spoken:])
@@ -61,7 +61,7 @@ def _judged(state: DebateState, last: int) -> Fact | tuple[Step, ...] | CloseRea
     if isinstance(found, str):
         return "judge_failed"
     if found["winner"]:
-        if found["winner"] not in heard_in(state):
+        if found["winner"] not in state.spoken:
             return decided(state, ESCALATE, "too_few_heard")
         return decided(state, found["winner"], "judge_pick")
     return decided(state, found["choice"] or "synthesis", "judge_synthesis")
