@@ -1,0 +1,55 @@
+"""The limits that are too large for the kit (FORMAT.md §10.2), and the memory that they take."""
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from conformance_kit.debates import decided
+from conformance_kit.exports import ABOUT, export, files_of, seal, zip_of
+from conformance_kit.limits import MIB, documented
+from hansard.record.bundle import MAX_EXPORT
+from kit import STORED
+
+ROOT = Path(__file__).resolve().parents[2]
+VERIFIERS = {"package": ["-m", "hansard", "verify"], "verify.py": [str(ROOT / "tools/verify.py")]}
+
+
+def sized(size):
+    """An export of exactly so many bytes: VERIFY.md is what it lacks."""
+    files = files_of(decided())
+    lacking = size - len(zip_of(seal(files))) + len(ABOUT)
+    return zip_of(seal(files | {"VERIFY.md": bytes(lacking)}))
+
+
+CASES = {
+    "an export of 2^27 bytes": (lambda: sized(MAX_EXPORT), None, 0),
+    "an export of one byte more": (lambda: sized(MAX_EXPORT + 1), "1.size", 1),
+    "documents of 20 MiB": (lambda: zip_of(export(documented(*[2 * MIB] * 10))), None, 0),
+    "documents of one byte more": (
+        lambda: zip_of(export(documented(*[2 * MIB] * 10, 1))), "8.size", 1,
+    ),
+}  # fmt: skip
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("what", CASES)
+def test_at_the_bound_and_past_it(what, tmp_path, capsys):
+    make, code, status = CASES[what]
+    path = tmp_path / "record.zip"
+    path.write_bytes(make())
+    for name, command in VERIFIERS.items():
+        trust = str(STORED / "trust.json")
+        words = [sys.executable, *command, str(path), "--trust", trust, "--json"]
+        with (tmp_path / "out").open("w+b") as out:
+            child = subprocess.Popen(words, stdout=out)
+            _, ended, used = os.wait4(child.pid, 0)  # how much this child alone took
+            child.returncode = os.waitstatus_to_exitcode(ended)
+            out.seek(0)
+            codes = [row["code"] for row in json.load(out)["findings"]]
+        assert (codes, child.returncode) == ([code] if code else [], status), name
+        with capsys.disabled():
+            print(f"\n{what}: {name} took {used.ru_maxrss >> 10} MiB")

@@ -1,0 +1,72 @@
+"""The limits of FORMAT.md §10.2: a record at a bound, and one past it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+
+from conformance_kit.case import Case, bad, good, group
+from conformance_kit.debates import decided
+from conformance_kit.exports import ABOUT, export, seal, zip_of
+from conformance_kit.moderated import moderated
+from conformance_kit.records import Record, derived
+from hansard.record import blob
+
+MIB = 1 << 20
+
+
+def documented(*sizes: int) -> Record:
+    """Return an opening with documents of these sizes, in bytes, and nothing after it."""
+    base = moderated().until(7)
+    record = base.data(1, documents=len(sizes)).without(7)
+    for seq, size in enumerate(sizes, 7):
+        name, file = blob.pack("d" * size, derived("document", seq))
+        data = {"document": f"d{seq}", "text": {"sha256": name}, "from_round": 1}
+        record = record.insert(seq, "evidence.admitted", data)
+        record = replace(record, blobs={**record.blobs, name: file})
+    return record
+
+
+def answered(size: int) -> Record:
+    """Return a record that ends with a reply of so many bytes, most of them white space."""
+    base = decided()
+    seq = base.seq("call.answered")
+    name = base.event(seq)["data"]["reply"]["sha256"]
+    said = blob.unpack(base.blobs[name])
+    return base.text(seq, "reply", said.ljust(size)).until(seq)
+
+
+@group
+def limit_cases() -> Iterator[Case]:
+    """Numbers of entries, and sizes of documents and replies."""
+    lines, more = ({"VERIFY.md": ABOUT, "events.jsonl": b"{}\n" * (100_000 + n)} for n in (0, 1))
+    yield bad(
+        "limit-entries",
+        "7.schema",
+        1,
+        "100,000 entries are read, whatever they are.",
+        zip_of(seal(lines)),
+    )
+    yield bad(
+        "limit-entries-past",
+        "4.entries",
+        0,
+        "Of 100,001 entries none is read.",
+        zip_of(seal(more)),
+    )
+    yield good("limit-document", "A document has 2 MiB.", zip_of(export(documented(1, 2 * MIB))))
+    yield bad(
+        "limit-document-past",
+        "8.size",
+        8,
+        "A document has 2 MiB and one byte.",
+        zip_of(export(documented(1, 2 * MIB + 1))),
+    )
+    yield good("limit-reply", "A reply has 1 MiB.", zip_of(export(answered(MIB))))
+    yield bad(
+        "limit-reply-past",
+        "12.size",
+        answered(MIB).seq("call.answered"),
+        "A reply has 1 MiB and one byte, though of white space.",
+        zip_of(export(answered(MIB + 1))),
+    )
