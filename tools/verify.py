@@ -529,42 +529,63 @@ def read_trust(path: Path) -> list[TrustedKey]:
     return keys
 
 
-def judge_note(
-    note: Note, trust: Iterable[TrustedKey], role: str, at: str | None
-) -> tuple[str | None, str | None]:
-    """Return the trusted key that signed, and the one whose signature does not verify."""
-    signed_by = None
+class Signing(NamedTuple):
+    """Who signed a note: whether a trusted key did, in words, and whose signature is forged."""
+
+    trusted: bool
+    words: str
+    broken: str | None = None
+
+
+def judge_note(note: Note, trust: Iterable[TrustedKey], role: str, at: str | None) -> Signing:
+    """Look at every signature line of a note; a known key's that does not verify spoils it."""
+    rows: dict[tuple[str, bytes], list[TrustedKey]] = {}
+    for key in trust:
+        rows.setdefault((key.name, key.key_id), []).append(key)
     for name, key_id, signature in dict.fromkeys(note.signatures):
-        for key in trust:
-            if (key.name, key.key_id) != (name, key_id):
-                continue
+        for key in rows.get((name, key_id), [])[:1]:
             if not ed25519_verify(key.public, note.text, signature):
-                return None, name
-            started = at is not None and (key.start is None or key.start <= at)
-            if key.role == role and started and (key.until is None or cast(str, at) < key.until):
-                signed_by = name
-    return signed_by, None
+                return Signing(False, "", name)
+    trusted, words = False, []
+    for (name, key_id), number in Counter(line[:2] for line in note.signatures).items():
+        known = rows.get((name, key_id), [])
+        counts, said = standing(known, role, at)
+        trusted = trusted or counts
+        shown = name if known else f"{name} (key {key_id.hex()})"
+        words.append(f"{shown}, which {said}" + f" ({number} lines)" * (number > 1))
+    return Signing(trusted, f"signed by {', and by '.join(words)}")
+
+
+def standing(rows: list[TrustedKey], role: str, at: str | None) -> tuple[bool, str]:
+    """Say whether what the trust file says of one key lets it sign in `role`, and why."""
+    own = [key for key in rows if key.role == role]
+    if not rows:
+        return False, "you do not know"
+    if not own:
+        return False, f"you trust as {rows[0].role} key, not as {role} key"
+    if at is None:
+        return False, "counts for no record without a date"
+    for key in own:
+        if (key.start is None or key.start <= at) and (key.until is None or at < key.until):
+            return True, "you trust"
+    return False, f"was not in force at {at}"
 
 
 def check_signatures(
     notes: Iterable[tuple[str, str, Note | None]], trust: list[TrustedKey], at: str | None
 ) -> tuple[list[Finding], bool, str]:
     """Judge each note; return findings, whether trusted keys signed all, the evidence."""
-    findings, evidence, signed = [], [], True
+    findings, signed = [], True
+    evidence: dict[str, list[str]] = {}  # the notes of which the same is to be said
     for what, role, note in notes:
-        by, broken = judge_note(note, trust, role, at) if note else (None, None)
-        signed = signed and by is not None
-        if broken is not None:
+        found = judge_note(note, trust, role, at) if note else Signing(False, "cannot be read")
+        signed = signed and found.trusted
+        evidence.setdefault(found.words, []).append(what)
+        if found.broken is not None:
             code = "3.signature" if what == "manifest" else f"3.{what}"
-            findings.append(finding(code, 0, None, broken, broken))
-        elif note is None:
-            evidence.append(f"{what} cannot be read")
-        elif by is None:
-            names = ", ".join(dict.fromkeys(name for name, _, _ in note.signatures))
-            evidence.append(f"{what} signed by {names}, which you do not trust for it")
-        else:
-            evidence.append(f"{what} signed by {by}, which you trust")
-    return findings, signed, "; ".join(evidence)
+            findings.append(finding(code, 0, None, found.broken, found.broken))
+    rows = [f"{' and '.join(whats)} {words}" for words, whats in evidence.items()]
+    return findings, signed, "; ".join(rows)
 
 
 # ---------------------------------------------------------------- 4 canonical (§1)

@@ -36,11 +36,22 @@ from conformance_kit.exports import (
     files_of,
     manifest,
     seal,
+    second_signature_line,
     signature_line,
     withholding,
+    zip_of,
     zipped,
 )
-from conformance_kit.records import OPENED_AT, STRANGER, digest, fails, trust
+from conformance_kit.records import (
+    APPROVAL,
+    EXPORT,
+    OPENED_AT,
+    STRANGER,
+    digest,
+    fails,
+    signer,
+    trust,
+)
 
 
 @group
@@ -266,6 +277,36 @@ def good_cases() -> Iterator[Case]:
         "A second signature is by a key that the trust file does not name: it is passed over.",
         {**files, SUMS: files[SUMS] + signature_line(STRANGER, manifest(files_of(base)))},
     )
+    text = manifest(files_of(base))
+    namesake = signer(EXPORT.name, "stranger")
+    for key, why, lines in (
+        (
+            "signature-repeated",
+            "The signature line stands twice, as anybody can make it.",
+            files[SUMS].rpartition(b"\n\n")[2],
+        ),
+        (
+            "signature-of-one-key-twice",
+            "The export key signed twice, with different signatures: both verify.",
+            second_signature_line(EXPORT, text),
+        ),
+        (
+            "signature-of-an-unknown-key-over-another-text",
+            "A line is added of a key that nobody knows, and it is over another text.",
+            signature_line(STRANGER, b"other\n"),
+        ),
+        (
+            "signature-of-an-unknown-key-under-our-name",
+            "A line is added under the export key's name, of another key: the key id tells.",
+            signature_line(namesake, text) * 2,
+        ),
+        (
+            "signature-of-the-approval-key-as-well",
+            "The approval key signed the manifest as well, which counts for nothing.",
+            signature_line(APPROVAL, text),
+        ),
+    ):
+        yield good(key, why, zip_of({**files, SUMS: files[SUMS] + lines}))
     yield good(
         "key-in-force-from-the-opening-on",
         "The export key is in force from the very moment of the opening.",

@@ -6,11 +6,14 @@ import base64
 import struct
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
+from hashlib import sha512
+from typing import Any, cast
 from zlib import crc32
 
+from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
+
 from conformance_kit.debates import decided
-from conformance_kit.records import EXPORT, Files, Record, digest
+from conformance_kit.records import EXPORT, Files, Record, derived, digest
 from hansard.record import note
 from hansard.record.note import Signer
 
@@ -86,6 +89,20 @@ def signature_of(data: bytes) -> bytes:
 def signature_line(by: Signer, message: bytes) -> bytes:
     """Return the line with which `by` signs `message`."""
     return note.sign(message, by).rpartition(b"\n\n")[2]
+
+
+def second_signature_line(by: Signer, message: bytes) -> bytes:
+    """Return another sound line of the same key: only the signer can choose another nonce."""
+    nonce = derived("another nonce")
+    scalars = []
+    for seed in (nonce, cast(Ed25519PrivateKey, by.private).private_bytes_raw()):
+        low = int.from_bytes(sha512(seed).digest()[:32], "little")
+        scalars.append(low & ((1 << 254) - 8) | 1 << 254)
+    point = Ed25519PrivateKey.from_private_bytes(nonce).public_key().public_bytes_raw()
+    hashed = int.from_bytes(sha512(point + by.key.public + message).digest(), "little")
+    s = (scalars[0] + hashed * scalars[1]) % ORDER_OF_ED25519
+    body = base64.b64encode(by.key.id + point + s.to_bytes(32, "little"))
+    return signature_line(by, message).rpartition(b" ")[0] + b" " + body + b"\n"
 
 
 def malleable(data: bytes) -> bytes:

@@ -223,37 +223,59 @@ async function signatureHolds(key, text, signature) {
 	}
 }
 
-// Who signed: `by` a key trusted in this role, `broken` a trusted name that did not.
+// How the reader's rows of one key stand to a role: a member of WORDING.signers.
+function standing(rows, role, at) {
+	const own = rows.filter((row) => row.role === role);
+	if (!own.length) return rows.length ? "role" : "unknown";
+	if (at === null) return "undated";
+	const counts = (row) => (!row.from || row.from <= at) && (!row.until || at < row.until);
+	return own.some(counts) ? "trusted" : "time";
+}
+
+// Who signed: `by` a key trusted in this role, `broken` a trusted name that did not, and `words`.
 async function judgeNote(note, trust, role, at) {
-	const found = { by: null, broken: null, able: true };
-	for (const [name, keyId, signature] of note.signatures) {
-		for (const key of trust.filter((each) => each.name === name && each.keyId === keyId)) {
+	const said = WORDING.signers, keys = new Map();
+	let by = null, able = true;
+	for (const [name, id, signature] of note.signatures) {
+		const rows = trust.filter((key) => key.name === name && key.keyId === id);
+		for (const key of rows) {
 			const holds = await signatureHolds(key.public, note.text, signature);
-			if (holds === false) return { by: null, broken: name, able: true };
-			const inTime = at !== null && (!key.from || key.from <= at) && (!key.until || at < key.until);
-			if (holds === null) found.able = false;
-			else if (key.role === role && inTime) found.by = name;
+			if (holds === false) {
+				return { by: null, broken: name, able: true, words: fill(said.forged, { name }) };
+			}
+			able &&= holds !== null;
 		}
+		const key = keys.get(`${name}+${id}`) ?? { name, id, rows, number: 0 };
+		key.number++;
+		keys.set(`${name}+${id}`, key);
 	}
-	return found;
+	const words = [...keys.values()].map(({ name, id, rows, number }) => {
+		const how = standing(rows, role, at);
+		if (how === "trusted" && able) by = name;
+		return fill(said[how], { name, id, role: rows[0]?.role, wanted: role, at }) +
+			(number > 1 ? fill(said.lines, { number }) : "");
+	});
+	return { by, broken: null, able, words: fill(said.signed, { keys: words.join(said.next) }) };
 }
 
 async function checkSignatures(notes, trust, at) {
-	const out = { findings: [], signed: true, evidence: [], signers: [], able: true };
+	const out = { findings: [], signed: true, evidence: "", signers: [], able: true };
+	const alike = new Map(); // the notes of which the same is to be said
 	for (const [what, role, note] of notes) {
-		const judged = note && await judgeNote(note, trust, role, at);
-		const names = note ? [...new Set(note.signatures.map(([name]) => name))] : [];
-		const by = judged?.by ?? null;
-		out.signers.push({ what, names, by });
+		const judged = note ? await judgeNote(note, trust, role, at)
+			: { by: null, broken: null, able: true, words: WORDING.signers.unread };
+		const { by, broken, able } = judged;
+		const words = able ? judged.words : "this browser cannot check Ed25519 signatures";
+		const names = note ? unique(note.signatures.map(([name]) => name)) : [];
+		out.signers.push({ what, names, by, words });
+		alike.set(words, [...alike.get(words) ?? [], what]);
 		out.signed &&= by !== null;
-		out.able &&= judged?.able ?? true;
-		if (judged?.broken) {
-			const code = what === "manifest" ? "3.signature" : "3.policy", name = judged.broken;
-			out.findings.push(finding(code, 0, null, name, { name }));
-		} else if (!note) out.evidence.push(`${what} cannot be read`);
-		else if (by) out.evidence.push(`${what} signed by ${by}, which you trust`);
-		else if (!judged.able) out.evidence.push("this browser cannot check Ed25519 signatures");
-		else out.evidence.push(`${what} signed by ${names.join(", ")}, which you do not trust for it`);
+		out.able &&= able;
+		if (broken) {
+			const code = what === "manifest" ? "3.signature" : "3.policy";
+			out.findings.push(finding(code, 0, null, broken, { name: broken }));
+		}
 	}
+	out.evidence = [...alike].map(([words, whats]) => `${whats.join(" and ")} ${words}`).join("; ");
 	return out;
 }

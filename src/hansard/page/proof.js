@@ -28,8 +28,7 @@ function drawProof() {
 			: []),
 		h("h3", "Who signed it?"), ...page.result.signers.map((row) => h("p",
 			row.what === "manifest" ? "The record: " : "The approved prompts: ",
-			row.names.length ? said(row.names.join(", ")) : "nobody",
-			row.by ? ", confirmed with the key you gave." : ", not confirmed."))];
+			said(row.words), "."))];
 }
 
 // What a key of each role signs.

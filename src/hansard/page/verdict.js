@@ -32,7 +32,7 @@ async function verifyFiles(files, trust) {
 	const evidence = {
 		2: passed(2, { files: many(listed, "file"), withheld: withheld.size },
 			withheld.size && "withheld"),
-		3: signatures.evidence.join("; "),
+		3: signatures.evidence,
 		8: passed(8, { texts: textsInWords(counted) }, partly && "gone"),
 		...evidenceOf(read), ...(walk.ended ? evidenceOfWalk(walk) : {}),
 	};

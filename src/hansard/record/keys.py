@@ -11,6 +11,8 @@ or later and before `until`.
 from __future__ import annotations
 
 import json
+from collections import Counter
+from collections.abc import Sequence
 from typing import Annotated, Literal, NamedTuple, get_args
 
 from cryptography.exceptions import UnsupportedAlgorithm
@@ -21,6 +23,7 @@ from cryptography.hazmat.primitives.asymmetric.ed25519 import (
 )
 from pydantic import BaseModel, ConfigDict, Field, StringConstraints
 
+from hansard import vocabulary
 from hansard.errors import DataError, UsageError
 from hansard.record.note import Note, VerifierKey
 
@@ -100,28 +103,39 @@ class Signing(NamedTuple):
 def who_signed(note: Note, role: Role, trust: Trust, at: str | None) -> Signing:
     """Look at each signature of `note` for one by a key of `role` that is in force at `at`.
 
-    `at` is None where nobody can tell when the debate was opened.
+    `at` is None where nobody can tell when the debate was opened. Anybody can add a
+    line of a key that the reader does not know, or repeat one: `words` says so.
     """
+    said = vocabulary.words("signers")
     known: dict[tuple[str, bytes], tuple[VerifierKey, list[TrustedKey]]] = {}
     for row in trust.keys:
         key = VerifierKey.parse(row.key)
         known.setdefault((key.name, key.id), (key, []))[1].append(row)
-    trusted, words = False, ""
-    for line in note.signatures:
+    for line in dict.fromkeys(note.signatures):
         found = known.get((line.name, line.key_id))
-        if found is None:
-            words = words or f"signed by {line.name}, which your trust file does not name"
-            continue
-        key, rows = found
-        if not key.verifies(note.text, line.signature):
-            return Signing(False, f"not signed by {line.name}, as it says", line.name)
-        if any(row.role == role and row.in_force(at) for row in rows):
-            trusted, words = True, f"signed by {line.name}, which you trust"
-        elif not trusted and all(row.role != role for row in rows):
-            words = f"signed by {line.name}, which you trust as {rows[0].role} key, not as {role}"
-        elif not trusted:
-            words = f"signed by {line.name}, which was not in force at {at or 'its time'}"
-    return Signing(trusted, words)
+        if found and not found[0].verifies(note.text, line.signature):
+            return Signing(False, vocabulary.fill(said["forged"], name=line.name), line.name)
+    trusted, words = False, []
+    lines = Counter((line.name, line.key_id) for line in note.signatures)
+    for (name, key_id), number in lines.items():
+        rows = known[name, key_id][1] if (name, key_id) in known else []
+        standing = _standing(rows, role, at)
+        trusted = trusted or standing == "trusted"
+        other = rows[0].role if rows else None
+        values = {"name": name, "id": key_id.hex(), "role": other, "wanted": role, "at": at}
+        more = vocabulary.fill(said["lines"], number=number) if number > 1 else ""
+        words.append(vocabulary.fill(said[standing], **values) + more)
+    return Signing(trusted, vocabulary.fill(said["signed"], keys=said["next"].join(words)))
+
+
+def _standing(rows: Sequence[TrustedKey], role: Role, at: str | None) -> str:
+    """Say by a member of the vocabulary's `signers` how the rows of one key stand to `role`."""
+    own = [row for row in rows if row.role == role]
+    if not own:
+        return "role" if rows else "unknown"
+    if at is None:
+        return "undated"
+    return "trusted" if any(row.in_force(at) for row in own) else "time"
 
 
 def generate() -> Ed25519PrivateKey:

@@ -107,7 +107,10 @@ def check_signatures(reading: Reading) -> Iterator[Finding]:
             code = f"3.{_CODES.get(what, what)}"
             yield finding(code, 0, found=signing.forged, name=signing.forged)
     reading.trusted = all(signing.trusted for _, signing in signings)
-    words = "; ".join(f"{what} {signing.words}" for what, signing in signings)
+    alike: dict[str, list[str]] = {}
+    for what, signing in signings:
+        alike.setdefault(signing.words, []).append(what)
+    words = "; ".join(f"{' and '.join(notes)} {words}" for words, notes in alike.items())
     reading.evidence[3] = words
     if not reading.trusted:
         reading.aside[3] = ("unchecked", words)
@@ -115,6 +118,6 @@ def check_signatures(reading: Reading) -> Iterator[Finding]:
 
 def _signing(reading: Reading, note: Note | None, role: Role) -> Signing:
     if note is None:
-        return Signing(False, "cannot be read")
+        return Signing(False, vocabulary.words("signers")["unread"])
     at = reading.events[0]["at"] if reading.opened else None
     return who_signed(note, role, reading.trust, at)

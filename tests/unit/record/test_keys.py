@@ -220,7 +220,8 @@ def test_a_trusted_signer():
 
 def test_a_signer_that_does_not_count():
     unknown = signing(row(key=OTHER.key))
-    assert unknown == (False, "signed by house/export, which your trust file does not name", None)
+    shown = f"house/export (key {MINE.key.id.hex()})"
+    assert unknown == (False, f"signed by {shown}, which you do not know", None)
     assert "not as export" in signing(row("log")).words
     assert f"was not in force at {AT}" in signing(row(until=AT)).words
     assert f"was not in force at {AT}" in signing(row("log"), row(until=AT)).words
@@ -240,9 +241,29 @@ def test_of_several_signers_one_that_counts_is_enough():
     both = note.Note(
         NOTE.text, note.parse(note.sign(NOTE.text, OTHER)).signatures + NOTE.signatures
     )
-    assert signing(row(), signed=both) == (True, "signed by house/export, which you trust", None)
+    ours, stranger = "house/export, which you trust", f"other/export (key {OTHER.key.id.hex()})"
+    words = f"signed by {stranger}, which you do not know, and by {ours}"
+    assert signing(row(), signed=both) == (True, words, None)
     late = signing(row(key=OTHER.key, until=AT), row(), signed=both)
-    assert late == (True, "signed by house/export, which you trust", None)
+    words = f"signed by other/export, which was not in force at {AT}, and by {ours}"
+    assert late == (True, words, None)
     early = note.Note(NOTE.text, both.signatures[::-1])
     assert signing(row(), row("log", OTHER.key), signed=early).trusted
     assert signing(row(), row(key=OTHER.key, until=AT), signed=early).trusted
+
+
+def test_a_line_that_somebody_added_or_repeated_is_shown():
+    mine, theirs = NOTE.signatures, note.parse(note.sign(b"text\n", OTHER)).signatures
+    stranger = f"other/export (key {OTHER.key.id.hex()}), which you do not know"
+    for lines, words in (
+        (mine * 2, "house/export, which you trust (2 lines)"),
+        (mine + theirs * 3, f"house/export, which you trust, and by {stranger} (3 lines)"),
+        (theirs + mine + theirs, f"{stranger} (2 lines), and by house/export, which you trust"),
+    ):
+        found = signing(row(), signed=note.Note(b"text\n", lines))
+        assert found == (True, f"signed by {words}", None)
+    both = signing(row(), row("log", OTHER.key), signed=note.Note(b"text\n", mine + theirs))
+    other = "other/export, which you trust as log key, not as export key"
+    assert both.words == f"signed by house/export, which you trust, and by {other}"
+    undated = "house/export, which counts for no record without a date"
+    assert signing(row(), at=None).words == f"signed by {undated}"
