@@ -133,6 +133,36 @@ def test_a_resumed_debate_reads_what_is_allowed_again(hansard, beside):
     assert hansard("resume", debate, "--allow", str(beside)).code == 0
 
 
+def test_the_folder_that_a_store_names_is_not_taken_on_trust(hansard, tmp_path, monkeypatch):
+    for name in ("spec", "store", "else"):
+        (tmp_path / name).mkdir()
+    monkeypatch.chdir(tmp_path / "spec")
+    write_debate(VOTES)
+    debate = leave_open()
+    Path("hansard.db").rename("../store/hansard.db")
+    monkeypatch.chdir(tmp_path / "else")
+    again = ("resume", debate, "--store", "sqlite:///../store/hansard.db")
+    done = hansard(*again)
+    assert (done.code, done.out) == (2, "")
+    assert "below neither the store nor the working directory" in done.err
+    assert done.err.endswith("[spec.file_outside]\n")
+    monkeypatch.chdir(tmp_path)  # the spec's folder is below it
+    assert hansard("resume", debate[:8], "--store", "sqlite:///store/nowhere.db").code == 2
+    assert hansard("resume", debate, "--store", "sqlite:///store/hansard.db").code == 0
+
+
+def test_the_folder_that_a_store_names_can_be_allowed(hansard, tmp_path, monkeypatch):
+    for name in ("spec", "store"):
+        (tmp_path / name).mkdir()
+    monkeypatch.chdir(tmp_path / "spec")
+    write_debate(VOTES)
+    debate = leave_open()
+    Path("hansard.db").rename("../store/hansard.db")
+    monkeypatch.chdir(tmp_path / "store")
+    assert hansard("resume", debate).code == 2
+    assert hansard("resume", debate, "--allow", "../spec").code == 0
+
+
 def test_the_start_of_an_id_is_no_way_to_another_debate(hansard):
     write_debate(VOTES)
     assert hansard("run", "debate.yaml").code == 0
@@ -156,3 +186,48 @@ def test_a_spec_from_a_pipe_has_no_folder(tmp_path):
     )
     done = process("estimate", "/dev/stdin", "--json", "--allow", str(tmp_path), stdin=absolute)
     assert json.loads(done.stdout)["format"] == "panel"
+
+
+ATTACK = "\x1b]0;owned\x07\x1b[2J %s {0} {question} [red]x"
+SPELLED = "<U+001B>]0;owned<U+0007><U+001B>[2J %s {0} {question} [red]x"
+PLACES = {
+    "a field": {ATTACK: 1},
+    "a document": {"evidence": [{"id": "memo", "file": ATTACK}]},
+    "a document's id": {"evidence": [ATTACK]},
+    "a template": {"prompts": {"protocol": ATTACK}},
+    "a template's role": {"prompts": {ATTACK: "x"}},
+    "a price": {"prices": {ATTACK: {"input": "1", "output": "1"}}},
+    "an alias": {"models": {ATTACK: "python:x"}},
+    "a ceiling": {"limits": {ATTACK: 1}},
+    "a type": {"agent_types": {ATTACK: "x"}},
+}
+
+
+@pytest.mark.parametrize("place", PLACES)
+def test_what_a_spec_says_is_only_text_in_an_error(hansard, place):
+    write_debate(VOTES, **PLACES[place])
+    done = hansard("run", "debate.yaml")
+    assert (done.code, done.out) == (2, "")
+    assert SPELLED in done.err
+    assert "\x1b" not in done.err
+
+
+@pytest.mark.parametrize(
+    "text", ["%s %(x)s", "{0} {question}", "{{options}}", "$HOME `id`", "[b]x[/b]"]
+)
+def test_what_a_spec_says_is_never_a_pattern_to_be_filled_in(hansard, text):
+    write_debate(VOTES, question=text, review=text, context=text)
+    assert hansard("run", "debate.yaml").code == 0
+    prompt = hansard("show", only_debate(), "--prompt", "r1.proposal.planner:1").out
+    assert prompt.count(text) == 2
+    assert hansard("list", "--json").out.count(json.dumps(text)) == 1
+
+
+@pytest.mark.parametrize(
+    "model", ["python:os.system", "custom:os:system", "python:hansard.cli.main:run"]
+)
+def test_a_spec_imports_nothing(hansard, model):
+    write_debate(VOTES, model=model, debaters=[{"id": seat} for seat in NAMES])
+    done = hansard("run", "debate.yaml")
+    assert done.code == 2
+    assert done.err.endswith("[model.not_given]\n")

@@ -55,11 +55,13 @@ class Files:
     """Where the file names of a spec begin, and what they may reach.
 
     `folder` is None for a spec that has none, such as a mapping; `allowed` are
-    the folders that the caller opens to the spec beside it.
+    the folders that the caller opens to the spec beside it. Where the folder is
+    not known to be the spec's own (`is_own`), it has to be allowed like any other.
     """
 
     folder: Path | None
     allowed: tuple[Path, ...] = ()
+    is_own: bool = True
 
     def text(self, name: str | OwnPath, kind: Kind, code: str) -> str:
         """Return a UTF-8 file's text with LF line ends; UsageError `code`, `spec.file_*`."""
@@ -94,6 +96,14 @@ class Files:
                 "spec.file_keys", f"{name} is in the folder of your keys, which no spec may read"
             )
         if isinstance(name, str) and not self._reaches(real):
+            if not self.is_own:
+                raise UsageError(
+                    "spec.file_outside",
+                    f"{name}: only the store says that the files of this debate are in "
+                    f"{self.folder}, which is below neither the store nor the working directory; "
+                    "if the spec may read them, allow that folder: --allow DIR (in Python: "
+                    "allow=[DIR])",
+                )
             raise UsageError(
                 "spec.file_outside",
                 f"{name} is hidden or outside the spec's folder; if the spec may read it, allow "
@@ -104,10 +114,23 @@ class Files:
     def _reaches(self, real: Path) -> bool:
         if any(real.is_relative_to(os.path.realpath(folder)) for folder in self.allowed):
             return True
-        own = Path(os.path.realpath(self.folder)) if self.folder else None
+        own = Path(os.path.realpath(self.folder)) if self.folder and self.is_own else None
         if own is None or not real.is_relative_to(own):
             return False
         return not any(part.startswith(".") for part in real.relative_to(own).parts)
+
+
+def stored_files(folder: Path | None, store: Path | None, allowed: tuple[Path, ...]) -> Files:
+    """Return the files of a debate whose folder a store in the folder `store` names.
+
+    A store may come from a stranger as well, so the folder counts as the spec's own
+    only below the store's, or below the working directory. None: a store in memory.
+    """
+    if folder is None or store is None:
+        return Files(folder, allowed)
+    known = [os.path.realpath(place) for place in (store, Path())]
+    real = Path(os.path.realpath(folder))
+    return Files(folder, allowed, is_own=any(map(real.is_relative_to, known)))
 
 
 def read_own(path: Path) -> bytes:

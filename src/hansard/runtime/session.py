@@ -22,7 +22,7 @@ from hansard.rules.state import DebateState
 from hansard.rules.transcript import CUSTOM
 from hansard.runtime.clock import Clock
 from hansard.runtime.engine import Engine
-from hansard.runtime.files import Files
+from hansard.runtime.files import Files, stored_files
 from hansard.runtime.inputs import read_evidence, read_templates
 from hansard.runtime.journal import Journal
 from hansard.runtime.models.base import Closing, Model
@@ -142,7 +142,7 @@ async def resume(
             seat["id"]: (seat["model"], seat["parameters"]["base_url"])
             for seat in state.seats.values()
         }
-        files = Files(store.folder(debate), tuple(allow))
+        files = stored_files(store.folder(debate), store.place, tuple(allow))
         seats = find_models(asked, files, store, models)
         approved = approved_by(state.spec, bundle.policies)
         engine = Engine(recording, seats, bundle.templates, clock, approved, found)

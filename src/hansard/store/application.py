@@ -293,6 +293,11 @@ class Store:
             policies={policy: kept[policy]} if policy in kept else {},
         )
 
+    @property
+    def place(self) -> Path | None:
+        """The folder of the store's file; None in memory."""
+        return self._path.parent if self._path else None
+
     def folder(self, debate: str) -> Path | None:
         """Return the folder in which the run's relative file names begin; None: it has none."""
         with _guard():
