@@ -81,7 +81,7 @@ async def run(
     stay below it: not through a link, nor into hidden files. `allow` names further
     folders that they may lead to. A `Path` in place of a name is your own: it begins
     in the working directory and may lead anywhere but to your keys. `observe` is
-    called with every event of the record, as it is recorded, and where it takes two
+    called with every event of the record, once it is stored, and where it takes two
     arguments also with the texts of the record so far, by name; `progress` with what
     the event means, as one of the types of
     `hansard.report.progress`.

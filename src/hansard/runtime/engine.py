@@ -162,6 +162,7 @@ class Engine:
             started.append((step, call, release))
         try:
             await self._journal.commit()
+            self._recording.raise_broken()  # before anything is asked for that costs
         except BaseException:
             for *_, release in started:
                 release()

@@ -7,7 +7,7 @@ is waited for once.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from contextlib import suppress
 from typing import Any, cast
 
@@ -31,6 +31,7 @@ class Journal:
 
     def __init__(self, store: Store, chain: Chain, clock: Clock) -> None:
         self.texts: dict[str, str] = {}  # of the whole record, by name
+        self.on_stored: Callable[[], None] = lambda: None  # everything added is stored by then
         self._store, self._chain, self._clock = store, chain, clock
         self._lines: list[tuple[str, bytes]] = []
         self._blobs: list[tuple[str, bytes]] = []
@@ -73,6 +74,7 @@ class Journal:
         if self._lines:
             self._store.append(self._batch())
             self._stored()
+        self.on_stored()
 
     async def commit(self) -> None:
         """Store what was added, with the other debates of this event loop that wait to.

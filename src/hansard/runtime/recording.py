@@ -11,7 +11,7 @@ from hansard.rules.events import Event, Fact
 from hansard.rules.state import DebateState, evolve
 from hansard.runtime.journal import Journal
 
-# Hears of every event as it is recorded. One that takes two arguments is also given the texts
+# Hears of every event once it is stored. One that takes two arguments is also given the texts
 # of the record so far, by name: the `sha256` of a blob.
 Observer = Callable[[Event], None] | Callable[[Event, Mapping[str, str]], None]
 
@@ -21,8 +21,8 @@ class Recording:
 
     `journal` takes what is added; `events` are those that an earlier process
     recorded, whose texts `journal` has. `observe` is called with every event that is
-    added, and `progress` with what it means. The first error that one of them raises
-    is kept: it is raised once everything is stored that was paid for.
+    added, once it is stored, and `progress` with what it means. The first error that one
+    of them raises is kept: it is raised once everything is stored that was paid for.
     """
 
     def __init__(
@@ -37,7 +37,9 @@ class Recording:
         self.events = list(events)
         self.state = reduce(evolve, self.events, DebateState())
         self._watchers: list[Callable[[Event], None]] = []
+        self._untold: list[Event] = []
         self._broken: BaseException | None = None
+        journal.on_stored = self._tell
         if observe:
             self._watchers.append(_watcher(observe, self.texts))
         if progress:
@@ -49,17 +51,23 @@ class Recording:
         return self.journal.texts
 
     def add(self, fact: Fact, at: str | None = None) -> Event:
-        """Record a fact, as in `Journal.add`, fold it in, and tell whoever watches."""
+        """Record a fact, as in `Journal.add`, and fold it in."""
         event = self.journal.add(fact, at)
         evolve(self.state, event)
         self.events.append(event)
-        for watch in () if self._broken else self._watchers:
-            try:
-                watch(event)
-            except BaseException as error:  # noqa: BLE001 - raised again once all is stored
-                self._broken = error
-                break
+        self._untold.append(event)
         return event
+
+    def _tell(self) -> None:
+        """Tell whoever watches of what has been stored since, until one of them breaks."""
+        told, self._untold = self._untold, []
+        for event in told:
+            for watch in () if self._broken else self._watchers:
+                try:
+                    watch(event)
+                except BaseException as error:  # noqa: BLE001 - raised again once all is stored
+                    self._broken = error
+                    break
 
     def raise_broken(self) -> None:
         """Raise what an observer raised, if one did."""

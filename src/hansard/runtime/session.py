@@ -93,7 +93,6 @@ async def run(
     with store.runner(debate):
         for fact in opening.facts(journal.blob):
             recording.add(fact)
-        recording.raise_broken()
         journal.attach(tuple(kept.items()), None if folder is None else str(folder.absolute()))
         await journal.commit()
         engine = Engine(recording, seats, named, clock, approved, opening.tools)

@@ -90,9 +90,11 @@ class Tally:
         self._path = Path(f"{store}-entries")
 
     def read(self) -> int:
-        """Return the number that was written; 0 where none can be read."""
+        """Return the number that was written, twice alike; 0 where none can be read."""
         try:
-            return int(self._path.read_bytes()[:20])
+            with self._path.open("rb") as file:
+                first, second = file.read(42).splitlines()
+            return int(first) if first == second else 0
         except (OSError, ValueError):
             return 0
 
@@ -105,7 +107,7 @@ class Tally:
                 descriptor = os.open(self._path, os.O_RDWR | getattr(os, "O_NOFOLLOW", 0))
             with os.fdopen(descriptor, "r+b") as file:
                 if entries > self.read():
-                    file.write(b"%020d" % entries)
+                    file.write(b"%020d\n" % entries * 2)
 
     def check(self, before: int, entries: int) -> None:
         """Compare what was read before the store was with what the store has.

@@ -8,9 +8,11 @@ import pytest
 
 import instant
 import playing
+from hansard.errors import DataError
 from hansard.rules.events import blob_names
 from hansard.runtime.engine import Engine
 from hansard.runtime.models.base import Completion, ToolCall
+from hansard.store.application import Store
 from hansard.verify.verifier import verify
 from playing import script, weak
 
@@ -42,6 +44,46 @@ def test_wherever_an_observer_breaks_the_record_goes_on(table, seq):
     assert state.closed
     assert len(set(asked)) == len(asked), "no call is made twice"
     assert verify(table.store.bundle(table.debate)).ok
+
+
+def test_an_event_is_told_once_it_is_stored_and_in_order(table):
+    told, early = [], []
+
+    def observe(event):
+        told.append(event["seq"])
+        if len(table.store.lines(event["debate"])) < event["seq"]:
+            early.append(event["seq"])
+
+    table.run(observe=observe)
+    assert early == []
+    assert told == list(range(1, len(table.events) + 1))
+
+
+def test_what_the_store_refuses_is_told_to_nobody(table, monkeypatch):
+    told, append = [], Store.append
+
+    def full(self, *batches):
+        if any(kind == "call.answered" for batch in batches for kind, _ in batch.lines):
+            raise DataError("store.failed", "the disk is full")
+        append(self, *batches)
+
+    monkeypatch.setattr(Store, "append", full)
+    with pytest.raises(DataError):
+        table.run(observe=lambda event: told.append(event["type"]))
+    assert told == table.types
+    assert "call.answered" not in told
+
+
+def test_no_call_is_made_once_an_observer_broke_at_its_start(table):
+    asked = []
+
+    def observe(event):
+        if event["type"] == "call.started":
+            raise Broken
+
+    with pytest.raises(Broken):
+        table.run(lambda request: asked.append(request.call), observe=observe)
+    assert asked == []
 
 
 PLAYED = {
