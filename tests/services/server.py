@@ -22,12 +22,17 @@ from instant import GUARD
 
 @dataclass(frozen=True)
 class Raw:
-    """An answer that is no completion. None as `body` hangs up at once; `cut` announces more."""
+    """An answer that is no completion.
+
+    None as `body` hangs up at once; `cut` announces more; `held` does too, and hangs up once
+    it is set.
+    """
 
     status: int = 200
     body: bytes | None = b""
     headers: Mapping[str, str] = field(default_factory=dict)
     cut: int = 0
+    held: threading.Event | None = None
 
 
 KEY = "sk-planted-4f9a17"
@@ -146,17 +151,22 @@ class _Handler(BaseHTTPRequestHandler):
         return self._send(answer)
 
     def _send(self, answer: Raw) -> None:
-        self.close_connection = answer.body is None or answer.cut > 0
+        self.close_connection = answer.body is None or answer.cut > 0 or answer.held is not None
         if answer.body is None:
             return
         try:
             self.send_response(answer.status)
             headers = {"content-type": "application/json", **answer.headers}
-            headers["content-length"] = str(len(answer.body) + answer.cut)
+            headers["content-length"] = str(
+                len(answer.body) + answer.cut + (answer.held is not None)
+            )
             for key, value in headers.items():
                 self.send_header(key, value)
             self.end_headers()
             self.wfile.write(answer.body)
+            if answer.held:
+                self.wfile.flush()
+                answer.held.wait(GUARD)
         except (BrokenPipeError, ConnectionResetError):
             self.close_connection = True  # the client gave up first
 

@@ -151,9 +151,38 @@ def test_a_call_that_hangs_is_asked_again(table, serve, name):
     release.set()
     (failed,) = table.data("call.failed")
     assert (failed["error"], failed["detail"], failed["again"]) == ("timeout", None, True)
+    assert (failed["status"], failed["sent_as_rendered"], failed["sent"]) == (None, True, None)
     assert table.data("decision.reached")[0]["decision"] == "release"
     assert len(server.raw) == len(table.data("call.started")) == 3
     assert table.verified().ok
+
+
+@pytest.mark.parametrize("name", SHAPES)
+def test_a_call_that_times_out_keeps_what_was_seen_of_it(table, serve, monkeypatch, name):
+    """The status came, and an id; the body never ends."""
+    shape, release, begun = SHAPES[name], threading.Event(), threading.Event()
+    first, bounded = threading.Lock(), client._bounded
+
+    async def seen(response):
+        begun.set()
+        return await bounded(response)
+
+    monkeypatch.setattr(client, "_bounded", seen)
+
+    def script(body):
+        if first.acquire(blocking=False):
+            return Raw(200, b"{", {shape.request_id: "req_7"}, held=release)
+        begun.wait(GUARD)
+        return shape.said('{"stance": "s", "rationale": "r", "vote": "release"}')
+
+    serve(script, shape)
+    seats = [{"id": seat, "model": shape.model} for seat in ("planner", "critic")]
+    table.run_late(1, debaters=seats)
+    release.set()
+    (failed,) = table.data("call.failed")
+    assert (failed["error"], failed["status"], failed["request_id"]) == ("timeout", 200, "req_7")
+    assert (failed["sent_as_rendered"], failed["sent"]) == (True, None)
+    assert table.verified().findings == []
 
 
 @pytest.mark.parametrize("name", SHAPES)

@@ -169,7 +169,8 @@ class Engine:
             raise
         for step, call, release in started:
             request = self._request(step, call)
-            self._calling.begin(call.data, complete(self._models[step.speaker], request), release)
+            work = complete(self._models[step.speaker], request)
+            self._calling.begin(call.data, work, release, request.watch)
         self._close_lost_tools()
         if self._calling or self._using or not self.state.truncated:
             await self._wait()
@@ -272,7 +273,7 @@ class Engine:
                 await asyncio.sleep(0)
         self._collect()
         for call in self._calling.timed_out(now):
-            self._failed(call, ModelError("timeout"))
+            self._failed(call, ModelError("timeout", wire=call.watch.look()))
         for tool in self._using.timed_out(now):
             self._returned(tool.data, "the tool did not answer in time", ok=False)
         await self._journal.commit()
@@ -285,7 +286,7 @@ class Engine:
             self._returned(tool.data, result, ok=ok)
         for call in self._calling.ended():
             if call.task.cancelled():
-                self._failed(call, ModelError("crashed", "CancelledError"))
+                self._failed(call, ModelError("crashed", "CancelledError", wire=call.watch.look()))
             elif error := call.task.exception():
                 self._failed(call, outcomes.as_error(error))
             else:

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import Any, Generic, TypeVar
 
 from hansard.runtime.clock import Clock
+from hansard.runtime.models.base import Watch
 from hansard.runtime.pacing import Release, nothing
 
 D = TypeVar("D")
@@ -23,6 +24,7 @@ class Flight(Generic[D, R]):
     began: float
     deadline: float
     release: Release
+    watch: Watch
 
 
 class Flights(Generic[D, R]):
@@ -36,12 +38,16 @@ class Flights(Generic[D, R]):
         """Whether anything is in flight."""
         return bool(self._flights)
 
-    def begin(self, data: D, work: Awaitable[R], release: Release = nothing) -> None:
-        """Begin `work`; `release` is called as soon as it is over."""
+    def begin(
+        self, data: D, work: Awaitable[R], release: Release = nothing, watch: Watch | None = None
+    ) -> None:
+        """Begin `work`; `release` is called as soon as it is over, `watch` looks on at its wire."""
         began, task = self._clock.monotonic(), asyncio.ensure_future(work)
         task.add_done_callback(lambda _: release())
         task.add_done_callback(_looked_at)
-        self._flights[task] = Flight(data, task, began, began + self._timeout, release)
+        self._flights[task] = Flight(
+            data, task, began, began + self._timeout, release, watch or Watch()
+        )
 
     @property
     def tasks(self) -> list[asyncio.Future[R]]:

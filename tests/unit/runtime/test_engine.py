@@ -10,7 +10,7 @@ import pytest
 import instant
 from hansard.errors import DataError
 from hansard.runtime.clock import Clock
-from hansard.runtime.models.base import Completion, ModelError
+from hansard.runtime.models.base import Completion, ModelError, Wire
 from playing import served
 from unit.runtime.conftest import SEATS
 
@@ -398,6 +398,27 @@ def test_what_a_provider_names_stands_in_the_line_where_it_fits_else_as_a_text(t
     answer = next(row for row in table.data("call.answered") if "critic" in row["call"])
     assert [answer[name] for name in ("status", "sent_as_rendered", "sent")] == [None] * 3
     assert answer["model"] == "served-1"
+    assert table.verified().findings == []
+
+
+@pytest.mark.parametrize(
+    ("end", "error"),
+    [(asyncio.CancelledError, "crashed"), (None, "timeout")],
+    ids=["cancelled", "late"],
+)
+def test_a_call_that_is_given_up_keeps_what_was_seen_on_the_wire(table, end, error):
+    async def model(request):
+        request.watch.look = lambda: Wire(200, "req-1", sent_as_rendered=True)
+        if end:
+            raise end
+        await asyncio.sleep(3600)
+
+    with served(model):
+        seats = [{"id": seat, "model": "openai:gpt-5"} for seat in SEATS]
+        table.run(debaters=seats, attempts=1)
+    rows = table.data("call.failed")
+    known = {(row["error"], row["status"], row["request_id"]) for row in rows}
+    assert known == {(error, 200, "req-1")}
     assert table.verified().findings == []
 
 

@@ -7,7 +7,7 @@ an event of the record, and the engine makes it.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 from math import isnan
 from typing import Protocol, get_args, runtime_checkable
@@ -40,48 +40,6 @@ class ToolCall:
 
     name: str
     arguments: str
-
-
-@dataclass(frozen=True)
-class Request:
-    """What one call asks of a model.
-
-    `messages` are rendered when first read; a model that does not read them
-    costs nothing for a long transcript. The reply is JSON that fits
-    `reply_schema`, or where it is `in_words` a text as it stands. `schemas` are
-    those of all roles that the same model answers in JSON, this one's among them:
-    where a wire counts the schema into the cached prefix, it asks for one envelope
-    of them, so that all these calls share the prefix.
-    """
-
-    call: str
-    round: int
-    phase: str
-    speaker: str
-    role: Role
-    agent_type: str
-    collection_id: str | None
-    model: str
-    parameters: Parameters
-    reply_schema: Schema
-    schemas: tuple[Schema, ...]
-    tools: tuple[ToolDefinition, ...]
-    render: Callable[[], list[Message]]
-
-    @property
-    def in_words(self) -> bool:
-        """Whether the reply is plain text; a deliverable is JSON whatever its schema."""
-        return self.role != "synthesizer" and self.reply_schema.get("type") == "string"
-
-    @cached_property
-    def messages(self) -> list[Message]:
-        """The prompt, message by message."""
-        return self.render()
-
-    @property
-    def prompt(self) -> str:
-        """The prompt as one text, for models that know no messages."""
-        return "\n".join(message.text for message in self.messages)
 
 
 @dataclass(frozen=True)
@@ -148,6 +106,57 @@ class Wire:
     def __post_init__(self) -> None:
         """Refuse what no record can hold."""
         Completion("", **vars(self))
+
+
+@dataclass
+class Watch:
+    """What was seen on the wire of a call that is given up before it ends: `look` says it."""
+
+    look: Callable[[], Wire] = Wire
+
+
+@dataclass(frozen=True)
+class Request:
+    """What one call asks of a model.
+
+    `messages` are rendered when first read; a model that does not read them
+    costs nothing for a long transcript. The reply is JSON that fits
+    `reply_schema`, or where it is `in_words` a text as it stands. `schemas` are
+    those of all roles that the same model answers in JSON, this one's among them:
+    where a wire counts the schema into the cached prefix, it asks for one envelope
+    of them, so that all these calls share the prefix. A model that asks over a wire
+    lets `watch` say what it has seen there.
+    """
+
+    call: str
+    round: int
+    phase: str
+    speaker: str
+    role: Role
+    agent_type: str
+    collection_id: str | None
+    model: str
+    parameters: Parameters
+    reply_schema: Schema
+    schemas: tuple[Schema, ...]
+    tools: tuple[ToolDefinition, ...]
+    render: Callable[[], list[Message]]
+    watch: Watch = field(default_factory=Watch, compare=False, repr=False)
+
+    @property
+    def in_words(self) -> bool:
+        """Whether the reply is plain text; a deliverable is JSON whatever its schema."""
+        return self.role != "synthesizer" and self.reply_schema.get("type") == "string"
+
+    @cached_property
+    def messages(self) -> list[Message]:
+        """The prompt, message by message."""
+        return self.render()
+
+    @property
+    def prompt(self) -> str:
+        """The prompt as one text, for models that know no messages."""
+        return "\n".join(message.text for message in self.messages)
 
 
 class ModelError(Exception):

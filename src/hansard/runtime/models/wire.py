@@ -144,6 +144,7 @@ class WireModel(ABC):
         token = EXCHANGE.set(exchange)
         trouble: Exception | None = None
         form = self.form(request)
+        request.watch.look = lambda: self._seen(exchange, request, form)
         try:
             await model_request(
                 self._model,
@@ -158,7 +159,7 @@ class WireModel(ABC):
             EXCHANGE.reset(token)
         if exchange.sent is None:  # the client never came to send it
             raise ModelError("client_error", type(trouble).__name__)
-        return self._settle(exchange, exchange.sent, self.rendered(request, form), form)
+        return self._settle(exchange, self._seen(exchange, request, form), form)
 
     async def aclose(self) -> None:
         """Close all connections; the model can no longer be asked."""
@@ -193,16 +194,21 @@ class WireModel(ABC):
                 rows.append(schema)
         return rows
 
-    def _settle(self, exchange: Exchange, sent: bytes, rendered: object, form: Form) -> Completion:
-        """Return what the exchange holds, or raise the ModelError that it was."""
-        as_rendered = loads(sent) == _exact(rendered)
+    def _seen(self, exchange: Exchange, request: Request, form: Form) -> Wire:
+        """Return what has been seen on the wire by now, also of a call that is still in flight."""
+        if exchange.sent is None:
+            return Wire()
+        as_rendered = loads(exchange.sent) == _exact(self.rendered(request, form))
         found = (words(exchange.headers.get(name)) for name in _REQUEST_IDS)
-        wire = Wire(
+        return Wire(
             status=exchange.status,
             request_id=next(filter(None, found), None),
             sent_as_rendered=as_rendered,
-            sent=None if as_rendered else sent.decode(),
+            sent=None if as_rendered else exchange.sent.decode(errors="replace"),
         )
+
+    def _settle(self, exchange: Exchange, wire: Wire, form: Form) -> Completion:
+        """Return what the exchange holds, or raise the ModelError that it was."""
         if exchange.broken or exchange.status is None:
             kind, detail = exchange.broken or ("crashed", "no-response")
             raise ModelError(kind, detail, wire=wire)
