@@ -76,7 +76,7 @@ async def eventful(request):
     if at == (1, "critique", "critic") and attempt == 1:
         return Completion("no JSON", tokens_in=9)
     if at == (1, "revision", "operator") and attempt == 1:
-        return Completion(reply("revise"), finish="length", status=200, sent_as_rendered=True)
+        return Completion(reply("revise"), finish="length")
     return Completion(
         reply(VOTES[request.speaker], f"{request.speaker} {request.phase}"),
         model="served-1",

@@ -10,6 +10,7 @@ import asyncio
 import json
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 from unittest.mock import patch
@@ -17,8 +18,8 @@ from unittest.mock import patch
 from hansard.record.bundle import Bundle
 from hansard.rules.formats import SPECS, AnySpec
 from hansard.runtime import seats, session
-from hansard.runtime.models.base import Request
-from hansard.runtime.models.callables import as_model
+from hansard.runtime.models.base import Completion, Request
+from hansard.runtime.models.callables import CallableModel
 from hansard.store.application import Store
 from support import argued, example
 
@@ -103,10 +104,18 @@ def play(
         return store.bundle(asyncio.run(running).state.debate)
 
 
+class Served(CallableModel):
+    """A function in the place of a provider: its replies came over a wire, as it or as we say."""
+
+    async def complete(self, request: Request) -> Completion:
+        done = await super().complete(request)
+        return replace(done, status=200, sent_as_rendered=True) if done.status is None else done
+
+
 @contextmanager
 def served(model: Callable[[Request], Any]) -> Iterator[None]:
-    """Let a function answer in the place of every provider, and say what a wire would tell."""
-    with patch.object(seats, "open_model", lambda *_: as_model(model)):
+    """Let a function answer in the place of every provider."""
+    with patch.object(seats, "open_model", lambda *_: Served(model)):
         yield
 
 

@@ -33,9 +33,6 @@ def split(request):
     return reply(SPLIT[request.speaker], f"{request.speaker} in {request.phase}")
 
 
-CAME = {"status": 200, "sent_as_rendered": True}  # as of any provider's reply
-
-
 class Died(BaseException):
     pass
 
@@ -57,11 +54,11 @@ async def troubled(request):
             raise ModelError("client_error")  # once: forfeited
         if attempt < 3:
             text = "no JSON" if attempt == 1 else reply("ship-it", "x")
-            return Completion(text, tokens_in=9, **CAME)
+            return Completion(text, tokens_in=9)
     if (request.round, request.phase, attempt) == (1, "revision", 1):
-        return Completion(reply("revise", "cut"), finish="length", **CAME)
+        return Completion(reply("revise", "cut"), finish="length")
     if (request.round, request.phase, request.speaker) == (1, "consensus", "critic"):
-        return Completion("never JSON", **CAME)  # three times: forfeited
+        return "never JSON"  # three times: forfeited
     return Completion(
         reply(SPLIT[request.speaker], f"{request.speaker} {request.phase} {request.round}"),
         model="served-1",

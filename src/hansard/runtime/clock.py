@@ -5,7 +5,8 @@ from __future__ import annotations
 import os
 import random
 import time
-from datetime import UTC, datetime
+from collections.abc import Callable
+from datetime import UTC, datetime, timedelta
 from uuid import uuid4
 
 
@@ -14,7 +15,24 @@ class Clock:
 
     def now(self) -> str:
         """Return the time as RFC 3339 UTC with microseconds."""
-        return datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%S.%fZ")
+        return _text(datetime.now(UTC))
+
+    def timeline(self, after: str = "") -> Callable[[], str]:
+        """Return what tells the times of a debate that this process opens or takes over now.
+
+        The wall clock is read once; `monotonic` moves its time on. So a clock that is set
+        back or forward meanwhile neither stalls nor stretches a debate. `after` is the time
+        of the last entry, where there is one: the times begin there if the wall clock is
+        behind it.
+        """
+        begun, anchor = self.monotonic(), _moment(self.now())
+        anchor = max(anchor, _moment(after, anchor))
+        left = datetime.max.replace(tzinfo=UTC) - anchor
+
+        def now() -> str:
+            return _text(anchor + min(timedelta(seconds=self.monotonic() - begun), left))
+
+        return now
 
     def monotonic(self) -> float:
         """Return seconds that never go back."""
@@ -31,3 +49,20 @@ class Clock:
     def debate_id(self) -> str:
         """Return a new debate's id, a random UUID."""
         return str(uuid4())
+
+
+_FIRST = datetime.min.replace(tzinfo=UTC)
+CLOCK = Clock()  # the machine's, for all debates of this process
+
+
+def _text(moment: datetime) -> str:
+    # strftime would write the year 1 without its zeros.
+    return f"{moment.replace(tzinfo=None).isoformat(timespec='microseconds')}Z"
+
+
+def _moment(at: str, otherwise: datetime = _FIRST) -> datetime:
+    """Return a time of a record; `otherwise` for a day that no month has, or no time at all."""
+    try:
+        return datetime.fromisoformat(at)
+    except ValueError:
+        return otherwise

@@ -21,7 +21,7 @@ from hansard.rules.events import Fact
 from hansard.rules.formats.base import Compare, NotCounted
 from hansard.rules.prompts import Message, Prompt
 from hansard.rules.spec_parts import NAME
-from hansard.rules.state import Step, step_of
+from hansard.rules.state import Step, speaker_of, step_of
 from hansard.rules.steps import Announce, Ask, Conclude, Due, Read
 from hansard.rules.transcript import CUSTOM
 from hansard.runtime import outcomes
@@ -36,7 +36,7 @@ from hansard.runtime.models.base import (
     complete,
 )
 from hansard.runtime.output import checker
-from hansard.runtime.pacing import Pace, Release, nothing, wait_ms
+from hansard.runtime.pacing import Pace, Release, nothing, server_of
 from hansard.runtime.recording import Recording
 from hansard.runtime.tools import Tool, use
 from hansard.version import __version__
@@ -76,6 +76,10 @@ class Engine:
         self._calling: Flights[CallStartedData, Completion] = Flights(clock, timeout)
         self._using: Flights[ToolCalledData, tuple[str, bool]] = Flights(clock, timeout)
         self._pace = Pace(leading_call=state.spec["leading_call"])
+        self._servers = {
+            key: server_of(clock, seat["model"], seat["parameters"]["base_url"])
+            for key, seat in state.seats.items()
+        }
 
     async def run(self) -> None:
         """Go on until the debate is closed.
@@ -159,7 +163,11 @@ class Engine:
             if call is None:
                 release()
                 break
-            started.append((step, call, release))
+            if self._servers[step.speaker].left_ms(self._clock.monotonic()):
+                release()
+                self._not_asked(call.data)
+            else:
+                started.append((step, call, release))
         try:
             await self._journal.commit()
             self._recording.raise_broken()  # before anything is asked for that costs
@@ -190,12 +198,23 @@ class Engine:
         if self._time_left() == 0:
             return nothing  # no call will be made
         model = self.state.seats[step.speaker]["model"]
-        if self._pace.paused(step.id, self._clock.monotonic()):
+        now = self._clock.monotonic()
+        if self._pace.paused(step.id, now):
+            return None
+        left = self._servers[step.speaker].left_ms(now)
+        if left and self._may_wait(step, left):
+            self._pause(step.id, left)
             return None
         in_flight = {call["step"] for call in self.state.calls.values()}
         if self._pace.follows((step.round, step.phase, model), step.id, in_flight):
             return None
         return self._pace.place(model)
+
+    def _may_wait(self, step: Step, wait_ms: int) -> bool:
+        """Say whether a step may wait so long before its next attempt; as `steps.again_after`."""
+        pending, now = self.state.steps.get(step.id), self._journal.time()
+        began = (pending.began if pending else None) or now
+        return spending.milliseconds(began, now) + wait_ms <= self.state.spec["retry_ms"]
 
     def _start(self, step: Step, *, is_first: bool) -> Call | None:
         """Record that a call starts; None where it could break a ceiling.
@@ -293,17 +312,36 @@ class Engine:
                 self._answered(call, call.task.result())
 
     def _failed(self, call: Flight[CallStartedData, Completion], error: ModelError) -> None:
-        started = call.data
-        tries = self.state.steps[started["step"]].tries
-        wait = wait_ms(started["model"], error, tries, self._clock.chance())
-        data = outcomes.failed(started, error, wait, self._latency(call), self._journal.blob)
+        started, step = call.data, self.state.steps[call.data["step"]]
+        wait = self._servers[speaker_of(started["step"])].failed(
+            started["model"],
+            error,
+            step.tries,
+            began=call.began,
+            now=self._clock.monotonic(),
+            chance=self._clock.chance(),
+        )
+        self._over(started, error, wait, self._latency(call))
+
+    def _not_asked(self, started: CallStartedData) -> None:
+        """End a call whose server is to be left alone for longer than its step may wait."""
+        left = self._servers[speaker_of(started["step"])].left_ms(self._clock.monotonic())
+        self._over(started, ModelError("rate_limited", "not-asked"), left, 0)
+
+    def _over(
+        self, started: CallStartedData, error: ModelError, wait: int | None, latency_ms: int
+    ) -> None:
+        """Record that a call failed, and when its step is tried again."""
+        data = outcomes.failed(started, error, wait, latency_ms, self._journal.blob)
         at = self._journal.time()
         data["again"] = steps.again_after(self.state, started["step"], data, at)
         self._recording.add(Fact("call.failed", data), at)
-        self._pause(started["step"], wait or 0)
+        if data["again"]:
+            self._pause(started["step"], wait or 0)
 
     def _answered(self, call: Flight[CallStartedData, Completion], completion: Completion) -> None:
         started = call.data
+        self._servers[speaker_of(started["step"])].answered(call.began)
         custom = started["model"].startswith(CUSTOM)  # it was offered no tools
         self._asked = () if custom else completion.tool_calls
         answer = outcomes.answered(

@@ -33,6 +33,7 @@ class Journal:
         self.texts: dict[str, str] = {}  # of the whole record, by name
         self.on_stored: Callable[[], None] = lambda: None  # everything added is stored by then
         self._store, self._chain, self._clock = store, chain, clock
+        self._now = clock.timeline(chain.at)
         self._lines: list[tuple[str, bytes]] = []
         self._blobs: list[tuple[str, bytes]] = []
         self._templates: Sequence[tuple[str, bytes]] = ()
@@ -52,7 +53,7 @@ class Journal:
 
     def time(self) -> str:
         """Return the time that a fact added now would have."""
-        return self._chain.time(self._clock.now())
+        return self._chain.time(self._now())
 
     def add(self, fact: Fact, at: str | None = None) -> Event:
         """Give a fact its place in the chain and return it as an event.
@@ -60,7 +61,7 @@ class Journal:
         `at` is a `time` at which something was decided about it. A fact that no
         line can hold raises DataError and takes no place.
         """
-        now = self._clock.now() if at is None else at
+        now = self._now() if at is None else at
         event, line = self._chain.add(fact.type, cast(dict[str, Any], fact.data), now)
         self._lines.append((fact.type, line))
         return cast(Event, event)

@@ -7,18 +7,22 @@ import os
 import re
 from collections import deque
 from collections.abc import Callable, Mapping
+from math import ceil, inf
 from weakref import WeakKeyDictionary, WeakSet
 
 from hansard.errors import UsageError
 from hansard.rules.seating import OFFLINE
 from hansard.rules.spec_parts import provider_of
 from hansard.rules.steps import RETRIED
+from hansard.runtime.clock import Clock
 from hansard.runtime.models.base import ModelError
+from hansard.runtime.models.providers import PROVIDERS, find_server
 
 VARIABLE = "HANSARD_CONCURRENCY"
 AT_ONCE = 100  # calls to one provider, over all debates of a loop, where the variable says nothing
 FIRST_WAIT = 500  # milliseconds; it doubles with every try
 LONGEST_WAIT = 60_000
+_LOADED = ("rate_limited", "server_error")  # they may tell of a load that others feel too
 _LIMIT = re.compile(r"(?:([a-z-]+)=)?([1-9][0-9]{0,5})").fullmatch
 
 
@@ -36,6 +40,60 @@ def wait_ms(model: str, error: ModelError, tries: int, chance: float) -> int | N
     backoff = min(LONGEST_WAIT, FIRST_WAIT << min(tries, 16))
     jittered = round(backoff * (1 + chance) / 2)
     return max(jittered, round((error.retry_after or 0) * 1000))
+
+
+class Server:
+    """When a server may be asked again after a failure; times are seconds of one clock.
+
+    A wait holds for everybody who would ask it: every step, seat and debate of the process.
+    Waits grow with each wave of failures until a reply comes. A wave is what failed of the
+    calls that were made before the first of its failures was known.
+    """
+
+    def __init__(self) -> None:
+        self.until = -inf
+        self._waves, self._known = 0, -inf
+
+    def failed(
+        self, model: str, error: ModelError, tries: int, *, began: float, now: float, chance: float
+    ) -> int | None:
+        """Note the failure of a call that `began` then; return how long its step waits, in ms.
+
+        None as in `wait_ms`, to which the other arguments go.
+        """
+        if error.kind in _LOADED:
+            if began >= self._known:
+                self._waves, self._known = self._waves + 1, now
+            tries = max(tries, self._waves - 1)
+        wait, least = (wait_ms(model, error, tries, spread) for spread in (chance, 0.0))
+        if wait is None:
+            return None
+        self.until = max(self.until, now + least / 1000) if least else self.until
+        return max(wait, self.left_ms(now))
+
+    def answered(self, began: float) -> None:
+        """Note the reply to a call that `began` then: the server can answer again."""
+        if began >= self._known:
+            self._waves = 0
+
+    def left_ms(self, now: float) -> int:
+        """Return how long nobody may ask the server, in milliseconds, rounded up."""
+        left = round((self.until - now) * 1000, 3) if self.until > now else 0.0
+        return ceil(left)
+
+
+_SERVERS: WeakKeyDictionary[Clock, dict[str, Server]] = WeakKeyDictionary()
+
+
+def server_of(clock: Clock, model: str, base_url: str | None) -> Server:
+    """Return the server of a model, the same one for all debates whose times `clock` tells.
+
+    It is known by its address. A function is its own.
+    """
+    provider = PROVIDERS.get(provider_of(model))
+    address = find_server(provider, base_url, os.environ).base_url if provider else None
+    known = _SERVERS.setdefault(clock, {})
+    return known.setdefault(address or (provider.name if provider else model), Server())
 
 
 class Slots:

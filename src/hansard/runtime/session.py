@@ -20,7 +20,7 @@ from hansard.rules.replay import approved_by
 from hansard.rules.spec_parts import Seated
 from hansard.rules.state import DebateState
 from hansard.rules.transcript import CUSTOM
-from hansard.runtime.clock import Clock
+from hansard.runtime.clock import CLOCK, Clock
 from hansard.runtime.engine import Engine
 from hansard.runtime.files import Files, stored_files
 from hansard.runtime.inputs import read_evidence, read_templates
@@ -69,7 +69,7 @@ async def run(
     signature the caller has checked) no model is called with a template that
     it does not approve. `observe` and `progress` are those of `Recording`.
     """
-    clock = clock or Clock()
+    clock = clock or CLOCK
     files = Files(folder, tuple(allow))
     spec = read_evidence(spec, files)
     table = spec.table()
@@ -116,7 +116,7 @@ async def resume(
     `debate.closed`, `store.running`, or DataError `record.altered` for a record
     that does not verify: nothing is added to it.
     """
-    clock = clock or Clock()
+    clock = clock or CLOCK
     with store.runner(debate):
         bundle = store.bundle(debate)
         if not bundle.lines:

@@ -9,6 +9,8 @@ import pytest
 
 import instant
 from hansard.errors import DataError
+from hansard.rules.spending import milliseconds
+from hansard.runtime import session
 from hansard.runtime.clock import Clock
 from hansard.runtime.models.base import Completion, ModelError, Wire
 from playing import served
@@ -360,6 +362,9 @@ def test_a_fact_that_no_line_can_hold_leaves_the_record_as_it_was(table):
             Broken.calls += 1
             return "not a time, spaces" if Broken.calls > 6 else super().now()
 
+        def timeline(self, after=""):
+            return self.now
+
     with pytest.raises(DataError):
         table.run(clock=Broken())
     rows = table.store.events(table.debate)
@@ -424,23 +429,75 @@ def test_a_call_that_is_given_up_keeps_what_was_seen_on_the_wire(table, end, err
 
 @pytest.mark.parametrize("model", ["openai:gpt-5", "python:critic"])
 def test_a_model_that_nobody_named_is_not_said_to_have_served(table, model):
-    with served(lambda request: Completion(GOOD, status=200, sent_as_rendered=True)):
+    with served(lambda request: GOOD):
         table.run(debaters=[{"id": seat, "model": model} for seat in SEATS])
     assert {row["model"] for row in table.data("call.answered")} == {None}
     assert table.verified().findings == []
 
 
-def test_time_never_goes_back_in_a_record(table):
-    class Backwards(Clock):
+def slowly(seconds):
+    """Vote for oneself alone, in so many seconds."""
+
+    async def model(request):
+        await asyncio.sleep(seconds)
+        options = ("release", "revise", "escalate")
+        return reply(options[SEATS.index(request.speaker)])
+
+    return model
+
+
+def test_a_clock_that_is_set_back_while_a_debate_runs_changes_none_of_its_times(table):
+    class Backwards(instant.Clock):
         hour = 23
 
         def now(self):
             self.hour = max(0, self.hour - 1)
             return f"2026-11-21T{self.hour:02}:00:00.000000Z"
 
-    table.run(clock=Backwards())
-    assert {event["at"] for event in table.events} == {"2026-11-21T22:00:00.000000Z"}
+    table.run({"critic": slowly(2)}, clock=Backwards())
+    times = [event["at"] for event in table.events]
+    assert times == sorted(times)
+    assert (times[0], times[-1]) == ("2026-11-21T22:00:00.000000Z", "2026-11-21T22:00:02.000000Z")
     assert table.verified().ok
+
+
+def test_a_clock_that_is_set_back_stretches_no_ceiling(table):
+    class Back(instant.Clock):
+        looks = 0
+
+        def now(self):
+            self.looks += 1
+            return f"2026-11-21T{max(0, 20 - self.looks):02}:00:00.000000Z"
+
+    table.run(slowly(2), clock=Back(), limits={"seconds": 3})
+    (cut,) = table.data("debate.truncated")
+    assert (cut["ceiling"], cut["spent"]) == ("seconds", 4000)
+
+
+def test_a_resumed_debate_goes_on_from_its_last_entry_where_the_clock_is_behind_it(table):
+    class Stop(Exception):
+        pass
+
+    def stop(event):
+        if event["type"] == "turn.recorded":
+            raise Stop
+
+    with pytest.raises(Stop):
+        table.run(slowly(0), observe=stop)
+    last = table.events[-1]["at"]
+
+    class Behind(instant.Clock):
+        def now(self):
+            return "2020-01-01T00:00:00.000000Z"
+
+    instant.run(
+        session.resume(table.debate, table.store, models=table.seated(slowly(1.5)), clock=Behind())
+    )
+    times = [event["at"] for event in table.events if event["at"] > last]
+    assert milliseconds(last, times[-1]) >= 1500
+    resumed = next(event for event in table.events if event["type"] == "debate.resumed")
+    assert resumed["at"] == last
+    assert table.verified().findings == []
 
 
 def test_messages_reach_the_model_with_evidence_but_no_other_proposal(table):

@@ -10,7 +10,7 @@ import instant
 from hansard.errors import UsageError
 from hansard.runtime import pacing, session
 from hansard.runtime.models.base import Completion, ModelError, Wire
-from hansard.runtime.pacing import Pace, Slots, limits, wait_ms
+from hansard.runtime.pacing import Pace, Server, Slots, limits, server_of, wait_ms
 from playing import answer, served, spec_of
 from unit.runtime.conftest import reply
 
@@ -339,10 +339,10 @@ def test_each_model_has_its_own_leading_call(table):
 def test_the_others_do_not_wait_for_a_leader_that_failed(table):
     def model(request):
         if request.speaker == "ann" and request.round == 0:
-            raise ModelError("server_error", retry_after=0.2)
+            raise ModelError("timeout")  # which no server is spared for
         return answer(request)
 
-    table.play("panel", model, leading_call=True, attempts=2)
+    table.play("panel", model, leading_call=True, attempts=1)
     rows = order(table, "r0.draft")
     assert rows[:4] == [
         ("started", "ann"), ("failed", "ann"), ("started", "bob"), ("started", "cat")
@@ -393,3 +393,146 @@ def test_an_unknown_limit_is_found_before_anything_is_asked(table, monkeypatch):
         )
     assert caught.value.code == "env.concurrency"
     assert table.store.debates() == []
+
+
+# How long a server is left alone: by every step, seat and debate
+
+
+def fail(server, kind="rate_limited", *, began, now, tries=0, chance=0.0, **more):
+    error = ModelError(kind, **more)
+    return server.failed("openai:m", error, tries, began=began, now=now, chance=chance)
+
+
+def test_waits_grow_with_each_wave_and_not_with_each_call_of_a_wave():
+    server = Server()
+    assert fail(server, began=0, now=1) == 250
+    assert fail(server, began=0.5, now=1.1) == 250  # made before the first failure was known
+    assert fail(server, began=2, now=2) == 500
+    assert fail(server, began=3, now=3) == 1000
+    server.answered(2.5)  # made before the last failure was known: it says nothing of the load
+    assert fail(server, began=5, now=5) == 2000
+    server.answered(6)
+    assert fail(server, began=8, now=8) == 250
+
+
+def test_what_a_server_asks_for_holds_for_those_who_were_not_told():
+    server = Server()
+    assert fail(server, retry_after=30, began=0, now=1) == 30_000
+    assert server.left_ms(11) == 20_000
+    assert fail(server, began=0.5, now=11) == 20_000
+    assert fail(server, "timeout", began=0.5, now=11) == 20_000
+    assert fail(server, "client_error", began=0.5, now=11) is None
+    assert (server.left_ms(30.9999), server.left_ms(31)) == (1, 0)
+
+
+def test_a_server_that_cannot_be_reached_is_waited_for_as_its_step_tries():
+    server = Server()
+    assert [fail(server, "unreachable", began=n, now=n) for n in (1, 2, 3)] == [250] * 3
+    assert fail(server, "unreachable", tries=2, began=4, now=4) == 1000
+
+
+def test_a_wait_of_ones_own_is_spread_and_the_servers_is_not():
+    server = Server()
+    assert fail(server, began=0, now=0, chance=1.0) == 500
+    assert server.left_ms(0) == 250
+
+
+def test_nobody_waits_for_a_script():
+    server = Server()
+    error = ModelError("rate_limited", retry_after=9)
+    assert server.failed("scripted:a", error, 3, began=0, now=0, chance=0.5) == 0
+    assert server.left_ms(0) == 0
+
+
+def test_a_server_is_known_by_its_address_and_a_function_by_its_name(monkeypatch):
+    clock = instant.Clock()
+    monkeypatch.setenv("OPENAI_BASE_URL", "http://127.0.0.1:9/v1")
+    one = server_of(clock, "openai:a", None)
+    assert server_of(clock, "openai:b", None) is one
+    assert server_of(clock, "openai-responses:a", None) is one  # of the same house
+    assert server_of(clock, "openai:a", "https://llm.example/v1") is not one
+    assert server_of(clock, "ollama:a", None) is not one
+    assert server_of(instant.Clock(), "openai:a", None) is not one
+    assert server_of(clock, "python:a", None) is not server_of(clock, "python:b", None)
+    assert server_of(clock, "bedrock:a", None) is server_of(clock, "bedrock:b", None)
+
+
+def first_fails(**error):
+    """Fail the very first call of all, then answer."""
+    asked = []
+
+    def model(request):
+        asked.append(request.call)
+        if len(asked) == 1:
+            raise ModelError("rate_limited", **error)
+        return answer(request)
+
+    return model, asked
+
+
+def starts(table):
+    """When each call was started, in seconds after the opening."""
+    opened = table.events[0]["at"]
+    rows = [event for event in table.events if event["type"] == "call.started"]
+    return {row["data"]["call"]: session_ms(opened, row["at"]) / 1000 for row in rows}
+
+
+def test_another_step_waits_for_what_the_server_asked_of_the_first(table):
+    model, _ = first_fails(retry_after=7)
+    table.play("judged", model, max_rounds=1, attempts=1)
+    assert starts(table) == {"r1.argument.ann:1": 0, "r1.argument.bob:1": 7}
+    assert table.verified().findings == []
+
+
+def test_another_debate_of_the_process_waits_as_well(table):
+    model, _ = first_fails(retry_after=7)
+    clock = instant.Clock()
+
+    async def both():
+        first = table.debating("judged", model, max_rounds=1, clock=clock)
+        second = table.debating("judged", model, max_rounds=1, clock=clock)
+        one, other = asyncio.create_task(first), asyncio.create_task(second)
+        await asyncio.gather(one, other)
+
+    instant.run(both())
+    begun = {}
+    for debate in table.store.debates():
+        for event in table.store.events(debate):
+            if event["type"] == "call.started" and ":2" not in event["data"]["call"]:
+                begun.setdefault(event["data"]["call"], []).append(event["at"][17:19])
+    assert begun["r1.argument.ann:1"] == ["00", "00"]  # both before it was known
+    assert begun["r1.argument.bob:1"] == ["07", "07"]
+
+
+def test_a_server_that_asks_for_more_than_a_step_may_wait_is_asked_no_more(table):
+    model, asked = first_fails(retry_after=3600)
+    state = table.play("judged", model, max_rounds=1, attempts=9, retry_seconds=60)
+    assert (asked, table.seconds) == (["r1.argument.ann:1"], 0)
+    told, spared = table.data("call.failed")
+    assert (told["detail"], told["wait_ms"], told["again"]) == (None, 3_600_000, False)
+    assert (spared["error"], spared["detail"]) == ("rate_limited", "not-asked")
+    assert (spared["wait_ms"], spared["again"], spared["status"]) == (3_600_000, False, None)
+    assert state.decision["decision"] == "escalate"
+    assert table.verified().findings == []
+
+
+def test_a_wait_that_others_made_longer_counts_against_the_time_to_retry_in(table):
+    """Ann may wait 40 seconds for her second attempt; while she does, Bob is told to wait 60."""
+    asked = []
+
+    async def model(request):
+        asked.append(request.call)
+        if request.speaker == "ann":
+            raise ModelError("unreachable", retry_after=40)
+        await asyncio.sleep(10)
+        raise ModelError("rate_limited", retry_after=60)
+
+    table.play("panel", model, debaters=[{"id": "ann"}, {"id": "bob"}], rounds=1, retry_seconds=50)
+    assert asked[:3] == ["r0.draft.ann:1", "r0.draft.bob:1", "r1.draft.ann:1"]
+    rows = [(row["call"], row["detail"], row["again"]) for row in table.data("call.failed")]
+    assert rows[:3] == [
+        ("r0.draft.ann:1", None, True),
+        ("r0.draft.bob:1", None, False),
+        ("r0.draft.ann:2", "not-asked", False),
+    ]
+    assert table.verified().findings == []
