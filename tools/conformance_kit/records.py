@@ -23,6 +23,7 @@ from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 
 from hansard.record import blob
 from hansard.record import policy as policies
+from hansard.record.chain import Chain
 from hansard.record.note import Signer
 from hansard.runtime import pacing, seats, session
 from hansard.runtime.clock import Clock
@@ -123,6 +124,7 @@ def time_of(seq: int) -> str:
 
 
 OPENED_AT = time_of(1)
+_ADD = Chain.add
 
 
 class SteadyClock(Clock):
@@ -135,9 +137,9 @@ class SteadyClock(Clock):
         """Return the time of the next entry, however often it is asked for."""
         return time_of(self._lines + 1)
 
-    def see(self, event: Any) -> None:
-        """Count the entries."""
-        self._lines = event["seq"]
+    def see(self, entries: int) -> None:
+        """Say how many entries there are."""
+        self._lines = entries
 
     def timeline(self, after: str = "") -> Callable[[], str]:  # noqa: ARG002 - there is one for all
         """Return what tells the times of the entries."""
@@ -347,6 +349,11 @@ def play(
     clock = SteadyClock(name)
     tasks: list[asyncio.Task[Any]] = []
 
+    def counted(chain: Chain, *entry: Any) -> tuple[dict[str, Any], bytes]:
+        added = _ADD(chain, *entry)
+        clock.see(chain.seq)
+        return added
+
     async def die() -> Any:
         tasks[0].cancel()
         await asyncio.get_running_loop().create_future()
@@ -369,7 +376,6 @@ def play(
             "models": {"bot": model},
             "tools": {name: die if row is DIES else row for name, row in (tools or {}).items()},
             "clock": clock,
-            "observe": clock.see,
         }
         approved = policies.parse(policy) if policy else None
         first = session.run(opened, store, folder, policy=approved, **given)
@@ -384,6 +390,7 @@ def play(
         TemporaryDirectory() as folder,
         Store.open("sqlite:///:memory:") as store,
         catch_warnings(),
+        patch.object(Chain, "add", counted),
         patch.object(pacing, "FIRST_WAIT", 0),  # no clock moves while one waits
         patch.object(seats, "open_model", lambda *_: as_model(model)),  # no provider is asked
     ):
