@@ -89,8 +89,9 @@ async def run(
     A debate that ends in `escalate`, or is cut short by a ceiling, is a result.
     Raises UsageError for a spec, a model or a tool that cannot be used, before
     anything is recorded, and DataError where the store fails. What `observe` or
-    `progress` raises ends the run and is raised here. In both cases the debate
-    stays open, and `resume` goes on with it.
+    `progress` raises ends the run and is raised here; of events that were stored
+    together with the one at which it raised, it does not hear. In both cases the
+    debate stays open unless its close was among them, and `resume` goes on with it.
     """
     from hansard.report.view import build
     from hansard.runtime import session
