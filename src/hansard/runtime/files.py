@@ -27,6 +27,7 @@ from hansard.errors import UsageError
 from hansard.governance.keyring import Keyring
 from hansard.record.bundle import MAX_EXPORT
 from hansard.rules.spec_parts import OwnPath
+from hansard.verify.checks import MAX_DOCUMENT
 
 Kind = Literal["spec", "script", "schema", "template", "document", "export"]
 
@@ -36,10 +37,9 @@ LIMITS: dict[Kind, int] = {  # bytes
     "script": 4 * MIB,
     "schema": MIB,
     "template": MIB,
-    "document": 2 * MIB,
+    "document": MAX_DOCUMENT,
     "export": MAX_EXPORT,
 }
-ALL_DOCUMENTS = 20 * MIB  # of one debate
 
 # Without O_NONBLOCK, opening what has become a FIFO would wait for its writer.
 _OPTIONS = ("O_NONBLOCK", "O_NOFOLLOW", "O_BINARY")  # where the system has them

@@ -18,8 +18,9 @@ from pydantic import BaseModel, ValidationError
 from hansard.errors import UsageError
 from hansard.rules.formats import DEFAULT, FORMATS, SPECS, AnySpec
 from hansard.rules.spec_parts import Evidence, OwnPath
-from hansard.runtime.files import ALL_DOCUMENTS, Files, Kind, check_size, decoded, read_own
+from hansard.runtime.files import Files, Kind, check_size, decoded, read_own
 from hansard.runtime.notation import parse
+from hansard.verify.checks import MAX_DOCUMENTS
 
 _SHARED = ("block", "again", "synthesizer")
 _FIELD = re.compile(r"\{\{ *([^{}]*?) *\}\}")
@@ -106,23 +107,24 @@ def read_evidence(spec: AnySpec, files: Files) -> AnySpec:
     """Return the spec with every document's text in place of its file, each within its bounds."""
     documents = [_read_document(document, files) for document in spec.evidence]
     size = sum(len((document.text or "").encode()) for document in documents)
-    if size > ALL_DOCUMENTS:
+    if size > MAX_DOCUMENTS:
         raise UsageError(
-            "spec.file_size", f"the documents have more than {ALL_DOCUMENTS:,} bytes together"
+            "spec.file_size", f"the documents have more than {MAX_DOCUMENTS:,} bytes together"
         )
     return spec.model_copy(update={"evidence": documents})
 
 
 def _read_document(document: Evidence, files: Files) -> Evidence:
-    if document.file is None:
-        check_size((document.text or "").encode(), f"evidence {document.id}", "document")
-        return document
-    text = files.text(document.file, "document", "spec.evidence_missing")
-    if not text.strip():
-        raise UsageError(
-            "spec.evidence_empty", f"evidence {document.file} is empty; give it a text"
-        )
-    return Evidence(id=document.id, text=text, from_round=document.from_round)
+    if document.file is not None:
+        text = files.text(document.file, "document", "spec.evidence_missing")
+        if not text.strip():
+            raise UsageError(
+                "spec.evidence_empty", f"evidence {document.file} is empty; give it a text"
+            )
+        document = Evidence(id=document.id, text=text, from_round=document.from_round)
+    # Not the file but the text: in NFC it can be longer.
+    check_size((document.text or "").encode(), f"evidence {document.id}", "document")
+    return document
 
 
 @cache

@@ -11,8 +11,9 @@ import pytest
 from hansard.errors import UsageError
 from hansard.rules.spec_parts import Evidence
 from hansard.runtime import files
-from hansard.runtime.files import ALL_DOCUMENTS, LIMITS, Files, folder_of, read_own
+from hansard.runtime.files import LIMITS, Files, folder_of, read_own
 from hansard.runtime.inputs import read_evidence
+from hansard.verify.checks import MAX_DOCUMENTS
 from playing import spec_of
 
 SECRET = "hunter2-the-secret"
@@ -256,11 +257,19 @@ def documents(*texts):
 
 def test_documents_have_a_bound_each_and_together():
     most = "é" * (LIMITS["document"] // 2)
-    whole = documents(*[most] * (ALL_DOCUMENTS // LIMITS["document"]))
+    whole = documents(*[most] * (MAX_DOCUMENTS // LIMITS["document"]))
     assert read_evidence(whole, Files(None)) == whole
     one_more = whole.model_copy(update={"evidence": [*whole.evidence, Evidence(id="z", text="x")]})
     assert refused(read_evidence, one_more, Files(None)).code == "spec.file_size"
     assert refused(read_evidence, documents(most + "x"), Files(None)).code == "spec.file_size"
+
+
+def test_a_document_that_grows_in_nfc_is_measured_as_it_is_recorded(place):
+    (place / "spec" / "grows.md").write_text("\u0958" * (LIMITS["document"] // 6))
+    spec = spec_of("panel", evidence=["grows.md"])
+    assert read_evidence(spec, Files(place / "spec")).evidence[0].text
+    (place / "spec" / "grows.md").write_text("\u0958" * (LIMITS["document"] // 6 + 1))
+    assert refused(read_evidence, spec, Files(place / "spec")).code == "spec.file_size"
 
 
 def test_the_spec_itself_may_come_through_a_pipe_and_then_has_no_folder(place):
