@@ -253,9 +253,9 @@ async function judgeNote(note, trust, role, at) {
 		const how = standing(rows, role, at);
 		if (how === "trusted" && able) by = name;
 		return fill(said[how], { name, id, role: rows[0]?.role, wanted: role, at }) +
-			(number > 1 ? fill(said.lines, { number }) : "");
+			(number > 1 ? ` ${fill(said.lines, { number })}` : "");
 	});
-	return { by, broken: null, able, words: fill(said.signed, { keys: words.join(said.next) }) };
+	return { by, broken: null, able, words: fill(said.signed, { keys: words.join(`${said.next} `) }) };
 }
 
 async function checkSignatures(notes, trust, at) {

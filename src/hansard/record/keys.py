@@ -123,9 +123,9 @@ def who_signed(note: Note, role: Role, trust: Trust, at: str | None) -> Signing:
         trusted = trusted or standing == "trusted"
         other = rows[0].role if rows else None
         values = {"name": name, "id": key_id.hex(), "role": other, "wanted": role, "at": at}
-        more = vocabulary.fill(said["lines"], number=number) if number > 1 else ""
+        more = f" {vocabulary.fill(said['lines'], number=number)}" if number > 1 else ""
         words.append(vocabulary.fill(said[standing], **values) + more)
-    return Signing(trusted, vocabulary.fill(said["signed"], keys=said["next"].join(words)))
+    return Signing(trusted, vocabulary.fill(said["signed"], keys=f"{said['next']} ".join(words)))
 
 
 def _standing(rows: Sequence[TrustedKey], role: Role, at: str | None) -> str:
