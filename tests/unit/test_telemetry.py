@@ -8,8 +8,11 @@ import logging
 import subprocess
 import sys
 import threading
+import tomllib
 from collections import Counter
 from http.server import BaseHTTPRequestHandler, HTTPServer
+from importlib.metadata import entry_points
+from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
@@ -646,6 +649,14 @@ def test_without_the_packages_the_command_line_says_what_is_missing(scripted, hi
     assert said.startswith("error: ")
     assert said.endswith("[telemetry.missing]")
     assert not command(scripted, "list", "--json").stdout.count("scripted")
+
+
+def test_the_extra_brings_all_that_the_command_line_sends_spans_with():
+    project = tomllib.loads((Path(__file__).parents[2] / "pyproject.toml").read_text())
+    extra = project["project"]["optional-dependencies"]["otel"]
+    named = {row.partition(">")[0] for row in extra}
+    (exporter,) = entry_points(group="opentelemetry_traces_exporter", name="otlp_proto_http")
+    assert named == {"opentelemetry-api", "opentelemetry-sdk", exporter.dist.name}
 
 
 @pytest.mark.parametrize(

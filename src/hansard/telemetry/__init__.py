@@ -8,12 +8,13 @@
         chat {model}                  one attempt
         execute_tool {name}           one tool that a reply asked for
 
-It needs the extra `otel`, which is OpenTelemetry's API alone: whoever runs the
-program configures its SDK and where spans go. Spans are made from the recorded
-events and carry their times, sequence numbers and hashes, so whoever sees a span
-finds its entry in the record. They hold names and numbers of the record's clear
-fields and none of its texts. Telemetry is never the record: it may be sampled,
-lost or switched off, and a debate is not disturbed by a tracer that fails.
+It needs the extra `otel`: OpenTelemetry's API, and the SDK and OTLP exporter that
+`hansard run --telemetry` sends spans with. A program of yours configures its own.
+Spans are made from the recorded events and carry their times, sequence numbers and
+hashes, so whoever sees a span finds its entry in the record. They hold names and
+numbers of the record's clear fields and none of its texts. Telemetry is never
+the record: it may be sampled, lost or switched off, and a debate is not
+disturbed by a tracer that fails.
 """
 
 from hansard.errors import UsageError
