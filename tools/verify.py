@@ -2608,7 +2608,7 @@ class Judged(Format):
 
 # -- moderated (§8.3)
 
-CITATIONS = several(0, 100, record({"document": TEXT, "quote": TEXT}))
+CITATIONS = several(0, 10, record({"document": TEXT, "quote": TEXT}))
 ARGUMENTS = several(1, 100, record({"argument": TEXT, "citations": CITATIONS}))
 NUMBER = whole(1, 100)
 REBUTTAL = record({"objection": NUMBER, "answer": TEXT, "citations": CITATIONS})

@@ -8,7 +8,7 @@ from dataclasses import replace
 from conformance_kit.case import Case, bad, good, group
 from conformance_kit.debates import decided
 from conformance_kit.exports import ABOUT, export, seal, zip_of
-from conformance_kit.moderated import moderated
+from conformance_kit.moderated import HOLDS, moderated, moderating, proposed
 from conformance_kit.records import Record, derived
 from hansard.record import blob
 
@@ -69,4 +69,10 @@ def limit_cases() -> Iterator[Case]:
         answered(MIB).seq("call.answered"),
         "A reply has 1 MiB and one byte, though of white space.",
         zip_of(export(answered(MIB + 1))),
+    )
+    ten = {"r1.proposition.proposer:1": proposed([HOLDS] * 10)}
+    yield good(
+        "limit-citations",
+        "An argument has ten citations; one more is in `rejected-by-every-keyword`.",
+        zip_of(export(moderating("ten-citations", ten))),
     )

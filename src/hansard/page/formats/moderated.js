@@ -44,7 +44,7 @@ function moderatorDecision(debate, { says: { ranking, upholds } }) {
 function moderatedSchemas({ positions, critique }) {
 	const texts = several(0, 100, TEXT), thesis = ["thesis", TEXT];
 	const objection = ["objection", whole(1, 100)];
-	const citations = ["citations", several(0, 100, record([["document", TEXT], ["quote", TEXT]]))];
+	const citations = ["citations", several(0, 10, record([["document", TEXT], ["quote", TEXT]]))];
 	const args = several(1, 100, record([["argument", TEXT], citations]));
 	const rebuttals = several(0, 100, record([objection, ["answer", TEXT], citations]));
 	const concessions = several(0, 100, record([objection, ["reason", TEXT]]));

@@ -23,6 +23,7 @@ ARGUMENTS = {
     "rebuttal": "rebuttals",
 }
 MOST = 100  # arguments, points or documents in one list of a reply
+MOST_CITED = 10  # citations of one argument: each is looked for in all of a document
 
 
 def schemas(terms: ModeratedTerms) -> dict[Role, Schema]:
@@ -33,7 +34,7 @@ def schemas(terms: ModeratedTerms) -> dict[Role, Schema]:
 @lru_cache(maxsize=64)
 def _schemas(positions: tuple[str, ...], *, critique: bool) -> dict[Role, Schema]:
     points = many(words(), MOST)
-    cited = many(members(document=words(), quote=words()), MOST)
+    cited = many(members(document=words(), quote=words()), MOST_CITED)
     argued = many(members(argument=words(), citations=cited), MOST, 1)
     answered = members(objection=whole(1, MOST), answer=words(), citations=cited)
     conceded = members(objection=whole(1, MOST), reason=words())
