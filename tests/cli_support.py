@@ -7,12 +7,15 @@ import subprocess
 import sys
 from pathlib import Path
 
-import pytest
 import yaml
 
+from hansard.record.bundle import Head
+from hansard.record.line import line_hash
+from hansard.rules.events import blob_names, parse
 from hansard.runtime import session
 from hansard.runtime.inputs import load_spec
-from hansard.store.application import Store
+from hansard.store.application import Batch, Store
+from hansard.store.sqlite import Extras
 
 NAMES = ("planner", "critic", "operator")
 
@@ -131,23 +134,30 @@ def only_debate(path="hansard.db"):
         return found
 
 
-class Died(Exception):
-    pass
-
-
 def leave_open(spec="debate.yaml", turns=2):
-    """Run a debate in a process that dies at its n-th turn; return its id."""
-    seen = []
+    """Leave what a process that dies right after its n-th turn leaves in the store; return its id.
 
-    def observe(event):
-        if event["type"] == "turn.recorded":
-            seen.append(event)
-            if len(seen) == turns:
-                raise Died
-
-    with Store.open("sqlite:///hansard.db", create=True) as store, pytest.raises(Died):
-        asyncio.run(session.run(load_spec(Path(spec)), store, Path(), observe=observe))
-    return only_debate()
+    The debate is run whole, elsewhere, and recorded up to that turn: what an observer
+    hears is stored already, with whatever was stored at once with it.
+    """
+    with Store.open("sqlite:///:memory:", create=True) as whole:
+        asyncio.run(session.run(load_spec(Path(spec)), whole, Path()))
+        (debate,) = whole.debates()
+        bundle = whole.bundle(debate)
+    events = [parse(line) for line in bundle.lines]
+    length = [n for n, row in enumerate(events, 1) if row["type"] == "turn.recorded"][turns - 1]
+    events, lines = events[:length], bundle.lines[:length]
+    named = {name for event in events for name in blob_names(event)}
+    extras = Extras(
+        Head(length, line_hash(lines[-1])),
+        [(name, bundle.blobs[name]) for name in sorted(named)],
+        list(bundle.templates.items()),
+        str(Path().absolute()),
+    )
+    rows = [(event["type"], line) for event, line in zip(events, lines, strict=True)]
+    with Store.open("sqlite:///hansard.db", create=True) as store:
+        store.append(Batch(debate, 1, rows, extras))
+    return debate
 
 
 def process(*args, stdin=None, stdout=subprocess.PIPE, **env):
