@@ -7,6 +7,7 @@ import signal
 import subprocess
 import sys
 from contextlib import suppress
+from pathlib import Path
 
 import pytest
 
@@ -212,6 +213,21 @@ def test_a_closed_pipe_is_quiet(debate, command):
     os.close(write)
     assert closed.returncode == 141
     assert "rror" not in closed.stderr
+
+
+def test_a_full_disk_is_no_bug_of_ours():
+    with Path("/dev/full").open("w") as full:
+        done = process("models", stdout=full)
+    assert done.returncode == 2
+    assert done.stderr == (
+        "error: the output cannot be written: no space is left on the device [output.full]\n"
+    )
+
+
+def test_a_closed_output_is_no_bug_of_ours():
+    command = f"exec {sys.executable} -m hansard models >&-"
+    done = subprocess.run(["sh", "-c", command], check=False, capture_output=True, text=True)
+    assert (done.returncode, done.stderr) == (0, "")
 
 
 def test_text_that_the_output_cannot_encode_is_escaped():

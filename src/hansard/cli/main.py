@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import io
 import os
 import sys
@@ -32,6 +33,7 @@ from hansard.version import __version__
 _PACKAGE = Path(hansard.__file__).parent
 _PIPE_CLOSED = 141  # as a shell reports a process that SIGPIPE ended
 _BUG = 70  # EX_SOFTWARE of sysexits
+_LONGEST = 4_000  # characters of an error: it may name what a stranger named
 _EPILOG = """\b
 Exit codes: 0 done, and everything that was checked holds; 1 a check failed;
 2 wrong use, or the input cannot be read; 70 a bug in Hansard; 130 interrupted.
@@ -48,24 +50,34 @@ class _Commands(click.Group):
     def invoke(self, ctx: click.Context) -> Any:
         try:
             with interruptible():
-                return super().invoke(ctx)
+                done = super().invoke(ctx)
+                sys.stdout.flush()  # here a full disk can still be told of
+                return done
         except HansardError as error:
             _say(str(error), error.code)
             ctx.exit(1 if error.code == ALTERED else 2)
         except (KeyboardInterrupt, click.Abort):  # the second one comes from a prompt
             click.echo("interrupted", err=True)
             ctx.exit(INTERRUPTED)
-        except BrokenPipeError:
-            # Whoever read has enough. Python would complain once more while it flushes at exit.
-            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        except BrokenPipeError:  # whoever read has enough
+            _discard_output()
             ctx.exit(_PIPE_CLOSED)
         except (click.ClickException, click.exceptions.Exit):
             raise
         except Exception as error:  # noqa: BLE001 - whatever it is, people get one sentence
+            if isinstance(error, OSError) and error.errno == errno.ENOSPC:
+                _discard_output()
+                _say("the output cannot be written: no space is left on the device", "output.full")
+                ctx.exit(2)
             if os.environ.get("HANSARD_DEBUG") == "1":
                 traceback.print_exc()
             _say(_bug(error), "internal")
             ctx.exit(_BUG)
+
+
+def _discard_output() -> None:
+    """Send the rest nowhere: Python would complain once more while it flushes at exit."""
+    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
 def _bug(error: Exception) -> str:
@@ -80,7 +92,7 @@ def _bug(error: Exception) -> str:
 
 
 def _say(sentence: str, code: str) -> None:
-    click.echo(f"error: {one_line(sentence)} [{code}]", err=True)
+    click.echo(f"error: {one_line(sentence, _LONGEST)} [{code}]", err=True)
 
 
 @click.group(
@@ -120,6 +132,9 @@ for _command in (
 
 def run() -> None:
     """Run the group of commands; `hansard_entry` is the way in."""
+    for name in ("stdout", "stderr"):
+        if getattr(sys, name) is None:  # closed by whoever started this
+            setattr(sys, name, open(os.devnull, "w", encoding="utf-8"))  # noqa: SIM115, PTH123
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):
             stream.reconfigure(errors="backslashreplace")

@@ -5,7 +5,7 @@ names. So a name in a spec reaches a file only
 
 - below the spec's own folder, no part of the path being hidden, or anywhere below
   a folder that the caller allowed, links being resolved before either is asked;
-- never below the folder of the caller's keys;
+- never below the folder of the caller's keys, nor what the kernel shows as files;
 - that is a regular file, and not larger than `LIMITS` says.
 
 A `Path` instead of text is the caller's own, from Python: only the last two
@@ -48,6 +48,7 @@ _PASS = getattr(os, "O_PATH", os.O_RDONLY) | getattr(os, "O_DIRECTORY", 0)
 _WALKS = os.open in os.supports_dir_fd
 # What lies there is a stream or the kernel's: a spec that is read from there has no folder.
 _STREAMS = ("/dev", "/proc")
+_KERNEL = ("/proc", "/sys")  # such as the environment of this process: no spec may name it
 
 
 @dataclass(frozen=True)
@@ -93,8 +94,10 @@ class Files:
         real = Path(os.path.realpath(begin / name, strict=True))
         if _is_secret(real):
             raise UsageError(
-                "spec.file_keys", f"{name} is in the folder of your keys, which no spec may read"
+                "spec.file_keys", f"{name} belongs to your keys, which no spec may read"
             )
+        if isinstance(name, str) and any(map(real.is_relative_to, _KERNEL)):
+            raise _no_file(name)
         if isinstance(name, str) and not self._reaches(real):
             if not self.is_own:
                 raise UsageError(
@@ -156,6 +159,8 @@ def _told(name: object, code: str) -> Iterator[None]:
         yield
     except FileNotFoundError:
         raise UsageError(code, f"there is no file {name}") from None
+    except RecursionError:
+        raise UsageError(code, f"{name} cannot be read: too many links on the way") from None
     except OSError as error:
         raise UsageError(code, f"{name} cannot be read: {error.strerror}") from None
     except UnicodeDecodeError:
@@ -183,7 +188,10 @@ def decoded(data: bytes, name: object, code: str) -> str:
 
 
 def _is_secret(real: Path) -> bool:
-    """Say whether a path without links leads to the caller's keys."""
+    """Say whether a path without links leads to the caller's keys, or to their passphrase."""
+    passphrase = os.environ.get("HANSARD_PASSPHRASE_FILE")
+    if passphrase and real == Path(os.path.realpath(passphrase)):
+        return True
     try:
         home = Keyring.default_folder()
     except UsageError:  # nobody can tell where it would be: there is none
@@ -222,9 +230,11 @@ def _open(real: Path, name: object) -> int:
 
 def _check_kind(found: os.stat_result, name: object) -> None:
     if not S_ISREG(found.st_mode):
-        raise UsageError(
-            "spec.file_kind", f"{name} is not a regular file; name one that holds text"
-        )
+        raise _no_file(name)
+
+
+def _no_file(name: object) -> UsageError:
+    return UsageError("spec.file_kind", f"{name} is not a regular file; name one that holds text")
 
 
 def _bounded(file: int, most: int) -> bytes:

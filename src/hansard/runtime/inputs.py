@@ -23,7 +23,7 @@ from hansard.runtime.notation import parse
 from hansard.verify.checks import MAX_DOCUMENTS
 
 _SHARED = ("block", "again", "synthesizer")
-_FIELD = re.compile(r"\{\{ *([^{}]*?) *\}\}")
+_FIELD = re.compile(r"\{\{([^{}]*)\}\}")  # one way to match: linear in any template
 M = TypeVar("M", bound=BaseModel)
 
 _CODES = {
@@ -150,7 +150,8 @@ def read_templates(spec: AnySpec, files: Files) -> dict[str, bytes]:
         found[role] = f"\n{words.strip()}\n\n{how}\n".encode()
     for role, file in spec.prompts.items():
         text = files.text(file, "template", "spec.prompt_missing")
-        unknown = [name for name in _FIELD.findall(text) if name not in fields[role]]
+        named = (name.strip(" ") for name in _FIELD.findall(text))
+        unknown = [name for name in named if name not in fields[role]]
         if unknown or not text.strip():
             what = f"names {_told(unknown[0])}, which is never filled in" if unknown else "is empty"
             known = ", ".join(f"{{{{{name}}}}}" for name in fields[role])

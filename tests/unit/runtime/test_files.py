@@ -98,7 +98,7 @@ def test_what_is_outside_or_hidden_is_not_read(place, name):
 
 def test_an_absolute_path_outside_is_not_read(place):
     assert refused(read, place, str(place / "other" / "secret")).code == "spec.file_outside"
-    assert refused(read, place, "/proc/self/environ").code == "spec.file_outside"
+    assert refused(read, place, "/proc/self/environ").code == "spec.file_kind"
 
 
 def test_a_folder_whose_name_begins_alike_is_outside(place):
@@ -310,3 +310,23 @@ def test_where_folders_cannot_be_walked_a_file_is_read_all_the_same(place, monke
     assert read(place, "in/note.md") == "note"
     assert refused(read, place, "link").code == "spec.file_outside"
     assert refused(read, place, "in").code == "spec.file_kind"
+
+
+@pytest.mark.parametrize("name", ["/proc/self/environ", "/sys/kernel/notes"])
+def test_what_the_kernel_shows_is_no_file_whatever_is_allowed(place, name):
+    if not Path(name).exists():
+        pytest.skip("this system shows no such file")
+    assert refused(read, place, name, Path("/")).code == "spec.file_kind"
+
+
+def test_the_file_of_a_passphrase_belongs_to_the_keys(place, monkeypatch):
+    (place / "spec" / "pass").write_text(SECRET)
+    assert read(place, "pass") == SECRET
+    monkeypatch.setenv("HANSARD_PASSPHRASE_FILE", str(place / "spec" / "pass"))
+    assert refused(read, place, "pass").code == "spec.file_keys"
+
+
+def test_a_chain_of_links_longer_than_python_can_follow_is_refused(place):
+    for number in range(2_000):
+        (place / "spec" / f"l{number}").symlink_to(f"l{number + 1}")
+    assert refused(read, place, "l0").code == "spec.unreadable"

@@ -290,3 +290,11 @@ def test_a_template_with_nothing_in_it_or_a_name_that_is_never_filled_is_refused
     error = refused(inputs.read_templates, spec, Files(folder))
     assert error.code == "spec.prompt"
     assert "{{speaker}}" in str(error)
+
+
+def test_a_template_is_looked_through_in_one_pass(write):
+    """A pattern with two ways to match the same spaces would never come to the end of this."""
+    text = f"{{{{speaker}}}}, vote.\n{{{{{' ' * 300_000}\n{{{{a{' ' * 300_000}\n"
+    spec = spec_with().model_copy(update={"prompts": {"debater": "mine.md"}})
+    read = inputs.read_templates(spec, Files(write(text, "mine.md").parent))
+    assert read["debater"] == text.encode()
