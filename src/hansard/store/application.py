@@ -25,7 +25,7 @@ from hansard.errors import DataError, UsageError
 from hansard.record.blob import unpack
 from hansard.record.bundle import Bundle, Head
 from hansard.rules.events import Event, parse
-from hansard.store.file import Tally, examine
+from hansard.store.file import Tally, examine, examine_beside
 from hansard.store.sqlite import Extras, Recorder, RunnerLock
 
 _SCHEME = "sqlite:///"
@@ -157,7 +157,7 @@ class Store:
         """Open the store at `sqlite:///PATH` or `sqlite:///:memory:`.
 
         Raises UsageError `store.url`, `store.missing` (unless `create`), or
-        DataError `store.corrupt` or `store.foreign`.
+        DataError `store.corrupt`, `store.foreign` or `store.beside`.
         """
         if not url.startswith(_SCHEME) or url == _SCHEME:
             raise UsageError(
@@ -168,6 +168,8 @@ class Store:
         if path is None:
             name = f"file:{uuid4()}?mode=memory&cache=shared"
         elif path.exists():
+            with _guard():
+                examine_beside(path)
             examine(path)
         elif not create:
             raise UsageError(

@@ -7,6 +7,9 @@ store, those that come at the same time wait, and the tables never stand in the 
 What a killed process stored may stand in the write-ahead log alone (`FILE-wal`), and SQLite
 does not miss a log that somebody deletes. So the number of entries is kept beside the store
 (`FILE-entries`), for as long as there is a log.
+
+A store may stand in the folder of a stranger, with files beside it that nobody here made. What
+is no regular file, or would make SQLite touch a file elsewhere, is refused before it is opened.
 """
 
 from __future__ import annotations
@@ -17,6 +20,7 @@ import time
 from collections.abc import Sequence
 from contextlib import closing, suppress
 from pathlib import Path
+from stat import S_ISREG
 
 from hansard import private
 from hansard.errors import DataError, UsageError
@@ -26,6 +30,7 @@ LOCK_SECONDS = 60
 _PAUSE = 0.01  # seconds between tries where SQLite itself does not wait
 _MAGIC = b"SQLite format 3\0"
 _WAL = b"\x02\x02"  # both versions of the header, at byte 18
+_NAMES_ANOTHER = bytes.fromhex("d9d505f920a163d7")  # the end of a journal that does
 
 
 def examine(path: Path) -> None:
@@ -52,6 +57,46 @@ def examine(path: Path) -> None:
         ) from None
     if not known:
         raise _foreign(path)
+
+
+def examine_beside(path: Path) -> None:
+    """Refuse what SQLite would find beside a database of ours and must not open.
+
+    SQLite follows links and waits for pipes. It also deletes the file that a rollback journal
+    names as its super-journal (https://sqlite.org/atomiccommit.html): such a journal is left
+    only where several databases were written at once, which Hansard never does. Raises OSError
+    and DataError `store.beside`.
+    """
+    real = os.path.realpath(path)  # SQLite names these files after the file a link leads to
+    for end in ("-wal", "-shm"):
+        regular(Path(real + end))
+    journal = Path(f"{real}-journal")
+    if not regular(journal):
+        return
+    with suppress(FileNotFoundError), journal.open("rb") as file:  # its writer may be done
+        file.seek(-min(len(_NAMES_ANOTHER), file.seek(0, os.SEEK_END)), os.SEEK_END)
+        if file.read() == _NAMES_ANOTHER:
+            raise DataError(
+                "store.beside",
+                f"{journal} names another file, which SQLite would delete; no store leaves such "
+                "a journal: name another store, or find out who put it there",
+            )
+
+
+def regular(path: Path) -> os.stat_result | None:
+    """Return what a file beside a store is; None where there is none.
+
+    Raises OSError, and DataError `store.beside` for a link and whatever else is no regular file.
+    """
+    try:
+        found = path.lstat()
+    except FileNotFoundError:
+        return None
+    if not S_ISREG(found.st_mode):
+        raise DataError(
+            "store.beside", f"{path} is not a regular file: Hansard does not open it; remove it"
+        )
+    return found
 
 
 def make(path: Path, tables: Sequence[str]) -> None:
@@ -90,8 +135,12 @@ class Tally:
         self._path = Path(f"{store}-entries")
 
     def read(self) -> int:
-        """Return the number that was written, twice alike; 0 where none can be read."""
+        """Return the number that was written, twice alike; 0 where none can be read.
+
+        Raises DataError `store.beside`.
+        """
         try:
+            regular(self._path)
             with self._path.open("rb") as file:
                 first, second = file.read(42).splitlines()
             return int(first) if first == second else 0

@@ -28,6 +28,7 @@ from eventsourcing.sqlite import (
 from typing_extensions import override
 
 from hansard import private
+from hansard.errors import DataError
 from hansard.record.bundle import Head
 from hansard.store import file as files
 from hansard.store.file import LOCK_SECONDS
@@ -173,14 +174,21 @@ class RunnerLock:
         self._connection: sqlite3.Connection | None = None
 
     def acquire(self) -> bool:
-        """Take the lock; False where another process holds it."""
+        """Take the lock; False where another process holds it.
+
+        Raises OSError, sqlite3.Error, and DataError `store.beside` for a file that is no lock.
+        """
         while self._connection is None:
             with suppress(FileExistsError):
                 os.close(private.create(self.path))
-            try:
-                file = self.path.stat()
-            except FileNotFoundError:  # its holder has just removed it
+            file = files.regular(self.path)
+            if file is None:  # its holder has just removed it
                 continue
+            if file.st_size:
+                raise DataError(
+                    "store.beside", f"{self.path} is not a lock, which is an empty file; remove it"
+                )
+            files.examine_beside(self.path)
             connection = sqlite3.connect(self.path, timeout=0, isolation_level=None)
             if not _is_free(connection):
                 return False
@@ -203,7 +211,7 @@ class RunnerLock:
 def _stands(file: os.stat_result, path: Path) -> bool:
     """Say whether a path still leads to the file that was there."""
     try:
-        return samestat(file, path.stat())
+        return samestat(file, path.lstat())
     except FileNotFoundError:
         return False
 
