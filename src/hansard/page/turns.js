@@ -148,7 +148,26 @@ function lookUp({ documents, folded: known, texts }, citation, number) {
 	if (document.from_round > number) return "not_yet_visible";
 	const name = document.text.sha256, quoted = folded(citation.quote);
 	if (!known.has(name)) known.set(name, folded(texts.get(name)));
-	return quoted && known.get(name).includes(quoted) ? "verified" : "not_found";
+	return quoted && occurs(quoted, known.get(name)) ? "verified" : "not_found";
+}
+
+// Whether `text` has `part` in it, in linear time, which `includes` does not keep for a long part.
+// `back[n]` is the length of the longest proper prefix of `part` that its first n letters end in.
+function occurs(part, text) {
+	if (part.length < 64) return text.includes(part);
+	const back = new Int32Array(part.length + 1);
+	const advance = (length, letter) => {
+		while (length && part[length] !== letter) length = back[length];
+		return length + (part[length] === letter);
+	};
+	for (let n = 1, length = 0; n < part.length; n += 1) {
+		back[n + 1] = length = advance(length, part[n]);
+	}
+	for (let n = 0, length = 0; n < text.length; n += 1) {
+		length = advance(length, text[n]);
+		if (length === part.length) return true;
+	}
+	return false;
 }
 
 function compareCase(walk, data, argued) {
