@@ -7,6 +7,7 @@ are the bytes which are kept.
 
 from __future__ import annotations
 
+import os
 import sqlite3
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
@@ -140,8 +141,10 @@ class Store:
                 }
             )
             if self._tally:
+                recorder = cast(Recorder, opened.recorder)
                 try:
-                    self._tally.check(before, cast(Recorder, opened.recorder).entries())
+                    recorder.examine()
+                    self._tally.check(before, recorder.entries())
                 except BaseException:
                     opened.close()
                     raise
@@ -180,8 +183,8 @@ class Store:
                 "store.missing", f"there is no folder {path.parent} for the store; create it first"
             )
         if path is not None:
-            path = path.absolute()  # `file:x.db` is a name, and a process may change its folder
-            name = str(path)
+            # `file:x.db` is a name, and a process may change its folder.
+            name = str(path := _absolute(path))
         return cls(url, name, path)
 
     def close(self) -> None:
@@ -306,7 +309,7 @@ class Store:
             rows = self._recorder.select(
                 "SELECT folder FROM runs WHERE debate = ?", UUID(debate).hex
             )
-        return Path(rows[0][0]) if rows else None
+        return Path(os.fsdecode(rows[0][0])) if rows else None
 
     @contextmanager
     def runner(self, debate: str) -> Iterator[None]:
@@ -341,6 +344,16 @@ def _named(lines: Sequence[bytes]) -> tuple[list[str], str]:
     data = opened["data"]
     rows = (*data["templates"], *data["schemas"], *data["tools"])
     return [row["sha256"] for row in rows], data["policy"] or ""
+
+
+def _absolute(path: Path) -> Path:
+    try:
+        return path.absolute()
+    except FileNotFoundError:
+        raise UsageError(
+            "store.missing",
+            "the working directory was removed; change to one that is there, or name --store",
+        ) from None
 
 
 @contextmanager

@@ -116,6 +116,7 @@ def make(path: Path, tables: Sequence[str]) -> None:
         if _application(connection) != APPLICATION_ID:
             if not _is_blank(connection):
                 raise _foreign(path)
+            _keep_private(path)
             for statement in tables:
                 connection.execute(statement)
             connection.execute(f"PRAGMA application_id = {APPLICATION_ID}")
@@ -176,6 +177,12 @@ class Tally:
         if not Path(f"{self._store}-wal").exists():
             with suppress(OSError):
                 self._path.unlink()
+
+
+def _keep_private(path: Path) -> None:
+    """Close a blank file to others before anything is in it, where it is ours to close."""
+    if os.name == "posix" and path.stat().st_uid == os.geteuid():
+        path.chmod(0o600)  # by name: to close a descriptor would give SQLite's locks back
 
 
 def _header(path: Path) -> bytes:

@@ -77,6 +77,7 @@ class Pool(SQLiteConnectionPool):
         )
         connection.execute("PRAGMA synchronous = FULL")
         connection.execute("PRAGMA secure_delete = ON")
+        connection.execute("PRAGMA trusted_schema = OFF")
         connection.row_factory = sqlite3.Row
         return SQLiteConnection(connection, max_age=self.max_age)
 
@@ -95,6 +96,22 @@ class Recorder(SQLiteApplicationRecorder):
             super().create_table()
         else:
             files.make(Path(name), self.create_table_statements)
+
+    def examine(self) -> None:
+        """Refuse a store that holds what we did not make: a trigger or view acts while we read.
+
+        What is missing, as after tampering, shows where it is read. Raises DataError
+        `store.foreign`.
+        """
+        ours = set(map(_as_kept, self.create_table_statements))
+        made = "SELECT type, name, sql FROM sqlite_master WHERE sql IS NOT NULL"
+        for kind, name, statement in self.select(made):
+            if type(statement) is not str or _as_kept(statement) not in ours:
+                raise DataError(
+                    "store.foreign",
+                    f"{self.datastore.pool.db_name} holds the {kind} {name!r:.64}, which no "
+                    "Hansard store has; name another store, or restore it from a copy",
+                )
 
     def entries(self) -> int:
         """Return how many entries there are: none is ever deleted."""
@@ -116,7 +133,7 @@ class Recorder(SQLiteApplicationRecorder):
         if extras.templates:
             c.executemany("INSERT OR IGNORE INTO templates VALUES (?, ?)", extras.templates)
         if extras.folder is not None:
-            c.execute("INSERT INTO runs VALUES (?, ?)", (debate, extras.folder))
+            c.execute("INSERT INTO runs VALUES (?, ?)", (debate, os.fsencode(extras.folder)))
         length, head = extras.head.length, extras.head.hash
         if first.originator_version == 1:
             c.execute("INSERT INTO heads VALUES (?, ?, ?)", (debate, length, head))
@@ -155,6 +172,11 @@ class Factory(SQLiteFactory):
         super().__init__(env)
         pool = self.datastore.pool
         self.datastore.pool = Pool(db_name=pool.db_name, lock_timeout=LOCK_SECONDS)
+
+
+def _as_kept(statement: str) -> str:
+    """Return a statement as SQLite keeps it, but for its spaces."""
+    return " ".join(statement.replace(" IF NOT EXISTS", "", 1).split())
 
 
 def _key(debate: UUID | str) -> str:

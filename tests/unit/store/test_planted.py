@@ -5,14 +5,17 @@ from __future__ import annotations
 import os
 import shutil
 import sqlite3
+import stat
 import struct
 from contextlib import closing
 from pathlib import Path
 
 import pytest
 
-from hansard.errors import DataError
-from hansard.store.application import Store
+from hansard.errors import DataError, UsageError
+from hansard.record.bundle import Head
+from hansard.store.application import Batch, Store
+from hansard.store.sqlite import Extras
 
 DEBATE = "5c1d3e0a-1111-4111-8111-111111111111"
 MAGIC = bytes.fromhex("d9d505f920a163d7")
@@ -126,3 +129,69 @@ def test_a_count_without_an_end_is_read_no_further(planted):
     with Path(f"{planted}-entries").open("wb") as file:
         file.truncate(60 << 30)
     assert read(planted) == [DEBATE]
+
+
+# What a stranger's store holds
+
+ACTS = {
+    "a trigger": "CREATE TRIGGER z AFTER INSERT ON blobs BEGIN SELECT zeroblob(9); END",
+    "a trigger of our name": "CREATE TRIGGER lines_stay BEFORE DELETE ON stored_events "
+    "BEGIN SELECT zeroblob(9); END",
+    "a view": "CREATE VIEW z AS SELECT 1",
+    "a table": "CREATE TABLE z (x)",
+    "an index": "CREATE INDEX z ON blobs (upper(debate))",
+    "a virtual table": "CREATE VIRTUAL TABLE z USING fts5(x)",
+    "a view in a table's place": "CREATE VIEW heads AS SELECT 'x' AS debate, 1 AS length",
+}
+
+
+@pytest.mark.parametrize("what", ACTS)
+def test_a_store_that_could_act_is_refused(planted, what):
+    with closing(sqlite3.connect(planted)) as connection:
+        connection.execute("DROP TRIGGER lines_stay")
+        if "place" in what:
+            connection.execute("DROP TABLE heads")
+        connection.execute(ACTS[what])
+        connection.commit()
+    assert refusal(lambda: read(planted), planted) == "store.foreign"
+
+
+def test_a_store_in_whose_schema_a_name_is_wild_is_refused_in_one_line(planted):
+    with closing(sqlite3.connect(planted)) as connection:
+        connection.execute(f'CREATE TABLE "z\n\x1b[2J{"x" * 999}" (x)')
+    assert refusal(lambda: read(planted)) == "store.foreign"
+
+
+def test_the_schema_of_a_store_is_not_trusted(shelf):
+    shelf.fill()
+    assert shelf.store._recorder.select("PRAGMA trusted_schema")[0][0] == 0
+
+
+@pytest.mark.parametrize("begun", ["an empty file", "an empty database"])
+def test_a_blank_file_that_others_can_read_is_closed_to_them_before_it_is_filled(shelf, begun):
+    shelf.path.touch()
+    if begun == "an empty database":
+        with closing(sqlite3.connect(shelf.path)) as connection:
+            connection.execute("VACUUM")
+    shelf.path.chmod(0o644)
+    shelf.fill()
+    modes = {path.name: stat.S_IMODE(path.stat().st_mode) for path in shelf.path.parent.iterdir()}
+    assert modes == dict.fromkeys(("h.db", "h.db-entries", "h.db-shm", "h.db-wal"), 0o600)
+
+
+def test_a_working_directory_that_was_removed_is_named(tmp_path, monkeypatch):
+    gone = tmp_path / "gone"
+    gone.mkdir()
+    monkeypatch.chdir(gone)
+    gone.rmdir()
+    with pytest.raises(UsageError, match="working directory was removed") as caught:
+        Store.open("sqlite:///h.db", create=True)
+    assert caught.value.code == "store.missing"
+
+
+def test_a_folder_whose_name_is_not_utf_8_is_kept(shelf):
+    name = os.fsdecode(b"/home/\xff")
+    shelf.store.append(Batch(DEBATE, 1, [("t", b"{}")], Extras(Head(1, "h"), folder=name)))
+    assert shelf.store.folder(DEBATE) == Path(name)
+    shelf.sql(("UPDATE runs SET folder = '/text'",))
+    assert shelf.store.folder(DEBATE) == Path("/text")
