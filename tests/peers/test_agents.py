@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import asyncio
 import doctest
 import importlib
 import json
+import threading
+from types import SimpleNamespace
 
 import pytest
 from autogen_agentchat.agents import AssistantAgent
@@ -12,6 +15,7 @@ from autogen_core.models import ChatCompletionClient, CreateResult, RequestUsage
 from langchain_core.language_models.chat_models import BaseChatModel
 from langchain_core.messages import AIMessage
 from langchain_core.outputs import ChatGeneration, ChatResult
+from langchain_core.runnables import RunnableLambda
 from langgraph.graph import END, START, MessagesState, StateGraph
 from mcp.server.mcpserver import MCPServer
 from pydantic_ai import Agent, ModelResponse, TextPart, ToolCallPart
@@ -39,9 +43,30 @@ def words(prompt):
 fails: list[bool] = []  # whether the model of one debater is down
 
 
+class Connection:
+    """What a client keeps between calls: it works in the event loop of its first use alone."""
+
+    def __init__(self):
+        self._loop = None
+        self.closed = False
+
+    def use(self):
+        loop = asyncio.get_running_loop()
+        self._loop = self._loop or loop
+        if self._loop is not loop:
+            raise RuntimeError("Event loop is closed")
+
+
+class Pool:
+    """The connection that all LangChain models of a process share."""
+
+    connection = Connection()
+
+
 @pytest.fixture(autouse=True)
 def _up():
     fails.clear()
+    Pool.connection = Connection()
 
 
 class Chat(BaseChatModel):
@@ -63,6 +88,10 @@ class Chat(BaseChatModel):
             },
         )
         return ChatResult(generations=[ChatGeneration(message=said)])
+
+    async def _agenerate(self, messages, stop=None, run_manager=None, **more):
+        Pool.connection.use()
+        return self._generate(messages)
 
 
 def graph():
@@ -93,7 +122,11 @@ class Client(ChatCompletionClient):
     capabilities = model_info
     component_config_schema = None
 
+    def __init__(self):
+        self.connection = Connection()
+
     async def create(self, messages, **more):
+        self.connection.use()
         said = words("\n".join(str(row.content) for row in messages))
         usage = RequestUsage(prompt_tokens=30, completion_tokens=4)
         return CreateResult(finish_reason="stop", content=said, usage=usage, cached=False)
@@ -102,7 +135,7 @@ class Client(ChatCompletionClient):
         raise NotImplementedError
 
     async def close(self):
-        pass
+        self.connection.closed = True
 
     def actual_usage(self):
         return RequestUsage(prompt_tokens=0, completion_tokens=0)
@@ -116,7 +149,7 @@ class Client(ChatCompletionClient):
 
 
 def autogen():
-    return autogen_seat.agent_seat(lambda: AssistantAgent("debater", Client()))
+    return autogen_seat.agent_seat(Client, lambda client: AssistantAgent("debater", client))
 
 
 def respond(messages, info):
@@ -217,6 +250,49 @@ def test_an_agent_that_fails_is_a_failed_call_and_the_debate_goes_on(store, name
     (lost,) = data(store, result.debate, "turn.forfeited")
     assert lost["speaker"] == "bob"
     assert verify(store, result.debate).ok
+
+
+@pytest.mark.parametrize("name", SEATS)
+def test_an_agent_works_in_each_run_of_a_process(store, name):
+    seat = SEATS[name]()
+    for run in (seat, seat, SEATS[name]()):  # each run has an event loop of its own
+        result = play(store, run, attempts=1)
+        assert (result.status, result.decision) == ("complete", "wait")
+        assert not data(store, result.debate, "call.failed")
+
+
+@pytest.mark.parametrize("failing", [False, True])
+def test_the_client_of_an_autogen_agent_is_closed_after_its_call(store, failing):
+    fails.extend([True] * failing)
+    clients = []
+
+    def connect():
+        clients.append(Client())
+        return clients[-1]
+
+    play(store, autogen_seat.agent_seat(connect, lambda client: AssistantAgent("one", client)))
+    assert len(clients) >= 3
+    assert all(client.connection.closed for client in clients)
+
+
+def test_a_langchain_call_that_is_given_up_is_cancelled():
+    asked, cancelled = threading.Event(), threading.Event()
+
+    async def hang(messages):
+        asked.set()
+        try:
+            await asyncio.Event().wait()
+        finally:
+            cancelled.set()
+
+    async def give_up():
+        seat = langgraph_seat.model_seat(RunnableLambda(hang))
+        call = asyncio.ensure_future(seat(SimpleNamespace(messages=[])))
+        assert await asyncio.to_thread(asked.wait, 60)
+        call.cancel()
+        assert await asyncio.to_thread(cancelled.wait, 60)
+
+    asyncio.run(give_up())
 
 
 def test_a_sync_function_around_an_agent_fills_a_seat_as_well(store):

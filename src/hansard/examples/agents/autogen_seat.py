@@ -3,8 +3,12 @@
 from autogen_agentchat.agents import AssistantAgent
 from autogen_ext.models.openai import OpenAIChatCompletionClient
 
-client = OpenAIChatCompletionClient(model="gpt-4o", max_retries=0)
-models = {"mine": agent_seat(lambda: AssistantAgent("debater", client))}
+models = {
+    "mine": agent_seat(
+        lambda: OpenAIChatCompletionClient(model="gpt-4o", max_retries=0),
+        lambda client: AssistantAgent("debater", client),
+    )
+}
 result = await hansard.run(spec, models=models)  # the seat's model is python:mine
 """
 
@@ -14,19 +18,27 @@ from collections.abc import Awaitable, Callable
 
 from autogen_agentchat.base import ChatAgent
 from autogen_agentchat.messages import BaseChatMessage
+from autogen_core.models import ChatCompletionClient
 
 from hansard import Completion, Request
 
 
-def agent_seat(make: Callable[[], ChatAgent]) -> Callable[[Request], Awaitable[Completion]]:
-    """Return a seat that an agent fills; `make` makes a fresh one for each call.
+def agent_seat(
+    connect: Callable[[], ChatCompletionClient], make: Callable[[ChatCompletionClient], ChatAgent]
+) -> Callable[[Request], Awaitable[Completion]]:
+    """Return a seat that an agent fills; each call makes a fresh client and a fresh agent.
 
     An agent of AutoGen keeps what it has heard, and calls may be made at once. A
-    debate's memory is its transcript, which every call is given.
+    debate's memory is its transcript, which every call is given. A client's open
+    connections work in one event loop alone, and each `run_sync` has a loop of its own.
     """
 
     async def complete(request: Request) -> Completion:
-        result = await make().run(task=request.prompt, output_task_messages=False)
+        client = connect()
+        try:
+            result = await make(client).run(task=request.prompt, output_task_messages=False)
+        finally:
+            await client.close()
         used = [row.models_usage for row in result.messages if row.models_usage]
         reply = result.messages[-1]
         if not isinstance(reply, BaseChatMessage):

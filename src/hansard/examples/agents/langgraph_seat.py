@@ -12,11 +12,18 @@
 ... }
 >>> run_sync(spec, models={"mine": model_seat(model)}).decision_rule
 'most_similar'
+
+LangChain keeps a provider's client for the whole process, and its open connections
+work in one event loop alone, while each `run_sync` has a loop of its own. So all
+calls are made in one loop, which a thread runs as long as the process.
 """
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Sequence
+import asyncio
+from collections.abc import Awaitable, Callable, Coroutine, Sequence
+from functools import cache
+from threading import Thread
 from typing import Any
 
 from langchain_core.messages import AIMessage
@@ -31,7 +38,7 @@ def model_seat(model: Runnable[Any, Any]) -> Seat:
     """Return a seat that a chat model fills, or a chain that ends in one."""
 
     async def complete(request: Request) -> Completion:
-        return _completion([await model.ainvoke(_messages(request))])
+        return _completion([await _in_one_loop(model.ainvoke(_messages(request)))])
 
     return complete
 
@@ -40,10 +47,22 @@ def graph_seat(graph: Runnable[Any, Any]) -> Seat:
     """Return a seat that a graph fills whose state holds `messages`; the last one is the reply."""
 
     async def complete(request: Request) -> Completion:
-        state = await graph.ainvoke({"messages": _messages(request)})
+        state = await _in_one_loop(graph.ainvoke({"messages": _messages(request)}))
         return _completion([row for row in state["messages"] if isinstance(row, AIMessage)])
 
     return complete
+
+
+async def _in_one_loop(call: Coroutine[Any, Any, Any]) -> Any:
+    """Return what a call gives; one that is given up here is cancelled there."""
+    return await asyncio.wrap_future(asyncio.run_coroutine_threadsafe(call, _loop()))
+
+
+@cache
+def _loop() -> asyncio.AbstractEventLoop:
+    loop = asyncio.new_event_loop()
+    Thread(target=loop.run_forever, daemon=True, name="langchain").start()
+    return loop
 
 
 def _messages(request: Request) -> list[tuple[str, str]]:
