@@ -46,3 +46,10 @@ def pytest_sessionfinish():
 @pytest.fixture
 def rewrite(request):
     return request.config.getoption("--rewrite")
+
+
+@pytest.fixture(autouse=True)
+def unknown_servers():
+    """No test waits for what the server of another test asked for: ports come again."""
+    if pacing := sys.modules.get("hansard.runtime.pacing"):
+        pacing._SERVERS.clear()

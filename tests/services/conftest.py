@@ -13,7 +13,7 @@ import playing
 from hansard.record.blob import unpack
 from hansard.report.prompt import render
 from hansard.rules.formats import ConsensusSpec
-from hansard.runtime import session
+from hansard.runtime import pacing, session
 from hansard.store.application import Store
 from hansard.verify.verifier import verify
 from instant import Held
@@ -94,6 +94,13 @@ class Table:
         """Play a debate of a format, all seats on `openai:m`, with these functions as tools."""
         spec = playing.spec_of(format_, **{"model": "openai:m", "tools": list(use or ())} | changes)
         return asyncio.run(session.run(spec, self.store, self.folder, tools=use)).state
+
+
+@pytest.fixture(autouse=True)
+def short_waits(monkeypatch):
+    """Waits after a failure grow from a millisecond: what they are in the world is tested apart."""
+    monkeypatch.setattr(pacing, "FIRST_WAIT", 1)
+    monkeypatch.setattr(pacing, "LONGEST_WAIT", 8)
 
 
 @pytest.fixture

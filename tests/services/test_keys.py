@@ -24,7 +24,7 @@ from services.dialects import CHAT, LOCAL, RESPONSES
 from services.server import KEY, SEATS, Raw
 
 
-def write_spec(folder, provider="openai"):
+def write_spec(folder, provider="openai", **more):
     spec = {
         "question": "Do we release?",
         "options": ["release", "revise"],
@@ -33,7 +33,7 @@ def write_spec(folder, provider="openai"):
         "attempts": 1,
         "debaters": [{"id": seat, "model": f"{provider}:{seat}"} for seat in SEATS],
     }
-    (folder / "debate.yaml").write_text(yaml.safe_dump(spec))
+    (folder / "debate.yaml").write_text(yaml.safe_dump(spec | more))
 
 
 def hansard(folder, *arguments, **environ):
@@ -84,7 +84,7 @@ RUNS = [
 def test_a_run_leaves_no_key_anywhere(tmp_path, serve, provider, failing):
     said = RESPONSES.said if provider == "openai-responses" else CHAT.said
     server = serve(lambda body: FAILING[failing] if failing else said(TEXT))
-    write_spec(tmp_path, provider)
+    write_spec(tmp_path, provider, retry_seconds=1)  # a server that fails is not waited for
     key, address = HELD[provider]
     held = {"OPENAI_API_KEY": "sk-other", "OPENAI_BASE_URL": "", key: KEY, address: server.url}
     done = hansard(tmp_path, "run", "debate.yaml", **held)

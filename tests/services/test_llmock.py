@@ -6,6 +6,7 @@ import pytest
 from llmock.scenarios import Reply, ToolCall, ToolFault
 
 import playing
+from hansard.runtime.models import reading
 from services.dialects import CHAT, LOCAL, RESPONSES
 from services.packaged import as_rendered, play_packaged
 
@@ -134,8 +135,9 @@ def test_a_reply_that_does_not_count_is_tried_again(llmock, table, case):
     assert table.verified().ok
 
 
-def test_quotas_of_the_endpoint_are_counted_as_it_sees_them(llmock, table):
+def test_quotas_of_the_endpoint_are_counted_as_it_sees_them(llmock, table, monkeypatch):
     """A client that retried by itself would spend more requests than the record has calls."""
+    monkeypatch.setattr(reading, "LONGEST_WAIT", 0.01)  # the endpoint asks to wait for a minute
     llmock.limits(rpm=1)
     table.run(**one_seat_a_time(attempts=1))
     requests, calls = requests_and_calls(llmock, table)
