@@ -31,12 +31,12 @@ from hansard.rules.steps import Ask, Conclude
 from hansard.rules.terms import Role
 from hansard.runtime.files import Files
 from hansard.runtime.inputs import read_evidence, read_templates
-from hansard.runtime.models.base import MAX_REPLY
 from hansard.runtime.opening import Opening, schemas_of
 from hansard.runtime.outcomes import Keep
 from hansard.runtime.output import PLAIN
 from hansard.runtime.seats import Models, silent
 from hansard.runtime.tools import Tools, find_tools
+from hansard.verify.checks import MAX_REPLY
 
 REPLY = 400  # tokens, of a seat that sets no max_tokens
 BYTES = 4  # in a token, as prose in Latin script has them

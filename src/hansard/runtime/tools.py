@@ -16,7 +16,7 @@ from typing import Any, cast
 from pydantic import TypeAdapter, ValidationError
 
 from hansard.errors import UsageError
-from hansard.runtime.models.base import MAX_REPLY, ToolDefinition
+from hansard.runtime.models.base import MAX_TEXT, ToolDefinition
 from hansard.runtime.models.callables import outcome
 from hansard.runtime.output import as_json
 
@@ -53,7 +53,7 @@ class Tool:
             return f"the arguments do not fit: {error.error_count()} errors", False
         except Exception as error:  # noqa: BLE001 - its text may quote a secret: its kind will do
             return f"the tool failed: {type(error).__name__}", False
-        return (text, True) if len(text) <= MAX_REPLY else ("the result is too long", False)
+        return (text, True) if len(text) <= MAX_TEXT else ("the result is too long", False)
 
 
 async def use(tool: Tool | None, arguments: str) -> tuple[str, bool]:

@@ -19,8 +19,9 @@ from hansard.rules.formats import most_turns
 from hansard.rules.spec_parts import PriceSpec
 from hansard.runtime.estimate import BYTES, CACHED_FROM, REPLY, estimate, filler
 from hansard.runtime.files import Files
-from hansard.runtime.models.base import MAX_REPLY, Completion
+from hansard.runtime.models.base import Completion
 from hansard.runtime.models.callables import CallableModel
+from hansard.verify.checks import MAX_REPLY
 from playing import FORMATS, MODEL, POSITIONS, data, play, spec_of
 
 PRICES = {MODEL: {"input": "2", "cached": "0.5", "cache_write": "2.5", "output": "10"}}

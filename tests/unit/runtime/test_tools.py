@@ -102,7 +102,7 @@ def test_a_tool_that_gives_nothing_says_why_and_quotes_nothing(how):
 
 
 def test_a_result_that_no_record_can_hold_is_none(monkeypatch):
-    monkeypatch.setattr("hansard.runtime.tools.MAX_REPLY", 5)
+    monkeypatch.setattr("hansard.runtime.tools.MAX_TEXT", 5)
     assert asyncio.run(Tool("t", lambda: "12345").call("{}")) == ("12345", True)
     assert asyncio.run(Tool("t", lambda: "123456").call("{}")) == ("the result is too long", False)
 

@@ -18,8 +18,9 @@ from hansard.rules.prompts import Message
 from hansard.rules.replies import Schema
 from hansard.rules.spec_parts import PriceSpec
 from hansard.rules.terms import Role
+from hansard.verify.checks import MAX_REPLY
 
-MAX_REPLY = 16_000_000  # characters: a store keeps a text in one value
+MAX_TEXT = 16_000_000  # characters, of what is no reply: a store keeps a text in one value
 MAX_TOOL_CALLS = 100  # in one reply
 LONGEST_WAIT = 3600.0  # seconds: no server's word holds a debate up for longer
 MAX_TOKENS = 10**9  # of one call: its cost at any price then fits an integer of the record
@@ -75,11 +76,9 @@ class Completion:
         asked = [text for row in self.tool_calls for text in (row.name, row.arguments)]
         known = [text for text in (self.sent, *names) if text is not None]
         for text in (self.text, *known, *asked):
-            if not isinstance(text, str):
-                raise TypeError("what a model says about its reply is text")
-            if len(text) > MAX_REPLY:
-                raise ValueError(f"a text has at most {MAX_REPLY} characters")
-            text.encode()
+            _check_text(text)
+        if len(self.text.encode()) > MAX_REPLY:  # a verifier reads no longer one
+            raise ValueError(f"a reply has at most {MAX_REPLY} bytes")
         if not (self.sent_as_rendered is None or isinstance(self.sent_as_rendered, bool)):
             raise TypeError("sent_as_rendered is true, false or unknown")
         if (self.sent_as_rendered is False) != (self.sent is not None):
@@ -92,6 +91,14 @@ class Completion:
         for count in (*counts, self.status):
             if count is not None and not (type(count) is int and 0 <= count <= MAX_TOKENS):
                 raise ValueError(f"a token count is a whole number up to {MAX_TOKENS}")
+
+
+def _check_text(text: object) -> None:
+    if not isinstance(text, str):
+        raise TypeError("what a model says about its reply is text")
+    if len(text) > MAX_TEXT:
+        raise ValueError(f"a text has at most {MAX_TEXT} characters")
+    text.encode()
 
 
 @dataclass(frozen=True)

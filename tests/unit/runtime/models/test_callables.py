@@ -11,6 +11,7 @@ import pytest
 from hansard.errors import UsageError
 from hansard.runtime.models.base import Completion, ModelError
 from hansard.runtime.models.callables import CallableModel, as_completion, as_model
+from hansard.verify.checks import MAX_REPLY
 from instant import GUARD
 from playing import request
 
@@ -186,3 +187,9 @@ def test_a_deliverable_is_json_whatever_its_schema_says():
 
 def test_a_schema_need_not_say_its_type():
     assert not request(reply_schema={"anyOf": [{"type": "string"}]}).in_words
+
+
+def test_a_reply_that_no_verifier_would_read_is_no_completion():
+    assert Completion("é" * (MAX_REPLY // 2)).text
+    with pytest.raises(ValueError, match="a reply has at most 1048576 bytes"):
+        Completion("é" * (MAX_REPLY // 2) + "x")
