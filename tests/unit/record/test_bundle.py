@@ -206,3 +206,14 @@ def test_files_that_are_no_record():
     assert code(of_files, {"events.jsonl": b"{}\n{}"}) == "1.events"
     assert of_files({"events.jsonl": b""}).lines == []
     assert of_files({"events.jsonl": b"\r\n\x0b\x85\n"}).lines == [b"\r", b"\x0b\x85"]
+
+
+def test_a_folder_is_bounded_like_a_zip(monkeypatch):
+    files = {"SHA256SUMS": b"-", "events.jsonl": b"{}\n"}
+    bundle.check_folder(files)
+    for name, most in (("MAX_FILES", 1), ("MAX_EXPORT", 3)):
+        with monkeypatch.context() as patch:
+            patch.setattr(bundle, name, most)
+            with pytest.raises(DataError) as caught:
+                bundle.check_folder(files)
+        assert caught.value.code == "1.size"

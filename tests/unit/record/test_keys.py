@@ -5,7 +5,7 @@ import subprocess
 
 import pytest
 from cryptography.hazmat.primitives import serialization as form
-from cryptography.hazmat.primitives.asymmetric import dsa, ec, ed448, rsa, x25519
+from cryptography.hazmat.primitives.asymmetric import dsa, ec, ed448, ed25519, rsa, x25519
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -267,3 +267,21 @@ def test_a_line_that_somebody_added_or_repeated_is_shown():
     assert both.words == f"signed by house/export, which you trust, and by {other}"
     undated = "house/export, which counts for no record without a date"
     assert signing(row(), at=None).words == f"signed by {undated}"
+
+
+def test_a_public_key_is_read_from_pem():
+    key = ed25519.Ed25519PrivateKey.from_private_bytes(bytes(32)).public_key()
+    data = key.public_bytes(form.Encoding.PEM, form.PublicFormat.SubjectPublicKeyInfo)
+    assert keys.public_from_pem(data) == key.public_bytes_raw()
+    other = x25519.X25519PrivateKey.generate().public_key()
+    wrong = other.public_bytes(form.Encoding.PEM, form.PublicFormat.SubjectPublicKeyInfo)
+    for data in (wrong, b"", b"-----BEGIN PUBLIC KEY-----"):
+        with pytest.raises(DataError) as caught:
+            keys.public_from_pem(data)
+        assert caught.value.code == "key.malformed"
+
+
+def test_only_an_encrypted_key_needs_a_passphrase():
+    key = ed25519.Ed25519PrivateKey.from_private_bytes(bytes(32))
+    assert not keys.is_encrypted(keys.to_pem(key))
+    assert keys.is_encrypted(keys.to_pem(key, b"secret"))

@@ -1,8 +1,11 @@
 """What an entry can say of the wire, of a provider's model and of one without a wire."""
 
+from copy import deepcopy
+
 import pytest
 
 from hansard.rules.wire import contradicts
+from support import eventful, walk
 
 SERVED = ("openai:gpt-5", "ollama:qwen3", "somebody:else", "scripted", "python")
 LOCAL = ("scripted:replies.yaml", "recorded:1f", "python:bot", "custom:panel")
@@ -77,3 +80,18 @@ def test_the_body_is_there_exactly_where_it_was_not_the_rendered_one(make):
     assert contradicts("openai:gpt-5", make(200, True, BLOB))
     assert contradicts("openai:gpt-5", make(200, False))
     assert contradicts("python:bot", make(None, None, BLOB))
+
+
+def test_the_walk_names_the_model_that_cannot_have_brought_it():
+    record = eventful().record
+    place = next(n for n, row in enumerate(record.events) if row["type"] == "call.answered")
+    event = deepcopy(record.events[place])
+    event["data"] |= {"status": 404, "sent_as_rendered": True}
+    events = [*record.events[:place], event, *record.events[place + 1 :]]
+    ((seq, found),) = walk(events, record.texts.get)
+    assert (seq, found.field, found.expected) == (place + 1, "wire", None)
+    assert found.found in {row["model"] for row in seats(record)}
+
+
+def seats(record):
+    return [row["data"] for row in record.events if row["type"] == "debater.registered"]
