@@ -206,9 +206,11 @@ TYPES: Mapping[str, type] = {
 
 
 def _named(event: type) -> tuple[str, ...]:
-    """Return the fields of a type that may name a blob, alone or with the label of a stance."""
+    """Return the fields that may name a blob, or a stance with one, in the order of a line."""
     fields = get_type_hints(get_type_hints(event)["data"])
-    return tuple(name for name, kind in fields.items() if {Blob, Stance} & {kind, *get_args(kind)})
+    return tuple(
+        name for name, kind in sorted(fields.items()) if {Blob, Stance} & {kind, *get_args(kind)}
+    )
 
 
 _BLOB_FIELDS = {name: _named(event) for name, event in TYPES.items()}

@@ -50,7 +50,7 @@ def test_each_string_of_a_provider_and_a_tools_name_may_be_a_blob():
     reply = OF_TYPE["call.answered"]["data"]["reply"]["sha256"]
     assert sorted(blob_names(parse(line))) == sorted([reply, *(f"{n}" * 64 for n in range(5))])
     unknown = parse(altered("tool.called", "data", tool={"sha256": "6" * 64}))
-    assert list(blob_names(unknown)) == ["6" * 64, unknown["data"]["arguments"]["sha256"]]
+    assert list(blob_names(unknown)) == [unknown["data"]["arguments"]["sha256"], "6" * 64]
 
 
 def objects(value, path=()):
@@ -225,3 +225,10 @@ def test_whatever_the_union_admits_lies_inside_the_canonical_profile():
             assert set(node["required"]) == set(node["properties"])
         else:
             assert node.get("type") != "number"
+
+
+def test_an_event_names_its_blobs_in_the_order_of_its_line():
+    for event in OF_TYPE.values():
+        line = json.dumps(event["data"], sort_keys=True)
+        places = [line.index(name) for name in blob_names(event)]
+        assert places == sorted(places)
