@@ -275,10 +275,11 @@ class Engine:
         deadlines = [*self._calling.deadlines, *self._using.deadlines]
         pause, left = self._pace.next_end(now), self._time_left()
         ends = [*deadlines, *([] if pause is None else [pause])]
-        if left is not None:  # when it is up, a step that waits is not asked any more
-            ends.append(now + left)
         what: list[asyncio.Future[Any]] = [*self._calling.tasks, *self._using.tasks]
         what += self._pace.waited_for
+        # When it is up, a step that waits is not asked any more; what is in flight still ends.
+        if left or (left is not None and not what):
+            ends.append(now + left)
         if not (ends or what):
             return
         timeout = max(0.0, min(ends) - now) if ends else None
