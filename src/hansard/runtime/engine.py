@@ -278,7 +278,7 @@ class Engine:
         what: list[asyncio.Future[Any]] = [*self._calling.tasks, *self._using.tasks]
         what += self._pace.waited_for
         # When it is up, a step that waits is not asked any more; what is in flight still ends.
-        if left or (left is not None and not what):
+        if left is not None and (left or not (self._calling or self._using)):
             ends.append(now + left)
         if not (ends or what):
             return
