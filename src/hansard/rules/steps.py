@@ -268,8 +268,14 @@ def again_after(state: DebateState, step: str, failed: Mapping[str, Any], at: st
     """
     if failed["error"] not in RETRIED or not again(state, step):
         return False
-    elapsed = spending.milliseconds(state.steps[step].began or at, at)
-    return elapsed + (failed["wait_ms"] or 0) <= state.spec["retry_ms"]
+    return may_wait(state, step, failed["wait_ms"] or 0, at)
+
+
+def may_wait(state: DebateState, step: str, wait_ms: int, at: str) -> bool:
+    """Say whether a wait that begins `at` ends within the time in which a step may be retried."""
+    pending = state.steps.get(step)
+    began = (pending.began if pending else None) or at
+    return spending.milliseconds(began, at) + wait_ms <= state.spec["retry_ms"]
 
 
 def place_of(step: str) -> Step:

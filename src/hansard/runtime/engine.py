@@ -202,19 +202,13 @@ class Engine:
         if self._pace.paused(step.id, now):
             return None
         left = self._servers[step.speaker].left_ms(now)
-        if left and self._may_wait(step, left):
+        if left and steps.may_wait(self.state, step.id, left, self._journal.time()):
             self._pause(step.id, left)
             return None
         in_flight = {call["step"] for call in self.state.calls.values()}
         if self._pace.follows((step.round, step.phase, model), step.id, in_flight):
             return None
         return self._pace.place(model)
-
-    def _may_wait(self, step: Step, wait_ms: int) -> bool:
-        """Say whether a step may wait so long before its next attempt; as `steps.again_after`."""
-        pending, now = self.state.steps.get(step.id), self._journal.time()
-        began = (pending.began if pending else None) or now
-        return spending.milliseconds(began, now) + wait_ms <= self.state.spec["retry_ms"]
 
     def _start(self, step: Step, *, is_first: bool) -> Call | None:
         """Record that a call starts; None where it could break a ceiling.
