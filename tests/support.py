@@ -25,7 +25,8 @@ from hansard.rules.events import Event, Fact, parse
 from hansard.rules.fields import Blob
 from hansard.rules.formats import FORMATS, SPECS
 from hansard.rules.formats.base import Compare, NotCounted
-from hansard.rules.prompts import Renderer
+from hansard.rules.prompts import Part, Prompt, Recipe, Renderer
+from hansard.rules.prompts import fold as fold_parts
 from hansard.rules.replay import Difference, Replay
 from hansard.rules.state import DebateState, Step, evolve
 from hansard.rules.transcript import Prompter
@@ -488,6 +489,11 @@ def walk(
     """Replay events and return every difference with the place of its event."""
     replay = Replay(text_of, approved)
     return [(event["seq"], row) for event in events for row in replay.step(event)]
+
+
+def prompt_of(shared: Recipe, own: Sequence[Part]) -> Prompt:
+    """Return the prompt of a recipe as it stands now, with `own` parts after it."""
+    return Prompt(shared, len(shared.parts), own, fold_parts(shared.digest, own).hex())
 
 
 def prompts(debate: Debate) -> dict[str, dict[str, str]]:

@@ -102,21 +102,16 @@ class Recipe:
 
 
 class Prompt(NamedTuple):
-    """What one call is asked: `length` parts of a shared recipe, then its own parts."""
+    """What one call is asked: `length` parts of a shared recipe, then its own parts.
+
+    `repeats` are numbers of parts that other prompts begin with as well.
+    """
 
     shared: Recipe
     length: int
     own: Sequence[Part]
     digest: str
     repeats: tuple[int, ...] = ()
-
-    @classmethod
-    def of(cls, shared: Recipe, own: Sequence[Part], repeats: tuple[int, ...] = ()) -> Prompt:
-        """Freeze the shared recipe as it stands now, with `own` parts after it.
-
-        `repeats` are numbers of parts that other prompts begin with as well.
-        """
-        return cls(shared, len(shared.parts), own, fold(shared.digest, own).hex(), repeats)
 
     @property
     def parts(self) -> list[Part]:

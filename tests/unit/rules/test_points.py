@@ -8,7 +8,6 @@ from hypothesis import strategies as st
 
 from hansard.rules.prompts import (
     STRUCK,
-    Prompt,
     Recipe,
     Renderer,
     as_points,
@@ -17,6 +16,7 @@ from hansard.rules.prompts import (
     quoted,
     role,
 )
+from support import prompt_of
 
 REPLY = {
     "thesis": "T",
@@ -84,7 +84,7 @@ TEXT = {"sha256": "e" * 64}
 def rendered(part, text):
     recipe = Recipe()
     recipe.extend([role("user"), part])
-    return Renderer({}, lambda name: text).messages(Prompt.of(recipe, []))[0].text
+    return Renderer({}, lambda name: text).messages(prompt_of(recipe, []))[0].text
 
 
 def test_points_are_quoted_and_a_users_words_stand_as_they_are():

@@ -11,7 +11,6 @@ from hypothesis import strategies as st
 from hansard.rules.prompts import (
     START,
     Message,
-    Prompt,
     Recipe,
     Renderer,
     fill,
@@ -21,6 +20,7 @@ from hansard.rules.prompts import (
     role,
     template,
 )
+from support import prompt_of
 
 UNSEEN = [
     *(0x180E, 0x200B, *range(0x2060, 0x2066), 0xFEFF, *range(0xFFF9, 0xFFFC)),
@@ -106,7 +106,7 @@ def test_the_digest_folds_part_by_part():
         expected = hashed(expected + hashed(rfc8785.dumps(part)))
     assert fold(START, parts) == expected
     assert fold(fold(START, parts[:1]), parts[1:]) == expected
-    assert Prompt.of(Recipe(), parts).digest == expected.hex()
+    assert prompt_of(Recipe(), parts).digest == expected.hex()
 
 
 def test_order_and_every_value_change_the_digest():
@@ -137,7 +137,7 @@ def shown(prompt, by=None):
 
 
 def test_a_recipe_renders_to_messages():
-    prompt = Prompt.of(recipe(), [template(HASH, label="you")])
+    prompt = prompt_of(recipe(), [template(HASH, label="you")])
     assert shown(prompt) == [
         ("system", "[rules]\n"),
         ("user", "[é]\n| Ja.\n| {{label}}\n[you]\n"),
@@ -147,17 +147,17 @@ def test_a_recipe_renders_to_messages():
 def test_the_size_of_a_prompt_is_its_utf_8_bytes():
     shared = recipe()
     for own in ([], [template(HASH, label="ü")]):
-        prompt = Prompt.of(shared, own)
+        prompt = prompt_of(shared, own)
         rendered = "".join(text for _, text in shown(prompt))
         assert renderer().size(prompt) == len(rendered.encode())
 
 
 def test_a_prompt_stays_what_it_was_when_the_transcript_grows():
     shared, by = recipe(), renderer()
-    early = Prompt.of(shared, [template(HASH, label="you")])
+    early = prompt_of(shared, [template(HASH, label="you")])
     before = (early.digest, len(early.parts), shown(early), renderer().size(early))
     shared.extend([template(HASH, label="turn"), quoted(TEXT)])
-    late = Prompt.of(shared, [template(HASH, label="you")])
+    late = prompt_of(shared, [template(HASH, label="you")])
     assert shown(late, by)[1][1] == "[é]\n| Ja.\n| {{label}}\n[turn]\n| Ja.\n| {{label}}\n[you]\n"
     assert (early.digest, len(early.parts), shown(early, by), by.size(early)) == before
     assert late.digest != early.digest
@@ -168,15 +168,15 @@ def test_each_text_is_fetched_and_quoted_once():
     by, shared = renderer(asked), recipe()
     for _ in range(3):
         shared.extend([quoted(TEXT)])
-        by.messages(Prompt.of(shared, [quoted(TEXT)]))
+        by.messages(prompt_of(shared, [quoted(TEXT)]))
     assert asked == [TEXT["sha256"]]
 
 
 def test_what_is_gone_is_a_key_error():
     with pytest.raises(KeyError, match="e" * 64):
-        Renderer({HASH: b""}, {}.__getitem__).messages(Prompt.of(recipe(), []))
+        Renderer({HASH: b""}, {}.__getitem__).messages(prompt_of(recipe(), []))
     with pytest.raises(KeyError, match=HASH):
-        Renderer({}, {}.__getitem__).size(Prompt.of(recipe(), []))
+        Renderer({}, {}.__getitem__).size(prompt_of(recipe(), []))
 
 
 def test_a_message_comes_in_blocks_that_joined_are_its_text():
