@@ -115,6 +115,11 @@ def test_replies_that_do_not_count_are_explained(hansard):
     assert "Call r1.proposal.critic:1 failed: timeout (scripted); retried" in done.err
     assert "does not count: it is not valid JSON; retried" in done.err
     assert "planner (round 1, proposal) forfeited the turn" in done.err
+    summary = " ".join(done.err.partition("Decision")[2].split())
+    assert (
+        "Note 1 turn forfeited because the last reply was rejected: planner (round 1, proposal): "
+        "it is not valid JSON" in summary
+    )
     assert "vote_tally: {revise: 2, abstain: 1}" in done.out
 
 

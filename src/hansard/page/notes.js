@@ -55,15 +55,22 @@ const tableNotes = (s, theatre) => {
 		[custom.length && told, "custom_seats", { seats: ids(custom) }],
 	];
 };
+const few = (rows) => {
+	const names = list(rows.slice(0, 3)), more = rows.length - 3;
+	return more > 0 ? fill(WORDING.more, { names, more }) : names;
+};
 const useNotes = (s) => {
 	const { policy, prices } = s.spec, total = totalOf(s), limits = ceilings(s);
 	const charged = [
 		["tokens", s.tokens, total.tokens_in + total.tokens_out],
 		["cost", s.microUsd, total.cost_micro_usd],
 	];
-	const other = list(s.sentOtherwise.slice(0, 3)), more = s.sentOtherwise.length - 3;
+	const why = new Map(s.rejected.map((row) => [row.step, row.reason])); // of the last one
+	const inVain = s.turns.filter((row) => row.silence === "invalid_reply")
+		.map(({ step }) => fill(WORDING.because, { who: who(step), why: why.get(step) }));
 	return [
 		[s.failed, "failed", { failed: s.failed, calls: many(total.calls, "call") }, "total"],
+		[inVain.length, "forfeited", { turns: many(inVain.length, "turn"), whose: few(inVain) }, "total"],
 		...limits.map(({ name, limit, spent }) => [
 			s.closed && spent > limit && name !== s.truncated?.ceiling, "over_ceiling",
 			{ spent: amount(name, spent), limit: amount(name, limit) }]),
@@ -73,7 +80,6 @@ const useNotes = (s) => {
 		...charged.map(([name, counted, used]) => [
 			counted !== used && limits.some((row) => row.name === name), "charged",
 			{ charged: amount(name, counted), used: amount(name, used) }]),
-		[other, "sent_otherwise",
-			{ calls: more > 0 ? fill(WORDING.more, { names: other, more }) : other }],
+		[s.sentOtherwise.length, "sent_otherwise", { calls: few(s.sentOtherwise) }],
 	];
 };

@@ -37,7 +37,7 @@ def common(found: Folded, watch: Watch) -> dict[str, Any]:
     entered = dict.fromkeys((row["round"], row["phase"]) for row in turns)
     noted = (
         *watch.whole(state),
-        *overall.notes(state, found.unpriced, found.sent_otherwise, found.text_of),
+        *overall.notes(found),
         *found.notes,
     )
     return {

@@ -55,6 +55,7 @@ class Folded:
     used: defaultdict[str, Used] = field(default_factory=lambda: defaultdict(Used))  # by seat
     compared: int = 0  # calls of which it is known whether they were sent as rendered
     sent_otherwise: list[str] = field(default_factory=list)  # those that were not
+    rejected: dict[str, TurnRejectedData] = field(default_factory=dict)  # the last, by step
     sent_back: dict[str, int] = field(default_factory=dict)  # ratings of weak critiques, by step
     tokens: Counter[tuple[int, Role]] = field(default_factory=Counter)  # by round and role
     called: list[tuple[int, ToolCalledData]] = field(default_factory=list)
@@ -137,6 +138,7 @@ def _sent(found: Folded, data: CallAnsweredData | CallFailedData) -> None:
 
 
 def _rejected(found: Folded, data: TurnRejectedData) -> None:
+    found.rejected[data["step"]] = data
     if data["rating"]:
         found.sent_back[data["step"]] = data["rating"]
 

@@ -2,49 +2,68 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from typing import Any, cast
 
 from hansard import vocabulary
 from hansard.report import alike
+from hansard.report.fold import Folded
 from hansard.report.notes import Note, NoteCode, note
-from hansard.report.words import amount, kin, listed
+from hansard.report.words import amount, kin, listed, place, rejection
 from hansard.rules import spending
+from hansard.rules.data import TurnRejectedData
 from hansard.rules.fields import Ceiling
 from hansard.rules.prompts import TextOf
-from hansard.rules.state import DebateState
+from hansard.rules.state import DebateState, Turn
 from hansard.rules.terms import ARGUING, JUDGING
 from hansard.rules.transcript import CUSTOM
 from hansard.vocabulary import fill, many
 
 _OFFLINE: tuple[NoteCode, ...] = ("scripted", "recorded")  # also what their models begin with
-_NAMED = 3  # calls, before they are only counted
+_NAMED = 3  # calls or turns, before they are only counted
 
 
-def notes(
-    state: DebateState, unpriced: int, sent_otherwise: list[str], text_of: TextOf
-) -> Iterator[Note]:
-    """Yield what must be known of the debate as a whole.
-
-    `unpriced` is the number of replies whose cost is not known, `sent_otherwise`
-    are the calls that did not send what was rendered.
-    """
-    yield from _of_seats(state, text_of)
+def notes(found: Folded) -> Iterator[Note]:
+    """Yield what must be known of the debate as a whole."""
+    state = found.state
+    yield from _of_seats(state, found.text_of)
     failed = sum(row["error"] != "abandoned" for row in state.failures)
     if failed:
         yield note("failed", "total", failed=failed, calls=many(state.total().calls, "call"))
+    yield from _rejected(found)
     yield from _over_ceiling(state)
     if state.refused:
         yield note("refused", "total", role=state.refused["role"])
     if state.spec["policy"]:
         yield note("policy", policy=state.spec["policy"][:16])
-    if unpriced and state.spec["prices"]:
-        yield note("cost_incomplete", replies=many(unpriced, "reply"))
+    if found.unpriced and state.spec["prices"]:
+        yield note("cost_incomplete", replies=many(found.unpriced, "reply"))
     yield from _charged(state)
-    if sent_otherwise:
-        calls, more = listed(sent_otherwise[:_NAMED]), len(sent_otherwise) - _NAMED
-        if more > 0:
-            calls = fill(vocabulary.word("more"), names=calls, more=more)
-        yield note("sent_otherwise", calls=calls)
+    if found.sent_otherwise:
+        yield note("sent_otherwise", calls=_named(found.sent_otherwise))
+
+
+def _named(rows: Sequence[str]) -> str:
+    """Return the first few in a list, and how many more there are."""
+    names, more = listed(rows[:_NAMED]), len(rows) - _NAMED
+    return fill(vocabulary.word("more"), names=names, more=more) if more > 0 else names
+
+
+def _rejected(found: Folded) -> Iterator[Note]:
+    """Say which turns were forfeited although replies came, and why the last one did not count."""
+    steps = [row.data["step"] for row in found.state.turns if _reason(row) == "invalid_reply"]
+    if steps:
+        whose = [_why(found.rejected[step]) for step in steps]
+        yield note("forfeited", "total", turns=many(len(steps), "turn"), whose=_named(whose))
+
+
+def _reason(turn: Turn) -> object:
+    return cast("Any", turn.data).get("reason")  # of a forfeited one; no other has it
+
+
+def _why(data: TurnRejectedData) -> str:
+    why = rejection(data["code"], data["member"], data["keyword"])
+    return fill(vocabulary.word("because"), who=place(data["step"]), why=why)
 
 
 def _charged(state: DebateState) -> Iterator[Note]:

@@ -264,28 +264,36 @@ def test_trouble_is_noted_with_its_entry():
     debate = eventful()
     result = result_of(debate)
     for code, kind in (
-        ("forfeited", "turn.forfeited"),
         ("rejected", "turn.rejected"),
         ("resumed", "debate.resumed"),
     ):
         seqs = [event["seq"] for event in debate.record.events if event["type"] == kind]
         assert [seq for seq, _ in notes_of(result, code)] == seqs != []
-    assert [message for _, message in notes_of(result, "forfeited")] == [
-        (
-            "planner (round 1, critique) forfeited the turn: no reply came; "
-            "this counts as an abstention"
-        ),
-        (
-            "critic (round 1, critique) forfeited the turn: no valid reply came; "
-            "this counts as an abstention"
-        ),
-    ]
+    forfeits = [event["seq"] for event in debate.record.events if "forfeited" in event["type"]]
+    told = (
+        'the last reply was rejected: critic (round 1, critique): "stance" is missing',
+        "planner (round 1, critique) forfeited the turn: no reply came",
+        "critic (round 1, critique) forfeited the turn: no valid reply came",
+    )
+    found = notes_of(result, "forfeited")
+    assert [seq for seq, _ in found] == [None, *forfeits]
+    assert all(part in message for part, (_, message) in zip(told, found, strict=True))
     assert "A reply of critic (round 1, critique) does not count: it was cut off; " in (
         " ".join(message for _, message in notes_of(result, "rejected"))
     )
     assert (
         "Call r1.proposal.planner:1 was in flight when its process died"
         in (notes_of(result, "abandoned")[0][1])
+    )
+
+
+def test_the_first_turns_that_were_forfeited_with_a_rejected_reply_are_named():
+    ends = {"proposal": vote("neither"), "critic": vote("neither")}
+    (seq, message), *_ = notes_of(debated(script(ends, vote("release"))), "forfeited")
+    begin, names = message.split(": ", 1)
+    assert (seq, begin) == (None, "4 turns forfeited because the last reply was rejected")
+    assert names.endswith(
+        'operator (round 1, proposal): "vote" is not one of the allowed options and 1 more'
     )
 
 
