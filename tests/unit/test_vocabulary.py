@@ -7,7 +7,6 @@ import pytest
 from hansard import vocabulary
 from hansard.report.notes import NoteCode
 from hansard.report.words import Silence
-from hansard.rules.events import TYPES
 from hansard.rules.fields import CallError, CitationFinding, Rejection
 from hansard.rules.terms import CloseReason, DecisionRule
 from hansard.verify.findings import CHECKS
@@ -45,10 +44,6 @@ def test_every_check_has_a_name_and_what_it_means_that_it_failed():
     checks = vocabulary.checks()
     assert {number: row["name"] for number, row in checks.items()} == CHECKS
     assert all(row["failed"] for row in checks.values())
-
-
-def test_every_type_of_event_has_a_headline():
-    assert vocabulary.table("headlines").keys() == TYPES.keys()
 
 
 def sentences(value):

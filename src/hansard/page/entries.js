@@ -113,12 +113,14 @@ const takeTurn = (s, row) => {
 
 const textOfTurn = (s, d) => [[s.turns.at(-1).reply, "turn", { who: who(d.step) }]];
 
-// A row for each type of entry. `take` folds it in; one that throws leaves out an entry that does not
-// follow. `notes` are made of the state after it (notes.js), `texts` are shown of it: rows [blob,
-// what it is, values]. `values` are those of its headline beside its own. `folded` says among what
-// it is folded away, `opening` that it is due before the first call.
+// A row for each type of entry. `headline` is its sentence; `take` folds it in, and one that throws
+// leaves out an entry that does not follow. `notes` are made of the state after it (notes.js),
+// `texts` are shown of it: rows [blob, what it is, values]. `values` are those of `headline` beside
+// its own. `folded` says among what it is folded away, `opening` that it is due before the first
+// call.
 const EVENTS = {
 	"debate.opened": {
+		headline: "The debate is opened: question, rules and limits are fixed",
 		take: (s, d) => {
 			s.spec = d;
 			s.format = formatOf(d.terms);
@@ -129,10 +131,12 @@ const EVENTS = {
 		texts: (s, d) => [[d.question, "question"]],
 	},
 	"debate.resumed": {
+		headline: "The debate was interrupted, and another process resumed it",
 		take: (s) => { s.resumes += 1; },
 		notes: () => [[true, "resumed"]],
 	},
 	"debater.registered": {
+		headline: "{id} takes a seat as {role}: {model}",
 		take: (s, d) => {
 			s.seats.set(d.id, d);
 			if (d.role === "debater") s.votes.set(d.id, null);
@@ -142,11 +146,13 @@ const EVENTS = {
 		folded: "seats", opening: true,
 	},
 	"evidence.admitted": {
+		headline: "Document {document} is admitted, visible from round {from_round}",
 		take: (s, d) => { s.evidence.push(d); },
 		texts: (s, d) => [[d.text, "evidence", d]],
 		opening: true,
 	},
 	"call.started": {
+		headline: "{who} is asked",
 		take: (s, d) => {
 			const asked = { ...d, ...placeOf(d.step) };
 			s.used.get(asked.speaker).calls += 1;
@@ -157,6 +163,7 @@ const EVENTS = {
 		folded: "calls",
 	},
 	"call.answered": {
+		headline: "{who} replies",
 		take: (s, d) => {
 			const [asked, used] = endCall(s, d);
 			s.answers.set(d.call, d);
@@ -171,6 +178,7 @@ const EVENTS = {
 		folded: "calls",
 	},
 	"call.failed": {
+		headline: "The call to {who} fails",
 		take: (s, d) => {
 			const [asked, used] = endCall(s, d), abandoned = d.error === "abandoned";
 			if (UNKNOWN_USE.includes(d.error)) charge(s, asked, null);
@@ -186,10 +194,12 @@ const EVENTS = {
 		},
 	},
 	"call.refused": {
+		headline: "The prompt for the role {role} is not the approved one, so it was not sent",
 		take: (s, d) => { s.refused = d; },
 		notes: (s, d) => [[true, "refused", d, "entry"]],
 	},
 	"tool.called": {
+		headline: "{who} calls a tool",
 		take: (s, d) => {
 			const tool = typeof d.tool === "string" ? d.tool : textOf(s, d.tool);
 			s.tools.push({ ...d, tool, arguments: textOf(s, d.arguments), result: null, ok: null,
@@ -199,6 +209,7 @@ const EVENTS = {
 		folded: "calls",
 	},
 	"tool.returned": {
+		headline: "The tool answers {who}",
 		take: (s, d) => {
 			const tool = s.tools.findLast((row) => row.call === d.call && row.number === d.number);
 			Object.assign(tool, { ok: d.ok, result: textOf(s, d.result) });
@@ -207,10 +218,12 @@ const EVENTS = {
 		folded: "calls",
 	},
 	"turn.recorded": {
+		headline: "The turn of {who} counts",
 		take: (s, d) => takeTurn(s, turnRow(s, d, "counted")),
 		texts: textOfTurn,
 	},
 	"turn.forfeited": {
+		headline: "{who} forfeits the turn",
 		take: (s, d) => {
 			const call = s.tries.get(d.step)?.call ?? null;
 			takeTurn(s, turnRow(s, d, "forfeited", WORDING.silences[d.reason], call));
@@ -223,6 +236,7 @@ const EVENTS = {
 		},
 	},
 	"turn.rejected": {
+		headline: "A reply of {who} does not count",
 		take: (s, d) => {
 			const status = d.code === "weak_critique" ? "sent_back" : "rejected";
 			s.rejected.push(turnRow(s, s.calls.get(d.call), status, whyRejected(d)));
@@ -232,13 +246,16 @@ const EVENTS = {
 			d.again ? "again" : "final"]],
 	},
 	"votes.counted": {
+		headline: "Votes are counted: {tally}; {threshold} needed",
 		take: (s, d) => { s.counts.push({ ...d, seq: s.seq }); },
 		values: (d) => ({ tally: tallyInWords(d) }),
 	},
 	"similarity.measured": {
+		headline: "The answers of round {round} are compared",
 		take: (s, d) => { s.similarities.push({ ...d, round_index: d.round }); },
 	},
 	"verdict.recorded": {
+		headline: "{who} gives a verdict",
 		take: (s, d) => {
 			takeTurn(s, { ...turnRow(s, d, "counted"), found: d });
 			if (d.phase !== "neutrality") s.verdict = d;
@@ -246,19 +263,25 @@ const EVENTS = {
 		texts: textOfTurn,
 	},
 	"synthesis.recorded": {
+		headline: "{who} writes the output",
 		take: (s, d) => {
 			takeTurn(s, turnRow(s, d, "counted"));
 			s.synthesis = d;
 		},
 		texts: textOfTurn,
 	},
-	"debate.truncated": { take: (s, d) => { s.truncated = d; } },
+	"debate.truncated": {
+		headline: "The debate is cut short before {step}: ceiling on {ceiling}",
+		take: (s, d) => { s.truncated = d; },
+	},
 	"decision.reached": {
+		headline: "Decision: {decision}, {how}",
 		take: (s, d) => { s.decision = d; },
 		texts: (s, d) => [[d.review, "review"]],
 		values: (d) => ({ how: WORDING.how[d.rule] }),
 	},
 	"debate.closed": {
+		headline: "The debate is closed as {outcome}: {stopped}",
 		take: (s, d) => { s.closed = d; },
 		notes: (s, { reason }) => [
 			[["judge_failed", "moderator_failed"].includes(reason), reason],
@@ -279,7 +302,7 @@ const takeEntry = (s, { type, data }) => {
 // An entry in a sentence.
 const headline = ({ type, data }) => {
 	const step = data.step ?? data.call?.replace(/:\d+$/, ""); // a call is named by step and attempt
-	return fill(VOCABULARY.headlines[type], {
+	return fill(EVENTS[type].headline, {
 		...data, ...(step && { ...placeOf(step), who: who(step) }), ...EVENTS[type].values?.(data),
 	});
 };

@@ -57,6 +57,9 @@ const limitOf = (walk, ceiling) => walk.opening.limits[LIMITS[ceiling]];
 const spentOf = (walk, ceiling) =>
 	ceiling === "seconds" ? BigInt(since(walk, walk.openedAt)) : walk.spent[ceiling];
 
+entryType("debate.truncated", form(`step:id ceiling:calls|tokens|cost|seconds limit:positive
+	spent:count reserved:count`), takeTruncated);
+
 function takeTruncated(walk, data) {
 	const step = walk.firstStep(), { ceiling } = data;
 	need(!walk.calls.size && !walk.tools.size, "the end of an open call");
@@ -70,6 +73,10 @@ function takeTruncated(walk, data) {
 }
 
 // ---- 16 outcome (§9)
+
+entryType("decision.reached", form(`decision:name votes:count? threshold:positive? score_ppm:score?
+	rounds_run:count review:blob? rule:how`));
+entryType("debate.closed", form("outcome:complete|truncated|failed reason:stopped"));
 
 // What the format says is due, then decision, synthesis and close.
 function* courseOf(walk) {
@@ -90,14 +97,3 @@ function* cutShort(outcome, reason, held = []) {
 	if (held.length) yield held;
 	yield closing(outcome, reason);
 }
-
-// ---- what takes entries that do not just follow from the schedule
-
-const TAKERS = {
-	"debate.resumed": takeResumed, "call.started": takeStarted, "call.refused": takeRefused,
-	"call.answered": takeAnswered, "call.failed": takeFailed, "tool.returned": takeReturned,
-	"turn.recorded": takeRecorded, "verdict.recorded": takeRecorded, "synthesis.recorded": takeRecorded,
-	"turn.forfeited": takeForfeit, "debate.truncated": takeTruncated,
-};
-const ENDING = ["call.answered", "call.failed", "tool.returned", "debate.resumed"]; // at any time
-const ABANDONING = ["call.failed", "debate.resumed"]; // while abandoned calls are outstanding

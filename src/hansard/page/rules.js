@@ -8,6 +8,12 @@ const folded = (text) => text.replace(BLANKS, " ").replace(/^ +| +$/g, "");
 // it rests on a text that is gone, a function of what it says that gives them, or null.
 const due = (kind, check, fields) => ({ kind, check, fields });
 
+entryType("votes.counted", form(`round:count phase:phase abstentions:count threshold:positive
+	reached:bool`, { tally: [form("option:name votes:count")] }));
+entryType("similarity.measured", form(`round:count measure:options|words|whole heard:count
+	threshold_ppm:ppm converged:bool`,
+	{ pairs: [form("one:name other:name ppm:ppm negation_differs:bool")] }));
+
 function counted(turns, tally, threshold) {
 	const { round, phase } = turns[0].step, rows = [...tally];
 	return due("votes.counted", 14, {

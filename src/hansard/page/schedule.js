@@ -2,6 +2,27 @@
 // 9 schedule (§8, §11): opening, seats and documents; then what the format says is due, and the
 // calls and tools for it.
 
+const ROLE = "role:debater|judge|framer|proposer|critic|rebuttal|moderator|synthesizer";
+const PARAMETERS = form(`temperature:decimal? top_p:decimal? seed:count? max_tokens:positive?
+	reasoning_effort:name? structured:native|tool|text? base_url:url?`);
+const HASHES = [form("role:name sha256:hash")];
+
+// ---- the opening (§11.1)
+
+entryType("debate.opened", form(`engine:id rules:=1 name:name? collection_id:name? terms:terms
+	question:blob context:blob? instructions:blob? review:blob seats:hundred
+	documents:documents attempts:hundred timeout_ms:positive retry_ms:positive seed:seed
+	layout:shared-prefix|role-first leading_call:bool policy:hash? tool_rounds:count
+	scripted:bool`, {
+	templates: HASHES, schemas: HASHES, tools: [form("tool:name sha256:hash")],
+	prices: [form(`model:id source:name input_micro_usd:count cached_micro_usd:count
+		cache_write_micro_usd:count output_micro_usd:count`)],
+	limits: form("calls:positive? tokens:positive? cost_micro_usd:positive? elapsed_ms:positive?"),
+}));
+entryType("debater.registered", form(`id:name ${ROLE} position:positive model:id persona:blob?
+	stance:stance? agent_type:name`, { parameters: PARAMETERS }));
+entryType("evidence.admitted", form("document:name text:blob from_round:positive"));
+
 function takeOpening(walk, type, data) {
 	const { seats, documents } = walk;
 	if (!walk.opening) {
@@ -87,6 +108,10 @@ function takeScheduled(walk, data) {
 
 // ---- calls (§11.3 to §11.5)
 
+entryType("call.started", form(`call:id step:id attempt:positive ${ROLE} model:id template:hash
+	schema:hash prompt:hash reserved_tokens_in:count reserved_tokens_out:count
+	reserved_cost_micro_usd:count?`, { parameters: PARAMETERS }), takeStarted);
+
 function takeStarted(walk, data) {
 	const step = walk.steps.get(data.step);
 	need(step?.wantsCall, "call.started for another step");
@@ -128,6 +153,10 @@ function inVain(walk, step, { rejected = false, final = false }) {
 	return !step.exhausted;
 }
 
+entryType("call.failed", form(`call:id detail:id? status:count? request_id:id|blob? wait_ms:count?
+	again:bool cost_micro_usd:count? latency_ms:count? sent_as_rendered:bool? sent:blob?
+	error:errors`), takeFailed, { anytime: true, abandoning: true });
+
 function takeFailed(walk, data) {
 	if (walk.abandoned.length) {
 		const call = closeCall(walk, walk.abandoned.shift().name);
@@ -161,12 +190,16 @@ function checkWire(walk, { step }, { reply, status, sent_as_rendered: compared, 
 	if (!fits || (sent === null) === (compared === false)) walk.report("12.wire", null, model);
 }
 
+entryType("debate.resumed", form("engine:id"), takeResumed, { anytime: true, abandoning: true });
+
 function takeResumed(walk) {
 	walk.abandoned = [...walk.calls.values()];
 	for (const step of walk.steps.values()) step.began = "";
 }
 
 // ---- tools (§11.2)
+
+entryType("tool.called", form("call:id number:positive tool:name|blob arguments:blob"));
 
 function takeCalled(walk, data) {
 	const { call, tools, number } = walk.asked;
@@ -179,6 +212,9 @@ function takeCalled(walk, data) {
 	call.step.toolsOut++;
 }
 
+entryType("tool.returned", form("call:id number:positive result:blob ok:bool"), takeReturned,
+	{ anytime: true });
+
 function takeReturned(walk, data) {
 	const key = `${data.call} ${data.number}`, tool = walk.tools.get(key);
 	need(tool, "tool.returned for another tool");
@@ -188,6 +224,9 @@ function takeReturned(walk, data) {
 }
 
 // ---- turns (§11.6)
+
+const TURN = "step:id round:count phase:phase speaker:name";
+entryType("turn.forfeited", form(`${TURN} reason:silences`), takeForfeit);
 
 function takeForfeit(walk, data) {
 	const [step] = walk.steps.values();
@@ -214,6 +253,8 @@ function checkApproval(walk) {
 	const wrong = unapproved(walk);
 	if (wrong) walk.report("10.not_approved", wrong[2], wrong[1]);
 }
+
+entryType("call.refused", form("step:id role:name found:hash approved:hash?"), takeRefused);
 
 function takeRefused(walk, data) {
 	const step = walk.firstStep(), derived = { step: step.name }, wrong = unapproved(walk);

@@ -3,6 +3,12 @@
 
 const LOCATED = ["schema", "unknown_option"]; // these say where a reply misses its schema
 
+entryType("call.answered", form(`call:id reply:blob model:id|blob? response_id:id|blob?
+	request_id:id|blob? status:count? fingerprint:id|blob?
+	finish:stop|length|refusal|content_filter|tool_calls|other tools:count tokens_in:count?
+	tokens_cached:count? tokens_cache_write:count? tokens_out:count? cost_micro_usd:count?
+	latency_ms:count sent_as_rendered:bool? sent:blob?`), takeAnswered, { anytime: true });
+
 function takeAnswered(walk, data) {
 	const call = closeCall(walk, data.call), { step } = call, cost = costOf(walk, call, data);
 	const tools = data.finish === "tool_calls" ? data.tools : 0;
@@ -34,6 +40,9 @@ function takeAnswered(walk, data) {
 const readAgain = (walk, step, { blob }) =>
 	readReply(walk.texts.get(blob.sha256), walk.schemas.get(step.seat.role));
 
+entryType("turn.rejected", form(`step:id call:id again:bool member:name? keyword:name? rating:ten?
+	code:rejections`));
+
 function takeRejected(walk, data, answer) {
 	need(answer && (answer.why || answer.uncertain), "no rejection");
 	const { step, reply } = answer;
@@ -56,6 +65,13 @@ function takeRejected(walk, data, answer) {
 	walk.compare(9, data, { step: step.name, call: reply.call, again });
 	walk.compare(12, data, { ...why, rating });
 }
+
+entryType("turn.recorded", form(`${TURN} call:id vote:name? case:case?`), takeRecorded);
+entryType("verdict.recorded", form(`${TURN} call:id winner:name? undeclared:bool choice:name?
+	upholds:bool? resolved:count unresolved:count uncertainties:count
+	confidence:HIGH|MODERATE|LOW? another_round:bool?`,
+	{ ranking: ["name"], scores: [form("side:name score:ten")] }), takeRecorded);
+entryType("synthesis.recorded", form(`${TURN} call:id text:blob schema:hash`), takeRecorded);
 
 function takeRecorded(walk, data) {
 	const [step] = walk.steps.values(), reply = step.heard, { role } = step.seat;

@@ -1,6 +1,6 @@
 "use strict";
 // The walk (§11, checks 9 to 16): says of each entry whether it is due, and derives its derived
-// fields again. What a type of entry means is a function `take…`, which TAKERS names.
+// fields again. What a type of entry means is a function `take…`, which its row of TYPES names.
 
 class NotDue extends Error {} // says what was due instead
 
@@ -84,7 +84,7 @@ class Walk {
 	}
 
 	take({ type, data, at }) {
-		const { answer } = this;
+		const { answer } = this, { take, anytime, abandoning } = TYPES.get(type);
 		this.at = at;
 		this.answer = null;
 		if (!this.course) {
@@ -101,11 +101,10 @@ class Walk {
 				this.waiting--;
 			}
 			need(!this.closed, "nothing: the debate is closed");
-			need(!this.abandoned.length || ABANDONING.includes(type), "call.failed of an abandoned call");
+			need(!this.abandoned.length || abandoning, "call.failed of an abandoned call");
 			const due = this.due();
-			const isDue = ENDING.includes(type) || due.includes(type);
-			need(isDue, due.join(" or ") || "the end of an open call");
-			(TAKERS[type] ?? takeScheduled)(this, data);
+			need(anytime || due.includes(type), due.join(" or ") || "the end of an open call");
+			take(this, data);
 		}
 		this.seen[type] = (this.seen[type] ?? 0) + 1;
 	}

@@ -39,7 +39,6 @@ SCRIPTS = {
         "schedule.js",
         "turns.js",
         "limits.js",
-        "verdict.js",
         "words.js",
         "entries.js",
         "alike.js",

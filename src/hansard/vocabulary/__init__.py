@@ -16,7 +16,7 @@ from functools import cache
 from importlib.resources import files as resources
 from typing import Any, Literal, NotRequired, TypedDict
 
-TABLES = ("checks", "governance", "headlines", "notes", "words")
+TABLES = ("checks", "governance", "notes", "words")
 _PLACE = re.compile(r"\{([a-z_]+)\}")
 
 Severity = Literal["info", "warning", "critical"]

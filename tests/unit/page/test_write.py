@@ -16,6 +16,7 @@ from hansard.errors import UsageError
 from hansard.page import write
 from hansard.page.write import SCRIPTS, STRICT, page, part, script, shell
 from hansard.record.bundle import pack
+from hansard.rules.events import TYPES
 
 FILES = {"events.jsonl": b"{}\n", "SHA256SUMS": b"-"}
 MOST = 230_000  # of the empty page: code that people are to read, half of it verifies, half shows
@@ -141,6 +142,11 @@ def test_every_script_of_the_package_is_a_part():
     files = {file.name for file in folder.iterdir() if file.name.endswith(".js")}
     formats = {f"formats/{file.name}" for file in (folder / "formats").iterdir()}
     assert sorted(PARTS) == sorted(files | formats)
+
+
+def test_every_type_of_entry_has_a_headline():
+    found = re.findall(r'^\t"([a-z.]+)": \{\n\t\theadline: "', part("entries.js"), re.MULTILINE)
+    assert sorted(found) == sorted(TYPES)
 
 
 def test_the_vocabulary_comes_first():
