@@ -472,6 +472,7 @@ class TrustedKey(NamedTuple):
     public: bytes
     start: str | None
     until: str | None
+    revoked: str | None
 
 
 MOST_SIGNATURES = 16
@@ -510,22 +511,27 @@ def read_trust(path: Path) -> list[TrustedKey]:
     except (OSError, ValueError) as error:
         raise CannotOpen(f"the trust file {path} cannot be read: {error}") from None
     keys: list[TrustedKey] = []
-    if not fits(document, {"v": "=1", "keys": ["object"]}):
+    whose: dict[tuple[str, bytes], bytes] = {}
+    if isinstance(document, dict):
+        document = {"witnesses": 0} | document
+    if not fits(document, {"v": "=1", "keys": ["object"], "witnesses": "count"}):
         raise CannotOpen(f"the trust file {path} is not written as it must be")
-    for entry in ({"from": None, "until": None} | item for item in document["keys"]):
+    for entry in (
+        {"from": None, "until": None, "revoked": None} | item for item in document["keys"]
+    ):
         found = VERIFIER_KEY.fullmatch(entry["key"]) if fits(entry, TRUSTED) else None
         name, key_id, public = found.groups() if found else ("", "", "")
         decoded = strict_base64(public)
         right = hashlib.sha256(name.encode() + b"\n" + decoded).digest()[:4]
         point = int.from_bytes(decoded[1:], "little") & ((1 << 255) - 1)
         weak = point >= P or point in SMALL_ORDER
-        twin = any(
-            (key.name, key.key_id) == (name, right) and key.public != decoded[1:] for key in keys
-        )
-        if len(decoded) != 33 or decoded[0] != 1 or right.hex() != key_id or weak or twin:
+        twin = whose.setdefault((name, right), decoded) != decoded
+        algorithm = 4 if entry.get("role") == "witness" else 1
+        sound = len(decoded) == 33 and decoded[0] == algorithm and right.hex() == key_id
+        if not sound or weak or twin:
             raise CannotOpen(f"the trust file {path} holds a key that cannot be used")
-        role, start, until = entry["role"], entry["from"], entry["until"]
-        keys.append(TrustedKey(role, name, right, decoded[1:], start, until))
+        role, times = entry["role"], (entry["from"], entry["until"], entry["revoked"])
+        keys.append(TrustedKey(role, name, right, decoded[1:], *times))
     return keys
 
 
@@ -537,7 +543,9 @@ class Signing(NamedTuple):
     broken: str | None = None
 
 
-def judge_note(note: Note, trust: Iterable[TrustedKey], role: str, at: str | None) -> Signing:
+def judge_note(
+    note: Note, trust: Iterable[TrustedKey], role: str, at: str | None, dated: str | None
+) -> Signing:
     """Look at every signature line of a note; a known key's that does not verify spoils it."""
     rows: dict[tuple[str, bytes], list[TrustedKey]] = {}
     for key in trust:
@@ -549,36 +557,52 @@ def judge_note(note: Note, trust: Iterable[TrustedKey], role: str, at: str | Non
     trusted, words = False, []
     for (name, key_id), number in Counter(line[:2] for line in note.signatures).items():
         known = rows.get((name, key_id), [])
-        counts, said = standing(known, role, at)
+        counts, said = standing(known, role, at, dated)
         trusted = trusted or counts
         shown = name if known else f"{name} (key {key_id.hex()})"
         words.append(f"{shown}, which {said}" + f" ({number} lines)" * (number > 1))
     return Signing(trusted, f"signed by {', and by '.join(words)}")
 
 
-def standing(rows: list[TrustedKey], role: str, at: str | None) -> tuple[bool, str]:
+def standing(
+    rows: list[TrustedKey], role: str, at: str | None, dated: str | None
+) -> tuple[bool, str]:
     """Say whether what the trust file says of one key lets it sign in `role`, and why."""
     own = [key for key in rows if key.role == role]
     if not rows:
         return False, "you do not know"
     if not own:
         return False, f"you trust as {rows[0].role} key, not as {role} key"
-    if at is None:
+    if at is None or dated is None:
         return False, "counts for no record without a date"
-    for key in own:
-        if (key.start is None or key.start <= at) and (key.until is None or at < key.until):
-            return True, "you trust"
-    return False, f"was not in force at {at}"
+    counting = [
+        key
+        for key in own
+        if (key.start is None or key.start <= at) and (key.until is None or at < key.until)
+    ]
+    if not counting:
+        return False, f"was not in force at {at}"
+    if all(key.revoked is not None and key.revoked <= dated for key in counting):
+        return False, f"was already revoked at {dated}"
+    return True, "you trust"
 
 
 def check_signatures(
-    notes: Iterable[tuple[str, str, Note | None]], trust: list[TrustedKey], at: str | None
+    notes: Iterable[tuple[str, str, Note | None]],
+    trust: list[TrustedKey],
+    at: str | None,
+    last: str | None,
 ) -> tuple[list[Finding], bool, str]:
-    """Judge each note; return findings, whether trusted keys signed all, the evidence."""
+    """Judge each note; return findings, whether trusted keys signed all, the evidence.
+
+    `at` is when the debate was opened, which dates a policy; the last entry dates the others.
+    """
     findings, signed = [], True
     evidence: dict[str, list[str]] = {}  # the notes of which the same is to be said
     for what, role, note in notes:
-        found = judge_note(note, trust, role, at) if note else Signing(False, "cannot be read")
+        found = Signing(False, "cannot be read")
+        if note:
+            found = judge_note(note, trust, role, at, at if what == "policy" else last)
         signed = signed and found.trusted
         evidence.setdefault(found.words, []).append(what)
         if found.broken is not None:
@@ -806,7 +830,10 @@ CEILINGS = form(
     "calls:positive|null tokens:positive|null cost_micro_usd:positive|null elapsed_ms:positive|null"
 )
 TURN = form("step:id round:count phase:phase speaker:name")
-TRUSTED = form("role:log|export|approval|reviewer key:string from:time|null until:time|null")
+TRUSTED = form(
+    "role:log|export|approval|reviewer|witness key:string from:time|null until:time|null "
+    "revoked:time|null"
+)
 LINE = form("at:time data:any debate:uuid prev:hash seq:positive type:string v:=1")
 TYPES: dict[str, Form] = {
     "debate.opened": form(
@@ -2926,7 +2953,8 @@ def verify(files: Texts, trust: list[TrustedKey]) -> dict[str, Json]:
     if opened and opened["policy"] is not None:
         policy = read_policy(opened["policy"], policies)
         notes.append(("policy", "approval", policy[0] if policy else None))
-    broken, signed, signers = check_signatures(notes, trust, opening["at"] if opened else None)
+    at, last = (opening["at"], lines.last["at"]) if opened else (None, None)
+    broken, signed, signers = check_signatures(notes, trust, at, last)
     found.add(broken)
     found.add(check_chain(lines))
     kept_back = {name.removeprefix("blobs/") for name in withheld if name.startswith("blobs/")}

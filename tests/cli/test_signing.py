@@ -371,7 +371,7 @@ def test_what_a_revoked_key_signs_later_does_not_count(hansard, debate, home):
     assert hansard("verify", "before.zip").code == 0
     done = hansard("verify", "later.zip")
     assert done.code == 1
-    assert "not in force" in done.out
+    assert "already revoked" in done.out
 
 
 def test_a_key_with_a_passphrase(hansard, debate, monkeypatch):

@@ -41,8 +41,12 @@ def test_ones_own_trust_file_is_the_default(hansard, home):
     assert hansard("trust", "add", KEY, "--role", "export", "--until", "2026-06-01").code == 0
     (row,) = parse_trust((home / "trust.json").read_bytes()).keys
     assert (row.key, row.until) == (KEY, "2026-06-01T00:00:00.000000Z")
-    assert hansard("trust", "revoke", KEY).code == 0, "revoked now: for longer than it counts"
-    assert parse_trust((home / "trust.json").read_bytes()).keys == [row]
+    assert hansard("trust", "revoke", KEY, "--at", "2026-05-01").code == 0
+    assert hansard("trust", "revoke", KEY).code == 0, "now: for longer than it counts"
+    (revoked,) = parse_trust((home / "trust.json").read_bytes()).keys
+    assert revoked == row.model_copy(update={"revoked": "2026-05-01T00:00:00.000000Z"})
+    listed = hansard("trust", "list").out
+    assert "always to 2026-06-01T00:00:00.000000Z, revoked from 2026-05-01T00:" in listed
 
 
 def test_verify_says_the_command_that_adds_a_key(hansard, zipped):

@@ -27,9 +27,8 @@ function readExport(place) {
 
 function readTrust(place) {
   const rows = place ? JSON.parse(fs.readFileSync(place, "utf8")).keys : [];
-  return rows.map((row) => ({
-    ...readKey(row.key), role: row.role, from: row.from ?? null, until: row.until ?? null,
-  }));
+  const known = rows.filter((row) => row.role !== "witness"); // the page has no use for those
+  return known.map(({ key, ...row }) => ({ ...row, ...readKey(key) }));
 }
 
 function promptsOf(result) {

@@ -126,6 +126,17 @@ def test_a_key_counts_from_its_first_moment_and_not_at_its_last(bundle, files):
             assert both(files, trust_file(*rows)).level == level, limits
 
 
+def test_a_revoked_key_counts_for_what_is_dated_before(bundle, files):
+    """The last entry dates the manifest; the opening dates the policy."""
+    events = altering.events_of(bundle)
+    opened, last, after = events[0]["at"], events[-1]["at"], "2999" + events[0]["at"][4:]
+    for revoked, of_export, of_approval in ((opened, 0, 0), (last, 0, 1), (after, 1, 1)):
+        export = (("export", EXPORT, {"revoked": revoked}), ("approval", APPROVAL))
+        approval = (("export", EXPORT), ("approval", APPROVAL, {"revoked": revoked}))
+        assert both(files, trust_file(*export)).level == of_export, revoked
+        assert both(files, trust_file(*approval)).level == of_approval, revoked
+
+
 def test_one_key_in_two_spans_and_roles(files):
     """A name may stand in the trust file more than once: one row that counts is enough."""
     past = {"until": "2000-01-01T00:00:00.000000Z"}

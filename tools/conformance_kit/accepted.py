@@ -49,7 +49,9 @@ from conformance_kit.records import (
     STRANGER,
     digest,
     fails,
+    later,
     signer,
+    time_of,
     trust,
 )
 
@@ -312,4 +314,24 @@ def good_cases() -> Iterator[Case]:
         "The export key is in force from the very moment of the opening.",
         export(base),
         trust(export=(OPENED_AT, "2026-01-05T09:00:00.001001Z")),
+    )
+    yield good(
+        "key-revoked-after-the-last-entry",
+        "The export key was revoked a microsecond after the last entry, which dates the manifest.",
+        export(base),
+        trust(export=(None, None, later(time_of(len(base.lines))))),
+    )
+    ruled = approved()
+    yield good(
+        "policy-key-revoked-before-the-last-entry",
+        "The approval key was revoked before the last entry, but after the opening, which dates "
+        "a policy.",
+        export(ruled),
+        trust(approval=(None, None, later(OPENED_AT))),
+    )
+    yield good(
+        "trust-file-with-a-witness",
+        "The trust file names a witness and wants one: no check reads what witnesses sign yet.",
+        export(base),
+        trust(witnesses=1),
     )

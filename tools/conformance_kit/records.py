@@ -24,7 +24,7 @@ from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 from hansard.record import blob
 from hansard.record import policy as policies
 from hansard.record.chain import Chain
-from hansard.record.note import Signer
+from hansard.record.note import COSIGNATURE, Signer, VerifierKey
 from hansard.runtime import pacing, seats, session
 from hansard.runtime.clock import Clock
 from hansard.runtime.inputs import parse_spec
@@ -62,14 +62,23 @@ EXPORT, APPROVAL = KEYS["export"], KEYS["approval"]
 STRANGER = signer("stranger.example/export")
 
 
-def trust(**until_from: tuple[str | None, str | None]) -> bytes:
-    """Return a trust file with the key of each role, in force `from` and `until` where given."""
+def trust(witnesses: int = 0, **until_from: tuple[str | None, ...]) -> bytes:
+    """Return a trust file with the key of each role, in force `from` and `until` where given.
+
+    A third time is the one from which the key is revoked. With `witnesses` wanted, the
+    file names one.
+    """
     rows = []
     for role in ROLES:
-        start, end = until_from.get(role, (None, None))
-        row = {"role": role, "key": str(KEYS[role].key), "from": start, "until": end}
+        times = zip(("from", "until", "revoked"), until_from.get(role, (None, None)), strict=False)
+        row = {"role": role, "key": str(KEYS[role].key), **dict(times)}
         rows.append(json.dumps(row, separators=(",", ":")))
-    return ('{"v":1,"keys":[\n' + ",\n".join(rows) + "\n]}\n").encode()
+    wanted = ""
+    if witnesses:
+        key = VerifierKey("example.org/witness", STRANGER.key.public, COSIGNATURE)
+        rows.append(json.dumps({"role": "witness", "key": str(key)}, separators=(",", ":")))
+        wanted = f',"witnesses":{witnesses}'
+    return ('{"v":1,"keys":[\n' + ",\n".join(rows) + f"\n]{wanted}}}\n").encode()
 
 
 # ------------------------------------------------------------------ the kit's own templates
@@ -121,6 +130,11 @@ TEMPLATES: dict[str, dict[str, str]] = {
 def time_of(seq: int) -> str:
     """Return the time of an entry: each is a millisecond after the one before."""
     return f"2026-01-05T09:00:{seq // 1000:02}.{seq % 1000:03}000Z"
+
+
+def later(time: str) -> str:
+    """Return the time a microsecond after that of an entry."""
+    return f"{time[:-2]}1Z"
 
 
 OPENED_AT = time_of(1)

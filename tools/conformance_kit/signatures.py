@@ -37,6 +37,7 @@ from conformance_kit.records import (
     STRANGER,
     digest,
     signer,
+    time_of,
     trust,
 )
 from hansard.record import note
@@ -163,6 +164,13 @@ def note_cases() -> Iterator[Case]:
         trust(export=(None, OPENED_AT)),
     )
     yield unknown(
+        "key-revoked-at-the-last-entry",
+        "The export key was revoked at the very time of the last entry, and the last entry dates "
+        "the manifest: its signature does not count, though the key was in force at the opening.",
+        export(base),
+        trust(export=(None, None, time_of(len(base.lines)))),
+    )
+    yield unknown(
         "nobody-trusted",
         "The trust file names no key at all.",
         export(base),
@@ -241,6 +249,12 @@ def policy_cases() -> Iterator[Case]:
         "The approval key was no longer in force when the debate was opened.",
         export(base),
         trust(approval=(None, OPENED_AT)),
+    )
+    yield unknown(
+        "policy-key-revoked-at-the-opening",
+        "The approval key was revoked at the very time of the opening, which dates a policy.",
+        export(base),
+        trust(approval=(None, None, OPENED_AT)),
     )
     yield bad(
         "policy-not-named",

@@ -39,7 +39,11 @@ def trust(context: click.Context, file: Path | None) -> None:
 def list_(file: hansard.TrustFile) -> None:
     """List the keys that you trust."""
     rows = [
-        (row.role, f"{row.key}  {row.from_ or 'always'} to {row.until or 'now'}")
+        (
+            row.role,
+            f"{row.key}  {row.from_ or 'always'} to {row.until or 'now'}"
+            + (f", revoked from {row.revoked} on" if row.revoked else ""),
+        )
         for row in file.read().keys
     ]
     console().print(fields([*rows, ("trust file", str(file.path))]))
@@ -49,9 +53,9 @@ def list_(file: hansard.TrustFile) -> None:
 @_KEY
 @click.option(
     "--role",
-    type=click.Choice(hansard.Keyring.ROLES),
+    type=click.Choice(hansard.TrustFile.ROLES),
     required=True,
-    help="What the key may sign: export for exports, approval for policies.",
+    help="What the key may sign: export for exports, approval for policies, for example.",
 )
 @click.option("--from", "start", metavar="TIME", help="Trust it for debates opened from TIME on.")
 @click.option("--until", "end", metavar="TIME", help="Trust it for debates opened before TIME.")
@@ -69,7 +73,11 @@ def add(file: hansard.TrustFile, key: str, role: Any, start: str | None, end: st
 @click.option("--at", metavar="TIME", help="From when on. Default: now.")
 @click.pass_obj
 def revoke(file: hansard.TrustFile, key: str, at: str | None) -> None:
-    """Trust KEY no more for debates opened from now on, or from TIME on."""
+    """Trust KEY for nothing that is dated from now on, or from TIME on.
+
+    An export is dated by its last entry, a policy by the opening of its debate: whoever
+    holds the key can date both back. If it was stolen, remove it instead.
+    """
     found = file.revoke(key, at or datetime.now(UTC).isoformat())
     _say(file, f"{found} is revoked")
 

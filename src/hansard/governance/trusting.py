@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable
 from datetime import UTC, datetime
 from pathlib import Path
+from typing import ClassVar
 
 from hansard.errors import UsageError
 from hansard.governance import files
-from hansard.record.keys import Role, Trust, TrustedKey, parse_trust
+from hansard.record.keys import TRUSTED_ROLES, Trust, TrustedKey, TrustedRole, parse_trust, suits
 from hansard.record.note import VerifierKey
 
 
@@ -20,6 +21,8 @@ class TrustFile:
     and UsageError `key.unwritable`.
     """
 
+    ROLES: ClassVar[tuple[TrustedRole, ...]] = TRUSTED_ROLES
+
     def __init__(self, path: Path) -> None:
         self.path = path
 
@@ -29,36 +32,44 @@ class TrustFile:
         return parse_trust(files.read(self.path)) if there else Trust()
 
     def add(
-        self, key: str, role: Role, *, start: str | None = None, end: str | None = None
+        self, key: str, role: TrustedRole, *, start: str | None = None, end: str | None = None
     ) -> TrustedKey:
         """Believe a verifier key in a role, for debates opened from `start` and before `end`.
 
         Both are times as `time_of` reads them, or None. Raises DataError
-        `key.malformed`, and UsageError `trust.known` for a key that has the role, or
-        `trust.time`.
+        `key.malformed`, and UsageError `trust.known` for a key that has the role,
+        `trust.role` for one that cannot have it, or `trust.time`.
         """
         parsed = VerifierKey.parse(key)
         begin, until = (None if text is None else time_of(text) for text in (start, end))
-        rows = self.read().keys
-        if any((row.role, row.key) == (role, str(parsed)) for row in rows):
+        if not suits(parsed, role):
+            raise UsageError(
+                "trust.role",
+                f"{parsed.name} cannot be a {role} key: witnesses have keys for cosignatures "
+                "(their base64 begins with BA), and nobody else has",
+            )
+        trust = self.read()
+        if any((row.role, row.key) == (role, str(parsed)) for row in trust.keys):
             raise UsageError(
                 "trust.known", f"{self.path} has this key as {role} key already: {parsed.name}"
             )
         row = TrustedKey.model_validate(
             {"role": role, "key": str(parsed), "from": begin, "until": until}
         )
-        self._write([*rows, row])
+        self._write(trust, [*trust.keys, row])
         return row
 
     def revoke(self, named: str, at: str) -> VerifierKey:
-        """Believe a key for no debate opened at `at` or later, and return it.
+        """Believe a key for nothing that is dated `at` or later, and return it.
+
+        An export is dated by its last entry, a policy by the opening (FORMAT.md §14).
 
         Raises UsageError `trust.unknown`, `trust.ambiguous` or `trust.time`.
         """
         time = time_of(at)
 
         def ended(row: TrustedKey) -> TrustedKey:
-            return row.model_copy(update={"until": min(time, row.until or time)})
+            return row.model_copy(update={"revoked": min(time, row.revoked or time)})
 
         return self._change(named, ended)
 
@@ -71,7 +82,8 @@ class TrustFile:
         return self._change(named, lambda _: None)
 
     def _change(self, named: str, change: Callable[[TrustedKey], TrustedKey | None]) -> VerifierKey:
-        rows = self.read().keys
+        trust = self.read()
+        rows = trust.keys
         found = {row.key for row in rows if _is_named(VerifierKey.parse(row.key), named)}
         if len(found) != 1:
             code = "trust.ambiguous" if found else "trust.unknown"
@@ -79,11 +91,11 @@ class TrustFile:
             raise UsageError(code, f"{self.path} has {words}: {named!r:.200}")
         (key,) = found
         changed = [change(row) if row.key == key else row for row in rows]
-        self._write([row for row in changed if row is not None])
+        self._write(trust, [row for row in changed if row is not None])
         return VerifierKey.parse(key)
 
-    def _write(self, rows: list[TrustedKey]) -> None:
-        data = Trust(keys=rows).dump()
+    def _write(self, trust: Trust, rows: list[TrustedKey]) -> None:
+        data = trust.model_copy(update={"keys": rows}).dump()
         parse_trust(data)  # two keys under one name and id are refused before they are written
         if not files.is_there(self.path.parent):
             files.make_folders(self.path.parent)

@@ -224,16 +224,18 @@ async function signatureHolds(key, text, signature) {
 }
 
 // How the reader's rows of one key stand to a role: a member of WORDING.signers.
-function standing(rows, role, at) {
+function standing(rows, role, at, dated) {
 	const own = rows.filter((row) => row.role === role);
 	if (!own.length) return rows.length ? "role" : "unknown";
 	if (at === null) return "undated";
-	const counts = (row) => (!row.from || row.from <= at) && (!row.until || at < row.until);
-	return own.some(counts) ? "trusted" : "time";
+	const counting = own.filter((row) =>
+		(!row.from || row.from <= at) && (!row.until || at < row.until));
+	if (!counting.length) return "time";
+	return counting.every((row) => row.revoked && row.revoked <= dated) ? "revoked" : "trusted";
 }
 
 // Who signed: `by` a key trusted in this role, `broken` a trusted name that did not, and `words`.
-async function judgeNote(note, trust, role, at) {
+async function judgeNote(note, trust, role, at, dated) {
 	const said = WORDING.signers, keys = new Map();
 	let by = null, able = true;
 	for (const [name, id, signature] of note.signatures) {
@@ -250,19 +252,20 @@ async function judgeNote(note, trust, role, at) {
 		keys.set(`${name}+${id}`, key);
 	}
 	const words = [...keys.values()].map(({ name, id, rows, number }) => {
-		const how = standing(rows, role, at);
+		const how = standing(rows, role, at, dated);
 		if (how === "trusted" && able) by = name;
-		return fill(said[how], { name, id, role: rows[0]?.role, wanted: role, at }) +
+		return fill(said[how], { name, id, role: rows[0]?.role, wanted: role, at, dated }) +
 			(number > 1 ? ` ${fill(said.lines, { number })}` : "");
 	});
 	return { by, broken: null, able, words: fill(said.signed, { keys: words.join(`${said.next} `) }) };
 }
 
-async function checkSignatures(notes, trust, at) {
+// A policy is dated by the opening, `at`, the manifest by the last entry.
+async function checkSignatures(notes, trust, at, last) {
 	const out = { findings: [], signed: true, evidence: "", signers: [], able: true };
 	const alike = new Map(); // the notes of which the same is to be said
 	for (const [what, role, note] of notes) {
-		const judged = note ? await judgeNote(note, trust, role, at)
+		const judged = note ? await judgeNote(note, trust, role, at, what === "policy" ? at : last)
 			: { by: null, broken: null, able: true, words: WORDING.signers.unread };
 		const { by, broken, able } = judged;
 		const words = able ? judged.words : "this browser cannot check Ed25519 signatures";

@@ -22,7 +22,8 @@ async function verifyFiles(files, trust) {
 	const policy = opened?.policy ? readPolicy(opened.policy, policies) : null;
 	const notes = [["manifest", "export", note]];
 	if (opened?.policy) notes.push(["policy", "approval", policy?.note]);
-	const signatures = await checkSignatures(notes, trust, opened ? events[0].at : null);
+	const [at, last] = opened ? [events[0].at, events.at(-1).at] : [null, null];
+	const signatures = await checkSignatures(notes, trust, at, last);
 	const blobs = checkBlobs(read, folder(files, "blobs"), withheld);
 	const { texts, counted } = blobs, partly = counted.present < counted.named;
 	const found = [manifest, signatures.findings, read.findings, checkChain(read), blobs.findings];

@@ -62,7 +62,7 @@ function attempt(draw, otherwise = h("p", "This part of the altered record makes
 
 async function check() {
 	const { files, trusted } = page;
-	const trust = [...trusted].map(([role, key]) => ({ role, ...key, from: null, until: null }));
+	const trust = [...trusted].map(([role, key]) => ({ role, ...key }));
 	page.result = await verifyFiles(files, trust);
 	// Quotes of code are for terminals.
 	const plain = (text) => text.replace(/`([^`]*)`/g, "$1");

@@ -2,10 +2,12 @@
 
 A trust file names the keys that a reader believes, each for one role:
 
-    {"v":1,"keys":[{"role":"export","key":"<verifier key>","from":"<time>","until":"<time>"}]}
+    {"v":1,"keys":[{"role":"export","key":"<verifier key>","from":"<time>","until":"<time>",
+                    "revoked":"<time>"}],"witnesses":0}
 
-`from` and `until` may be null; a key is in force for a debate opened at `from`
-or later and before `until`.
+The times may be null. A key is in force for a debate opened at `from` or later and
+before `until`, and counts for nothing that is dated from `revoked` on. No check reads
+what witnesses sign yet.
 """
 
 from __future__ import annotations
@@ -25,10 +27,12 @@ from pydantic import BaseModel, ConfigDict, Field, StringConstraints
 
 from hansard import vocabulary
 from hansard.errors import DataError, UsageError
-from hansard.record.note import Note, VerifierKey
+from hansard.record.note import COSIGNATURE, Note, VerifierKey
 
 Role = Literal["log", "export", "approval", "reviewer"]
-ROLES: tuple[Role, ...] = get_args(Role)
+TrustedRole = Literal[Role, "witness"]
+ROLES: tuple[Role, ...] = get_args(Role)  # of which one may have keys of one's own
+TRUSTED_ROLES: tuple[TrustedRole, ...] = get_args(TrustedRole)
 _Time = Annotated[
     str,
     StringConstraints(
@@ -45,10 +49,11 @@ class _Strict(BaseModel):
 class TrustedKey(_Strict):
     """A key that is believed in one role for a time."""
 
-    role: Role
+    role: TrustedRole
     key: str
     from_: _Time | None = None
     until: _Time | None = None
+    revoked: _Time | None = None
 
     model_config = ConfigDict(alias_generator=lambda name: name.rstrip("_"))
 
@@ -58,12 +63,17 @@ class TrustedKey(_Strict):
             return False
         return (self.from_ is None or self.from_ <= at) and (self.until is None or at < self.until)
 
+    def revoked_at(self, dated: str) -> bool:
+        """Say whether the key counts no more for what is dated `dated`."""
+        return self.revoked is not None and self.revoked <= dated
+
 
 class Trust(_Strict):
     """A trust file."""
 
     v: Annotated[int, Field(ge=1, le=1)] = 1  # Literal[1] would let true pass for it
     keys: list[TrustedKey] = []
+    witnesses: Annotated[int, Field(ge=0, lt=1 << 53)] = 0  # who must have seen a checkpoint
 
     def dump(self) -> bytes:
         """Return the file's bytes."""
@@ -78,12 +88,18 @@ def parse_trust(data: bytes) -> Trust:
         json.loads(text, object_pairs_hook=_no_twins)
         trust = Trust.model_validate_json(text)
         parsed = {VerifierKey.parse(row.key) for row in trust.keys}
+        suited = all(suits(VerifierKey.parse(row.key), row.role) for row in trust.keys)
     except (ValueError, RecursionError, DataError):
-        trust, parsed = Trust(), set()
+        trust, parsed, suited = Trust(), set(), False
     twins = len({(key.name, key.id) for key in parsed}) < len(parsed)
-    if twins or trust.model_fields_set != {"v", "keys"}:
+    if twins or not suited or not trust.model_fields_set >= {"v", "keys"}:
         raise DataError("trust.malformed", "the trust file cannot be read; see FORMAT.md §14")
     return trust
+
+
+def suits(key: VerifierKey, role: TrustedRole) -> bool:
+    """Say whether a key is one for cosignatures exactly where its role is witness."""
+    return (key.algorithm == COSIGNATURE) == (role == "witness")
 
 
 def _no_twins(pairs: list[tuple[str, object]]) -> None:
@@ -100,12 +116,16 @@ class Signing(NamedTuple):
     forged: str | None = None  # the first known name whose signature is not over this text
 
 
-def who_signed(note: Note, role: Role, trust: Trust, at: str | None) -> Signing:
+def who_signed(
+    note: Note, role: Role, trust: Trust, at: str | None, dated: str | None = None
+) -> Signing:
     """Look at each signature of `note` for one by a key of `role` that is in force at `at`.
 
-    `at` is None where nobody can tell when the debate was opened. Anybody can add a
-    line of a key that the reader does not know, or repeat one: `words` says so.
+    `at` is None where nobody can tell when the debate was opened; `dated` is what the
+    signatures are dated, where that is not `at` (FORMAT.md §14). Anybody can add a line
+    of a key that the reader does not know, or repeat one: `words` says so.
     """
+    dated = dated or at
     said = vocabulary.words("signers")
     known: dict[tuple[str, bytes], tuple[VerifierKey, list[TrustedKey]]] = {}
     for row in trust.keys:
@@ -119,23 +139,27 @@ def who_signed(note: Note, role: Role, trust: Trust, at: str | None) -> Signing:
     lines = Counter((line.name, line.key_id) for line in note.signatures)
     for (name, key_id), number in lines.items():
         rows = known[name, key_id][1] if (name, key_id) in known else []
-        standing = _standing(rows, role, at)
+        standing = _standing(rows, role, at, dated)
         trusted = trusted or standing == "trusted"
         other = rows[0].role if rows else None
         values = {"name": name, "id": key_id.hex(), "role": other, "wanted": role, "at": at}
+        values["dated"] = dated
         more = f" {vocabulary.fill(said['lines'], number=number)}" if number > 1 else ""
         words.append(vocabulary.fill(said[standing], **values) + more)
     return Signing(trusted, vocabulary.fill(said["signed"], keys=f"{said['next']} ".join(words)))
 
 
-def _standing(rows: Sequence[TrustedKey], role: Role, at: str | None) -> str:
+def _standing(rows: Sequence[TrustedKey], role: Role, at: str | None, dated: str | None) -> str:
     """Say by a member of the vocabulary's `signers` how the rows of one key stand to `role`."""
     own = [row for row in rows if row.role == role]
     if not own:
         return "role" if rows else "unknown"
-    if at is None:
+    if at is None or dated is None:
         return "undated"
-    return "trusted" if any(row.in_force(at) for row in own) else "time"
+    counting = [row for row in own if row.in_force(at)]
+    if not counting:
+        return "time"
+    return "revoked" if all(row.revoked_at(dated) for row in counting) else "trusted"
 
 
 def generate() -> Ed25519PrivateKey:

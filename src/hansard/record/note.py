@@ -8,7 +8,7 @@ A C2SP signed note is readable text, an empty line, and signature lines:
 
 The signature is over the text. A key is known by its name and its id, the
 first four bytes of SHA-256(name ‖ LF ‖ 0x01 ‖ public key); a verifier key is
-written `<name>+<hex id>+<base64(0x01 ‖ public key)>`.
+written `<name>+<hex id>+<base64(0x01 ‖ public key)>`; of a witness, with 0x04 in both places.
 """
 
 from __future__ import annotations
@@ -26,6 +26,7 @@ from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PublicKey
 from hansard.errors import DataError
 
 ED25519 = b"\x01"
+COSIGNATURE = b"\x04"  # of a witness: Ed25519 over a checkpoint and a time
 MAX_NOTE = 1 << 24
 MAX_SIGNATURES = 16  # each costs a verification
 _DASH = "— ".encode()
@@ -37,18 +38,20 @@ _NAME = re.compile(r"[A-Za-z0-9._:/@=-]{1,128}").fullmatch
 
 @dataclass(frozen=True, slots=True)
 class VerifierKey:
-    """A public key under a name."""
+    """A public key under a name; `algorithm` says what it signs."""
 
     name: str
     public: bytes
+    algorithm: bytes = ED25519
 
     @property
     def id(self) -> bytes:
         """The four bytes that signature lines begin with."""
-        return sha256(self.name.encode() + b"\n" + ED25519 + self.public).digest()[:4]
+        return sha256(self.name.encode() + b"\n" + self.algorithm + self.public).digest()[:4]
 
     def __str__(self) -> str:
-        return f"{self.name}+{self.id.hex()}+{base64.b64encode(ED25519 + self.public).decode()}"
+        body = base64.b64encode(self.algorithm + self.public).decode()
+        return f"{self.name}+{self.id.hex()}+{body}"
 
     @classmethod
     def parse(cls, text: str) -> VerifierKey:
@@ -56,8 +59,9 @@ class VerifierKey:
         name, _, rest = text.partition("+")
         key_id, _, encoded = rest.partition("+")
         body = _decode(encoded.encode("ascii", "replace"))
-        if _NAME(name) and body is not None and len(body) == 33 and body[:1] == ED25519:
-            key = cls(name, body[1:])
+        known = body is not None and len(body) == 33 and body[:1] in (ED25519, COSIGNATURE)
+        if _NAME(name) and body and known:
+            key = cls(name, body[1:], body[:1])
             if key.id.hex() == key_id and not _is_weak(key.public):
                 return key
         raise DataError("key.malformed", "a verifier key is not <name>+<id>+<base64>")

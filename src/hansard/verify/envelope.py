@@ -96,9 +96,10 @@ def check_signatures(reading: Reading) -> Iterator[Finding]:
     """Check 3: trusted keys, in force when the debate was opened, signed all there is to sign."""
     if reading.files is None:
         return
-    signings = [("manifest", _signing(reading, reading.note, "export"))]
+    last = reading.events[-1]["at"] if reading.opened else None  # nobody signed it before
+    signings = [("manifest", _signing(reading, reading.note, "export", last))]
     if bundles.ASIDE & reading.files.keys():
-        signings.append(("page", _signing(reading, reading.page_note, "export")))
+        signings.append(("page", _signing(reading, reading.page_note, "export", last)))
     if reading.opened and reading.opened["policy"] is not None:
         note = reading.policy.note if reading.policy else None
         signings.append(("policy", _signing(reading, note, "approval")))
@@ -116,8 +117,8 @@ def check_signatures(reading: Reading) -> Iterator[Finding]:
         reading.aside[3] = ("unchecked", words)
 
 
-def _signing(reading: Reading, note: Note | None, role: Role) -> Signing:
+def _signing(reading: Reading, note: Note | None, role: Role, dated: str | None = None) -> Signing:
     if note is None:
         return Signing(False, vocabulary.words("signers")["unread"])
     at = reading.events[0]["at"] if reading.opened else None
-    return who_signed(note, role, reading.trust, at)
+    return who_signed(note, role, reading.trust, at, dated)

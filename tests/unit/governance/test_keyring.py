@@ -66,8 +66,8 @@ def test_a_key_is_made_at_first_use_and_told_in_one_sentence(ring, told, role):
     assert told == [f"made a new {role} key in {path_of(ring, role)}.pem: {signer.key}"]
     assert again(ring).signer(role).key == again(ring).public(role) == signer.key
     assert path_of(ring, f"{role}.pub").read_text() == f"{signer.key}\n"
-    rows = [{"role": role, "key": str(signer.key), "from": None, "until": None}]
-    assert json.loads(ring.trust_file.read_bytes()) == {"v": 1, "keys": rows}
+    rows = [{"role": role, "key": str(signer.key), "from": None, "until": None, "revoked": None}]
+    assert json.loads(ring.trust_file.read_bytes()) == {"v": 1, "keys": rows, "witnesses": 0}
     assert names(ring) == [f"keys/{role}.pem", f"keys/{role}.pub", "trust.json"]
 
 
@@ -142,7 +142,7 @@ def test_a_new_key_counts_for_every_debate_and_a_rotated_one_for_those_before(ri
 def test_rotated_twice_each_key_is_kept(ring):
     made = [ring.signer("log").key, ring.rotate("log"), ring.rotate("log")]
     assert len({row.key for row in ring.trust().keys}) == 3
-    assert [row.until for row in ring.trust().keys] == [NOW, NOW, None]
+    assert [row.revoked for row in ring.trust().keys] == [NOW, NOW, None]
     assert len(list(path_of(ring, "").glob("*.pem"))) == 3
     assert ring.public("log") == made[-1]
 

@@ -9,7 +9,7 @@ from hansard.errors import DataError, HansardError, UsageError
 from hansard.governance.trusting import TrustFile, time_of
 from hansard.record import keys
 from hansard.record.keys import Trust
-from hansard.record.note import Signer
+from hansard.record.note import COSIGNATURE, Signer, VerifierKey
 
 JANUARY, JUNE = "2026-01-01T00:00:00.000000Z", "2026-06-01T00:00:00.000000Z"
 
@@ -36,8 +36,8 @@ def test_a_key_is_added_with_its_role_and_time(file):
     assert (row.role, row.key, row.from_, row.until) == ("export", str(key), JANUARY, JUNE)
     file.add(str(key), "log")
     assert json.loads(file.path.read_bytes())["keys"] == [
-        {"role": "export", "key": str(key), "from": JANUARY, "until": JUNE},
-        {"role": "log", "key": str(key), "from": None, "until": None},
+        {"role": "export", "key": str(key), "from": JANUARY, "until": JUNE, "revoked": None},
+        {"role": "log", "key": str(key), "from": None, "until": None, "revoked": None},
     ]
     assert stat.S_IMODE(file.path.stat().st_mode) == 0o600
     assert stat.S_IMODE(file.path.parent.stat().st_mode) == 0o700
@@ -64,7 +64,7 @@ def test_a_key_is_named_whole_or_by_its_name_or_id(file, named):
     for row in (key, other):
         file.add(str(row), "export")
     assert file.revoke(named(key), JUNE) == key
-    assert [row.until for row in file.read().keys] == [JUNE, None]
+    assert [row.revoked for row in file.read().keys] == [JUNE, None]
     assert file.remove(named(key)) == key
     assert [row.key for row in file.read().keys] == [str(other)]
 
@@ -76,7 +76,7 @@ def test_of_two_keys_of_one_name_the_whole_one_is_wanted(file):
     refused("trust.ambiguous", file.revoke, "acme/export", JUNE)
     refused("trust.ambiguous", file.remove, "acme/export")
     file.revoke(str(old), JUNE)
-    assert [row.until for row in file.read().keys] == [JUNE, None]
+    assert [row.revoked for row in file.read().keys] == [JUNE, None]
 
 
 def test_a_key_is_revoked_in_all_of_its_roles_and_never_for_longer(file):
@@ -84,9 +84,30 @@ def test_a_key_is_revoked_in_all_of_its_roles_and_never_for_longer(file):
     file.add(str(key), "export", end=JANUARY)
     file.add(str(key), "log")
     file.revoke(key.name, JUNE)
-    assert [row.until for row in file.read().keys] == [JANUARY, JUNE]
+    file.revoke(key.name, "2027-01-01")
+    assert [(row.until, row.revoked) for row in file.read().keys] == [(JANUARY, JUNE), (None, JUNE)]
     file.remove(key.name)
     assert file.read() == Trust(keys=[])
+
+
+def test_a_witness_has_a_key_for_cosignatures_and_nobody_else_has(file):
+    signer = made("acme/witness")
+    witness = VerifierKey(signer.name, signer.public, COSIGNATURE)
+    refused("trust.role", file.add, str(signer), "witness")
+    refused("trust.role", file.add, str(witness), "log")
+    assert not file.path.exists()
+    file.add(str(witness), "witness")
+    assert [(row.role, row.key) for row in file.read().keys] == [("witness", str(witness))]
+
+
+def test_how_many_witnesses_are_wanted_stays_as_it_is(file):
+    key = made()
+    file.path.parent.mkdir()
+    file.path.write_bytes(b'{"v":1,"keys":[],"witnesses":2}')
+    file.add(str(key), "log")
+    file.revoke(key.name, JUNE)
+    file.remove(key.name)
+    assert file.read() == Trust(keys=[], witnesses=2)
 
 
 def test_a_file_that_is_no_trust_file_stays_as_it_is(file):

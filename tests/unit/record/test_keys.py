@@ -12,18 +12,19 @@ from hypothesis import strategies as st
 from hansard.errors import DataError, UsageError
 from hansard.record import keys, note
 from hansard.record.keys import ROLES, Trust, TrustedKey, parse_trust, who_signed
-from hansard.record.note import Signer, VerifierKey
+from hansard.record.note import COSIGNATURE, Signer, VerifierKey
 
 AT = "2026-11-21T20:16:03.123456Z"
 JUST_BEFORE, JUST_AFTER = AT.replace("456Z", "455Z"), AT.replace("456Z", "457Z")
 MINE, OTHER = (Signer(name, keys.generate()) for name in ("house/export", "other/export"))
 KEY = str(MINE.key)
+WITNESS = str(VerifierKey("house/witness", MINE.key.public, COSIGNATURE))
 NOTE = note.parse(note.sign(b"text\n", MINE))
 
 times = st.datetimes().map(lambda time: time.isoformat("T", "microseconds") + "Z")
 rows = st.fixed_dictionaries(
     {"role": st.sampled_from(ROLES), "key": st.just(KEY)},
-    optional={"from": times | st.none(), "until": times | st.none()},
+    optional=dict.fromkeys(("from", "until", "revoked"), times | st.none()),
 )
 
 
@@ -122,12 +123,13 @@ def malformed(data):
     return caught.value.code == "trust.malformed"
 
 
-@given(st.lists(rows))
-def test_a_trust_file_is_read_again(found):
-    parsed = parse_trust(json.dumps({"v": 1, "keys": found}).encode())
+@given(st.lists(rows), st.fixed_dictionaries({}, optional={"witnesses": st.integers(0, 9)}))
+def test_a_trust_file_is_read_again(found, wanted):
+    parsed = parse_trust(json.dumps({"v": 1, "keys": found} | wanted).encode())
     assert parse_trust(parsed.dump()) == parsed
     again = json.loads(parsed.dump())
-    assert again == {"v": 1, "keys": [{"from": None, "until": None} | one for one in found]}
+    filled = [dict.fromkeys(("from", "until", "revoked")) | one for one in found]
+    assert again == {"v": 1, "keys": filled, "witnesses": 0} | wanted
 
 
 @given(st.binary(max_size=100) | st.text(max_size=100).map(str.encode))
@@ -161,6 +163,12 @@ TRUST_FILES = {
     "a time of hour 24": {"v": 1, "keys": [GOOD | {"until": AT.replace("T20", "T24")}]},
     "a time with a line end": {"v": 1, "keys": [GOOD | {"until": AT + "\n"}]},
     "a time in another zone": {"v": 1, "keys": [GOOD | {"until": AT[:-1] + "+00:00"}]},
+    "a revocation without a zone": {"v": 1, "keys": [GOOD | {"revoked": AT[:-1]}]},
+    "witnesses in words": {"v": 1, "keys": [], "witnesses": "two"},
+    "witnesses that are null": {"v": 1, "keys": [], "witnesses": None},
+    "witnesses below none": {"v": 1, "keys": [], "witnesses": -1},
+    "a witness with a key that signs": {"v": 1, "keys": [GOOD | {"role": "witness"}]},
+    "a signer with a key for cosignatures": {"v": 1, "keys": [GOOD | {"key": WITNESS}]},
     "a time that is a number": {"v": 1, "keys": [GOOD | {"until": 1}]},
     "a key twice in one object": b'{"v":1,"v":1,"keys":[]}',
     "a key twice in a row": b'{"v":1,"keys":[{"role":"log","role":"export","key":"%s"}]}'
@@ -208,8 +216,28 @@ def test_in_force_from_its_first_moment_and_not_at_its_last():
     assert not row().in_force(None), "nobody knows when it was opened"
 
 
-def signing(*found, role="export", signed=NOTE, at=AT):
-    return who_signed(signed, role, trust(*found), at)
+def test_a_witness_is_read_and_signs_nothing_here():
+    data = {"v": 1, "keys": [{"role": "witness", "key": WITNESS}], "witnesses": 1}
+    found = parse_trust(json.dumps(data).encode())
+    assert (found.keys[0].key, found.witnesses) == (WITNESS, 1)
+    assert not who_signed(NOTE, "export", found, AT).trusted
+
+
+def signing(*found, role="export", signed=NOTE, at=AT, dated=None):
+    return who_signed(signed, role, trust(*found), at, dated)
+
+
+def test_a_key_counts_for_nothing_that_is_dated_from_its_revocation_on():
+    known = row(revoked=AT)
+    assert signing(known, at=JUST_BEFORE).trusted
+    assert not signing(known, at=AT).trusted
+    late = signing(known, at=JUST_BEFORE, dated=AT)
+    assert late == (False, f"signed by house/export, which was already revoked at {AT}", None)
+    assert signing(known, row(), at=JUST_BEFORE, dated=AT).trusted, "one row that counts is enough"
+    never = row(until=JUST_BEFORE, revoked=AT)
+    assert "was not in force" in signing(never, at=JUST_BEFORE, dated=AT).words
+    forged = note.Note(b"another\n", NOTE.signatures)
+    assert signing(known, signed=forged, dated=JUST_AFTER).forged == "house/export"
 
 
 def test_a_trusted_signer():
