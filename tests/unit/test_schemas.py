@@ -142,9 +142,10 @@ def test_every_line_of_a_record_fits_the_event_schema_and_that_of_its_type():
     for event in (*played, *refused.record.events):
         assert union.is_valid(event)
         assert validator(f"event.{event['type']}").is_valid(event)
-        assert not union.is_valid(event | {"more": 1})
-        assert not union.is_valid(event | {"data": event["data"] | {"more": 1}})
-        seen.add(f"event.{event['type']}")
+        if (name := f"event.{event['type']}") not in seen:
+            assert not union.is_valid(event | {"more": 1})
+            assert not union.is_valid(event | {"data": event["data"] | {"more": 1}})
+            seen.add(name)
     assert seen == {name for name in SCHEMAS if name.startswith("event.")}
 
 
