@@ -761,7 +761,8 @@ COMMON = {  # the words of all formats; each format adds its own
     "roles": "synthesizer",
     "phases": "synthesis",
     "rules": "",
-    "reasons": "calls_ceiling tokens_ceiling cost_ceiling seconds_ceiling prompt_refused",
+    "reasons": "calls_ceiling tokens_ceiling cost_ceiling seconds_ceiling entries_ceiling "
+    "prompt_refused",
 }
 
 
@@ -896,7 +897,8 @@ TYPES: dict[str, Form] = {
         ranking=["name"], scores=[form("side:name score:ten")],
     ),
     "debate.truncated": form(
-        "step:id ceiling:calls|tokens|cost|seconds limit:positive spent:count reserved:count"
+        "step:id ceiling:calls|tokens|cost|seconds|entries limit:positive spent:count "
+        "reserved:count"
     ),
     "decision.reached": form(
         "decision:name votes:count|null threshold:positive|null score_ppm:score|null "
@@ -1991,7 +1993,8 @@ def take_answered(walk: Walk, data: Json) -> None:
     walk.compare(15, data, cost_micro_usd=cost)
     check_wire(walk, call, data)
     spend(walk, call, data, cost)
-    if tools and step.tool_rounds < walk.opening["tool_rounds"]:
+    room = not breaks(walk, "entries", 1 + 2 * tools)
+    if tools and room and step.tool_rounds < walk.opening["tool_rounds"]:
         step.tool_rounds += 1
         walk.asked = (call, tools, 0)
         return
@@ -2274,6 +2277,7 @@ def measure(walk: Walk, number: int, drafts: list[Turn], last: bool = False) -> 
 
 LIMITS = {  # by ceiling, in the order tried
     "calls": "calls", "tokens": "tokens", "cost": "cost_micro_usd", "seconds": "elapsed_ms",
+    "entries": "",  # no opening sets it
 }  # fmt: skip
 
 
@@ -2312,7 +2316,13 @@ def spend(walk: Walk, call: Call, data: Json = None, cost: int | None = None) ->
 
 def reserve(walk: Walk, call: Call) -> None:
     """Count a call that is started with what it reserves; report a ceiling that it could break."""
-    reserved = {"calls": 1, "tokens": call.tokens, "cost": call.cost or 0, "seconds": 0}
+    reserved = {
+        "calls": 1,
+        "tokens": call.tokens,
+        "cost": call.cost or 0,
+        "seconds": 0,
+        "entries": 1,
+    }
     broken = next((name for name in LIMITS if breaks(walk, name, reserved[name])), None)
     if broken:
         walk.report("15.ceiling", limit(walk, broken), spent_of(walk, broken))
@@ -2327,11 +2337,15 @@ def breaks(walk: Walk, ceiling: str, reserved: int) -> bool:
 
 def limit(walk: Walk, ceiling: str) -> int | None:
     """Return the limit of a ceiling, if it is set."""
+    if ceiling == "entries":
+        return MOST_ENTRIES - 1000
     return cast("int | None", walk.opening["limits"][LIMITS[ceiling]])
 
 
 def spent_of(walk: Walk, ceiling: str) -> int:
-    """Return what is spent by now: open calls count with what they reserved."""
+    """Return what is spent by now: what is open counts with what it reserved."""
+    if ceiling == "entries":
+        return walk.place - 1 + len(walk.tools)
     return since(walk, walk.opened_at) if ceiling == "seconds" else walk.spent[ceiling]
 
 
@@ -2339,7 +2353,7 @@ def take_truncated(walk: Walk, data: Json) -> None:
     """End the debate in place of a call that could break a ceiling."""
     step, ceiling = walk.first_step(), data["ceiling"]
     need(not walk.calls and not walk.tools, "the end of an open call")
-    reserved = {"calls": 1, "seconds": 0}.get(ceiling, data["reserved"])
+    reserved = {"calls": 1, "seconds": 0, "entries": 1}.get(ceiling, data["reserved"])
     need(breaks(walk, ceiling, reserved), "call.started")
     most, spent = limit(walk, ceiling), spent_of(walk, ceiling)
     walk.compare(15, data, step=step.name, limit=most, spent=spent, reserved=reserved)

@@ -10,7 +10,7 @@ import pytest
 
 from conformance_kit.debates import decided
 from conformance_kit.exports import ABOUT, export, files_of, seal, zip_of
-from conformance_kit.limits import MIB, documented
+from conformance_kit.limits import MIB, cut_short, documented, started
 from hansard.record.bundle import MAX_EXPORT
 from kit import STORED
 
@@ -32,6 +32,12 @@ CASES = {
     "documents of one byte more": (
         lambda: zip_of(export(documented(*[2 * MIB] * 10, 1))), "8.size", 1,
     ),
+    "a debate cut short at 99,000 entries": (lambda: zip_of(export(cut_short(99_000))), None, 0),
+    "a debate cut short at 98,999 entries": (
+        lambda: zip_of(export(cut_short(98_999))), "9.not_due", 1,
+    ),
+    "a call begun as entry 99,000": (lambda: zip_of(export(started(98_999))), None, 0),
+    "a call begun as entry 99,001": (lambda: zip_of(export(started(99_000))), "15.ceiling", 1),
 }  # fmt: skip
 
 

@@ -5,10 +5,12 @@ was asked is rendered again as the package renders it.
 """
 
 import json
+from pathlib import Path
 
 import pytest
 
-from conformance_kit import runner
+from conformance_kit import limits, runner
+from conformance_kit.exports import export, zip_of
 from exporting import summary
 from hansard.page.read import verify_export
 from hansard.record import bundle as bundles
@@ -47,6 +49,22 @@ def test_every_word_as_the_package_says_it(answers, name):
     package = summary(json.loads(verify_export(export_files(name), trust).model_dump_json()))
     del package["checks"][1]
     assert summary(answers[name]) == package
+
+
+@pytest.mark.slow
+def test_room_in_the_record(node, tmp_path):
+    """As `tests/conformance/test_limits.py` asks the two other verifiers."""
+    records = [
+        (limits.cut_short(99_000), []),
+        (limits.cut_short(98_999), ["9.not_due"]),
+        (limits.started(98_999), []),
+        (limits.started(99_000), ["15.ceiling"]),
+    ]
+    questions = [{"export": str(tmp_path / str(number))} for number in range(len(records))]
+    for question, (record, _) in zip(questions, records, strict=True):
+        Path(question["export"]).write_bytes(zip_of(export(record)))
+    codes = [[row["code"] for row in said["findings"]] for said in ask(node, questions)]
+    assert codes == [expected for _, expected in records]
 
 
 # Prompts

@@ -8,8 +8,9 @@ from dataclasses import replace
 from conformance_kit.case import Case, bad, good, group
 from conformance_kit.debates import decided
 from conformance_kit.exports import ABOUT, export, seal, zip_of
+from conformance_kit.judged import few
 from conformance_kit.moderated import HOLDS, moderated, moderating, proposed
-from conformance_kit.records import Record, derived
+from conformance_kit.records import Data, Record, derived, digest, dump
 from hansard.record import blob
 
 MIB = 1 << 20
@@ -34,6 +35,32 @@ def answered(size: int) -> Record:
     name = base.event(seq)["data"]["reply"]["sha256"]
     said = blob.unpack(base.blobs[name])
     return base.text(seq, "reply", said.ljust(size)).until(seq)
+
+
+def full(before: int, *last: tuple[str, Data]) -> Record:
+    """Return a record that was resumed until it had so many entries, and what comes `last`."""
+    base = few().until(0)
+    resumed: tuple[str, Data] = ("debate.resumed", {"engine": "conformance/1"})
+    entries = [resumed] * (before - len(base.lines))
+    lines, prev = [*base.lines], digest(base.lines[-1])
+    for kind, data in (*entries, *last):
+        event = {**base.event(1), "at": base.event(4)["at"], "type": kind, "data": data}
+        lines.append(dump({**event, "prev": prev, "seq": len(lines) + 1}))
+        prev = digest(lines[-1])
+    return replace(base, lines=tuple(lines)).pruned()
+
+
+def cut_short(spent: int) -> Record:
+    """Return a record that is cut short for want of room after so many entries."""
+    numbers = {"limit": 99_000, "spent": spent, "reserved": 1}
+    cut = {"step": "r1.argument.ann", "ceiling": "entries", **numbers}
+    close = {"outcome": "truncated", "reason": "entries_ceiling"}
+    return full(spent, ("debate.truncated", cut), ("debate.closed", close))
+
+
+def started(before: int) -> Record:
+    """Return a record that ends with a call after so many entries."""
+    return full(before, ("call.started", few().event(5)["data"]))
 
 
 @group

@@ -73,6 +73,19 @@ def used_up() -> Record:
     return using("used-up", script, {"look": look}, tool_rounds=1)
 
 
+def asked_too_much(tools: int) -> Record:
+    """Twenty entries: 6 answered, asking for so many tools, 7 rejected, 8 started."""
+    script = {"r1.argument.ann:1": Completion("", finish="tool_calls")}
+    hurried = using("hurried", script, {"look": look})
+    return hurried.data(6, tools=tools)
+
+
+@cache
+def without_room() -> Record:
+    """Twenty entries: after entry 6, 49,498 tools would make 98,996 more."""
+    return asked_too_much(49_498)
+
+
 @cache
 def died() -> Record:
     """Twenty entries: 7 tool called, 8 resumed, 9 tool returned, 10 started."""
@@ -127,6 +140,18 @@ def tool_good_cases() -> Iterator[Case]:
         "tools-used-up",
         "One round of tools is the most: a reply that asks for more is rejected as not finished.",
         used_up(),
+    )
+    yield sound(
+        "tools-without-room",
+        "A reply asks for more tools than could come back before entry 99,000: it is rejected as "
+        "not finished.",
+        without_room(),
+    )
+    yield sound(
+        "tools-with-just-enough-room",
+        "A reply at entry 6 asks for 49,497 tools, each of which makes two entries: the last one "
+        "would be entry 99,000.",
+        asked_too_much(49_497).until(6),
     )
     yield sound(
         "tools-without-any",

@@ -2,7 +2,7 @@
 // 15 limits and 16 outcome (§3, §9): costs, ceilings, and how a debate ends.
 
 const LIMITS = { // by ceiling, in the order tried
-	calls: "calls", tokens: "tokens", cost: "cost_micro_usd", seconds: "elapsed_ms",
+	calls: "calls", tokens: "tokens", cost: "cost_micro_usd", seconds: "elapsed_ms", entries: "",
 };
 
 // A time as milliseconds and the microseconds left; a month may have 31 days, a year be 0.
@@ -41,7 +41,7 @@ function spend(walk, { calls = 0n, tokens, cost }, sign = 1n) {
 }
 
 function reserve(walk, { tokens, cost }) {
-	const reserved = { calls: 1n, tokens, cost: cost ?? 0n, seconds: 0n };
+	const reserved = { calls: 1n, tokens, cost: cost ?? 0n, seconds: 0n, entries: 1n };
 	const broken = Object.keys(LIMITS).find((name) => breaks(walk, name, reserved[name]));
 	if (broken) walk.report("15.ceiling", limitOf(walk, broken), stated(spentOf(walk, broken)));
 	spend(walk, reserved);
@@ -53,17 +53,19 @@ function breaks(walk, ceiling, reserved) {
 	return limit !== null && spentOf(walk, ceiling) + more > BigInt(limit);
 }
 
-const limitOf = (walk, ceiling) => walk.opening.limits[LIMITS[ceiling]];
+const limitOf = (walk, ceiling) =>
+	ceiling === "entries" ? MOST_ENTRIES - 1000 : walk.opening.limits[LIMITS[ceiling]];
 const spentOf = (walk, ceiling) =>
-	ceiling === "seconds" ? BigInt(since(walk, walk.openedAt)) : walk.spent[ceiling];
+	ceiling === "seconds" ? BigInt(since(walk, walk.openedAt))
+		: ceiling === "entries" ? BigInt(walk.place - 1 + walk.tools.size) : walk.spent[ceiling];
 
-entryType("debate.truncated", form(`step:id ceiling:calls|tokens|cost|seconds limit:positive
+entryType("debate.truncated", form(`step:id ceiling:calls|tokens|cost|seconds|entries limit:positive
 	spent:count reserved:count`), takeTruncated);
 
 function takeTruncated(walk, data) {
 	const step = walk.firstStep(), { ceiling } = data;
 	need(!walk.calls.size && !walk.tools.size, "the end of an open call");
-	const reserved = BigInt({ calls: 1, seconds: 0 }[ceiling] ?? data.reserved);
+	const reserved = BigInt({ calls: 1, seconds: 0, entries: 1 }[ceiling] ?? data.reserved);
 	need(breaks(walk, ceiling, reserved), "call.started");
 	const limit = limitOf(walk, ceiling), spent = spentOf(walk, ceiling);
 	walk.compare(15, data, { step: step.name, limit, spent, reserved });

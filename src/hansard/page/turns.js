@@ -18,7 +18,8 @@ function takeAnswered(walk, data) {
 	const { tokens_in: read, tokens_out: out } = data;
 	const tokens = read === null || out === null ? call.tokens : BigInt(read) + BigInt(out);
 	spend(walk, { tokens, cost: cost ?? call.cost });
-	if (tools && step.toolRounds < walk.opening.tool_rounds) {
+	const room = !breaks(walk, "entries", BigInt(1 + 2 * tools));
+	if (tools && room && step.toolRounds < walk.opening.tool_rounds) {
 		step.toolRounds++;
 		walk.asked = { call, tools, number: 0 };
 		return;

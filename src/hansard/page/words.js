@@ -19,7 +19,7 @@ const inPercent = (ppm) => `${(Math.floor(ppm / 1000) / 10).toFixed(1)}%`;
 const inSeconds = (ms) => String(Number((ms / 1000).toPrecision(10)));
 const amount = (ceiling, n) => {
 	if (ceiling === "seconds") return `${inSeconds(n)} seconds`;
-	if (ceiling !== "cost") return many(n, ceiling.slice(0, -1));
+	if (ceiling !== "cost") return many(n, ceiling === "entries" ? "entry" : ceiling.slice(0, -1));
 	return `${Math.floor(n / 1e6)}.${String(n % 1e6).padStart(6, "0")} US dollars`;
 };
 

@@ -169,7 +169,7 @@ class VerdictGiven(_Said):
 class Truncated(_Happened):
     """The next call could have broken a ceiling, so the debate ends.
 
-    In calls, tokens, micro-US-dollars or milliseconds, as the ceiling is.
+    In calls, tokens, micro-US-dollars, milliseconds or entries, as the ceiling is.
     """
 
     ceiling: Ceiling

@@ -122,7 +122,10 @@ class CeilingUse(Part):
 
 
 class Truncation(Part):
-    """Which ceiling cut the debate short, in calls, tokens, micro-US-dollars or milliseconds."""
+    """Which ceiling cut the debate short.
+
+    In calls, tokens, micro-US-dollars, milliseconds or entries, as the ceiling is.
+    """
 
     step: str = Field(description="The step that was not taken")
     ceiling: Ceiling

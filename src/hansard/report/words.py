@@ -107,7 +107,7 @@ def amount(ceiling: Ceiling, number: int) -> str:
         return f"{dollars(number)} US dollars"
     if ceiling == "seconds":
         return f"{number / 1000:.10g} seconds"
-    return many(number, ceiling.removesuffix("s"))
+    return many(number, "entry" if ceiling == "entries" else ceiling.removesuffix("s"))
 
 
 def price_source(source: str) -> str:

@@ -296,7 +296,7 @@ class SimilarityData(TypedDict):
 class TruncatedData(TypedDict):
     """The ceiling that the next call could have broken: its limit, what was spent, the reserve.
 
-    In calls, tokens, micro-US-dollars or milliseconds, as the ceiling is.
+    In calls, tokens, micro-US-dollars, milliseconds or entries, as the ceiling is.
     """
 
     step: Id

@@ -63,7 +63,7 @@ CitationFinding = Literal["verified", "no_such_document", "not_yet_visible", "no
 Layout = Literal["shared-prefix", "role-first"]
 Structured = Literal["native", "tool", "text"]
 Confidence = Literal["HIGH", "MODERATE", "LOW"]
-Ceiling = Literal["calls", "tokens", "cost", "seconds"]
+Ceiling = Literal["calls", "tokens", "cost", "seconds", "entries"]
 Outcome = Literal["complete", "truncated", "failed"]
 closed = with_config(ConfigDict(extra="forbid", strict=True))
 

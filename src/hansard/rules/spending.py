@@ -8,9 +8,10 @@ from typing import Any, NamedTuple
 from hansard.rules.data import CallStartedData
 from hansard.rules.events import Fact
 from hansard.rules.fields import Ceiling, Price
-from hansard.rules.state import DebateState
+from hansard.rules.state import LAST_START, DebateState
 
 BYTES_A_TOKEN = 3  # as reserved: prose in Latin script has about four, CJK script three
+_ALWAYS: dict[Ceiling, int] = {"entries": LAST_START}  # the ceilings that no spec sets
 DEAREST = ":dearest-tier"  # after a price's source: the dearest of several tiers (FORMAT.md §3)
 
 
@@ -82,7 +83,7 @@ def exceeded(state: DebateState, step: str, reserved: CallStartedData, at: str) 
     """
     tokens = reserved["reserved_tokens_in"] + reserved["reserved_tokens_out"]
     wanted = {"tokens": tokens, "cost": reserved["reserved_cost_micro_usd"] or 0}
-    for ceiling in limits_of(state):
+    for ceiling in (*limits_of(state), *_ALWAYS):
         cut = cut_by(state, step, ceiling, wanted.get(ceiling, 0), at)
         if cut:
             return cut
@@ -93,13 +94,14 @@ def cut_by(state: DebateState, step: str, ceiling: Ceiling, reserved: int, at: s
     """Return the end of a debate in which a call could break this ceiling; None where it cannot.
 
     No call is made once the time is up; the others may reach their limit. A call
-    is one of the calls and takes no time, whatever is said to be `reserved`.
+    is one of the calls, begins with one entry and takes no time, whatever is said
+    to be `reserved`.
     """
-    limit = limits_of(state).get(ceiling)
+    limit = (limits_of(state) | _ALWAYS).get(ceiling)
     if limit is None:
         return None
     spent = spent_by(state, at)[ceiling]
-    reserved = {"calls": 1, "seconds": 0}.get(ceiling, reserved)
+    reserved = {"calls": 1, "seconds": 0, "entries": 1}.get(ceiling, reserved)
     if spent + reserved < limit + (ceiling != "seconds"):
         return None
     data = {"step": step, "ceiling": ceiling, "limit": limit, "spent": spent}
@@ -127,6 +129,7 @@ def spent_by(state: DebateState, at: str) -> dict[Ceiling, int]:
         "tokens": state.used_tokens + tokens,
         "cost": state.used_micro_usd + sum(row["reserved_cost_micro_usd"] or 0 for row in open_),
         "seconds": milliseconds(state.opened_at, at),
+        "entries": state.entries,
     }
 
 

@@ -12,6 +12,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
+from hansard.record.line import MAX_ENTRIES
 from hansard.rules.data import (
     CallAnsweredData,
     CallFailedData,
@@ -37,6 +38,10 @@ from hansard.rules.data import (
 from hansard.rules.events import Event
 from hansard.rules.fields import Blob, Case
 from hansard.rules.terms import Role
+
+# After so many entries no call starts and no tool is asked for: the rest is enough for whatever
+# is in flight to end, for its turns, and for the close (FORMAT.md §9).
+LAST_START = MAX_ENTRIES - 1000
 
 TurnData = TurnRecordedData | VerdictData | SynthesisData | TurnForfeitedData
 
@@ -81,7 +86,12 @@ class Pending:
     @property
     def using_tools(self) -> bool:
         """Whether a tool that was asked for has not come back."""
-        return self.announced > 0 or len(self.returned) < len(self.tools)
+        return self.announced > 0 or self.tools_out > 0
+
+    @property
+    def tools_out(self) -> int:
+        """How many tools were called and have not come back."""
+        return len(self.tools) - len(self.returned)
 
     @property
     def open_tools(self) -> list[ToolCalledData]:
@@ -145,7 +155,7 @@ class DebateState:
     """Everything the rules look at, and everything a report is made from."""
 
     debate: str = ""
-    seq: int = 0
+    seq: int = 0  # of the last entry: counted, whatever it says itself
     opened_at: str = ""
     at: str = ""
     opened: OpenedData | None = None
@@ -188,6 +198,11 @@ class DebateState:
         return [row for row in self.turns[begin:] if row.data["round"] == number]
 
     @property
+    def entries(self) -> int:
+        """How many entries there are, with those that the tools in flight will end in."""
+        return self.seq + sum(row.tools_out for row in self.steps.values())
+
+    @property
     def rounds_run(self) -> int:
         """The round of the last turn that is over; 0 before the first."""
         return self.turns[-1].data["round"] if self.turns else 0
@@ -218,7 +233,7 @@ def step_of(call: str) -> str:
 def evolve(state: DebateState, event: Event) -> DebateState:
     """Fold one event into `state` and return it."""
     state.debate = state.debate or event["debate"]
-    state.seq = event["seq"]
+    state.seq += 1
     state.at = event["at"]
     state.last_answer = None
     _FOLDS[event["type"]](state, event["data"])
@@ -273,7 +288,8 @@ def _answered(state: DebateState, data: CallAnsweredData) -> None:
     state.last_answer = data
     stated = None not in (data["tokens_in"], data["tokens_out"])
     _use(state, started, data if stated else None)
-    if data["tools"] and pending.tool_rounds < state.spec["tool_rounds"]:
+    room = state.entries + 2 * data["tools"] <= LAST_START
+    if data["tools"] and room and pending.tool_rounds < state.spec["tool_rounds"]:
         pending.tool_rounds += 1
         pending.announced = data["tools"]
         state.announcing = data

@@ -71,6 +71,7 @@ CloseReason = Literal[
     "tokens_ceiling",
     "cost_ceiling",
     "seconds_ceiling",
+    "entries_ceiling",
     "prompt_refused",
     "judge_failed",
     "moderator_failed",

@@ -4,6 +4,7 @@ import pytest
 
 from hansard.rules import spending
 from hansard.rules.replay import Difference, NotDue
+from hansard.rules.state import LAST_START
 from support import DEFAULTS, PRICE, Debate, Die, Fail, Reply, Setup, fold, say, script, walk
 
 TOKENS = (8, 0, 90)  # of a reply: 98 tokens, 920 micro-US-dollars
@@ -321,6 +322,66 @@ def test_nothing_follows_a_truncation_but_the_close():
         with pytest.raises(NotDue) as caught:
             walk([*events[:-1], {**events[-1], "type": kind}], CUT.record.texts.get)
         assert caught.value.due == "debate.closed"
+
+
+# Room in the record, on which nobody sets a ceiling
+
+
+def crowded(setup_, ends=None, left=0):
+    """A debate that was resumed so often that only `left` more entries may begin calls."""
+    debate = Debate(setup_, script(ends, usual))
+    debate.state.seq = LAST_START - left
+    return debate
+
+
+def crowded_walk(debate, left=0):
+    """Replay it, with all the entries of which it has only the number."""
+    events = list(debate.record.events)
+    resumed = {**events[-1], "type": "debate.resumed", "data": {"engine": "test/1"}}
+    opened = 1 + sum(event["type"] == "debater.registered" for event in events)
+    events[opened:opened] = [resumed] * (LAST_START - left - opened)
+    return [row for _, row in walk(events, debate.record.texts.get)]
+
+
+def test_no_call_is_made_once_the_record_is_nearly_full():
+    debate = crowded(setup(), left=2).run()
+    assert started(debate) == ["r0.draft.ann", "r0.draft.bob"]
+    assert cut(debate) == ("entries", 99_000, 99_002, 1)
+    assert after(debate) == ["turn.recorded", "turn.recorded", "debate.closed"]
+    assert debate.state.closed == {"outcome": "truncated", "reason": "entries_ceiling"}
+    assert crowded_walk(debate, left=2) == []
+
+
+def test_a_call_in_a_record_that_is_nearly_full_is_a_difference_and_the_walk_goes_on():
+    debate = crowded(setup(), left=1)
+    debate.start(debate.due().steps[0])
+    assert crowded_walk(debate) == [Difference("ceiling", 99_000, 99_000)]
+    assert crowded_walk(debate, left=1) == []
+
+
+def test_a_debate_is_not_cut_short_while_there_is_room():
+    debate = crowded(setup()).run()
+    assert crowded_walk(debate) == []
+    with pytest.raises(NotDue, match=r"call\.started"):
+        crowded_walk(debate, left=1)
+
+
+@pytest.mark.parametrize(("left", "rejected"), [(9, []), (8, ["r0.draft.bob:1"])])
+def test_tools_that_have_no_room_to_come_back_are_not_called(left, rejected):
+    """Three calls, ann's reply and tool: bob's reply is the sixth entry, and her tool is out."""
+    asks = Reply("", tools=[("lookup", "{}")])
+    ends = {"r0.draft.ann:1": asks, "r0.draft.bob:1": asks}
+    debate = crowded(setup().but(tools=["lookup"]), ends, left).run()
+    assert [row["call"] for row in debate.record.all("turn.rejected")] == rejected
+    assert len(debate.record.all("tool.returned")) == 2 - len(rejected)
+    assert crowded_walk(debate, left) == []
+
+
+def test_an_entry_counts_whatever_number_it_says_it_has():
+    debate = Debate(setup(), script(None, usual))
+    debate.start(debate.due().steps[0])
+    events = [{**event, "seq": 99_999} for event in debate.record.events]
+    assert walk(events, debate.record.texts.get) == []
 
 
 # Time
