@@ -14,32 +14,26 @@ from hansard.rules import data as entries
 from hansard.rules import fields, terms
 from hansard.rules.events import Event, parse
 from hansard.rules.steps import RETRIED
+from tables import DERIVED
 
-TURN = ("step", "round", "phase", "speaker")
 CASE = tuple(f"case.{name}" for name in fields.Case.__annotations__)
-# Left out: `call.started.step` and the call and number of `tool.returned`, which choose among
-# what is due, `debate.truncated.ceiling`, which says what else is read, and what has only one
-# value (`rules`).
-FIELDS: dict[str, tuple[str, ...]] = {
-    "debate.opened": ("schemas",),
-    "debater.registered": ("position",),
-    "call.started": (
-        *("call", "attempt", "role", "model", "parameters", "template", "schema", "prompt"),
-    ),
-    "call.answered": ("cost_micro_usd",),
-    "call.failed": ("again", "cost_micro_usd"),
-    "tool.called": ("call", "number"),
-    "turn.recorded": (*TURN, "call", "vote", "case"),
-    "turn.rejected": ("step", "call", "code", "member", "keyword", "rating", "again"),
-    "turn.forfeited": (*TURN, "reason"),
-    "votes.counted": ("round", "phase", "tally", "abstentions", "threshold", "reached"),
-    "similarity.measured": tuple(entries.SimilarityData.__annotations__),
-    "verdict.recorded": tuple(entries.VerdictData.__annotations__),
-    "debate.truncated": ("step", "limit", "spent"),
-    "decision.reached": tuple(entries.DecisionData.__annotations__),
-    "synthesis.recorded": (*TURN, "call", "text", "schema"),
-    "debate.closed": ("outcome", "reason"),
+# Left out: what chooses among what is due, or says what else is read; what has only one value; and
+# what is derived of some entries alone (`fields_of`).
+LEFT_OUT = {
+    "debate.opened": {"rules", "terms.threshold", "scripted"},
+    "call.started": {"step"},
+    "call.refused": {"step", "role", "approved"},
+    "call.answered": {"tools", "finish"},
+    "call.failed": {"wait_ms", "error"},
 }
+
+
+def _tried(kind: str) -> tuple[str, ...]:
+    out = LEFT_OUT.get(kind, set())
+    return tuple(name for name in DERIVED[kind] if name.isidentifier() and name not in out)
+
+
+FIELDS = {kind: names for kind in DERIVED if (names := _tried(kind))}
 ABANDONED = tuple(entries.CallFailedData.__annotations__)
 ENUMS = {
     "ceiling": get_args(fields.Ceiling),

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Callable
 from functools import partial
 from typing import Annotated, Any, Literal
 
 from pydantic import Field, TypeAdapter
+from pydantic.json_schema import GenerateJsonSchema
 
 from hansard.errors import UsageError
 from hansard.report.formats import DISPLAYS, DebateResult
@@ -36,10 +38,17 @@ def render(name: str) -> str:
     return json.dumps(SCHEMAS[name](), indent=2, ensure_ascii=False) + "\n"
 
 
+class _Named(GenerateJsonSchema):
+    """Calls the schema of an entry by its data: `EvidenceEntry` has `EvidenceData`."""
+
+    def normalize_name(self, name: str) -> str:
+        return super().normalize_name(re.sub(r"^Entry\[.*?(\w+)Data\]$", r"\1Entry", name))
+
+
 def _document(
     name: str, title: str, kind: Any, mode: Literal["validation", "serialization"]
 ) -> Schema:
-    schema = TypeAdapter(kind).json_schema(mode=mode)
+    schema = TypeAdapter(kind).json_schema(mode=mode, schema_generator=_Named)
     return {
         "$schema": "https://json-schema.org/draft/2020-12/schema",
         "$id": f"urn:hansard:schema:{name}:v1",

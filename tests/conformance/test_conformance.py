@@ -22,9 +22,9 @@ from hansard.cli.main import cli
 from hansard.rules.formats import FORMATS
 from hansard.schemas import SCHEMAS
 from kit import ROWS, STORED, case, export_files, folder
+from tables import DERIVED, rows, section
 
 ROOT = Path(__file__).resolve().parents[2]
-FORMAT = (ROOT / "schemas" / "FORMAT.md").read_text(encoding="utf-8")
 # What the verifiers do is measured by tests of their own: cases by the thousand cost twice as
 # much while coverage is measured.
 pytestmark = pytest.mark.no_cover
@@ -147,20 +147,6 @@ def test_standalone(name, capsys):
 # Every code of the tables occurs ---------------------------------------------------------
 
 
-def section(number):
-    return FORMAT.partition(f"\n## {number}. ")[2].partition("\n## ")[0]
-
-
-def rows(number):
-    """The rows of a section's tables, cell by cell."""
-    lines = [line for line in section(number).splitlines() if line.startswith("| ")]
-    return [[cell.strip() for cell in line.strip("|").split("|")] for line in lines]
-
-
-def words(text):
-    return re.findall(r"`([^`]+)`", text)
-
-
 def named_codes():
     """The codes that FORMAT.md spells out."""
     text = "".join(map(section, (10, 13, 14, 15)))
@@ -209,12 +195,9 @@ def clauses():
             yield [(int(check), field) for check, field in found], kinds
 
 
-TYPES = {row[0].strip("`"): words(row[2]) for row in rows(3) if len(row) == 3}  # derived fields
-
-
 def types(pattern):
     """The types that `turn.*` or the like means."""
-    return [kind for kind in TYPES if re.fullmatch(pattern.replace("*", "[a-z]+"), kind)]
+    return [kind for kind in DERIVED if re.fullmatch(pattern.replace("*", "[a-z]+"), kind)]
 
 
 def derived_fields():
@@ -231,7 +214,7 @@ def derived_fields():
     for kind, fields in named.items():
         yield from ((kind, f"{check}.{field}") for field, check in fields.items())
     for kind, check in others.items():
-        for field in free_fields(kind).intersection(TYPES[kind]) - named.get(kind, {}).keys():
+        for field in free_fields(kind).intersection(DERIVED[kind]) - named.get(kind, {}).keys():
             if (kind, field) not in CHOSEN:
                 yield kind, f"{check}.{field}"
 

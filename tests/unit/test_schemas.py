@@ -1,20 +1,23 @@
 import json
+from collections import Counter
 from functools import partial
-from hashlib import sha256
-from pathlib import Path
 
 import pytest
 import yaml
 from jsonschema import Draft202012Validator
+from pydantic_core import ValidationError
 
+import verify
 from hansard.errors import UsageError
 from hansard.record.bundle import Bundle
+from hansard.rules.events import EVENTS
 from hansard.runtime.inputs import parse_spec, validate
 from hansard.runtime.models.scripted import Script
 from hansard.schemas import SCHEMAS, render
-from hansard.verify.verifier import verify
+from hansard.verify.verifier import verify as verify_record
 from reporting import of
 from support import EVENTFUL, Debate, Setup, eventful, votes
+from tables import DERIVED, INPUTS
 
 
 def validator(name):
@@ -195,7 +198,7 @@ def test_the_pieces_of_a_judged_debate_have_schemas():
 
 def test_findings_fit_their_schema():
     debate = Debate(Setup(), votes(planner="release", critic="revise", operator="revise")).run()
-    found = verify(Bundle(debate.record.lines, {}, {}))
+    found = verify_record(Bundle(debate.record.lines, {}, {}))
     assert found.findings
     assert validator("findings").is_valid(json.loads(found.model_dump_json()))
 
@@ -219,39 +222,87 @@ def test_a_name_that_is_no_schema_is_refused():
 
 # The record's format ---------------------------------------------------------------------
 
-PINNED = Path(__file__).parent / "event_schemas.txt"
-
-
-def shape(schema):
-    """A schema without the sentences in it: these may be worded better at any time."""
-    if isinstance(schema, list):
-        return [shape(item) for item in schema]
-    if not isinstance(schema, dict):
-        return schema
-    words = {key for key in ("title", "description") if isinstance(schema.get(key), str)}
-    return {key: shape(value) for key, value in schema.items() if key not in words}
-
-
-def test_the_form_of_each_entry_is_pinned(rewrite):
-    """Whoever changes what an entry holds changes FORMAT.md, and then runs this with --rewrite."""
-    lines = []
-    for name in sorted(name for name in SCHEMAS if name.startswith("event.")):
-        form = json.dumps(shape(SCHEMAS[name]()), sort_keys=True)
-        lines.append(f"{sha256(form.encode()).hexdigest()}  {name}\n")
-    if rewrite:
-        PINNED.write_text("".join(lines), encoding="utf-8")
-    assert PINNED.read_text(encoding="utf-8") == "".join(lines)
-
-
-@pytest.mark.parametrize(
-    ("change", "same"),
-    [
-        ({"title": "Another", "description": "Another"}, True),
-        ({"properties": {"title": {"type": "integer"}}}, False),
-        ({"properties": {"title": {"type": "string", "title": "T"}}}, True),
-        ({"properties": {"title": {"type": "string"}, "more": {}}}, False),
-    ],
+VALUES = (
+    *(None, True, False, -1, 0, 1, 2, 3, 4, 10, 11, 100, 101, 1000, 1001, 10**6, 10**6 + 1),
+    *(10**8, 10**8 + 1, 2**53 - 1, 2**53, 0.5),
+    *("", "x", "a b", "é", "x\n", "x" * 64, "x" * 65, "x" * 256, "ab" * 32, "AB" * 32),
+    *("7", "1" * 77, "1" * 78, "01", "0.5", "1" * 9 + ".5", "1" * 10, "synthesis-1", "draft-100"),
+    *("http://a.b/c", "http://a b", "http://" + "a" * 249),
+    *([], [1], [0], ["x"], ["a b"], [None], {}, {"sha256": "ab" * 32}, {"sha256": "x"}),
 )
-def test_the_pin_sees_forms_and_no_wording(change, same):
-    schema = {"title": "One", "properties": {"title": {"type": "string"}}}
-    assert (shape(schema | change) == shape(schema)) is same
+
+
+def words_of(schema):
+    """Every word that a schema names as a value."""
+    if isinstance(schema, dict):
+        yield from schema.get("enum", ())
+        yield from (schema["const"],) if "const" in schema else ()
+    if isinstance(schema, dict | list):
+        for item in schema.values() if isinstance(schema, dict) else schema:
+            yield from words_of(item)
+
+
+def places(value):
+    """The paths to all that a value holds; of a list, to its first item."""
+    yield ()
+    rows = value.items() if isinstance(value, dict) else ()
+    for key, item in enumerate(value[:1]) if isinstance(value, list) else rows:
+        yield from ((key, *path) for path in places(item))
+
+
+def changed(value, others):
+    """The value with another one in one place, or a member more or less in one object."""
+    yield from others
+    if isinstance(value, dict):
+        yield value | {"other": 1}
+        for key, item in value.items():
+            yield {name: kept for name, kept in value.items() if name != key}
+            yield from (value | {key: other} for other in changed(item, others))
+    elif isinstance(value, list) and value:
+        yield from ([other, *value[1:]] for other in changed(value[0], others))
+
+
+def admitted(event):
+    try:
+        EVENTS.validate_json(json.dumps(event))
+    except ValidationError:
+        return False
+    return True
+
+
+def fullest():
+    """Events that hold together, of each type, every member that those of EVENTFUL hold."""
+    refused = Debate(Setup(approved={}), script=lambda call: None).run()
+    seen = set()
+    for debate in (*map(eventful, EVENTFUL), refused):
+        for line in debate.record.lines:
+            event = json.loads(line)
+            terms = event["data"].get("terms", {}).get("format")
+            found = {(event["type"], terms, path) for path in places(event["data"])}
+            if found - seen:
+                seen |= found
+                yield event
+
+
+def test_both_verifiers_admit_the_same_entries():
+    """They were written apart: whoever changes what an entry holds changes both."""
+    tried = Counter()
+    for event in fullest():
+        others = (*VALUES, *dict.fromkeys(words_of(SCHEMAS[f"event.{event['type']}"]())))
+        for other in changed(event, others):
+            assert verify.is_event(other) is admitted(other), other
+            tried[admitted(other)] += 1
+    assert min(tried.values()) > 1000
+
+
+def test_the_format_names_every_field_of_every_type():
+    """Whoever changes what an entry holds changes FORMAT.md."""
+    assert {f"event.{kind}" for kind in INPUTS} == {n for n in SCHEMAS if n.startswith("event.")}
+    for kind in INPUTS:
+        schema = SCHEMAS[f"event.{kind}"]()
+        fields = schema["$defs"][schema["properties"]["data"]["$ref"].rpartition("/")[2]][
+            "properties"
+        ]
+        named = {name.partition(".")[0] for name in (*INPUTS[kind], *DERIVED[kind])}
+        assert fields.keys() <= named, kind
+        assert {name for name in DERIVED[kind] if name.isidentifier()} <= fields.keys(), kind

@@ -1,12 +1,12 @@
-"""What each type of event holds beside its place in the chain (FORMAT.md §3).
+"""The types of events: what each holds, and the closed union of all (FORMAT.md §3).
 
 Every key is always there; what is not known is `null`, so that one fact has one
-spelling.
+spelling. A type is a class of its data and a row of `Event`, at the end.
 """
 
 from __future__ import annotations
 
-from typing import Literal
+from typing import Generic, Literal, TypeVar
 
 from typing_extensions import TypedDict  # pydantic reads only this one before Python 3.12
 
@@ -17,6 +17,7 @@ from hansard.rules.fields import (
     Ceiling,
     Confidence,
     Count,
+    DebateId,
     Documents,
     Finish,
     Hash,
@@ -40,6 +41,7 @@ from hansard.rules.fields import (
     Seed,
     Stance,
     TemplateHash,
+    Time,
     ToolHash,
     closed,
 )
@@ -329,3 +331,44 @@ class ClosedData(TypedDict):
 
     outcome: Outcome
     reason: CloseReason
+
+
+Kind = TypeVar("Kind")
+Data = TypeVar("Data")
+
+
+@closed
+class Entry(TypedDict, Generic[Kind, Data]):
+    """An event in its place in the chain."""
+
+    at: Time
+    debate: DebateId
+    prev: Hash
+    seq: Positive
+    v: One
+    type: Kind
+    data: Data
+
+
+Event = (
+    Entry[Literal["debate.opened"], OpenedData]
+    | Entry[Literal["debate.resumed"], ResumedData]
+    | Entry[Literal["debater.registered"], RegisteredData]
+    | Entry[Literal["evidence.admitted"], EvidenceData]
+    | Entry[Literal["call.started"], CallStartedData]
+    | Entry[Literal["call.refused"], CallRefusedData]
+    | Entry[Literal["call.answered"], CallAnsweredData]
+    | Entry[Literal["call.failed"], CallFailedData]
+    | Entry[Literal["tool.called"], ToolCalledData]
+    | Entry[Literal["tool.returned"], ToolReturnedData]
+    | Entry[Literal["turn.recorded"], TurnRecordedData]
+    | Entry[Literal["turn.rejected"], TurnRejectedData]
+    | Entry[Literal["turn.forfeited"], TurnForfeitedData]
+    | Entry[Literal["votes.counted"], VotesCountedData]
+    | Entry[Literal["similarity.measured"], SimilarityData]
+    | Entry[Literal["verdict.recorded"], VerdictData]
+    | Entry[Literal["debate.truncated"], TruncatedData]
+    | Entry[Literal["decision.reached"], DecisionData]
+    | Entry[Literal["synthesis.recorded"], SynthesisData]
+    | Entry[Literal["debate.closed"], ClosedData]
+)

@@ -1,213 +1,37 @@
-"""The closed union of event types (FORMAT.md §3).
+"""Events as they are read and written: `data` has their types (FORMAT.md §3).
 
-Events are plain dictionaries, typed here and in `data`: they are written as
-they stand and read back only through `parse`, which admits exactly these
-shapes. A type's name never selects code by import path.
+Events are plain dictionaries: they are written as they stand and read back
+only through `parse`, which admits exactly these shapes. A type's name never
+selects code by import path.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from typing import Annotated, Any, Literal, NamedTuple, cast, get_args, get_type_hints
+from typing import Annotated, Any, NamedTuple, cast, get_args, get_type_hints
 
 from pydantic import Field, TypeAdapter
 from pydantic_core import ValidationError
-from typing_extensions import TypedDict  # pydantic reads only this one before Python 3.12
 
 from hansard.errors import DataError
 from hansard.record import canonical
-from hansard.rules.data import (
-    CallAnsweredData,
-    CallFailedData,
-    CallRefusedData,
-    CallStartedData,
-    ClosedData,
-    DecisionData,
-    EvidenceData,
-    OpenedData,
-    RegisteredData,
-    ResumedData,
-    SimilarityData,
-    SynthesisData,
-    ToolCalledData,
-    ToolReturnedData,
-    TruncatedData,
-    TurnForfeitedData,
-    TurnRecordedData,
-    TurnRejectedData,
-    VerdictData,
-    VotesCountedData,
-)
-from hansard.rules.fields import Blob, DebateId, Hash, One, Positive, Stance, Time, closed
+from hansard.rules.data import Event
+from hansard.rules.fields import Blob, Stance
+
+__all__ = ["EVENTS", "RULES", "TYPES", "Event", "Fact", "blob_names", "parse"]
 
 RULES = 1  # the version of schedule, counting and rendering
 
-
-class _Line(TypedDict):
-    """What every line has beside its type and data."""
-
-    at: Time
-    debate: DebateId
-    prev: Hash
-    seq: Positive
-    v: One
-
-
-@closed
-class DebateOpened(_Line):
-    type: Literal["debate.opened"]
-    data: OpenedData
-
-
-@closed
-class DebateResumed(_Line):
-    type: Literal["debate.resumed"]
-    data: ResumedData
-
-
-@closed
-class DebaterRegistered(_Line):
-    type: Literal["debater.registered"]
-    data: RegisteredData
-
-
-@closed
-class EvidenceAdmitted(_Line):
-    type: Literal["evidence.admitted"]
-    data: EvidenceData
-
-
-@closed
-class CallStarted(_Line):
-    type: Literal["call.started"]
-    data: CallStartedData
-
-
-@closed
-class CallRefused(_Line):
-    type: Literal["call.refused"]
-    data: CallRefusedData
-
-
-@closed
-class CallAnswered(_Line):
-    type: Literal["call.answered"]
-    data: CallAnsweredData
-
-
-@closed
-class CallFailed(_Line):
-    type: Literal["call.failed"]
-    data: CallFailedData
-
-
-@closed
-class ToolCalled(_Line):
-    type: Literal["tool.called"]
-    data: ToolCalledData
-
-
-@closed
-class ToolReturned(_Line):
-    type: Literal["tool.returned"]
-    data: ToolReturnedData
-
-
-@closed
-class TurnRecorded(_Line):
-    type: Literal["turn.recorded"]
-    data: TurnRecordedData
-
-
-@closed
-class TurnRejected(_Line):
-    type: Literal["turn.rejected"]
-    data: TurnRejectedData
-
-
-@closed
-class TurnForfeited(_Line):
-    type: Literal["turn.forfeited"]
-    data: TurnForfeitedData
-
-
-@closed
-class VotesCounted(_Line):
-    type: Literal["votes.counted"]
-    data: VotesCountedData
-
-
-@closed
-class SimilarityMeasured(_Line):
-    type: Literal["similarity.measured"]
-    data: SimilarityData
-
-
-@closed
-class VerdictRecorded(_Line):
-    type: Literal["verdict.recorded"]
-    data: VerdictData
-
-
-@closed
-class DebateTruncated(_Line):
-    type: Literal["debate.truncated"]
-    data: TruncatedData
-
-
-@closed
-class DecisionReached(_Line):
-    type: Literal["decision.reached"]
-    data: DecisionData
-
-
-@closed
-class SynthesisRecorded(_Line):
-    type: Literal["synthesis.recorded"]
-    data: SynthesisData
-
-
-@closed
-class DebateClosed(_Line):
-    type: Literal["debate.closed"]
-    data: ClosedData
-
-
-Event = (
-    DebateOpened
-    | DebateResumed
-    | DebaterRegistered
-    | EvidenceAdmitted
-    | CallStarted
-    | CallRefused
-    | CallAnswered
-    | CallFailed
-    | ToolCalled
-    | ToolReturned
-    | TurnRecorded
-    | TurnRejected
-    | TurnForfeited
-    | VotesCounted
-    | SimilarityMeasured
-    | VerdictRecorded
-    | DebateTruncated
-    | DecisionReached
-    | SynthesisRecorded
-    | DebateClosed
-)
 EVENTS: TypeAdapter[Event] = TypeAdapter(Annotated[Event, Field(discriminator="type")])
 _READ = EVENTS.validator.validate_json
 
-
 # Each type by its name.
-TYPES: Mapping[str, type] = {
-    get_args(get_type_hints(event)["type"])[0]: event for event in get_args(Event)
-}
+TYPES: Mapping[str, type] = {get_args(get_args(event)[0])[0]: event for event in get_args(Event)}
 
 
 def _named(event: type) -> tuple[str, ...]:
     """Return the fields that may name a blob, or a stance with one, in the order of a line."""
-    fields = get_type_hints(get_type_hints(event)["data"])
+    fields = get_type_hints(get_args(event)[1])
     return tuple(
         name for name, kind in sorted(fields.items()) if {Blob, Stance} & {kind, *get_args(kind)}
     )

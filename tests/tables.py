@@ -1,0 +1,27 @@
+"""The tables of FORMAT.md, as tests read them."""
+
+import re
+from pathlib import Path
+
+FORMAT = (Path(__file__).parents[1] / "schemas" / "FORMAT.md").read_text(encoding="utf-8")
+
+
+def section(number: int) -> str:
+    """The text of a section."""
+    return FORMAT.partition(f"\n## {number}. ")[2].partition("\n## ")[0]
+
+
+def rows(number: int) -> list[list[str]]:
+    """The rows of a section's tables, cell by cell."""
+    lines = [line for line in section(number).splitlines() if line.startswith("| ")]
+    return [[cell.strip() for cell in line.strip("|").split("|")] for line in lines]
+
+
+def words(text: str) -> list[str]:
+    """What a text sets as code."""
+    return re.findall(r"`([^`]+)`", text)
+
+
+_TYPES = {row[0].strip("`"): row[1:] for row in rows(3) if row[0].startswith("`")}
+INPUTS = {kind: words(row[0]) for kind, row in _TYPES.items()}  # by type of event
+DERIVED = {kind: words(row[1]) for kind, row in _TYPES.items()}
