@@ -18,15 +18,15 @@ if TYPE_CHECKING:
     Spec = AnySpec | Path | str | Mapping[str, Any]
 
 
-def formats() -> tuple[str, ...]:
-    """Return the names of the formats, as a spec's `format` has them.
+def formats() -> Mapping[str, str]:
+    """Return the formats by their names, as a spec's `format` has them: what happens in each.
 
-    >>> "panel" in formats()
-    True
+    >>> formats()["panel"]
+    'everybody revises independent drafts'
     """
     from hansard.rules.formats import FORMATS
 
-    return tuple(FORMATS)
+    return {name: row.summary for name, row in FORMATS.items()}
 
 
 def read_spec(spec: Spec) -> AnySpec:

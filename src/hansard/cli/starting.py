@@ -24,17 +24,18 @@ from hansard.schemas import SCHEMAS, render
     type=click.Choice(hansard.formats()),
     default="consensus",
     show_default=True,
-    help="The format of the debate.",
+    help=" ".join(
+        (
+            "The format of the debate.",
+            *(f"In `{name}`, {what}." for name, what in hansard.formats().items()),
+        )
+    ),
 )
 def init(folder: Path, format_: str) -> None:
     """Write an example debate, ready to run, into DIR.
 
     DIR gets a spec with a comment on each field, evidence, scripted replies, and a
     JSON Schema with which editors complete the spec.
-
-    In `consensus`, debaters propose, criticise and vote. In `judged`, they argue
-    assigned stances before a judge. In `moderated`, a proposition is attacked,
-    defended and weighed. In `panel`, everybody revises independent drafts.
 
     Exit codes: 0 written; 2 DIR is not empty or cannot be written.
     """

@@ -88,6 +88,7 @@ class Format(Generic[T]):
 
     What it is:
 
+    - `summary`: what happens in it, as a clause for whoever chooses a format;
     - `spec`: what a user writes, with the prompt templates of its roles;
     - `schemas(terms)`: what a reply must be, by role (FORMAT.md §6);
     - `most_turns(terms, debaters)`: how many turns there can be, a synthesis aside.
@@ -125,6 +126,7 @@ class Format(Generic[T]):
       in another order or under other titles; None where it is not.
     """
 
+    summary: str
     spec: type[BaseSpec]
     schemas: Callable[[T], dict[Role, Schema]]
     most_turns: Callable[[T, int], int]

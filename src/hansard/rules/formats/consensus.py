@@ -252,6 +252,7 @@ def label(_state: DebateState, turn: Turn) -> tuple[str, bool]:
 
 
 CONSENSUS = Format(
+    summary="debaters propose, criticise and vote",
     spec=ConsensusSpec,
     schemas=schemas,
     most_turns=most_turns,

@@ -229,6 +229,7 @@ def shuffle_key(seed: str, step: str, round_: int, speaker: str) -> tuple[int, b
 
 
 JUDGED = Format(
+    summary="debaters argue assigned stances before a judge",
     spec=JudgedSpec,
     schemas=schemas,
     most_turns=most_turns,

@@ -26,6 +26,7 @@ from hansard.rules.formats.moderated.spec import ModeratedSpec
 __all__ = ["MODERATED", "ModeratedSpec"]
 
 MODERATED = Format(
+    summary="a proposition is attacked, defended and weighed",
     spec=ModeratedSpec,
     schemas=schemas,
     most_turns=most_turns,

@@ -30,6 +30,7 @@ from hansard.rules.formats.panel.spec import PanelSpec
 __all__ = ["PANEL", "PanelSpec"]
 
 PANEL = Format(
+    summary="everybody revises independent drafts",
     spec=PanelSpec,
     schemas=schemas,
     most_turns=most_turns,
