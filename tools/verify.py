@@ -105,6 +105,7 @@ SENTENCES = {  # what a finding says; `*` is any field that is not what it shoul
     "8.header": "A text of this entry has no header and salt",
     "8.text": "A text of this entry is not UTF-8",
     "8.salt": "A text of this entry has the salt of another text",
+    "8.reused": "An earlier call was answered with the very text of this reply",
     "8.size": "This document has more than 2,097,152 bytes, or all up to it more than 20,971,520",
     "8.unnamed": "No entry names this text",
     "9.not_due": "This entry was not due: from here on the record does not follow the debate rules",
@@ -999,6 +1000,7 @@ class Places:
     all: dict[str, int] = field(default_factory=dict)
     documents: dict[str, int] = field(default_factory=dict)
     replies: dict[str, int] = field(default_factory=dict)
+    reused: dict[str, int] = field(default_factory=dict)  # the second line that replies with it
 
 
 def read_places(events: Iterable[Json]) -> Places:
@@ -1011,7 +1013,9 @@ def read_places(events: Iterable[Json]) -> Places:
         if event["type"] == "evidence.admitted":
             places.documents.setdefault(data["text"]["sha256"], place)
         elif event["type"] == "call.answered":
-            places.replies.setdefault(data["reply"]["sha256"], place)
+            reply = data["reply"]["sha256"]
+            if places.replies.setdefault(reply, place) != place:
+                places.reused.setdefault(reply, place)
     return places
 
 
@@ -1019,6 +1023,7 @@ def check_blobs(lines: Lines, held: Held, withheld: set[str]) -> Iterator[Findin
     """Compare texts and names; the texts that are sound are at hand from then on."""
     blobs, salts, total, places = held.blobs, set[bytes](), 0, read_places(lines.events())
     for name, place in places.all.items():
+        yield from answered_twice(places, name)
         if name not in blobs:
             if name not in withheld:
                 yield finding("8.missing", place, name)
@@ -1035,7 +1040,7 @@ def check_blobs(lines: Lines, held: Held, withheld: set[str]) -> Iterator[Findin
             total += (len(blobs[name]) - HEADER_SIZE) * (name in places.documents)
             over = [*oversize(places, name, len(blobs[name]) - HEADER_SIZE, total)]
             yield from over
-            if not over:
+            if not over and name not in places.reused:
                 held.names.add(name)
     for name in sorted(blobs.keys() - places.all.keys()) if lines.whole else ():
         yield finding("8.unnamed", 0, None, name)
@@ -1050,6 +1055,12 @@ def texts_in_words(counted: Mapping[str, int]) -> str:
     rows = [f"{counted['present']} of {many(counted['named'], 'text')} present"]
     gone = ("withheld", "missing", "damaged")
     return ", ".join([*rows, *(f"{counted[key]} {key}" for key in gone if counted[key])])
+
+
+def answered_twice(places: Places, name: str) -> Iterator[Finding]:
+    """Yield that a text is the reply of two calls: whoever names it may make it read again."""
+    if name in places.reused:
+        yield finding("8.reused", places.reused[name], None, name)
 
 
 def oversize(places: Places, name: str, size: int, total: int) -> Iterator[Finding]:

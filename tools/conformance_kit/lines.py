@@ -324,6 +324,23 @@ def blob_cases() -> Iterator[Case]:
         "Ann's reply has the salt of the question.",
         export(base.blob(6, "reply", reply)),
     )
+    second = base.seq("call.answered", 2)
+    twice = base.data(second, reply=base.event(6)["data"]["reply"]).pruned()
+    yield bad(
+        "reply-of-two-calls",
+        "8.reused",
+        second,
+        "Ann's reply is said to be ben's as well, word for word and with its salt.",
+        export(twice),
+    )
+    path = twice.file_of(6, "reply")
+    yield bad(
+        "reply-of-two-calls-withheld",
+        "8.reused",
+        second,
+        "Ann's reply is withheld, and said to be ben's as well.",
+        withholding(twice, path),
+    )
     name, body = blob.pack("nobody asked", derived("salt of a stranger"))
     yield bad(
         "text-not-named",

@@ -254,16 +254,19 @@ function readBlob(name, bytes) {
 function checkBlobs(read, blobs, withheld) {
 	const findings = [], texts = new Map(), salts = new Set();
 	// The first entry that names a text: as anything, as a document, as a reply.
-	const [places, documents, replies] = [new Map(), new Map(), new Map()];
+	const [places, documents, replies, reused] = [1, 2, 3, 4].map(() => new Map());
 	const first = (map, name, place) => { if (!map.has(name)) map.set(name, place); };
 	read.events.forEach(({ type, data }, index) => {
 		for (const name of namedBlobs(data)) first(places, name, index + 1);
 		if (type === "evidence.admitted") first(documents, data.text.sha256, index + 1);
-		if (type === "call.answered") first(replies, data.reply.sha256, index + 1);
+		if (type === "call.answered") {
+			first(replies.has(data.reply.sha256) ? reused : replies, data.reply.sha256, index + 1);
+		}
 	});
 	let total = 0; // of the documents so far
 	for (const [name, place] of places) {
 		const keptBack = withheld.has(`blobs/${name}`), bytes = blobs.get(name);
+		if (reused.has(name)) findings.push(finding("8.reused", reused.get(name), null, name));
 		if (!bytes) {
 			if (!keptBack) findings.push(finding("8.missing", place, name));
 			continue;
@@ -282,7 +285,7 @@ function checkBlobs(read, blobs, withheld) {
 			}
 			if (reply && size > REPLY) over.push(finding("12.size", reply, REPLY, size));
 			findings.push(...over);
-			if (!over.length) texts.set(name, text);
+			if (!over.length && !reused.has(name)) texts.set(name, text);
 		}
 		if (salt) salts.add(salt);
 	}

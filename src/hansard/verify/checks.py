@@ -100,11 +100,13 @@ def check_blobs(reading: Reading) -> Iterator[Finding]:
     every entry could be read can a text be called unnamed.
     """
     blobs, withheld = reading.bundle.blobs, reading.withheld
-    named, documents, replies = _named(reading.events)
+    named, documents, replies, reused = _named(reading.events)
     salts: set[bytes] = set()
     total = 0  # of the documents so far
     for name, seq in named.items():
         file = blobs.get(name)
+        if name in reused:
+            yield finding("8.reused", reused[name], found=name)
         if file is None:
             if name not in withheld:
                 yield finding("8.missing", seq, expected=name)
@@ -117,7 +119,7 @@ def check_blobs(reading: Reading) -> Iterator[Finding]:
             total += size if name in documents else 0
             over = [*_oversize(size, total, documents.get(name), replies.get(name))]
             yield from over
-            if not over:
+            if not over and name not in reused:
                 reading.texts.add(name)
     for name in sorted(blobs.keys() - named) if reading.whole else ():
         yield finding("8.unnamed", 0, found=name)
@@ -130,17 +132,23 @@ def check_blobs(reading: Reading) -> Iterator[Finding]:
     reading.say(8, "text" if present == len(named) else "gone", texts=reading.counted)
 
 
-def _named(events: Iterable[Event]) -> tuple[dict[str, int], dict[str, int], dict[str, int]]:
-    """Return which entry names each text first, as anything, as a document and as a reply."""
-    named, documents, replies = dict[str, int](), dict[str, int](), dict[str, int]()
+def _named(events: Iterable[Event]) -> tuple[dict[str, int], ...]:
+    """Return which entry names each text first, as anything, as a document and as a reply.
+
+    And which names a reply for the second time: each reply has a salt of its own, and is read
+    as often as it is named.
+    """
+    named, documents, replies, reused = (dict[str, int]() for _ in range(4))
     for seq, event in enumerate(events, 1):
         for name in blob_names(event):
             named.setdefault(name, seq)
         if event["type"] == "evidence.admitted":
             documents.setdefault(event["data"]["text"]["sha256"], seq)
         elif event["type"] == "call.answered":
-            replies.setdefault(event["data"]["reply"]["sha256"], seq)
-    return named, documents, replies
+            reply = event["data"]["reply"]["sha256"]
+            if replies.setdefault(reply, seq) != seq:
+                reused.setdefault(reply, seq)
+    return named, documents, replies, reused
 
 
 def _wrong(name: str, file: bytes, seq: int, salts: set[bytes]) -> Finding | None:
