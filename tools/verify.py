@@ -763,7 +763,7 @@ COMMON = {  # the words of all formats; each format adds its own
     "phases": "synthesis",
     "rules": "",
     "reasons": "calls_ceiling tokens_ceiling cost_ceiling seconds_ceiling entries_ceiling "
-    "prompt_refused",
+    "prompt_refused nobody_heard",
 }
 
 
@@ -2563,6 +2563,8 @@ class Consensus(Format):
                     turns = []
                     for seat in debaters:
                         turns += yield [walk.step(number, phase, seat)]
+                if not heard(turns):
+                    return None, "nobody_heard"
                 count = yield count_votes(terms["options"], turns, terms["threshold"])
                 if count["reached"]:
                     rules = {"threshold": "threshold_vote", "majority": "majority_vote"}
@@ -2643,9 +2645,12 @@ class Judged(Format):
         """Let each side argue in each round, and the judge decide."""
         number, spoken = self.terms["max_rounds"], set()
         for each in range(1, number + 1):
+            turns = []
             for seat in walk.seated("debater"):
-                turns = yield [walk.step(each, "argument", seat)]
-                spoken |= {turn.id for turn in heard(turns)}
+                turns += yield [walk.step(each, "argument", seat)]
+            if not heard(turns):
+                return None, "nobody_heard"
+            spoken |= {turn.id for turn in heard(turns)}
         if len(spoken) < 2:
             return too_few(), "rounds_complete"
         [verdict] = yield [walk.step(number, "verdict", walk.seated("judge")[0])]
@@ -2788,7 +2793,7 @@ class Moderated(Format):
         for number in range(1, terms["max_rounds"] + 1):
             turns = yield [walk.step(number, "proposition", seat, seat) for seat in proposers]
             if not heard(turns):
-                return too_few(), "max_rounds_exhausted"
+                return None, "nobody_heard"
             for turn in heard(turns) if critics else ():
                 seat = turn.step.seat
                 suffix = f"-{proposers.index(seat) + 1}" if len(proposers) > 1 else ""
@@ -2905,6 +2910,8 @@ class Panel(Format):
         for number in range(terms["max_rounds"] + 1):
             turns = yield [walk.step(number, "draft", seat) for seat in debaters]
             drafts = heard(turns)
+            if not drafts:
+                return None, "nobody_heard"
             if terms["convergence_ppm"] is not None:
                 similarity = yield measure(walk, number, drafts)
                 if similarity["converged"]:

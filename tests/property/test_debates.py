@@ -180,6 +180,7 @@ def debates(draw, policies=True, formats=tuple(DRAWN)):
     return Debate(setup, script(draw, setup), pick, tick=draw(st.sampled_from([1, 1000]))).run()
 
 
+FAILED = ("nobody_heard", "judge_failed", "moderator_failed", "prompt_refused")
 TURNS = ("turn.recorded", "verdict.recorded", "synthesis.recorded", "turn.forfeited")
 
 
@@ -227,6 +228,17 @@ def test_it_closes_within_its_caps_and_every_call_ends_once(debate):
         begun = [row["at"] for row in record.events if row["type"] == "call.started"]
         assert all(_milliseconds(first, at) < limits["elapsed_ms"] for at in begun)
     assert total.calls == len(calls)
+
+
+@MANY
+@given(debates())
+def test_nobody_heard_is_no_decision_and_a_failed_debate_has_none(debate):
+    record = debate.record
+    decided, closed = record.all("decision.reached"), record.all("debate.closed")[0]
+    assert (closed["outcome"] == "complete") is bool(decided)
+    spoke = [row for row in record.all("turn.recorded") if row["phase"] != "framing"]
+    assert spoke or not decided
+    assert (closed["outcome"] == "failed") is (closed["reason"] in FAILED)
 
 
 def _milliseconds(begin, end):
@@ -476,12 +488,13 @@ def test_the_order_of_debaters_does_not_matter_for_who_wins(votes, order):
         option = row[NAMES.index(call.step.speaker)]
         return vote(option) if option else Fail("client_error")
 
-    decisions = [
-        Debate(Setup(debaters=debaters), ends).run().state.decision
-        for debaters in (NAMES[:3], order)
+    one, other = (
+        Debate(Setup(debaters=debaters), ends).run().state for debaters in (NAMES[:3], order)
+    )
+    assert one.closed == other.closed
+    decisions = [  # the reviewer is a blob under a salt of its own
+        {**state.decision, "review": None} if state.decision else None for state in (one, other)
     ]
-    for decision in decisions:
-        decision.pop("review")  # a blob under a salt of its own
     assert decisions[0] == decisions[1]
 
 

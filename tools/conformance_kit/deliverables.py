@@ -101,11 +101,12 @@ def deliverable_good_cases() -> Iterator[Case]:
     )
     yield sound(
         "synthesis-of-an-escalation",
-        "The moderator's debate is escalated, and the synthesizer says what was found.",
+        "Nobody challenged the proposition: it is escalated, and the synthesizer says what was "
+        "found.",
         moderating(
             "synthesis",
             {
-                "r1.proposition.proposer:1": fails("client_error"),
+                "r1.critique.critic:1": fails("client_error"),
                 "r1.synthesis.synthesizer:1": Completion('{"synthesis":"Nothing."}'),
             },
             synthesizer=True,

@@ -168,7 +168,7 @@ def all_struck() -> Record:
 
 @cache
 def unproposed() -> Record:
-    """Fifteen entries: 11 started, 12 failed, 13 the proposer forfeits, 14 decision, 15 closed."""
+    """Fourteen entries: 11 started, 12 failed, 13 the proposer forfeits, 14 closed."""
     return moderating("unproposed", {"r1.proposition.proposer:1": fails("client_error")})
 
 
@@ -312,12 +312,13 @@ def moderated_good_cases() -> Iterator[Case]:
     )
     yield sound(
         "moderated-without-a-proposition",
-        "The proposer was not heard: nobody moderates, and somebody must look.",
+        "The proposer was not heard: nobody attacks or moderates, and the debate failed.",
         unproposed(),
     )
     yield sound(
         "moderated-second-proposition-missing",
-        "The moderator wants another round, and the proposer is not heard in it.",
+        "The moderator wants another round, and the proposer is not heard in it: nobody was, so "
+        "the debate failed.",
         moderating(
             "second-proposition-missing",
             {

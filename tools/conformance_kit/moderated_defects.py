@@ -19,7 +19,6 @@ from conformance_kit.moderated import (
     two_rounds,
     unchallenged,
     unmoderated,
-    unproposed,
     unsupported,
     weighed,
 )
@@ -156,14 +155,6 @@ def moderated_outcome_cases() -> Iterator[Case]:
             23,
             {"rule": "moderator_synthesis"},
             "What challenged the proposition rests on a quote that was made up.",
-        ),
-        (
-            "unproposed",
-            "rule",
-            unproposed(),
-            14,
-            {"rule": "unchallenged"},
-            "The proposition was not challenged, but it was not heard in the first place.",
         ),
     ):
         yield altered(f"moderated-decision-{key}", f"16.{code}", why, record, seq, **fields)

@@ -118,13 +118,13 @@ def moderated_schedule_cases() -> Iterator[Case]:
         ),
     ):
         yield undue(f"moderated-{key}", seq, why, record)
-    review = unmoderated().event(1)["data"]["review"]
+    escalated = {"rule": "too_few_heard", "review": unmoderated().event(1)["data"]["review"]}
     yield undue(
         "decision-without-a-moderator",
         23,
         "The moderator failed, and there is a decision all the same.",
         unmoderated().insert(
-            23, "decision.reached", {**unproposed().event(14)["data"], "review": review}
+            23, "decision.reached", {**unchallenged().event(20)["data"], **escalated}
         ),
     )
 

@@ -282,12 +282,14 @@ def _good_rarities() -> Iterator[Case]:
     yield sound(
         "panel-words-at-the-edges",
         "What divides words, at the edges of its ranges, and what stands just beyond them.",
-        drafting("edges", [[EDGES, "a b c d e f g h i j k l m", "a\u00c0b\u1fffc\u2070d\u3040e"]]),
+        drafting(
+            "edges", [[EDGES, "a b c d e f g h i j k l m", "a\u00c0b\u1fffc\u2070d\u3040e"]] * 2
+        ),
     )
     yield sound(
         "panel-every-negation",
         "One answer says every word that negates once, the other one says `no` as often.",
-        drafting("negations", [[NEGATIONS, "No " * len(NEGATIONS.split())]]),
+        drafting("negations", [[NEGATIONS, "No " * len(NEGATIONS.split())]] * 2),
     )
     yield sound(
         "panel-judge-asked-again",

@@ -43,7 +43,7 @@ function drawFindings(check, rows) {
 }
 
 // What a reader must know before the cards, a sentence each.
-const PLAIN = ["scripted", "recorded", "truncated", "refused", "judge_failed", "moderator_failed"];
+const PLAIN = ["scripted", "recorded", "truncated", "refused", ...FAILED];
 function plainWords(f) {
 	const told = new Map(f.notes.filter((note) => PLAIN.includes(note.code))
 		.map((note) => [note.code, note])); // the last of each kind

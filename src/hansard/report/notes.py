@@ -75,6 +75,7 @@ NoteCode = Literal[
     "neutrality_changed",
     "neutrality_unchanged",
     "still_open",
+    "nobody_heard",
     "judge_failed",
     "moderator_failed",
     "synthesis_missing",
@@ -156,8 +157,9 @@ def _resumed(_: DebateState, __: object) -> Iterator[Note]:
 
 
 def _closed(state: DebateState, data: ClosedData) -> Iterator[Note]:
-    if data["reason"] in ("judge_failed", "moderator_failed"):
-        yield note(data["reason"])
+    reason = data["reason"]
+    if reason in ("nobody_heard", "judge_failed", "moderator_failed"):
+        yield note(reason, round=state.rounds_run)
     cut = state.truncated
     if cut:
         numbers = {name: amount(cut["ceiling"], cut[name]) for name in _AMOUNTS}

@@ -73,6 +73,7 @@ CloseReason = Literal[
     "seconds_ceiling",
     "entries_ceiling",
     "prompt_refused",
+    "nobody_heard",
     "judge_failed",
     "moderator_failed",
 ]

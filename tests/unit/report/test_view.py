@@ -288,12 +288,14 @@ def test_trouble_is_noted_with_its_entry():
 
 
 def test_the_first_turns_that_were_forfeited_with_a_rejected_reply_are_named():
-    ends = {"proposal": vote("neither"), "critic": vote("neither")}
+    phases = ("proposal", "critique")
+    ends = {f"r1.{phase}.operator": vote("neither") for phase in phases}
+    ends["critic"] = vote("neither")
     (seq, message), *_ = notes_of(debated(script(ends, vote("release"))), "forfeited")
     begin, names = message.split(": ", 1)
-    assert (seq, begin) == (None, "4 turns forfeited because the last reply was rejected")
+    assert (seq, begin) == (None, "5 turns forfeited because the last reply was rejected")
     assert names.endswith(
-        'operator (round 1, proposal): "vote" is not one of the allowed options and 1 more'
+        'critic (round 1, critique): "vote" is not one of the allowed options and 2 more'
     )
 
 

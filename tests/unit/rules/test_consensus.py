@@ -146,10 +146,21 @@ def test_a_rejected_reply_alone_takes_nothing_back():
 
 @pytest.mark.parametrize("end", [FAIL, Fail("crashed"), Reply(""), vote("yes"), Reply("release")])
 def test_silence_is_never_agreement(end):
-    debate = Debate(Setup(max_rounds=1), lambda call: end).run()
-    assert held(debate) == {"release": 0, "revise": 0, "escalate": 0}
-    assert [count["abstentions"] for count in debate.state.counts] == [3] * 4
+    heard = lambda call: vote("release") if call.step.speaker == "planner" else end  # noqa: E731
+    debate = Debate(Setup(max_rounds=1), heard).run()
+    assert held(debate) == {"release": 1, "revise": 0, "escalate": 0}
+    assert [count["abstentions"] for count in debate.state.counts] == [2] * 4
     assert debate.state.decision["rule"] == "max_rounds_exhausted"
+
+
+@pytest.mark.parametrize("phase", PHASES)
+def test_a_phase_in_which_nobody_is_heard_is_the_last_whatever_stood_before_it(phase):
+    split = {"planner": "release", "critic": "revise", "operator": "escalate"}
+    ends = lambda call: Reply("?") if call.step.phase == phase else vote(split[call.step.speaker])  # noqa: E731
+    debate = Debate(Setup(), ends).run()
+    assert debate.state.closed == {"outcome": "failed", "reason": "nobody_heard"}
+    assert (debate.state.decision, debate.state.rounds_run) == (None, 1)
+    assert len(debate.state.counts) == PHASES.index(phase)
 
 
 def test_the_threshold_is_of_the_registered_debaters_whoever_is_absent():

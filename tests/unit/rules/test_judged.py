@@ -10,6 +10,7 @@ from hansard.rules.replay import NotDue, Replay
 from support import Debate, Fail, Reply, Setup, prompts, say, script, titles, walk
 
 FAIL = Fail("client_error")
+UNREAD = Fail("no_reply")
 SEATS = ("ann", "bob", "cat")
 STANCES = {"ann": "ship", "bob": "wait", "cat": "drop"}
 FREE = {"winner": "the one who waits", "verdict": "so", "reasoning": "so"}
@@ -199,12 +200,18 @@ def test_nothing_but_the_winner_may_be_undeclared(wrong, code):
 
 
 def test_a_verdict_on_fewer_than_two_who_were_heard_is_never_asked_for():
-    for heard in ((), ("ann",)):
-        ends = {who: FAIL for who in SEATS if who not in heard}
-        debate = judged(ends)
-        assert decision(debate) == ("escalate", "too_few_heard")
-        assert debate.state.decision["review"] == debate.state.spec["review"]
-        assert not any("verdict" in step for step in asked(debate))
+    debate = judged({who: UNREAD for who in SEATS if who != "ann"})
+    assert decision(debate) == ("escalate", "too_few_heard")
+    assert debate.state.decision["review"] == debate.state.spec["review"]
+    assert not any("verdict" in step for step in asked(debate))
+
+
+@pytest.mark.parametrize("silent", [1, 2])
+def test_a_round_in_which_nobody_is_heard_is_the_last(silent):
+    debate = judged({f"r{silent}.argument.{who}": UNREAD for who in SEATS})
+    assert debate.state.closed == {"outcome": "failed", "reason": "nobody_heard"}
+    assert (debate.state.decision, debate.state.rounds_run) == (None, silent)
+    assert walk(debate.record.events, debate.record.texts.get) == []
 
 
 def test_to_have_been_heard_once_is_enough():

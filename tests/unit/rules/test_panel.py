@@ -210,11 +210,12 @@ def test_one_survivor_is_no_convergence_and_no_answer(fields):
     assert not any("verdict" in step for step in asked(debate))
 
 
-@pytest.mark.parametrize("fields", [{}, {"options": ["yes"]}, {"judge": {}}, {"rounds": 1}])
-def test_when_every_debater_crashes_nothing_is_agreed(fields):
-    debate = panel({who: Fail("crashed") for who in SEATS}, **fields)
-    assert decision(debate) == ("escalate", "too_few_heard")
-    assert [row["heard"] for row in debate.record.all("similarity.measured")][-1] == 0
+@pytest.mark.parametrize("fields", [{}, {"judge": {}}, {"convergence_similarity": 1}])
+def test_when_every_debater_crashes_in_a_round_the_debate_fails(fields):
+    debate = panel({f"r1.draft.{who}": Fail("crashed") for who in SEATS}, **fields)
+    assert debate.state.closed == {"outcome": "failed", "reason": "nobody_heard"}
+    assert debate.state.decision is None
+    assert [row["heard"] for row in debate.record.all("similarity.measured")] == [3]
 
 
 def test_two_of_three_who_are_heard_may_converge():

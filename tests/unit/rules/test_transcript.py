@@ -136,7 +136,7 @@ def parts_of(record, data):
             ),
             lambda call: (
                 Fail("client_error")
-                if call.step.phase == "critique"
+                if (call.step.phase, call.step.speaker) == ("critique", "a.b")
                 else vote("release" if call.step.speaker == "a.b" else "revise")
             ),
         ).run(),

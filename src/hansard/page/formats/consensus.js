@@ -15,6 +15,7 @@ function* scheduleConsensus(debate) {
 			} else {
 				for (const seat of debaters) turns.push(...yield [debate.step(number, phase, seat)]);
 			}
+			if (!heard(turns).length) return [null, "nobody_heard"];
 			count = yield countVotes(terms.options, turns, terms.threshold);
 			if (count.reached) return [byCount(count, rules[terms.rule]), "votes_reached"];
 		}

@@ -4,10 +4,12 @@
 function* scheduleJudged(debate) {
 	const number = debate.terms.max_rounds, spoken = new Set(), reason = "rounds_complete";
 	for (let each = 1; each <= number; each++) {
+		const turns = [];
 		for (const seat of debate.seated("debater")) {
-			const turns = yield [debate.step(each, "argument", seat)];
-			for (const turn of heard(turns)) spoken.add(turn.id);
+			turns.push(...yield [debate.step(each, "argument", seat)]);
 		}
+		if (!heard(turns).length) return [null, "nobody_heard"];
+		for (const turn of heard(turns)) spoken.add(turn.id);
 	}
 	if (spoken.size < 2) return [tooFew(), reason];
 	const [verdict] = yield [debate.step(number, "verdict", debate.seated("judge")[0])];

@@ -10,7 +10,7 @@ function* scheduleModerated(debate) {
 	do {
 		number++;
 		const turns = yield proposers.map((seat) => debate.step(number, "proposition", seat, seat));
-		if (!heard(turns).length) return [tooFew(), "max_rounds_exhausted"];
+		if (!heard(turns).length) return [null, "nobody_heard"];
 		for (const { step: { seat } } of critics.length ? heard(turns) : []) {
 			const suffix = proposers.length > 1 ? `-${proposers.indexOf(seat) + 1}` : "";
 			const [critique] = yield [debate.step(number, `critique${suffix}`, critics[0], seat)];

@@ -90,6 +90,7 @@ function* schedulePanel(debate) {
 		number++;
 		turns = yield debaters.map((seat) => debate.step(number, "draft", seat));
 		drafts = heard(turns);
+		if (!drafts.length) return [null, "nobody_heard"];
 		if (terms.convergence_ppm !== null) similarity = yield measure(debate, number, drafts);
 	} while (!similarity?.converged && number < terms.max_rounds);
 	const converged = Boolean(similarity?.converged);

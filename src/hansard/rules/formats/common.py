@@ -7,7 +7,7 @@ from typing import Any, cast
 
 from hansard.rules.data import DecisionData, VerdictData
 from hansard.rules.events import Fact
-from hansard.rules.state import DebateState, Step
+from hansard.rules.state import DebateState, Step, Turn
 from hansard.rules.terms import ABSTAIN, ESCALATE, DecisionRule
 
 MOST_OPTIONS = 100
@@ -47,6 +47,11 @@ def decided(state: DebateState, decision: str, rule: DecisionRule, **numbers: An
         "review": state.spec["review"] if decision == ESCALATE else None,
     }
     return Fact("decision.reached", cast(DecisionData, data))
+
+
+def silent(turns: Sequence[Turn]) -> bool:
+    """Whether all who had a turn forfeited it: then nobody was heard, and nothing is decided."""
+    return not any(turn.heard for turn in turns)
 
 
 def heard_in(state: DebateState, round_: int) -> list[str]:

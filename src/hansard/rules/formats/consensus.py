@@ -27,7 +27,7 @@ from hansard.rules.data import RegisteredData
 from hansard.rules.events import Fact
 from hansard.rules.fields import Name
 from hansard.rules.formats.base import Format
-from hansard.rules.formats.common import decided, sound
+from hansard.rules.formats.common import decided, silent, sound
 from hansard.rules.prompts import TextOf
 from hansard.rules.replies import JSON, Schema, members, one_of, words
 from hansard.rules.spec_base import BaseSpec
@@ -153,7 +153,7 @@ def phase_of(number: int) -> tuple[int, str]:
     return number // len(PHASES) + 1, PHASES[number % len(PHASES)]
 
 
-def due(state: DebateState) -> Fact | tuple[Step, ...]:
+def due(state: DebateState) -> Fact | tuple[Step, ...] | CloseReason:
     """Return the count or decision that is due, else who speaks.
 
     All speak at once in the first phase, one by one in every later one.
@@ -161,6 +161,8 @@ def due(state: DebateState) -> Fact | tuple[Step, ...]:
     many, terms = len(state.votes), terms_of(state)
     phases, rest = divmod(len(state.turns), many)
     if phases and not rest:
+        if silent(state.turns[-many:]):
+            return "nobody_heard"
         if len(state.counts) < phases:
             return _count(state, phases - 1)
         if state.counts[-1]["reached"] or phases == len(PHASES) * terms["max_rounds"]:

@@ -25,7 +25,7 @@ from pydantic import Field, field_validator
 from hansard.rules.data import RegisteredData
 from hansard.rules.events import Fact
 from hansard.rules.formats.base import Format
-from hansard.rules.formats.common import decided, ruling, verdict
+from hansard.rules.formats.common import decided, ruling, silent, verdict
 from hansard.rules.prompts import TextOf
 from hansard.rules.replies import JSON, Schema, members, one_of, words
 from hansard.rules.spec_base import BaseSpec
@@ -113,10 +113,12 @@ def wrong_seats(terms: JudgedTerms, seats: Sequence[RegisteredData]) -> str | No
     return None if fit and unique and named else "two or more debaters, a stance each, and a judge"
 
 
-def due(state: DebateState) -> Fact | tuple[Step, ...] | CloseReason:
+def due(state: DebateState) -> Fact | tuple[Step, ...] | CloseReason:  # noqa: PLR0911 - the schedule reads from top to bottom
     """Return who argues; after the last round the judge, and then the decision."""
     speakers, rounds = list(state.votes), terms_of(state)["max_rounds"]
     done, spoken = divmod(len(state.turns), len(speakers))
+    if 0 < done <= rounds and not spoken and silent(state.turns[-len(speakers) :]):
+        return "nobody_heard"
     if done < rounds:
         return (Step.of(done + 1, "argument", speakers[spoken]),)
     if len(state.spoken) < LEAST:

@@ -8,7 +8,7 @@ from typing import cast
 from hansard.rules.data import RegisteredData, VerdictData
 from hansard.rules.events import Fact
 from hansard.rules.fields import Case
-from hansard.rules.formats.common import decided
+from hansard.rules.formats.common import decided, silent
 from hansard.rules.formats.moderated.places import target_of, terms_of
 from hansard.rules.formats.moderated.spec import SIDES
 from hansard.rules.state import DebateState, Step, Turn
@@ -40,8 +40,8 @@ def due(state: DebateState) -> Fact | tuple[Step, ...] | CloseReason:  # noqa: P
         steps = _round(state, round_, done)
         if steps:
             return steps
-        if not any(row.role == "proposer" and row.heard for row in state.of_round(round_)):
-            return decided(state, ESCALATE, "too_few_heard")
+        if silent([row for row in state.of_round(round_) if row.role == "proposer"]):
+            return "nobody_heard"
         moderation = Step.of(round_, "moderation", moderator)
         if moderation.id not in done:
             return (moderation,)

@@ -9,7 +9,7 @@ from hansard.rules.counting import tally, winner
 from hansard.rules.data import RegisteredData
 from hansard.rules.events import Fact
 from hansard.rules.formats.base import Compare
-from hansard.rules.formats.common import decided, heard_in, ruling, sound
+from hansard.rules.formats.common import decided, heard_in, ruling, silent, sound
 from hansard.rules.formats.panel.comparing import compare, converged, count, texts
 from hansard.rules.formats.panel.reading import terms_of
 from hansard.rules.formats.panel.spec import BY_JUDGE, LEAST
@@ -35,13 +35,15 @@ def wrong_seats(terms: PanelTerms, seats: Sequence[RegisteredData]) -> str | Non
     return None if fit and plain and len(terms["labels"]) >= LEAST else "the debaters of the terms"
 
 
-def due(state: DebateState) -> Fact | Compare | tuple[Step, ...] | CloseReason:
+def due(state: DebateState) -> Fact | Compare | tuple[Step, ...] | CloseReason:  # noqa: PLR0911 - the schedule reads from top to bottom
     """Return who drafts, the comparison after a round, or what resolves it."""
     terms, many = terms_of(state), len(state.votes)
     drafts = len(state.turns) - sum(row.role != "debater" for row in state.turns[-2:])
     done, spoken = divmod(drafts, many)
     if spoken or not done:
         return tuple(Step.of(done, "draft", speaker) for speaker in [*state.votes][spoken:])
+    if silent(state.turns[drafts - many : drafts]):
+        return "nobody_heard"
     last = done - 1
     if terms["convergence_ppm"] is not None and len(state.similarities) <= last:
         return compare(state, last)
