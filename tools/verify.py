@@ -2668,6 +2668,7 @@ class Judged(Format):
 CITATIONS = several(0, 10, record({"document": TEXT, "quote": TEXT}))
 ARGUMENTS = several(1, 100, record({"argument": TEXT, "citations": CITATIONS}))
 NUMBER = whole(1, 100)
+MOST_LOOKED_UP = 500  # citations of a reply, divided by the number of proposers (§8.3)
 REBUTTAL = record({"objection": NUMBER, "answer": TEXT, "citations": CITATIONS})
 CONCESSION = record({"objection": NUMBER, "reason": TEXT})
 FIXED = {  # the replies that the terms do not change
@@ -2760,11 +2761,14 @@ class Moderated(Format):
         )
         return [part for turn in turns for part in transcript.titled(turn)]
 
-    def read(self, _walk: Walk, step: Step, why: Rejection | None, value: Json) -> Rejection | None:
-        """Reject objections that were not made, positions twice, and once a weak critique."""
+    def read(self, walk: Walk, step: Step, why: Rejection | None, value: Json) -> Rejection | None:
+        """Reject too many citations, unmade objections, a position twice, once a weak critique."""
         role = step.seat["role"]
         if why:
             return why
+        cited = sum(len(row["citations"]) for row in value.get(ARGUING.get(role), ()))
+        if cited > MOST_LOOKED_UP // len(walk.seated("proposer")):
+            return Rejection("schema", "citations", "minItems")
         if step.against:
             objections = [row["objection"] for row in value["rebuttals"] + value["concessions"]]
             if max(objections, default=0) > step.against.case["arguments"]:

@@ -9,9 +9,10 @@ from conformance_kit.case import Case, bad, good, group
 from conformance_kit.debates import decided
 from conformance_kit.exports import ABOUT, export, seal, zip_of
 from conformance_kit.judged import few
-from conformance_kit.moderated import HOLDS, moderated, moderating, proposed
+from conformance_kit.moderated import HOLDS, POSITIONS, moderated, moderating, proposed
 from conformance_kit.records import Data, Record, derived, digest, dump
 from hansard.record import blob
+from hansard.runtime.models.base import Completion
 
 MIB = 1 << 20
 
@@ -35,6 +36,12 @@ def answered(size: int) -> Record:
     name = base.event(seq)["data"]["reply"]["sha256"]
     said = blob.unpack(base.blobs[name])
     return base.text(seq, "reply", said.ljust(size)).until(seq)
+
+
+def cited(number: int) -> Completion:
+    """Return a proposition with so many citations, ten an argument."""
+    whole, rest = divmod(number, 10)
+    return proposed(*[[HOLDS] * 10] * whole, *[[HOLDS] * rest] * bool(rest))
 
 
 def full(before: int, *last: tuple[str, Data]) -> Record:
@@ -103,3 +110,27 @@ def limit_cases() -> Iterator[Case]:
         "An argument has ten citations; one more is in `rejected-by-every-keyword`.",
         zip_of(export(moderating("ten-citations", ten))),
     )
+    for key, first, most, fields in (
+        ("reply", "r1.proposition.proposer:1", 500, {}),
+        ("reply-of-two", "r1.proposition.ann:1", 250, {"positions": POSITIONS}),
+    ):
+        counts = moderating(f"cited-{key}", {first: cited(most)}, **fields)
+        yield good(
+            f"limit-citations-of-a-{key}",
+            f"A reply has {most} citations.",
+            zip_of(export(counts)),
+        )
+        rejected = moderating(f"cited-{key}-past", {first: cited(most + 1)}, **fields)
+        yield good(
+            f"limit-citations-of-a-{key}-past",
+            f"A reply has {most + 1} citations, and is rejected.",
+            zip_of(export(rejected)),
+        )
+        seq = counts.seq("call.answered", 2)
+        yield bad(
+            f"limit-citations-of-a-{key}-accepted",
+            "9.not_due",
+            seq + 1,
+            f"A reply has {most + 1} citations, and counts.",
+            zip_of(export(counts.text(seq, "reply", cited(most + 1).text))),
+        )

@@ -13,7 +13,7 @@ from typing import Any
 from hansard.rules.fields import Citation, CitationFinding
 from hansard.rules.similarity import fold
 
-_folded = lru_cache(maxsize=256)(fold)
+_folded = lru_cache(maxsize=1000)(fold)  # a debate has at most so many documents
 
 
 def find(quote: str, text: str) -> bool:

@@ -226,6 +226,31 @@ def test_every_citation_of_every_side_is_checked(citation, finding, step, argume
     assert found["arguments"] == 1
 
 
+@pytest.mark.parametrize(
+    ("play", "step", "most"),
+    [
+        (moderated, "proposition.proposer", 500),
+        (moderated, "critique.critic", 500),
+        (moderated, "rebuttal.rebuttal", 500),
+        (ranked, f"proposition.{POSITIONS[0]['id']}", 166),
+    ],
+)
+def test_a_reply_has_so_many_citations_shared_among_the_proposers_or_does_not_count(
+    play, step, most
+):
+    point = {"argument": "so", "objection": 1, "answer": "so"}
+    name = {"c": "counter_arguments", "p": "supporting_arguments", "r": "rebuttals"}[step[0]]
+    keys = ("objection", "answer") if name == "rebuttals" else ("argument",)
+    for more, expected in ((0, []), (1, ["schema"])):
+        cited = [{"document": "memo", "quote": "failed"}] * (most + more)
+        rows = [cited[begin : begin + 10] for begin in range(0, len(cited), 10)]
+        points = [{key: point[key] for key in keys} | {"citations": row} for row in rows]
+        debate = play({f"r1.{step}:1": say(**{name: points})})
+        assert codes(debate) == expected
+        for row in debate.record.all("turn.rejected"):
+            assert (row["member"], row["keyword"]) == ("citations", "minItems")
+
+
 def test_what_was_not_yet_visible_may_be_cited_once_it_is():
     ends = {
         "moderation": MORE,

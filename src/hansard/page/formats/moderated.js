@@ -259,8 +259,11 @@ FORMATS.moderated = {
 		return inOrder(heard(transcript.turns).slice(0, -1).reverse(),
 			(turn) => rank[turn.step.seat.role] ?? 1).flatMap((turn) => transcript.said(turn));
 	},
-	read: ({ terms }, { seat: { role }, against, sentBack }, why, value) => {
+	read: (walk, { seat: { role }, against, sentBack }, why, value) => {
 		if (why) return why;
+		const cited = sum((value[ARGUING[role]] ?? []).map((row) => row.citations.length));
+		const { terms } = walk, most = Math.floor(500 / walk.seated("proposer").length);
+		if (cited > most) return rejection("schema", "citations", "minItems");
 		const rows = against ? [...value.rebuttals, ...value.concessions] : [];
 		const unmade = rows.some((row) => row.objection > against.case.arguments);
 		const twice = role === "moderator" && !distinct(value.ranking ?? []);

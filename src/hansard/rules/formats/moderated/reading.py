@@ -23,7 +23,10 @@ ARGUMENTS = {
     "rebuttal": "rebuttals",
 }
 MOST = 100  # arguments, points or documents in one list of a reply
-MOST_CITED = 10  # citations of one argument: each is looked for in all of a document
+MOST_CITED = 10  # citations of one argument
+# Citations of one reply, divided by the number of proposers: each is looked for in all of a
+# document, so a debate of three rounds has 4,500 such searches at most (FORMAT.md §10.2).
+MOST_LOOKED_UP = 500
 
 
 def schemas(terms: ModeratedTerms) -> dict[Role, Schema]:
@@ -77,13 +80,16 @@ def read(
         return _moderation(state, value)
     if role == "framer":
         return {"vote": None, "case": None}
+    arguments = value[ARGUMENTS[role]]
+    cited = sum(len(row["citations"]) for row in arguments)
+    if cited > MOST_LOOKED_UP // len(state.of_role("proposer")):
+        return NotCounted("schema", "citations", "minItems")
     critique = _critique(state, step) if role == "rebuttal" else None
     if critique and not _answered(value) <= set(range(1, critique["arguments"] + 1)):
         return NotCounted("unknown_option")
     rating = value["challenge_strength"] if role == "critic" else None
     if rating and sent_back(state, step.id, rating):
         return NotCounted("weak_critique", rating=rating)
-    arguments = value[ARGUMENTS[role]]
     rows = _check_citations(state, step, arguments, text_of)
     struck = citations.struck(rows) if rows is not None else []
     case = {
