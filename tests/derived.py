@@ -67,6 +67,7 @@ NULL = {
     "ranking": ["x"],
     "rating": 1,
     "request_id": "x",
+    "reserved_cost_micro_usd": 1,
     "review": {"sha256": "0" * 64},
     "score_ppm": 1,
     "scores": [{"side": "x", "score": 1}],

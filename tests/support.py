@@ -404,14 +404,8 @@ class Debate:
     def start(self, step: Step) -> bool:
         """Start a call, or cut the debate short if that could break a ceiling."""
         data = steps.start(self.state, step, self.prompter.prompt(step))
-        tokens = spending.Tokens(10, 0, 0, data["parameters"]["max_tokens"] or 0)
-        data |= {
-            "reserved_tokens_in": tokens.in_,
-            "reserved_tokens_out": tokens.out,
-            "reserved_cost_micro_usd": spending.cost(
-                self.state.spec["prices"], data["model"], tokens
-            ),
-        }
+        prices, reply = self.state.spec["prices"], data["parameters"]["max_tokens"]
+        data |= spending.reserve(prices, data["model"], 10 * spending.BYTES_A_TOKEN, reply)
         over = spending.exceeded(self.state, step.id, data, self.record.now)
         if over:
             if not steps.in_flight(self.state):
@@ -445,7 +439,7 @@ class Debate:
         elif isinstance(end, Fail):
             error = ModelError(end.error, wire=end.wire)
             failed = outcomes.failed(
-                self.state.calls[call], error, end.wait_ms, 5, self.record.blob
+                self.state.calls[call], error, end.wait_ms, 1, self.record.blob
             )
             failed["again"] = steps.again_after(self.state, step, failed, self.record.now)
             self.add(Fact("call.failed", failed))
@@ -474,7 +468,7 @@ class Debate:
         asked = tuple(ToolCall(*row) for row in reply.tools)
         completion = Completion(reply.text, tool_calls=asked, **more)
         started, prices = self.state.calls[call], self.state.spec["prices"]
-        return outcomes.answered(started, completion, len(asked), prices, 5, self.record.blob)
+        return outcomes.answered(started, completion, len(asked), prices, 1, self.record.blob)
 
 
 def fold(events: Iterable[Event]) -> DebateState:

@@ -1221,6 +1221,7 @@ class Call(NamedTuple):
     step: Step
     tokens: int
     cost: int | None
+    began: int  # an instant
 
 
 class Pending(NamedTuple):
@@ -1493,15 +1494,14 @@ def take_started(walk: Walk, data: Json) -> None:
     step.attempts, step.open = step.attempts + 1, True
     step.began = step.began or walk.at
     seat, role = step.seat, step.seat["role"]
-    call = Call(
-        f"{step.name}:{step.attempts}", step,
-        data["reserved_tokens_in"] + data["reserved_tokens_out"],
-        data["reserved_cost_micro_usd"],
-    )  # fmt: skip
+    read, out = data["reserved_tokens_in"], seat["parameters"]["max_tokens"] or 0
+    cost = dearest(walk, seat["model"], read, out)
+    call = Call(f"{step.name}:{step.attempts}", step, read + out, cost, instant(walk.at))
     walk.compare(9, data, call=call.name, attempt=step.attempts, role=role)
     walk.compare(9, data, model=seat["model"], parameters=seat["parameters"])
     walk.compare(10, data, template=step.template, schema=walk.hashes[role])
     walk.compare(11, data, prompt=walk.transcript.prompt(step))
+    walk.compare(15, data, reserved_tokens_out=out, reserved_cost_micro_usd=cost)
     check_approval(walk)
     reserve(walk, call)
     walk.calls[call.name] = call
@@ -1541,6 +1541,7 @@ def take_failed(walk: Walk, data: Json) -> None:
     need(data["error"] != "abandoned", "debate.resumed")
     call = close_call(walk, data["call"])
     check_wire(walk, call, data)
+    check_latency(walk, call, data)
     if data["error"] in {"timeout", "server_error", "crashed"}:  # it may have been paid for
         spend(walk, call)
     final = data["error"] in {"client_error", "no_reply"}  # it would only fail alike
@@ -1568,6 +1569,13 @@ def check_wire(walk: Walk, call: Call, data: Json) -> None:
         fits = status is None or (compared is not None and data["error"] != "unreachable")
     if not fits or (data["sent"] is None) == (compared is False):
         walk.report("12.wire", None, model)
+
+
+def check_latency(walk: Walk, call: Call, data: Json) -> None:
+    """Compare how long a call took with the time that passed, but for one of rounding (§3)."""
+    most = since(walk, call.began) + 1
+    if (data["latency_ms"] or 0) > most:
+        walk.report("9.latency_ms", most, data["latency_ms"])
 
 
 def take_resumed(walk: Walk, _: Json) -> None:
@@ -1999,10 +2007,12 @@ def take_answered(walk: Walk, data: Json) -> None:
     """End a call with its reply, and read it (§5)."""
     call, finish = close_call(walk, data["call"]), data["finish"]
     step, cost = call.step, cost_of(walk, call, data)
-    tools = data["tools"] if finish == "tool_calls" else 0
+    custom = step.seat["model"].startswith("custom:")  # nothing offers it tools
+    tools = data["tools"] if finish == "tool_calls" and not custom else 0
     walk.compare(9, data, tools=tools)
     walk.compare(15, data, cost_micro_usd=cost)
     check_wire(walk, call, data)
+    check_latency(walk, call, data)
     spend(walk, call, data, cost)
     room = not breaks(walk, "entries", 1 + 2 * tools)
     if tools and room and step.tool_rounds < walk.opening["tool_rounds"]:
@@ -2315,6 +2325,16 @@ def cost_of(walk: Walk, call: Call, data: Json) -> int | None:
     total = (data["tokens_in"] - cached - written) * price["input_micro_usd"]
     total += cached * price["cached_micro_usd"] + written * price["cache_write_micro_usd"]
     total += data["tokens_out"] * price["output_micro_usd"]
+    return int(-(-total // 1_000_000))
+
+
+def dearest(walk: Walk, model: str, read: int, out: int) -> int | None:
+    """Return the most that a call can cost: what it sends may come from a cache, or go there."""
+    price = walk.prices.get(model)
+    if price is None:
+        return None
+    names = ("input_micro_usd", "cached_micro_usd", "cache_write_micro_usd")
+    total = read * max(price[name] for name in names) + out * price["output_micro_usd"]
     return int(-(-total // 1_000_000))
 
 

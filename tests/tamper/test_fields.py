@@ -46,9 +46,7 @@ BLIND = {
     "debate.opened terms.fallback": "where it was not needed",
     "debate.opened terms.rule": "majority and a threshold of that number, while nobody has won",
     "debater.registered agent_type": "passed on to telemetry",
-    "call.started reserved_tokens_in": "an estimate made before the call",
-    "call.started reserved_tokens_out": "an estimate made before the call",
-    "call.started reserved_cost_micro_usd": "an estimate, unless the call was abandoned",
+    "call.started reserved_tokens_in": "the size of what is sent, unless there is a price",
     "call.answered model": "which model served is the provider's word",
     "call.answered response_id": "the provider's word",
     "call.answered request_id": "the provider's word",
@@ -58,21 +56,21 @@ BLIND = {
     "call.answered tokens_cached": "the provider's word, unless there is a price",
     "call.answered tokens_cache_write": "the provider's word, unless there is a price",
     "call.answered tokens_out": "the provider's word, unless there is a price",
-    "call.answered latency_ms": "the clock's word",
+    "call.answered latency_ms": "the clock's word, unless it is longer than the time that passed",
     "call.failed error": "another class that is, or is not, tried again alike",
     "call.failed detail": "the client's word",
     "call.failed status": "the server's word",
     "call.failed request_id": "the provider's word",
     "call.failed wait_ms": "as long as it ends within the time to retry in",
     "call.failed sent_as_rendered": "the transport's word",
-    "call.failed latency_ms": "the clock's word",
+    "call.failed latency_ms": "the clock's word, unless it is longer than the time that passed",
     "tool.returned ok": "the tool's word",
 }
 
 # Where the other changes show when the chain is made to fit. `here` is the very line; `later`
 # the first line that no longer follows from it; `record` is no line: a text that nobody names.
 SHOWN = """
-*                   at                          later 6.order
+*                   at                          later 6.order, here 9.latency_ms
 *                   at                          here 9.again
 *                   debate                      here 5.debate, later 5.debate
 *                   seq                         here 5.seq
@@ -86,11 +84,17 @@ debate.opened       layout                      later 11.prompt
 debate.opened       limits.calls                later 15.ceiling, later 9.not_due
 debate.opened       policy                      here 10.policy, record 10.unnamed
 debate.opened       prices                      later 15.cost_micro_usd
+debate.opened       prices                      later 15.reserved_cost_micro_usd
 debate.opened       prices.*.cache_write_micro_usd  later 15.cost_micro_usd
+debate.opened       prices.*.cache_write_micro_usd  later 15.reserved_cost_micro_usd
 debate.opened       prices.*.cached_micro_usd   later 15.cost_micro_usd
+debate.opened       prices.*.cached_micro_usd   later 15.reserved_cost_micro_usd
 debate.opened       prices.*.input_micro_usd    later 15.cost_micro_usd
+debate.opened       prices.*.input_micro_usd    later 15.reserved_cost_micro_usd
 debate.opened       prices.*.model              later 15.cost_micro_usd
+debate.opened       prices.*.model              later 15.reserved_cost_micro_usd
 debate.opened       prices.*.output_micro_usd   later 15.cost_micro_usd
+debate.opened       prices.*.output_micro_usd   later 15.reserved_cost_micro_usd
 debate.opened       question.sha256             here 8.missing
 debate.opened       review.sha256               here 8.missing
 debate.opened       retry_ms                    later 9.again
@@ -154,7 +158,9 @@ call.started        parameters.structured       here 9.parameters
 call.started        parameters.temperature      here 9.parameters
 call.started        parameters.top_p            here 9.parameters
 call.started        prompt                      here 11.prompt
-call.started        reserved_cost_micro_usd     later 15.cost_micro_usd
+call.started        reserved_cost_micro_usd     here 15.reserved_cost_micro_usd
+call.started        reserved_tokens_in          here 15.reserved_cost_micro_usd
+call.started        reserved_tokens_out         here 15.reserved_tokens_out
 call.started        role                        here 9.role
 call.started        schema                      here 10.schema
 call.started        step                        here 9.not_due
@@ -163,6 +169,7 @@ call.answered       call                        here 9.not_due
 call.answered       cost_micro_usd              here 15.cost_micro_usd
 call.answered       fingerprint                 here 8.missing
 call.answered       finish                      here 9.tools, later 12.code, later 9.not_due
+call.answered       latency_ms                  here 9.latency_ms
 call.answered       model                       here 8.missing
 call.answered       reply.sha256                here 8.missing, later 12.vote, later 14.pairs
 call.answered       reply.sha256                later 9.not_due, record 8.unnamed

@@ -294,6 +294,32 @@ def overspent_cases() -> Iterator[Case]:
 
 
 @group
+def reserved_cases() -> Iterator[Case]:
+    """Check 15: what a call reserves for its reply, and in money."""
+    base, seq = spent(), spent().seq("call.started")
+    found = base.event(seq)["data"]
+    for key, field, why in (
+        ("tokens", "reserved_tokens_out", "A call reserves more than the longest reply."),
+        ("cost", "reserved_cost_micro_usd", "A call reserves less than it may cost."),
+    ):
+        change = 1 if key == "tokens" else -1
+        yield defect(
+            f"reserved-{key}",
+            f"15.{field}",
+            seq,
+            why,
+            base.data(seq, **{field: found[field] + change}),
+        )
+    yield defect(
+        "reserved-cost-without-a-price",
+        "15.reserved_cost_micro_usd",
+        4,
+        "No price is known, and a call reserves money.",
+        alike().data(4, reserved_cost_micro_usd=1),
+    )
+
+
+@group
 def truncated_cases() -> Iterator[Case]:
     """Checks 9, 15 and 16: when a debate is cut short, and what is said of it."""
     base, phase = capped("calls"), capped_in_a_phase()

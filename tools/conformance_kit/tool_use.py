@@ -9,7 +9,7 @@ from typing import Any
 
 from conformance_kit.case import Case, altered, defect, group, sound, undue
 from conformance_kit.ceilings import capped
-from conformance_kit.judged import arguing
+from conformance_kit.judged import arguing, own_judge
 from conformance_kit.panel import drafting
 from conformance_kit.records import DIES, Record, Script, Tools
 from hansard.runtime.models.base import Completion, ToolCall
@@ -175,6 +175,15 @@ def tool_good_cases() -> Iterator[Case]:
 def tool_cases() -> Iterator[Case]:
     """Checks 9 to 12: tools that were called, and what came back."""
     base, many, last = one_tool(), several_tools(), used_up()
+    yield altered(
+        "tools-of-a-function-in-the-seat",
+        "9.tools",
+        "A function of the user's fills the judge's seat, and its reply is said to ask for a tool.",
+        own_judge(),
+        12,
+        finish="tool_calls",
+        tools=1,
+    )
     called, returned = base.event(7)["data"], base.event(8)["data"]
     rejection = last.event(11)["data"]
     for key, code, record, seq, fields, why in (

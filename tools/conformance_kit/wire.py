@@ -81,6 +81,34 @@ def served_cases() -> Iterator[Case]:
 
 
 @group
+def latency_cases() -> Iterator[Case]:
+    """Check 9: a call takes no longer than the time between its start and its end."""
+    base, failing = decided(), troubled()
+    failed = failing.seq("call.failed")
+    begun = failing.seq("call.started", call=failing.event(failed)["data"]["call"])
+    passed = failed - begun  # each entry is a millisecond after the one before
+    yield good(
+        "latency-of-all-the-time",
+        "Two milliseconds passed, and the call took three: one is for rounding.",
+        export(base.data(6, latency_ms=3)),
+    )
+    yield bad(
+        "latency-beyond-the-time",
+        "9.latency_ms",
+        6,
+        "Two milliseconds passed, and the call is said to have taken four.",
+        export(base.data(6, latency_ms=4)),
+    )
+    yield bad(
+        "latency-beyond-the-time-of-a-failure",
+        "9.latency_ms",
+        failed,
+        "A call that failed is said to have taken longer than the time that passed.",
+        export(failing.data(failed, latency_ms=passed + 2)),
+    )
+
+
+@group
 def local_cases() -> Iterator[Case]:
     """A local model, such as a function: nothing went over a wire."""
     base, failing = decided(), troubled()

@@ -33,6 +33,16 @@ function costOf(walk, { step }, { tokens_in: read, tokens_out: out, ...rest }) {
 	return (total + 999999n) / 1000000n;
 }
 
+// The most that a call can cost: what it sends may come from a cache, or go there.
+function dearest(walk, model, read, out) {
+	const price = walk.prices.get(model);
+	if (!price) return null;
+	const { input_micro_usd: input, cached_micro_usd: cached, cache_write_micro_usd: write } = price;
+	const total = BigInt(read) * BigInt(Math.max(input, cached, write)) +
+		BigInt(out) * BigInt(price.output_micro_usd);
+	return (total + 999999n) / 1000000n;
+}
+
 // Open calls count with what they reserved; `sign` is -1 where a reservation is free again.
 function spend(walk, { calls = 0n, tokens, cost }, sign = 1n) {
 	walk.spent.calls += sign * calls;

@@ -119,16 +119,17 @@ function takeStarted(walk, data) {
 	step.open = true;
 	step.began ||= walk.at;
 	const { role, model, parameters } = step.seat;
+	const read = data.reserved_tokens_in, out = parameters.max_tokens ?? 0;
 	const call = {
-		name: `${step.name}:${step.attempts}`, step,
-		tokens: BigInt(data.reserved_tokens_in) + BigInt(data.reserved_tokens_out),
-		cost: data.reserved_cost_micro_usd === null ? null : BigInt(data.reserved_cost_micro_usd),
+		name: `${step.name}:${step.attempts}`, step, began: instant(walk.at),
+		tokens: BigInt(read) + BigInt(out), cost: dearest(walk, model, read, out),
 	};
 	const recipe = walk.transcript.prompt(step);
 	walk.compare(9, data, { call: call.name, attempt: step.attempts, role, model, parameters });
 	walk.compare(10, data, { template: step.template, schema: walk.hashes.get(role) });
 	walk.compare(11, data, { prompt: recipe.digest });
 	walk.recipes.set(call.name, recipe);
+	walk.compare(15, data, { reserved_tokens_out: out, reserved_cost_micro_usd: call.cost });
 	checkApproval(walk);
 	reserve(walk, call);
 	walk.calls.set(call.name, call);
@@ -171,6 +172,7 @@ function takeFailed(walk, data) {
 	need(data.error !== "abandoned", "debate.resumed");
 	const call = closeCall(walk, data.call), { error, wait_ms: wait } = data;
 	checkWire(walk, call, data);
+	checkLatency(walk, call, data);
 	const paid = ["timeout", "server_error", "crashed"].includes(error); // it may have been
 	if (paid) spend(walk, call);
 	const final = error === "client_error" || error === "no_reply"; // it would only fail alike
@@ -178,6 +180,12 @@ function takeFailed(walk, data) {
 	const late = since(walk, instant(call.step.began)) + (wait ?? 0) > walk.opening.retry_ms;
 	walk.compare(9, data, { again: inVain(walk, call.step, { final: final || late }) });
 	walk.compare(15, data, { cost_micro_usd: null });
+}
+
+// How long a call took, against the time that passed, but for one millisecond of rounding (§3).
+function checkLatency(walk, { began }, { latency_ms: took }) {
+	const most = since(walk, began) + 1;
+	if (took > most) walk.report("9.latency_ms", most, took);
 }
 
 // What a call that ended says of the wire, against its seat's model (§3).

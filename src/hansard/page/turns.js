@@ -11,10 +11,12 @@ entryType("call.answered", form(`call:id reply:blob model:id|blob? response_id:i
 
 function takeAnswered(walk, data) {
 	const call = closeCall(walk, data.call), { step } = call, cost = costOf(walk, call, data);
-	const tools = data.finish === "tool_calls" ? data.tools : 0;
+	const custom = step.seat.model.startsWith("custom:"); // nothing offers it tools
+	const tools = data.finish === "tool_calls" && !custom ? data.tools : 0;
 	walk.compare(9, data, { tools });
 	walk.compare(15, data, { cost_micro_usd: cost });
 	checkWire(walk, call, data);
+	checkLatency(walk, call, data);
 	const { tokens_in: read, tokens_out: out } = data;
 	const tokens = read === null || out === null ? call.tokens : BigInt(read) + BigInt(out);
 	spend(walk, { tokens, cost: cost ?? call.cost });

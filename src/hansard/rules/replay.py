@@ -1,6 +1,6 @@
 """Walk a record through the rules and say where it differs from what they give.
 
-What came from outside (the spec, replies, failures, reservations) is taken
+What came from outside (the spec, replies, failures, the size of prompts) is taken
 from the record; everything else is derived again. Where a recorded fact
 differs, the walk goes on from the derived one, so that one alteration is one
 difference and not a cascade. An event that was not due ends the walk.
@@ -29,7 +29,9 @@ from hansard.rules.formats import format_of
 from hansard.rules.formats.base import Compare, NotCounted
 from hansard.rules.state import DebateState, evolve, speaker_of, step_of
 from hansard.rules.steps import Announce, Ask, Conclude, Due, NotDue, Read, name_of
-from hansard.rules.transcript import Prompter, hash_of
+from hansard.rules.transcript import CUSTOM, Prompter, hash_of
+
+_ROUNDED = 1  # millisecond: the times of both entries and the latency are rounded
 
 __all__ = ["Difference", "NotDue", "Replay", "approved_by"]
 
@@ -64,7 +66,8 @@ class Replay:
         self.uncompared = 0  # comparisons of texts of which one is gone
         self._text_of = text_of
         self._approved = approved
-        self._prices: dict[str, list[Price]] = {}  # of each model that has answered
+        self._prices: dict[str, list[Price]] = {}  # of each model that was asked
+        self._began: dict[str, str] = {}  # when each open call was started
         # By call, until recorded: what was read of each reply that counts; None where it is gone.
         self._replies: dict[str, Mapping[str, Any] | None] = {}
         self._rejection: Mapping[str, Any] = {}  # of the last reply that does not count
@@ -79,9 +82,12 @@ class Replay:
         differences: list[Difference] = []
         if event["type"] == "call.started":
             differences = self._unapproved(derived["step"])
-            differences += self._over(event["data"], event["at"])
+            started = cast(CallStartedData, {**recorded, **derived})
+            differences += self._over(started, event["at"])
+            self._began[started["call"]] = event["at"]
         elif event["type"] in ("call.answered", "call.failed"):
-            differences = self._wired({**recorded, **derived})
+            ended = {**recorded, **derived}
+            differences = [*self._wired(ended), *self._timed(ended, event["at"])]
         if {**recorded, **derived} != recorded:
             event = cast(Event, {**event, "data": {**recorded, **derived}})
             differences += _differences(derived, recorded)
@@ -172,8 +178,22 @@ class Replay:
         data = cast(CallStartedData, event["data"])
         for step in due.steps if isinstance(due, Ask) else ():
             if step.id == data["step"]:
-                return steps.start(self.state, step, self.prompter.prompt(step))
+                start = steps.start(self.state, step, self.prompter.prompt(step))
+                return {**start, **self._reserved(start, data["reserved_tokens_in"])}
         raise NotDue(name_of(due))
+
+    def _reserved(self, start: Mapping[str, Any], tokens_in: int) -> Mapping[str, Any]:
+        """What a call reserves for its reply, and in money, once its prompt is known."""
+        model, tokens_out = start["model"], start["parameters"]["max_tokens"] or 0
+        cost = spending.dearest(self._price(model), model, tokens_in, tokens_out)
+        return {"reserved_tokens_out": tokens_out, "reserved_cost_micro_usd": cost}
+
+    def _price(self, model: str) -> list[Price]:
+        """Return the price of a model, where there is one; an opening may hold thousands."""
+        if model not in self._prices:
+            price = spending.price_of(self.state.spec["prices"], model)
+            self._prices[model] = [price] if price else []
+        return self._prices[model]
 
     def _over(self, data: CallStartedData, at: str) -> list[Difference]:
         """Say which ceiling a call could have broken that was made all the same."""
@@ -228,12 +248,10 @@ class Replay:
         if data["finish"] == "stop" and self._text_of(data["reply"]["sha256"]) is None:
             self.gone.append(data["call"])
         model = self.state.seats[speaker_of(step)]["model"]
-        if model not in self._prices:  # an opening may hold thousands
-            price = spending.price_of(self.state.spec["prices"], model)
-            self._prices[model] = [price] if price else []
-        cost = spending.cost(self._prices[model], model, spending.Tokens.of(data))
+        cost = spending.cost(self._price(model), model, spending.Tokens.of(data))
         found = {"cost_micro_usd": cost}
-        return found if data["finish"] == "tool_calls" else {**found, "tools": 0}
+        may_ask = data["finish"] == "tool_calls" and not model.startswith(CUSTOM)
+        return found if may_ask else {**found, "tools": 0}
 
     def _failed(self, due: Due | None, event: Event) -> Mapping[str, Any]:
         if self.state.abandoned:
@@ -252,6 +270,13 @@ class Replay:
         if data.get("error") == "abandoned" or not wire.contradicts(model, data):
             return []
         return [Difference("wire", None, model)]
+
+    def _timed(self, data: Mapping[str, Any], at: str) -> list[Difference]:
+        """Say of a call that ended that it took longer than there was time."""
+        most = spending.milliseconds(self._began.pop(data["call"]), at) + _ROUNDED
+        if (data["latency_ms"] or 0) <= most:
+            return []
+        return [Difference("latency_ms", most, data["latency_ms"])]
 
     def _step_in_flight(self, due: Due | None, call: str) -> str:
         """Return the step of a call that is open, and may end now."""

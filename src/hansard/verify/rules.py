@@ -24,6 +24,8 @@ _CHECK_OF_FIELD = {
     ("call.answered", "wire"): 12,
     ("call.failed", "wire"): 12,
     ("call.started", "ceiling"): 15,
+    ("call.started", "reserved_tokens_out"): 15,
+    ("call.started", "reserved_cost_micro_usd"): 15,
     ("turn.recorded", "vote"): 12,
     ("turn.recorded", "case"): 12,
     ("turn.recorded", "arguments"): 12,

@@ -92,6 +92,32 @@ def test_one_alteration_is_one_difference_and_no_cascade(group, field):
         assert found == [(place + 1, Difference(shown, expected=was, found=is_now))]
 
 
+def test_a_call_takes_no_longer_than_the_time_that_passed():
+    """But for a millisecond of rounding; a call that was abandoned took nobody knows how long."""
+    events = DEBATES["consensus"].record.events
+    ends = [row for row in events if row["type"] in ("call.answered", "call.failed")]
+    assert {row["data"]["latency_ms"] for row in ends} == {None, 1}
+    for end in (row for row in ends if row["data"]["latency_ms"]):
+        place, longer = end["seq"] - 1, {**end["data"], "latency_ms": 2}
+        changed = [*events[:place], {**end, "data": longer}, *events[place + 1 :]]
+        found = walk(changed, DEBATES["consensus"].record.texts.get)
+        assert found == [(end["seq"], Difference("latency_ms", expected=1, found=2))]
+
+
+def test_a_function_in_a_seat_asks_for_no_tools():
+    record = DEBATES["consensus"].record
+    place = next(n for n, row in enumerate(record.events) if row["type"] == "call.answered")
+    asking = {**record.events[place]["data"], "finish": "tool_calls", "tools": 1}
+    events = [*record.events[:place], {**record.events[place], "data": asking}]
+    for model, expected in (("python:own", []), ("custom:own", [Difference("tools", 0, 1)])):
+        seated = [
+            {**row, "data": {**row["data"], "model": model}} if "persona" in row["data"] else row
+            for row in events
+        ]
+        found = [row for seq, row in walk(seated, record.texts.get) if seq == place + 1]
+        assert [row for row in found if row.field == "tools"] == expected
+
+
 @EACH
 def test_no_event_can_be_left_out(debate):
     events = debate.record.events

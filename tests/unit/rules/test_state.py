@@ -83,7 +83,7 @@ def test_what_was_used_is_added_up_by_seat_and_in_all():
     costs = [row["cost_micro_usd"] or 0 for row in (*answered, *abandoned)]
     assert total.cost_micro_usd == sum(costs)
     assert STATE.spend["planner"] == Spend(
-        calls=9, tokens_in=7000, tokens_cached=2800, tokens_out=210, cost_micro_usd=25 + 7 * 1900
+        calls=9, tokens_in=7000, tokens_cached=2800, tokens_out=210, cost_micro_usd=32 + 7 * 1900
     )
 
 

@@ -73,7 +73,7 @@ def test_open_calls_are_abandoned_in_order_and_charged_at_their_reservation():
     for speaker in ("ann", "bob"):
         due = debate.due()
         call = f"r1.proposal.{speaker}:1"
-        assert due == ("call.failed", {**ABANDONED, "call": call, "cost_micro_usd": 25})
+        assert due == ("call.failed", {**ABANDONED, "call": call, "cost_micro_usd": 32})
         debate.add(due)
     assert debate.due() == steps.Ask([ANN, BOB])
 
