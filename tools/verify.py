@@ -1735,19 +1735,18 @@ class Transcript:
         self.values |= dict.fromkeys(("max_rounds", "rounds", "last_round"), rounds)
         system = hashed([{"role": "system"}, self.template("protocol")])
         self.system, user = fold(bytes(32), system), hashed([{"role": "user"}])
-        self.start = user + hashed(self.block("question", opening["question"]))
+        start = user + hashed(self.block("question", opening["question"]))
         for stance in filter(None, (seat["stance"] for seat in seats)):
-            self.start += hashed(self.block(f"stance {stance['label']}", stance["text"]))
-        self.start_digest = fold(self.system, self.start)
-        self.shared, self.digest = [*self.start], self.start_digest  # as they stand by now
+            start += hashed(self.block(f"stance {stance['label']}", stance["text"]))
+        self.role_first = opening["layout"] == "role-first"
+        self.start_digest = fold(bytes(32) if self.role_first else self.system, start)
+        self.digest = self.start_digest  # of what is shared by now
         self.reached = 0
         self.reach(1)
 
     def grow(self, parts: Iterable[Json]) -> None:
         """Add parts to what is shared."""
-        hashes = hashed(parts)
-        self.shared += hashes
-        self.digest = fold(self.digest, hashes)
+        self.digest = fold(self.digest, hashed(parts))
 
     def template(self, role: str, **values: str) -> Json:
         """Return the part of a template, filled with the values that it asks for."""
@@ -1795,12 +1794,10 @@ class Transcript:
         own = self.format.own_order(self, step)
         after = 0 if own is not None else self.reached
         more = hashed([*self.evidence(after, step.round), *(own or ())])
-        if self.opening["layout"] == "role-first":
-            shared = self.shared if own is None else self.start
-            step.digest = fold(fold(self.system, step.task), shared + more)
+        step.digest = fold(self.digest if own is None else self.start_digest, more)
+        if self.role_first:  # the transcript is one part of it
+            step.digest = fold(fold(self.system, step.task), [step.digest])
             step.task = []
-        else:
-            step.digest = fold(self.digest if own is None else self.start_digest, more)
 
     def told(self, seat: Json) -> list[Json]:
         """Return the parts that a seat alone is told: context, persona and instructions."""

@@ -48,7 +48,9 @@ class Transcript {
 			if (stance) this.start.push(...this.block(`stance ${stance.label}`, stance.text));
 		}
 		this.systemDigest = fold(new Uint8Array(32), this.system);
-		this.startDigest = fold(this.systemDigest, this.start);
+		this.roleFirst = opening.layout === "role-first";
+		const before = this.roleFirst ? new Uint8Array(32) : this.systemDigest;
+		this.startDigest = fold(before, this.start);
 		this.shared = [...this.start];
 		this.digest = this.startDigest;
 		this.reach(1);
@@ -110,13 +112,11 @@ class Transcript {
 		const more = [...this.evidence(own ? 0 : this.reached, step.round), ...(own ?? [])];
 		const recipe = { before: [], base, length: base.length, more };
 		step.recipe = recipe;
-		if (this.opening.layout === "role-first") {
-			const head = fold(this.systemDigest, step.task);
-			step.digest = fold(fold(head, base), more);
+		step.digest = fold(own ? this.startDigest : this.digest, more);
+		if (this.roleFirst) { // the transcript is one part of it
+			step.digest = fold(fold(this.systemDigest, step.task), [{ hash: step.digest }]);
 			recipe.before = step.task;
 			step.task = [];
-		} else {
-			step.digest = fold(own ? this.startDigest : this.digest, more);
 		}
 	}
 

@@ -101,13 +101,31 @@ class Recipe:
         self.digest = fold(self.digest, parts)
 
 
+class RoleFirst:
+    """A transcript behind what is meant for one seat alone, as far as it has come.
+
+    To the digest the transcript is one part, so that a prompt costs only what is new
+    (FORMAT.md §7). The parts are put together where they are asked for.
+    """
+
+    def __init__(self, before: Sequence[Part], transcript: Recipe) -> None:
+        self.digest = sha256(fold(START, before) + transcript.digest).digest()
+        self.length = len(before) + len(transcript.parts)
+        self._before, self._transcript = before, transcript
+
+    @cached_property
+    def parts(self) -> list[Part]:
+        """Every part, in order."""
+        return [*self._before, *self._transcript.parts][: self.length]
+
+
 class Prompt(NamedTuple):
     """What one call is asked: `length` parts of a shared recipe, then its own parts.
 
     `repeats` are numbers of parts that other prompts begin with as well.
     """
 
-    shared: Recipe
+    shared: Recipe | RoleFirst
     length: int
     own: Sequence[Part]
     digest: str
@@ -221,7 +239,7 @@ class Renderer:
         self._templates = templates
         self._text_of = text_of
         self._shown: dict[bytes, str] = {}
-        self._recipe: Recipe | None = None  # the one that is followed, as it grows
+        self._recipe: Recipe | RoleFirst | None = None  # the one that is followed, as it grows
         self._begins: list[int] = []  # where messages begin in it
         self._pieces: list[str] = []  # of it, part by part
         self._sizes: list[int] = [0]  # its UTF-8 bytes up to each part

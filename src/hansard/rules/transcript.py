@@ -8,7 +8,8 @@ the input. Only a step that is shown the turns in another order, or under other
 titles, has a recipe of its own.
 
 Layout `role-first` puts what is meant for one seat before everything else, for
-models that follow their role better so; nearly nothing is shared then.
+models that follow their role better so; nearly nothing is shared then but the
+digest of the transcript, which is folded on its own.
 """
 
 from __future__ import annotations
@@ -21,10 +22,22 @@ from itertools import islice
 from hansard.rules.data import DecisionData, RegisteredData
 from hansard.rules.fields import Blob, TemplateHash
 from hansard.rules.formats import format_of
-from hansard.rules.prompts import Part, Prompt, Recipe, fold, plain, points, quoted, role, template
+from hansard.rules.prompts import (
+    Part,
+    Prompt,
+    Recipe,
+    RoleFirst,
+    fold,
+    plain,
+    points,
+    quoted,
+    role,
+    template,
+)
 from hansard.rules.state import DebateState, Step, Turn
 
 _TOLD = 4  # parts of a tool: two blocks
+_HEAD = 2  # parts before the role in `role-first`: where the system message begins, the protocol
 CUSTOM = "custom:"  # a seat that a function fills: it is its own persona and instruction
 
 
@@ -47,7 +60,7 @@ def template_of(state: DebateState, step: Step) -> str:
 class _Begun:
     """What is known of the prompts of a step, from its first one on."""
 
-    told: Recipe  # with `length` of its parts
+    told: Recipe | RoleFirst  # with `length` of its parts
     length: int
     digest: bytes  # of these and of `tools`
     role: list[Part]
@@ -68,6 +81,8 @@ class Prompter:
         self._recipe = Recipe()
         self._turns = self._round = 0
         self._standing = 0  # parts before the first turn
+        self._opened: list[Part] = []  # what stands before the evidence
+        self._ahead = 0  # how many parts of it stand before the role, and are no transcript
         self._hashes: dict[str, str] = {}
         self._given: dict[str, list[Part]] = {}  # to each seat by the user, the same every time
         self._begun: dict[str, _Begun] = {}  # by step, those that are due
@@ -77,7 +92,9 @@ class Prompter:
         if not self._recipe.parts:
             rules = self._rules = format_of(self._state.spec["terms"])
             self._hashes = {row["role"]: row["sha256"] for row in self._state.spec["templates"]}
-            self._recipe.extend(list(self._opening(rules.values(self._state, None))))
+            self._opened = list(self._opening(rules.values(self._state, None)))
+            self._ahead = _HEAD if self._state.spec["layout"] == "role-first" else 0
+            self._recipe.extend(self._opened[self._ahead :])
             self._reach(1)  # also for round 0, which a panel begins with
         for turn in self._state.turns[self._turns :]:
             self._standing = self._standing or len(self._recipe.parts)
@@ -95,14 +112,12 @@ class Prompter:
     def _begin(self, step: Step) -> _Begun:
         """Return what is the same in every prompt of a step, however often it is tried."""
         retold, role = self._retold(step), list(self._role(step))
-        if self._state.spec["layout"] == "shared-prefix":
-            told, whole = retold or self._recipe, len(self._recipe.parts)
-            repeats = () if retold else (self._standing or whole, whole)
-            return _Begun(told, len(told.parts), told.digest, role, repeats)
-        told, recipe = retold or self._recipe, Recipe()
-        recipe.extend([*told.parts[:2], *role])
-        recipe.extend(told.parts[2:])
-        return _Begun(recipe, len(recipe.parts), recipe.digest, [], ())
+        told, whole = retold or self._recipe, len(self._recipe.parts)
+        if self._ahead:
+            behind = RoleFirst([*self._opened[: self._ahead], *role], told)
+            return _Begun(behind, behind.length, behind.digest, [], ())
+        repeats = () if retold else (self._standing or whole, whole)
+        return _Begun(told, len(told.parts), told.digest, role, repeats)
 
     def _asked(self, step: Step, begun: _Begun) -> Prompt:
         """Return the prompt of a step's next attempt: the tools that came back only add to it."""
@@ -129,7 +144,7 @@ class Prompter:
         if rows is None:
             return None
         recipe = Recipe()
-        recipe.extend(list(self._opening(self._rules.values(self._state, None))))
+        recipe.extend(self._opened[self._ahead :])
         recipe.extend(list(self._evidence(0, step.round)))
         for title, turn in rows:
             shown = self._rules.label(self._state, turn)[1]

@@ -6,8 +6,10 @@ from hashlib import sha256
 import pytest
 import rfc8785
 
-from hansard.rules.transcript import hash_of
-from support import Debate, Fail, Setup, eventful, prompts, titles, vote
+from hansard.rules.state import DebateState, evolve
+from hansard.rules.steps import place_of
+from hansard.rules.transcript import Prompter, hash_of
+from support import Debate, Fail, Reply, Setup, eventful, prompts, script, titles, vote
 
 EVENTFUL = eventful()
 PROMPTS = prompts(EVENTFUL)
@@ -157,3 +159,31 @@ def test_the_hash_of_a_template_is_found_by_its_role():
     assert hash_of(rows, "debater") == "b"
     with pytest.raises(KeyError, match="judge"):
         hash_of(rows, "judge")
+
+
+def digest(parts, begin=bytes(32)):
+    """As FORMAT.md §4 folds them; a digest that stands in place of a part is bytes."""
+    for part in parts:
+        each = part if isinstance(part, bytes) else sha256(rfc8785.dumps(part)).digest()
+        begin = sha256(begin + each).digest()
+    return begin
+
+
+@pytest.mark.parametrize("format_", ["consensus", "judged"])
+def test_role_first_a_transcript_is_one_part_with_a_digest_of_its_own(format_):
+    """Of a step that is shown the turns in another order as well, and of one that is retried."""
+    ends = {"r1.proposal.planner:1": Reply("no JSON"), "r1.verdict.judge:1": Reply("no JSON")}
+    debate = Debate(Setup(format_, layout="role-first", max_rounds=1), script(ends))
+    state = DebateState()
+    prompter, places = Prompter(state), []
+    for event in debate.run().record.events:
+        if event["type"] == "call.started":
+            prompt = prompter.prompt(place_of(event["data"]["step"]))
+            parts = [part.content for part in prompt.parts]
+            user, end = parts.index({"role": "user"}), prompt.length
+            expected = digest([*parts[:user], digest(parts[user:end]), *parts[end:]])
+            assert event["data"]["prompt"] == prompt.digest == expected.hex()
+            places.append((user > 2, end < len(parts)))
+        evolve(state, event)
+    assert {begins for begins, _ in places} == {True}
+    assert {retried for _, retried in places} == {False, True}
