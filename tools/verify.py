@@ -478,6 +478,7 @@ class TrustedKey(NamedTuple):
 
 MOST_SIGNATURES = 16
 LONGEST_NOTE = 1 << 24
+LARGEST_TRUST = 4_000_000  # bytes
 
 
 def strict_base64(text: str) -> bytes:
@@ -508,6 +509,10 @@ def read_note(data: bytes) -> Note | None:
 def read_trust(path: Path) -> list[TrustedKey]:
     """Read a trust file; one that is not as §14 says cannot be used at all."""
     try:
+        if not stat.S_ISREG(path.stat().st_mode) or path.stat().st_size > LARGEST_TRUST:
+            raise CannotOpen(
+                f"the trust file {path} is not a file of at most {LARGEST_TRUST} bytes"
+            )
         document = strict_json(path.read_bytes().decode("utf-8"))
     except (OSError, ValueError) as error:
         raise CannotOpen(f"the trust file {path} cannot be read: {error}") from None

@@ -9,10 +9,12 @@ something has its name.
 
 from __future__ import annotations
 
+import errno
 import os
 from contextlib import suppress
 from pathlib import Path
 from secrets import token_hex
+from stat import S_ISREG
 
 _NEW = (
     os.O_RDWR | os.O_CREAT | os.O_EXCL | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_BINARY", 0)
@@ -47,6 +49,21 @@ def write(path: Path, data: bytes, *, replace: bool = False) -> None:
     finally:
         part.unlink(missing_ok=True)
     _sync(path.parent)
+
+
+def read(path: Path, most: int) -> bytes:
+    """Return the bytes of a regular file; one more than `most` where it has more.
+
+    A pipe or a device, which may hold up its reader for ever, is not read.
+    """
+    with open(path, "rb", opener=_at_once) as file:
+        if not S_ISREG(os.fstat(file.fileno()).st_mode):
+            raise OSError(errno.EINVAL, "it is not a regular file")
+        return file.read(most + 1)
+
+
+def _at_once(path: str, flags: int) -> int:
+    return os.open(path, flags | getattr(os, "O_NONBLOCK", 0))
 
 
 def make_folders(*folders: Path) -> None:

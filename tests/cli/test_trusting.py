@@ -7,6 +7,7 @@ import sys
 
 import pytest
 
+import verify
 from cli_support import process
 from exporting import STRANGER
 from hansard.record.keys import parse_trust
@@ -110,3 +111,22 @@ def test_a_key_of_a_token_signs_an_export(hansard, debate, home):
     wrong = hansard("export", debate, "-o", "y.zip", "--signer", "openssl rand 64")
     assert (wrong.code, wrong.err.split("[")[-1]) == (2, "signer.wrong]\n")
     assert not os.path.exists("y.zip")  # noqa: PTH110
+
+
+def test_a_pipe_or_a_device_in_place_of_a_file_holds_nothing_up(hansard, zipped, home):
+    pipe = zipped.with_name("pipe")
+    os.mkfifo(pipe)
+    (home / "trust.json").unlink(missing_ok=True)
+    os.mkfifo(home / "trust.json")
+    for words in (
+        ("verify", zipped, "--trust", pipe),
+        ("verify", zipped, "--trust", "/dev/zero"),
+        ("trust", "--trust", pipe, "list"),
+        ("trust", "list"),
+        ("verify", pipe),
+    ):
+        done = hansard(*words)
+        assert (done.code, done.out) == (2, ""), words
+        assert "file" in done.err
+    for file in (pipe, "/dev/zero"):
+        assert verify.main([str(zipped), "--trust", str(file)]) == 2

@@ -7,6 +7,7 @@ from itertools import islice
 from pathlib import Path
 from stat import S_ISDIR, S_ISREG
 
+from hansard import private
 from hansard.errors import DataError, UsageError
 from hansard.record import page as pages
 from hansard.record.bundle import FOLDERS, MAX_EXPORT, MAX_FILES, is_name
@@ -25,8 +26,7 @@ def read_file(path: Path, most: int = MAX_FILE) -> bytes:
 def _read(path: Path, most: int) -> bytes:
     """Return at most one byte more than `most`: enough to see that it is too much."""
     try:
-        with path.open("rb") as file:
-            return file.read(most + 1)
+        return private.read(path, most)
     except OSError as error:
         raise UsageError("input.unreadable", f"{path} cannot be read: {error.strerror}") from None
 

@@ -8,6 +8,8 @@ from pathlib import Path
 from hansard import private
 from hansard.errors import DataError, UsageError
 
+MAX_FILE = 4_000_000  # bytes of a trust file or a key
+
 
 def is_there(path: Path) -> bool:
     """Say whether a file is there; raises DataError `key.unreadable` where nobody can tell."""
@@ -21,11 +23,14 @@ def is_there(path: Path) -> bool:
 
 
 def read(path: Path) -> bytes:
-    """Return a file's bytes; raises DataError `key.unreadable`."""
+    """Return a file's bytes; raises DataError `key.unreadable`, also for one that is too large."""
     try:
-        return path.read_bytes()
+        data = private.read(path, MAX_FILE)
     except OSError as error:
         raise _unreadable(path, error) from None
+    if len(data) > MAX_FILE:
+        raise DataError("key.unreadable", f"{path} is larger than {MAX_FILE:,} bytes")
+    return data
 
 
 def read_secret(path: Path) -> bytes:
