@@ -768,7 +768,7 @@ COMMON = {  # the words of all formats; each format adds its own
     "phases": "synthesis",
     "rules": "",
     "reasons": "calls_ceiling tokens_ceiling cost_ceiling seconds_ceiling entries_ceiling "
-    "prompt_refused nobody_heard",
+    "prompt_refused nobody_heard seats_lost",
 }
 
 
@@ -887,7 +887,7 @@ TYPES: dict[str, Form] = {
         "code:unreadable|schema|unknown_option|output_schema|weak_critique|cut_off|refused|"
         "filtered|not_finished"
     ),
-    "turn.forfeited": TURN | form("reason:no_reply|invalid_reply"),
+    "turn.forfeited": TURN | form("reason:no_reply|invalid_reply|seat_out"),
     "votes.counted": form(
         "round:count phase:phase abstentions:count threshold:positive reached:bool",
         tally=[form("option:name votes:count")],
@@ -1168,6 +1168,7 @@ class Step:
     rejected: Json = None  # what the part `again` of its prompt says of the last reply rejected
     exhausted: bool = False
     open: bool = False
+    out: bool = False  # its seat is not asked any more
     reply: Reply | None = None  # the one that counts
     sent_back: Reply | None = None  # a weak critique
 
@@ -1188,7 +1189,7 @@ class Step:
 
     def wants_call(self) -> bool:
         """Whether a call for it is due."""
-        return not (self.reply or self.exhausted or self.open or self.tools_out)
+        return not (self.reply or self.exhausted or self.open or self.out or self.tools_out)
 
 
 class Turn(NamedTuple):
@@ -1277,7 +1278,8 @@ class Walk:
     entry: Due | None = None  # the one that is due, if it is not steps
     steps: dict[str, Step] = field(default_factory=dict)  # those due and not over, in order
     over: list[Turn] = field(default_factory=list)  # the turns of those due at once that are over
-    waiting: int = 0  # how many steps have neither a reply that counts nor are exhausted
+    waiting: int = 0  # how many steps are still to have a reply that counts, or to be exhausted
+    lost: Counter[str] = field(default_factory=Counter)  # steps in a row, by seat (§11)
     # calls and tools that are out, and the reply that has just come back
     calls: dict[str, Call] = field(default_factory=dict)  # in the order started
     abandoned: list[Call] = field(default_factory=list)
@@ -1472,7 +1474,8 @@ def go_on(walk: Walk, sent: Json = None) -> None:
     due = cast(Course, walk.course).send(sent)
     walk.entry = due if isinstance(due, Due) else None
     walk.steps = {} if isinstance(due, Due) else {step.name: step for step in due}
-    walk.over, walk.waiting = [], sum(not step.heard for step in walk.steps.values())
+    walk.over = []
+    walk.waiting = sum(not (step.heard or step.out) for step in walk.steps.values())
 
 
 def take_scheduled(walk: Walk, data: Json) -> None:
@@ -1530,6 +1533,20 @@ def in_vain(walk: Walk, step: Step, *, rejected: bool, final: bool = False) -> b
     return not step.exhausted
 
 
+MOST_LOST = 2  # steps in a row, after which a seat is out
+
+
+def lose(walk: Walk, step: Step, data: Json) -> None:
+    """Count a step that was lost since its seat's model could not be asked (§11)."""
+    seat, error = step.seat["id"], data["error"]
+    if error not in {"client_error", "unreachable"}:
+        walk.lost.pop(seat, None)
+    elif error == "client_error" and data["status"] in range(401, 405):
+        walk.lost[seat] = MOST_LOST
+    else:
+        walk.lost[seat] += 1
+
+
 UNKNOWN = dict.fromkeys(  # of an abandoned call
     ("detail", "status", "request_id", "wait_ms", "latency_ms", "sent_as_rendered", "sent")
 )
@@ -1555,6 +1572,8 @@ def take_failed(walk: Walk, data: Json) -> None:
     passed = since(walk, instant(call.step.began))
     late = passed + (data["wait_ms"] or 0) > walk.opening["retry_ms"]
     again = in_vain(walk, call.step, rejected=False, final=final or late)
+    if not again:
+        lose(walk, call.step, data)
     walk.compare(9, data, again=again)
     walk.compare(15, data, cost_micro_usd=None)
 
@@ -1586,8 +1605,11 @@ def check_latency(walk: Walk, call: Call, data: Json) -> None:
 def take_resumed(walk: Walk, _: Json) -> None:
     """Give up every call that is open."""
     walk.abandoned = list(walk.calls.values())
+    walk.lost.clear()
     for step in walk.steps.values():
         step.began = ""
+        walk.waiting += step.out
+        step.out = False
 
 
 # -- tools (§11.2)
@@ -1620,7 +1642,8 @@ def take_returned(walk: Walk, data: Json) -> None:
 def take_forfeit(walk: Walk, data: Json) -> None:
     """Forfeit the turn of the first step that is due."""
     step = next(iter(walk.steps.values()))
-    reason = "invalid_reply" if step.last_rejected else "no_reply"
+    tried = "invalid_reply" if step.last_rejected else "no_reply"
+    reason = "seat_out" if step.out else tried
     walk.compare(9, data, **step.fields(), reason=reason)
     end_turn(walk, step, None, {})
 
@@ -1628,6 +1651,8 @@ def take_forfeit(walk: Walk, data: Json) -> None:
 def end_turn(walk: Walk, step: Step, reply: Reply | None, says: Json) -> None:
     """Go on to the next turn."""
     turn = Turn(step, reply, says)
+    if step.reply:
+        walk.lost.pop(turn.id, None)
     walk.transcript.add(turn)
     walk.over.append(turn)
     del walk.steps[step.name]
@@ -2056,6 +2081,8 @@ def take_rejected(walk: Walk, data: Json, answer: Pending | None) -> None:
         again = True
     else:
         again = in_vain(walk, step, rejected=True)
+        if not again:
+            walk.lost.pop(step.seat["id"], None)
         step.rejected = {
             "code": why.code, "keyword": why.keyword or "none",
             "member": why.member or "the reply",
@@ -2400,7 +2427,7 @@ def take_truncated(walk: Walk, data: Json) -> None:
 
 def course_of(walk: Walk) -> Course:
     """Yield what is due: what the format says, then decision, synthesis and close."""
-    decision, reason = yield from walk.format.schedule(walk)
+    decision, reason = yield from attended(walk)
     if decision:
         number = walk.turns[-1].step.round
         review = walk.opening["review"] if decision["decision"] == "escalate" else None
@@ -2409,6 +2436,30 @@ def course_of(walk: Walk) -> Course:
         for seat in walk.seated("synthesizer"):
             yield [walk.step(number, "synthesis", seat)]
     yield closing("complete" if decision else "failed", reason)
+
+
+def attended(walk: Walk) -> Schedule:
+    """Yield what the format says is due, as long as enough seats are in (§8)."""
+    schedule, sent = walk.format.schedule(walk), None
+    while True:
+        try:
+            due = schedule.send(sent)
+        except StopIteration as end:
+            decision, reason = cast("tuple[Decision | None, str]", end.value)
+            lost = decision and walk.lost and walk.format.lost(walk)
+            return (None, "seats_lost") if lost else (decision, reason)
+        steps = [] if isinstance(due, Due) else due
+        for step in steps:
+            step.out = walk.lost[step.seat["id"]] >= MOST_LOST
+        forfeited = steps and all(step.out for step in steps)
+        if walk.lost and not forfeited and walk.format.lost(walk):
+            return None, "seats_lost"
+        sent = yield due
+
+
+def still_in(walk: Walk) -> set[str]:
+    """Return the debaters who can still be asked."""
+    return {seat["id"] for seat in walk.seated("debater") if walk.lost[seat["id"]] < MOST_LOST}
 
 
 def cut_short(outcome: str, reason: str, held: Collection[Step] = ()) -> Course:
@@ -2528,6 +2579,10 @@ class Format(ABC):
         """Return the parts of the turns for a step that is shown them in an order of its own."""
         return None
 
+    def lost(self, _walk: Walk) -> bool:
+        """Whether so many seats are out that only `escalate` is left (§8)."""
+        return False
+
     def read(self, _walk: Walk, _step: Step, why: Rejection | None, _: Json) -> Rejection | None:
         """Return why a reply does not count, given what is wrong with it as any reply."""
         return why
@@ -2573,6 +2628,10 @@ class Consensus(Format):
         """Name the speaker, round and phase."""
         return f"{turn.id}, round {turn.step.round}, {turn.step.phase}"
 
+    def lost(self, walk: Walk) -> bool:
+        """Whether fewer are left than must hold one option."""
+        return len(still_in(walk)) < int(self.terms["threshold"])
+
     def schedule(self, walk: Walk) -> Schedule:
         """Let all propose at once, then all speak in turn, with a count after each phase."""
         terms, debaters = self.terms, walk.seated("debater")
@@ -2610,6 +2669,10 @@ class Judged(Format):
     rules = "too_few_heard judge_verdict"
     reasons = "rounds_complete judge_failed"
     templates = filled("stances", "debater:max_rounds,round,stance judge:rounds,stances")
+
+    def __init__(self, terms: Json) -> None:
+        super().__init__(terms)
+        self.spoken = set[str]()  # the debaters heard so far
 
     def sound(self) -> bool:
         """Whether there are two stances or more, and none twice."""
@@ -2663,16 +2726,20 @@ class Judged(Format):
         names = [seat["id"] for seat in walk.seated("debater")]
         return says["winner"] in names and nothing_but(says, "winner")
 
+    def lost(self, walk: Walk) -> bool:
+        """Whether fewer than two stances have been heard, or still can be."""
+        return len(still_in(walk) | self.spoken) < 2
+
     def schedule(self, walk: Walk) -> Schedule:
         """Let each side argue in each round, and the judge decide."""
-        number, spoken = self.terms["max_rounds"], set()
+        number, spoken = self.terms["max_rounds"], self.spoken
         for each in range(1, number + 1):
             turns = []
             for seat in walk.seated("debater"):
                 turns += yield [walk.step(each, "argument", seat)]
+                spoken |= {turn.id for turn in heard(turns[-1:])}
             if not heard(turns):
                 return None, "nobody_heard"
-            spoken |= {turn.id for turn in heard(turns)}
         if len(spoken) < 2:
             return too_few(), "rounds_complete"
         [verdict] = yield [walk.step(number, "verdict", walk.seated("judge")[0])]
@@ -2928,6 +2995,11 @@ class Panel(Format):
             return says["winner"] in self.terms["labels"] and nothing_but(says, "winner")
         choices = self.terms["options"] or [None]
         return says["choice"] in choices and nothing_but(says, "choice")
+
+    def lost(self, walk: Walk) -> bool:
+        """Whether too few are left for two drafts, or for the majority that all depends on."""
+        counted = (self.terms["resolution"], self.terms["fallback"]) == ("majority", "escalate")
+        return len(still_in(walk)) < (len(self.terms["labels"]) // 2 + 1 if counted else 2)
 
     def schedule(self, walk: Walk) -> Schedule:  # noqa: C901 - what comes first decides
         """Let all draft until they converge or the rounds are over, and resolve."""

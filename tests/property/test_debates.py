@@ -13,6 +13,7 @@ from derived import alterations, altered, value_of
 from exporting import both, exported
 from hansard.rules.replay import Difference, NotDue, Replay
 from hansard.rules.similarity import normalised, words
+from hansard.runtime.models.base import Wire
 from hansard.verify.verifier import verify
 from support import DEFAULTS, PRICE, Debate, Die, Fail, Reply, Setup, fold, own, say, vote, walk
 
@@ -42,6 +43,7 @@ ODD = (
     ),
     *map(Fail, ("rate_limited", "timeout", "server_error", "client_error", "unreachable")),
     *map(Fail, ("crashed", "no_reply")),
+    *[Fail("client_error", wire=Wire(status)) for status in (400, 401, 404)],
 )
 
 
@@ -155,6 +157,7 @@ def script(draw, setup):
     """
     pool = draw(st.sampled_from([WORDS, WORDS, WORDS[5:7], WORDS[:1]]))
     mute = draw(st.sets(st.sampled_from(setup.seats))) if draw(st.booleans()) else ()
+    gone = draw(st.sampled_from([Fail("no_reply"), Fail("unreachable"), *ODD[-3:-1]]))
 
     def valid(call):
         value = filled(draw, call.schema, pool)
@@ -163,7 +166,7 @@ def script(draw, setup):
 
     def ends(call):
         if call.step.speaker in mute:
-            return Fail("client_error")
+            return gone
         if call.attempt > 6:
             return say()(call)
         if draw(st.integers(0, 3)):
@@ -180,7 +183,7 @@ def debates(draw, policies=True, formats=tuple(DRAWN)):
     return Debate(setup, script(draw, setup), pick, tick=draw(st.sampled_from([1, 1000]))).run()
 
 
-FAILED = ("nobody_heard", "judge_failed", "moderator_failed", "prompt_refused")
+FAILED = ("nobody_heard", "seats_lost", "judge_failed", "moderator_failed", "prompt_refused")
 TURNS = ("turn.recorded", "verdict.recorded", "synthesis.recorded", "turn.forfeited")
 
 

@@ -6,8 +6,7 @@ import pytest
 
 from hansard import vocabulary
 from hansard.report.notes import NoteCode
-from hansard.report.words import Silence
-from hansard.rules.fields import CallError, CitationFinding, Rejection
+from hansard.rules.fields import CallError, CitationFinding, Rejection, Silence
 from hansard.rules.terms import CloseReason, DecisionRule
 from hansard.verify.findings import CHECKS
 from hansard.vocabulary import Severity, fill

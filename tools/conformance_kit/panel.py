@@ -80,7 +80,8 @@ def quorum() -> Record:
 
     6-17 round 0, 18 similarity, 19-30 round 1, 31 similarity, 32 count, 33 decision, 34 closed.
     """
-    return drafting("quorum", [["yes", None, None, "yes"]] * 2, options=YES_NO)
+    script = {f"r{n}.draft.{seat}:1": fails("no_reply") for n in (0, 1) for seat in SEATS[1:3]}
+    return drafting("quorum", [["yes"] * 4] * 2, script, options=YES_NO)
 
 
 @cache

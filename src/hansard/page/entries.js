@@ -5,7 +5,7 @@
 const UNKNOWN_USE = ["timeout", "server_error", "crashed", "abandoned"]; // perhaps paid for
 const STATED = ["tokens_in", "tokens_cached", "tokens_cache_write", "tokens_out", "cost_micro_usd"];
 const USED = ["calls", "failed", "saved_micro_usd", "stated", ...STATED];
-const FAILED = ["nobody_heard", "judge_failed", "moderator_failed"]; // closes that have a note
+const FAILED = ["nobody_heard", "seats_lost", "judge_failed", "moderator_failed"]; // closes that have a note
 const ARGUERS = ["debater", ...Object.keys(ARGUING)]; // the roles whose arguments are judged
 
 const emptyState = (texts) => ({

@@ -92,7 +92,7 @@ entryType("debate.closed", form("outcome:complete|truncated|failed reason:stoppe
 
 // What the format says is due, then decision, synthesis and close.
 function* courseOf(walk) {
-	const [decision, reason] = yield* walk.format.schedule(walk);
+	const [decision, reason] = yield* attended(walk);
 	if (decision) {
 		const { round } = walk.turns[walk.turns.length - 1].step;
 		const review = decision.decision === "escalate" ? walk.opening.review : null;
@@ -100,6 +100,19 @@ function* courseOf(walk) {
 		for (const seat of walk.seated("synthesizer")) yield [walk.step(round, "synthesis", seat)];
 	}
 	yield closing(decision ? "complete" : "failed", reason);
+}
+
+// What the format says is due, as long as enough seats are in (§8).
+function* attended(walk) {
+	const schedule = walk.format.schedule(walk), lost = () => walk.lost.size && walk.format.lost?.(walk);
+	for (let sent;;) {
+		const { value, done } = schedule.next(sent), steps = done || !Array.isArray(value) ? [] : value;
+		for (const step of steps) step.out = isOut(walk, step.seat);
+		const needed = done ? value[0] : !steps.length || steps.some((step) => !step.out);
+		if (needed && lost()) return [null, "seats_lost"];
+		if (done) return value;
+		sent = yield value;
+	}
 }
 
 const closing = (outcome, reason) => due("debate.closed", 16, { outcome, reason });

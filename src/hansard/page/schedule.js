@@ -93,7 +93,7 @@ function goOn(walk, sent) {
 	walk.entry = Array.isArray(value) ? null : value;
 	walk.steps = new Map(steps.map((step) => [step.name, step]));
 	walk.over = [];
-	walk.waiting = steps.filter((step) => !step.heard).length;
+	walk.waiting = steps.filter((step) => !step.heard && !step.out).length;
 }
 
 // Takes an entry that follows from those before; what is not derived of it is as it says.
@@ -178,7 +178,9 @@ function takeFailed(walk, data) {
 	const final = error === "client_error" || error === "no_reply"; // it would only fail alike
 	if (final) walk.compare(9, data, { wait_ms: null });
 	const late = since(walk, instant(call.step.began)) + (wait ?? 0) > walk.opening.retry_ms;
-	walk.compare(9, data, { again: inVain(walk, call.step, { final: final || late }) });
+	const again = inVain(walk, call.step, { final: final || late });
+	if (!again) lose(walk, call.step.seat, data);
+	walk.compare(9, data, { again });
 	walk.compare(15, data, { cost_micro_usd: null });
 }
 
@@ -187,6 +189,16 @@ function checkLatency(walk, { began }, { latency_ms: took }) {
 	const most = since(walk, began) + 1;
 	if (took > most) walk.report("9.latency_ms", most, took);
 }
+
+// Counts the steps in a row that a seat has lost since its model could not be asked (§11).
+const MOST_LOST = 2;
+function lose({ lost }, { id }, { error, status }) {
+	const refused = error === "client_error", all = refused && status > 400 && status < 405;
+	if (refused || error === "unreachable") lost.set(id, all ? MOST_LOST : (lost.get(id) ?? 0) + 1);
+	else lost.delete(id);
+}
+const isOut = ({ lost }, { id }) => lost.get(id) >= MOST_LOST;
+const stillIn = (walk) => walk.seated("debater").filter((seat) => !isOut(walk, seat));
 
 // What a call that ended says of the wire, against its seat's model (§3).
 function checkWire(walk, { step }, { reply, status, sent_as_rendered: compared, sent, error }) {
@@ -202,7 +214,12 @@ entryType("debate.resumed", form("engine:id"), takeResumed, { anytime: true, aba
 
 function takeResumed(walk) {
 	walk.abandoned = [...walk.calls.values()];
-	for (const step of walk.steps.values()) step.began = "";
+	walk.lost.clear();
+	for (const step of walk.steps.values()) {
+		step.began = "";
+		if (step.out) walk.waiting++;
+		step.out = false;
+	}
 }
 
 // ---- tools (§11.2)
@@ -238,13 +255,14 @@ entryType("turn.forfeited", form(`${TURN} reason:silences`), takeForfeit);
 
 function takeForfeit(walk, data) {
 	const [step] = walk.steps.values();
-	const reason = step.lastRejected ? "invalid_reply" : "no_reply";
+	const reason = step.out ? "seat_out" : step.lastRejected ? "invalid_reply" : "no_reply";
 	walk.compare(9, data, { ...step.fields, reason });
 	endTurn(walk, step, null, {});
 }
 
 function endTurn(walk, step, reply, says) {
 	const turn = turnOf(step, reply, says);
+	if (step.reply) walk.lost.delete(turn.id);
 	walk.transcript.add(turn);
 	walk.over.push(turn);
 	walk.steps.delete(step.name);

@@ -61,6 +61,7 @@ function takeRejected(walk, data, answer) {
 		step.sentBack = { ...reply, rating };
 	} else {
 		again = inVain(walk, step, { rejected: true });
+		if (!again) walk.lost.delete(step.seat.id);
 		step.rejected = {
 			code: why.code, keyword: why.keyword ?? "none", member: why.member || "the reply",
 		};

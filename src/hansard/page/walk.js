@@ -39,7 +39,7 @@ class Step {
 	}
 
 	get wantsCall() {
-		return !(this.reply || this.exhausted || this.open || this.toolsOut);
+		return !(this.reply || this.exhausted || this.open || this.out || this.toolsOut);
 	}
 
 	get recorded() {
@@ -60,6 +60,7 @@ class Walk {
 			findings: [], log: [{ due: ["debate.opened"], steps: [] }], seen: {}, place: 0,
 			prices: new Map(), seats: new Map(), documents: new Map(), // and the rest of the opening
 			entry: null, steps: new Map(), over: [], waiting: 0, // what is due; `over`: its turns so far
+			lost: new Map(), // by seat: the steps in a row that it has lost (§11)
 			calls: new Map(), abandoned: [], tools: new Map(), asked: null, answer: null,
 			spent: { calls: 0n, tokens: 0n, cost: 0n }, folded: new Map(), recipes: new Map(),
 			goneReplies: 0, goneTurns: 0, decision: null, followed: 0,
@@ -132,7 +133,8 @@ class Walk {
 	// The steps that are waited for; where all have ended, the one whose turn is due.
 	awaited() {
 		const steps = [...this.steps.values()], answered = this.answer?.why ? null : this.answer?.step;
-		const open = steps.filter((step) => !step.heard && !step.exhausted && step !== answered);
+		const open = steps.filter((step) =>
+			!(step.heard || step.exhausted || step.out || step === answered));
 		return open.length ? open : steps.slice(0, 1);
 	}
 

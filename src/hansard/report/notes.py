@@ -76,6 +76,7 @@ NoteCode = Literal[
     "neutrality_unchanged",
     "still_open",
     "nobody_heard",
+    "seats_lost",
     "judge_failed",
     "moderator_failed",
     "synthesis_missing",
@@ -158,7 +159,7 @@ def _resumed(_: DebateState, __: object) -> Iterator[Note]:
 
 def _closed(state: DebateState, data: ClosedData) -> Iterator[Note]:
     reason = data["reason"]
-    if reason in ("nobody_heard", "judge_failed", "moderator_failed"):
+    if reason in ("nobody_heard", "seats_lost", "judge_failed", "moderator_failed"):
         yield note(reason, round=state.rounds_run)
     cut = state.truncated
     if cut:

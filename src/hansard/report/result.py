@@ -8,8 +8,8 @@ from typing import Annotated, Any, Literal
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, JsonValue
 
 from hansard.report.notes import Note
-from hansard.report.words import GONE, Silence
-from hansard.rules.fields import Ceiling, Layout, Parameters, Price
+from hansard.report.words import GONE
+from hansard.rules.fields import Ceiling, Layout, Parameters, Price, Silence
 from hansard.rules.terms import CloseReason, DecisionRule, Phase, Role
 
 Status = Literal["open", "complete", "truncated", "failed"]

@@ -3,16 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from typing import Any, Literal, cast
+from typing import Any, cast
 
 from hansard import vocabulary
-from hansard.rules.fields import CallError, Ceiling, CitationFinding, Rejection
+from hansard.rules.fields import CallError, Ceiling, CitationFinding, Rejection, Silence
 from hansard.rules.spending import DEAREST
 from hansard.rules.steps import place_of
 from hansard.rules.terms import CloseReason, DecisionRule
 from hansard.vocabulary import fill, many
-
-Silence = Literal["no_reply", "invalid_reply"]
 
 GONE = vocabulary.word("gone")
 ALIKE = vocabulary.word("alike")

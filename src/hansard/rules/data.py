@@ -39,6 +39,7 @@ from hansard.rules.fields import (
     Score,
     ScorePpm,
     Seed,
+    Silence,
     Stance,
     TemplateHash,
     Time,
@@ -263,7 +264,7 @@ class TurnRejectedData(TypedDict):
 class TurnForfeitedData(_Place):
     """A speaker who could not be heard: an abstention, never agreement."""
 
-    reason: Literal["no_reply", "invalid_reply"]
+    reason: Silence
 
 
 @closed

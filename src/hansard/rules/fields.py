@@ -59,6 +59,7 @@ Rejection = Literal[
     "filtered",
     "not_finished",
 ]
+Silence = Literal["no_reply", "invalid_reply", "seat_out"]
 CitationFinding = Literal["verified", "no_such_document", "not_yet_visible", "not_found"]
 Layout = Literal["shared-prefix", "role-first"]
 Structured = Literal["native", "tool", "text"]

@@ -146,6 +146,8 @@ class Spend:
         self.cost_micro_usd += data["cost_micro_usd"] or 0
 
 
+_REFUSING = range(401, 405)  # statuses that a server answers to whatever the seat asks
+_LOST = 2  # steps in a row after which nobody is asked there any more
 # Nobody knows what these calls used before they ended; they may have been paid for.
 _UNKNOWN_USE = ("timeout", "server_error", "crashed", "abandoned")
 
@@ -171,6 +173,7 @@ class DebateState:
     turns: list[Turn] = field(default_factory=list)
     spoken: set[str] = field(default_factory=set)  # debaters who were heard
     votes: dict[str, str | None] = field(default_factory=dict)  # the current ones, of debaters
+    lost: dict[str, int] = field(default_factory=dict)  # by seat: steps in a row (`_lose`)
     counts: list[VotesCountedData] = field(default_factory=list)
     similarities: list[SimilarityData] = field(default_factory=list)
     verdict: VerdictData | None = None  # the last one that a judge or a moderator gave
@@ -201,6 +204,10 @@ class DebateState:
     def entries(self) -> int:
         """How many entries there are, with those that the tools in flight will end in."""
         return self.seq + sum(row.tools_out for row in self.steps.values())
+
+    def is_out(self, seat: str) -> bool:
+        """Whether a seat is not asked any more: its server refuses it, or cannot be reached."""
+        return self.lost.get(seat, 0) >= _LOST
 
     @property
     def rounds_run(self) -> int:
@@ -248,6 +255,7 @@ def _opened(state: DebateState, data: OpenedData) -> None:
 def _resumed(state: DebateState, _: ResumedData) -> None:
     state.resumes += 1
     state.abandoned = list(state.calls)
+    state.lost.clear()  # somebody may have mended it
     for pending in state.steps.values():
         pending.began = None
 
@@ -335,8 +343,20 @@ def _failed(state: DebateState, data: CallFailedData) -> None:
         state.abandoned.remove(data["call"])
     else:
         pending.tries += 1
+    if pending.exhausted:
+        _lose(state, speaker_of(step), data)
     state.failures.append(data)
     state.spend[speaker_of(step)].cost_micro_usd += data["cost_micro_usd"] or 0
+
+
+def _lose(state: DebateState, seat: str, failed: CallFailedData) -> None:
+    """Count how many steps in a row a seat has lost, since its model could not be asked."""
+    if failed["error"] not in ("client_error", "unreachable"):
+        state.lost.pop(seat, None)
+    elif failed["error"] == "client_error" and failed["status"] in _REFUSING:
+        state.lost[seat] = _LOST
+    else:
+        state.lost[seat] = state.lost.get(seat, 0) + 1
 
 
 def _rejected(state: DebateState, data: TurnRejectedData) -> None:
@@ -347,15 +367,19 @@ def _rejected(state: DebateState, data: TurnRejectedData) -> None:
         pending.tries += 1
         pending.exhausted = not data["again"]
         pending.rejection = data
+        if pending.exhausted:
+            state.lost.pop(speaker_of(data["step"]), None)
     pending.answer = None
     pending.rejected = True
     state.rejections += 1
 
 
 def _turn(state: DebateState, data: TurnData) -> None:
-    pending = state.steps.pop(data["step"])
+    pending = state.steps.pop(data["step"], None) or Pending()  # a seat that is out is not asked
     answer = (pending.answer or pending.weak) if "call" in data else None
     seat = state.seats[data["speaker"]]
+    if pending.answer:
+        state.lost.pop(seat["id"], None)
     turn = Turn(data, answer["reply"] if answer else None, seat["role"])
     state.turns.append(turn)
     if seat["role"] == "debater" and turn.heard:

@@ -121,6 +121,8 @@ def decide(state: DebateState, read: Container[str] = ()) -> Due | None:  # noqa
     if state.refused or state.truncated:
         return Ask([]) if in_flight(state) else _stop(state)
     found = _next(state)
+    if state.lost and _begins(state, found) and _rules(state).lost(state):
+        found = "seats_lost"
     if isinstance(found, (Fact, Compare)):
         return found
     if isinstance(found, str):
@@ -130,6 +132,16 @@ def decide(state: DebateState, read: Container[str] = ()) -> Due | None:  # noqa
 
 def _next(state: DebateState) -> Next:
     return _after_decision(state) if state.decision else _rules(state).due(state)
+
+
+def _begins(state: DebateState, found: Next) -> bool:
+    """Whether a count, a comparison, a decision or the first call of new turns comes next."""
+    if state.decision or isinstance(found, str):
+        return False
+    if isinstance(found, (Fact, Compare)):
+        return True
+    asked = any(step.id in state.steps for step in found)
+    return not (asked or all(state.is_out(step.speaker) for step in found))
 
 
 def _steps_due(state: DebateState) -> tuple[Step, ...]:
@@ -173,14 +185,17 @@ def _heard(state: DebateState, steps: tuple[Step, ...]) -> Ask | Conclude | Fact
     waiting = False
     for step in steps:
         pending = state.steps.get(step.id)
+        if pending is None and state.is_out(step.speaker):
+            continue
         if pending is None or not (pending.answer or pending.exhausted):
             waiting = True
             if pending is None or not (pending.call or pending.using_tools):
                 wanted.append(step)
     if waiting:
         return Ask(wanted)
-    first = state.steps[steps[0].id]
-    answer = first.answer or first.weak  # a weak critique counts where no better one came
+    first = state.steps.get(steps[0].id)
+    # A weak critique counts where no better one came.
+    answer = first and (first.answer or first.weak)
     return Conclude(steps[0], answer) if answer else forfeit(steps[0], first)
 
 
@@ -200,8 +215,9 @@ def refusal(
     return None
 
 
-def forfeit(step: Step, pending: Pending) -> Fact:
-    """Return the turn of a speaker who could not be heard."""
+def forfeit(step: Step, pending: Pending | None) -> Fact:
+    """Return the turn of a speaker who could not be heard; without `pending`, or even asked."""
+    tried = "invalid_reply" if pending and pending.rejected else "no_reply"
     return Fact(
         "turn.forfeited",
         {
@@ -209,7 +225,7 @@ def forfeit(step: Step, pending: Pending) -> Fact:
             "round": step.round,
             "phase": step.phase,
             "speaker": step.speaker,
-            "reason": "invalid_reply" if pending.rejected else "no_reply",
+            "reason": tried if pending else "seat_out",
         },
     )
 

@@ -74,6 +74,7 @@ CloseReason = Literal[
     "entries_ceiling",
     "prompt_refused",
     "nobody_heard",
+    "seats_lost",
     "judge_failed",
     "moderator_failed",
 ]

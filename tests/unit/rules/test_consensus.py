@@ -8,7 +8,7 @@ from hansard.rules import steps
 from hansard.rules.formats.consensus import PHASES, phase_of
 from support import Debate, Fail, Reply, Setup, vote, votes
 
-FAIL = Fail("client_error")
+FAIL = Fail("no_reply")
 
 
 def scripted(setup, **by_phase):

@@ -8,7 +8,7 @@ from hansard.rules import steps
 from hansard.rules.replay import NotDue
 from support import Debate, Fail, Reply, Setup, prompts, say, script, titles, walk
 
-FAIL = Fail("client_error")
+FAIL = Fail("no_reply")
 SEATS = ("ann", "bob", "cat")
 GONE = {}.get
 

@@ -54,6 +54,7 @@ FORMATS.consensus = {
 		[["debater", record([["stance", TEXT], ["rationale", TEXT], ["vote", oneOf(options)]])]],
 	title: ({ id, step }) => `${id}, round ${step.round}, ${step.phase}`,
 	schedule: scheduleConsensus,
+	lost: (walk) => stillIn(walk).length < walk.terms.threshold,
 
 	result: consensusResult,
 	drift: (s) => voteDrift(s, (row) => row.seq),

@@ -2,14 +2,16 @@
 // judged: rounds in which each side argues, then a judge (FORMAT.md §8.2).
 
 function* scheduleJudged(debate) {
-	const number = debate.terms.max_rounds, spoken = new Set(), reason = "rounds_complete";
+	const number = debate.terms.max_rounds, reason = "rounds_complete";
+	const spoken = debate.spoken = new Set(); // the debaters heard so far
 	for (let each = 1; each <= number; each++) {
 		const turns = [];
 		for (const seat of debate.seated("debater")) {
-			turns.push(...yield [debate.step(each, "argument", seat)]);
+			const [turn] = yield [debate.step(each, "argument", seat)];
+			turns.push(turn);
+			if (turn.reply) spoken.add(turn.id);
 		}
 		if (!heard(turns).length) return [null, "nobody_heard"];
-		for (const turn of heard(turns)) spoken.add(turn.id);
 	}
 	if (spoken.size < 2) return [tooFew(), reason];
 	const [verdict] = yield [debate.step(number, "verdict", debate.seated("judge")[0])];
@@ -76,6 +78,8 @@ FORMATS.judged = {
 	couldRule: (debate, says) => (says.winner === null ? nothingBut(says, "undeclared")
 		: nothingBut(says, "winner") && debate.seated("debater").some(({ id }) => id === says.winner)),
 	schedule: scheduleJudged,
+	lost: (walk) =>
+		new Set([...walk.spoken, ...stillIn(walk).map(({ id }) => id)]).size < 2,
 
 	result: judgedResult,
 	drift: () => [], // whoever argues a stance is told to keep it, and nobody votes

@@ -266,6 +266,11 @@ FORMATS.panel = {
 		? labels.includes(says.winner) && nothingBut(says, "winner")
 		: (options.length ? options : [null]).includes(says.choice) && nothingBut(says, "choice")),
 	schedule: schedulePanel,
+	lost: (walk) => {
+		const { labels, resolution, fallback } = walk.terms;
+		const counted = resolution === "majority" && fallback === "escalate";
+		return stillIn(walk).length < (counted ? Math.floor(labels.length / 2) + 1 : 2);
+	},
 
 	result: panelResult,
 	drift: (s, { options, rounds }) => (options.length ? voteDrift(s, (row) => row.round)

@@ -77,6 +77,11 @@ def as_told(_state: DebateState, _step: Step) -> None:
     """Return that everybody sees the transcript in its order."""
 
 
+def whole(_state: DebateState) -> bool:
+    """Return that no seats are lost that the outcome needs, while somebody is heard."""
+    return False
+
+
 def never(_state: DebateState, _step: str, _rating: int | None) -> bool:
     """Return that no reply is sent back for its rating."""
     return False
@@ -105,6 +110,7 @@ class Format(Generic[T]):
     - `due(state)`: who speaks now, or the fact, or the comparison of texts, that is
       due before anybody does; or the reason why the debate has failed. A format
       that compares texts says how in what is due: `Compare.by`;
+    - `lost(state)`: whether so many seats are out that only `escalate` is left;
     - `reason(state)`: why a debate that was decided stopped.
 
     What a reply says:
@@ -133,6 +139,7 @@ class Format(Generic[T]):
     settled: Callable[[T, int], T | str] = as_stated
     wrong_seats: Callable[[T, Sequence[RegisteredData]], str | None]
     due: Callable[[DebateState], Next]
+    lost: Callable[[DebateState], bool] = whole
     reason: Callable[[DebateState], CloseReason]
     read: Callable[[DebateState, Step, JSON, TextOf], Mapping[str, Any] | NotCounted]
     admits: Callable[[DebateState, Step, Mapping[str, Any]], bool]

@@ -54,6 +54,11 @@ def silent(turns: Sequence[Turn]) -> bool:
     return not any(turn.heard for turn in turns)
 
 
+def still_in(state: DebateState) -> list[str]:
+    """Return the debaters who can still be asked."""
+    return [seat for seat in state.votes if not state.is_out(seat)]
+
+
 def heard_in(state: DebateState, round_: int) -> list[str]:
     """Return the debaters whose turns in this round count, as they spoke."""
     rows = state.of_round(round_)

@@ -27,7 +27,7 @@ from hansard.rules.data import RegisteredData
 from hansard.rules.events import Fact
 from hansard.rules.fields import Name
 from hansard.rules.formats.base import Format
-from hansard.rules.formats.common import decided, silent, sound
+from hansard.rules.formats.common import decided, silent, sound, still_in
 from hansard.rules.prompts import TextOf
 from hansard.rules.replies import JSON, Schema, members, one_of, words
 from hansard.rules.spec_base import BaseSpec
@@ -207,6 +207,11 @@ def _decide(state: DebateState) -> Fact:
     )
 
 
+def lost(state: DebateState) -> bool:
+    """Whether fewer debaters are left than must hold one option."""
+    return len(still_in(state)) < terms_of(state)["threshold"]
+
+
 def reason(state: DebateState) -> CloseReason:
     """Return why it stopped."""
     exhausted = state.decision and state.decision["rule"] == "max_rounds_exhausted"
@@ -261,6 +266,7 @@ CONSENSUS = Format(
     settled=settled,
     wrong_seats=wrong_seats,
     due=due,
+    lost=lost,
     reason=reason,
     read=read,
     admits=admits,

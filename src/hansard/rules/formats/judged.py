@@ -25,7 +25,7 @@ from pydantic import Field, field_validator
 from hansard.rules.data import RegisteredData
 from hansard.rules.events import Fact
 from hansard.rules.formats.base import Format
-from hansard.rules.formats.common import decided, ruling, silent, verdict
+from hansard.rules.formats.common import decided, ruling, silent, still_in, verdict
 from hansard.rules.prompts import TextOf
 from hansard.rules.replies import JSON, Schema, members, one_of, words
 from hansard.rules.spec_base import BaseSpec
@@ -134,6 +134,11 @@ def due(state: DebateState) -> Fact | tuple[Step, ...] | CloseReason:  # noqa: P
     return decided(state, stance["label"] if stance else "synthesis", "judge_verdict")
 
 
+def lost(state: DebateState) -> bool:
+    """Whether fewer stances than a judge must hear have been heard, or still can be."""
+    return len(state.spoken.union(still_in(state))) < LEAST
+
+
 def reason(_state: DebateState) -> CloseReason:
     """Return why it stopped: always because its rounds were over."""
     return "rounds_complete"
@@ -237,6 +242,7 @@ JUDGED = Format(
     most_turns=most_turns,
     wrong_seats=wrong_seats,
     due=due,
+    lost=lost,
     reason=reason,
     read=read,
     admits=admits,

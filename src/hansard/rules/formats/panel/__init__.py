@@ -24,7 +24,7 @@ from hansard.rules.formats.panel.reading import (
     template,
     values,
 )
-from hansard.rules.formats.panel.schedule import due, most_turns, reason, settled, wrong_seats
+from hansard.rules.formats.panel.schedule import due, lost, most_turns, reason, settled, wrong_seats
 from hansard.rules.formats.panel.spec import PanelSpec
 
 __all__ = ["PANEL", "PanelSpec"]
@@ -37,6 +37,7 @@ PANEL = Format(
     settled=settled,
     wrong_seats=wrong_seats,
     due=due,
+    lost=lost,
     reason=reason,
     read=read,
     admits=admits,

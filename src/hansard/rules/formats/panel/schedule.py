@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from hansard.rules import similarity
-from hansard.rules.counting import tally, winner
+from hansard.rules.counting import majority, tally, winner
 from hansard.rules.data import RegisteredData
 from hansard.rules.events import Fact
 from hansard.rules.formats.base import Compare
-from hansard.rules.formats.common import decided, heard_in, ruling, silent, sound
+from hansard.rules.formats.common import decided, heard_in, ruling, silent, sound, still_in
 from hansard.rules.formats.panel.comparing import compare, converged, count, texts
 from hansard.rules.formats.panel.reading import terms_of
 from hansard.rules.formats.panel.spec import BY_JUDGE, LEAST
@@ -105,6 +105,13 @@ def _most_similar(state: DebateState, last: int) -> Fact | Compare:
     scores = similarity.scores(measured["pairs"])
     best = max(state.votes, key=lambda seat: scores.get(seat, -1))
     return decided(state, best, "most_similar", score_ppm=scores.get(best, 0))
+
+
+def lost(state: DebateState) -> bool:
+    """Whether too few are left for two drafts, or for the majority on which all depends."""
+    terms, left = terms_of(state), len(still_in(state))
+    counted = terms["resolution"] == "majority" and terms["fallback"] == "escalate"
+    return left < (majority(len(state.votes)) if counted else LEAST)
 
 
 def reason(state: DebateState) -> CloseReason:
