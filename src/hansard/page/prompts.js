@@ -163,7 +163,7 @@ class Transcript {
 			const asked = this.block(`tool ${tool.name}, arguments`, tool.arguments);
 			const parts = [...asked, ...this.block(`tool ${tool.name}, result`, tool.result)];
 			step.digest = fold(step.digest, parts);
-			step.recipe = { ...step.recipe, more: [...step.recipe.more, ...parts] };
+			step.recipe.more.push(...parts); // of all calls of the step, each up to its `until`
 		}
 		step.tools = [];
 		const parts = [...step.task];
@@ -172,12 +172,14 @@ class Transcript {
 			parts.push(this.template("critic_again", { rating: String(step.sentBack.rating) }));
 		}
 		if (step.rejected) parts.push(this.template("again", step.rejected));
-		return { ...step.recipe, after: parts, digest: toHex(fold(step.digest, parts)) };
+		const until = step.recipe.more.length;
+		return { ...step.recipe, until, after: parts, digest: toHex(fold(step.digest, parts)) };
 	}
 
 	// The parts of a recipe, in order.
-	parts({ before, base, length, more, after }) {
-		return [...this.system, ...before, ...base.slice(0, length), ...more, ...after];
+	parts({ before, base, length, more, until, after }) {
+		const shown = [...base.slice(0, length), ...more.slice(0, until)];
+		return [...this.system, ...before, ...shown, ...after];
 	}
 }
 
