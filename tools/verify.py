@@ -68,6 +68,7 @@ MOST_LISTED = 1_000  # findings of a check; the others count all the same
 MOST_ENTRIES = 100_000
 LARGEST_DOCUMENT, LARGEST_DOCUMENTS = 2 * 2**20, 20 * 2**20  # bytes: of one, and of all (§10.2)
 LARGEST_REPLY = 2**20  # bytes
+MOST_LABELS = 20  # of a debate (§3)
 LONGEST_COMPARED = 65_536  # characters of an answer, the words of which are compared (§9)
 SENTENCES = {  # what a finding says; `*` is any field that is not what it should be
     "1.size": "The export is too large, or its files claim more bytes than it has",
@@ -763,6 +764,14 @@ CASE = form(
     )],
     struck=["positive"],
 )  # fmt: skip
+COSTS = ("cost_least_micro_usd", "cost_expected_micro_usd", "cost_most_micro_usd")
+ESTIMATE = form(
+    "calls_least:positive calls_most:positive", **dict.fromkeys(COSTS, cast(Form, "count|null"))
+)
+ORIGIN = form(
+    "kind:remand|repeat|branch|follow_up|evaluation debate:uuid|null head:hash|null "
+    "seq:positive|null"
+)
 COMMON = {  # the words of all formats; each format adds its own
     "roles": "synthesizer",
     "phases": "synthesis",
@@ -794,6 +803,10 @@ WORDS: dict[str, Callable[[Json], bool]] = {
     "blob": lambda value: fits(value, {"sha256": "hash"}),
     "stance": lambda value: fits(value, {"label": "name", "text": "blob"}),
     "case": lambda value: fits(value, CASE),
+    "person": lambda value: fits(value, {"name": "blob", "key": "key|null"}),
+    "labels": lambda value: fits(value, ["name"]) and len(value) <= MOST_LABELS,
+    "estimate": lambda value: fits(value, ESTIMATE),
+    "origin": lambda value: fits(value, ORIGIN),
     "terms": lambda value: any(fits(value, each.form) for each in FORMATS.values()),
     "=1": integer(1, 1),
     "count": integer(0),
@@ -807,6 +820,7 @@ WORDS: dict[str, Callable[[Json], bool]] = {
     "score": integer(0, 100_000_000),
     "id": matching(ID.pattern),
     "name": matching(r"[A-Za-z0-9._:/@+=-]{1,64}"),
+    "key": matching(r"[A-Za-z0-9._:/@=-]{1,128}"),
     "hash": matching(r"[0-9a-f]{64}"),
     "uuid": matching(r"[0-9a-f]{8}-[0-9a-f]{4}-4[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}"),
     "time": matching(
@@ -844,7 +858,9 @@ TRUSTED = form(
 LINE = form("at:time data:any debate:uuid prev:hash seq:positive type:string v:=1")
 TYPES: dict[str, Form] = {
     "debate.opened": form(
-        "engine:id rules:=1 name:name|null collection_id:name|null terms:terms question:blob "
+        "engine:id rules:=1 name:name|null collection_id:name|null task_type:name|null "
+        "requester:person|null owner:person|null labels:labels retention:name|null "
+        "origin:origin|null estimate:estimate|null terms:terms question:blob "
         "context:blob|null instructions:blob|null review:blob seats:hundred documents:documents "
         "attempts:hundred timeout_ms:positive retry_ms:positive seed:seed "
         "layout:shared-prefix|role-first leading_call:bool policy:hash|null tool_rounds:count "
@@ -1428,6 +1444,7 @@ def take_opened(walk: Walk, data: Json) -> None:
     options, fewest = terms.get("options", []), kind.fewest_options
     right = distinct(options) and "abstain" not in options and fewest <= len(options) <= 100
     need(right, "debate.opened with other options")
+    check_own_words(data)
     synthesizer = [item for item in schemas[-1:] if item["role"] == "synthesizer"]
     terms = terms | kind(terms).derived(data["seats"] - len(synthesizer))
     walk.format = kind(terms)
@@ -1448,11 +1465,35 @@ def take_opened(walk: Walk, data: Json) -> None:
         walk.templates.append((item["role"], item["sha256"], approved))
 
 
+def check_own_words(data: Json) -> None:
+    """What a debate says of itself agrees with itself (§11.1)."""
+    estimate, origin = data["estimate"], data["origin"]
+    ordered = data["labels"] == sorted(set(data["labels"]))
+    need(ordered, "debate.opened with its labels in order, each once")
+    if estimate is not None:
+        costs = [estimate[name] for name in COSTS]
+        rising = None not in costs and costs == sorted(costs)
+        rising = rising or costs == [None] * 3
+        right = rising and estimate["calls_least"] <= estimate["calls_most"]
+        need(right, "debate.opened with an estimate in order")
+    if origin is not None:
+        kind, named = origin["kind"], [origin["debate"] is not None, origin["head"] is not None]
+        right = named == [True, True] or (kind == "evaluation" and named == [False, False])
+        right = right and (origin["seq"] is not None) == (kind == "branch")
+        need(right, "debate.opened with an origin of its kind")
+
+
 def check_seats(walk: Walk) -> None:
     """Compare all seats with what the format asks for."""
     seats = list(walk.seats.values())
     scripted = any(seat["model"].startswith(("scripted:", "recorded:")) for seat in seats)
     need(scripted == walk.opening["scripted"], "debate.opened with another `scripted`")
+    estimate, unpriced = (
+        walk.opening["estimate"],
+        {seat["model"] for seat in seats} - walk.prices.keys(),
+    )
+    known = estimate is None or (estimate[COSTS[0]] is None) == bool(unpriced)
+    need(known, "debate.opened with an estimated cost exactly where all prices are known")
     more = [Seat("synthesizer")] * ("synthesizer" in walk.hashes)
     expected = walk.format.seats(len(seats) - len(more)) + more
     found = [(seat["role"], seat["stance"] and seat["stance"]["label"]) for seat in seats]

@@ -9,6 +9,8 @@ where, and what to do; it never holds a secret and never a text written by a mod
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 
 class HansardError(Exception):
     """Base of all errors raised on purpose.
@@ -22,7 +24,15 @@ class HansardError(Exception):
 
 
 class UsageError(HansardError, ValueError):
-    """You misused it: a spec, an argument or a call that cannot be honoured."""
+    """You misused it: a spec, an argument or a call that cannot be honoured.
+
+    A spec may hold several mistakes: `sentence` and `code` are those of the first,
+    `others` the rest, and `str(error)` has a line for each.
+    """
+
+    def __init__(self, code: str, sentence: str, others: Sequence[UsageError] = ()) -> None:
+        super().__init__(code, "\n".join([sentence, *map(str, others)]))
+        self.sentence, self.others = sentence, tuple(others)
 
 
 class DataError(HansardError):

@@ -51,9 +51,11 @@ def test_the_numbers_are_those_of_the_library(hansard):
         "Seat",
         *(seat.id for seat in found.most.seats),
         "At most",
+        "Expected",
         "At least",
     ]
-    for label, use in [("At most", found.most), ("At least", found.fewest)]:
+    courses = (("At most", found.most), ("Expected", found.expected), ("At least", found.fewest))
+    for label, use in courses:
         assert table[label] == [
             str(use.calls),
             f"{use.tokens_in:,}",

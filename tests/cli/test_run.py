@@ -441,3 +441,37 @@ def test_a_debate_that_nobody_answered_ends_with_1_and_says_so(hansard):
     assert ended.code == 1
     assert "No model answered: all" in ended.err
     assert "decision: escalate" in ended.out
+
+
+def test_options_say_who_asks_and_win_over_the_spec(hansard):
+    said = {"owner": {"name": "Ann", "key": "acme/reviewer"}, "labels": ["q4"], "task_type": "code"}
+    write_debate(votes("revise", "revise", "revise"), **said)
+    options = ["--requester", "Zoë", "--owner", "Bo", "--label", "b", "--label", "a"]
+    assert hansard("run", "debate.yaml", *options, "--retention", "7y").code == 0
+    with Store.open("sqlite:///hansard.db") as store:
+        bundle = store.bundle(only_debate())
+    opened = json.loads(bundle.lines[0])["data"]
+
+    def person(field):
+        row = opened[field]
+        return bundle.blobs[row["name"]["sha256"]][81:].decode(), row["key"]
+
+    assert (person("requester"), person("owner")) == (("Zoë", None), ("Bo", None))
+    assert (opened["labels"], opened["task_type"], opened["retention"]) == (
+        *(["a", "b"], "code", "7y"),
+    )
+    assert opened["origin"] is None
+
+
+def test_each_mistake_of_options_and_spec_has_its_line_and_nothing_is_recorded(hansard):
+    write_debate(votes("revise", "revise", "revise"), labels=["x y"], retention="7 years")
+    done = hansard("run", "debate.yaml", "--task-type", "a b", "--requester", "Ann\nLee")
+    names = "use letters, digits and ._:/@+=- only [spec.invalid_value]"
+    assert (done.code, done.out) == (2, "")
+    assert done.err.splitlines() == [
+        f"error: task_type: {names}",
+        "error: requester.name: a name is 1 to 200 characters on one line [spec.person]",
+        f"error: debate.yaml: labels.0: {names}",
+        f"error: debate.yaml: retention: {names}",
+    ]
+    assert not Path("hansard.db").exists()

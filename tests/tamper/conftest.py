@@ -106,7 +106,19 @@ TROUBLED = spec(
         for seat in SEATS
     ],
     seed=7,
+    name="pilot",
+    task_type="contract",
+    requester={"name": "Ann Lee", "key": "acme/reviewer"},
+    owner="Bo Ek",
+    labels=["pilot", "q4"],
+    retention="7y",
 )
+ORIGIN = {
+    "kind": "branch",
+    "debate": "3f2b8c1e-5a7d-4c9e-8b1a-2d4f6a8c0e12",
+    "head": "ab" * 32,
+    "seq": 4,
+}
 
 
 def policy(**instead):
@@ -117,7 +129,7 @@ def policy(**instead):
     return policies.parse(note.sign(text, note.Signer("test/approval", keys.generate())))
 
 
-def play(store, spec, model, die_at=0, policy=None):
+def play(store, spec, model, die_at=0, policy=None, origin=None):
     models = dict.fromkeys(SEATS, model)
 
     def observe(event):
@@ -127,8 +139,8 @@ def play(store, spec, model, die_at=0, policy=None):
     given = {"models": models}
     with served(model):
         try:
-            running = session.run(spec, store, Path(), policy=policy, observe=observe, **given)
-            asyncio.run(running)
+            more = {"policy": policy, "origin": origin, "observe": observe}
+            asyncio.run(session.run(spec, store, Path(), **more, **given))
         except Died:
             asyncio.run(session.resume(store.debates()[-1], store, **given))
     bundle = store.bundle(store.debates()[-1])
@@ -143,7 +155,7 @@ def made(store: Store) -> dict[str, Bundle]:
     return {
         "decided": play(store, spec(), agreed),
         "plain": play(store, spec(), split),
-        "rich": play(store, TROUBLED, troubled, die_at=11, policy=policy()),
+        "rich": play(store, TROUBLED, troubled, die_at=11, policy=policy(), origin=ORIGIN),
         "refused": play(store, spec(), split, policy=policy(debater="ab" * 32)),
         "other": play(store, spec(question="Another one?"), split),
     } | {name: eventful(name).bundle() for name in FORMATS}

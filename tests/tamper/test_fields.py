@@ -25,6 +25,19 @@ BLIND = {
     "* engine": "who wrote the record is its own word",
     "debate.opened name": "what the debate is called is its own word",
     "debate.opened collection_id": "what it is filed under is its own word",
+    "debate.opened task_type": "what kind of question it is is its own word",
+    "debate.opened requester.key": "whose key that is is its own word",
+    "debate.opened owner.key": "whose key that is is its own word",
+    "debate.opened labels": "its own words, as long as they are in order",
+    "debate.opened labels.*": "its own words, as long as they are in order",
+    "debate.opened retention": "how long it is kept is its own word",
+    "debate.opened origin": "where it comes from is its own word",
+    "debate.opened origin.debate": "where it comes from is its own word",
+    "debate.opened origin.head": "where it comes from is its own word",
+    "debate.opened origin.seq": "where it comes from is its own word",
+    "debate.opened estimate": "an estimate made before the first call",
+    "debate.opened estimate.calls_least": "an estimate, as long as it is in order",
+    "debate.opened estimate.calls_most": "an estimate, as long as it is in order",
     "debate.opened tools": "repeated: a tool's definition is named once or twice alike",
     "debate.opened tools.*.tool": "the definition that is hashed has the name that models saw",
     "debate.opened tool_rounds": "as long as no step used up, or would have used up, its rounds",
@@ -80,6 +93,17 @@ debate.opened       context.sha256              here 8.missing
 debate.opened       documents                   later 9.not_due
 debate.opened       instructions                here 8.missing, later 11.prompt
 debate.opened       instructions.sha256         here 8.missing
+debate.opened       estimate.cost_expected_micro_usd  here 9.not_due
+debate.opened       estimate.cost_least_micro_usd  here 9.not_due
+debate.opened       estimate.cost_most_micro_usd  here 9.not_due
+debate.opened       labels                      here 9.not_due
+debate.opened       origin.debate               here 9.not_due
+debate.opened       origin.head                 here 9.not_due
+debate.opened       origin.seq                  here 9.not_due
+debate.opened       owner                       record 8.unnamed
+debate.opened       owner.name.sha256           here 8.missing
+debate.opened       requester                   record 8.unnamed
+debate.opened       requester.name.sha256       here 8.missing
 debate.opened       layout                      later 11.prompt
 debate.opened       limits.calls                later 15.ceiling, later 9.not_due
 debate.opened       policy                      here 10.policy, record 10.unnamed
@@ -131,7 +155,7 @@ debate.opened       tool_rounds                 later 9.not_due
 debate.opened       tools                       record 10.unnamed
 debate.opened       tools.*.sha256              here 10.missing
 debater.registered  id                          here 9.not_due, later 9.not_due
-debater.registered  model                       later 9.model
+debater.registered  model                       later 9.model, later 9.not_due
 debater.registered  parameters.max_tokens       later 9.parameters
 debater.registered  parameters.reasoning_effort later 9.parameters
 debater.registered  parameters.seed             later 9.parameters

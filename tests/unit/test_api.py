@@ -397,3 +397,27 @@ def test_a_public_name_stays_what_it_is_whatever_is_imported_later():
 def test_a_name_that_is_not_public_is_not_there():
     with pytest.raises(AttributeError, match="nothing_of_ours"):
         hansard.nothing_of_ours  # noqa: B018
+
+
+@pytest.mark.parametrize("as_model", [True, False])
+def test_what_is_said_of_a_debate_at_its_run_stands_in_place_of_its_spec(tmp_path, as_model):
+    fields = {
+        "format": "panel",
+        "question": "Why?",
+        "agents": 2,
+        "rounds": 1,
+        "model": "python:mine",
+        "limits": {"cost_usd": None},
+        "labels": ["old"],
+        "retention": "7y",
+    }
+    spec = PanelSpec.model_validate(fields) if as_model else fields
+    said = {"requester": {"name": "Ann", "key": "acme/reviewer"}, "labels": ("new",), "owner": "Bo"}
+    with open_store(f"sqlite:///{tmp_path}/a.db") as store:
+        done = run_sync(spec, models={"mine": lambda request: "so"}, store=store, **said)
+        opened = hansard.read_record(store, done.debate).events[0]["data"]
+        assert verify(store, done.debate).ok
+    assert (opened["requester"]["key"], opened["owner"]["key"]) == ("acme/reviewer", None)
+    assert (opened["labels"], opened["retention"]) == (["new"], "7y")
+    with pytest.raises(UsageError, match=r"^labels\.0: use letters"):
+        run_sync(spec, models={"mine": lambda request: "so"}, labels=["a b"])

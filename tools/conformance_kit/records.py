@@ -329,6 +329,7 @@ class Record:
         for seq, event in enumerate(self.events, 1):
             if "engine" in event["data"]:
                 record = record.data(seq, engine="conformance/1")
+        record = record.data(1, estimate=None)
         names_, files = [], dict(self.templates)
         for row in self.event(1)["data"]["tools"]:
             body = dump({"name": row["tool"]})

@@ -33,7 +33,7 @@ speaker_schedule: [planner, critic, operator]
 
 from __future__ import annotations
 
-from collections.abc import Callable, Coroutine, Iterable, Iterator
+from collections.abc import Callable, Coroutine, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -51,6 +51,8 @@ if TYPE_CHECKING:
     from hansard.runtime.tools import Tools
     from hansard.store.application import Store
 
+    Who = str | Mapping[str, str]
+
 IN_MEMORY = "sqlite:///:memory:"
 
 
@@ -60,6 +62,11 @@ async def run(
     models: Models | None = None,
     tools: Tools | None = None,
     policy: Policy | None = None,
+    task_type: str | None = None,
+    requester: Who | None = None,
+    owner: Who | None = None,
+    labels: Sequence[str] | None = None,
+    retention: str | None = None,
     store: Store | str | None = None,
     folder: Path | str | None = None,
     allow: Iterable[Path | str] = (),
@@ -74,7 +81,10 @@ async def run(
     reply's text, a mapping or a Completion; `tools` maps the name of each tool
     of the spec to a function with annotated arguments. Under a `policy`
     (`read_policy`) no model is called with a prompt template that it does not
-    approve: the debate ends as failed instead. `store` is an open Store, or the
+    approve: the debate ends as failed instead. `task_type`, `requester` (who asks),
+    `owner` (who answers for the result), `labels` and `retention` stand in place of
+    the spec's own; a person is a name, or a mapping of `name` and `key`, the name of
+    the key that they sign with. `store` is an open Store, or the
     URL of one to open (and make) and close again; by default the record is kept
     in memory and gone on return, so pass a store to verify it later. File names
     in the spec begin in `folder`, by default the folder of the spec's own file, and
@@ -96,7 +106,15 @@ async def run(
     from hansard.report.view import build
     from hansard.runtime import session
 
-    parsed, begin = located(spec, folder)
+    given = {
+        "task_type": task_type,
+        "requester": requester,
+        "owner": owner,
+        "labels": None if labels is None else list(labels),
+        "retention": retention,
+    }
+    stated = {name: value for name, value in given.items() if value is not None}
+    parsed, begin = located(spec, folder, stated)
     with _opened(store if store is not None else IN_MEMORY, create=True) as shelf:
         found = await session.run(
             parsed,
@@ -118,6 +136,11 @@ def run_sync(
     models: Models | None = None,
     tools: Tools | None = None,
     policy: Policy | None = None,
+    task_type: str | None = None,
+    requester: Who | None = None,
+    owner: Who | None = None,
+    labels: Sequence[str] | None = None,
+    retention: str | None = None,
     store: Store | str | None = None,
     folder: Path | str | None = None,
     allow: Iterable[Path | str] = (),
@@ -135,6 +158,11 @@ def run_sync(
             models=models,
             tools=tools,
             policy=policy,
+            task_type=task_type,
+            requester=requester,
+            owner=owner,
+            labels=labels,
+            retention=retention,
             store=store,
             folder=folder,
             allow=allow,

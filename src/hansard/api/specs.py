@@ -38,11 +38,14 @@ def read_spec(spec: Spec) -> AnySpec:
     return located(spec, None)[0]
 
 
-def located(spec: Spec, folder: Path | str | None) -> tuple[AnySpec, Path | None]:
+def located(
+    spec: Spec, folder: Path | str | None, given: Mapping[str, Any] | None = None
+) -> tuple[AnySpec, Path | None]:
     """Return the spec, and the folder in which its relative file names begin.
 
     That is `folder` where it is given, else the folder of the spec's own file, if
-    it has one. Raises UsageError `spec.*`.
+    it has one. `given` are fields that stand in place of the spec's own. Raises
+    UsageError `spec.*`.
     """
     from hansard.rules.formats import AnySpec
     from hansard.runtime.files import folder_of
@@ -50,11 +53,13 @@ def located(spec: Spec, folder: Path | str | None) -> tuple[AnySpec, Path | None
 
     begin = Path(folder) if folder is not None else None
     if isinstance(spec, AnySpec):
-        return spec, begin
+        if not given:
+            return spec, begin
+        spec = {name: getattr(spec, name) for name in (*spec.model_fields_set, "format")}
     if isinstance(spec, Mapping):
-        return parse_spec(dict(spec), "spec"), begin
+        return parse_spec(dict(spec), "spec", given), begin
     path = Path(spec)
-    return load_spec(path), folder_of(path) if begin is None else begin
+    return load_spec(path, given), folder_of(path) if begin is None else begin
 
 
 def reachable(

@@ -27,9 +27,10 @@ _NUMBERS = ("Calls", "Tokens in", "cacheable", "out", "Cost", "with cache")
 def estimate(spec: Path, as_json: bool, allow: tuple[Path, ...]) -> None:
     """Estimate the calls, tokens and cost of running SPEC.
 
-    The debate is rehearsed twice, with its real prompts and with filler instead of
-    replies. Worst case: no agreement until the last round. Best case: immediate
-    agreement. No model is called, no key is needed, and nothing is recorded.
+    The debate is rehearsed, with its real prompts and with filler instead of
+    replies. At most: no agreement until the last round. At least: immediate
+    agreement. Expected: agreement once half of the most calls are made.
+    No model is called, no key is needed, and nothing is recorded.
 
     Exit codes: 0 estimated; 2 the spec cannot be run.
     """
@@ -44,7 +45,7 @@ def estimate(spec: Path, as_json: bool, allow: tuple[Path, ...]) -> None:
 
 
 def _table(found: hansard.Estimate) -> Table:
-    """Lay out the most seat by seat, and both sums."""
+    """Lay out the most seat by seat, and the sums of all three courses."""
     table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0), header_style="dim")
     table.add_column("Seat", min_width=len("At least"))
     table.add_column("Role")
@@ -52,7 +53,11 @@ def _table(found: hansard.Estimate) -> Table:
         table.add_column(name, justify="right", no_wrap=True)
     for seat in found.most.seats:
         table.add_row(Text(seat.id), Text(seat.role), *_numbers(seat))
-    for label, course in (("At most", found.most), ("At least", found.fewest)):
+    for label, course in (
+        ("At most", found.most),
+        ("Expected", found.expected),
+        ("At least", found.fewest),
+    ):
         table.add_row(label, "", *_numbers(course), style="bold")
     return table
 

@@ -54,7 +54,8 @@ class _Commands(click.Group):
                 sys.stdout.flush()  # here a full disk can still be told of
                 return done
         except HansardError as error:
-            _say(str(error), error.code)
+            for each in (error, *getattr(error, "others", ())):
+                _say(getattr(each, "sentence", str(each)), each.code)
             ctx.exit(1 if error.code == ALTERED else 2)
         except (KeyboardInterrupt, click.Abort):  # the second one comes from a prompt
             click.echo("interrupted", err=True)

@@ -50,17 +50,30 @@ telemetry_option = click.option(
     type=click.Path(path_type=Path),
     help="Call models only with prompts that this signed policy approves.",
 )
+@click.option("--task-type", metavar="NAME", help="Record what kind of question this is.")
+@click.option("--requester", metavar="NAME", help="Record who asks.")
+@click.option("--owner", metavar="NAME", help="Record who answers for the result.")
+@click.option(
+    "--label", "labels", metavar="NAME", multiple=True, help="Record a label; may be repeated."
+)
+@click.option("--retention", metavar="NAME", help="Record how long to keep it, by class.")
 @allow_option
 @telemetry_option
 @store_option
 def run(
-    spec: Path, as_json: bool, policy_file: Path | None, allow: tuple[Path, ...], telemetry: bool
+    spec: Path,
+    as_json: bool,
+    policy_file: Path | None,
+    labels: tuple[str, ...],
+    allow: tuple[Path, ...],
+    telemetry: bool,
+    **stated: Any,
 ) -> None:
     """Run the debate that the file SPEC describes.
 
     The report goes to standard output, everything else to standard error. Each
     step is recorded as it is taken. Ctrl-C leaves the debate open; `hansard resume`
-    continues it.
+    continues it. What is recorded by an option stands in place of what SPEC says.
 
     Exit codes: 0 the debate ended, including in `escalate` or at a ceiling; 1 it
     failed; 2 the spec cannot be run; 130 interrupted.
@@ -68,7 +81,15 @@ def run(
     policy = hansard.read_policy(policy_file, keyring().trust()) if policy_file else None
     with open_store(create=True) as store:
         with View(console(stderr=True)) as view, _observed(view, telemetry) as observe:
-            work = hansard.run(spec, allow=allow, store=store, policy=policy, observe=observe)
+            work = hansard.run(
+                spec,
+                allow=allow,
+                store=store,
+                policy=policy,
+                observe=observe,
+                labels=labels or None,
+                **stated,
+            )
             result = until_closed(work, view)
         _end(result, as_json=as_json)
 

@@ -42,6 +42,8 @@ const WORDS = {
 	score: integer(0, 100000000),
 	id: matching(ID),
 	name: matching(/^[A-Za-z0-9._:/@+=-]{1,64}$/),
+	key: matching(/^[A-Za-z0-9._:/@=-]{1,128}$/),
+	labels: (value) => test(["name"])(value) && value.length <= 20,
 	hash: matching(/^[0-9a-f]{64}$/),
 	uuid: matching(/^[0-9a-f]{8}-[0-9a-f]{4}-4[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/),
 	time: matching(new RegExp("^\\d{4}-(0[1-9]|1[0-2])-(0[1-9]|[12]\\d|3[01])" +
@@ -51,12 +53,17 @@ const WORDS = {
 	seed: matching(/^(0|[1-9]\d{0,76})$/),
 	phase: matching(new RegExp(`^(synthesis|${PHASES})(-[1-9]\\d?)?$`)),
 };
-for (const name of ["silences", "rejections", "errors", "findings", "stopped", "how"]) {
+for (const name of ["silences", "rejections", "errors", "findings", "stopped", "how", "origins"]) {
 	const known = Object.keys(VOCABULARY.words[name]); // an enum: whatever has words
 	WORDS[name] = (value) => known.includes(value);
 }
 WORDS.blob = test({ sha256: "hash" });
 WORDS.stance = test({ label: "name", text: "blob" });
+WORDS.person = test({ name: "blob", key: "key|null" });
+const COSTS = ["least", "expected", "most"].map((part) => `cost_${part}_micro_usd`);
+WORDS.estimate = test(form(`calls_least:positive calls_most:positive
+	${COSTS.map((name) => `${name}:count?`).join(" ")}`));
+WORDS.origin = test(form("kind:origins debate:uuid? head:hash? seq:positive?"));
 WORDS.case = test(form("arguments:count rating:ten?", {
 	unanswered: ["positive"], struck: ["positive"],
 	citations: [form("argument:positive citation:positive finding:findings")],

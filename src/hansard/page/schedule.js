@@ -9,7 +9,9 @@ const HASHES = [form("role:name sha256:hash")];
 
 // ---- the opening (§11.1)
 
-entryType("debate.opened", form(`engine:id rules:=1 name:name? collection_id:name? terms:terms
+entryType("debate.opened", form(`engine:id rules:=1 name:name? collection_id:name? task_type:name?
+	requester:person? owner:person? labels:labels retention:name? origin:origin?
+	estimate:estimate? terms:terms
 	question:blob context:blob? instructions:blob? review:blob seats:hundred
 	documents:documents attempts:hundred timeout_ms:positive retry_ms:positive seed:seed
 	layout:shared-prefix|role-first leading_call:bool policy:hash? tool_rounds:count
@@ -53,6 +55,7 @@ function takeOpened(walk, data) {
 	const { options = [] } = data.terms, { fewestOptions: fewest = 0 } = format;
 	const right = distinct(options) && !options.includes("abstain") && options.length <= 100;
 	need(right && options.length >= fewest, "debate.opened with other options");
+	checkOwnWords(data);
 	const synthesizer = data.schemas.slice(-1).filter((row) => row.role === "synthesizer");
 	const number = data.seats - synthesizer.length;
 	const terms = { ...data.terms, ...format.derived?.(data.terms, number) };
@@ -73,10 +76,30 @@ function takeOpened(walk, data) {
 		[role, hash, walk.approved?.get(`${terms.format}.${role}`) ?? null]);
 }
 
+// What a debate says of itself agrees with itself (§11.1).
+function checkOwnWords({ labels, estimate, origin }) {
+	const same = (one, other) => canonical(one) === canonical(other);
+	need(same(labels, [...new Set(labels)].sort()), "debate.opened with its labels in order, each once");
+	if (estimate) {
+		const costs = COSTS.map((name) => estimate[name]), none = costs.every((cost) => cost === null);
+		const rising = !costs.includes(null) && same(costs, [...costs].sort((a, b) => a - b));
+		need((none || rising) && estimate.calls_least <= estimate.calls_most,
+			"debate.opened with an estimate in order");
+	}
+	if (!origin) return;
+	const { kind, debate, head, seq } = origin;
+	const named = debate !== null && head !== null;
+	need((named || kind === "evaluation" && debate === head) && (seq !== null) === (kind === "branch"),
+		"debate.opened with an origin of its kind");
+}
+
 function checkSeats(walk) {
 	const { terms, format } = walk, seats = [...walk.seats.values()];
 	const scripted = seats.some((seat) => /^(scripted|recorded):/.test(seat.model));
 	need(scripted === walk.opening.scripted, "debate.opened with another `scripted`");
+	const { estimate } = walk.opening, priced = seats.every((seat) => walk.prices.has(seat.model));
+	need(!estimate || (estimate[COSTS[0]] !== null) === priced,
+		"debate.opened with an estimated cost exactly where all prices are known");
 	const more = walk.hashes.has("synthesizer") ? [["synthesizer", null]] : [];
 	const expected = [...format.seats(terms, seats.length - more.length), ...more];
 	const found = seats.map((seat) => [seat.role, seat.stance?.label ?? null]);

@@ -6,8 +6,9 @@ spelling. A type is a class of its data and a row of `Event`, at the end.
 
 from __future__ import annotations
 
-from typing import Generic, Literal, TypeVar
+from typing import Annotated, Generic, Literal, TypeVar
 
+from pydantic import Field
 from typing_extensions import TypedDict  # pydantic reads only this one before Python 3.12
 
 from hansard.rules.fields import (
@@ -19,6 +20,7 @@ from hansard.rules.fields import (
     Count,
     DebateId,
     Documents,
+    Estimated,
     Finish,
     Hash,
     Hundred,
@@ -28,9 +30,11 @@ from hansard.rules.fields import (
     Name,
     One,
     OptionVotes,
+    Origin,
     Outcome,
     Pair,
     Parameters,
+    Person,
     Positive,
     Ppm,
     Price,
@@ -48,6 +52,8 @@ from hansard.rules.fields import (
 )
 from hansard.rules.terms import CloseReason, DecisionRule, Phase, Role, Terms
 
+MOST_LABELS = 20
+
 
 @closed
 class OpenedData(TypedDict):
@@ -57,6 +63,12 @@ class OpenedData(TypedDict):
     rules: One
     name: Name | None
     collection_id: Name | None
+    task_type: Name | None
+    requester: Person | None
+    owner: Person | None
+    labels: Annotated[list[Name], Field(max_length=MOST_LABELS)]
+    retention: Name | None
+    origin: Origin | None
     terms: Terms
     question: Blob
     context: Blob | None
@@ -77,6 +89,7 @@ class OpenedData(TypedDict):
     tool_rounds: Count
     prices: list[Price]
     limits: Limits
+    estimate: Estimated | None
     scripted: bool
 
 

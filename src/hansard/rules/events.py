@@ -16,7 +16,7 @@ from pydantic_core import ValidationError
 from hansard.errors import DataError
 from hansard.record import canonical
 from hansard.rules.data import Event
-from hansard.rules.fields import Blob, Stance
+from hansard.rules.fields import Blob, Person, Stance
 
 __all__ = ["EVENTS", "RULES", "TYPES", "Event", "Fact", "blob_names", "parse"]
 
@@ -29,11 +29,17 @@ _READ = EVENTS.validator.validate_json
 TYPES: Mapping[str, type] = {get_args(get_args(event)[0])[0]: event for event in get_args(Event)}
 
 
+_HOLDS_BLOB = (Stance, Person)
+_WITHIN = {"stance": "text", "requester": "name", "owner": "name"}
+
+
 def _named(event: type) -> tuple[str, ...]:
-    """Return the fields that may name a blob, or a stance with one, in the order of a line."""
+    """Return the fields that may name a blob, or hold one, in the order of a line."""
     fields = get_type_hints(get_args(event)[1])
     return tuple(
-        name for name, kind in sorted(fields.items()) if {Blob, Stance} & {kind, *get_args(kind)}
+        name
+        for name, kind in sorted(fields.items())
+        if {Blob, *_HOLDS_BLOB} & {kind, *get_args(kind)}
     )
 
 
@@ -46,7 +52,7 @@ def blob_names(event: Event) -> Iterator[str]:
     for key in _BLOB_FIELDS[event["type"]]:
         value = data[key]
         if type(value) is dict:
-            yield value["text"]["sha256"] if key == "stance" else value["sha256"]
+            yield value[_WITHIN[key]]["sha256"] if key in _WITHIN else value["sha256"]
 
 
 class Fact(NamedTuple):

@@ -17,6 +17,7 @@ _UUID4 = r"^[0-9a-f]{8}-[0-9a-f]{4}-4[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$
 
 Id = Annotated[str, StringConstraints(pattern=r"^[A-Za-z0-9._:/@+=-]{1,256}$")]
 Name = Annotated[str, StringConstraints(pattern=r"^[A-Za-z0-9._:/@+=-]{1,64}$")]
+KeyName = Annotated[str, StringConstraints(pattern=r"^[A-Za-z0-9._:/@=-]{1,128}$")]
 Hash = Annotated[str, StringConstraints(pattern=r"^[0-9a-f]{64}$")]
 Time = Annotated[str, StringConstraints(pattern=_TIME)]
 DebateId = Annotated[str, StringConstraints(pattern=_UUID4)]
@@ -66,6 +67,7 @@ Structured = Literal["native", "tool", "text"]
 Confidence = Literal["HIGH", "MODERATE", "LOW"]
 Ceiling = Literal["calls", "tokens", "cost", "seconds", "entries"]
 Outcome = Literal["complete", "truncated", "failed"]
+OriginKind = Literal["remand", "repeat", "branch", "follow_up", "evaluation"]
 closed = with_config(ConfigDict(extra="forbid", strict=True))
 
 
@@ -74,6 +76,35 @@ class Blob(TypedDict):
     """A text outside the chain, by the name of its blob."""
 
     sha256: Hash
+
+
+@closed
+class Person(TypedDict):
+    """A person by name, and the name of their key (FORMAT.md §14) where one was stated."""
+
+    name: Blob
+    key: KeyName | None
+
+
+@closed
+class Estimated(TypedDict):
+    """What was expected before the first call; the costs are null where a price is unknown."""
+
+    calls_least: Positive
+    calls_most: Positive
+    cost_least_micro_usd: Count | None
+    cost_expected_micro_usd: Count | None
+    cost_most_micro_usd: Count | None
+
+
+@closed
+class Origin(TypedDict):
+    """The debate that this one goes back to, by its head; `seq` is the entry that a branch left."""
+
+    kind: OriginKind
+    debate: DebateId | None
+    head: Hash | None
+    seq: Positive | None
 
 
 @closed

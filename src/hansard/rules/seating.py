@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from hashlib import sha256
 from typing import Any
 
 from hansard.record.canonical import dump
 from hansard.rules.data import OpenedData, RegisteredData
-from hansard.rules.fields import TemplateHash
+from hansard.rules.fields import Estimated, Origin, TemplateHash
 from hansard.rules.formats import format_of
 from hansard.rules.state import DebateState
 from hansard.rules.steps import NotDue
@@ -50,6 +50,7 @@ def _opening(kind: str, data: OpenedData) -> Mapping[str, Any]:
         raise NotDue(f"debate.opened with {terms}")
     if [row["role"] for row in data["templates"]] != list(rules.templates):
         raise NotDue("debate.opened with one template each for " + ", ".join(rules.templates))
+    _own_words(data)
     own: list[TemplateHash] = [
         {"role": role, "sha256": sha256(dump(schema)).hexdigest()}
         for role, schema in rules.schemas(terms).items()
@@ -57,10 +58,46 @@ def _opening(kind: str, data: OpenedData) -> Mapping[str, Any]:
     return {"terms": terms, "schemas": own + synthesizer}
 
 
+def _own_words(data: OpenedData) -> None:
+    """What a debate says of itself agrees with itself."""
+    labels, expected, origin = data["labels"], data["estimate"], data["origin"]
+    if labels != sorted(set(labels)):
+        raise NotDue("debate.opened with labels in order, each once")
+    if expected and not (
+        expected["calls_least"] <= expected["calls_most"] and _ascend(_costs(expected))
+    ):
+        raise NotDue("debate.opened with an estimate whose least is not above its most")
+    if origin and not _goes_back(origin):
+        raise NotDue("debate.opened with an origin that names what its kind names")
+
+
+def _costs(expected: Estimated) -> list[int | None]:
+    return [
+        expected["cost_least_micro_usd"],
+        expected["cost_expected_micro_usd"],
+        expected["cost_most_micro_usd"],
+    ]
+
+
+def _ascend(costs: Sequence[int | None]) -> bool:
+    """Whether all costs are unknown, or all are known and in order."""
+    known = [cost for cost in costs if cost is not None]
+    return len(known) in (0, len(costs)) and known == sorted(known)
+
+
+def _goes_back(origin: Origin) -> bool:
+    """Whether an origin names a debate with its head (an evaluation may), a branch an entry."""
+    debate, head = origin["debate"], origin["head"]
+    named = debate is not None or origin["kind"] == "evaluation"
+    is_branch = origin["kind"] == "branch"
+    return named and (debate is None) == (head is None) and (origin["seq"] is not None) == is_branch
+
+
 def _last_seat(state: DebateState, last: RegisteredData) -> None:
     """The seats are those of the format, and offline replies are labelled as such."""
     spec, rows = state.spec, [*state.seats.values(), last]
-    offline = any(row["model"].startswith(OFFLINE) for row in rows)
+    models = {row["model"] for row in rows}
+    offline = any(model.startswith(OFFLINE) for model in models)
     if _synthesizes(spec):
         extra = rows.pop()
         if extra["role"] != "synthesizer" or extra["stance"]:
@@ -68,6 +105,9 @@ def _last_seat(state: DebateState, last: RegisteredData) -> None:
     wanted = format_of(spec["terms"]).wrong_seats(spec["terms"], rows)
     if wanted:
         raise NotDue(f"debater.registered for {wanted}")
+    priced = models <= {row["model"] for row in spec["prices"]}
+    if spec["estimate"] and (spec["estimate"]["cost_most_micro_usd"] is not None) != priced:
+        raise NotDue("debate.opened with an estimated cost where each model has its price")
     if offline != spec["scripted"]:
         raise NotDue(f"debate.opened with scripted: {str(offline).lower()}")
 

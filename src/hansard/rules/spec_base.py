@@ -8,6 +8,7 @@ from typing import Any, ClassVar, Self
 
 from pydantic import BaseModel, Field, model_validator
 
+from hansard.rules.data import MOST_LABELS
 from hansard.rules.fields import Layout, Name
 from hansard.rules.spec_parts import (
     MODEL,
@@ -16,6 +17,7 @@ from hansard.rules.spec_parts import (
     Ceilings,
     Evidence,
     FileName,
+    Person,
     PriceSpec,
     Seat,
     Seated,
@@ -49,6 +51,17 @@ class BaseSpec(Strict):
     question: Text
     name: Name | None = Field(default=None, description="Recorded with the debate")
     collection_id: Name | None = Field(default=None, description="Default: the name")
+    task_type: Name | None = Field(
+        default=None, description="What kind of question this is, as in contract or security"
+    )
+    requester: Person | None = Field(default=None, description="Who asks")
+    owner: Person | None = Field(default=None, description="Who answers for the result")
+    labels: list[Name] = Field(
+        default=[], max_length=MOST_LABELS, description="Recorded in alphabetical order"
+    )
+    retention: Name | None = Field(
+        default=None, description="The class that says how long the record is kept"
+    )
     model: str | None = Field(
         default=None, pattern=MODEL, description="Answers in every seat that names no other"
     )
@@ -134,6 +147,7 @@ class BaseSpec(Strict):
         unique("stance label", [row.stance.label for row in table if row.stance])
         unique("evidence id", [document.id for document in self.evidence])
         unique("tool", self.tools)
+        unique("label", self.labels)
         self._check_names(table)
         self._check_output_and_evidence()
         self._check_models_and_prompts(table)

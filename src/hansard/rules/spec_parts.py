@@ -22,7 +22,7 @@ from pydantic import (
 from pydantic.config import JsonDict, JsonValue
 from pydantic_core import PydanticCustomError
 
-from hansard.rules.fields import Decimal, Name, Structured, Url
+from hansard.rules.fields import Decimal, KeyName, Name, Structured, Url
 from hansard.rules.terms import ABSTAIN, Role
 
 Text = Annotated[str, Field(min_length=1, max_length=4_000_000)]
@@ -40,6 +40,8 @@ SERVERS = (
     "llamacpp",
 )
 PROVIDERS = OWN + SERVERS
+KEY_NAME = re.compile(r"[A-Za-z0-9._:/@=-]{1,128}").fullmatch
+MOST_OF_A_NAME = 200  # characters
 _UNFIT = re.compile(r"[^a-z0-9]+")
 
 
@@ -255,6 +257,45 @@ class Seated(NamedTuple):
     persona: str | None
     settings: Settings
     stance: Advocate | None = None
+
+
+def _or_name(schema: JsonDict) -> None:
+    """Say in the published schema that a person's name alone will do."""
+    row: JsonDict = {**schema}
+    schema.clear()
+    schema["anyOf"] = [{"type": "string", "minLength": 1, "maxLength": MOST_OF_A_NAME}, row]
+
+
+class Person(Strict):
+    """A person: the name alone, or with the name of the key that they sign with."""
+
+    model_config = ConfigDict(json_schema_extra=_or_name)
+
+    name: str = Field(json_schema_extra={"minLength": 1, "maxLength": MOST_OF_A_NAME})
+    key: KeyName | None = Field(default=None, description="As in acme/reviewer (`hansard keys`)")
+
+    @model_validator(mode="before")
+    @classmethod
+    def _named(cls, value: object) -> object:
+        return {"name": value} if isinstance(value, str) else value
+
+    @field_validator("name")
+    @classmethod
+    def _one_line(cls, value: str) -> str:
+        name = value.strip()
+        if not 1 <= len(name) <= MOST_OF_A_NAME or not name.isprintable():
+            refuse("spec.person", f"a name is 1 to {MOST_OF_A_NAME} characters on one line")
+        return name
+
+    @field_validator("key", mode="before")
+    @classmethod
+    def _key_name(cls, value: object) -> object:
+        if isinstance(value, str) and not KEY_NAME(value):
+            refuse(
+                "spec.key_name",
+                "a key's name has 1 to 128 letters, digits and ._:/@=- only, as in acme/reviewer",
+            )
+        return value
 
 
 class Ceilings(Strict):

@@ -3,14 +3,17 @@
 The debate is rehearsed. The rules say who is due, prompts are rendered from the
 real templates, question and evidence, and filler of an assumed length stands in
 place of every reply. Once nobody ever agrees, which gives the most calls there
-can be, and once everybody does at once, which gives the fewest. Tries again and
-rounds of tools come on top of both. No model is opened and nothing is kept.
+can be; once everybody does at once, which gives the fewest; and once everybody
+does when half of the most calls are made, so that half of the rounds are used,
+which is what to expect. Retries and rounds of tools come on top of all three. No
+model is asked.
 """
 
 from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
+from functools import partial
 from hashlib import sha256
 from itertools import takewhile
 from typing import Any, Literal, cast
@@ -20,8 +23,8 @@ from pydantic import BaseModel, ConfigDict, Field
 from hansard.rules import spending, steps
 from hansard.rules.calls import Calls
 from hansard.rules.events import Event, Fact
-from hansard.rules.fields import Blob, Ceiling, Layout, Price
-from hansard.rules.formats import AnySpec
+from hansard.rules.fields import Blob, Ceiling, Estimated, Layout, Price
+from hansard.rules.formats import AnySpec, most_turns
 from hansard.rules.formats.base import Compare, NotCounted
 from hansard.rules.prompts import Prompt
 from hansard.rules.replies import Schema
@@ -40,6 +43,7 @@ from hansard.verify.checks import MAX_REPLY
 
 REPLY = 400  # tokens, of a seat that sets no max_tokens
 BYTES = 4  # in a token, as prose in Latin script has them
+MOST_REHEARSED = 10_000  # turns: some seconds, before a debate that takes hours
 CACHED_FROM = 1024  # tokens: no provider keeps a shorter beginning
 _AT = "2000-01-01T00:00:00.000000Z"  # no time passes in a rehearsal
 _FILLER = "~"  # stands in no member's name and in no declared name
@@ -92,6 +96,7 @@ class Estimate(_Part):
     layout: Layout
     scripted: bool = Field(description="Whether any reply would come from a script, not a model")
     most: Course = Field(description="Nobody agrees before the rounds are used up")
+    expected: Course = Field(description="Everybody agrees once half of the most calls are made")
     fewest: Course = Field(description="Everybody agrees at once")
     prices: tuple[Price, ...]
     unpriced: tuple[str, ...] = Field(description="The models whose prices are unknown")
@@ -127,26 +132,14 @@ def estimate(
     schemas = schemas_of(spec, table, files)
     given = find_tools([name for name in spec.tools if name in (tools or {})], tools)
     opening = Opening(spec, read_templates(spec, files), schemas, given, unasked)
-    texts: dict[str, str] = {}
-
-    def keep(text: str) -> Blob:
-        name = sha256(text.encode()).hexdigest()  # no salt: nothing is recorded
-        texts[name] = text
-        return {"sha256": name}
-
-    facts = opening.facts(keep)
-    replies = {row.id: row.settings.max_tokens or REPLY for row in table}
-    most, fewest = (
-        _Rehearsal(facts, opening.files, texts, keep, replies, agree=agree).course()
-        for agree in (False, True)
-    )
-    opened = facts[0].data
+    opened, (most, expected, fewest) = _courses(opening)
     priced = {row["model"] for row in opened["prices"]}
     return Estimate(
         format=spec.format,
         layout=opened["layout"],
         scripted=opened["scripted"],
         most=most,
+        expected=expected,
         fewest=fewest,
         prices=opened["prices"],
         unpriced=tuple(sorted({row.model for row in table} - priced)),
@@ -157,8 +150,46 @@ def estimate(
     )
 
 
+def expectation(opening: Opening) -> Estimated | None:
+    """Return what to record of the estimate; None of a debate too long to be rehearsed first.
+
+    Costs are those without the cache, in micro-US-dollars.
+    """
+    roles = [row.role for row in opening.spec.table()]
+    if most_turns(opening.spec.terms(), roles) > MOST_REHEARSED:
+        return None
+    _, courses = _courses(opening)
+    costs = [course.cost_micro_usd for course in courses]
+    # Courses of as many calls differ by a few bytes of filler: the order is made sure of.
+    known = sorted(cost for cost in costs if cost is not None) or costs
+    return {
+        "calls_least": min(course.calls for course in courses),
+        "calls_most": max(course.calls for course in courses),
+        "cost_least_micro_usd": known[0],
+        "cost_expected_micro_usd": known[1],
+        "cost_most_micro_usd": known[2],
+    }
+
+
+def _courses(opening: Opening) -> tuple[Mapping[str, Any], tuple[Course, Course, Course]]:
+    """Rehearse a debate; return the data of its opening, and its most, expected, fewest calls."""
+    texts: dict[str, str] = {}
+
+    def keep(text: str) -> Blob:
+        name = sha256(text.encode()).hexdigest()  # no salt: nothing is recorded
+        texts[name] = text
+        return {"sha256": name}
+
+    facts = opening.facts(keep)
+    replies = {row.id: row.settings.max_tokens or REPLY for row in opening.spec.table()}
+    rehearse = partial(_Rehearsal, facts, opening.files, texts, keep, replies)
+    most = rehearse(agree_from=None).course()
+    expected = rehearse(agree_from=-(-most.calls // 2)).course()
+    return facts[0].data, (most, expected, rehearse(agree_from=0).course())
+
+
 class _Rehearsal:
-    """A debate in which everybody says filler, and nobody ever agrees or everybody at once."""
+    """A debate in which everybody says filler; after some number of calls, or never, all agree."""
 
     def __init__(
         self,
@@ -168,13 +199,14 @@ class _Rehearsal:
         keep: Keep,
         replies: Mapping[str, int],
         *,
-        agree: bool,
+        agree_from: int | None,
     ) -> None:
         self._state = DebateState()
-        self._texts, self._keep, self._replies, self._agree = texts, keep, replies, agree
+        self._texts, self._keep, self._replies = texts, keep, replies
+        self._agree_from, self._made = agree_from, 0  # in calls
         self._calls = Calls(self._state, files, texts.__getitem__)
         self._read: dict[str, Mapping[str, Any]] = {}  # replies, by call, until recorded
-        self._said: dict[str, Blob] = {}  # by seat: the same every time
+        self._said: dict[tuple[str, bool], Blob] = {}  # by seat, and whether it agrees
         self._sent: dict[str, Prompt] = {}  # by model: the longest that it has been asked
         self._stop: Stop | None = None
         for fact in facts:
@@ -197,6 +229,10 @@ class _Rehearsal:
                     raise AssertionError(f"filler fits its schema and asks for no tools: {due}")
         seats = tuple(map(self._use_of, self._state.seats))
         return Course(**_total(seats), stop=self._stop, seats=seats)
+
+    @property
+    def _agree(self) -> bool:
+        return self._agree_from is not None and self._made >= self._agree_from
 
     def _fold(self, fact: Fact) -> None:
         row = {"seq": self._state.seq + 1, "at": _AT, "debate": "rehearsal"}
@@ -230,6 +266,7 @@ class _Rehearsal:
             ceiling, limit = over.data["ceiling"], over.data["limit"]
             self._stop = Stop(ceiling=ceiling, limit=limit, calls=state.total().calls)
         self._fold(Fact("call.started", call.data))
+        self._made += 1
         begins = self._tokens(prompt, prompt.length) if prompt.repeats else 0
         cached = self._tokens(prompt, self._known(model, prompt))
         tokens = Tokens(
@@ -272,12 +309,13 @@ class _Rehearsal:
 
     def _reply(self, speaker: str, schema: Schema) -> Blob:
         """Return what a seat always says."""
-        if speaker not in self._said:
+        key = speaker, self._agree
+        if key not in self._said:
             role = self._state.seats[speaker]["role"]
             schema = PLAIN if role == "synthesizer" else schema  # nobody checks a user's own
             text = filler(schema, self._replies[speaker] * BYTES, yes=not self._agree)
-            self._said[speaker] = self._keep(text)
-        return self._said[speaker]
+            self._said[key] = self._keep(text)
+        return self._said[key]
 
     def _use_of(self, seat: str) -> SeatUse:
         row, spent, prices = (

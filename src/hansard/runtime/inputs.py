@@ -7,6 +7,7 @@ where. Nothing is written before all of it has been read.
 from __future__ import annotations
 
 import re
+from collections.abc import Collection, Mapping
 from difflib import get_close_matches
 from functools import cache
 from importlib.resources import files as resources
@@ -14,6 +15,7 @@ from pathlib import Path
 from typing import TypeVar, cast
 
 from pydantic import BaseModel, ValidationError
+from pydantic_core import ErrorDetails
 
 from hansard.errors import UsageError
 from hansard.rules.formats import DEFAULT, FORMATS, SPECS, AnySpec
@@ -24,6 +26,7 @@ from hansard.verify.checks import MAX_DOCUMENTS
 
 _SHARED = ("block", "again", "synthesizer")
 _FIELD = re.compile(r"\{\{([^{}]*)\}\}")  # one way to match: linear in any template
+MOST_MISTAKES = 10  # of a spec, that are told at once
 M = TypeVar("M", bound=BaseModel)
 
 _CODES = {
@@ -39,14 +42,20 @@ _CODES = {
 }
 
 
-def load_spec(path: Path) -> AnySpec:
-    """Read a spec from a YAML or JSON file; files it names are not read yet."""
+def load_spec(path: Path, given: Mapping[str, object] | None = None) -> AnySpec:
+    """Read a spec from a YAML or JSON file; files it names are not read yet.
+
+    `given` are fields that stand in place of the file's own.
+    """
     text = decoded(read_own(path), path, "spec.unreadable")
-    return parse_spec(parse(text, path.name), path.name)
+    return parse_spec(parse(text, path.name), path.name, given)
 
 
-def parse_spec(value: object, where: str) -> AnySpec:
-    """Return `value` as the spec of the format that it names, or of the default one."""
+def parse_spec(value: object, where: str, given: Mapping[str, object] | None = None) -> AnySpec:
+    """Return `value` as the spec of the format that it names, or of the default one.
+
+    `given` are fields that stand in place of those of `value`.
+    """
     name = value.get("format", DEFAULT) if isinstance(value, dict) else DEFAULT
     if not isinstance(name, str) or name not in SPECS:
         known = ", ".join(SPECS)
@@ -54,7 +63,8 @@ def parse_spec(value: object, where: str) -> AnySpec:
             "spec.invalid_value",
             f"{where}: format: unknown format {name!r:.64}; use one of {known}",
         )
-    return cast(AnySpec, validate(SPECS[name], value, where))
+    whole = {**value, **given} if given and isinstance(value, dict) else value
+    return cast(AnySpec, validate(SPECS[name], whole, where, given=given or {}))
 
 
 def load_named(files: Files, name: str | OwnPath, kind: Kind) -> object:
@@ -62,11 +72,19 @@ def load_named(files: Files, name: str | OwnPath, kind: Kind) -> object:
     return parse(files.text(name, kind, "spec.unreadable"), str(name))
 
 
-def validate(model: type[M], value: object, where: str, *, quoting: bool = True) -> M:
-    """Return `value` as `model`, or raise UsageError naming the first field to mend.
+def validate(
+    model: type[M],
+    value: object,
+    where: str,
+    *,
+    quoting: bool = True,
+    given: Collection[str] = (),
+) -> M:
+    """Return `value` as `model`, or raise UsageError naming every field to mend.
 
     Without `quoting` the name of an unknown field is not shown: the value is of a
-    file that a spec names, which may be another file than it says.
+    file that a spec names, which may be another file than it says. The fields
+    `given` do not come from `where`, but from the caller.
     """
     if not isinstance(value, dict):
         raise UsageError(
@@ -75,15 +93,36 @@ def validate(model: type[M], value: object, where: str, *, quoting: bool = True)
     try:
         return model.model_validate(value)
     except ValidationError as error:
-        raise _first(error, where, model, quoting=quoting) from None
+        raise _mistakes(error, where, model, quoting=quoting, given=given) from None
 
 
-def _first(
-    error: ValidationError, where: str, model: type[BaseModel], *, quoting: bool
+def _mistakes(
+    error: ValidationError,
+    where: str,
+    model: type[BaseModel],
+    *,
+    quoting: bool,
+    given: Collection[str],
 ) -> UsageError:
+    """Return what is wrong: as many mistakes as people read at once, and how many more."""
     rows = error.errors(include_url=False, include_input=False)
     # A name that does not exist explains why another one is missing.
-    row = min(rows, key=lambda found: found["type"] != "extra_forbidden")
+    rows.sort(key=lambda found: found["type"] != "extra_forbidden")
+    places = ["" if row["loc"][:1] and row["loc"][0] in given else f"{where}: " for row in rows]
+    told = [
+        _mistake(row, place, model, quoting=quoting)
+        for row, place in zip(rows[:MOST_MISTAKES], places, strict=False)
+    ]
+    code, sentence = told[-1]
+    if len(rows) > MOST_MISTAKES:
+        told[-1] = code, f"{sentence} (and {len(rows) - MOST_MISTAKES} more)"
+    return UsageError(*told[0], [UsageError(*each) for each in told[1:]])
+
+
+def _mistake(
+    row: ErrorDetails, place: str, model: type[BaseModel], *, quoting: bool
+) -> tuple[str, str]:
+    """Return the code and the sentence of one mistake."""
     code, sentence = _CODES.get(row["type"], ("spec.invalid_value", None))
     if row["type"].startswith("spec."):
         code = row["type"]
@@ -98,9 +137,8 @@ def _first(
         sentence = (
             "use letters, digits and ._:/@+=- only" if is_id else 'write a decimal such as "2.50"'
         )
-    more = f" (and {len(rows) - 1} more)" if len(rows) > 1 else ""
-    place = f"{where}: {field}: " if field else f"{where}: "
-    return UsageError(code, f"{place}{sentence or row['msg']}{more}")
+    named = f"{field}: " if field else ""
+    return code, f"{place}{named}{sentence or row['msg']}"
 
 
 def read_evidence(spec: AnySpec, files: Files) -> AnySpec:

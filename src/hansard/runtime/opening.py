@@ -13,9 +13,10 @@ from hansard.errors import UsageError
 from hansard.record.canonical import dump
 from hansard.record.policy import Policy
 from hansard.rules.events import Fact
+from hansard.rules.fields import Estimated, Origin
 from hansard.rules.formats import AnySpec, format_of, most_turns
 from hansard.rules.seating import OFFLINE
-from hansard.rules.spec_parts import Seated
+from hansard.rules.spec_parts import Person, Seated
 from hansard.runtime.engine import ENGINE
 from hansard.runtime.files import Files
 from hansard.runtime.models.base import Model
@@ -50,6 +51,7 @@ class Opening:
     tools: Mapping[str, Tool]
     models: Mapping[str, Model]
     policy: Policy | None = None
+    origin: Origin | None = None
 
     @property
     def files(self) -> dict[str, bytes]:
@@ -82,14 +84,15 @@ class Opening:
         turns = most_turns(spec.terms(), [row.role for row in table])
         return size // 2 + turns * reply
 
-    def facts(self, keep: Keep) -> list[Fact]:
+    def facts(self, keep: Keep, estimate: Estimated | None = None) -> list[Fact]:
         """Return the facts that open it: the frozen spec, its seats, its documents.
 
-        `keep` takes each text of the opening, and gives its reference.
+        `keep` takes each text of the opening, and gives its reference; `estimate` is
+        what the debate is expected to take.
         """
         table = self.spec.table()
         limits = self._limits(table)
-        opened = Fact("debate.opened", self._opened(keep, table, limits))
+        opened = Fact("debate.opened", {**self._opened(keep, table, limits), "estimate": estimate})
         capped = bool(limits["tokens"] or limits["cost_micro_usd"])
         seats = [
             Fact("debater.registered", self._seat(keep, row, position, capped=capped))
@@ -117,6 +120,12 @@ class Opening:
             "rules": 1,
             "name": spec.name,
             "collection_id": spec.collection_id or spec.name,
+            "task_type": spec.task_type,
+            "requester": _person(keep, spec.requester),
+            "owner": _person(keep, spec.owner),
+            "labels": sorted(spec.labels),
+            "retention": spec.retention,
+            "origin": self.origin,
             "terms": spec.terms(),
             "question": keep(spec.question),
             "context": keep(spec.context) if spec.context else None,
@@ -176,6 +185,10 @@ class Opening:
             "cost_micro_usd": None if cost is None else max(1, cost),
             "elapsed_ms": _ms(limits.seconds) if limits.seconds else None,
         }
+
+
+def _person(keep: Keep, person: Person | None) -> dict[str, Any] | None:
+    return {"name": keep(person.name), "key": person.key} if person else None
 
 
 def _hashes(key: str, files: Mapping[str, bytes]) -> list[dict[str, str]]:

@@ -15,6 +15,7 @@ from hansard.record.line import line_hash
 from hansard.record.policy import Policy
 from hansard.report.progress import Progress
 from hansard.rules.events import parse
+from hansard.rules.fields import Origin
 from hansard.rules.formats import AnySpec
 from hansard.rules.replay import approved_by
 from hansard.rules.spec_parts import Seated
@@ -22,6 +23,7 @@ from hansard.rules.state import DebateState
 from hansard.rules.transcript import CUSTOM
 from hansard.runtime.clock import CLOCK, Clock
 from hansard.runtime.engine import Engine
+from hansard.runtime.estimate import expectation
 from hansard.runtime.files import Files, stored_files
 from hansard.runtime.inputs import read_evidence, read_templates
 from hansard.runtime.journal import Journal
@@ -58,6 +60,7 @@ async def run(
     models: Models | None = None,
     tools: Tools | None = None,
     policy: Policy | None = None,
+    origin: Origin | None = None,
     clock: Clock | None = None,
     observe: Observer | None = None,
     progress: Callable[[Progress], None] | None = None,
@@ -67,7 +70,8 @@ async def run(
     `folder` and `allow` are those of `Files`. Everything the spec names is read
     and checked before the first event is written. Under a `policy` (whose
     signature the caller has checked) no model is called with a template that
-    it does not approve. `observe` and `progress` are those of `Recording`.
+    it does not approve. `origin` names the debate that this one goes back to.
+    `observe` and `progress` are those of `Recording`.
     """
     clock = clock or CLOCK
     files = Files(folder, tuple(allow))
@@ -83,7 +87,9 @@ async def run(
         find_tools(spec.tools, tools),
         seats,
         policy,
+        origin,
     )
+    expected = expectation(opening)
     debate = clock.debate_id()
     journal = Journal(store, Chain(debate), clock)
     recording = Recording(journal, observe=observe, progress=progress)
@@ -91,7 +97,7 @@ async def run(
     kept = named if policy is None else {**named, policy.hash: policy.data}
     approved = policy.approved(spec.format) if policy else None
     with store.runner(debate):
-        for fact in opening.facts(journal.blob):
+        for fact in opening.facts(journal.blob, expected):
             recording.add(fact)
         journal.attach(tuple(kept.items()), None if folder is None else str(folder.absolute()))
         await journal.commit()

@@ -9,7 +9,7 @@ from hansard.record.note import Signer
 from hansard.rules.data import VerdictData
 from hansard.rules.replay import Difference, NotDue, Replay, approved_by
 from hansard.rules.state import Step
-from support import EVENTFUL, Debate, Die, Fail, Reply, Setup, eventful, fold, votes, walk
+from support import EVENTFUL, PRICE, Debate, Die, Fail, Reply, Setup, eventful, fold, votes, walk
 
 DEBATES = {name: eventful(name) for name in EVENTFUL}
 EACH = pytest.mark.parametrize("debate", DEBATES.values(), ids=DEBATES)
@@ -154,6 +154,61 @@ def test_an_opening_names_one_template_for_each_role():
 def test_an_opening_has_options_that_can_be_told_apart(options):
     opening = swapped(EVENTS[0], terms=EVENTS[0]["data"]["terms"] | {"options": options})
     assert due_instead([opening]).startswith("debate.opened with 1 to 100 options")
+
+
+COSTS = ("cost_least_micro_usd", "cost_expected_micro_usd", "cost_most_micro_usd")
+ORIGIN = {"kind": "repeat", "debate": EVENTS[0]["debate"], "head": "a" * 64, "seq": None}
+
+
+def expected(*costs, calls=(3, 24)):
+    """An estimate in an opening."""
+    least, most = calls
+    return {"calls_least": least, "calls_most": most, **dict(zip(COSTS, costs, strict=True))}
+
+
+NONE = (None, None, None)
+NO_PRICE = "debate.opened with an estimated cost where each model has its price"
+
+
+@pytest.mark.parametrize(
+    ("fields", "wrong"),
+    [
+        ({"labels": []}, None),
+        ({"labels": ["Q4", "berlin"]}, None),
+        ({"labels": ["berlin", "Q4"]}, "labels in order"),
+        ({"labels": ["a", "a"]}, "labels in order"),
+        ({"estimate": expected(*NONE)}, None),
+        ({"estimate": expected(*NONE, calls=(24, 24))}, None),
+        ({"estimate": expected(*NONE, calls=(25, 24))}, "an estimate whose least"),
+        ({"estimate": expected(1, 1, 1)}, None),
+        ({"estimate": expected(2, 1, 3)}, "an estimate whose least"),
+        ({"estimate": expected(1, 3, 2)}, "an estimate whose least"),
+        ({"estimate": expected(1, None, 2)}, "an estimate whose least"),
+        ({"origin": ORIGIN}, None),
+        ({"origin": ORIGIN | {"seq": 4}}, "an origin"),
+        ({"origin": ORIGIN | {"kind": "branch"}}, "an origin"),
+        ({"origin": ORIGIN | {"kind": "branch", "seq": 4}}, None),
+        ({"origin": ORIGIN | {"debate": None}}, "an origin"),
+        ({"origin": ORIGIN | {"debate": None, "head": None}}, "an origin"),
+        ({"origin": ORIGIN | {"kind": "evaluation"}}, None),
+        ({"origin": ORIGIN | {"kind": "evaluation", "head": None}}, "an origin"),
+        ({"origin": ORIGIN | {"kind": "evaluation", "debate": None, "head": None}}, None),
+    ],
+)
+def test_what_an_opening_says_of_itself_agrees_with_itself(fields, wrong):
+    found = due_instead([swapped(EVENTS[0], **fields)])
+    assert (found or "").startswith(f"debate.opened with {wrong}") if wrong else found is None
+
+
+def test_a_cost_is_expected_exactly_where_each_model_has_its_price():
+    for costs, prices, wrong in (
+        (NONE, [], None),
+        ((1, 2, 3), [], NO_PRICE),
+        (NONE, [PRICE], NO_PRICE),
+        ((1, 2, 3), [PRICE], None),
+    ):
+        opening = swapped(EVENTS[0], estimate=expected(*costs), prices=prices)
+        assert due_instead([opening, *EVENTS[1:4]]) == wrong
 
 
 def test_what_a_policy_approves_is_found_by_the_hash_that_the_opening_names():

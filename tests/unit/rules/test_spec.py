@@ -542,3 +542,42 @@ def test_an_address_holds_no_secret(url, fits):
         return
     with pytest.raises(ValidationError):
         address.validate_python(url)
+
+
+@pytest.mark.parametrize("name", ["Ada Lovelace", "Жанна д’Арк", "李小龍", "'", "x" * 200])
+def test_a_person_is_a_name_alone_or_with_a_key(name):
+    made = spec(requester=name, owner={"name": f" {name[1:]}x ", "key": "acme/reviewer"})
+    assert (made.requester.name, made.requester.key) == (name, None)
+    assert (made.owner.name, made.owner.key) == (f"{name[1:]}x", "acme/reviewer")
+
+
+@pytest.mark.parametrize(
+    ("person", "error"),
+    [
+        ("", ("spec.person", "requester.name")),
+        ("x" * 201, ("spec.person", "requester.name")),
+        (" \u3000", ("spec.person", "requester.name")),
+        ("Ada\nLovelace", ("spec.person", "requester.name")),
+        ("Ada\u202eecalevoL", ("spec.person", "requester.name")),
+        ("Ada\u2028Lovelace", ("spec.person", "requester.name")),
+        ({"key": "acme/reviewer"}, ("missing", "requester.name")),
+        ({"name": "Ada", "key": "a+b"}, ("spec.key_name", "requester.key")),
+        ({"name": "Ada", "key": ""}, ("spec.key_name", "requester.key")),
+        ({"name": "Ada", "key": "k" * 129}, ("spec.key_name", "requester.key")),
+        ({"name": "Ada", "key": 1}, ("string_type", "requester.key")),
+        ({"name": "Ada", "mail": "a@b"}, ("extra_forbidden", "requester.mail")),
+        (1, ("model_type", "requester")),
+    ],
+)
+def test_a_person_that_cannot_be_told_is_refused(person, error):
+    assert refused(spec, requester=person) == error
+
+
+def test_labels_are_names_each_once_and_at_most_twenty():
+    twenty = [f"l{number}" for number in range(20)]
+    assert spec(labels=twenty).labels == twenty
+    assert refused(spec, labels=[*twenty, "one-more"]) == ("too_long", "labels")
+    assert refused(spec, labels=["a", "a"]) == ("spec.duplicate", "")
+    assert refused(spec, labels=["a b"]) == ("string_pattern_mismatch", "labels.0")
+    for field in ("task_type", "retention"):
+        assert refused(spec, **{field: "a b"}) == ("string_pattern_mismatch", field)

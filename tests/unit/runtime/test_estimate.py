@@ -17,11 +17,13 @@ from hansard.rules import replies
 from hansard.rules.formats import FORMATS as RULES
 from hansard.rules.formats import most_turns
 from hansard.rules.spec_parts import PriceSpec
+from hansard.runtime import estimate as estimating
 from hansard.runtime.estimate import BYTES, CACHED_FROM, REPLY, estimate, filler
 from hansard.runtime.files import Files
 from hansard.runtime.models.base import Completion
 from hansard.runtime.models.callables import CallableModel
 from hansard.verify.checks import MAX_REPLY
+from hansard.verify.verifier import verify
 from playing import FORMATS, MODEL, POSITIONS, data, play, spec_of
 
 PRICES = {MODEL: {"input": "2", "cached": "0.5", "cache_write": "2.5", "output": "10"}}
@@ -349,3 +351,47 @@ def test_importing_hansard_imports_no_estimate():
     code = "import sys, hansard; print('hansard.runtime.estimate' in sys.modules)"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout == "False\n"
+
+
+@pytest.mark.parametrize(
+    ("format_", "changes", "calls"),
+    [
+        ("consensus", {}, 12),
+        ("consensus", {"max_rounds": 3}, 18),
+        ("consensus", {"max_rounds": 1, "synthesizer": True}, 10),
+        ("judged", {}, 5),
+        ("moderated", {"max_rounds": 3}, 9),
+        ("moderated", {"max_rounds": 2}, 5),
+        ("panel", {"rounds": 2, "judge": {}}, 7),
+    ],
+)
+def test_half_of_the_rounds_are_expected_to_be_used(format_, changes, calls):
+    found = of(format_, prices=PRICES, **changes)
+    assert found.expected.calls == calls
+    assert found.fewest.calls <= calls <= found.most.calls
+    costs = [each.cost_micro_usd for each in (found.fewest, found.expected, found.most)]
+    assert costs == sorted(costs)
+
+
+@pytest.mark.parametrize("format_", FORMATS)
+@pytest.mark.parametrize("prices", [PRICES, {}])
+def test_what_was_expected_is_recorded_before_the_first_call(format_, prices):
+    bundle = play(format_, prices=prices, synthesizer=True)
+    found = of(format_, prices=prices, synthesizer=True)
+    (opened,) = data(bundle, "debate.opened")
+    courses = (found.fewest, found.expected, found.most)
+    least, expected, most = sorted(each.cost_micro_usd or 0 for each in courses)
+    costs = {"least": least, "expected": expected, "most": most}
+    assert opened["estimate"] == {
+        "calls_least": found.fewest.calls,
+        "calls_most": found.most.calls,
+        **{f"cost_{part}_micro_usd": cost if prices else None for part, cost in costs.items()},
+    }
+    assert verify(bundle).ok
+
+
+def test_a_debate_too_long_to_be_rehearsed_expects_nothing(monkeypatch):
+    monkeypatch.setattr(estimating, "MOST_REHEARSED", 23)
+    assert data(play("consensus"), "debate.opened")[0]["estimate"] is None
+    monkeypatch.setattr(estimating, "MOST_REHEARSED", 24)
+    assert data(play("consensus"), "debate.opened")[0]["estimate"]["calls_most"] == 24

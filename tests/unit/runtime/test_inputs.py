@@ -36,14 +36,16 @@ def write(tmp_path):
 
 
 def refused(function, *args):
-    """Return the error, which must be one sentence."""
+    """Return the error; each mistake in it must be one sentence."""
     with pytest.raises(UsageError) as caught:
         function(*args)
-    assert re.fullmatch(r"[a-z]+\.[a-z_]+", caught.value.code)
-    sentence = str(caught.value)
-    assert sentence
-    assert "\n" not in sentence
-    assert "Traceback" not in sentence
+    mistakes = (caught.value, *caught.value.others)
+    for mistake in mistakes:
+        assert re.fullmatch(r"[a-z]+\.[a-z_]+", mistake.code)
+        assert mistake.sentence
+        assert "\n" not in mistake.sentence
+        assert "Traceback" not in mistake.sentence
+    assert str(caught.value).split("\n") == [mistake.sentence for mistake in mistakes]
     return caught.value
 
 
@@ -159,7 +161,7 @@ WRONG = {
         "spec.unknown_field",
         "judge",
     ),
-    "two mistakes": (SPEC.replace("max_rounds: 1", "rounds: 1"), "spec.unknown_field", "1 more"),
+    "two mistakes": (SPEC.replace("max_rounds: 1", "rounds: 1"), "spec.unknown_field", "rounds"),
     "lone surrogate": (
         SPEC.replace("Do we release?", '"\\ud800"'),
         "spec.yaml",
@@ -175,6 +177,37 @@ def test_a_mistake_is_named_where_it_is(write, mistake):
     assert error.code == code
     assert words in str(error)
     assert "spec.yaml" in str(error)
+
+
+def test_all_mistakes_are_told_at_once_an_unknown_field_first(write):
+    text = SPEC.replace("max_rounds: 1", "rounds: 1\nlabels: [a b, c]\nrequester: ''")
+    error = refused(inputs.load_spec, write(text))
+    assert [(each.code, each.sentence) for each in (error, *error.others)] == [
+        (
+            "spec.unknown_field",
+            "spec.yaml: rounds: unknown field; did you mean max_rounds?",
+        ),
+        ("spec.person", "spec.yaml: requester.name: a name is 1 to 200 characters on one line"),
+        ("spec.invalid_value", "spec.yaml: labels.0: use letters, digits and ._:/@+=- only"),
+        ("spec.missing_field", "spec.yaml: max_rounds: this field is required"),
+    ]
+
+
+def test_of_very_many_mistakes_the_rest_is_counted(write):
+    rows = "".join(f"wrong_{number}: 1\n" for number in range(13))
+    error = refused(inputs.load_spec, write(SPEC + rows))
+    assert len(error.others) == inputs.MOST_MISTAKES - 1
+    assert [each.sentence.endswith("(and 3 more)") for each in error.others][-2:] == [False, True]
+
+
+def test_what_the_caller_gives_stands_in_place_of_the_file_and_is_named_without_it(write):
+    path = write(SPEC + "task_type: contract\nlabels: [a]\nowner: {name: Ann, key: a/b}\n")
+    spec = inputs.load_spec(path, {"labels": ["b"], "owner": "Bo"})
+    assert (spec.task_type, spec.labels, spec.owner.name, spec.owner.key) == (
+        *("contract", ["b"], "Bo", None),
+    )
+    error = refused(inputs.load_spec, path, {"task_type": "a b"})
+    assert str(error) == "task_type: use letters, digits and ._:/@+=- only"
 
 
 def spec_with(*evidence):
