@@ -46,7 +46,7 @@ const ceilings = (s) => {
 	};
 	return Object.entries(LIMITS)
 		.map(([name, field]) => ({ name, limit: s.spec.limits[field], spent: spent[name] }))
-		.filter((row) => row.limit !== null);
+		.filter((row) => row.limit); // the one on entries is set by nobody
 };
 
 // Calls
