@@ -316,7 +316,7 @@ def test_turns_are_all_replies_in_their_order(records, figures):
             tried = [e for e in events[: row["seq"]] if e["type"] == "call.started"]
             tried = [e["data"]["call"] for e in tried if e["data"]["step"] == row["data"]["step"]]
             assert turn["attempts"] == len(tried)
-            assert turn["call"] in tried
+            assert turn["call"] in (tried or [None])  # a seat that is out was not asked
             if turn["value"] is not None:
                 assert isinstance(turn["value"], dict)
 

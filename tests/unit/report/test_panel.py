@@ -150,7 +150,7 @@ def test_a_tie_is_a_tie_and_somebody_must_look():
 
 
 def test_too_few_who_were_heard_give_no_answer():
-    broken = {seat: ModelError("client_error") for seat in ("ann", "bob")}
+    broken = {seat: ModelError("no_reply") for seat in ("ann", "bob")}
     result = ran("panel", broken)
     assert (result.decision, result.decision_rule) == ("escalate", "too_few_heard")
     assert (result.final, result.winner_label) == (None, None)
