@@ -1402,7 +1402,9 @@ class Walk:
 # The opening, seats and documents; then what the format's schedule says is due, one entry or
 # several steps at once; the calls for these steps, their failures, and the tools asked for.
 
-RESERVED = frozenset({"escalate", "synthesis", "upheld", "not_upheld"})  # they are decisions
+RESERVED = frozenset(  # they are decisions
+    {"escalate", "synthesis", "undeclared", "upheld", "not_upheld"}
+)
 
 # A schedule yields steps, which are due at once, and is sent their turns; or an entry, and is
 # sent its data as derived. It returns a decision, if there is one, and why it ended.
@@ -1442,7 +1444,8 @@ def take_opened(walk: Walk, data: Json) -> None:
     roles = [item["role"] for item in data["templates"]]
     need(roles == list(kind.templates), "debate.opened with other templates")
     options, fewest = terms.get("options", []), kind.fewest_options
-    right = distinct(options) and "abstain" not in options and fewest <= len(options) <= 100
+    right = distinct(options) and not {"abstain", "undeclared"} & set(options)
+    right = right and fewest <= len(options) <= 100
     need(right, "debate.opened with other options")
     check_own_words(data)
     synthesizer = [item for item in schemas[-1:] if item["role"] == "synthesizer"]
@@ -2095,6 +2098,9 @@ def take_answered(walk: Walk, data: Json) -> None:
     if not reply.gone and why is None:
         why, value = said(walk, step, reply)
         why = walk.format.read(walk, step, why, value)
+        if why is None and step.seat["role"] == "judge" and in_words(walk, step, value) is None:
+            reply = reply._replace(gone=True)
+            walk.gone_replies += 1
     uncertain = reply.gone or step.seat["role"] == "synthesizer"
     walk.answer = Pending(step, reply, why, uncertain and why is None)
 
@@ -2147,7 +2153,7 @@ def take_recorded(walk: Walk, data: Json) -> None:
         need(could_say(walk, role, says), "a turn that says what a reply can")
         walk.gone_turns += 1
     elif role in TURNS:
-        says = verdict_of(walk, said(walk, step, reply)[1], role)
+        says = verdict_of(walk, step, said(walk, step, reply)[1])
     else:
         value = said(walk, step, reply)[1]
         value = value if isinstance(value, dict) else {}
@@ -2177,12 +2183,29 @@ def nothing_but(says: Json, *free: str) -> bool:
     return all(says[name] == NOTHING[name] for name in NOTHING if name not in free)
 
 
-def verdict_of(walk: Walk, value: Json, role: str) -> dict[str, Json]:
+def in_words(walk: Walk, step: Step, value: Json) -> list[str] | None:
+    """Return the seats that a judge who is a function names by the words of their stances.
+
+    Nothing where it names a label or nobody, and None where the words of a stance are gone.
+    """
+    winner = value.get("winner") if step.seat["model"].startswith("custom:") else None
+    stances = {id_: seat["stance"] for id_, seat in walk.seats.items() if seat["stance"]}
+    if winner is None or not stances or winner in walk.terms["stances"]:
+        return []
+    if any(stance["text"]["sha256"] not in walk.texts for stance in stances.values()):
+        return None
+    texts = {id_: walk.texts[stance["text"]["sha256"]] for id_, stance in stances.items()}
+    return [id_ for id_, text in texts.items() if folded(text) == folded(winner)]
+
+
+def verdict_of(walk: Walk, step: Step, value: Json) -> dict[str, Json]:
     """Return what the reply of a judge or a moderator says."""
-    stances = {
-        seat["stance"]["label"]: seat["id"] for seat in walk.seats.values() if seat["stance"]
-    }
-    ids = stances or {label: label for label in walk.terms.get("labels", ())}
+    role = step.seat["role"]
+    ids = {seat["stance"]["label"]: seat["id"] for seat in walk.seats.values() if seat["stance"]}
+    ids = ids or {label: label for label in walk.terms.get("labels", ())}
+    named = in_words(walk, step, value) if role == "judge" else []
+    if named and len(named) == 1:
+        ids = ids | {value["winner"]: named[0]}
     sides = walk.schemas[role]["properties"].get("scores", {"required": []})["required"]
     winner = value.get("winner")
     return {
@@ -2471,7 +2494,8 @@ def course_of(walk: Walk) -> Course:
     decision, reason = yield from attended(walk)
     if decision:
         number = walk.turns[-1].step.round
-        review = walk.opening["review"] if decision["decision"] == "escalate" else None
+        open_ = decision["decision"] in {"escalate", "undeclared"}
+        review = walk.opening["review"] if open_ else None
         more = {"rounds_run": number, "review": review}
         walk.decision = yield Due("decision.reached", 16, decision | more)
         for seat in walk.seated("synthesizer"):
@@ -2707,7 +2731,7 @@ class Judged(Format):
     )
     roles = "debater judge"
     phases = "argument verdict"
-    rules = "too_few_heard judge_verdict"
+    rules = "too_few_heard judge_verdict judge_undeclared"
     reasons = "rounds_complete judge_failed"
     templates = filled("stances", "debater:max_rounds,round,stance judge:rounds,stances")
 
@@ -2789,6 +2813,8 @@ class Judged(Format):
         winner = verdict.says["winner"]
         if winner and winner not in spoken:
             return too_few(), "rounds_complete"
+        if verdict.says["undeclared"]:
+            return decided("undeclared", "judge_undeclared"), "rounds_complete"
         decision = walk.seats[winner]["stance"]["label"] if winner else "synthesis"
         return decided(decision, "judge_verdict"), "rounds_complete"
 

@@ -26,6 +26,7 @@ MANY = settings(
 NAMES = ("ann", "b.o.b", "c:d", "r1.proposal.eve")
 OPTIONS = ("release", "revise", "escalate")
 STANCES = DEFAULTS["judged"]["debaters"]
+NAMED = (STANCES[1]["stance"], "somebody")  # winners that are no labels
 SHAPE = {"type": "object", "properties": {"answer": {"enum": ["so", "we should"]}}}
 # What replies are made of: names of documents, quotes that hold and that do not, likely answers.
 WORDS = ("so", "early", "late", "Text.", "Text. No text.", "we should", "we should not", "no\nway")
@@ -161,6 +162,8 @@ def script(draw, setup):
 
     def valid(call):
         value = filled(draw, call.schema, pool)
+        if setup.spec.format == "judged" and call.step.phase == "verdict":
+            value["winner"] = draw(st.sampled_from([value["winner"], *NAMED]))
         text = value if isinstance(value, str) else json.dumps(value)
         return Reply(text, tokens=(1000, 400, 30))
 
@@ -288,16 +291,20 @@ def _sound_judged(debate, decision):
     if decision["rule"] == "too_few_heard":
         assert len(spoke) < 2 or debate.state.verdict["winner"] not in spoke
         return
-    assert decision["rule"] == "judge_verdict"
     assert len(spoke) >= 2
     ((_, text),) = verdicts.items()
     seats = {row["label"]: row["id"] for row in STANCES}
     named = json.loads(text)["winner"]
-    if decision["decision"] == "synthesis":
-        assert named not in seats
+    custom = debate.setup.spec.judge.model == "custom:board"
+    words = {row["stance"]: row["label"] for row in debate.setup.spec.model_dump()["debaters"]}
+    label = words.get(named) if custom and named not in seats else named
+    if named is None:
+        assert (decision["decision"], decision["rule"]) == ("synthesis", "judge_verdict")
+    elif label not in seats:
+        assert (decision["decision"], decision["rule"]) == ("undeclared", "judge_undeclared")
     else:
-        assert decision["decision"] == named
-        assert seats[named] in spoke
+        assert (decision["decision"], decision["rule"]) == (label, "judge_verdict")
+        assert seats[label] in spoke
 
 
 def _sound_moderated(debate, decision):
@@ -385,7 +392,7 @@ def test_nothing_is_decided_without_the_valid_replies_that_its_rule_needs(format
         assert debate.state.closed["outcome"] in ("truncated", "failed")
         return
     SOUND[debate.setup.spec.format](debate, decision)
-    assert (decision["review"] is None) == (decision["decision"] != "escalate")
+    assert bool(decision["review"]) is (decision["decision"] in ("escalate", "undeclared"))
     assert decision["rounds_run"] <= debate.setup.spec.last_round
 
 

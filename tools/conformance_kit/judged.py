@@ -25,6 +25,7 @@ NOTHING: Data = {  # of what a verdict can say
     "another_round": None,
 }
 SEED = 2  # with which round 2 is shown in the other order, and round 1 is not
+WORDS = Completion('{"verdict":"So.","winner":"Wait a week.","reasoning":"Because."}')
 NEITHER = Completion('{"verdict":"Both.","winner":"neither","reasoning":"Because."}')
 
 
@@ -108,6 +109,19 @@ def own_judge() -> Record:
     return arguing("own-judge", {"r1.verdict.judge:1": NEITHER}, judge=judge, context="Not told.")
 
 
+def naming(name: str, winner: str, **more: Any) -> Record:
+    """Run the debate of `own_judge` with another winner."""
+    reply = Completion(json.dumps({"verdict": "So.", "winner": winner, "reasoning": "Because."}))
+    script = {"r1.verdict.judge:1": reply}
+    return arguing(f"naming-{name}", script, judge={"model": "custom:bot"}, **more)
+
+
+@cache
+def in_words() -> Record:
+    """Fifteen entries: 12 a function names ben's stance in its words, 13 verdict, 14 decision."""
+    return naming("words", "\tWait  a\nweek. ")
+
+
 @group
 def judged_good_cases() -> Iterator[Case]:
     """Records of the `judged` format that must be accepted."""
@@ -149,6 +163,31 @@ def judged_good_cases() -> Iterator[Case]:
         "A function in the judge's seat names a winner that is no stance: it is not asked again. "
         "It is told neither its persona nor the context.",
         own_judge(),
+    )
+    yield sound(
+        "judged-named-in-words",
+        "A function in the judge's seat names a stance by its words, white space aside.",
+        in_words(),
+    )
+    same = [
+        {"id": "ann", "label": "ship", "stance": "Ship it now."},
+        {"id": "ben", "label": "wait", "stance": "Ship it now."},
+    ]
+    for key, winner, why, more in (
+        ("part", "Wait a", "These words are a part of a stance, and name none.", {}),
+        ("case", "wait a week.", "Upper and lower case count: these words name no stance.", {}),
+        (
+            "shared",
+            "Ship it now.",
+            "Both stances have these words, so they name neither.",
+            {"debaters": same},
+        ),
+    ):
+        yield sound(f"judged-named-in-words-{key}", why, naming(key, winner, **more))
+    yield sound(
+        "judged-by-a-model-in-words",
+        "A model in the judge's seat names a stance by its words, which are no label: undeclared.",
+        arguing("model-words", {"r1.verdict.judge:1": WORDS}, attempts=1),
     )
     yield sound(
         "judged-judge-failed",

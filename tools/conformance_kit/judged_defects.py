@@ -8,6 +8,7 @@ from conformance_kit.case import Case, altered, defect, group, undue
 from conformance_kit.judged import (
     NOTHING,
     few,
+    in_words,
     judged,
     judged_once,
     own_judge,
@@ -96,6 +97,25 @@ def verdict_cases() -> Iterator[Case]:
         base,
         21,
         reason="votes_reached",
+    )
+    for key, code, seq, fields, why in (
+        ("synthesis", "decision", 14, {"decision": "synthesis"}, "The judge combined nothing."),
+        ("verdict", "rule", 14, {"rule": "judge_verdict"}, "No declared stance won."),
+        ("review", "review", 14, {"review": None}, "Nobody is named who must look."),
+        ("winner", "winner", 13, {"winner": "ann"}, "The judge named no declared stance."),
+    ):
+        check = 16 if seq == 14 else 12
+        yield altered(
+            f"judged-undeclared-{key}", f"{check}.{code}", why, own_judge(), seq, **fields
+        )
+    yield altered(
+        "judged-in-words-undeclared",
+        "12.undeclared",
+        "The judge named a stance by its words.",
+        in_words(),
+        13,
+        winner=None,
+        undeclared=True,
     )
     yield altered(
         "judged-failed-as-complete",
@@ -301,12 +321,13 @@ def judged_seat_cases() -> Iterator[Case]:
         "The last seat is a debater's.",
         base.data(4, role="debater"),
     )
-    yield undue(
-        "judged-seat-called-escalate",
-        last,
-        "A seat is called `escalate`, which is a decision of this format.",
-        base.data(4, id="escalate"),
-    )
+    for word in ("escalate", "undeclared"):
+        yield undue(
+            f"judged-seat-called-{word}",
+            last,
+            f"A seat is called `{word}`, which is a decision of this format.",
+            base.data(4, id=word),
+        )
     opened = base.event(1)["data"]
     yield defect(
         "judged-schemas-swapped",

@@ -190,6 +190,12 @@ def panel_seat_cases() -> Iterator[Case]:
         ),
         ("alone", 2, alike().terms(labels=["ann"]).data(1, seats=1), "One debater is no panel."),
         ("option-abstain", 1, base.terms(options=["yes", "abstain"]), "An option is `abstain`."),
+        (
+            "option-undeclared",
+            1,
+            base.terms(options=["yes", "undeclared"]),
+            "An option is `undeclared`, which is a decision.",
+        ),
         ("option-twice", 1, base.terms(options=["yes", "yes"]), "An option stands twice."),
     ):
         yield undue(f"panel-{key}", seq, why, record)

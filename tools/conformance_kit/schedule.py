@@ -29,6 +29,7 @@ def schedule_cases() -> Iterator[Case]:
     for key, options, why in (
         ("none", [], "There is no option."),
         ("abstain", ["a", "abstain"], "An option is `abstain`, which is what silence counts as."),
+        ("undeclared", ["a", "undeclared"], "An option is `undeclared`, which is a decision."),
         ("twice", ["a", "a"], "An option stands twice."),
     ):
         terms = {**base.event(1)["data"]["terms"], "options": options}

@@ -8,7 +8,7 @@ from typing import Any
 from conformance_kit.case import Case, bad, good, group
 from conformance_kit.deliverables import concluded, shaped, told_all
 from conformance_kit.exports import withholding, zip_of
-from conformance_kit.judged import judged, own_judge, undeclared
+from conformance_kit.judged import in_words, judged, naming, own_judge, undeclared
 from conformance_kit.moderated import moderated, ranked, twice_ranked, two_rounds
 from conformance_kit.moderated_defects import cased
 from conformance_kit.panel import alike, chosen, combined, counted_texts, majority, picked
@@ -67,6 +67,27 @@ def withheld_good_cases() -> Iterator[Case]:
         "A document that is cited is withheld: whether the quotes hold is taken as recorded.",
         two_rounds(),
         (7, "text"),
+    )
+    stance = f"blobs/{in_words().event(2)['data']['stance']['text']['sha256']}"
+    for key, record, why in (
+        ("words", in_words(), "as the reply says"),
+        ("other", in_words().data(13, winner="ann").data(14, decision="ship"), "or another"),
+    ):
+        yield good(
+            f"withheld-stance-{key}",
+            f"A stance is withheld that the judge may have named by its words: the winner, {why}, "
+            "is taken as recorded.",
+            zip_of(withholding(record, stance)),
+        )
+    record = naming("label", "ship")
+    stance = f"blobs/{record.event(3)['data']['stance']['text']['sha256']}"
+    record = record.data(13, winner="ben").until(13)
+    yield bad(
+        "withheld-stance-named-by-its-label",
+        "12.winner",
+        13,
+        "A stance is withheld, but the judge named the other one by its label.",
+        zip_of(withholding(record, stance)),
     )
     pair = alike().event(10)["data"]["pairs"][0]
     yield kept_back(

@@ -95,7 +95,7 @@ function* courseOf(walk) {
 	const [decision, reason] = yield* attended(walk);
 	if (decision) {
 		const { round } = walk.turns[walk.turns.length - 1].step;
-		const review = decision.decision === "escalate" ? walk.opening.review : null;
+		const review = OPEN_ENDS.includes(decision.decision) ? walk.opening.review : null;
 		walk.decision = yield due("decision.reached", 16, { ...decision, rounds_run: round, review });
 		for (const seat of walk.seated("synthesizer")) yield [walk.step(round, "synthesis", seat)];
 	}

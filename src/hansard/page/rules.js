@@ -39,7 +39,8 @@ function byCount({ tally, threshold, reached }, rule) {
 
 // ---- 9 schedule (§8)
 
-const RESERVED = ["escalate", "synthesis", "upheld", "not_upheld"]; // decisions, not seats
+const OPEN_ENDS = ["escalate", "undeclared"]; // the decisions after which a person must look
+const RESERVED = [...OPEN_ENDS, "synthesis", "upheld", "not_upheld"]; // decisions, not seats
 const ARGUING = { // the roles whose turns have a case, and where their arguments stand
 	proposer: "supporting_arguments", critic: "counter_arguments", rebuttal: "rebuttals",
 };

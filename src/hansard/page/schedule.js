@@ -53,7 +53,8 @@ function takeOpened(walk, data) {
 	need(canonical(roles) === canonical(Object.keys(templatesOf(data.terms))),
 		"debate.opened with other templates");
 	const { options = [] } = data.terms, { fewestOptions: fewest = 0 } = format;
-	const right = distinct(options) && !options.includes("abstain") && options.length <= 100;
+	const meant = ["abstain", "undeclared"].some((word) => options.includes(word)); // otherwise
+	const right = distinct(options) && !meant && options.length <= 100;
 	need(right && options.length >= fewest, "debate.opened with other options");
 	checkOwnWords(data);
 	const synthesizer = data.schemas.slice(-1).filter((row) => row.role === "synthesizer");

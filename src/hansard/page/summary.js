@@ -48,7 +48,7 @@ function plainWords(f) {
 	const told = new Map(f.notes.filter((note) => PLAIN.includes(note.code))
 		.map((note) => [note.code, note])); // the last of each kind
 	return [
-		f.decision === "escalate" && ["warn", "A person must decide",
+		OPEN_ENDS.includes(f.decision) && ["warn", "A person must decide",
 			f.review ? [": ", said(f.review)] : "."],
 		...Array.from(told.values(), (note) =>
 			[toneOf(note), note.message, ". ", note.seq && ref(note.seq)]),
@@ -166,7 +166,7 @@ function drawStanding(f) {
 const OPEN = ["unanswered", "tie", "forfeited", "still_open", "undeclared_winner"];
 function drawOpen(f) {
 	const { points, dissents } = formatOf(f), rows = [
-		...(f.decision && f.decision !== "escalate" ? []
+		...(f.decision && !OPEN_ENDS.includes(f.decision) ? []
 			: [`The question itself: nothing ${f.status === "open" ? "is" : "was"} decided.`]),
 		...points?.(f) ?? [], ...dissents?.(f) ?? [],
 		...f.notes.filter((note) => OPEN.includes(note.code))

@@ -34,8 +34,12 @@ function takeAnswered(walk, data) {
 	else if (!why) {
 		const [wrong, value] = readAgain(walk, step, reply);
 		why = walk.format.read ? walk.format.read(walk, step, wrong, value) : wrong;
+		if (!why && step.seat.role === "judge" && !inWords(walk, step, value)) {
+			reply.gone = true;
+			walk.goneReplies++;
+		}
 	}
-	const uncertain = !why && (gone || step.seat.role === "synthesizer");
+	const uncertain = !why && (reply.gone || step.seat.role === "synthesizer");
 	walk.answer = { step, reply, why, uncertain };
 }
 
@@ -88,7 +92,7 @@ function takeRecorded(walk, data) {
 		need(couldSay(walk, role, says), "a turn that says what a reply can");
 		walk.goneTurns++;
 	} else if (role in TURNS) {
-		says = verdictOf(walk, readAgain(walk, step, reply)[1], role);
+		says = verdictOf(walk, step, readAgain(walk, step, reply)[1]);
 	} else {
 		const [, read] = readAgain(walk, step, reply), value = isObject(read) ? read : {};
 		says = { vote: value.vote ?? value.choice ?? null, case: null };
@@ -116,13 +120,26 @@ function couldSay(walk, role, says) {
 const nothingBut = (says, ...free) => Object.keys(NOTHING).every((name) =>
 	free.includes(name) || canonical(says[name]) === canonical(NOTHING[name]));
 
+// The seats that a judge who is a function names by the words of their stances; null where such
+// words are gone.
+function inWords(walk, { seat: { model } }, { winner = null }) {
+	const rows = [...walk.seats.values()].filter((seat) => seat.stance);
+	const other = rows.length && model.startsWith("custom:") && winner !== null;
+	if (!other || walk.terms.stances.includes(winner)) return [];
+	const texts = rows.map((seat) => walk.texts.get(seat.stance.text.sha256) ?? null);
+	return texts.includes(null) ? null
+		: rows.filter((_, at) => folded(texts[at]) === folded(winner)).map((seat) => seat.id);
+}
+
 // What the reply of a judge or a moderator says.
-function verdictOf(walk, value, role) {
+function verdictOf(walk, step, value) {
+	const { role } = step.seat, named = role === "judge" ? inWords(walk, step, value) : [];
 	const sides = walk.schemas.get(role).properties.scores?.required ?? [];
 	const stances = [...walk.seats.values()].filter((seat) => seat.stance)
 		.map((seat) => [seat.stance.label, seat.id]);
 	const labels = (walk.terms.labels ?? []).map((label) => [label, label]);
 	const ids = new Map(stances.length ? stances : labels);
+	if (named.length === 1) ids.set(value.winner, named[0]);
 	const winner = value.winner ?? null, size = (name) => (value[name] ?? []).length;
 	return {
 		winner: ids.get(winner) ?? null, undeclared: winner !== null && !ids.has(winner),

@@ -26,7 +26,7 @@ from hansard.rules.data import (
 from hansard.rules.events import Event, Fact
 from hansard.rules.fields import Price
 from hansard.rules.formats import format_of
-from hansard.rules.formats.base import Compare, NotCounted
+from hansard.rules.formats.base import Compare, NotCounted, TextGone
 from hansard.rules.state import DebateState, evolve, speaker_of, step_of
 from hansard.rules.steps import Announce, Ask, Conclude, Due, NotDue, Read, name_of
 from hansard.rules.transcript import CUSTOM, Prompter, hash_of
@@ -109,7 +109,12 @@ class Replay:
         if text is None and answer["finish"] == "stop":
             self._replies[call] = None
             return
-        found = steps.read_reply(self.state, answer, text or "", self._text_of)
+        try:
+            found = steps.read_reply(self.state, answer, text or "", self._text_of)
+        except TextGone:
+            self.gone.append(call)
+            self._replies[call] = None
+            return
         if isinstance(found, NotCounted):
             self._rejection = steps.reject(self.state, step_of(call), call, found).data
         else:
@@ -295,9 +300,10 @@ class Replay:
 
     def _recorded(self, kind: str, due: Conclude, data: Mapping[str, Any]) -> Mapping[str, Any]:
         state, call = self.state, due.answer["call"]
+        sent_back = call not in self._replies  # a critique, and it counts at last
         read = self._replies.pop(call, None)
         text = self._text_of(due.answer["reply"]["sha256"])
-        if read is None and text is not None:  # a critique that was sent back, and counts at last
+        if sent_back and text is not None:
             found = steps.read_reply(state, due.answer, text, self._text_of)
             read = None if isinstance(found, NotCounted) else found
         gone = read is None

@@ -23,7 +23,7 @@ from pydantic.config import JsonDict, JsonValue
 from pydantic_core import PydanticCustomError
 
 from hansard.rules.fields import Decimal, KeyName, Name, Structured, Url
-from hansard.rules.terms import ABSTAIN, Role
+from hansard.rules.terms import ABSTAIN, UNDECLARED, Role
 
 Text = Annotated[str, Field(min_length=1, max_length=4_000_000)]
 NAME = re.compile(r"[A-Za-z0-9._:/@+=-]{1,64}").fullmatch
@@ -73,13 +73,14 @@ def unique(what: str, names: list[str]) -> None:
 
 
 def check_options(options: list[str]) -> None:
-    """Refuse options of which one stands twice, or names an abstention."""
+    """Refuse options of which one stands twice, or is a word for something else."""
     unique("option", options)
-    if ABSTAIN in options:
-        refuse(
-            "spec.option",
-            f"{ABSTAIN!r} cannot be an option: silence is counted under that word; choose another",
-        )
+    meant = {
+        ABSTAIN: "silence is counted under that word",
+        UNDECLARED: "it is the decision where a judge names nothing that was declared",
+    }
+    for option in meant.keys() & {*options}:
+        refuse("spec.option", f"{option!r} cannot be an option: {meant[option]}; choose another")
 
 
 @runtime_checkable

@@ -310,7 +310,8 @@ def read_reply(
 ) -> Mapping[str, Any] | NotCounted:
     """Read a reply: its clear fields where it counts, else why not.
 
-    Whether a synthesis fits the user's own schema is not looked at here.
+    Whether a synthesis fits the user's own schema is not looked at here. Raises
+    TextGone where it may name a stance in words that are gone.
     """
     if answer["finish"] != "stop":
         return NotCounted(_UNFINISHED[answer["finish"]])
@@ -329,7 +330,7 @@ def read_reply(
         if found == ("winner", "enum") and _last_word(state, step):
             known = {**value, "winner": None}
             if replies.mismatch(known, schema) is None:  # it is the only defect, and nobody may win
-                return verdict(undeclared=True)
+                return _unlabelled(state, step, value["winner"], text_of)
         member, keyword = found
         code: Rejection = "unknown_option" if keyword == "enum" else "schema"
         return NotCounted(code, member or None, keyword)
@@ -338,8 +339,19 @@ def read_reply(
 
 def _last_word(state: DebateState, step: Step) -> bool:
     """Whether a judge that names nothing declared is not asked again (D 13)."""
-    custom = state.seats[step.speaker]["model"].startswith(CUSTOM)
-    return custom or not again(state, step.id)
+    return _is_custom(state, step) or not again(state, step.id)
+
+
+def _is_custom(state: DebateState, step: Step) -> bool:
+    return state.seats[step.speaker]["model"].startswith(CUSTOM)
+
+
+def _unlabelled(state: DebateState, step: Step, winner: str, text_of: TextOf) -> Mapping[str, Any]:
+    """Return the verdict of a judge whose winner is no label: a function may say it in words."""
+    in_words = _rules(state).named_in_words
+    if in_words and _is_custom(state, step):
+        return in_words(state, winner, text_of)
+    return verdict(undeclared=True)
 
 
 def reject(state: DebateState, step: str, call: str, why: NotCounted) -> Fact:

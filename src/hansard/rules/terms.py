@@ -51,6 +51,7 @@ DecisionRule = Literal[
     "unanimous_vote",
     "max_rounds_exhausted",
     "judge_verdict",
+    "judge_undeclared",
     "judge_synthesis",
     "judge_pick",
     "moderator_synthesis",
@@ -82,8 +83,12 @@ CloseReason = Literal[
 Resolution = Literal["synthesis", "pick", "majority", "similar"]  # of a panel
 
 ESCALATE = "escalate"  # the decision where nothing was agreed on: somebody must look
-OUTCOMES = frozenset({ESCALATE, "synthesis", "upheld", "not_upheld"})  # name no seat, no stance
-ABSTAIN = "abstain"  # what silence counts as; names no option
+UNDECLARED = "undeclared"  # the decision where a judge named nothing that was declared
+OUTCOMES = frozenset(  # name no seat, no stance
+    {ESCALATE, "synthesis", UNDECLARED, "upheld", "not_upheld"}
+)
+ABSTAIN = "abstain"  # what silence counts as
+NO_OPTION = frozenset({ABSTAIN, UNDECLARED})  # name no option
 
 
 @closed

@@ -173,7 +173,52 @@ def test_what_a_built_in_judge_insists_on_has_no_winner():
     debate = judged({"verdict": say(**FREE)}, attempts=2)
     assert [row["code"] for row in debate.record.all("turn.rejected")] == ["unknown_option"]
     assert (debate.state.verdict["winner"], debate.state.verdict["undeclared"]) == (None, True)
-    assert decision(debate) == ("synthesis", "judge_verdict")
+    assert decision(debate) == ("undeclared", "judge_undeclared")
+    assert debate.state.decision["review"] == debate.state.spec["review"]
+
+
+@pytest.mark.parametrize(
+    ("winner", "found"),
+    [
+        ("wait", "wait"),
+        ("Wait a week.", "wait"),
+        (" Wait\ta  week.\n", "wait"),
+        ("wait a week.", None),
+        ("Wait a week", None),
+        ("", None),
+        ("Twice.", None),
+        ("Drop it.", "drop"),
+    ],
+)
+def test_a_custom_judge_may_name_a_stance_by_its_words(winner, found):
+    rows = [*Setup("judged").fields["debaters"]]
+    rows += [{"id": f"x{n}", "label": f"x{n}", "stance": "Twice."} for n in (1, 2)]
+    judge = {"model": "custom:board"}
+    debate = judged({"verdict": say(winner=winner)}, judge=judge, debaters=rows)
+    rule = "judge_verdict" if found else "judge_undeclared"
+    assert decision(debate) == (found or "undeclared", rule)
+    assert debate.state.verdict["undeclared"] is (found is None)
+    assert walk(debate.record.events, debate.record.texts.get) == []
+
+
+def test_a_model_that_names_a_stance_by_its_words_is_asked_again():
+    debate = judged({"verdict:1": say(winner="Wait a week."), "verdict": say(winner="wait")})
+    assert [row["code"] for row in debate.record.all("turn.rejected")] == ["unknown_option"]
+
+
+def test_what_a_judge_named_in_words_is_as_recorded_where_the_words_are_gone():
+    judge = {"model": "custom:board"}
+    debate = judged({"verdict": say(winner="Wait a week.")}, judge=judge)
+    stance = debate.state.seats["ann"]["stance"]["text"]["sha256"]
+    texts = {name: text for name, text in debate.record.texts.items() if name != stance}
+    replay = Replay(texts.get)
+    for event in debate.record.events:
+        if event["type"] in ("verdict.recorded", "decision.reached"):
+            other = {"winner": "ann"} if "winner" in event["data"] else {"decision": "ship"}
+            assert replay.step({**event, "data": {**event["data"], **other}}) == []
+        else:
+            assert replay.step(event) == []
+    assert (replay.gone, replay.unread) == (["r2.verdict.judge:1"], ["r2.verdict.judge"])
 
 
 def test_a_custom_judge_may_name_something_undeclared_and_its_words_are_kept():

@@ -83,7 +83,7 @@ def test_a_judge_of_ones_own_may_name_what_nobody_argued(table):
     state = table.play("judged", models={"own": own}, judge={"model": "custom:own"})
     assert calls == ["r2.verdict.judge:1"]
     assert (state.verdict["winner"], state.verdict["undeclared"]) == (None, True)
-    assert state.decision["decision"] == "synthesis"
+    assert state.decision["decision"] == "undeclared"
     answered = table.data("call.answered")[-1]
     assert '"a third way"' in table.text(answered["reply"])
     assert table.verified().findings == []

@@ -18,6 +18,7 @@ function* scheduleJudged(debate) {
 	if (!verdict.reply) return [null, "judge_failed"];
 	const { winner } = verdict.says;
 	if (winner && !spoken.has(winner)) return [tooFew(), reason];
+	if (verdict.says.undeclared) return [decided("undeclared", "judge_undeclared"), reason];
 	const decision = winner ? debate.seats.get(winner).stance.label : "synthesis";
 	return [decided(decision, "judge_verdict"), reason];
 }
@@ -91,7 +92,8 @@ FORMATS.judged = {
 		return [[rounds > MANY_ROUNDS, "many_rounds", { rounds, limit: MANY_ROUNDS }]];
 	},
 	charts: (f) => [drawSides(f)],
-	decision: (f) => f.verdict && f.verdict.winner === null && "No winner",
+	decision: (f) => f.verdict && f.verdict.winner === null &&
+		(f.verdict.undeclared ? "No declared stance won" : "No winner"),
 	decided: (f) => f.verdict?.winner_id && h("p", "Argued by ", seatName(f.verdict.winner_id), "."),
 	concluded: ({ verdict: v }) => v && [
 		h("p.key", "The judge's verdict, entry ", ref(v.seq)), words(v.verdict), words(v.reasoning)],

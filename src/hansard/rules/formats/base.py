@@ -50,6 +50,10 @@ class NotCounted(NamedTuple):
     rating: int | None = None
 
 
+class TextGone(Exception):
+    """A reply cannot be read for sure, since a text that it may name is gone."""
+
+
 Next = Fact | Compare | tuple[Step, ...] | CloseReason
 
 
@@ -117,6 +121,8 @@ class Format(Generic[T]):
 
     - `read(state, step, value, text_of)`: the clear fields of a reply that fits its
       schema, or why it does not count;
+    - `named_in_words(state, winner, text_of)`: the verdict of a function whose winner is no
+      label; None where a format knows no other names;
     - `admits(state, step, data)`: whether a recorded turn whose reply is gone can
       be what such a reply gives;
     - `sent_back(state, step, rating)`: whether a reply that is gone can have been
@@ -142,6 +148,7 @@ class Format(Generic[T]):
     lost: Callable[[DebateState], bool] = whole
     reason: Callable[[DebateState], CloseReason]
     read: Callable[[DebateState, Step, JSON, TextOf], Mapping[str, Any] | NotCounted]
+    named_in_words: Callable[[DebateState, str, TextOf], Mapping[str, Any]] | None = None
     admits: Callable[[DebateState, Step, Mapping[str, Any]], bool]
     sent_back: Callable[[DebateState, str, int | None], bool] = never
     template: Callable[[DebateState, Step], str]

@@ -8,7 +8,7 @@ from typing import Any, cast
 from hansard.rules.data import DecisionData, VerdictData
 from hansard.rules.events import Fact
 from hansard.rules.state import DebateState, Step, Turn
-from hansard.rules.terms import ABSTAIN, ESCALATE, DecisionRule
+from hansard.rules.terms import ESCALATE, NO_OPTION, UNDECLARED, DecisionRule
 
 MOST_OPTIONS = 100
 
@@ -38,13 +38,13 @@ def verdict(**found: Any) -> dict[str, Any]:
 
 
 def decided(state: DebateState, decision: str, rule: DecisionRule, **numbers: Any) -> Fact:
-    """Return the decision, with who must look where it is `escalate`."""
+    """Return the decision, with who must look where nothing was agreed on."""
     data: dict[str, Any] = {"votes": None, "threshold": None, "score_ppm": None} | numbers
     data |= {
         "decision": decision,
         "rule": rule,
         "rounds_run": state.rounds_run,
-        "review": state.spec["review"] if decision == ESCALATE else None,
+        "review": state.spec["review"] if decision in (ESCALATE, UNDECLARED) else None,
     }
     return Fact("decision.reached", cast(DecisionData, data))
 
@@ -74,5 +74,5 @@ def ruling(state: DebateState) -> VerdictData | str | None:
 
 
 def sound(options: Sequence[str]) -> bool:
-    """Whether each option stands once, and none is the word for silence."""
-    return len(set(options)) == len(options) <= MOST_OPTIONS and ABSTAIN not in options
+    """Whether each option stands once, and none is a word for something else."""
+    return len(set(options)) == len(options) <= MOST_OPTIONS and NO_OPTION.isdisjoint(options)

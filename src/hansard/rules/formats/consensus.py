@@ -136,7 +136,7 @@ def _reply_schema(options: tuple[str, ...]) -> Schema:
 def settled(terms: ConsensusTerms, seats: int) -> ConsensusTerms | str:
     """Return the terms with the threshold that follows from the rule and the debaters."""
     if not (terms["options"] and sound(terms["options"])):
-        return "1 to 100 options, each once, none of them abstain"
+        return "1 to 100 options, each once, none of them abstain or undeclared"
     return {**terms, "threshold": needed(terms["rule"], seats, terms["threshold"])}
 
 

@@ -22,16 +22,17 @@ from typing import Any, ClassVar, Literal, cast
 
 from pydantic import Field, field_validator
 
+from hansard.rules import similarity
 from hansard.rules.data import RegisteredData
 from hansard.rules.events import Fact
-from hansard.rules.formats.base import Format
+from hansard.rules.formats.base import Format, TextGone
 from hansard.rules.formats.common import decided, ruling, silent, still_in, verdict
 from hansard.rules.prompts import TextOf
 from hansard.rules.replies import JSON, Schema, members, one_of, words
 from hansard.rules.spec_base import BaseSpec
 from hansard.rules.spec_parts import Advocate, Seat, Seated, refuse
 from hansard.rules.state import DebateState, Step, Turn
-from hansard.rules.terms import ESCALATE, OUTCOMES, CloseReason, JudgedTerms, Role
+from hansard.rules.terms import ESCALATE, OUTCOMES, UNDECLARED, CloseReason, JudgedTerms, Role
 
 TEMPLATES: Mapping[str, tuple[str, ...]] = {
     "protocol": ("stances",),
@@ -130,6 +131,8 @@ def due(state: DebateState) -> Fact | tuple[Step, ...] | CloseReason:  # noqa: P
         return "judge_failed"
     if found["winner"] and found["winner"] not in state.spoken:
         return decided(state, ESCALATE, "too_few_heard")
+    if found["undeclared"]:
+        return decided(state, UNDECLARED, "judge_undeclared")
     stance = state.seats[found["winner"]]["stance"] if found["winner"] else None
     return decided(state, stance["label"] if stance else "synthesis", "judge_verdict")
 
@@ -162,6 +165,22 @@ def seat_of(state: DebateState, stance: str | None) -> str | None:
         if seat["stance"] and seat["stance"]["label"] == stance:
             return seat["id"]
     return None
+
+
+def named_in_words(state: DebateState, winner: str, text_of: TextOf) -> dict[str, Any]:
+    """Return the verdict of a function that names its winner by what a stance says.
+
+    A winner that is not the words of exactly one stance is undeclared. Raises
+    TextGone where the words of a stance are gone.
+    """
+    found = []
+    for seat in state.seats.values():
+        text = text_of(seat["stance"]["text"]["sha256"]) if seat["stance"] else ""
+        if text is None:
+            raise TextGone
+        if seat["stance"] and similarity.fold(text) == similarity.fold(winner):
+            found.append(seat["id"])
+    return verdict(winner=found[0]) if len(found) == 1 else verdict(undeclared=True)
 
 
 def admits(state: DebateState, step: Step, data: Mapping[str, Any]) -> bool:
@@ -245,6 +264,7 @@ JUDGED = Format(
     lost=lost,
     reason=reason,
     read=read,
+    named_in_words=named_in_words,
     admits=admits,
     template=template,
     values=values,

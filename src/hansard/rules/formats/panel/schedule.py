@@ -19,7 +19,11 @@ from hansard.rules.terms import ESCALATE, OUTCOMES, CloseReason, PanelTerms
 
 def settled(terms: PanelTerms, _seats: int) -> PanelTerms | str:
     """Nothing is derived, but options must be what can be voted for."""
-    return terms if sound(terms["options"]) else "at most 100 options, each once, none abstain"
+    return (
+        terms
+        if sound(terms["options"])
+        else "at most 100 options, each once, none abstain or undeclared"
+    )
 
 
 def wrong_seats(terms: PanelTerms, seats: Sequence[RegisteredData]) -> str | None:
