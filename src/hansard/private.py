@@ -11,10 +11,17 @@ from __future__ import annotations
 
 import errno
 import os
-from contextlib import suppress
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from secrets import token_hex
 from stat import S_ISREG
+
+if sys.platform == "win32":
+    fcntl = None
+else:
+    import fcntl
 
 _NEW = (
     os.O_RDWR | os.O_CREAT | os.O_EXCL | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_BINARY", 0)
@@ -73,6 +80,20 @@ def make_folders(*folders: Path) -> None:
         with suppress(FileExistsError):
             folder.mkdir(mode=0o700)
             folder.chmod(0o700)
+
+
+@contextmanager
+def locked(folder: Path) -> Iterator[None]:
+    """Hold the right to edit the files of a folder, where the system has such locks."""
+    if fcntl is None:
+        yield
+        return
+    descriptor = os.open(folder, os.O_RDONLY)
+    try:
+        fcntl.flock(descriptor, fcntl.LOCK_EX)
+        yield
+    finally:
+        os.close(descriptor)
 
 
 def is_shared(path: Path) -> bool:

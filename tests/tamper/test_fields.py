@@ -195,7 +195,8 @@ call.answered       fingerprint                 here 8.missing
 call.answered       finish                      here 9.tools, later 12.code, later 9.not_due
 call.answered       latency_ms                  here 9.latency_ms
 call.answered       model                       here 8.missing
-call.answered       reply.sha256                here 8.missing, here 8.reused, later 12.vote, later 14.pairs
+call.answered       reply.sha256                here 8.missing, later 12.vote, later 14.pairs
+call.answered       reply.sha256                here 8.reused
 call.answered       reply.sha256                later 9.not_due, record 8.unnamed
 call.answered       request_id                  here 8.missing, record 8.unnamed
 call.answered       request_id.sha256           here 8.missing

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import shlex
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 
 from hansard import private
@@ -31,6 +33,22 @@ def read(path: Path) -> bytes:
     if len(data) > MAX_FILE:
         raise DataError("key.unreadable", f"{path} is larger than {MAX_FILE:,} bytes")
     return data
+
+
+@contextmanager
+def edited(path: Path) -> Iterator[None]:
+    """Let nobody else edit the files beside `path` meanwhile; its folder is made if need be.
+
+    Raises DataError `key.unreadable` and UsageError `key.unwritable`.
+    """
+    if not is_there(path.parent):
+        make_folders(path.parent)
+    with ExitStack() as stack:
+        try:
+            stack.enter_context(private.locked(path.parent))
+        except OSError as error:
+            raise _unreadable(path.parent, error) from None
+        yield
 
 
 def read_secret(path: Path) -> bytes:

@@ -48,15 +48,16 @@ class TrustFile:
                 f"{parsed.name} cannot be a {role} key: witnesses have keys for cosignatures "
                 "(their base64 begins with BA), and nobody else has",
             )
-        trust = self.read()
-        if any((row.role, row.key) == (role, str(parsed)) for row in trust.keys):
-            raise UsageError(
-                "trust.known", f"{self.path} has this key as {role} key already: {parsed.name}"
-            )
         row = TrustedKey.model_validate(
             {"role": role, "key": str(parsed), "from": begin, "until": until}
         )
-        self._write(trust, [*trust.keys, row])
+        with files.edited(self.path):
+            trust = self.read()
+            if any((known.role, known.key) == (role, row.key) for known in trust.keys):
+                raise UsageError(
+                    "trust.known", f"{self.path} has this key as {role} key already: {parsed.name}"
+                )
+            self._write(trust, [*trust.keys, row])
         return row
 
     def revoke(self, named: str, at: str) -> VerifierKey:
@@ -82,23 +83,22 @@ class TrustFile:
         return self._change(named, lambda _: None)
 
     def _change(self, named: str, change: Callable[[TrustedKey], TrustedKey | None]) -> VerifierKey:
-        trust = self.read()
-        rows = trust.keys
-        found = {row.key for row in rows if _is_named(VerifierKey.parse(row.key), named)}
-        if len(found) != 1:
-            code = "trust.ambiguous" if found else "trust.unknown"
-            words = "several keys of that name; write the whole key" if found else "no such key"
-            raise UsageError(code, f"{self.path} has {words}: {named!r:.200}")
-        (key,) = found
-        changed = [change(row) if row.key == key else row for row in rows]
-        self._write(trust, [row for row in changed if row is not None])
+        with files.edited(self.path):
+            trust = self.read()
+            rows = trust.keys
+            found = {row.key for row in rows if _is_named(VerifierKey.parse(row.key), named)}
+            if len(found) != 1:
+                code = "trust.ambiguous" if found else "trust.unknown"
+                words = "several keys of that name; write the whole key" if found else "no such key"
+                raise UsageError(code, f"{self.path} has {words}: {named!r:.200}")
+            (key,) = found
+            changed = [change(row) if row.key == key else row for row in rows]
+            self._write(trust, [row for row in changed if row is not None])
         return VerifierKey.parse(key)
 
     def _write(self, trust: Trust, rows: list[TrustedKey]) -> None:
         data = trust.model_copy(update={"keys": rows}).dump()
         parse_trust(data)  # two keys under one name and id are refused before they are written
-        if not files.is_there(self.path.parent):
-            files.make_folders(self.path.parent)
         files.write(self.path, data)
 
 

@@ -304,12 +304,20 @@ class Store:
         return self._path.parent if self._path else None
 
     def folder(self, debate: str) -> Path | None:
-        """Return the folder in which the run's relative file names begin; None: it has none."""
+        """Return the folder in which the run's relative file names begin; None: it has none.
+
+        Raises DataError `store.corrupt` for what cannot be a folder.
+        """
         with _guard():
             rows = self._recorder.select(
                 "SELECT folder FROM runs WHERE debate = ?", UUID(debate).hex
             )
-        return Path(os.fsdecode(rows[0][0])) if rows else None
+        if not rows:
+            return None
+        name = os.fsdecode(rows[0][0])
+        if "\0" in name:
+            raise DataError("store.corrupt", f"the stored folder of {debate} is not a path")
+        return Path(name)
 
     @contextmanager
     def runner(self, debate: str) -> Iterator[None]:

@@ -2,6 +2,7 @@
 
 import json
 import stat
+from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
@@ -42,6 +43,13 @@ def test_a_key_is_added_with_its_role_and_time(file):
     assert stat.S_IMODE(file.path.stat().st_mode) == 0o600
     assert stat.S_IMODE(file.path.parent.stat().st_mode) == 0o700
     assert [path.name for path in file.path.parent.iterdir()] == ["trust.json"]
+
+
+def test_those_who_edit_at_once_lose_nothing(file):
+    known = [str(made(f"acme/{number}")) for number in range(24)]
+    with ThreadPoolExecutor(8) as pool:
+        assert len([*pool.map(lambda key: file.add(key, "export"), known)]) == 24
+    assert {row.key for row in file.read().keys} == set(known)
 
 
 def test_what_is_no_key_or_there_already_changes_nothing(file):
