@@ -280,8 +280,14 @@ def test_a_failed_debate_ends_in_1_and_says_why(hansard):
     run = hansard("run", write_format("judged", script=lost))
     assert run.code == 1
     assert run.out.endswith("status: failed\nstopped: judge_failed\n")
-    assert "Decision    none: failed, judge_failed, round 1 of at most 1" in run.err
-    assert "The judge gave no valid reply, so there is no verdict" in run.err
+    told = " ".join(run.err.split())
+    assert (
+        "Decision none: failed (judge_failed), round 1 of at most 1. The judge gave no valid "
+        "reply, so there is no verdict. judge (scripted:replies.yaml): the server rejected the "
+        "request"
+    ) in told
+    assert "check the seat's model and settings" in told
+    assert told.rpartition("Decision")[2].count("The judge gave no valid reply") == 1
 
 
 def test_a_resumed_debate_that_fails_ends_in_1(hansard):

@@ -14,8 +14,9 @@ import yaml
 
 from hansard.errors import UsageError
 from hansard.record.bundle import pack, to_files
+from hansard.rules.spec_parts import key_variable
 from hansard.runtime.models.base import ModelError
-from hansard.runtime.models.providers import key_variable, open_model
+from hansard.runtime.models.providers import open_model
 from hansard.store.application import Store
 from instant import GUARD
 from services.asking import ask, asked

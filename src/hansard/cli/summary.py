@@ -11,6 +11,7 @@ from hansard.cli.console import console, fields, money, style_of
 from hansard.cli.context import next_step
 from hansard.report.formats import display_of
 from hansard.report.safe import one_line
+from hansard.report.signs import failure_of
 from hansard.report.words import STOPPED, percent
 
 ARROW = " → "
@@ -53,7 +54,7 @@ def _decision(result: hansard.DebateResult) -> Text | str:
             return f"none yet: still open, {rounds}"
         if result.status == "truncated":
             return f"none: cut short, {STOPPED[result.reason]} ({result.reason}), {rounds}"
-        return f"none: failed, {result.reason}, {rounds}"
+        return f"none: failed ({result.reason}), {rounds}. {failure_of(result)}"
     how = display_of(result).how(result)
     argued = f", argued by {result.argued_by}" if result.argued_by else ""
     return Text.assemble(
@@ -72,8 +73,8 @@ def say_outcome(result: hansard.DebateResult, *steps: str) -> None:
     """Print on standard error what became of a debate that was just run, and what to do next."""
     out = console(stderr=True)
     out.print(fields([*outcome(result), ("Debate", result.debate)]))
-    told = (note for note in result.notes if note.seq is None or note.severity == "critical")
-    say_notes(note.message for note in told)
+    told = [note for note in result.notes if note.seq is None or note.severity == "critical"]
+    say_notes(note.message for note in told if note.code != result.reason)  # it stands on top
     out.print(fields([("Next" if n == 0 else "", next_step(step)) for n, step in enumerate(steps)]))
 
 

@@ -13,7 +13,7 @@ const emptyState = (texts) => ({
 	votes: new Map(), calls: new Map(), open: new Set(), answers: new Map(), tries: new Map(), sentBack: new Map(),
 	turns: [], rejected: [], counts: [], similarities: [], verdict: null, refused: null,
 	truncated: null, decision: null, synthesis: null, closed: null, tools: [], tokens: 0,
-	microUsd: 0, roundTokens: [], unpriced: 0, sentOtherwise: [], compared: 0, failed: 0,
+	lastFailed: new Map(), microUsd: 0, roundTokens: [], unpriced: 0, sentOtherwise: [], compared: 0, failed: 0,
 	abandoned: 0, resumes: 0, notes: [], leftOut: [],
 });
 
@@ -183,6 +183,7 @@ const EVENTS = {
 		take: (s, d) => {
 			const [asked, used] = endCall(s, d), abandoned = d.error === "abandoned";
 			if (UNKNOWN_USE.includes(d.error)) charge(s, asked, null);
+			s.lastFailed.set(asked.speaker, d);
 			used.cost_micro_usd += d.cost_micro_usd || 0;
 			used.failed += !abandoned;
 			s[abandoned ? "abandoned" : "failed"] += 1;
@@ -285,7 +286,8 @@ const EVENTS = {
 		headline: "The debate is closed as {outcome}: {stopped}",
 		take: (s, d) => { s.closed = d; },
 		notes: (s, { reason }) => [
-			[FAILED.includes(reason), reason, { round: s.turns.at(-1)?.round }],
+			...(FAILED.includes(reason)
+				? [[true, reason, { round: s.turns.at(-1)?.round, causes: causes(s, reason) }]] : []),
 			...(s.truncated ? truncatedNotes(s, s.truncated) : []),
 		],
 		values: (d) => ({ stopped: WORDING.stopped[d.reason] }),

@@ -14,6 +14,25 @@ const goneNote = (s, blob, what, values) => {
 	const gone = blob && !s.texts.has(blob.sha256);
 	return [gone, "text_gone", gone && { what: fill(WORDING.texts[what], values) }];
 };
+// The seats that were not heard at last, why, and what to mend.
+const causes = (s, reason) => {
+	const { mends, keys, silences, cause } = WORDING, found = new Map();
+	const judged = reason.endsWith("_failed"), roles = judged ? ["judge", "moderator"] : ARGUERS;
+	for (const { id, model, parameters: { base_url: url } } of ofRole(s, ...roles)) {
+		const turn = s.turns.findLast((row) => row.seat === id), call = s.lastFailed.get(id);
+		if (!turn || isHeard(turn)) continue;
+		const rejected = turn.silence === "invalid_reply" || !call;
+		const kind = rejected ? "invalid_reply" : mends[call.status] ? call.status : call.error;
+		const host = url?.split("/")[2].toUpperCase().replaceAll("-", "__").replace(/[^A-Z0-9]/g, "_");
+		const key = url ? `HANSARD_KEY_${host}` : keys[model.split(":")[0]] ?? keys.other;
+		const text = fill(cause, {
+			model, seats: "{seats}", mend: fill(mends[kind], { key }),
+			why: rejected ? silences.invalid_reply : failure({ ...call, request_id: null }),
+		});
+		found.set(text, [...found.get(text) ?? [], id]);
+	}
+	return Array.from(found, ([text, seats]) => fill(text, { seats: list(seats) })).join(". ");
+};
 const truncatedNotes = (s, { step, ceiling, ...cut }) => {
 	const total = totalOf(s), [limit, spent, reserved] = [cut.limit, cut.spent, cut.reserved]
 		.map((n) => amount(ceiling, n));

@@ -10,11 +10,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
-from typing import Any, Literal
+from typing import Any, Literal, cast
 
 from pydantic import BaseModel, ConfigDict, Field
 
 from hansard import vocabulary
+from hansard.report.causes import causes, failed
 from hansard.report.words import (
     REASONS,
     amount,
@@ -159,8 +160,8 @@ def _resumed(_: DebateState, __: object) -> Iterator[Note]:
 
 def _closed(state: DebateState, data: ClosedData) -> Iterator[Note]:
     reason = data["reason"]
-    if reason in ("nobody_heard", "seats_lost", "judge_failed", "moderator_failed"):
-        yield note(reason, round=state.rounds_run)
+    if failed(reason):
+        yield note(cast(NoteCode, reason), round=state.rounds_run, causes=causes(state, reason))
     cut = state.truncated
     if cut:
         numbers = {name: amount(cut["ceiling"], cut[name]) for name in _AMOUNTS}

@@ -12,10 +12,12 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterable, Iterator
+from typing import cast
 
 from hansard.report.result import Output, Result, Spoken
 from hansard.report.safe import shown
 from hansard.report.words import GONE, REASONS, STOPPED
+from hansard.rules.terms import CloseReason
 
 _SIGNS = re.compile(r"[\\`*_\[\]#|~!>$]")
 _OPENER = re.compile(r"^(?:[-+=]|[0-9]+(?=[.)]))")
@@ -99,6 +101,13 @@ def not_heard(turn: Spoken) -> str:
     return f"Not heard: {REASONS[turn.reason]}" if turn.reason else ""
 
 
+def failure_of(result: Result) -> str:
+    """Say why a debate failed, and what to mend, as far as seats are to blame."""
+    reason = cast(CloseReason, result.reason)
+    notes: dict[str, str] = {note.code: note.message for note in result.notes}
+    return f"{notes.get(reason) or STOPPED[reason]}."
+
+
 def undecided(result: Result) -> Iterator[str]:
     """Say why there is no decision."""
     rounds = f"after {result.rounds_run} of at most {result.max_rounds} rounds"
@@ -107,6 +116,6 @@ def undecided(result: Result) -> Iterator[str]:
         return
     why = f"{STOPPED[result.reason]} (`{result.reason}`)"
     if result.truncated is None:
-        yield f"None: the debate failed (`{result.reason}`) {rounds}: {STOPPED[result.reason]}."
+        yield f"**None: the debate failed** (`{result.reason}`) {rounds}: {failure_of(result)}"
         return
     yield f"**None: the debate was cut short** {rounds}: {why}. What follows is the best standing."

@@ -6,6 +6,7 @@ import re
 import unicodedata
 from collections.abc import Iterable
 from typing import Annotated, Any, NamedTuple, NoReturn, Protocol, Self, get_args, runtime_checkable
+from urllib.parse import urlsplit
 
 from pydantic import (
     BaseModel,
@@ -169,6 +170,18 @@ def known_model(value: str, aliases: Iterable[str] = ()) -> str:
 def has_server(model: str) -> bool:
     """Say whether a model is asked over the wire of a provider's."""
     return provider_of(model) in SERVERS
+
+
+def key_variable(base_url: str) -> str:
+    """Return the variable with the key of a server that a seat names by its address.
+
+    A hyphen is two signs: `llm-example` must not be given the key of `llm.example`.
+
+    >>> key_variable("https://my-llm.example:8443/v1")
+    'HANSARD_KEY_MY__LLM_EXAMPLE_8443'
+    """
+    place = urlsplit(base_url).netloc.upper().replace("-", "__")
+    return "HANSARD_KEY_" + re.sub(r"[^A-Z0-9]", "_", place)
 
 
 def provider_of(model: str) -> str:

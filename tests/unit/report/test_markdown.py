@@ -356,9 +356,9 @@ def test_a_debate_cut_short_says_so_and_shows_what_there_is():
 
 def test_a_failed_debate_says_why():
     report = markdown(ran("judged", {"verdict": ModelError("client_error")}))
-    assert "None: the debate failed (`judge_failed`) after 2 of at most 2 rounds: the judge " in (
-        report
-    )
+    begin = "**None: the debate failed** (`judge_failed`) after 2 of at most 2 rounds: The judge "
+    assert begin in report
+    assert "judge (python:bot): the server rejected the request; check the seat's model" in report
 
 
 def test_changes_are_told():

@@ -20,6 +20,7 @@ from importlib.util import find_spec
 from urllib.parse import SplitResult, urlsplit
 
 from hansard.errors import UsageError
+from hansard.rules.spec_parts import key_variable
 from hansard.runtime.models.base import Model
 
 _HOST = re.compile(r"[A-Za-z0-9._-]+|[0-9A-Fa-f:.]+").fullmatch
@@ -216,18 +217,6 @@ def find_server(provider: Provider, base_url: str | None, environ: Mapping[str, 
         provider.enveloped,
         plain=foreign or provider.local,
     )
-
-
-def key_variable(base_url: str) -> str:
-    """Return the variable with the key of a server that a seat names by its address.
-
-    A hyphen is two signs: `llm-example` must not be given the key of `llm.example`.
-
-    >>> key_variable("https://my-llm.example:8443/v1")
-    'HANSARD_KEY_MY__LLM_EXAMPLE_8443'
-    """
-    place = urlsplit(base_url).netloc.upper().replace("-", "__")
-    return "HANSARD_KEY_" + re.sub(r"[^A-Z0-9]", "_", place)
 
 
 def _foreign_keys(base_url: str) -> tuple[str, ...]:

@@ -9,11 +9,11 @@ import pytest
 
 from hansard.errors import UsageError
 from hansard.rules.spec_parts import PROVIDERS as KNOWN
+from hansard.rules.spec_parts import key_variable
 from hansard.runtime.models import providers
 from hansard.runtime.models.providers import (
     PROVIDERS,
     find_server,
-    key_variable,
     open_model,
     survey,
 )
