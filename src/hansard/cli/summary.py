@@ -9,6 +9,7 @@ from rich.text import Text
 import hansard
 from hansard.cli.console import console, fields, money, style_of
 from hansard.cli.context import next_step
+from hansard.report import said
 from hansard.report.formats import display_of
 from hansard.report.safe import one_line
 from hansard.report.signs import failure_of
@@ -24,7 +25,7 @@ def outcome(result: hansard.DebateResult) -> Rows:
     rows += display_of(result).rows(result)
     if result.review is not None:
         rows.append(("Must look", one_line(result.review)))
-    return rows + _used(result)
+    return rows + [(label, one_line(words)) for label, words in said.rows(result)] + _used(result)
 
 
 def _used(result: hansard.DebateResult) -> Rows:

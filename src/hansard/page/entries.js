@@ -157,7 +157,7 @@ const EVENTS = {
 		take: (s, d) => {
 			const asked = { ...d, ...placeOf(d.step) };
 			s.used.get(asked.speaker).calls += 1;
-			s.calls.set(d.call, asked);
+			s.calls.set(d.call, { ...asked, seq: s.seq });
 			s.open.add(d.call);
 			s.tries.set(d.step, d);
 		},

@@ -34,13 +34,29 @@ const seatRows = (s) => {
 		...usage(s.used.get(seat.id), priceOf(s, seat.model)),
 	}));
 };
+const asStated = (s, value) => (typeof value === "string" ? value : shown(s, value));
+const askedOf = (s) => Array.from(s.calls.values(), (row) => {
+	const { seq, call, speaker: seat, model, template, schema: schema_hash, prompt } = row;
+	const { model: served = null, fingerprint = null, reply = null } = s.answers.get(call) ?? {};
+	return { seq, call, seat, model, served: asStated(s, served), fingerprint: asStated(s, fingerprint),
+		template, schema_hash, prompt, reply: reply && reply.sha256 };
+});
+const textsOf = (s) => [
+	...["question", "context", "instructions"].map((what) => [what, s.spec[what]]),
+	...seated(s).flatMap(({ id, persona, stance }) =>
+		[[`persona of ${id}`, persona], [`stance ${stance?.label}`, stance?.text]]),
+].filter(([, blob]) => blob).map(([what, { sha256 }]) => ({ what, sha256 }));
+const personOf = (s, person) => person && { name: textOf(s, person.name), key: person.key };
 // What every format has; from `stopped` on, what the report has not.
 const commonFigures = (s) => {
 	const { spec, decision, closed, debate, opened_at, truncated, tools, resumes } = s;
 	const { engine, name, collection_id, scripted, layout, leading_call, prices, limits } = spec;
+	const { task_type, labels, retention, origin, estimate, templates } = spec;
 	const turns = scheduled(s), theatre = theatreOf(s);
 	return {
 		debate, engine, format: spec.terms.format, name, collection_id, scripted,
+		task_type, requester: personOf(s, spec.requester), owner: personOf(s, spec.owner), labels,
+		retention, origin, estimate, templates, texts: textsOf(s),
 		question: textOf(s, spec.question), status: closed?.outcome ?? "open",
 		reason: closed?.reason ?? null, opened_at, closed_at: closed && s.at, entries: s.seq,
 		debater_ids: ofRole(s, ...ARGUERS).map((seat) => seat.id), layout, leading_call,
@@ -76,6 +92,7 @@ const figuresOf = (events, texts) => {
 		...common, ...result, // the replay needs no more, at each of its steps
 		get drift() { return s.format.drift(s, result); },
 		get shares() { return sharesOf(s); },
+		get asked() { return askedOf(s); },
 		get governance() { return governanceOf(s, common.notes); },
 	};
 };

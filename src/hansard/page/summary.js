@@ -12,7 +12,7 @@ function drawSummary(state) {
 		["Held", `${f.opened_at.slice(0, 10)} ${f.opened_at.slice(11, 16)} UTC`],
 		["Format", f.format], ["Record", f.debate.slice(0, 8)],
 		["Replies", f.scripted ? "scripted" : "from models"],
-		["Cost", money(f.totals.cost_micro_usd)],
+		["Cost", money(f.totals.cost_micro_usd)], ...saidRows(f),
 	];
 	return h("section", { id: "summary" }, state === "altered" && drawAltered(),
 		f.name !== null && h("p.dim", said(f.name)), h("h1", said(f.question)),
@@ -21,6 +21,28 @@ function drawSummary(state) {
 		h("div.cards", attempt(() => drawDecision(f, state)), drawIntegrity(state),
 			attempt(drawReview)),
 		attempt(() => h("div.cards.two", drawConcluded(f), drawOpen(f))));
+}
+
+// What the debate says of itself, in the words of `hansard show`.
+function saidRows({ requester, owner, task_type, labels, retention, origin, estimate: e }) {
+	const { said: own, origins } = VOCABULARY.words, cost = (n) => amount("cost", n).split(" ")[0];
+	const person = (row) => (row ? [said(row.name), row.key && ` (key ${row.key})`] : null);
+	const rows = {
+		requester: person(requester) ?? own.unasked, owner: person(owner) ?? own.unanswered,
+		task_type, labels: list(labels), retention,
+		origin: origin && `${origins[origin.kind]} ${origin.debate ?? own.none}` +
+			(origin.seq ? fill(own.left, origin) : ""),
+	};
+	if (e) {
+		const { cost_least_micro_usd: least, cost_most_micro_usd: most } = e;
+		rows.estimate = fill(e.calls_least === e.calls_most ? own.exactly : own.calls,
+			{ least: e.calls_least, most: e.calls_most });
+		if (least !== null) {
+			rows.estimate = fill(own.costs, { likely: cost(e.cost_expected_micro_usd),
+				least: cost(least), most: cost(most), calls: rows.estimate });
+		}
+	}
+	return Object.entries(rows).filter(([, value]) => value).map(([key, value]) => [own[key], value]);
 }
 
 const MOST_OF_A_CHECK = 5; // findings that are listed

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from functools import reduce
 from typing import Any, cast
 
@@ -9,20 +10,24 @@ from hansard.report import alike, governance, overall, signals
 from hansard.report.fold import Folded, Used
 from hansard.report.governance import Watch
 from hansard.report.result import (
+    Asked,
     Calls,
     CeilingUse,
     Charged,
     Document,
     Limits,
+    Named,
     Participant,
     Stance,
+    TextUse,
     Theatre,
     ToolUse,
     Truncation,
     Usage,
 )
 from hansard.rules import replies, spending
-from hansard.rules.state import Spend
+from hansard.rules.fields import Blob, Person
+from hansard.rules.state import Spend, speaker_of
 from hansard.rules.terms import ARGUING
 
 
@@ -46,6 +51,13 @@ def common(found: Folded, watch: Watch) -> dict[str, Any]:
         "format": spec["terms"]["format"],
         "name": spec["name"],
         "collection_id": spec["collection_id"],
+        "task_type": spec["task_type"],
+        "requester": _named(found, spec["requester"]),
+        "owner": _named(found, spec["owner"]),
+        "labels": tuple(spec["labels"]),
+        "retention": spec["retention"],
+        "origin": spec["origin"],
+        "estimate": spec["estimate"],
         "scripted": spec["scripted"],
         "question": found.text(spec["question"]),
         "status": closed["outcome"] if closed else "open",
@@ -78,6 +90,9 @@ def common(found: Folded, watch: Watch) -> dict[str, Any]:
             state.total(), reduce(Used.plus, found.used.values(), Used()), bool(spec["prices"])
         ),
         "calls": _calls(found),
+        "asked": tuple(_asked(found)),
+        "templates": tuple(spec["templates"]),
+        "texts": tuple(_texts(found)),
         "tools": _tools(found),
         "resumes": state.resumes,
         "theatre": _theatre(found),
@@ -85,6 +100,49 @@ def common(found: Folded, watch: Watch) -> dict[str, Any]:
         "notes": noted,
         "governance": tuple(governance.rows(found, noted, watch.rows)),
     }
+
+
+def _named(found: Folded, person: Person | None) -> Named | None:
+    return Named(name=found.text(person["name"]), key=person["key"]) if person else None
+
+
+def _asked(found: Folded) -> Iterator[Asked]:
+    for seq, started in found.started:
+        answer = found.answers.get(started["call"])
+        served, fingerprint = (answer["model"], answer["fingerprint"]) if answer else (None, None)
+        yield Asked(
+            seq=seq,
+            call=started["call"],
+            seat=speaker_of(started["step"]),
+            model=started["model"],
+            served=_stated(found, served),
+            fingerprint=_stated(found, fingerprint),
+            template=started["template"],
+            schema_hash=started["schema"],
+            prompt=started["prompt"],
+            reply=answer["reply"]["sha256"] if answer else None,
+        )
+
+
+def _stated(found: Folded, value: str | Blob | None) -> str | None:
+    """Return what a provider said: an id, or the text of one that is none."""
+    return value if value is None or isinstance(value, str) else found.shown(value)
+
+
+def _texts(found: Folded) -> Iterator[TextUse]:
+    spec = found.state.spec
+    whole: dict[str, Blob | None] = {
+        "question": spec["question"],
+        "context": spec["context"],
+        "instructions": spec["instructions"],
+    }
+    for seat in found.state.seats.values():
+        whole[f"persona of {seat['id']}"] = seat["persona"]
+        if seat["stance"]:
+            whole[f"stance {seat['stance']['label']}"] = seat["stance"]["text"]
+    for what, blob in whole.items():
+        if blob:
+            yield TextUse(what=what, sha256=blob["sha256"])
 
 
 def _calls(found: Folded) -> Calls:

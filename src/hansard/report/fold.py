@@ -14,6 +14,7 @@ from hansard.rules import replies, spending, steps
 from hansard.rules.data import (
     CallAnsweredData,
     CallFailedData,
+    CallStartedData,
     ToolCalledData,
     ToolReturnedData,
     TurnRejectedData,
@@ -58,6 +59,8 @@ class Folded:
     rejected: dict[str, TurnRejectedData] = field(default_factory=dict)  # the last, by step
     sent_back: dict[str, int] = field(default_factory=dict)  # ratings of weak critiques, by step
     tokens: Counter[tuple[int, Role]] = field(default_factory=Counter)  # by round and role
+    started: list[tuple[int, CallStartedData]] = field(default_factory=list)  # with their entries
+    answers: dict[str, CallAnsweredData] = field(default_factory=dict)  # by call
     called: list[tuple[int, ToolCalledData]] = field(default_factory=list)
     returned: dict[tuple[str, int], ToolReturnedData] = field(default_factory=dict)
 
@@ -123,6 +126,7 @@ def _answered(found: Folded, data: CallAnsweredData) -> None:
     place = steps.place_of(step_of(data["call"]))
     used, seat = found.used[place.speaker], found.state.seats[place.speaker]
     _sent(found, data)
+    found.answers[data["call"]] = data
     found.unpriced += data["cost_micro_usd"] is None
     found.tokens[place.round, seat["role"]] += (data["tokens_in"] or 0) + (data["tokens_out"] or 0)
     used.cache_stated |= data["tokens_cached"] is not None
@@ -143,6 +147,10 @@ def _rejected(found: Folded, data: TurnRejectedData) -> None:
         found.sent_back[data["step"]] = data["rating"]
 
 
+def _started(found: Folded, data: CallStartedData) -> None:
+    found.started.append((found.state.seq, data))
+
+
 def _called(found: Folded, data: ToolCalledData) -> None:
     found.called.append((found.state.seq, data))
 
@@ -152,6 +160,7 @@ def _returned(found: Folded, data: ToolReturnedData) -> None:
 
 
 _TAKEN: Mapping[str, Callable[[Folded, Any], None]] = {  # beside what the state keeps
+    "call.started": _started,
     "call.answered": _answered,
     "call.failed": _failed,
     "tool.called": _called,

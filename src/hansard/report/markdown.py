@@ -19,6 +19,7 @@ def markdown(result: DebateResult) -> str:
         sections.output(result),
         sections.evidence(result),
         sections.seats(result),
+        sections.prompts(result),
         sections.tools(result),
         sections.seen(result),
         sections.notes(result),

@@ -9,7 +9,16 @@ from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, JsonValue
 
 from hansard.report.notes import Note
 from hansard.report.words import GONE
-from hansard.rules.fields import Ceiling, Layout, Parameters, Price, Silence
+from hansard.rules.fields import (
+    Ceiling,
+    Estimated,
+    Layout,
+    Origin,
+    Parameters,
+    Price,
+    Silence,
+    TemplateHash,
+)
 from hansard.rules.terms import CloseReason, DecisionRule, Phase, Role
 
 Status = Literal["open", "complete", "truncated", "failed"]
@@ -55,6 +64,38 @@ class Stance(Part):
 
     label: str
     text: str | None
+
+
+class Named(Part):
+    """A person, as the opening names them."""
+
+    name: str | None = Field(description="Null where the text is gone")
+    key: str | None = Field(description="The name of the key that they sign with")
+
+
+class Asked(Part):
+    """One call: which model was asked and which one served it, and what its prompt was made of.
+
+    Hashes are SHA-256 in hex; `prompt` is the digest of the recipe (FORMAT.md §4).
+    """
+
+    seq: int = Field(description="The entry that holds the call")
+    call: str
+    seat: str
+    model: str
+    served: str | None = Field(description="As the provider named it; null where it did not")
+    fingerprint: str | None
+    template: str
+    schema_hash: str = Field(description="Of the reply schema")
+    prompt: str
+    reply: str | None = Field(description="The text's blob; null where no reply came")
+
+
+class TextUse(Part):
+    """A text of the opening that prompts are made of, by the name of its blob."""
+
+    what: str
+    sha256: str
 
 
 class Participant(Usage):
@@ -214,6 +255,13 @@ class Result(Part):
     format: str
     name: str | None
     collection_id: str | None
+    task_type: str | None = Field(description="What kind of question it is")
+    requester: Named | None = Field(description="Who asks; null where nobody is named")
+    owner: Named | None = Field(description="Who answers for the result; null: nobody is named")
+    labels: tuple[str, ...]
+    retention: str | None = Field(description="The class that says how long the record is kept")
+    origin: Origin | None = Field(description="The debate that this one goes back to")
+    estimate: Estimated | None = Field(description="What was expected before the first call")
     scripted: bool = Field(description="Whether any reply came from a script or a record")
     question: str | None
     status: Status
@@ -244,6 +292,9 @@ class Result(Part):
     totals: Usage
     ceilings: tuple[CeilingUse, ...] = Field(description="Those that were set")
     calls: Calls
+    asked: tuple[Asked, ...] = Field(description="Every call, in order")
+    templates: tuple[TemplateHash, ...] = Field(description="By role, by plain SHA-256")
+    texts: tuple[TextUse, ...] = Field(description="Of the opening, in the order recorded")
     tools: tuple[ToolUse, ...] = Field(description="Tools used, in the order asked for")
     resumes: int
     drift: tuple[Drift, ...]

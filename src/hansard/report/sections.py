@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any, cast
 
+from hansard import vocabulary
+from hansard.report import said
 from hansard.report.result import Drift, GovernanceRow, Result, Usage
 from hansard.report.safe import one_line
 from hansard.report.signs import (
@@ -33,7 +35,8 @@ def head(result: Result) -> Iterator[str]:
     names = f", name `{result.name}`" if result.name else ""
     names += f", collection `{result.collection_id}`" if result.collection_id else ""
     yield f"Debate `{result.debate}`, opened {result.opened_at}, {state}."
-    yield f"Format `{result.format}`{names}."
+    yield f"Format `{result.format}`{names}. Recorded by `{result.engine}`."
+    yield "\n".join(f"- {label}: {inline(words)}" for label, words in said.rows(result))
     leads = ", in parallel phases with one call ahead of the others" if result.leading_call else ""
     yield f"Prompts were laid out as `{result.layout}`{leads}."
     if "\n" in question.strip() or len(question) > TITLE:
@@ -159,6 +162,39 @@ def _ceilings(result: Result) -> Iterator[str]:
         yield f"Ceilings: {', '.join(rows)}."
 
 
+def prompts(result: Result) -> Iterator[str]:
+    """Which model served each call, and the hashes of what its prompt was made of."""
+    yield "## Models and prompts"
+    yield (
+        "A prompt is its template, the texts below, and the evidence and replies before it, in "
+        "the order of FORMAT.md §7. Its digest is recorded before the call; "
+        f"`hansard show {result.debate} --prompt CALL` prints its text."
+    )
+    yield table(
+        ["call", "entry", "asked", "served", "fingerprint", "template", "prompt", "reply"],
+        (
+            [
+                f"`{row.call}`",
+                row.seq,
+                f"`{row.model}`",
+                inline(row.served or "not stated"),
+                inline(row.fingerprint or "not stated"),
+                f"`{row.template}`",
+                f"`{row.prompt}`",
+                f"`{row.reply}`" if row.reply else "none",
+            ]
+            for row in result.asked
+        ),
+    )
+    yield table(
+        ["template or text", "SHA-256"],
+        (
+            *([f"template `{row['role']}`", f"`{row['sha256']}`"] for row in result.templates),
+            *([row.what, f"`{row.sha256}`"] for row in result.texts),
+        ),
+    )
+
+
 def tools(result: Result) -> Iterator[str]:
     """Which tools were used, with what, and what they gave."""
     if result.tools:
@@ -254,4 +290,5 @@ def about(result: Result, use: str) -> Iterator[str]:
     yield "## How to check this"
     yield "This report was made from the record. To check every entry of the record again:"
     yield f"```sh\nhansard verify {result.debate}\n```"
+    yield vocabulary.words("claims")["unproven"]
     yield f"Use `{result.format}` {use}, repeated ones aside."

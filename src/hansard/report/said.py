@@ -1,0 +1,65 @@
+"""What a debate says of itself, in rows: who asks, who answers for the result, what was expected.
+
+Terminal and Markdown show the same rows in the same words; the page has its port.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from hansard import vocabulary
+from hansard.report.result import Named, Result
+from hansard.report.words import GONE, dollars
+from hansard.vocabulary import fill
+
+_LABELS = vocabulary.words("said")
+
+
+def rows(result: Result) -> Iterator[tuple[str, str]]:
+    """Yield each row's label and words: plain text, in which people's names stand as they are."""
+    yield _LABELS["requester"], _person(result.requester) or _LABELS["unasked"]
+    yield _LABELS["owner"], _person(result.owner) or _LABELS["unanswered"]
+    listed = {
+        "task_type": result.task_type,
+        "labels": ", ".join(result.labels),
+        "retention": result.retention,
+        "origin": origin(result),
+        "estimate": expected(result),
+    }
+    yield from ((_LABELS[name], words) for name, words in listed.items() if words)
+
+
+def _person(person: Named | None) -> str | None:
+    if person is None:
+        return None
+    name = GONE if person.name is None else person.name
+    return fill(_LABELS["keyed"], name=name, key=person.key) if person.key else name
+
+
+def origin(result: Result) -> str | None:
+    """Say which debate this one goes back to."""
+    found = result.origin
+    if found is None:
+        return None
+    kind = vocabulary.words("origins")[found["kind"]]
+    place = "" if found["seq"] is None else fill(_LABELS["left"], seq=found["seq"])
+    return f"{kind} {found['debate'] or _LABELS['none']}{place}"
+
+
+def expected(result: Result) -> str | None:
+    """Say what was expected before the first call, in calls and, where prices are known, cost."""
+    found = result.estimate
+    if found is None:
+        return None
+    fewest, largest = found["calls_least"], found["calls_most"]
+    words = _LABELS["exactly" if fewest == largest else "calls"]
+    calls = fill(words, least=fewest, most=largest)
+    least, likely, most = (
+        found[name]
+        for name in ("cost_least_micro_usd", "cost_expected_micro_usd", "cost_most_micro_usd")
+    )
+    if least is None or likely is None or most is None:
+        return calls
+    costs = {"least": least, "likely": likely, "most": most}
+    told = {name: dollars(value) for name, value in costs.items()}
+    return fill(_LABELS["costs"], calls=calls, **told)
