@@ -107,17 +107,11 @@ debate.opened       requester.name.sha256       here 8.missing
 debate.opened       layout                      later 11.prompt
 debate.opened       limits.calls                later 15.ceiling, later 9.not_due
 debate.opened       policy                      here 10.policy, record 10.unnamed
-debate.opened       prices                      later 15.cost_micro_usd
 debate.opened       prices                      later 15.reserved_cost_micro_usd
-debate.opened       prices.*.cache_write_micro_usd  later 15.cost_micro_usd
 debate.opened       prices.*.cache_write_micro_usd  later 15.reserved_cost_micro_usd
 debate.opened       prices.*.cached_micro_usd   later 15.cost_micro_usd
-debate.opened       prices.*.cached_micro_usd   later 15.reserved_cost_micro_usd
-debate.opened       prices.*.input_micro_usd    later 15.cost_micro_usd
 debate.opened       prices.*.input_micro_usd    later 15.reserved_cost_micro_usd
-debate.opened       prices.*.model              later 15.cost_micro_usd
 debate.opened       prices.*.model              later 15.reserved_cost_micro_usd
-debate.opened       prices.*.output_micro_usd   later 15.cost_micro_usd
 debate.opened       prices.*.output_micro_usd   later 15.reserved_cost_micro_usd
 debate.opened       question.sha256             here 8.missing
 debate.opened       review.sha256               here 8.missing
@@ -195,9 +189,8 @@ call.answered       fingerprint                 here 8.missing
 call.answered       finish                      here 9.tools, later 12.code, later 9.not_due
 call.answered       latency_ms                  here 9.latency_ms
 call.answered       model                       here 8.missing
-call.answered       reply.sha256                here 8.missing, later 12.vote, later 14.pairs
-call.answered       reply.sha256                here 8.reused
-call.answered       reply.sha256                later 9.not_due, record 8.unnamed
+call.answered       reply.sha256                here 8.missing, later 11.prompt
+call.answered       reply.sha256                here 8.reused, later 8.reused
 call.answered       request_id                  here 8.missing, record 8.unnamed
 call.answered       request_id.sha256           here 8.missing
 call.answered       response_id                 here 8.missing
