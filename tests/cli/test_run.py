@@ -475,3 +475,13 @@ def test_each_mistake_of_options_and_spec_has_its_line_and_nothing_is_recorded(h
         f"error: debate.yaml: retention: {names}",
     ]
     assert not Path("hansard.db").exists()
+
+
+def test_a_follow_up_names_the_earlier_debate_and_shows_it(hansard):
+    write_debate(votes("revise", "revise", "revise"))
+    assert hansard("run", "debate.yaml").code == 0
+    first = only_debate()
+    done = hansard("run", "debate.yaml", "--follow-up", first[:8])
+    assert done.code == 0
+    assert f"Goes back to a follow-up of {first}" in " ".join(done.err.split())
+    assert hansard("run", "debate.yaml", "--follow-up", "zz").code == 2

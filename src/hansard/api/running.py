@@ -67,6 +67,7 @@ async def run(
     owner: Who | None = None,
     labels: Sequence[str] | None = None,
     retention: str | None = None,
+    follow_up: str | None = None,
     store: Store | str | None = None,
     folder: Path | str | None = None,
     allow: Iterable[Path | str] = (),
@@ -84,7 +85,9 @@ async def run(
     approve: the debate ends as failed instead. `task_type`, `requester` (who asks),
     `owner` (who answers for the result), `labels` and `retention` stand in place of
     the spec's own; a person is a name, or a mapping of `name` and `key`, the name of
-    the key that they sign with. `store` is an open Store, or the
+    the key that they sign with. `follow_up` is the id of a debate of the same store that
+    has ended, or an unambiguous prefix of it: its transcript is then a document of the
+    evidence, and the record names it as the origin. `store` is an open Store, or the
     URL of one to open (and make) and close again; by default the record is kept
     in memory and gone on return, so pass a store to verify it later. File names
     in the spec begin in `folder`, by default the folder of the spec's own file, and
@@ -98,13 +101,14 @@ async def run(
 
     A debate that ends in `escalate`, or is cut short by a ceiling, is a result.
     Raises UsageError for a spec, a model or a tool that cannot be used, before
-    anything is recorded, and DataError where the store fails. What `observe` or
+    anything is recorded, DataError `record.altered` for an earlier debate that does not
+    verify, and DataError where the store fails. What `observe` or
     `progress` raises ends the run and is raised here; of events that were stored
     together with the one at which it raised, it does not hear. In both cases the
     debate stays open unless its close was among them, and `resume` goes on with it.
     """
     from hansard.report.view import build
-    from hansard.runtime import session
+    from hansard.runtime import following, session
 
     given = {
         "task_type": task_type,
@@ -116,6 +120,9 @@ async def run(
     stated = {name: value for name, value in given.items() if value is not None}
     parsed, begin = located(spec, folder, stated)
     with _opened(store if store is not None else IN_MEMORY, create=True) as shelf:
+        origin = None
+        if follow_up is not None:
+            parsed, origin = following.follow(shelf.find(follow_up), parsed, shelf)
         found = await session.run(
             parsed,
             shelf,
@@ -124,6 +131,7 @@ async def run(
             models=models,
             tools=tools,
             policy=policy,
+            origin=origin,
             observe=observe,
             progress=progress,
         )
@@ -141,6 +149,7 @@ def run_sync(
     owner: Who | None = None,
     labels: Sequence[str] | None = None,
     retention: str | None = None,
+    follow_up: str | None = None,
     store: Store | str | None = None,
     folder: Path | str | None = None,
     allow: Iterable[Path | str] = (),
@@ -163,6 +172,7 @@ def run_sync(
             owner=owner,
             labels=labels,
             retention=retention,
+            follow_up=follow_up,
             store=store,
             folder=folder,
             allow=allow,

@@ -56,6 +56,9 @@ telemetry_option = click.option(
 @click.option(
     "--label", "labels", metavar="NAME", multiple=True, help="Record a label; may be repeated."
 )
+@click.option(
+    "--follow-up", metavar="ID", help="Admit the transcript of the ended debate ID as evidence."
+)
 @click.option("--retention", metavar="NAME", help="Record how long to keep it, by class.")
 @allow_option
 @telemetry_option

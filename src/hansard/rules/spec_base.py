@@ -33,6 +33,8 @@ from hansard.rules.terms import JUDGING, OUTCOMES, Role, Terms
 
 PRIMARY: tuple[Role, ...] = (*JUDGING, "synthesizer")  # who decides; whoever argues is "sub"
 
+MOST_DOCUMENTS = 1000
+
 
 class BaseSpec(Strict):
     """What every format has.
@@ -71,7 +73,7 @@ class BaseSpec(Strict):
     models: dict[Name, Alias] = Field(
         default={}, description="Short names for models and their settings, for this debate"
     )
-    evidence: list[Evidence] = Field(default=[], max_length=1000)
+    evidence: list[Evidence] = Field(default=[], max_length=MOST_DOCUMENTS)
     context: Text | None = Field(default=None, description="Background, for built-in roles only")
     instructions: Text | None = Field(
         default=None,
