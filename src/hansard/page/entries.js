@@ -287,7 +287,7 @@ const EVENTS = {
 		take: (s, d) => { s.closed = d; },
 		notes: (s, { reason }) => [
 			...(FAILED.includes(reason)
-				? [[true, reason, { round: s.turns.at(-1)?.round, causes: causes(s, reason) }]] : []),
+				? [[true, reason, { ...s.turns.at(-1), causes: causes(s, reason) }]] : []),
 			...(s.truncated ? truncatedNotes(s, s.truncated) : []),
 		],
 		values: (d) => ({ stopped: WORDING.stopped[d.reason] }),

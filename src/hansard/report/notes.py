@@ -161,7 +161,8 @@ def _resumed(_: DebateState, __: object) -> Iterator[Note]:
 def _closed(state: DebateState, data: ClosedData) -> Iterator[Note]:
     reason = data["reason"]
     if failed(reason):
-        yield note(cast(NoteCode, reason), round=state.rounds_run, causes=causes(state, reason))
+        last, code, why = state.turns[-1].data, cast(NoteCode, reason), causes(state, reason)
+        yield note(code, round=last["round"], phase=last["phase"], causes=why)
     cut = state.truncated
     if cut:
         numbers = {name: amount(cut["ceiling"], cut[name]) for name in _AMOUNTS}

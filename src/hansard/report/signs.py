@@ -102,10 +102,10 @@ def not_heard(turn: Spoken) -> str:
 
 
 def failure_of(result: Result) -> str:
-    """Say why a debate failed, and what to mend, as far as seats are to blame."""
+    """Say why a debate failed, and what to mend: the last note on it says both."""
     reason = cast(CloseReason, result.reason)
     notes: dict[str, str] = {note.code: note.message for note in result.notes}
-    return f"{notes.get(reason) or STOPPED[reason]}."
+    return f"{notes['refused' if reason == 'prompt_refused' else reason]}."
 
 
 def undecided(result: Result) -> Iterator[str]:
@@ -116,6 +116,7 @@ def undecided(result: Result) -> Iterator[str]:
         return
     why = f"{STOPPED[result.reason]} (`{result.reason}`)"
     if result.truncated is None:
-        yield f"**None: the debate failed** (`{result.reason}`) {rounds}: {failure_of(result)}"
+        failed = f"**None: the debate failed** (`{result.reason}`)"
+        yield f"{failed} {rounds}: {inline(failure_of(result))}"
         return
     yield f"**None: the debate was cut short** {rounds}: {why}. What follows is the best standing."

@@ -93,7 +93,7 @@ FORMATS.judged = {
 	},
 	charts: (f) => [drawSides(f)],
 	decision: (f) => f.verdict && f.verdict.winner === null &&
-		(f.verdict.undeclared ? "No declared stance won" : "No winner"),
+		(f.verdict.undeclared ? "No declared stance won" : "Several stances combined"),
 	decided: (f) => f.verdict?.winner_id && h("p", "Argued by ", seatName(f.verdict.winner_id), "."),
 	concluded: ({ verdict: v }) => v && [
 		h("p.key", "The judge's verdict, entry ", ref(v.seq)), words(v.verdict), words(v.reasoning)],

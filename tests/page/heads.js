@@ -1,0 +1,34 @@
+"use strict";
+// Runs the page's scripts under Node as far as its first screen, without a browser.
+// in:  the paths of its scripts, and a line {events, texts: [[name, text]]} for each record
+// out: {alerts, decision}: what a reader is told before the cards, and the card of the decision
+const fs = require("node:fs");
+const readline = require("node:readline");
+const vm = require("node:vm");
+
+class Node { // no more of a document than what the scripts build with
+	constructor() { this.parts = []; }
+	append(...parts) { this.parts.push(...parts); }
+	setAttribute() {}
+	get text() { return this.parts.map((part) => part.text ?? part).join(""); }
+}
+class SVGElement extends Node {}
+Object.assign(globalThis, { Node, SVGElement, page: null, asFound: (title) => title });
+globalThis.document = { createElementNS: (space) => new (space.endsWith("svg") ? SVGElement : Node)() };
+
+for (const script of process.argv.slice(2)) {
+	vm.runInThisContext(fs.readFileSync(script, "utf8"), { filename: script });
+}
+const flat = (parts) => parts.flat(9).filter(Boolean).map((part) => part.text ?? part).join("");
+
+(async () => {
+	for await (const line of readline.createInterface({ input: process.stdin })) {
+		const { events, texts } = JSON.parse(line), f = figuresOf(events, new Map(texts));
+		globalThis.page = { figures: f, result: { caveats: [] } };
+		const found = {
+			alerts: plainWords(f).map(([, ...text]) => flat(text)),
+			decision: drawDecision(f, "intact").parts.map((part) => part.text ?? ""),
+		};
+		process.stdout.write(`${JSON.stringify(found)}\n`);
+	}
+})();
