@@ -182,13 +182,17 @@ class Die(NamedTuple):
     """The process dies while the call is open, and another one takes over."""
 
 
+class Raise(NamedTuple):
+    """The function in the seat raises, and the debate is resumed once nothing is in flight."""
+
+
 class Call(NamedTuple):
     step: Step
     attempt: int
     schema: Mapping[str, Any]  # what the reply must be
 
 
-End = Reply | Fail | Die
+End = Reply | Fail | Die | Raise
 Script = Callable[[Call], End]
 
 
@@ -374,6 +378,8 @@ class Debate:
         """Do one thing that is due."""
         if isinstance(due, steps.Ask):
             self._ask(due)
+        elif isinstance(due, steps.Resume):
+            self.add(Fact("debate.resumed", {"engine": "test/1"}))
         elif isinstance(due, steps.Conclude):
             text = self.record.texts[due.answer["reply"]["sha256"]]
             reply = self.read(due.answer, text)
@@ -436,6 +442,9 @@ class Debate:
         end = self._script(self.asked[call])
         if isinstance(end, Die):
             self.add(Fact("debate.resumed", {"engine": "test/1"}))
+        elif isinstance(end, Raise):
+            left = outcomes.raised(self.state.calls[call], KeyError(), 0)
+            self.add(Fact("call.failed", left | steps.raised(self.state, call)))
         elif isinstance(end, Fail):
             error = ModelError(end.error, wire=end.wire)
             failed = outcomes.failed(

@@ -893,7 +893,7 @@ TYPES: dict[str, Form] = {
         "call:id detail:id|null status:count|null request_id:id|blob|null wait_ms:count|null "
         "again:bool cost_micro_usd:count|null latency_ms:count|null sent_as_rendered:bool|null "
         "sent:blob|null "
-        "error:rate_limited|timeout|server_error|client_error|unreachable|crashed|no_reply|abandoned"
+        "error:rate_limited|timeout|server_error|client_error|unreachable|crashed|no_reply|abandoned|raised"
     ),
     "tool.called": form("call:id number:positive tool:name|blob arguments:blob"),
     "tool.returned": form("call:id number:positive result:blob ok:bool"),
@@ -1299,6 +1299,7 @@ class Walk:
     # calls and tools that are out, and the reply that has just come back
     calls: dict[str, Call] = field(default_factory=dict)  # in the order started
     abandoned: list[Call] = field(default_factory=list)
+    raised: bool = False  # a callable raised, and no process has taken the debate over since
     tools: dict[tuple[str, int], Tool] = field(default_factory=dict)
     asked: tuple[Call, int, int] | None = None  # a reply's tools: how many, and how many called
     answer: Pending | None = None
@@ -1354,6 +1355,8 @@ class Walk:
 
     def due(self) -> tuple[str, ...]:
         """Return the types that are due now, but for the ends of calls and for resuming."""
+        if self.raised:
+            return () if self.calls or self.tools else ("debate.resumed",)
         if self.entry:
             return () if self.calls or self.tools else (self.entry.kind,)
         if self.waiting:
@@ -1605,9 +1608,17 @@ def take_failed(walk: Walk, data: Json) -> None:
         walk.compare(15, data, cost_micro_usd=call.cost)
         return
     need(data["error"] != "abandoned", "debate.resumed")
-    call = close_call(walk, data["call"])
+    call, raised = close_call(walk, data["call"]), data["error"] == "raised"
+    own = call.step.seat["model"].startswith(CALLABLE)
+    need(own or not raised, "call.failed with another error")
     check_wire(walk, call, data)
     check_latency(walk, call, data)
+    if raised:  # it is asked anew once the debate is resumed
+        walk.raised = True
+        spend(walk, call)
+        walk.compare(9, data, again=True, wait_ms=None)
+        walk.compare(15, data, cost_micro_usd=call.cost)
+        return
     if data["error"] in {"timeout", "server_error", "crashed"}:  # it may have been paid for
         spend(walk, call)
     final = data["error"] in {"client_error", "no_reply"}  # it would only fail alike
@@ -1622,7 +1633,8 @@ def take_failed(walk: Walk, data: Json) -> None:
     walk.compare(15, data, cost_micro_usd=None)
 
 
-UNWIRED = ("scripted:", "recorded:", "python:", "custom:")  # models that no wire leads to
+CALLABLE = ("python:", "custom:")  # models that are functions of the user's
+UNWIRED = ("scripted:", "recorded:", *CALLABLE)  # models that no wire leads to
 
 
 def check_wire(walk: Walk, call: Call, data: Json) -> None:
@@ -1650,6 +1662,7 @@ def take_resumed(walk: Walk, _: Json) -> None:
     """Give up every call that is open."""
     walk.abandoned = list(walk.calls.values())
     walk.lost.clear()
+    walk.raised = False
     for step in walk.steps.values():
         step.began = ""
         walk.waiting += step.out

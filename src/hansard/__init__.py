@@ -5,7 +5,8 @@ ask what it would cost with `estimate`. What is kept of it is a `Record`: read i
 with `read_record` or `read_export`, and show, replay, verify, export or page it.
 `open_keyring`, `read_trust` and `read_policy` say who vouches for it. Every error
 that is raised on purpose is a `HansardError` with a stable `code`: a `UsageError`
-where the call cannot be honoured, a `DataError` where bytes that were read are bad.
+where the call cannot be honoured, a `DataError` where bytes that were read are bad,
+a `SeatError` where your own function raised.
 
 Everything here is imported when it is first used: `from hansard import run,
 verify` costs next to nothing.
@@ -35,7 +36,7 @@ from hansard.api.trust import (
     read_trust,
     unapproved_prompts,
 )
-from hansard.errors import DataError, HansardError, UsageError
+from hansard.errors import DataError, HansardError, SeatError, UsageError
 from hansard.version import __version__
 
 if TYPE_CHECKING:
@@ -69,7 +70,7 @@ if TYPE_CHECKING:
     from hansard.rules.spec_parts import Advocate, Ceilings, Debater, Evidence, Seat, Settings
     from hansard.runtime.available import AvailableModels
     from hansard.runtime.estimate import Estimate
-    from hansard.runtime.models.base import Completion, ModelError, Request, ToolCall
+    from hansard.runtime.models.base import Completion, ModelError, Request, ToolCall, Unavailable
     from hansard.store.application import Store
     from hansard.verify.findings import Check, Finding, PageCheck, Verification
 
@@ -100,7 +101,7 @@ _LATER = {
     "rules.spec_parts": ("Advocate", "Ceilings", "Debater", "Evidence", "Seat", "Settings"),
     "runtime.available": ("AvailableModels",),
     "runtime.estimate": ("Estimate",),
-    "runtime.models.base": ("Completion", "ModelError", "Request", "ToolCall"),
+    "runtime.models.base": ("Completion", "ModelError", "Request", "ToolCall", "Unavailable"),
     "store.application": ("Store",),
     "verify.findings": ("Check", "Finding", "PageCheck", "Verification"),
 }
@@ -140,6 +141,7 @@ __all__ = [
     "Replayed",
     "Request",
     "Seat",
+    "SeatError",
     "Settings",
     "Signer",
     "Standing",
@@ -148,6 +150,7 @@ __all__ = [
     "Trust",
     "TrustFile",
     "TrustedKey",
+    "Unavailable",
     "UsageError",
     "Verification",
     "VerifierKey",

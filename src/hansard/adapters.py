@@ -49,9 +49,8 @@ from hansard.runtime.models.reading import (
     CHAT,
     cap_name,
     count,
+    error_of,
     finish_of,
-    status_error,
-    wait_of,
     words,
 )
 
@@ -163,7 +162,7 @@ async def _ask(
     try:
         answer = await outcome(partial(create, model=model, **given))
     except Exception as error:
-        told = _told(error)
+        told = error_of(error)
         if told is None:
             raise
         raise told from None
@@ -171,23 +170,6 @@ async def _ask(
         return read(answer)
     except (LookupError, TypeError, AttributeError, ValueError):
         raise ModelError("server_error", "malformed") from None
-
-
-def _told(error: Exception) -> ModelError | None:
-    """Return what a vendor's error means, by its status or its class; None for any other."""
-    status = getattr(error, "status_code", None)
-    if type(status) is int:
-        headers = getattr(getattr(error, "response", None), "headers", None) or {}
-        lowered = {str(name).lower(): str(value) for name, value in dict(headers).items()}
-        return status_error(status, retry_after=wait_of(lowered))
-    kinds = {kind.__name__ for kind in type(error).__mro__}
-    if "APITimeoutError" in kinds:  # it is a connection error, too
-        return ModelError("timeout", type(error).__name__)
-    if "APIConnectionError" in kinds:
-        # Whatever broke later was sent, or may have been: it counts as used.
-        refused = type(error.__cause__).__name__ == "ConnectError"
-        return ModelError("unreachable" if refused else "server_error", type(error).__name__)
-    return None
 
 
 def _chat_completion(answer: Any) -> Completion:

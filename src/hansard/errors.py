@@ -1,10 +1,11 @@
 """Every error Hansard raises on purpose: one tree, each with a stable code.
 
-Two branches matter to a caller: `UsageError` says that the caller asked for
-something that cannot be done, `DataError` that bytes which were read are bad.
-Any other exception that comes out of Hansard is a bug in Hansard, or was raised
-by the caller's own function. The message is one sentence that says what is wrong,
-where, and what to do; it never holds a secret and never a text written by a model.
+Three branches matter to a caller: `UsageError` says that the caller asked for
+something that cannot be done, `DataError` that bytes which were read are bad, and
+`SeatError` that the caller's own function raised, which is its `__cause__`. Any
+other exception that comes out of Hansard is a bug in Hansard. The message is one
+sentence that says what is wrong, where, and what to do; it never holds a secret and
+never a text written by a model.
 """
 
 from __future__ import annotations
@@ -33,6 +34,20 @@ class UsageError(HansardError, ValueError):
     def __init__(self, code: str, sentence: str, others: Sequence[UsageError] = ()) -> None:
         super().__init__(code, "\n".join([sentence, *map(str, others)]))
         self.sentence, self.others = sentence, tuple(others)
+
+
+class SeatError(HansardError):
+    """Your own function raised: a callable in a seat (`seat.raised`) or a hook (`hook.raised`).
+
+    `__cause__` is what it raised. `debate` is the id of the debate, which stays open;
+    `seat` and `step` say whose call it was, and are None for a hook.
+    """
+
+    def __init__(
+        self, code: str, message: str, debate: str, seat: str | None, step: str | None
+    ) -> None:
+        super().__init__(code, message)
+        self.debate, self.seat, self.step = debate, seat, step
 
 
 class DataError(HansardError):

@@ -22,7 +22,7 @@ from pydantic_ai import Agent, ModelResponse, TextPart, ToolCallPart
 from pydantic_ai.models.function import FunctionModel
 from pydantic_ai.usage import RequestUsage as PydanticUsage
 
-from hansard import ToolCall, open_store, run_sync, verify
+from hansard import SeatError, ToolCall, open_store, run_sync, verify
 from hansard.examples.agents import autogen_seat, langgraph_seat, mcp_seat, pydantic_ai_seat
 from playing import spec_of
 
@@ -239,17 +239,16 @@ def test_an_agent_argues_in_words_judges_in_json_and_says_what_it_used(store, na
 
 
 @pytest.mark.parametrize("name", SEATS)
-def test_an_agent_that_fails_is_a_failed_call_and_the_debate_goes_on(store, name):
+def test_what_an_agent_raises_reaches_the_caller_and_the_debate_stays_open(store, name):
     fails.append(True)
-    result = play(store, SEATS[name](), attempts=1)
-    assert result.status == "complete"
-    (failed,) = data(store, result.debate, "call.failed")
-    assert failed["call"] == "r1.argument.bob:1"
-    assert failed["error"] == "crashed"
-    assert "SECRET" not in json.dumps(data(store, result.debate, "call.failed"))
-    (lost,) = data(store, result.debate, "turn.forfeited")
-    assert lost["speaker"] == "bob"
-    assert verify(store, result.debate).ok
+    with pytest.raises(SeatError) as raised:
+        play(store, SEATS[name](), attempts=1)
+    (debate,) = store.debates()
+    assert (raised.value.debate, raised.value.seat) == (debate, "bob")
+    (failed,) = data(store, debate, "call.failed")
+    assert (failed["call"], failed["error"]) == ("r1.argument.bob:1", "raised")
+    assert "SECRET" not in json.dumps(failed)
+    assert verify(store, debate).ok
 
 
 @pytest.mark.parametrize("name", SEATS)

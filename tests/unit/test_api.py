@@ -28,6 +28,7 @@ from hansard import (
     PanelResult,
     PanelSpec,
     Seat,
+    SeatError,
     Settings,
     Store,
     ToolCall,
@@ -264,7 +265,7 @@ def test_a_debate_with_tools_is_resumed_with_them():
     spec |= {"debaters": [{"stance": "a"}, {"stance": "b"}]}
     with open_store("sqlite:///:memory:") as store:
         given = {"models": {"m": answer}, "tools": {"add": add}}
-        with pytest.raises(KeyError):
+        with pytest.raises(SeatError):
             run_sync(spec, **given, store=store, observe=stop)
         (debate,) = store.debates()
         with pytest.raises(UsageError) as caught:
@@ -282,7 +283,7 @@ def test_an_interrupted_debate_is_resumed_to_its_end():
             if event["type"] == "call.answered":
                 raise KeyError("the process dies")
 
-        with pytest.raises(KeyError):
+        with pytest.raises(SeatError):
             await run(spec_of(), models={"seat": seat}, store=store, observe=stop)
         debate = store.debates()[0]
         assert result(store, debate).status == "open"

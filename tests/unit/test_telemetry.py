@@ -31,7 +31,7 @@ from opentelemetry.trace import SpanKind, StatusCode
 
 import hansard
 from cli_support import leave_open, write_debate
-from hansard import Completion, ModelError, ToolCall, UsageError, open_store, telemetry
+from hansard import Completion, ModelError, SeatError, ToolCall, UsageError, open_store, telemetry
 from hansard.record.line import encode_line, line_hash
 from hansard.telemetry import exporters, names
 from instant import GUARD
@@ -518,7 +518,7 @@ def test_a_debate_that_goes_on_has_spans_again(traced):
     running = hansard.run(
         spec_of("consensus", **spec), models={"bot": split}, store=traced.store, observe=breaks
     )
-    with pytest.raises(InterruptedError):
+    with pytest.raises(SeatError):
         asyncio.run(running)
     traced.memory.clear()
     (debate,) = traced.store.debates()

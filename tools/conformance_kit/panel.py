@@ -9,7 +9,7 @@ from typing import Any
 
 from conformance_kit.case import Case, group, sound
 from conformance_kit.records import Record, Script, Tools, fails, play
-from hansard.runtime.models.base import Completion, Request
+from hansard.runtime.models.base import Completion, ModelError, Request
 
 SEATS = ("ann", "ben", "cy", "dee")
 OFF: dict[str, Any] = {"convergence_check": False}
@@ -44,6 +44,10 @@ def drafting(
     options: Sequence[str] = spec.get("options", ())
 
     def answer(request: Request) -> Completion:
+        if request.phase == "draft" and request.round == len(rounds):
+            raise ModelError(
+                "crashed", "IndexError"
+            )  # nobody is heard in a round that is not given
         if request.phase == "draft":
             said = rounds[request.round][SEATS.index(request.speaker)]
             if said is None:

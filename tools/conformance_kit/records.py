@@ -21,6 +21,7 @@ from warnings import catch_warnings, simplefilter
 
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 
+from hansard.errors import SeatError
 from hansard.record import blob
 from hansard.record import policy as policies
 from hansard.record.chain import Chain
@@ -180,7 +181,8 @@ def fails(kind: Any, wire: Wire | None = None) -> ModelError:
 
 
 DIES = None  # in a script: the process dies while this call is open, and another takes over
-Script = Mapping[str, Completion | ModelError | None]
+RAISES = KeyError("a bug")  # in a script: the callable raises, and the debate is resumed
+Script = Mapping[str, Completion | Exception | None]
 Answer = Callable[[Request], Completion]
 Tools = Mapping[str, ToolFunction | None]  # None, as in a script, is one that kills the process
 
@@ -377,7 +379,7 @@ def play(
         if request.call not in (script or {}):
             return answer(request)
         end = (script or {})[request.call]
-        if isinstance(end, ModelError):
+        if isinstance(end, Exception):
             raise end
         return await die() if end is DIES else end
 
@@ -397,7 +399,7 @@ def play(
         tasks.append(asyncio.create_task(first))
         try:
             await tasks[0]
-        except asyncio.CancelledError:
+        except (asyncio.CancelledError, SeatError):
             (debate,) = store.debates()
             await session.resume(debate, store, **given)
 

@@ -102,10 +102,12 @@ async def run(
     A debate that ends in `escalate`, or is cut short by a ceiling, is a result.
     Raises UsageError for a spec, a model or a tool that cannot be used, before
     anything is recorded, DataError `record.altered` for an earlier debate that does not
-    verify, and DataError where the store fails. What `observe` or
-    `progress` raises ends the run and is raised here; of events that were stored
-    together with the one at which it raised, it does not hear. In both cases the
-    debate stays open unless its close was among them, and `resume` goes on with it.
+    verify, and DataError where the store fails. What a function in a
+    seat, `observe` or `progress` raises ends the run once what is in flight has ended:
+    SeatError is raised from it, and names the debate. Nothing of it is retried, but for
+    `Unavailable`, timeouts, connection errors and exceptions with a `status_code`, which
+    are a model's failures. The debate stays open then, unless its close is recorded, and
+    `resume` goes on with it; one that was kept in memory is gone.
     """
     from hansard.report.view import build
     from hansard.runtime import following, session
@@ -201,8 +203,8 @@ async def resume(
     record is asked for again. `observe` and `progress` are told of what happens
     from here on.
 
-    Raises UsageError `store.unknown`, `store.ambiguous`, `debate.closed`,
-    `store.running`, `tool.changed` or `model.*`, and DataError `record.altered`
+    Raises what `run` raises, UsageError `store.unknown`, `store.ambiguous`,
+    `debate.closed`, `store.running`, `tool.changed` or `model.*`, and DataError `record.altered`
     for a record that does not hold, to which nothing is added.
     """
     from hansard.report.view import build

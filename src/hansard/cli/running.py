@@ -167,6 +167,10 @@ def until_closed(work: Work, view: View) -> hansard.DebateResult:
     before = signal.getsignal(signal.SIGINT)
     try:
         return asyncio.run(_interruptible(work))
+    except hansard.SeatError as error:
+        if error.seat is None and error.__cause__:  # the view is ours: it is our bug
+            raise error.__cause__ from None
+        raise
     except asyncio.CancelledError:
         view.close()
         short = view.debate[:8]

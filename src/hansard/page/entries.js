@@ -2,7 +2,8 @@
 // Folds entries one after another into a state: the `s` that all that follows is made of. What is
 // keyed by an id is a Map: an id may be "1" or "__proto__".
 
-const UNKNOWN_USE = ["timeout", "server_error", "crashed", "abandoned"]; // perhaps paid for
+const UNTRIED = ["abandoned", "raised"]; // no end of the model's
+const UNKNOWN_USE = ["timeout", "server_error", "crashed", ...UNTRIED]; // perhaps paid for
 const STATED = ["tokens_in", "tokens_cached", "tokens_cache_write", "tokens_out", "cost_micro_usd"];
 const USED = ["calls", "failed", "saved_micro_usd", "stated", ...STATED];
 const FAILED = ["nobody_heard", "seats_lost", "judge_failed", "moderator_failed"]; // closes that have a note
@@ -181,7 +182,7 @@ const EVENTS = {
 	"call.failed": {
 		headline: "The call to {who} fails",
 		take: (s, d) => {
-			const [asked, used] = endCall(s, d), abandoned = d.error === "abandoned";
+			const [asked, used] = endCall(s, d), abandoned = UNTRIED.includes(d.error);
 			if (UNKNOWN_USE.includes(d.error)) charge(s, asked, null);
 			s.lastFailed.set(asked.speaker, d);
 			used.cost_micro_usd += d.cost_micro_usd || 0;
@@ -189,10 +190,10 @@ const EVENTS = {
 			s[abandoned ? "abandoned" : "failed"] += 1;
 		},
 		notes: (s, d) => {
-			const abandoned = d.error === "abandoned", again = d.wait_ms ? "later" : "again";
-			const values = { call: d.call, why: failure(d), wait: `${inSeconds(d.wait_ms)} s` };
-			return [[abandoned, "abandoned", d],
-				[!abandoned, "failed", values, d.again ? again : "final"]];
+			const { call, error } = d, again = d.wait_ms ? "later" : "again";
+			const values = { call, why: failure(d), wait: `${inSeconds(d.wait_ms)} s` };
+			const untried = UNTRIED.includes(error);
+			return [[untried, error, values], [!untried, "failed", values, d.again ? again : "final"]];
 		},
 	},
 	"call.refused": {

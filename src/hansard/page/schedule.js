@@ -195,10 +195,19 @@ function takeFailed(walk, data) {
 	}
 	need(data.error !== "abandoned", "debate.resumed");
 	const call = closeCall(walk, data.call), { error, wait_ms: wait } = data;
+	const own = /^(python|custom):/.test(call.step.seat.model), raised = error === "raised";
+	need(own || !raised, "call.failed with another error");
 	checkWire(walk, call, data);
 	checkLatency(walk, call, data);
 	const paid = ["timeout", "server_error", "crashed"].includes(error); // it may have been
 	if (paid) spend(walk, call);
+	if (raised) { // it is asked anew once the debate is resumed
+		walk.raised = true;
+		spend(walk, call);
+		walk.compare(9, data, { again: true, wait_ms: null });
+		walk.compare(15, data, { cost_micro_usd: call.cost });
+		return;
+	}
 	const final = error === "client_error" || error === "no_reply"; // it would only fail alike
 	if (final) walk.compare(9, data, { wait_ms: null });
 	const late = since(walk, instant(call.step.began)) + (wait ?? 0) > walk.opening.retry_ms;
@@ -238,6 +247,7 @@ entryType("debate.resumed", form("engine:id"), takeResumed, { anytime: true, aba
 
 function takeResumed(walk) {
 	walk.abandoned = [...walk.calls.values()];
+	walk.raised = false;
 	walk.lost.clear();
 	for (const step of walk.steps.values()) {
 		step.began = "";

@@ -112,6 +112,7 @@ class Walk {
 
 	// The types that are due now, but for ends of calls and resuming.
 	due() {
+		if (this.raised) return this.calls.size || this.tools.size ? [] : ["debate.resumed"];
 		if (this.entry) return this.calls.size || this.tools.size ? [] : [this.entry.kind];
 		if (this.waiting) return ["call.started", "call.refused", "debate.truncated"];
 		const [step] = this.steps.values();

@@ -14,12 +14,10 @@ from typing import NamedTuple
 from hansard.report.words import kin
 from hansard.rules.data import RegisteredData
 from hansard.rules.prompts import TextOf
-from hansard.rules.seating import OFFLINE
+from hansard.rules.seating import CALLABLE, OFFLINE
 from hansard.rules.state import DebateState
 from hansard.rules.terms import Role
-from hansard.rules.transcript import CUSTOM
 
-_WHOLE = ("python:", CUSTOM)  # names of somebody's own code: they say nothing of a family
 _MAKER = re.compile(r"^(?:[a-z-]+\.)+")  # place and maker before a name of Bedrock's
 _FAMILY = re.compile(r"[^-0-9.:]+")
 
@@ -47,7 +45,7 @@ def family(model: str) -> str | None:
     name = path.rpartition("/")[2].lower()
     if provider == "bedrock":
         name = _MAKER.sub("", name)
-    found = None if model.startswith(_WHOLE) else _FAMILY.match(name)
+    found = None if model.startswith(CALLABLE) else _FAMILY.match(name)
     return found[0] if found else model
 
 

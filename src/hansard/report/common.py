@@ -26,7 +26,7 @@ from hansard.report.result import (
     Usage,
 )
 from hansard.rules import replies, spending
-from hansard.rules.fields import Blob, Person
+from hansard.rules.fields import UNTRIED, Blob, Person
 from hansard.rules.state import Spend, speaker_of
 from hansard.rules.terms import ARGUING
 
@@ -147,7 +147,7 @@ def _texts(found: Folded) -> Iterator[TextUse]:
 
 def _calls(found: Folded) -> Calls:
     failures = found.state.failures
-    abandoned = sum(row["error"] == "abandoned" for row in failures)
+    abandoned = sum(row["error"] in UNTRIED for row in failures)
     return Calls(
         asked=found.kinds["call.started"],
         answered=found.kinds["call.answered"],

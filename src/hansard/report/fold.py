@@ -20,7 +20,7 @@ from hansard.rules.data import (
     TurnRejectedData,
 )
 from hansard.rules.events import Event
-from hansard.rules.fields import Blob
+from hansard.rules.fields import UNTRIED, Blob
 from hansard.rules.prompts import TextOf
 from hansard.rules.state import DebateState, Turn, evolve, speaker_of, step_of
 from hansard.rules.terms import Role
@@ -117,7 +117,7 @@ def _add(found: Folded, event: Event, own: Callable[[str], Mapping[str, Noting]]
 
 
 def _failed(found: Folded, data: CallFailedData) -> None:
-    if data["error"] != "abandoned":
+    if data["error"] not in UNTRIED:
         found.used[speaker_of(step_of(data["call"]))].failed += 1
     _sent(found, data)
 

@@ -62,6 +62,7 @@ NoteCode = Literal[
     "rejected",
     "failed",
     "abandoned",
+    "raised",
     "refused",
     "policy",
     "resumed",
@@ -146,10 +147,10 @@ def _refused(_: DebateState, data: CallRefusedData) -> Iterator[Note]:
 
 def _failed(_: DebateState, data: CallFailedData) -> Iterator[Note]:
     call, wait = data["call"], data["wait_ms"]
-    if data["error"] == "abandoned":
-        yield note("abandoned", call=call)
-        return
     why = failure(data["error"], data["status"], data["detail"], data["request_id"])
+    if data["error"] == "abandoned" or data["error"] == "raised":
+        yield note(data["error"], call=call, why=why)
+        return
     then = ("later" if wait else "again") if data["again"] else "final"
     yield note("failed", then, call=call, why=why, wait=seconds(wait or 0))
 

@@ -12,7 +12,7 @@ from hansard.report.notes import Note, NoteCode, note
 from hansard.report.words import amount, kin, listed, place, rejection
 from hansard.rules import spending
 from hansard.rules.data import TurnRejectedData
-from hansard.rules.fields import Ceiling
+from hansard.rules.fields import UNTRIED, Ceiling
 from hansard.rules.prompts import TextOf
 from hansard.rules.state import DebateState, Turn
 from hansard.rules.terms import ARGUING, JUDGING
@@ -27,7 +27,7 @@ def notes(found: Folded) -> Iterator[Note]:
     """Yield what must be known of the debate as a whole."""
     state = found.state
     yield from _of_seats(state, found.text_of)
-    failed = sum(row["error"] != "abandoned" for row in state.failures)
+    failed = sum(row["error"] not in UNTRIED for row in state.failures)
     if failed:
         yield note("failed", "total", failed=failed, calls=many(state.total().calls, "call"))
     yield from _rejected(found)

@@ -129,7 +129,9 @@ class Calls(Part):
     answered: int
     failed: int = Field(description="Abandoned ones aside")
     rejected: int = Field(description="Answered, but the reply does not count")
-    abandoned: int = Field(description="In flight when a process died; retried")
+    abandoned: int = Field(
+        description="Ended by the death of a process, or an exception of its own code; retried"
+    )
     compared: int = Field(
         description="Of these it is known whether they were sent exactly as rendered"
     )

@@ -48,7 +48,10 @@ CallError = Literal[
     "crashed",
     "no_reply",
     "abandoned",
+    "raised",
 ]
+# No end of the model's: these calls use no try, and are charged what was reserved for them.
+UNTRIED: frozenset[CallError] = frozenset({"abandoned", "raised"})
 Rejection = Literal[
     "unreadable",
     "schema",

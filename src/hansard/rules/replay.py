@@ -27,6 +27,7 @@ from hansard.rules.events import Event, Fact
 from hansard.rules.fields import Price
 from hansard.rules.formats import format_of
 from hansard.rules.formats.base import Compare, NotCounted, TextGone
+from hansard.rules.seating import CALLABLE
 from hansard.rules.state import DebateState, evolve, speaker_of, step_of
 from hansard.rules.steps import Announce, Ask, Conclude, Due, NotDue, Read, name_of
 from hansard.rules.transcript import CUSTOM, Prompter, hash_of
@@ -265,6 +266,10 @@ class Replay:
         step = self._step_in_flight(due, data["call"])
         if data["error"] == "abandoned":
             raise NotDue("debate.resumed before a call is abandoned")
+        if data["error"] == "raised":
+            if not self.state.seats[speaker_of(step)]["model"].startswith(CALLABLE):
+                raise NotDue("call.failed with another error")
+            return steps.raised(self.state, data["call"])
         waits = {} if data["error"] in steps.RETRIED else {"wait_ms": None}
         again = steps.again_after(self.state, step, data, event["at"])
         return {"again": again, "cost_micro_usd": None, **waits}

@@ -15,7 +15,8 @@ from hansard.rules.steps import NotDue
 from hansard.rules.transcript import CUSTOM
 
 OFFLINE = ("scripted:", "recorded:")  # models whose replies nobody paid for
-LOCAL = (*OFFLINE, "python:", CUSTOM)  # models that are asked without a wire; others: providers'
+CALLABLE = ("python:", CUSTOM)  # names of somebody's own code
+LOCAL = (*OFFLINE, *CALLABLE)  # models that are asked without a wire; others: providers'
 
 
 def derive(state: DebateState, kind: str, data: Any) -> Mapping[str, Any]:

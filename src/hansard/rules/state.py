@@ -36,7 +36,7 @@ from hansard.rules.data import (
     VotesCountedData,
 )
 from hansard.rules.events import Event
-from hansard.rules.fields import Blob, Case
+from hansard.rules.fields import UNTRIED, Blob, Case
 from hansard.rules.terms import Role
 
 # After so many entries no call starts and no tool is asked for: the rest is enough for whatever
@@ -65,7 +65,7 @@ class Pending:
     """How far a step that is due has come."""
 
     number: int = 0  # of the last attempt
-    tries: int = 0  # attempts that ended without a reply that counts, abandoned ones aside
+    tries: int = 0  # attempts that ended without a reply that counts, UNTRIED ones aside
     began: str | None = None  # when the step was first tried, by the process that tries it now
     failed_at: str | None = None  # when the last call failed, and how long to wait after that
     wait_ms: int = 0
@@ -149,7 +149,7 @@ class Spend:
 _REFUSING = range(401, 405)  # statuses that a server answers to whatever the seat asks
 _LOST = 2  # steps in a row after which nobody is asked there any more
 # Nobody knows what these calls used before they ended; they may have been paid for.
-_UNKNOWN_USE = ("timeout", "server_error", "crashed", "abandoned")
+_UNKNOWN_USE = UNTRIED | {"timeout", "server_error", "crashed"}
 
 
 @dataclass(slots=True)
@@ -168,6 +168,7 @@ class DebateState:
     steps: dict[str, Pending] = field(default_factory=dict)  # of turns not yet over
     calls: dict[str, CallStartedData] = field(default_factory=dict)  # the open ones
     abandoned: list[str] = field(default_factory=list)  # open when a process died, to be ended
+    raised: bool = False  # a callable raised: the debate stands still until it is resumed
     last_answer: CallAnsweredData | None = None  # only the event right after may reject it
     announcing: CallAnsweredData | None = None  # the tools that it asked for come next
     turns: list[Turn] = field(default_factory=list)
@@ -255,6 +256,7 @@ def _opened(state: DebateState, data: OpenedData) -> None:
 def _resumed(state: DebateState, _: ResumedData) -> None:
     state.resumes += 1
     state.abandoned = list(state.calls)
+    state.raised = False
     state.lost.clear()  # somebody may have mended it
     for pending in state.steps.values():
         pending.began = None
@@ -341,8 +343,8 @@ def _failed(state: DebateState, data: CallFailedData) -> None:
         _use(state, started, None)
     if data["error"] == "abandoned":
         state.abandoned.remove(data["call"])
-    else:
-        pending.tries += 1
+    state.raised |= data["error"] == "raised"
+    pending.tries += data["error"] not in UNTRIED
     if pending.exhausted:
         _lose(state, speaker_of(step), data)
     state.failures.append(data)

@@ -53,6 +53,10 @@ class Ask(NamedTuple):
     steps: list[Step]
 
 
+class Resume(NamedTuple):
+    """A callable raised, and nothing is in flight: only another process may go on."""
+
+
 class Read(NamedTuple):
     """A reply has just arrived: it is to be read, and rejected now unless it counts."""
 
@@ -73,7 +77,7 @@ class Conclude(NamedTuple):
     answer: CallAnsweredData
 
 
-Due = Ask | Read | Announce | Conclude | Fact | Compare
+Due = Ask | Resume | Read | Announce | Conclude | Fact | Compare
 
 
 class NotDue(Exception):
@@ -91,6 +95,8 @@ def name_of(due: Due | None) -> str:  # noqa: PLR0911 - what comes first decides
             return "nothing: the debate is closed"
         case Ask(steps=[]):
             return "the end of an open call"
+        case Resume():
+            return "debate.resumed"
         case Ask(steps=rows):
             return "call.started for " + " or ".join(step.id for step in rows)
         case Read():
@@ -118,6 +124,8 @@ def decide(state: DebateState, read: Container[str] = ()) -> Due | None:  # noqa
         return None
     if state.abandoned:
         return abandon(state, state.abandoned[0])
+    if state.raised:
+        return Ask([]) if in_flight(state) else Resume()
     if state.refused or state.truncated:
         return Ask([]) if in_flight(state) else _stop(state)
     found = _next(state)
@@ -251,6 +259,16 @@ def abandon(state: DebateState, call: str) -> Fact:
             "sent": None,
         },
     )
+
+
+def raised(state: DebateState, call: str) -> dict[str, Any]:
+    """Return what the rules say of a call in which the user's own function raised.
+
+    It is charged at its reservation like an abandoned one, and asked anew once the
+    debate is resumed.
+    """
+    cost = state.calls[call]["reserved_cost_micro_usd"]
+    return {"again": True, "cost_micro_usd": cost, "wait_ms": None}
 
 
 def start(state: DebateState, step: Step, prompt: Prompt) -> dict[str, Any]:

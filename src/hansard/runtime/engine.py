@@ -22,7 +22,7 @@ from hansard.rules.formats.base import Compare, NotCounted
 from hansard.rules.prompts import Message, Prompt
 from hansard.rules.spec_parts import NAME
 from hansard.rules.state import Step, speaker_of, step_of
-from hansard.rules.steps import Announce, Ask, Conclude, Due, Read
+from hansard.rules.steps import Announce, Ask, Conclude, Due, Read, Resume
 from hansard.rules.transcript import CUSTOM
 from hansard.runtime import outcomes
 from hansard.runtime.clock import Clock
@@ -70,6 +70,7 @@ class Engine:
         self._texts = recording.texts
         self._calls = Calls(state, files, self._texts.__getitem__)
         self._rendering = threading.Lock()  # a sync callable reads its prompt in another thread
+        self.raised: tuple[str, BaseException] | None = None  # the first: its step, and what
         self._replies: dict[str, Mapping[str, Any]] = {}  # that count, by call, until recorded
         self._asked: tuple[ToolCall, ...] = ()  # the tools that the last reply asks for
         timeout = state.spec["timeout_ms"]
@@ -82,14 +83,14 @@ class Engine:
         }
 
     async def run(self) -> None:
-        """Go on until the debate is closed.
+        """Go on until the debate is closed, or a callable (`raised`) or a hook has raised.
 
-        When cancelled, replies that have arrived are recorded, calls in flight
-        stay open in the record, and the debate can be resumed.
+        Then what is in flight still ends, and the debate stays open. When cancelled,
+        replies that have arrived are recorded, calls in flight stay open in the record,
+        and the debate can be resumed.
         """
         try:
-            while (due := steps.decide(self.state, self._replies)) is not None:
-                self._recording.raise_broken()
+            while (due := self._due()) is not None:
                 if isinstance(due, Ask):
                     await self._ask(due)
                 else:
@@ -97,7 +98,14 @@ class Engine:
             await self._journal.commit()
         finally:
             self._stop()
-        self._recording.raise_broken()
+
+    def _due(self) -> Due | None:
+        """Return what is to be done; once somebody raised, only what is in flight is waited for."""
+        if broken := self._recording.broken:
+            waits = isinstance(broken, Exception) and (self._calling or self._using)
+            return Ask([]) if waits else None  # what is no Exception is to end the process
+        due = steps.decide(self.state, self._replies)
+        return None if isinstance(due, Resume) else due
 
     def resumed(self) -> None:
         """Record that this process took the debate over; waits that were asked for go on."""
@@ -168,20 +176,26 @@ class Engine:
                 self._not_asked(call.data)
             else:
                 started.append((step, call, release))
+        await self._begin(started)
+        self._close_lost_tools()
+        over = self.state.truncated or self._recording.broken
+        if self._calling or self._using or not over:
+            await self._wait()
+
+    async def _begin(self, started: list[tuple[Step, Call, Release]]) -> None:
+        """Make calls once their start is stored; none where a hook has raised: each may cost."""
+        stored = False
         try:
             await self._journal.commit()
-            self._recording.raise_broken()  # before anything is asked for that costs
-        except BaseException:
-            for *_, release in started:
-                release()
-            raise
-        for step, call, release in started:
-            request = self._request(step, call)
-            work = complete(self._models[step.speaker], request)
-            self._calling.begin(call.data, work, release, request.watch)
-        self._close_lost_tools()
-        if self._calling or self._using or not self.state.truncated:
-            await self._wait()
+            stored = not self._recording.broken
+        finally:
+            for step, call, release in started:
+                if stored:
+                    request = self._request(step, call)
+                    work = complete(self._models[step.speaker], request)
+                    self._calling.begin(call.data, work, release, request.watch)
+                else:
+                    release()
 
     def _refusal(self, step: Step) -> Fact | None:
         """Hash each role's template again: a call is made only with approved ones."""
@@ -299,12 +313,22 @@ class Engine:
             result, ok = ("the tool was stopped", False) if stopped else tool.task.result()
             self._returned(tool.data, result, ok=ok)
         for call in self._calling.ended():
-            if call.task.cancelled():
-                self._failed(call, ModelError("crashed", "CancelledError", wire=call.watch.look()))
-            elif error := call.task.exception():
-                self._failed(call, outcomes.as_error(error))
+            task, model = call.task, call.data["model"]
+            error = asyncio.CancelledError() if task.cancelled() else task.exception()
+            if error is None:
+                self._answered(call, task.result())
+            elif failure := outcomes.as_failure(error, model, call.watch):
+                self._failed(call, failure)
             else:
-                self._answered(call, call.task.result())
+                self._raised(call, error)
+
+    def _raised(self, call: Flight[CallStartedData, Completion], error: BaseException) -> None:
+        """Record that the user's own callable raised; nothing is asked from here on."""
+        started = call.data
+        self.raised = self.raised or (started["step"], error)
+        derived = steps.raised(self.state, started["call"])
+        data = outcomes.raised(started, error, self._latency(call)) | derived
+        self._recording.add(Fact("call.failed", data))
 
     def _failed(self, call: Flight[CallStartedData, Completion], error: ModelError) -> None:
         started, step = call.data, self.state.steps[call.data["step"]]

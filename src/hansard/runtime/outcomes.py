@@ -11,8 +11,9 @@ from hansard.record.canonical import TEXT
 from hansard.rules import spending
 from hansard.rules.data import CallStartedData
 from hansard.rules.fields import Blob, Price
-from hansard.rules.seating import LOCAL
-from hansard.runtime.models.base import Completion, ModelError, Wire
+from hansard.rules.seating import CALLABLE, LOCAL
+from hansard.runtime.models.base import Completion, ModelError, Watch, Wire
+from hansard.runtime.models.reading import error_of
 
 Keep = Callable[[str], Blob]  # keeps a text, and gives its reference
 
@@ -73,16 +74,30 @@ def failed(
     }
 
 
-def as_error(error: BaseException) -> ModelError:
-    """Return a failure that names the kind of `error`: its text may quote a key.
+def raised(started: CallStartedData, error: BaseException, latency_ms: int) -> dict[str, Any]:
+    """Return the data of `call.failed` that a bug in the user's own callable leaves.
 
-    Whoever writes the model sees all of it with HANSARD_DEBUG=1.
+    Of `error` only the class is recorded: its text may quote a key.
+    """
+    name = type(error).__name__
+    unknown = dict.fromkeys(("status", "request_id", "wait_ms", "sent_as_rendered", "sent"))
+    found = {"call": started["call"], "error": "raised", "detail": name if TEXT(name) else None}
+    return {**unknown, **found, "latency_ms": latency_ms}
+
+
+def as_failure(error: BaseException, model: str, watch: Watch) -> ModelError | None:
+    """Return the failed call that `error` is; None for a bug in the user's own callable.
+
+    Of a bug in a client of ours it names the class; whoever mends it sees all of it
+    with HANSARD_DEBUG=1.
     """
     if isinstance(error, ModelError):
         return error
+    if model.startswith(CALLABLE):
+        return error_of(error)
     if os.environ.get("HANSARD_DEBUG") == "1":
         traceback.print_exception(error)
-    return ModelError("crashed", type(error).__name__)
+    return ModelError("crashed", type(error).__name__, wire=watch.look())
 
 
 def _name(text: str | None, keep: Keep) -> str | Blob | None:

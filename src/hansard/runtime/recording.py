@@ -22,7 +22,7 @@ class Recording:
     `journal` takes what is added; `events` are those that an earlier process
     recorded, whose texts `journal` has. `observe` is called with every event that is
     added, once it is stored, and `progress` with what it means. The first error that one
-    of them raises is kept: it is raised once everything is stored that was paid for.
+    of them raises is `broken`, and from then on they hear of nothing more.
     """
 
     def __init__(
@@ -38,7 +38,7 @@ class Recording:
         self.state = reduce(evolve, self.events, DebateState())
         self._watchers: list[Callable[[Event], None]] = []
         self._untold: list[Event] = []
-        self._broken: BaseException | None = None
+        self.broken: BaseException | None = None
         journal.on_stored = self._tell
         if observe:
             self._watchers.append(_watcher(observe, self.texts))
@@ -62,17 +62,12 @@ class Recording:
         """Tell whoever watches of what has been stored since, until one of them breaks."""
         told, self._untold = self._untold, []
         for event in told:
-            for watch in () if self._broken else self._watchers:
+            for watch in () if self.broken else self._watchers:
                 try:
                     watch(event)
                 except BaseException as error:  # noqa: BLE001 - raised again once all is stored
-                    self._broken = error
+                    self.broken = error
                     break
-
-    def raise_broken(self) -> None:
-        """Raise what an observer raised, if one did."""
-        if self._broken:
-            raise self._broken
 
     def _following(self, progress: Callable[[Progress], None]) -> Callable[[Event], None]:
         follower = Follower()

@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping, Sequence
 from hashlib import sha256
 from pathlib import Path
 
-from hansard.errors import UsageError
+from hansard.errors import SeatError, UsageError
 from hansard.record import blob
 from hansard.record.bundle import Bundle
 from hansard.record.chain import Chain
@@ -19,7 +19,7 @@ from hansard.rules.fields import Origin
 from hansard.rules.formats import AnySpec
 from hansard.rules.replay import approved_by
 from hansard.rules.spec_parts import Seated
-from hansard.rules.state import DebateState
+from hansard.rules.state import DebateState, speaker_of
 from hansard.rules.transcript import CUSTOM
 from hansard.runtime.clock import CLOCK, Clock
 from hansard.runtime.engine import Engine
@@ -48,7 +48,25 @@ async def _play(
         for model in {id(model): model for model in seats.values()}.values():
             if isinstance(model, Closing) and id(model) not in kept:
                 await model.aclose()
+    _raise_bug(engine, recording)
     return recording
+
+
+def _raise_bug(engine: Engine, recording: Recording) -> None:
+    """Raise SeatError from what the caller's own callable or hook raised, if one did."""
+    debate, state = recording.journal.debate, recording.state
+    left = "the debate is closed" if state.closed else f"debate {debate} stays open: resume it once"
+    mended = "" if state.closed else " that is mended"
+    if engine.raised:
+        step, error = engine.raised
+        seat, kind = speaker_of(step), type(error).__name__
+        said = f"{seat} raised {kind} in {step}; nothing was retried, and {left}{mended}"
+        raise SeatError("seat.raised", said, debate, seat, step) from error
+    if isinstance(recording.broken, Exception):
+        said = f"a hook raised {type(recording.broken).__name__}; {left}{mended}"
+        raise SeatError("hook.raised", said, debate, None, None) from recording.broken
+    if recording.broken:
+        raise recording.broken
 
 
 async def run(

@@ -249,7 +249,7 @@ SPEC = {
 }
 
 
-class Enough(Exception):
+class Enough(BaseException):
     pass
 
 

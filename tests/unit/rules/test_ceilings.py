@@ -5,7 +5,20 @@ import pytest
 from hansard.rules import spending
 from hansard.rules.replay import Difference, NotDue
 from hansard.rules.state import LAST_START
-from support import DEFAULTS, PRICE, Debate, Die, Fail, Reply, Setup, fold, say, script, walk
+from support import (
+    DEFAULTS,
+    PRICE,
+    Debate,
+    Die,
+    Fail,
+    Raise,
+    Reply,
+    Setup,
+    fold,
+    say,
+    script,
+    walk,
+)
 
 TOKENS = (8, 0, 90)  # of a reply: 98 tokens, 920 micro-US-dollars
 RESERVED = (110, 1032)  # of a call: 10 tokens in and 100 out, and what they would cost at most
@@ -191,7 +204,7 @@ def test_a_tool_in_flight_is_waited_for():
         (usual, 0, 0, 0),
         (say(), 0, -1, 1),  # it does not state what it used
         *((Fail(error), 1, 0, 1) for error in ("timeout", "server_error", "crashed")),
-        (Die(), 1, 0, 1),
+        *((end, 1, 0, 1) for end in (Die(), Raise())),
         *((Fail(error), 1, 0, 0) for error in ("rate_limited", "unreachable")),
         *((Fail(error), 0, -1, 0) for error in ("client_error", "no_reply")),
     ],

@@ -9,7 +9,21 @@ from hansard.record.note import Signer
 from hansard.rules.data import VerdictData
 from hansard.rules.replay import Difference, NotDue, Replay, approved_by
 from hansard.rules.state import Step
-from support import EVENTFUL, PRICE, Debate, Die, Fail, Reply, Setup, eventful, fold, votes, walk
+from support import (
+    EVENTFUL,
+    PRICE,
+    SERVED,
+    Debate,
+    Die,
+    Fail,
+    Raise,
+    Reply,
+    Setup,
+    eventful,
+    fold,
+    votes,
+    walk,
+)
 
 DEBATES = {name: eventful(name) for name in EVENTFUL}
 EACH = pytest.mark.parametrize("debate", DEBATES.values(), ids=DEBATES)
@@ -288,6 +302,28 @@ def test_a_call_is_abandoned_only_when_another_process_took_over():
     assert after(debate, "call.answered", call="r1.proposal.ann:1") == "call.failed"
     assert after(debate, "call.started", step="r1.proposal.ann") == "call.failed"
     assert after(debate, "debate.resumed") is None
+
+
+def test_only_a_resumption_is_due_once_a_function_raised():
+    debate = started(lambda call: Raise() if call.attempt == 1 else VOTES(call))
+    debate.end("r1.proposal.ann:1")
+    step = {"step": "r1.proposal.ann"}
+    assert after(debate, "call.started", **step) == "the end of an open call"
+    debate.end("r1.proposal.bob:1")
+    for kind in ("call.started", "turn.forfeited", "debate.truncated", "debate.closed"):
+        cut = {"ceiling": "calls", "reserved": 1}
+        assert after(debate, kind, **step, **cut) == "debate.resumed"
+    assert after(debate, "debate.resumed") is None
+    debate.run()
+    assert walk(debate.record.events, debate.record.texts.get) == []
+
+
+def test_only_a_function_raises():
+    debate = Debate(PAIR.but(model=SERVED), VOTES)
+    for step in PROPOSALS:
+        debate.start(step)
+    data = {"call": "r1.proposal.ann:1", "error": "raised"}
+    assert after(debate, "call.failed", **data) == "call.failed with another error"
 
 
 def test_a_reply_that_does_not_count_is_rejected_at_once_and_no_other_reply_is():

@@ -7,7 +7,7 @@ import pytest
 from hansard.rules import spending, steps
 from hansard.rules.data import CallFailedData
 from hansard.rules.state import Step
-from support import PRICE, Debate, Die, Fail, Reply, Setup, vote, votes
+from support import PRICE, Debate, Die, Fail, Raise, Reply, Setup, vote, votes
 
 PAIR = Setup(debaters=("ann", "bob"), options=("yes", "no"))
 ANN, BOB = Step.of(1, "proposal", "ann"), Step.of(1, "proposal", "bob")
@@ -259,3 +259,25 @@ def test_a_failed_call_is_tried_again_within_its_time(error, wait, after_ms, aga
     at = (began + timedelta(milliseconds=after_ms)).strftime("%Y-%m-%dT%H:%M:%S.%fZ")
     failed = {"error": error, "wait_ms": wait}
     assert steps.again_after(state, ANN.id, failed, at) is again
+
+
+def test_nothing_is_due_after_a_function_raised_until_the_debate_is_resumed():
+    debate = started(lambda call: Raise(), PAIR.but(prices=(PRICE,), attempts=1))
+    debate.end("r1.proposal.ann:1")
+    (failed,) = debate.record.all("call.failed")
+    assert (failed["error"], failed["detail"], failed["again"]) == ("raised", "KeyError", True)
+    assert (failed["cost_micro_usd"], failed["wait_ms"]) == (32, None)
+    assert debate.due() == steps.Ask([]), "bob's call is in flight"
+    debate.end("r1.proposal.bob:1")
+    assert debate.due() == steps.Resume()
+    debate.do(debate.due())
+    assert debate.due() == steps.Ask([ANN, BOB])
+
+
+def test_a_call_that_raised_is_no_try_but_has_a_number():
+    ends = iter([Raise(), Fail("timeout"), Raise()])
+    record = Debate(PAIR.but(attempts=2), lambda call: next(ends, vote("no"))).run().record
+    started = [row["call"] for row in record.all("call.started") if row["step"] == ANN.id]
+    assert started == [f"r1.proposal.ann:{n}" for n in range(1, len(started) + 1)]
+    assert {row["again"] for row in record.all("call.failed")} == {True}
+    assert record.all("turn.forfeited") == []

@@ -6,6 +6,7 @@ import warnings
 
 import pytest
 
+from hansard.errors import SeatError
 from hansard.runtime.models.base import Completion, ToolCall
 from playing import POSITIONS, answer, script
 
@@ -47,13 +48,14 @@ def test_any_other_shape_becomes_words_with_one_warning(table):
 
 
 @pytest.mark.parametrize("model", ["custom:own", "python:own"])
-def test_no_reply_crashes_and_is_a_failed_turn(table, model):
+def test_what_is_no_reply_is_a_bug_of_the_function(table, model):
     value = None if model == "custom:own" else {"stance": 7}
     debaters = [ADVOCATES[0], ADVOCATES[1] | {"model": model}]
-    state = table.play("judged", models={"own": lambda _: value}, debaters=debaters)
-    assert {row["error"] for row in table.data("call.failed")} == {"crashed"}
-    heard = [turn.heard for turn in state.turns if turn.data["speaker"] == "bob"]
-    assert heard == [False, False]
+    with pytest.raises(SeatError) as raised:
+        table.play("judged", models={"own": lambda _: value}, debaters=debaters)
+    assert isinstance(raised.value.__cause__, TypeError)
+    assert (raised.value.seat, raised.value.step) == ("bob", "r1.argument.bob")
+    assert [row["error"] for row in table.data("call.failed")] == ["raised"]
     assert table.verified().findings == []
 
 

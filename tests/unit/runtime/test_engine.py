@@ -8,11 +8,11 @@ import threading
 import pytest
 
 import instant
-from hansard.errors import DataError
+from hansard.errors import DataError, SeatError
 from hansard.rules.spending import milliseconds
 from hansard.runtime import session
 from hansard.runtime.clock import Clock
-from hansard.runtime.models.base import Completion, ModelError, Wire
+from hansard.runtime.models.base import Completion, ModelError, Unavailable, Wire
 from playing import served
 from unit.runtime.conftest import SEATS
 
@@ -56,6 +56,14 @@ def hangs_in_a_thread(request):
     instant.hang()
 
 
+class Status(Exception):
+    """An error of some client's, by the status of a response."""
+
+    def __init__(self, status_code):
+        super().__init__("secret")
+        self.status_code = status_code
+
+
 class Awaitable:
     def __await__(self):
         raise KeyError("secret")
@@ -80,68 +88,18 @@ def complete_is_not_async(request):
 
 
 FAULTS = {
-    "raises": (raising(ValueError("sk-secret")), "crashed", "ValueError"),
-    "async raises": (araising(OSError("host")), "crashed", "OSError"),
     "says a class": (raising(ModelError("rate_limited", "429")), "rate_limited", "429"),
     "says a class, async": (araising(ModelError("server_error")), "server_error", None),
     "detail is a sentence": (raising(ModelError("timeout", "no no no")), "timeout", None),
     "detail is a number": (raising(ModelError("timeout", 7)), "timeout", None),
-    "class is unknown": (giving(lambda: ModelError("odd")), "crashed", "ValueError"),
-    "class is abandoned": (giving(lambda: ModelError("abandoned")), "crashed", "ValueError"),
-    "StopIteration": (raising(StopIteration()), "crashed", "RuntimeError"),
-    "exits": (raising(SystemExit(3)), "crashed", "RuntimeError"),
-    "cancels itself": (araising(asyncio.CancelledError()), "crashed", "CancelledError"),
-    "odd class name": (raising(type("Not An Id", (Exception,), {})()), "crashed", None),
-    "awaitable raises": (giving(Awaitable), "crashed", "KeyError"),
-    "gives None": (giving(lambda: None), "crashed", "TypeError"),
-    "gives a number": (giving(lambda: 7), "crashed", "TypeError"),
-    "gives a list": (giving(lambda: [reply()]), "crashed", "TypeError"),
-    "gives bytes": (giving(GOOD.encode), "crashed", "TypeError"),
-    "gives no JSON": (giving(lambda: {"vote": object()}), "crashed", "TypeError"),
-    "lone surrogate": (giving(lambda: "\ud800"), "crashed", "UnicodeEncodeError"),
-    "surrogate in a mapping": (
-        giving(lambda: reply() | {"stance": "\udfff"}),
-        "crashed",
-        "UnicodeEncodeError",
-    ),
-    "negative tokens": (giving(lambda: Completion(GOOD, tokens_in=-1)), "crashed", "ValueError"),
-    "tokens are true": (giving(lambda: Completion(GOOD, tokens_out=True)), "crashed", "ValueError"),
-    "tokens too many": (
-        giving(lambda: Completion(GOOD, tokens_in=1 << 53)),
-        "crashed",
-        "ValueError",
-    ),
-    "finish is no text": (giving(lambda: Completion(GOOD, finish=[])), "crashed", "ValueError"),
-    "odd finish": (giving(lambda: Completion(GOOD, finish="done")), "crashed", "ValueError"),
-    "text is no text": (giving(lambda: Completion(7)), "crashed", "TypeError"),
-    "model is no text": (giving(lambda: Completion(GOOD, model=7)), "crashed", "TypeError"),
-    "id is no text": (giving(lambda: Completion(GOOD, response_id=b"x")), "crashed", "TypeError"),
-    "surrogate in an id": (
-        giving(lambda: Completion(GOOD, fingerprint="\ud800")),
-        "crashed",
-        "UnicodeEncodeError",
-    ),
-    "sent flag is text": (
-        giving(lambda: Completion(GOOD, sent_as_rendered="yes")),
-        "crashed",
-        "TypeError",
-    ),
-    "sent without a body": (
-        giving(lambda: Completion(GOOD, sent_as_rendered=False)),
-        "crashed",
-        "ValueError",
-    ),
-    "sent flag is a number": (
-        giving(lambda: Completion(GOOD, sent_as_rendered=1)),
-        "crashed",
-        "TypeError",
-    ),
     "hangs": (hangs_async, "timeout", None),
     "hangs and clings": (clings, "timeout", None),
     "hangs in a thread": (hangs_in_a_thread, "timeout", None),
-    "model gives text": (ModelWith(not_a_completion), "crashed", "TypeError"),
-    "model is not async": (ModelWith(complete_is_not_async), "crashed", "TypeError"),
-    "model raises at once": (ModelWith(raising(ValueError())), "crashed", "ValueError"),
+    "is unavailable": (raising(Unavailable("sk-secret")), "unreachable", "Unavailable"),
+    "times out": (raising(TimeoutError("secret")), "timeout", "TimeoutError"),
+    "is refused": (araising(ConnectionRefusedError()), "unreachable", "ConnectionRefusedError"),
+    "is cut off": (raising(ConnectionResetError()), "server_error", "ConnectionResetError"),
+    "has a status": (raising(Status(503)), "server_error", "http-503"),
 }
 
 
@@ -158,6 +116,71 @@ def test_a_fault_is_recorded_tried_again_and_forfeited(table, fault):
     assert state.decision["decision"] == "release"
     assert table.verified().ok, table.verified().findings
     assert b"secret" not in b"".join(table.store.lines(table.debate))
+
+
+BUGS = {
+    "raises": (raising(ValueError("sk-secret")), "ValueError"),
+    "async raises": (araising(OSError("host")), "OSError"),
+    "class is unknown": (giving(lambda: ModelError("odd")), "ValueError"),
+    "class is abandoned": (giving(lambda: ModelError("abandoned")), "ValueError"),
+    "StopIteration": (raising(StopIteration()), "RuntimeError"),
+    "exits": (raising(SystemExit(3)), "RuntimeError"),
+    "cancels itself": (araising(asyncio.CancelledError()), "CancelledError"),
+    "odd class name": (raising(type("Not An Id", (Exception,), {})()), None),
+    "awaitable raises": (giving(Awaitable), "KeyError"),
+    "gives None": (giving(lambda: None), "TypeError"),
+    "gives a number": (giving(lambda: 7), "TypeError"),
+    "gives a list": (giving(lambda: [reply()]), "TypeError"),
+    "gives bytes": (giving(GOOD.encode), "TypeError"),
+    "gives no JSON": (giving(lambda: {"vote": object()}), "TypeError"),
+    "lone surrogate": (giving(lambda: "\ud800"), "UnicodeEncodeError"),
+    "surrogate in a mapping": (
+        giving(lambda: reply() | {"stance": "\udfff"}),
+        "UnicodeEncodeError",
+    ),
+    "negative tokens": (giving(lambda: Completion(GOOD, tokens_in=-1)), "ValueError"),
+    "tokens are true": (giving(lambda: Completion(GOOD, tokens_out=True)), "ValueError"),
+    "tokens too many": (giving(lambda: Completion(GOOD, tokens_in=1 << 53)), "ValueError"),
+    "finish is no text": (giving(lambda: Completion(GOOD, finish=[])), "ValueError"),
+    "odd finish": (giving(lambda: Completion(GOOD, finish="done")), "ValueError"),
+    "text is no text": (giving(lambda: Completion(7)), "TypeError"),
+    "model is no text": (giving(lambda: Completion(GOOD, model=7)), "TypeError"),
+    "id is no text": (giving(lambda: Completion(GOOD, response_id=b"x")), "TypeError"),
+    "surrogate in an id": (
+        giving(lambda: Completion(GOOD, fingerprint="\ud800")),
+        "UnicodeEncodeError",
+    ),
+    "sent flag is text": (giving(lambda: Completion(GOOD, sent_as_rendered="yes")), "TypeError"),
+    "sent without a body": (giving(lambda: Completion(GOOD, sent_as_rendered=False)), "ValueError"),
+    "sent flag is a number": (giving(lambda: Completion(GOOD, sent_as_rendered=1)), "TypeError"),
+    "model gives text": (ModelWith(not_a_completion), "TypeError"),
+    "model is not async": (ModelWith(complete_is_not_async), "TypeError"),
+    "model raises at once": (ModelWith(raising(ValueError())), "ValueError"),
+    "odd status": (raising(Status(7)), "Status"),
+    "status is true": (raising(Status(True)), "Status"),
+}
+
+
+@pytest.mark.parametrize("bug", BUGS)
+def test_a_bug_ends_the_run_reaches_the_caller_and_leaves_the_debate_open(table, bug):
+    model, detail = BUGS[bug]
+    with pytest.raises(SeatError, match="critic raised") as raised:
+        table.run({"critic": model, "operator": slowly(2)}, timeout_seconds=9)
+    assert detail in (None, type(raised.value.__cause__).__name__)
+    assert "secret" not in str(raised.value)
+    found = (raised.value.debate, raised.value.seat, raised.value.step, raised.value.code)
+    assert found == (table.debate, "critic", "r1.proposal.critic", "seat.raised")
+    (failed,) = table.data("call.failed")
+    assert (failed["call"], failed["error"]) == ("r1.proposal.critic:1", "raised")
+    assert (failed["detail"], failed["again"], failed["wait_ms"]) == (detail, True, None)
+    assert len(table.data("call.answered")) == 2, "what was in flight ended first"
+    assert table.types[-1] in ("call.answered", "call.failed")
+    assert b"secret" not in b"".join(table.store.lines(table.debate))
+    assert table.verified().findings == []
+    state = table.resume()
+    assert state.decision["votes"] == 2
+    assert [row["again"] for row in table.data("call.failed")] == [True]
+    assert table.verified().findings == []
 
 
 @pytest.mark.parametrize("kind", ["client_error", "no_reply"])
@@ -193,8 +216,9 @@ def test_a_reply_that_does_not_count_is_kept_rejected_and_forfeited(table, code)
 
 
 def test_failures_and_rejections_count_towards_one_number_of_attempts(table):
-    replies = iter([None, "no JSON", GOOD])
-    table.run({"critic": lambda request: next(replies)}, attempts=3)
+    ends = {"1": raising(Unavailable()), "2": giving(lambda: "no JSON")}
+    critic = {"critic": lambda request: ends.get(request.call[-1], giving(lambda: GOOD))(request)}
+    table.run(critic, attempts=3)
     assert [row["call"] for row in table.data("turn.recorded")] == [
         "r1.proposal.planner:1",
         "r1.proposal.critic:3",
@@ -205,7 +229,7 @@ def test_failures_and_rejections_count_towards_one_number_of_attempts(table):
 
 def test_a_forfeit_turns_an_earlier_vote_into_an_abstention(table):
     def critic(request):
-        return reply("revise") if request.phase == "proposal" else None
+        return reply("revise") if request.phase == "proposal" else "no JSON"
 
     def planner(request):
         return reply("release" if request.phase == "proposal" else "revise")
@@ -475,7 +499,7 @@ def test_a_clock_that_is_set_back_stretches_no_ceiling(table):
 
 
 def test_a_resumed_debate_goes_on_from_its_last_entry_where_the_clock_is_behind_it(table):
-    class Stop(Exception):
+    class Stop(BaseException):
         pass
 
     def stop(event):

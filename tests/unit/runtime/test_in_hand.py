@@ -42,7 +42,7 @@ def test_the_result_of_a_run_is_the_one_that_the_store_gives(format_):
         assert hansard.verify(store, found.debate).findings == []
 
 
-class Stop(Exception):
+class Stop(BaseException):
     pass
 
 

@@ -217,7 +217,7 @@ def test_nobody_goes_on_with_a_debate_whose_deliverable_cannot_be_checked(table,
 
 
 def test_a_deliverable_that_came_before_a_process_died_is_not_asked_for_again(table):
-    class Died(Exception):
+    class Died(BaseException):
         pass
 
     def die(event):

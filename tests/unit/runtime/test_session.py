@@ -257,7 +257,7 @@ def test_a_run_finds_its_files_again_from_anywhere(tmp_path, monkeypatch):
         max_rounds=1,
     )
 
-    class Stop(Exception):
+    class Stop(BaseException):
         pass
 
     def stop(event):

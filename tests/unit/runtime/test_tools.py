@@ -10,7 +10,7 @@ from hashlib import sha256
 import pytest
 
 import instant
-from hansard.errors import UsageError
+from hansard.errors import SeatError, UsageError
 from hansard.runtime import session
 from hansard.runtime.models import base
 from hansard.runtime.models.base import Completion, ToolCall
@@ -254,9 +254,10 @@ def test_many_tools_of_one_reply_are_used_at_once(table):
 
 def test_a_reply_may_not_ask_for_more_than_a_record_holds(table):
     model = asking(*[("look_up", "{}")] * (base.MAX_TOOL_CALLS + 1))
-    table.play("judged", model, use={"look_up": look_up}, max_rounds=1, attempts=1)
+    with pytest.raises(SeatError):
+        table.play("judged", model, use={"look_up": look_up}, max_rounds=1, attempts=1)
     (failed,) = table.data("call.failed")
-    assert (failed["error"], failed["detail"]) == ("crashed", "ValueError")
+    assert (failed["error"], failed["detail"]) == ("raised", "ValueError")
     assert not table.data("tool.called")
 
 
@@ -328,7 +329,7 @@ def test_a_recorded_debate_asks_for_its_tools_again(table):
 # A process that dies while a tool runs
 
 
-class Died(Exception):
+class Died(BaseException):
     pass
 
 

@@ -13,7 +13,7 @@ from math import isnan
 from typing import Protocol, get_args, runtime_checkable
 
 from hansard.record.canonical import TEXT
-from hansard.rules.fields import CallError, Finish, Parameters
+from hansard.rules.fields import UNTRIED, CallError, Finish, Parameters
 from hansard.rules.prompts import Message
 from hansard.rules.replies import Schema
 from hansard.rules.spec_parts import PriceSpec
@@ -182,7 +182,7 @@ class ModelError(Exception):
         retry_after: float | None = None,
         wire: Wire | None = None,
     ) -> None:
-        if kind not in get_args(CallError) or kind == "abandoned":
+        if kind not in get_args(CallError) or kind in UNTRIED:
             raise ValueError(f"{kind!r} is not a class of error that a model can report")
         if not isinstance(retry_after, (int, float)) or isnan(retry_after):
             retry_after = None
@@ -194,6 +194,18 @@ class ModelError(Exception):
         self.detail = detail
         self.retry_after = retry_after
         self.wire = wire or Wire()
+
+
+class Unavailable(ModelError):
+    """Raised by your own callable when it cannot answer now, and another try may help.
+
+    The call is tried again like one whose server could not be reached, and the turn is
+    forfeited once all tries are used. `message` is for you: it is not recorded.
+    """
+
+    def __init__(self, message: str = "", *, retry_after: float | None = None) -> None:
+        super().__init__("unreachable", type(self).__name__, retry_after=retry_after)
+        self.args = (message,) if message else self.args
 
 
 @runtime_checkable

@@ -102,7 +102,10 @@ async def in_thread(function: Callable[..., Any], *arguments: Any) -> Any:
         try:
             value = function(*arguments)
         except BaseException as raised:  # noqa: BLE001 - carried over to the caller
-            error = RuntimeError(type(raised).__name__) if _unfit(raised) else raised
+            error = raised
+            if _unfit(raised):
+                error = RuntimeError(type(raised).__name__)
+                error.__cause__ = raised
         if not loop.is_closed():
             loop.call_soon_threadsafe(settle, error, value)
 

@@ -37,6 +37,36 @@ def status_error(
     return ModelError(kind, detail, retry_after=retry_after, wire=wire)  # type: ignore[arg-type]
 
 
+_TIMEOUTS = {"TimeoutError", "APITimeoutError", "TimeoutException", "Timeout"}
+_CONNECTIONS = {"ConnectionError", "APIConnectionError", "NetworkError", "ClientConnectionError"}
+# Whatever broke later was sent, or may have been: it counts as used.
+_BROKEN = {"BrokenPipeError", "ConnectionAbortedError", "ConnectionResetError", "ReadError"}
+
+
+def error_of(error: BaseException) -> ModelError | None:
+    """Return what went wrong between a client and its server; None for any other exception.
+
+    It is told by the status that the exception holds, itself or in its `response`, or by
+    the names of its classes: Python's own, and those of OpenAI, Anthropic, httpx, requests
+    and aiohttp, none of which is imported here.
+    """
+    response = getattr(error, "response", None)
+    status = getattr(error, "status_code", getattr(response, "status_code", None))
+    if type(status) is int and 100 <= status <= 599:
+        headers = getattr(response, "headers", None) or {}
+        lowered = {str(name).lower(): str(value) for name, value in dict(headers).items()}
+        return status_error(status, retry_after=wait_of(lowered), wire=Wire(status))
+    kinds, name = {kind.__name__ for kind in type(error).__mro__}, type(error).__name__
+    if kinds & _TIMEOUTS:  # of some clients it is a connection error, too
+        return ModelError("timeout", name)
+    if "APIConnectionError" in kinds:
+        refused = type(error.__cause__).__name__ == "ConnectError"
+        return ModelError("unreachable" if refused else "server_error", name)
+    if kinds & _CONNECTIONS:
+        return ModelError("server_error" if kinds & _BROKEN else "unreachable", name)
+    return None
+
+
 def wait_of(headers: Mapping[str, str]) -> float | None:
     """Return the seconds that a response asks to wait, at least 0 and at most LONGEST_WAIT.
 

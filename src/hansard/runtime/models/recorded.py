@@ -6,16 +6,17 @@ from hansard.errors import UsageError
 from hansard.record import blob
 from hansard.record.bundle import Bundle
 from hansard.rules.events import parse
-from hansard.rules.fields import Blob
+from hansard.rules.fields import UNTRIED, Blob
 from hansard.rules.spec_parts import PriceSpec
-from hansard.runtime.models.base import Completion, ModelError, Request, ToolCall
+from hansard.runtime.models.base import Completion, ModelError, Request, ToolCall, Wire
 
 
 class RecordedModel:
     """Answers the calls of each step as the record says that they ended.
 
-    Calls that were abandoned have no end, so attempts are counted without
-    them; the last end repeats. Raises UsageError `model.recorded` for a record that cannot be read.
+    Calls that were abandoned or raised have no end, so attempts are counted
+    without them; the last end repeats. Raises UsageError `model.recorded` for a record
+    that cannot be read.
     """
 
     def __init__(self, bundle: Bundle) -> None:
@@ -29,9 +30,10 @@ class RecordedModel:
                 texts = [_text(bundle, asked[key]) for key in ("tool", "arguments")]
                 tools.setdefault(asked["call"], []).append(ToolCall(*texts))
         for event in events:
-            if event["type"] == "call.failed" and event["data"]["error"] != "abandoned":
+            if event["type"] == "call.failed" and event["data"]["error"] not in UNTRIED:
                 data = event["data"]
-                self._end(data["call"], ModelError(data["error"], data["detail"]))
+                seen = Wire(data["status"])
+                self._end(data["call"], ModelError(data["error"], data["detail"], wire=seen))
             elif event["type"] == "call.answered":
                 answer = event["data"]
                 completion = Completion(
@@ -56,7 +58,7 @@ class RecordedModel:
             raise ModelError("no_reply", "not-in-record")
         end = ends[min(int(attempt), len(ends)) - 1]
         if isinstance(end, ModelError):
-            raise ModelError(end.kind, end.detail)
+            raise ModelError(end.kind, end.detail, wire=end.wire)
         return end
 
 

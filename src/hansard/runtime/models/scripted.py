@@ -27,7 +27,7 @@ from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, field_valida
 from pydantic.config import JsonDict
 from pydantic_core import PydanticCustomError
 
-from hansard.rules.fields import CallError, Finish
+from hansard.rules.fields import UNTRIED, CallError, Finish
 from hansard.rules.spec_parts import PriceSpec
 from hansard.rules.terms import PHASES
 from hansard.runtime.models.base import Completion, ModelError, Request, ToolCall
@@ -63,7 +63,7 @@ class Entry(BaseModel):
 
     @model_validator(mode="after")
     def _one_end(self) -> Self:
-        if (self.reply is None) == (self.error is None) or self.error == "abandoned":
+        if (self.reply is None) == (self.error is None) or self.error in UNTRIED:
             raise PydanticCustomError(
                 "spec.invalid_value", "an entry has a reply or an error that a model can report"
             )

@@ -74,7 +74,7 @@ def test_a_recorded_debate_runs_again_to_the_same_decision(table):
 def test_a_call_that_was_abandoned_is_no_end_and_its_second_try_answers(table):
     """A record with a crash in it re-runs to the same decision."""
 
-    class Died(Exception):
+    class Died(BaseException):
         pass
 
     def die(event):
