@@ -157,6 +157,30 @@ def test_resume_of_a_closed_debate(hansard, debate):
     assert done.err.endswith("[debate.closed]\n")
 
 
+@pytest.mark.parametrize(
+    ("votes_", "limits", "code"),
+    [
+        (("release", "release", "release"), {}, 0),
+        (("release", "revise", "escalate"), {}, 3),
+        (("release", "revise", "escalate"), {"calls": 4}, 4),
+    ],
+    ids=["decided", "escalated", "cut short"],
+)
+def test_an_exit_code_tells_outcomes_apart_where_it_is_asked_for(hansard, votes_, limits, code):
+    write_debate(votes(*votes_), review="Head of Release", limits=limits)
+    assert hansard("run", "debate.yaml").code == 0
+    assert hansard("run", "debate.yaml", "--exit-code").code == code
+
+
+def test_an_escalation_names_who_must_look_on_the_first_screen_and_in_the_list(hansard):
+    write_debate(votes("release", "revise", "escalate"), review="Head of Release")
+    done = hansard("run", "debate.yaml")
+    assert "Must look   Head of Release" in done.err
+    assert "escalate: Head of Release" in hansard("list").out
+    (row,) = json.loads(hansard("list", "--json").out)["debates"]
+    assert (row["decision"], row["review"]) == ("escalate", "Head of Release")
+
+
 def test_resume_while_another_process_runs_it(hansard):
     write_debate(votes("release", "revise", "escalate"))
     debate = leave_open()

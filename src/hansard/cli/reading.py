@@ -46,6 +46,15 @@ def _state(row: Entry) -> str:
     return f"{state}, scripted" if row.scripted else state
 
 
+_LONGEST_DECISION = 30  # with who must look, in a row of `list`
+
+
+def _decision(row: Entry) -> str:
+    if row.review is None:
+        return row.decision or "–"
+    return one_line(f"{row.decision}: {row.review}", _LONGEST_DECISION)
+
+
 _COLUMNS = (
     _Column("Held (UTC)", lambda row: (row.opened_at or "–")[:16].replace("T", " ")),
     _Column("Debate", lambda row: row.debate[:8]),
@@ -54,7 +63,7 @@ _COLUMNS = (
         lambda row: one_line(row.question or GONE) if row.opened_at else "–",
         gives_way=True,
     ),
-    _Column("Decision", lambda row: row.decision or "–"),
+    _Column("Decision", _decision),
     _Column("Votes", lambda row: f"{row.votes}/{row.debaters}" if row.votes is not None else "–"),
     _Column("Cost", lambda row: money(row.cost_micro_usd)),
     _Column("Record", _state),

@@ -33,6 +33,14 @@ Work = Coroutine[Any, Any, hansard.DebateResult]
 
 _SHOW_CURSOR = b"\x1b[?25h"
 
+# With --exit-code: a decision that somebody must look at, and a debate that was cut short.
+_MUST_LOOK, _CUT_SHORT = 3, 4
+
+exit_code_option = click.option(
+    "--exit-code",
+    is_flag=True,
+    help="Exit with 3 if a person must decide (`escalate`, `undeclared`), 4 if cut short.",
+)
 telemetry_option = click.option(
     "--telemetry",
     is_flag=True,
@@ -62,10 +70,12 @@ telemetry_option = click.option(
 @click.option("--retention", metavar="NAME", help="Record how long to keep it, by class.")
 @allow_option
 @telemetry_option
+@exit_code_option
 @store_option
 def run(
     spec: Path,
     as_json: bool,
+    exit_code: bool,
     policy_file: Path | None,
     labels: tuple[str, ...],
     allow: tuple[Path, ...],
@@ -79,7 +89,8 @@ def run(
     continues it. What is recorded by an option stands in place of what SPEC says.
 
     Exit codes: 0 the debate ended, including in `escalate` or at a ceiling; 1 it
-    failed; 2 the spec cannot be run; 130 interrupted.
+    failed; 2 the spec cannot be run; 130 interrupted. With --exit-code, 3 a person
+    must decide; 4 it was cut short.
     """
     policy = hansard.read_policy(policy_file, keyring().trust()) if policy_file else None
     with open_store(create=True) as store:
@@ -94,7 +105,7 @@ def run(
                 **stated,
             )
             result = until_closed(work, view)
-        _end(result, as_json=as_json)
+        _end(result, as_json=as_json, exit_code=exit_code)
 
 
 @click.command()
@@ -102,8 +113,11 @@ def run(
 @click.option("--json", "as_json", is_flag=True, help="Print the whole result as JSON instead.")
 @allow_option
 @telemetry_option
+@exit_code_option
 @store_option
-def resume(debate: str, as_json: bool, allow: tuple[Path, ...], telemetry: bool) -> None:
+def resume(
+    debate: str, as_json: bool, exit_code: bool, allow: tuple[Path, ...], telemetry: bool
+) -> None:
     """Continue the open debate ID.
 
     It continues where the process stopped. Recorded replies are not requested
@@ -120,7 +134,7 @@ def resume(debate: str, as_json: bool, allow: tuple[Path, ...], telemetry: bool)
             with _observed(view, telemetry, record.events) as observe:
                 work = hansard.resume(record.debate, store=store, allow=allow, observe=observe)
                 result = until_closed(work, view)
-        _end(result, as_json=as_json)
+        _end(result, as_json=as_json, exit_code=exit_code)
 
 
 @contextmanager
@@ -144,7 +158,7 @@ def _observed(
         yield both
 
 
-def _end(result: hansard.DebateResult, *, as_json: bool) -> None:
+def _end(result: hansard.DebateResult, *, as_json: bool, exit_code: bool) -> None:
     """Print what became of a debate; one that failed, or was answered by nobody, ends with 1."""
     around = console(stderr=True)
     around.print()
@@ -160,6 +174,10 @@ def _end(result: hansard.DebateResult, *, as_json: bool) -> None:
         )
     if result.status == "failed" or unanswered:
         raise click.exceptions.Exit(1)
+    if exit_code and result.status == "truncated":
+        raise click.exceptions.Exit(_CUT_SHORT)
+    if exit_code and result.review is not None:
+        raise click.exceptions.Exit(_MUST_LOOK)
 
 
 def until_closed(work: Work, view: View) -> hansard.DebateResult:

@@ -28,6 +28,9 @@ class Entry(_Part):
     format: str | None = None
     decision: str | None = None
     rule: DecisionRule | None = None
+    review: str | None = Field(
+        default=None, description="Who must look, where the decision is left to a person"
+    )
     votes: int | None = Field(
         default=None, description="How many hold the decision, where it was counted"
     )
@@ -53,6 +56,7 @@ def entry(result: DebateResult) -> Entry:
         format=result.format,
         decision=result.decision,
         rule=result.decision_rule,
+        review=result.review,
         votes=result.votes_held,
         debaters=len(result.debater_ids),
         cost_micro_usd=result.totals.cost_micro_usd,

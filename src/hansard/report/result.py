@@ -285,7 +285,7 @@ class Result(Part):
     output: Output = Field(description="The synthesizer's deliverable; null where there is none")
     truncated: Truncation | None
 
-    review: str | None = Field(description="Who must look; null unless the decision is escalate")
+    review: str | None = Field(description="Who must look; null unless a person must decide")
     seats: tuple[Participant, ...]
     evidence: tuple[Document, ...]
     prices: tuple[Price, ...] = Field(description="Per million tokens, each with who says so")
