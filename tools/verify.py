@@ -238,9 +238,19 @@ def open_export(path: Path) -> dict[str, bytes]:
 
 
 def read_file(path: Path, most: int) -> bytes:
-    """Return at most one byte more than `most`: enough to see that it is too much."""
-    with path.open("rb") as file:
+    """Return at most one byte more than `most`: enough to see that it is too much.
+
+    Whatever else took the file's place may hold up its reader for ever, and is not read.
+    """
+    with open(path, "rb", opener=at_once) as file:
+        if not stat.S_ISREG(os.fstat(file.fileno()).st_mode):
+            raise CannotOpen(f"{path} is not a regular file")
         return file.read(most + 1)
+
+
+def at_once(path: str, flags: int) -> int:
+    """Open a file without waiting for anybody to write to it."""
+    return os.open(path, flags | getattr(os, "O_NONBLOCK", 0))
 
 
 def read_folder(folder: Path) -> dict[str, bytes]:
@@ -510,11 +520,10 @@ def read_note(data: bytes) -> Note | None:
 def read_trust(path: Path) -> list[TrustedKey]:
     """Read a trust file; one that is not as §14 says cannot be used at all."""
     try:
-        if not stat.S_ISREG(path.stat().st_mode) or path.stat().st_size > LARGEST_TRUST:
-            raise CannotOpen(
-                f"the trust file {path} is not a file of at most {LARGEST_TRUST} bytes"
-            )
-        document = strict_json(path.read_bytes().decode("utf-8"))
+        data = read_file(path, LARGEST_TRUST)
+        if len(data) > LARGEST_TRUST:
+            raise CannotOpen(f"the trust file {path} has more than {LARGEST_TRUST} bytes")
+        document = strict_json(data.decode("utf-8"))
     except (OSError, ValueError) as error:
         raise CannotOpen(f"the trust file {path} cannot be read: {error}") from None
     keys: list[TrustedKey] = []

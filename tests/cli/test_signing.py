@@ -706,9 +706,35 @@ def test_a_folder_with_what_is_no_file_of_an_export(hansard, zipped, what):
         (out / "notes.txt").write_text("mine")
     done = hansard("verify", out, "--json")
     code, theirs, _ = run_tool(out, "--json")
-    for document in (done.out, theirs):
-        assert [row["code"] for row in json.loads(document)["findings"]] == ["1.name"]
+    found = [json.loads(document)["findings"] for document in (done.out, theirs)]
+    assert [row["code"] for row in found[0]] == ["1.name"]
+    assert found[0] == found[1]
     assert (done.code, code) == (1, 1)
+
+
+def test_of_two_names_that_do_not_belong_the_first_is_said(hansard, zipped):
+    """Also where the first is a good name of what is no file."""
+    out = folder_of(zipped)
+    (out / "VERIFY.md").unlink()
+    (out / "VERIFY.md").mkdir()
+    (out / "VERIFY.md-").write_text("mine")
+    for document in (hansard("verify", out, "--json").out, run_tool(out, "--json")[1]):
+        assert [row["found"] for row in json.loads(document)["findings"]] == ["VERIFY.md"]
+
+
+def test_a_pipe_that_takes_the_place_of_a_file_is_not_waited_for(hansard, zipped, monkeypatch):
+    """Between the moment in which the folder was listed and that in which the file is read."""
+    out = folder_of(zipped)
+    (out / "events.jsonl").unlink()
+    os.mkfifo(out / "events.jsonl")
+    paths = [path for path in out.rglob("*") if not path.is_dir()]
+    listed = [(str(path.relative_to(out)), True, path) for path in paths]
+    monkeypatch.setattr("verify.list_folder", lambda *_: iter(listed))
+    monkeypatch.setattr("hansard.api.files._names", lambda *_: ((row[0], row[2]) for row in listed))
+    for code, _, err in (hansard("verify", out), run_tool(out)):
+        assert code == 2
+        assert "events.jsonl" in err
+        assert "regular file" in err
 
 
 def test_an_empty_folder_more_does_not_belong(hansard, zipped):

@@ -35,7 +35,8 @@ def export_at(path: Path) -> bytes | dict[str, bytes]:
     """Return the bytes of a zip or of a page, or the files of a folder by name.
 
     What has no place in an export is not opened and stands as a file without
-    content under a name that verifying refuses. Raises UsageError
+    content under a name that verifying refuses: its own, or, where it is no
+    regular file, its own with `/` after it. Raises UsageError
     `input.unreadable`, and DataError `input.unknown` for HTML that is no page,
     `page.damaged` for a page without a record that can be read.
     """
@@ -62,7 +63,8 @@ def _files(folder: Path) -> Iterator[tuple[str, bytes]]:
     No more is read than shows that it is too much, in files or in bytes.
     """
     left = MAX_EXPORT
-    for name, item in sorted(islice(_names(folder, ""), MAX_FILES + 1)):
+    found = islice(_names(folder, ""), MAX_FILES + 1)
+    for name, item in sorted(found, key=lambda row: row[0].removesuffix("/")):
         content = _read(item, left) if is_name(name) and left >= 0 else b""
         left -= len(content)
         yield name, content

@@ -126,7 +126,7 @@ def unpack(data: bytes) -> dict[str, bytes]:
         raise DataError("1.entries", "the export holds one name twice")
     for entry in entries:
         if not _is_name(entry.name):
-            check_names([entry.name.decode("utf-8", "surrogateescape")])
+            raise _misnamed(entry.name.decode("utf-8", "surrogateescape"))
     if any(entry.method for entry in entries):
         raise DataError("1.container", "an entry of the export is compressed")
     if sum(max(entry.stored, entry.size) for entry in entries) > len(data):
@@ -175,19 +175,21 @@ def _stored(data: bytes, entry: _Entry) -> bytes:
     return data[at : at + entry.stored]
 
 
-def check_names(names: Sequence[str]) -> None:
-    """Raise DataError `1.name` unless every name is one that an export has."""
-    for name in names:
-        if not is_name(name):
-            spelled = name.encode("utf-8", "backslashreplace").decode()  # it may not be UTF-8
-            raise DataError("1.name", f"{name!a} does not belong in an export", spelled)
+def _misnamed(name: str) -> DataError:
+    spelled = name.encode("utf-8", "backslashreplace").decode()  # it may not be UTF-8
+    return DataError("1.name", f"{name!a} does not belong in an export", spelled)
 
 
 def check_folder(files: Mapping[str, bytes]) -> None:
-    """Raise DataError `1.size` or `1.name` for what is no folder of an export."""
+    """Raise DataError `1.size` or `1.name` for what is no folder of an export.
+
+    A name that ends in `/` stands for what is there under it and is no regular file.
+    """
     if len(files) > MAX_FILES:
         raise DataError("1.size", f"the export has more than {MAX_FILES} files")
-    check_names(list(files))
+    for name in files:
+        if not is_name(name):
+            raise _misnamed(name.removesuffix("/"))
     if sum(map(len, files.values())) > MAX_EXPORT:
         raise DataError("1.size", f"the export has more than {MAX_EXPORT} bytes")
 

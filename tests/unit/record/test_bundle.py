@@ -85,7 +85,7 @@ def test_a_name_that_no_export_has(name):
     entry = ("events.jsonl", b"")
     if "\0" not in name:
         assert code(unpack, zipped(entry, (name, b""))) == "1.name"
-    assert code(bundle.check_names, [name]) == "1.name"
+    assert code(bundle.check_folder, {name: b""}) == "1.name"
 
 
 @pytest.mark.filterwarnings("ignore:Duplicate name")
