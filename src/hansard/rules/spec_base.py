@@ -24,6 +24,7 @@ from hansard.rules.spec_parts import (
     Settings,
     Strict,
     Text,
+    apart,
     has_server,
     known_model,
     refuse,
@@ -146,7 +147,7 @@ class BaseSpec(Strict):
             known_model(self.model, self.models)
         table = self.table()
         unique("seat id", [row.id for row in table])
-        unique("stance label", [row.stance.label for row in table if row.stance])
+        apart("stance label", [row.stance.label for row in table if row.stance])
         unique("evidence id", [document.id for document in self.evidence])
         unique("tool", self.tools)
         unique("label", self.labels)

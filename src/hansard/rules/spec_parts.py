@@ -73,9 +73,22 @@ def unique(what: str, names: list[str]) -> None:
             refuse("spec.duplicate", f"{what} {name} appears more than once; each must be unique")
 
 
+def apart(what: str, names: list[str]) -> None:
+    """Refuse a name that stands twice, or that only upper and lower case tell from another."""
+    unique(what, names)
+    seen: dict[str, str] = {}
+    for name in names:
+        other = seen.setdefault(name.lower(), name)
+        if other != name:
+            refuse(
+                "spec.duplicate",
+                f"{what} {other} and {what} {name} differ only in upper and lower case; rename one",
+            )
+
+
 def check_options(options: list[str]) -> None:
-    """Refuse options of which one stands twice, or is a word for something else."""
-    unique("option", options)
+    """Refuse options that cannot be told apart, or of which one is a word for something else."""
+    apart("option", options)
     meant = {
         ABSTAIN: "silence is counted under that word",
         UNDECLARED: "it is the decision where a judge names nothing that was declared",

@@ -581,3 +581,21 @@ def test_labels_are_names_each_once_and_at_most_twenty():
     assert refused(spec, labels=["a b"]) == ("string_pattern_mismatch", "labels.0")
     for field in ("task_type", "retention"):
         assert refused(spec, **{field: "a b"}) == ("string_pattern_mismatch", field)
+
+
+def test_options_that_only_case_tells_apart_are_refused():
+    assert refused(spec, options=["Release", "release"], threshold=2) == ("spec.duplicate", "")
+
+
+@pytest.mark.parametrize(
+    "others",
+    [
+        {"label": "SHIP", "stance": "Wait."},
+        {"label": "ship", "stance": "Wait."},
+    ],
+)
+@pytest.mark.parametrize(("format_", "field"), [("judged", "debaters"), ("moderated", "positions")])
+def test_labels_of_stances_that_cannot_be_told_apart_are_refused(format_, field, others):
+    rows = [{"id": "a", "label": "ship", "stance": "Ship it now."}, {"id": "b", **others}]
+    fields = {"question": "q", "model": "python:m", field: rows}
+    assert refused(SPECS[format_].model_validate, fields)[0] == "spec.duplicate"
