@@ -7,6 +7,8 @@ from collections.abc import Iterator
 from conformance_kit.case import Case, bad, field, group, not_due
 from conformance_kit.debates import by_rounds, decided, resumed, split, troubled, voting
 from conformance_kit.exports import export
+from conformance_kit.records import derived
+from hansard.record import blob
 
 
 @group
@@ -114,11 +116,12 @@ def call_cases() -> Iterator[Case]:
             {**trouble.event(9)["data"], "call": "r1.proposal.ann:3", "attempt": 3},
         ),
     )
+    _, other = blob.pack("Another reply.", derived("answer-twice"))
     yield not_due(
         "answer-twice",
         7,
         "One call is answered twice.",
-        base.insert(7, "call.answered", events[5]["data"]),
+        base.insert(7, "call.answered", events[5]["data"]).blob(7, "reply", other),
     )
     yield not_due(
         "answer-without-a-call", 5, "A reply comes that nobody asked for.", base.without(4)
