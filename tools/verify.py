@@ -135,7 +135,8 @@ UNPROVEN = (
     "Not proven: that no reply was invented before it was recorded, and that times and served "
     "models are true. Whoever holds the keys can shorten the record, backdate it, replace its "
     "last reply, name another model as the one that served a reply, or record the debate "
-    "anew, and sign that; and the same question may have been put elsewhere first."
+    "anew with other replies, more or fewer, and sign that; and the same question may have "
+    "been put elsewhere first."
 )
 Json = Any  # a JSON value, of which a form has been or is to be checked
 Texts = Mapping[str, bytes]  # files by name
