@@ -463,8 +463,10 @@ def test_a_debate_that_nobody_answered_ends_with_1_and_says_so(hansard):
     dead = {seat: {"*": {"*": {"error": "client_error"}}} for seat in ("ann", "bob")}
     ended = hansard("run", write_debate(dict.fromkeys(dead, "release"), script=dead))
     assert ended.code == 1
-    assert "No model answered: all" in ended.err
-    assert "decision: escalate" in ended.out
+    told = " ".join(ended.err.split())
+    assert "Decision none: failed (nobody_heard)" in told
+    assert "ann, bob (scripted:replies.yaml): the server rejected the request" in told
+    assert "decision: none" in ended.out
 
 
 def test_options_say_who_asks_and_win_over_the_spec(hansard):

@@ -192,11 +192,11 @@ def test_a_failing_server_gets_one_request_a_recorded_attempt(table, serve, name
     seats = [{"id": seat, "model": shape.model} for seat in ("planner", "critic")]
     table.run(debaters=seats, max_rounds=1, attempts=2)
     started, failed = table.data("call.started"), table.data("call.failed")
-    assert len(server.raw) == len(started) == len(failed) == 16
+    assert len(server.raw) == len(started) == len(failed) == 4
     assert {(row["error"], row["detail"]) for row in failed} == {("server_error", "http-503")}
     assert {(row["status"], row["request_id"]) for row in failed} == {(503, "r")}
     assert {(row["sent_as_rendered"], row["sent"]) for row in failed} == {(True, None)}
-    assert table.data("decision.reached")[0]["decision"] == "escalate"
+    assert table.data("debate.closed")[0]["reason"] == "nobody_heard"
     assert table.verified().ok
 
 

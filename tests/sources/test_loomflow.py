@@ -147,7 +147,7 @@ def test_similar_wording_that_negates_is_no_agreement(convene):
 
 
 def test_one_survivor_is_no_convergence(convene):
-    gone = hansard.ModelError("client_error")
+    gone = hansard.ModelError("no_reply")
     debate = convene({"optimist": ALIKE, "skeptic": gone, "analyst": gone})
     assert not any(row["converged"] for row in debate.all("similarity.measured"))
     assert debate.decision == ("escalate", "too_few_heard")

@@ -159,20 +159,14 @@ def _observed(
 
 
 def _end(result: hansard.DebateResult, *, as_json: bool, exit_code: bool) -> None:
-    """Print what became of a debate; one that failed, or was answered by nobody, ends with 1."""
+    """Print what became of a debate; one that failed ends with 1."""
     around = console(stderr=True)
     around.print()
     click.echo(document(result) if as_json else result.to_report())
     around.print()
     short = result.debate[:8]
     say_outcome(result, f"verify {short}", f"show {short}", f"report {short} --as markdown")
-    calls = result.calls
-    unanswered = result.status == "complete" and calls.asked > 0 == calls.answered
-    if unanswered:
-        around.print(
-            f"No model answered: all {calls.asked} calls failed; `hansard show {short}` says how"
-        )
-    if result.status == "failed" or unanswered:
+    if result.status == "failed":
         raise click.exceptions.Exit(1)
     if exit_code and result.status == "truncated":
         raise click.exceptions.Exit(_CUT_SHORT)
