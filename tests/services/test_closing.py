@@ -8,6 +8,7 @@ import threading
 
 import pytest
 
+from hansard.errors import SeatError
 from hansard.runtime import session
 from hansard.runtime.models.base import Completion
 from hansard.runtime.models.wire import WireModel
@@ -78,7 +79,7 @@ def test_a_run_that_fails_closes_too(table, serve, opened):
         if event["type"] == "call.answered":
             raise RuntimeError("full")
 
-    with pytest.raises(RuntimeError):
+    with pytest.raises(SeatError):
         asyncio.run(session.run(table.spec(), table.store, table.folder, observe=observe))
     assert len(opened) == 3
     assert all(model._client.is_closed for model in opened)

@@ -34,7 +34,7 @@ from typing import Any
 from mcp.client import Client
 from mcp_types import TextContent, Tool
 
-from hansard import Request, ToolCall
+from hansard import Request, ToolCall, Unavailable
 from hansard.rules.prompts import quote
 
 Think = Callable[[str, Sequence[Tool]], Awaitable[str | ToolCall]]
@@ -58,7 +58,7 @@ def tool_seat(think: Think, server: Any) -> Callable[[Request], Awaitable[str]]:
                     return reply
                 found = await client.call_tool(reply.name, json.loads(reply.arguments))
                 prompt += f"\n[tool {reply.name}, result]\n{quote(_text(found.content))}"
-        raise RuntimeError("the model goes on asking for tools")
+        raise Unavailable("the model goes on asking for tools")
 
     return complete
 
