@@ -88,7 +88,7 @@ def test_the_price_is_named_with_who_says_so():
 def test_what_counts_against_a_ceiling_stands_beside_what_is_known():
     silent = {"r1.proposal.critic": lambda _: vote("release")}
     found = result(silent, prices=True, limits={"cost_usd": "1", "tokens": 100_000})
-    reserved = 10 * 5 // 2 + 4096 * 10  # as the debates of these tests reserve
+    reserved = 32 + 4096 * 10  # ten tokens written to the cache, at 3.125 each, and the reply
     assert found.totals.cost_micro_usd == 2 * 1888
     assert found.charged.cost_micro_usd == 2 * 1888 + reserved
     assert found.charged.tokens == 2 * 1010 + 10 + 4096
