@@ -7,7 +7,7 @@ import dataclasses
 
 import pytest
 
-from hansard.errors import DataError, UsageError
+from hansard.errors import DataError, SeatError, UsageError
 from hansard.runtime.models.base import Completion, ModelError
 from hansard.runtime.models.recorded import RecordedModel
 
@@ -125,3 +125,22 @@ def test_a_record_whose_reply_is_gone_is_refused(table):
     with pytest.raises(UsageError) as caught:
         RecordedModel(dataclasses.replace(bundle, blobs=blobs))
     assert caught.value.code == "model.recorded"
+
+
+def test_a_failure_comes_back_with_its_class_and_status_and_a_bug_does_not(table):
+    class Status(Exception):
+        status_code = 401
+
+    def critic(request):
+        if request.call.endswith(":1"):
+            raise KeyError
+        raise Status
+
+    with pytest.raises(SeatError):
+        table.run({"critic": critic})
+    table.resume({"critic": critic})
+    assert [row["error"] for row in table.data("call.failed")] == ["raised", "client_error"]
+    table.run(debaters=seats(table.debate))
+    (failed,) = table.data("call.failed")
+    assert (failed["error"], failed["status"], failed["again"]) == ("client_error", 401, False)
+    assert table.verified().findings == []
