@@ -29,7 +29,7 @@ from hansard.rules.prompts import Part, Prompt, Recipe, Renderer
 from hansard.rules.prompts import fold as fold_parts
 from hansard.rules.replay import Difference, Replay
 from hansard.rules.state import DebateState, Step, evolve
-from hansard.rules.transcript import Prompter
+from hansard.rules.transcript import CUSTOM, Prompter
 from hansard.runtime import outcomes
 from hansard.runtime.models.base import Completion, ModelError, ToolCall, Wire
 from hansard.runtime.opening import Opening, schemas_of
@@ -474,9 +474,10 @@ class Debate:
         tokens = dict(zip(("tokens_in", "tokens_cached", "tokens_out"), reply.tokens, strict=True))
         came = {"status": 200, "sent_as_rendered": True, "finish": reply.finish}
         more = {**came, **tokens, **reply.more}
-        asked = tuple(ToolCall(*row) for row in reply.tools)
-        completion = Completion(reply.text, tool_calls=asked, **more)
         started, prices = self.state.calls[call], self.state.spec["prices"]
+        custom = started["model"].startswith(CUSTOM)  # it was offered no tools
+        asked = () if custom else tuple(ToolCall(*row) for row in reply.tools)
+        completion = Completion(reply.text, tool_calls=asked, **more)
         return outcomes.answered(started, completion, len(asked), prices, 1, self.record.blob)
 
 

@@ -448,7 +448,7 @@ def test_tools_that_were_used_are_told():
 def test_a_winner_that_was_never_declared_is_no_winner():
     lines = list(told(Setup("judged"), {"verdict": say(winner="nobody")}))
     assert "judge: undeclared" in lines
-    assert "decision: synthesis (judge_verdict)" in lines
+    assert "decision: undeclared (judge_undeclared)" in lines
 
 
 def test_a_ranking_is_told():

@@ -25,8 +25,9 @@ const seatTone = (id) => {
 	const place = page.figures.seats.findIndex((seat) => seat.id === id);
 	return `c${Math.max(0, place) % 6}`;
 };
-const TONES = ["good", "warn", "c0", "c3", "c1", "c2"];
-const voteTone = (vote) => (vote === "escalate" ? "bad"
+// No colour of an option praises or blames it.
+const TONES = ["c3", "c5", "c0", "c1", "c2", "c4"];
+const voteTone = (vote) => (vote === "escalate" ? "warn"
 	: TONES[(page.figures.options ?? []).indexOf(vote) % 6] ?? "c4");
 const seatName = (id) => h(`strong.${seatTone(id)}`, said(id));
 const pill = (vote) =>

@@ -104,8 +104,7 @@ function drawDecision(f, state) {
 		`${f.rounds_run} of at most ${plural(f.max_rounds, "round")}`;
 	return card(asFound("Decision"),
 		altered ? "c4" : tone, h(altered ? "s" : `strong.${tone}`, said(decisionInWords(f))),
-		h("p", how, rounds, "."), (!f.decision || no) && drawTally(f), format.decided?.(f),
-		h("p.dim", "Sign-off by a person: none is recorded."));
+		h("p", how, rounds, "."), (!f.decision || no) && drawTally(f), format.decided?.(f));
 }
 
 // What to do where no key has confirmed the signer.
@@ -196,7 +195,7 @@ function drawOpen(f) {
 	];
 	return h("article.card", h("h2", asFound("What is still open")), rows.length
 		? h("ul", rows.map((row) => h("li", row))) : h("p", points ? "Nothing is listed as open."
-			: "This format lists no open points."));
+			: "Nobody was asked what is still open."));
 }
 
 const outcome = (status) =>

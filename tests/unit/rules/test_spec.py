@@ -8,6 +8,7 @@ from pydantic import BaseModel, TypeAdapter, ValidationError
 from hansard.rules.fields import Url
 from hansard.rules.formats import SPECS, ConsensusSpec, DebateSpec
 from hansard.rules.formats.panel.spec import PERSONAS
+from hansard.rules.spec_parts import key_variable
 
 SEATS = [{"id": name, "model": "python:m"} for name in ("planner", "critic", "operator")]
 SPEC = {
@@ -599,3 +600,8 @@ def test_labels_of_stances_that_cannot_be_told_apart_are_refused(format_, field,
     rows = [{"id": "a", "label": "ship", "stance": "Ship it now."}, {"id": "b", **others}]
     fields = {"question": "q", "model": "python:m", field: rows}
     assert refused(SPECS[format_].model_validate, fields)[0] == "spec.duplicate"
+
+
+def test_the_names_of_keys():
+    assert key_variable("http://localhost:8000/v1") == "HANSARD_KEY_LOCALHOST_8000"
+    assert key_variable("https://a-b.example") != key_variable("https://a.b.example")

@@ -135,11 +135,6 @@ def test_a_seat_names_an_address(url):
     assert server(url).base_url == url
 
 
-def test_the_names_of_keys():
-    assert key_variable("http://localhost:8000/v1") == "HANSARD_KEY_LOCALHOST_8000"
-    assert key_variable("https://a-b.example") != key_variable("https://a.b.example")
-
-
 # What is missing
 
 
