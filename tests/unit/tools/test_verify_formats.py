@@ -54,7 +54,7 @@ def troubled(request):
 def vain(request):
     """Fail at first, in a way that may have been paid for; then state what it used."""
     if request.call.endswith(":1"):
-        raise ModelError("server_error") if request.speaker == "ann" else ValueError
+        raise ModelError("server_error" if request.speaker == "ann" else "crashed")
     return Completion(answer(request), tokens_in=9, tokens_out=1)
 
 
