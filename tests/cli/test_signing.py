@@ -23,6 +23,7 @@ from hansard.runtime.models.scripted import ScriptedModel
 from hansard.store import tampering
 from hansard.store.application import Store
 from instant import GUARD
+from measuring import peak
 
 VOTES = dict(zip(NAMES, ("release", "revise", "revise"), strict=True))
 pytestmark = pytest.mark.usefixtures("home")
@@ -665,24 +666,16 @@ def test_a_hostile_zip_is_refused_and_nothing_is_written(hansard, name):
     assert not Path("../evil").exists()
 
 
-def memory(*words):
-    """The bytes of memory that a process of Python takes at its peak."""
-    running = subprocess.Popen([sys.executable, *words], stdout=subprocess.DEVNULL)
-    _, status, usage = os.wait4(running.pid, 0)
-    running.returncode = os.waitstatus_to_exitcode(status)
-    assert running.returncode == 1
-    return usage.ru_maxrss * 1024
-
-
 @pytest.mark.parametrize(
     "words", [["-m", "hansard", "verify"], [str(TOOL_FILE)]], ids=["ours", "tool"]
 )
-def test_a_bomb_is_not_unpacked(words):
+def test_a_bomb_is_not_unpacked(words, tmp_path):
     """Of 100 MB; and of a file that claims to be of 1 GiB no more is read than there is."""
     peaks = {}
     for name in ("C:evil", "bomb", "claim"):
         Path("x.zip").write_bytes(hostile(name))
-        peaks[name] = memory(*words, "x.zip")
+        code, _, peaks[name] = peak(tmp_path, *words, "x.zip")
+        assert code == 1
     assert max(peaks["bomb"], peaks["claim"]) < peaks["C:evil"] + 50_000_000
 
 

@@ -1,9 +1,6 @@
 """The limits that are too large for the kit (FORMAT.md §10.2), and the memory that they take."""
 
 import json
-import os
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
@@ -13,6 +10,7 @@ from conformance_kit.exports import ABOUT, export, files_of, seal, zip_of
 from conformance_kit.limits import MIB, cut_short, documented, started
 from hansard.record.bundle import MAX_EXPORT
 from kit import STORED
+from measuring import peak
 
 ROOT = Path(__file__).resolve().parents[2]
 VERIFIERS = {"package": ["-m", "hansard", "verify"], "verify.py": [str(ROOT / "tools/verify.py")]}
@@ -49,13 +47,9 @@ def test_at_the_bound_and_past_it(what, tmp_path, capsys):
     path.write_bytes(make())
     for name, command in VERIFIERS.items():
         trust = str(STORED / "trust.json")
-        words = [sys.executable, *command, str(path), "--trust", trust, "--json"]
-        with (tmp_path / "out").open("w+b") as out:
-            child = subprocess.Popen(words, stdout=out)
-            _, ended, used = os.wait4(child.pid, 0)  # how much this child alone took
-            child.returncode = os.waitstatus_to_exitcode(ended)
-            out.seek(0)
-            codes = [row["code"] for row in json.load(out)["findings"]]
-        assert (codes, child.returncode) == ([code] if code else [], status), name
+        ended, out, took = peak(tmp_path, *command, str(path), "--trust", trust, "--json")
+        codes = [row["code"] for row in json.loads(out)["findings"]]
+        assert (codes, ended) == ([code] if code else [], status), name
+        assert took <= 512 * MIB, name
         with capsys.disabled():
-            print(f"\n{what}: {name} took {used.ru_maxrss >> 10} MiB")
+            print(f"\n{what}: {name} took {took // MIB} MiB")

@@ -1,0 +1,26 @@
+"""How much memory a process takes at its peak.
+
+The system counts for a new process what the one that started it had at that moment. So a small
+one stands in between: a process of the tests may be larger than what it measures.
+"""
+
+import subprocess
+import sys
+
+_BETWEEN = """
+import os, sys
+child = os.posix_spawn(sys.executable, [sys.executable, *sys.argv[2:]], os.environ)
+_, ended, used = os.wait4(child, 0)
+with open(sys.argv[1], "w") as file:
+    file.write(str(used.ru_maxrss * 1024))
+sys.exit(os.waitstatus_to_exitcode(ended))
+"""
+
+
+def peak(folder, *words):
+    """Run Python with these words; return its exit code, what it printed, and its peak in bytes."""
+    told = folder / "peak"
+    done = subprocess.run(
+        [sys.executable, "-c", _BETWEEN, told, *words], stdout=subprocess.PIPE, check=False
+    )
+    return done.returncode, done.stdout, int(told.read_text())
