@@ -509,5 +509,5 @@ def test_a_follow_up_names_the_earlier_debate_and_shows_it(hansard):
     first = only_debate()
     done = hansard("run", "debate.yaml", "--follow-up", first[:8])
     assert done.code == 0
-    assert f"Goes back to a follow-up of {first}" in " ".join(done.err.split())
+    assert f"Origin a follow-up of {first}" in " ".join(done.err.split())
     assert hansard("run", "debate.yaml", "--follow-up", "zz").code == 2

@@ -67,7 +67,7 @@ def test_a_name_that_is_gone_says_so():
 def test_where_a_debate_goes_back_to(kind, more, words):
     origin = {"kind": kind, "debate": "3f2b", "head": None, "seq": None} | more
     found = result(play("panel")).model_copy(update={"origin": origin})
-    assert dict(said.rows(found))["Goes back to"] == words
+    assert dict(said.rows(found))["Origin"] == words
 
 
 @pytest.mark.parametrize("format_", FORMATS)
