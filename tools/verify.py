@@ -2218,7 +2218,8 @@ def in_words(walk: Walk, step: Step, value: Json) -> list[str] | None:
     if any(stance["text"]["sha256"] not in walk.texts for stance in stances.values()):
         return None
     texts = {id_: walk.texts[stance["text"]["sha256"]] for id_, stance in stances.items()}
-    return [id_ for id_, text in texts.items() if folded(text) == folded(winner)]
+    named = folded(winner)
+    return [id_ for id_, text in texts.items() if folded(text) == named]
 
 
 def verdict_of(walk: Walk, step: Step, value: Json) -> dict[str, Json]:

@@ -127,8 +127,9 @@ function inWords(walk, { seat: { model } }, { winner = null }) {
 	const other = rows.length && model.startsWith("custom:") && winner !== null;
 	if (!other || walk.terms.stances.includes(winner)) return [];
 	const texts = rows.map((seat) => walk.texts.get(seat.stance.text.sha256) ?? null);
-	return texts.includes(null) ? null
-		: rows.filter((_, at) => folded(texts[at]) === folded(winner)).map((seat) => seat.id);
+	if (texts.includes(null)) return null;
+	const named = folded(winner);
+	return rows.filter((_, at) => folded(texts[at]) === named).map((seat) => seat.id);
 }
 
 // What the reply of a judge or a moderator says.

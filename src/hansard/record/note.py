@@ -33,7 +33,7 @@ _DASH = "— ".encode()
 _P = 2**255 - 19
 _ORDER_8 = int("05fc536d880238b13933c6d305acdfd5f098eff289f4c345b027b2c28f95e826", 16)
 _SMALL_ORDER = {0, 1, _P - 1, _ORDER_8, _P - _ORDER_8}
-_NAME = re.compile(r"[A-Za-z0-9._:/@=-]{1,128}").fullmatch
+KEY_NAME = re.compile(r"[A-Za-z0-9._:/@=-]{1,128}").fullmatch
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,7 +60,7 @@ class VerifierKey:
         key_id, _, encoded = rest.partition("+")
         body = _decode(encoded.encode("ascii", "replace"))
         known = body is not None and len(body) == 33 and body[:1] in (ED25519, COSIGNATURE)
-        if _NAME(name) and body and known:
+        if KEY_NAME(name) and body and known:
             key = cls(name, body[1:], body[:1])
             if key.id.hex() == key_id and not _is_weak(key.public):
                 return key
@@ -158,7 +158,7 @@ def _signature(line: bytes) -> Signature:
     name, _, encoded = line.removeprefix(_DASH).partition(b" ")
     body = _decode(encoded)
     readable = name.decode("ascii", "replace")
-    if not line.startswith(_DASH) or not _NAME(readable) or body is None or len(body) != 68:
+    if not line.startswith(_DASH) or not KEY_NAME(readable) or body is None or len(body) != 68:
         raise DataError("note.malformed", "a signature line of a note cannot be read")
     return Signature(readable, body[:4], body[4:])
 

@@ -23,6 +23,7 @@ from pydantic import (
 from pydantic.config import JsonDict, JsonValue
 from pydantic_core import PydanticCustomError
 
+from hansard.record.note import KEY_NAME
 from hansard.rules.fields import Decimal, KeyName, Name, Structured, Url
 from hansard.rules.terms import ABSTAIN, UNDECLARED, Role
 
@@ -41,7 +42,6 @@ SERVERS = (
     "llamacpp",
 )
 PROVIDERS = OWN + SERVERS
-KEY_NAME = re.compile(r"[A-Za-z0-9._:/@=-]{1,128}").fullmatch
 MOST_OF_A_NAME = 200  # characters
 _UNFIT = re.compile(r"[^a-z0-9]+")
 
@@ -93,8 +93,9 @@ def check_options(options: list[str]) -> None:
         ABSTAIN: "silence is counted under that word",
         UNDECLARED: "it is the decision where a judge names nothing that was declared",
     }
-    for option in meant.keys() & {*options}:
-        refuse("spec.option", f"{option!r} cannot be an option: {meant[option]}; choose another")
+    for option in options:
+        if why := meant.get(option):
+            refuse("spec.option", f"{option!r} cannot be an option: {why}; choose another")
 
 
 @runtime_checkable

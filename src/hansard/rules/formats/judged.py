@@ -173,12 +173,12 @@ def named_in_words(state: DebateState, winner: str, text_of: TextOf) -> dict[str
     A winner that is not the words of exactly one stance is undeclared. Raises
     TextGone where the words of a stance are gone.
     """
-    found = []
-    for seat in state.seats.values():
-        text = text_of(seat["stance"]["text"]["sha256"]) if seat["stance"] else ""
+    found, named = [], similarity.fold(winner)
+    for seat in state.of_role("debater"):
+        text = text_of(seat["stance"]["text"]["sha256"]) if seat["stance"] else None
         if text is None:
             raise TextGone
-        if seat["stance"] and similarity.fold(text) == similarity.fold(winner):
+        if similarity.fold(text) == named:
             found.append(seat["id"])
     return verdict(winner=found[0]) if len(found) == 1 else verdict(undeclared=True)
 
