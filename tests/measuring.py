@@ -6,6 +6,7 @@ one stands in between: a process of the tests may be larger than what it measure
 
 import subprocess
 import sys
+from pathlib import Path
 
 _BETWEEN = """
 import os, sys
@@ -17,7 +18,7 @@ sys.exit(os.waitstatus_to_exitcode(ended))
 """
 
 
-def peak(folder, *words):
+def peak(folder: Path, *words: str) -> tuple[int, bytes, int]:
     """Run Python with these words; return its exit code, what it printed, and its peak in bytes."""
     told = folder / "peak"
     done = subprocess.run(
