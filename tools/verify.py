@@ -29,7 +29,7 @@ Contents, in the order of the checks. To go to one, search for `- 9 schedule`:
    command     the command line, what is printed, and the exit code              main
 
 Exit code 0: the level asked for is reached; 1: it is not; 2: wrong use, or EXPORT
-cannot be opened at all.
+cannot be opened at all or is no export.
 """
 
 from __future__ import annotations
@@ -191,6 +191,11 @@ NAME = re.compile(
     rf"|(?:{'|'.join(FOLDERS)})/[0-9a-f]{{64}}"
 )
 RAW_NAME = re.compile(NAME.pattern.encode())
+NAMED = re.compile(  # the header of such a file in a zip, from its first two bytes
+    rb"PK(?=(?:\x03\x04.{22}(?P<local>..)..|\x01\x02.{24}(?P<central>..).{16})(?P<name>"
+    + RAW_NAME.pattern + rb"))", re.DOTALL,
+)  # fmt: skip
+PAGE_MARK = b'<script type="application/octet-stream">'  # before the record in a page
 LARGEST_EXPORT = 2**27  # bytes, of a zip or of all files of a folder
 MOST_FILES = 65_535  # of an export
 LOCAL = struct.Struct("<4s5H3L2H")
@@ -224,9 +229,14 @@ def open_export(path: Path) -> dict[str, bytes]:
     try:
         status = path.stat()
         if stat.S_ISDIR(status.st_mode):
+            names = (name for name, _, _ in list_folder(path, ""))
+            require_export(path, any(map(NAME.fullmatch, names)))
             files = read_folder(path)
         elif stat.S_ISREG(status.st_mode):
             data = read_file(path, LARGEST_EXPORT)
+            if data[:100].lstrip().startswith(b"<") and PAGE_MARK in data:
+                raise CannotOpen(f"{path} is a page: take the record out of it first (§13)")
+            require_export(path, PAGE_MARK in data or holds_file(data))
             require(len(data) <= LARGEST_EXPORT, "1.size")
             files = read_zip(data)
         else:
@@ -236,6 +246,24 @@ def open_export(path: Path) -> dict[str, bytes]:
     require("events.jsonl" in files, "1.events")
     require(files["events.jsonl"][-1:] in {b"", b"\n"}, "1.events")
     return files
+
+
+def require_export(path: Path, holds: bool) -> None:
+    """Refuse, without any verdict, what holds nothing of an export."""
+    if not holds:
+        raise CannotOpen(
+            f"{path} is not a Hansard export: it contains none of the files that an export has"
+        )
+
+
+def holds_file(data: bytes) -> bool:
+    """Whether a header of a zip with a name that an export has stands anywhere in `data`."""
+    for found in NAMED.finditer(data):
+        length = int.from_bytes(found["local"] or found["central"], "little")
+        start = found.start("name")
+        if RAW_NAME.fullmatch(data, start, start + length):
+            return True
+    return False
 
 
 def read_file(path: Path, most: int) -> bytes:

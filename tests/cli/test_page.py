@@ -189,6 +189,7 @@ def test_a_page_whose_record_is_damaged_or_cut_off(hansard, home, what):
         assert done.err == f"error: {words} [page.damaged]\n"
 
 
+NO_EXPORT = "is not a Hansard export: it contains none of the files that an export has"
 OTHERS = {
     "another page": b"<!doctype html><p>Any other page, with PK and " + OPENING[:-1],
     "a page cut off before its record": shell()[0],
@@ -201,7 +202,7 @@ def test_a_file_that_is_no_page_and_no_export(hansard, home, what):
     for command in READERS:
         done = hansard(command, "x.html")
         assert (done.code, done.out) == (2, "")
-        assert done.err == "error: x.html is neither a Hansard page nor an export [input.unknown]\n"
+        assert done.err == f"error: x.html {NO_EXPORT} [input.unknown]\n"
 
 
 def altered(data):

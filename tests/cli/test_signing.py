@@ -273,8 +273,10 @@ def test_an_export_whose_facts_do_not_follow_is_replayed_and_differs(hansard, zi
 
 def test_what_is_no_export_is_not_replayed(hansard):
     Path("x.zip").write_bytes(b"no zip")
-    assert_refused(hansard("replay", "x.zip"), "record.altered", 1)
+    assert_refused(hansard("replay", "x.zip"), "input.unknown")
     assert_refused(hansard("replay", "nowhere.zip"), "input.unreadable")
+    write_debate({}, debaters=[{"id": seat, "model": "recorded:x.zip"} for seat in NAMES])
+    assert_refused(hansard("run", "debate.yaml"), "input.unknown")
 
 
 @pytest.mark.parametrize("junk", [b"x\n", b"{}\n", b""])
@@ -626,7 +628,9 @@ def hostile(name):
             for number in range(70_000):
                 archive.writestr(f"blobs/{number:064}", b"")
         else:
-            archive.writestr("events.jsonl" if name == "claim" else name, b"x")
+            archive.writestr("events.jsonl", b"x")
+            if name != "claim":
+                archive.writestr(name, b"x")
     data = path.read_bytes()
     if name == "claim":  # of 1 GiB, and more
         at = data.index(b"PK\x01\x02")

@@ -26,12 +26,13 @@ class Case:
     def expected(self) -> dict[str, Any]:
         """Return what every verifier must say (tests/conformance/README.md)."""
         verdicts = {None: "ALTERED", 0: "SELF-CONSISTENT, SIGNER UNKNOWN", 1: "INTACT"}
+        is_export = self.level is not None or self.code is not None
         return {
-            "verdict": verdicts[self.level],
+            "verdict": verdicts[self.level] if is_export else None,
             "level": self.level,
             "code": self.code,
             "seq": self.seq,
-            "exit": 0 if self.level == 1 else 1,
+            "exit": 0 if self.level == 1 else 1 if is_export else 2,
         }
 
     def files(self) -> Files:
@@ -74,6 +75,11 @@ def bad(
 ) -> Case:
     """A case that must be refused, with the code and place of its first finding."""
     return Case(f"{name}_fail", why, files, None, code, seq, given)
+
+
+def no_export(name: str, why: str, files: Files | bytes) -> Case:
+    """What is no export at all, so that there is no verdict."""
+    return Case(f"{name}_fail", why, files, None)
 
 
 def not_due(key: str, seq: int, why: str, record: Record) -> Case:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 
-from conformance_kit.case import Case, bad, group
+from conformance_kit.case import Case, bad, group, no_export
 from conformance_kit.debates import decided
 from conformance_kit.exports import (
     ABOUT,
@@ -90,8 +90,6 @@ def container_cases() -> Iterator[Case]:
         data + b"\n",
     )
     yield bad("zip-truncated", "1.unreadable", 0, "The last byte is gone.", data[:-1])
-    yield bad("zip-empty", "1.unreadable", 0, "A file without any bytes is no zip.", b"")
-    yield bad("zip-of-something-else", "1.unreadable", 0, "The file is a text, and no zip.", ABOUT)
     yield bad(
         "zip-sizes",
         "1.size",
@@ -154,6 +152,74 @@ def container_cases() -> Iterator[Case]:
         0,
         "The last line is not ended by LF: something may be missing.",
         seal({**files, "events.jsonl": files["events.jsonl"][:-1]}),
+    )
+
+
+@group
+def no_export_cases() -> Iterator[Case]:
+    """What is no export at all; and what is one because a single file of one is in it."""
+    base = decided()
+    entries, files = entries_of(base), files_of(base)
+    data = zipped(entries)
+    notes = replace(entries[0], name="notes.txt", body=ABOUT)
+    text = next(name for name in files if name.startswith("blobs/"))
+
+    yield no_export("zip-empty", "A file without any bytes holds nothing of an export.", b"")
+    yield no_export("zip-of-something-else", "The file is a text, though one about exports.", ABOUT)
+    yield no_export(
+        "zip-of-other-files",
+        "A zip whose only file has no name that an export has.",
+        zipped([notes]),
+    )
+    yield no_export(
+        "zip-of-longer-names",
+        "A zip whose files have names that only begin like those of an export.",
+        zipped([replace(notes, name=name) for name in ("checkpoint.pt", "events.jsonl.gz")]),
+    )
+    yield no_export(
+        "folder-of-something-else",
+        "A folder whose only file has no name that an export has.",
+        {"notes.txt": ABOUT},
+    )
+    yield no_export(
+        "folder-around-an-export",
+        "A folder that holds an export in a folder, and is none itself.",
+        {f"record/{name}": body for name, body in seal(files).items()},
+    )
+    yield bad(
+        "zip-of-one-export-file",
+        "1.name",
+        0,
+        "A zip of something else, but for one file with a name that an export has.",
+        zipped([replace(notes, name="checkpoint"), notes]),
+    )
+    yield bad(
+        "zip-first-header-alone",
+        "1.unreadable",
+        0,
+        "Nothing is left of the zip but the header of its first file.",
+        data[: 30 + len(entries[0].name)],
+    )
+    yield bad(
+        "zip-directory-alone",
+        "1.unreadable",
+        0,
+        "Nothing is left of the zip but its directory.",
+        data[data.index(b"PK\1\2") :],
+    )
+    yield bad(
+        "zip-in-something-else",
+        "1.unreadable",
+        0,
+        "A text, somewhere in which stands a header with a name that an export has.",
+        ABOUT + data[data.index(b"PK\1\2") :][: 46 + len(entries[0].name)] + ABOUT,
+    )
+    yield bad(
+        "folder-of-one-text",
+        "1.events",
+        0,
+        "Nothing is left of the export but one text.",
+        {text: files[text]},
     )
 
 

@@ -29,15 +29,19 @@ TABLE = "cases.tsv"
 CASES = "cases"
 TRUST = "trust.json"
 SECONDS = 60  # the timeout of one answer: every record of the kit is small
+NO_EXPORT = 2  # the exit code for what is no export: there is no verdict, and no JSON
 SIGNED = {2, 3}  # the checks on which a level above 0 rests
 SAID_BY_THE_TABLE = {"README.md", "expected.json"}  # the files that no digest covers
 
 
 @dataclass(frozen=True)
 class Expected:
-    """What a verifier must say: verdict, level, the first finding's code and place, exit code."""
+    """What a verifier must say: verdict, level, the first finding's code and place, exit code.
 
-    verdict: str
+    Of what is no export it says nothing but the exit code.
+    """
+
+    verdict: str | None
     level: int | None
     code: str | None
     seq: int | None
@@ -56,7 +60,12 @@ class Row:
 
     @property
     def check(self) -> int | None:
-        """The check that the first finding belongs to; None without a finding."""
+        """The check that the first finding belongs to; None without a finding.
+
+        Whether a container is an export at all belongs to check 1.
+        """
+        if self.expected.exit == NO_EXPORT:
+            return 1
         code = self.expected.code
         return None if code is None else int(code.partition(".")[0])
 
@@ -103,7 +112,8 @@ def read_table(kit: Path) -> list[Row]:
 def read_row(cells: Mapping[str, str]) -> Row:
     """Read one row of the table; an empty cell is null."""
     level, seq = (int(cells[name]) if cells[name] else None for name in ("level", "seq"))
-    expected = Expected(cells["verdict"], level, cells["code"] or None, seq, int(cells["exit"]))
+    verdict, code = (cells[name] or None for name in ("verdict", "code"))
+    expected = Expected(verdict, level, code, seq, int(cells["exit"]))
     return Row(cells["name"], cells["theme"], cells["format"], expected, cells["sha256"])
 
 
@@ -153,6 +163,8 @@ def opened(kit: Path) -> Iterator[Path]:
 
 def read_answer(output: str, code: int) -> Answer:
     """Read what a verifier printed."""
+    if code == NO_EXPORT:
+        return Answer(None, None, [], code)
     try:
         value = json.loads(output)
         findings = [(str(row["code"]), int(row["seq"])) for row in value["findings"]]

@@ -8,9 +8,9 @@ from pathlib import Path
 from stat import S_ISDIR, S_ISREG
 
 from hansard import private
-from hansard.errors import DataError, UsageError
-from hansard.record import page as pages
+from hansard.errors import UsageError
 from hansard.record.bundle import FOLDERS, MAX_EXPORT, MAX_FILES, is_name
+from hansard.verify.envelope import require_export
 
 MAX_FILE = 4_000_000  # bytes of a trust file or a policy
 
@@ -37,23 +37,19 @@ def export_at(path: Path) -> bytes | dict[str, bytes]:
     What has no place in an export is not opened and stands as a file without
     content under a name that verifying refuses: its own, or, where it is no
     regular file, its own with `/` after it. Raises UsageError
-    `input.unreadable`, and DataError `input.unknown` for HTML that is no page,
-    `page.damaged` for a page without a record that can be read.
+    `input.unreadable`, and DataError as `require_export` does.
     """
     try:
         mode = path.stat().st_mode
         if S_ISDIR(mode):
+            require_export((name for name, _ in _names(path, "")), path)
             return dict(_files(path))
     except OSError as error:
         raise UsageError("input.unreadable", f"{path} cannot be read: {error.strerror}") from None
     if not S_ISREG(mode):
         raise UsageError("input.unreadable", f"{path} is neither a file nor a folder")
     data = _read(path, MAX_EXPORT)
-    if pages.is_page(data):
-        if not pages.record_in(data):
-            raise DataError("page.damaged", f"the record in the page {path} is damaged or cut off")
-    elif data.lstrip().startswith(b"<"):
-        raise DataError("input.unknown", f"{path} is neither a Hansard page nor an export")
+    require_export(data, path)
     return data
 
 

@@ -214,8 +214,9 @@ def read_export(path: Path | str, trust: Trust | None = None) -> Record:
 
     `trust` names the keys that the reader believes; without it no signer is known,
     and the level reached is 0 at the most. Raises UsageError `input.unreadable`;
-    DataError `input.unknown` or `page.damaged` for HTML without a record; and
-    `record.altered` where there is no record to be read at all.
+    DataError `input.unknown` for what is no export, `page.damaged` for a page whose
+    record cannot be read, and `record.altered` where an export has no record to be
+    read at all.
     """
     from hansard.api.files import export_at
     from hansard.page.read import verify_export
@@ -256,12 +257,17 @@ def verify_export(export: Path | str | bytes, trust: Trust | None = None) -> Ver
     All that `verify` checks, and the signature: `level` is 1 where keys of `trust`
     signed it, else 0, and None where a check failed. Of a page, `page` says
     whether its code is that of this release. Raises UsageError `input.unreadable`,
-    and DataError `input.unknown` or `page.damaged` for HTML without a record;
-    never for a record that does not hold.
+    and DataError `input.unknown` for what is no export, or `page.damaged` for a page
+    whose record cannot be read; never for a record that does not hold.
     """
     from hansard.api.files import export_at
     from hansard.page import read
     from hansard.record.keys import Trust
+    from hansard.verify.envelope import require_export
 
-    data = export if isinstance(export, bytes) else export_at(Path(export))
+    if isinstance(export, bytes):
+        data: bytes | dict[str, bytes] = export
+        require_export(export, "what was given")
+    else:
+        data = export_at(Path(export))
     return read.verify_export(data, trust or Trust())

@@ -57,8 +57,8 @@ def verify(source: str, trust: Path | None, level: str | None, as_json: bool) ->
     exactly what this release writes, because other code could show anything.
 
     Exit codes: 0 the required level is reached; 1 it is not, or the code of a page
-    that comes alone is not that of this release; 2 there is no such debate or file, or it cannot be
-    read.
+    that comes alone is not that of this release; 2 there is no such debate or file, it cannot be
+    read, or it is not a Hansard export.
     """
     path = find_export(source)
     if path:

@@ -31,6 +31,11 @@ _NAMES = (
 )
 is_name = re.compile(_NAMES).fullmatch
 _is_name = re.compile(_NAMES.encode()).fullmatch
+# A header of a zip, local or of its directory, up to a name that begins like one of an export:
+# first what it says of the name's length.
+_header = re.compile(
+    rb"PK(?=(?:\x03\x04.{22}(..)..|\x01\x02.{24}(..).{16})(" + _NAMES.encode() + rb"))", re.DOTALL
+)
 # Version, flags, method, time, date, CRC-32, two sizes, name, extra: alike in both headers.
 _COMMON = "5H3L2H"
 _LOCAL = struct.Struct("<4s" + _COMMON)
@@ -91,6 +96,18 @@ def is_zip_of(data: bytes, files: Mapping[str, bytes]) -> bool:
             return False
         at += len(chunk)
     return at == len(data)
+
+
+def holds_any(data: bytes) -> bool:
+    """Say whether any file of an export is in `data` as zips hold it, whole or not (FORMAT.md §13).
+
+    Whether the zip can be read does not matter: of a damaged one a single header will do.
+    """
+    for found in _header.finditer(data):
+        at, size = found.start(3), int.from_bytes(found[1] or found[2], "little")
+        if _is_name(data[at : at + size]):
+            return True
+    return False
 
 
 def _chunks(files: Mapping[str, bytes]) -> Iterator[bytes]:

@@ -17,7 +17,7 @@ from hansard.runtime.models.recorded import RecordedModel
 from hansard.runtime.models.scripted import Script, ScriptedModel
 from hansard.runtime.pacing import slots_of
 from hansard.store.application import Store
-from hansard.verify.envelope import files_of
+from hansard.verify.envelope import files_of, require_export
 from hansard.verify.verifier import verify, verify_export
 
 _ID = re.compile(r"[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}").fullmatch
@@ -86,7 +86,9 @@ def _recorded(files: Files, name: str, store: Store) -> Bundle:
         bundle = store.bundle(store.find(name))
         found = verify(bundle)
     elif name.endswith(".zip"):
-        export = files_of(files.read(name, "export", "model.recorded"))
+        data = files.read(name, "export", "model.recorded")
+        require_export(data, name)
+        export = files_of(data)
         bundle, found = of_files(export), verify_export(export, Trust())
     else:
         raise UsageError(

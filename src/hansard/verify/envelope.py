@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from hashlib import sha256
 
 from hansard import vocabulary
@@ -17,6 +17,25 @@ from hansard.verify.findings import Finding, finding
 from hansard.verify.reading import Reading
 
 _CODES = {"manifest": "signature"}  # of check 3; a page and a policy are called what they are
+
+
+def require_export(export: bytes | Iterable[str], name: object) -> None:
+    """Refuse what is no export at all: it gets no verdict (FORMAT.md §13).
+
+    `export` is the bytes of a file, or the names in a folder as `files_of` has them;
+    `name` is what the error calls it. Raises DataError `input.unknown`, and
+    `page.damaged` for a page whose record cannot be read. An export that is damaged
+    in any other way is not refused here: verifying it says what is wrong.
+    """
+    if isinstance(export, bytes):
+        if pages.is_page(export) and not pages.record_in(export):
+            raise DataError("page.damaged", f"the record in the page {name} is damaged or cut off")
+        holds = pages.OPENING in export or bundles.holds_any(export)
+    else:
+        holds = any(bundles.is_name(each.removesuffix("/")) for each in export)
+    if not holds:
+        said = f"{name} is not a Hansard export: it contains none of the files that an export has"
+        raise DataError("input.unknown", said)
 
 
 def files_of(export: bytes | Mapping[str, bytes]) -> Mapping[str, bytes]:

@@ -7,6 +7,7 @@ import pytest
 
 import hansard
 from hansard import DataError, UsageError
+from hansard.record import bundle
 from hansard.store import tampering
 from playing import answer
 
@@ -153,7 +154,8 @@ def test_the_same_record_and_key_give_the_same_bytes(store, made, ring):
     [
         (None, "input.unreadable"),
         (b"<html>", "input.unknown"),
-        (b"no export", "record.altered"),
+        (b"no export", "input.unknown"),
+        (bundle.pack({"SHA256SUMS": b""})[:-1], "record.altered"),
     ],
 )
 def test_what_is_no_export_is_refused(tmp_path, content, code):

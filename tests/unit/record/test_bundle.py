@@ -160,6 +160,25 @@ def test_cut_off_anywhere_it_is_unreadable():
     assert code(unpack, data[-22:]) == "1.unreadable"
 
 
+@pytest.mark.parametrize("name", ["events.jsonl", "SHA256SUMS.page", f"templates/{'ab' * 32}"])
+def test_a_single_header_says_that_something_of_an_export_is_there(name):
+    data = pack({name: b"body"})
+    for start, size in ((0, 30), (data.index(b"PK\1\2"), 46)):
+        header = data[start : start + size + len(name)]
+        assert bundle.holds_any(b"PK" + header)
+        assert bundle.holds_any(header * 2)
+        assert not bundle.holds_any(header[:-1])
+        assert not bundle.holds_any(header[1:])
+        assert not bundle.holds_any(header[:size] + b"x" + header[size:])
+
+
+def test_a_name_that_only_begins_like_one_of_an_export_is_none_of_it():
+    for name in ("checkpoint.pt", "events.jsonl2", f"blobs/{'ab' * 33}", "record/events.jsonl"):
+        assert not bundle.holds_any(zipped((name, b"")))
+    assert bundle.holds_any(zipped(("checkpoint.pt", b""), ("checkpoint", b"")))
+    assert not bundle.holds_any(b"")
+
+
 def test_every_bit_counts():
     data = pack(FILES)
     codes = set()
