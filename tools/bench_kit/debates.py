@@ -9,6 +9,7 @@ from pathlib import Path
 
 from bench_kit.measure import expect
 from hansard.record.bundle import Bundle
+from hansard.rules.fields import Layout
 from hansard.rules.formats import ConsensusSpec
 from hansard.runtime import session
 from hansard.runtime.models.base import Request
@@ -77,8 +78,9 @@ async def run_debates(store: Store, spec: ConsensusSpec, times: int, model: Inst
         expect(found.state.rounds_run == spec.max_rounds, "a debate runs to its cap")
 
 
-def records_of(rounds: int, times: int = 1) -> list[Bundle]:
+def records_of(rounds: int, times: int = 1, layout: Layout = "shared-prefix") -> list[Bundle]:
     """Run distinct debates in memory and return their records."""
     with Store.open(MEMORY) as store:
-        asyncio.run(run_debates(store, spec_of(rounds), times, Instant()))
+        spec = spec_of(rounds).model_copy(update={"layout": layout})
+        asyncio.run(run_debates(store, spec, times, Instant()))
         return [store.bundle(debate) for debate in store.debates()]
