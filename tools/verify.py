@@ -106,7 +106,7 @@ SENTENCES = {  # what a finding says; `*` is any field that is not what it shoul
     "8.header": "A text of this entry has no header and salt",
     "8.text": "A text of this entry is not UTF-8",
     "8.salt": "A text of this entry has the salt of another text",
-    "8.reused": "An earlier call was answered with the very text of this reply",
+    "8.reused": "An earlier entry names the very text of this reply",
     "8.size": "This document has more than 2,097,152 bytes, or all up to it more than 20,971,520",
     "8.unnamed": "No entry names this text",
     "9.not_due": "This entry was not due: from here on the record does not follow the debate rules",
@@ -1059,7 +1059,7 @@ class Places:
     all: dict[str, int] = field(default_factory=dict)
     documents: dict[str, int] = field(default_factory=dict)
     replies: dict[str, int] = field(default_factory=dict)
-    reused: dict[str, int] = field(default_factory=dict)  # the second line that replies with it
+    reused: dict[str, int] = field(default_factory=dict)  # the line that replies with it again
 
 
 def read_places(events: Iterable[Json]) -> Places:
@@ -1073,7 +1073,8 @@ def read_places(events: Iterable[Json]) -> Places:
             places.documents.setdefault(data["text"]["sha256"], place)
         elif event["type"] == "call.answered":
             reply = data["reply"]["sha256"]
-            if places.replies.setdefault(reply, place) != place:
+            places.replies.setdefault(reply, place)
+            if places.all[reply] != place:
                 places.reused.setdefault(reply, place)
     return places
 
@@ -1117,7 +1118,7 @@ def texts_in_words(counted: Mapping[str, int]) -> str:
 
 
 def answered_twice(places: Places, name: str) -> Iterator[Finding]:
-    """Yield that a text is the reply of two calls: whoever names it may make it read again."""
+    """Yield that a reply is no text of its own: whoever names one again may make it read again."""
     if name in places.reused:
         yield finding("8.reused", places.reused[name], None, name)
 
@@ -1314,6 +1315,7 @@ class Walk:
     findings: list[Finding] = field(default_factory=list)  # about the present entry
     place: int = 0  # of the present entry
     at: str = ""  # its time
+    debate: str = ""  # the one it belongs to
     seen: Counter[str] = field(default_factory=Counter)  # the entries taken, by type
     # what was opened
     opening: Json = None
@@ -1372,6 +1374,7 @@ class Walk:
         """Take one entry: derive its derived fields, or say that it is not due."""
         kind, data, answer = event["type"], event["data"], self.answer
         self.place, self.at, self.answer = place, event["at"], None
+        self.debate = event["debate"]
         if self.course is None:
             take_opening(self, kind, data)
         elif self.asked:
@@ -1488,7 +1491,7 @@ def take_opened(walk: Walk, data: Json) -> None:
     right = distinct(options) and not {"abstain", "undeclared"} & set(options)
     right = right and fewest <= len(options) <= 100
     need(right, "debate.opened with other options")
-    check_own_words(data)
+    check_own_words(data, walk.debate)
     synthesizer = [item for item in schemas[-1:] if item["role"] == "synthesizer"]
     terms = terms | kind(terms).derived(data["seats"] - len(synthesizer))
     walk.format = kind(terms)
@@ -1509,7 +1512,7 @@ def take_opened(walk: Walk, data: Json) -> None:
         walk.templates.append((item["role"], item["sha256"], approved))
 
 
-def check_own_words(data: Json) -> None:
+def check_own_words(data: Json, debate: str) -> None:
     """What a debate says of itself agrees with itself (§11.1)."""
     estimate, origin = data["estimate"], data["origin"]
     ordered = data["labels"] == sorted(set(data["labels"]))
@@ -1524,6 +1527,7 @@ def check_own_words(data: Json) -> None:
         kind, named = origin["kind"], [origin["debate"] is not None, origin["head"] is not None]
         right = named == [True, True] or (kind == "evaluation" and named == [False, False])
         right = right and (origin["seq"] is not None) == (kind == "branch")
+        right = right and origin["debate"] != debate
         need(right, "debate.opened with an origin of its kind")
 
 

@@ -342,6 +342,14 @@ def blob_cases() -> Iterator[Case]:
         withholding(twice, path),
     )
     name, body = blob.pack("nobody asked", derived("salt of a stranger"))
+    question = base.event(1)["data"]["question"]
+    yield bad(
+        "reply-that-is-the-question",
+        "8.reused",
+        6,
+        "Ann's reply is said to be the question, word for word and with its salt.",
+        export(base.data(6, reply=question).pruned()),
+    )
     yield bad(
         "text-not-named",
         "8.unnamed",

@@ -121,6 +121,8 @@ def refused() -> Iterator[Case]:
          {"origin": origin("branch")}),
         ("repeat-from-an-entry", "Only a branch leaves at an entry.",
          {"origin": origin("repeat", seq=5)}),
+        ("repeat-of-itself", "A debate goes back to itself.",
+         {"origin": origin("repeat", debate=base.event(1)["debate"])}),
     )  # fmt: skip
     for name, why, fields in rows:
         yield bad(f"opening-{name}", "9.not_due", 1, why, export(base.data(1, **fields)))

@@ -56,7 +56,7 @@ function takeOpened(walk, data) {
 	const meant = ["abstain", "undeclared"].some((word) => options.includes(word)); // otherwise
 	const right = distinct(options) && !meant && options.length <= 100;
 	need(right && options.length >= fewest, "debate.opened with other options");
-	checkOwnWords(data);
+	checkOwnWords(data, walk.debate);
 	const synthesizer = data.schemas.slice(-1).filter((row) => row.role === "synthesizer");
 	const number = data.seats - synthesizer.length;
 	const terms = { ...data.terms, ...format.derived?.(data.terms, number) };
@@ -78,7 +78,7 @@ function takeOpened(walk, data) {
 }
 
 // What a debate says of itself agrees with itself (§11.1).
-function checkOwnWords({ labels, estimate, origin }) {
+function checkOwnWords({ labels, estimate, origin }, own) {
 	const same = (one, other) => canonical(one) === canonical(other);
 	need(same(labels, [...new Set(labels)].sort()), "debate.opened with its labels in order, each once");
 	if (estimate) {
@@ -90,7 +90,8 @@ function checkOwnWords({ labels, estimate, origin }) {
 	if (!origin) return;
 	const { kind, debate, head, seq } = origin;
 	const named = debate !== null && head !== null;
-	need((named || kind === "evaluation" && debate === head) && (seq !== null) === (kind === "branch"),
+	const right = debate !== own && (named || kind === "evaluation" && debate === head);
+	need(right && (seq !== null) === (kind === "branch"),
 		"debate.opened with an origin of its kind");
 }
 

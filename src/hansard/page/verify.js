@@ -260,7 +260,8 @@ function checkBlobs(read, blobs, withheld) {
 		for (const name of namedBlobs(data)) first(places, name, index + 1);
 		if (type === "evidence.admitted") first(documents, data.text.sha256, index + 1);
 		if (type === "call.answered") {
-			first(replies.has(data.reply.sha256) ? reused : replies, data.reply.sha256, index + 1);
+			first(replies, data.reply.sha256, index + 1);
+			if (places.get(data.reply.sha256) <= index) first(reused, data.reply.sha256, index + 1);
 		}
 	});
 	let total = 0; // of the documents so far

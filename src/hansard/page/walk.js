@@ -84,9 +84,9 @@ class Walk {
 		this.ended = true;
 	}
 
-	take({ type, data, at }) {
+	take({ type, data, at, debate }) {
 		const { answer } = this, { take, anytime, abandoning } = TYPES.get(type);
-		this.at = at;
+		Object.assign(this, { at, debate });
 		this.answer = null;
 		if (!this.course) {
 			takeOpening(this, type, data);

@@ -124,7 +124,7 @@ class Replay:
     def _derive(self, event: Event) -> Mapping[str, Any]:
         """Return the fields of an event's data that the rules determine, with their values."""
         if not self.state.seated:
-            return seating.derive(self.state, event["type"], event["data"])
+            return seating.derive(self.state, event)
         due = self.due()
         if isinstance(due, Announce | Read) and event["type"] != name_of(due):
             raise NotDue(name_of(due))

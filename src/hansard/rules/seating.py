@@ -7,7 +7,7 @@ from hashlib import sha256
 from typing import Any
 
 from hansard.record.canonical import dump
-from hansard.rules.data import OpenedData, RegisteredData
+from hansard.rules.data import Event, OpenedData, RegisteredData
 from hansard.rules.fields import Estimated, Origin, TemplateHash
 from hansard.rules.formats import format_of
 from hansard.rules.state import DebateState
@@ -19,14 +19,16 @@ CALLABLE = ("python:", CUSTOM)  # names of somebody's own code
 LOCAL = (*OFFLINE, *CALLABLE)  # models that are asked without a wire; others: providers'
 
 
-def derive(state: DebateState, kind: str, data: Any) -> Mapping[str, Any]:
+def derive(state: DebateState, event: Event) -> Mapping[str, Any]:
     """Return the fields that the rules determine of the next event of an opening.
 
     The opening first, then seats in order of position, then documents; no id twice.
     Raises NotDue for any other event.
     """
+    kind: str = event["type"]
+    data: Any = event["data"]
     if state.opened is None:
-        return _opening(kind, data)
+        return _opening(kind, data, event["debate"])
     seats = state.spec["seats"]
     if len(state.seats) < seats:
         if kind != "debater.registered" or data["id"] in state.seats:
@@ -41,7 +43,7 @@ def derive(state: DebateState, kind: str, data: Any) -> Mapping[str, Any]:
     return {}
 
 
-def _opening(kind: str, data: OpenedData) -> Mapping[str, Any]:
+def _opening(kind: str, data: OpenedData, debate: str) -> Mapping[str, Any]:
     if kind != "debate.opened":
         raise NotDue("debate.opened")
     rules = format_of(data["terms"])
@@ -51,7 +53,7 @@ def _opening(kind: str, data: OpenedData) -> Mapping[str, Any]:
         raise NotDue(f"debate.opened with {terms}")
     if [row["role"] for row in data["templates"]] != list(rules.templates):
         raise NotDue("debate.opened with one template each for " + ", ".join(rules.templates))
-    _own_words(data)
+    _own_words(data, debate)
     own: list[TemplateHash] = [
         {"role": role, "sha256": sha256(dump(schema)).hexdigest()}
         for role, schema in rules.schemas(terms).items()
@@ -59,7 +61,7 @@ def _opening(kind: str, data: OpenedData) -> Mapping[str, Any]:
     return {"terms": terms, "schemas": own + synthesizer}
 
 
-def _own_words(data: OpenedData) -> None:
+def _own_words(data: OpenedData, debate: str) -> None:
     """What a debate says of itself agrees with itself."""
     labels, expected, origin = data["labels"], data["estimate"], data["origin"]
     if labels != sorted(set(labels)):
@@ -68,7 +70,7 @@ def _own_words(data: OpenedData) -> None:
         expected["calls_least"] <= expected["calls_most"] and _ascend(_costs(expected))
     ):
         raise NotDue("debate.opened with an estimate whose least is not above its most")
-    if origin and not _goes_back(origin):
+    if origin and not (_goes_back(origin) and origin["debate"] != debate):
         raise NotDue("debate.opened with an origin that names what its kind names")
 
 

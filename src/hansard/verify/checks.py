@@ -135,8 +135,8 @@ def check_blobs(reading: Reading) -> Iterator[Finding]:
 def _named(events: Iterable[Event]) -> tuple[dict[str, int], ...]:
     """Return which entry names each text first, as anything, as a document and as a reply.
 
-    And which names a reply for the second time: each reply has a salt of its own, and is read
-    as often as it is named.
+    And which is answered with a text that an earlier one names: each reply has a salt of its
+    own, and is read as often as a call is answered with it.
     """
     named, documents, replies, reused = (dict[str, int]() for _ in range(4))
     for seq, event in enumerate(events, 1):
@@ -146,7 +146,8 @@ def _named(events: Iterable[Event]) -> tuple[dict[str, int], ...]:
             documents.setdefault(event["data"]["text"]["sha256"], seq)
         elif event["type"] == "call.answered":
             reply = event["data"]["reply"]["sha256"]
-            if replies.setdefault(reply, seq) != seq:
+            replies.setdefault(reply, seq)
+            if named[reply] != seq:
                 reused.setdefault(reply, seq)
     return named, documents, replies, reused
 
