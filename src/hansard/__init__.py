@@ -6,7 +6,8 @@ with `read_record` or `read_export`, and show, replay, verify, export or page it
 `open_keyring`, `read_trust` and `read_policy` say who vouches for it. Every error
 that is raised on purpose is a `HansardError` with a stable `code`: a `UsageError`
 where the call cannot be honoured, a `DataError` where bytes that were read are bad,
-a `SeatError` where your own function raised.
+a `SeatError` where your own function raised. What a spec is warned of before money
+is spent is a `SpecWarning`.
 
 Everything here is imported when it is first used: `from hansard import run,
 verify` costs next to nothing.
@@ -36,7 +37,7 @@ from hansard.api.trust import (
     read_trust,
     unapproved_prompts,
 )
-from hansard.errors import DataError, HansardError, SeatError, UsageError
+from hansard.errors import DataError, HansardError, SeatError, SpecWarning, UsageError
 from hansard.version import __version__
 
 if TYPE_CHECKING:
@@ -144,6 +145,7 @@ __all__ = [
     "SeatError",
     "Settings",
     "Signer",
+    "SpecWarning",
     "Standing",
     "Store",
     "ToolCall",

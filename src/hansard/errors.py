@@ -50,6 +50,18 @@ class SeatError(HansardError):
         self.debate, self.seat, self.step = debate, seat, step
 
 
+class SpecWarning(UserWarning):
+    """A spec can be run, but may not give what you expect: said before any money is spent.
+
+    `code` is stable; `str(warning)` is one sentence. Most codes are also those of notes on
+    the debate, which say the same.
+    """
+
+    def __init__(self, code: str, sentence: str) -> None:
+        super().__init__(sentence)
+        self.code = code
+
+
 class DataError(HansardError):
     """The data is bad: bytes that were read are not what they must be.
 

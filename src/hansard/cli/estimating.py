@@ -30,6 +30,7 @@ def estimate(spec: Path, as_json: bool, allow: tuple[Path, ...]) -> None:
     The debate is rehearsed, with its real prompts and with filler instead of
     replies. At most: no agreement until the last round. At least: immediate
     agreement. Expected: agreement once half of the most calls are made.
+    What `run` would refuse is refused here, and what it would warn of is listed.
     No model is called, no key is needed, and nothing is recorded.
 
     Exit codes: 0 estimated; 2 the spec cannot be run.
@@ -69,7 +70,8 @@ def _numbers(use: Any) -> list[str]:
 
 
 def _remarks(found: hansard.Estimate) -> Iterator[tuple[str, str]]:
-    """Yield what the numbers rest on, and what they leave out."""
+    """Yield what to be warned of, what the numbers rest on, and what they leave out."""
+    yield from (("Warning", one_line(row.message, 1000)) for row in found.warnings)
     if found.scripted:
         yield (
             "Scripted",

@@ -7,15 +7,17 @@ import os
 import shlex
 import signal
 import sys
+import warnings
 from collections.abc import Callable, Coroutine, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
 import click
+from rich.console import Console
 
 import hansard
-from hansard.cli.console import console, document
+from hansard.cli.console import console, document, fields
 from hansard.cli.context import (
     allow_option,
     keyring,
@@ -27,6 +29,7 @@ from hansard.cli.context import (
 from hansard.cli.interrupting import INTERRUPTED
 from hansard.cli.live import View
 from hansard.cli.summary import say_outcome
+from hansard.report.safe import one_line
 
 Observer = Callable[[hansard.Event, Mapping[str, str]], None]
 Work = Coroutine[Any, Any, hansard.DebateResult]
@@ -84,7 +87,8 @@ def run(
 ) -> None:
     """Run the debate that the file SPEC describes.
 
-    The report goes to standard output, everything else to standard error. Each
+    The report goes to standard output, everything else to standard error. Warnings
+    come first, before any model is called; they change no exit code. Each
     step is recorded as it is taken. Ctrl-C leaves the debate open; `hansard resume`
     continues it. What is recorded by an option stands in place of what SPEC says.
 
@@ -94,7 +98,8 @@ def run(
     """
     policy = hansard.read_policy(policy_file, keyring().trust()) if policy_file else None
     with open_store(create=True) as store:
-        with View(console(stderr=True)) as view, _observed(view, telemetry) as observe:
+        around = console(stderr=True)
+        with View(around) as view, _warned(around), _observed(view, telemetry) as observe:
             work = hansard.run(
                 spec,
                 allow=allow,
@@ -135,6 +140,23 @@ def resume(
                 work = hansard.resume(record.debate, store=store, allow=allow, observe=observe)
                 result = until_closed(work, view)
         _end(result, as_json=as_json, exit_code=exit_code)
+
+
+@contextmanager
+def _warned(around: Console) -> Iterator[None]:
+    """Print what the library warns of a spec, in place of Python's own lines."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("always", hansard.SpecWarning)
+        elsewhere = warnings.showwarning
+
+        def show(message: Warning | str, *rest: Any, **named: Any) -> None:
+            if isinstance(message, hansard.SpecWarning):
+                around.print(fields([("Warning", one_line(str(message), 1000))]), style="yellow")
+            else:
+                elsewhere(message, *rest, **named)
+
+        warnings.showwarning = show
+        yield
 
 
 @contextmanager

@@ -26,7 +26,7 @@ _NAMED = 3  # calls or turns, before they are only counted
 def notes(found: Folded) -> Iterator[Note]:
     """Yield what must be known of the debate as a whole."""
     state = found.state
-    yield from _of_seats(state, found.text_of)
+    yield from of_table(state, found.text_of)
     failed = sum(row["error"] not in UNTRIED for row in state.failures)
     if failed:
         yield note("failed", "total", failed=failed, calls=many(state.total().calls, "call"))
@@ -90,7 +90,8 @@ def _over_ceiling(state: DebateState) -> Iterator[Note]:
             yield note("over_ceiling", spent=used, limit=amount(ceiling, limit))
 
 
-def _of_seats(state: DebateState, text_of: TextOf) -> Iterator[Note]:
+def of_table(state: DebateState, text_of: TextOf) -> Iterator[Note]:
+    """Yield what must be known of who sits at the table: all of it is known at the opening."""
     for code in _OFFLINE:
         seats = [key for key, seat in state.seats.items() if seat["model"].startswith(f"{code}:")]
         if seats:

@@ -14,7 +14,6 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping, Sequence
 from functools import partial
-from hashlib import sha256
 from itertools import takewhile
 from typing import Any, Literal, cast
 
@@ -34,11 +33,12 @@ from hansard.rules.steps import Ask, Conclude
 from hansard.rules.terms import Role
 from hansard.runtime.files import Files
 from hansard.runtime.inputs import read_evidence, read_templates
-from hansard.runtime.opening import Opening, schemas_of
+from hansard.runtime.opening import Opening, schemas_of, unsalted
 from hansard.runtime.outcomes import Keep
 from hansard.runtime.output import PLAIN
 from hansard.runtime.seats import Models, silent
 from hansard.runtime.tools import Tools, find_tools
+from hansard.runtime.warned import Warned, warned
 from hansard.verify.checks import MAX_REPLY
 
 REPLY = 400  # tokens, of a seat that sets no max_tokens
@@ -106,6 +106,7 @@ class Estimate(_Part):
         description="The tools that were not given: their definitions are counted nowhere"
     )
     seconds: float | None = Field(description="The ceiling on time; time is not estimated")
+    warnings: tuple[Warned, ...] = Field(description="What to know before the first call")
 
     @property
     def assumed(self) -> str:
@@ -147,6 +148,7 @@ def estimate(
         tool_calls=most.calls * spec.tool_rounds if spec.tools else 0,
         missing_tools=tuple(name for name in spec.tools if name not in given),
         seconds=spec.limits.seconds,
+        warnings=warned(opening),
     )
 
 
@@ -174,12 +176,7 @@ def expectation(opening: Opening) -> Estimated | None:
 def _courses(opening: Opening) -> tuple[Mapping[str, Any], tuple[Course, Course, Course]]:
     """Rehearse a debate; return the data of its opening, and its most, expected, fewest calls."""
     texts: dict[str, str] = {}
-
-    def keep(text: str) -> Blob:
-        name = sha256(text.encode()).hexdigest()  # no salt: nothing is recorded
-        texts[name] = text
-        return {"sha256": name}
-
+    keep = unsalted(texts)
     facts = opening.facts(keep)
     replies = {row.id: row.settings.max_tokens or REPLY for row in opening.spec.table()}
     rehearse = partial(_Rehearsal, facts, opening.files, texts, keep, replies)

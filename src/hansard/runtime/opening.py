@@ -13,7 +13,7 @@ from hansard.errors import UsageError
 from hansard.record.canonical import dump
 from hansard.record.policy import Policy
 from hansard.rules.events import Fact
-from hansard.rules.fields import Estimated, Origin
+from hansard.rules.fields import Blob, Estimated, Origin
 from hansard.rules.formats import AnySpec, format_of, most_turns
 from hansard.rules.seating import OFFLINE
 from hansard.rules.spec_parts import Person, Seated
@@ -27,6 +27,17 @@ from hansard.runtime.tools import Tool
 
 REPLY_CAP = 4096  # tokens, where a ceiling or a provider needs to know how long a reply can be
 WANT_A_CAP = ("anthropic:", "bedrock:")
+
+
+def unsalted(texts: dict[str, str]) -> Keep:
+    """Return what keeps the texts of an opening that is not recorded: in `texts`, by their hash."""
+
+    def keep(text: str) -> Blob:
+        name = sha256(text.encode()).hexdigest()
+        texts[name] = text
+        return {"sha256": name}
+
+    return keep
 
 
 def schemas_of(spec: AnySpec, table: list[Seated], files: Files) -> dict[str, bytes]:

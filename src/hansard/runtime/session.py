@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping, Sequence
 from hashlib import sha256
 from pathlib import Path
 
-from hansard.errors import SeatError, UsageError
+from hansard.errors import SeatError, SpecWarning, UsageError
 from hansard.record import blob
 from hansard.record.bundle import Bundle
 from hansard.record.chain import Chain
@@ -18,9 +18,7 @@ from hansard.rules.events import parse
 from hansard.rules.fields import Origin
 from hansard.rules.formats import AnySpec
 from hansard.rules.replay import approved_by
-from hansard.rules.spec_parts import Seated
 from hansard.rules.state import DebateState, speaker_of
-from hansard.rules.transcript import CUSTOM
 from hansard.runtime.clock import CLOCK, Clock
 from hansard.runtime.engine import Engine
 from hansard.runtime.estimate import expectation
@@ -33,6 +31,7 @@ from hansard.runtime.output import checker
 from hansard.runtime.recording import Observer, Recording
 from hansard.runtime.seats import Models, find_models
 from hansard.runtime.tools import Tool, Tools, find_tools
+from hansard.runtime.warned import warned
 from hansard.store.application import Store
 from hansard.verify.verifier import verify
 
@@ -95,7 +94,6 @@ async def run(
     files = Files(folder, tuple(allow))
     spec = read_evidence(spec, files)
     table = spec.table()
-    _warn_of_ignored(spec, table)
     asked = {row.id: (row.model, row.settings.base_url) for row in table}
     seats = find_models(asked, files, store, models)
     opening = Opening(
@@ -107,6 +105,8 @@ async def run(
         policy,
         origin,
     )
+    for row in warned(opening):
+        warnings.warn(SpecWarning(row.code, row.message), stacklevel=2)
     expected = expectation(opening)
     debate = clock.debate_id()
     journal = Journal(store, Chain(debate), clock)
@@ -171,19 +171,6 @@ async def resume(
         engine = Engine(recording, seats, bundle.templates, clock, approved, found)
         engine.resumed()
         return await _play(engine, recording, seats, models)
-
-
-def _warn_of_ignored(spec: AnySpec, table: list[Seated]) -> None:
-    """Say once that a seat which a function fills is told nothing of its own (D 16)."""
-    custom = [row for row in table if row.model.startswith(CUSTOM)]
-    told = spec.tools or spec.context or spec.instructions or any(row.persona for row in custom)
-    if custom and told:
-        names = ", ".join(row.id for row in custom)
-        warnings.warn(
-            f"persona, instructions, context and tools are not passed on to {names}: functions "
-            "fill these seats (`custom:`)",
-            stacklevel=3,
-        )
 
 
 def _check_deliverable(state: DebateState, bundle: Bundle) -> None:

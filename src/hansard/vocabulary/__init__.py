@@ -1,9 +1,10 @@
-"""Every word that is shown in more than one place: tables that Python reads and every page gets.
+"""Every word that is shown in more than one place: tables that Python and the page read.
 
 - A table is a JSON file beside this one, so that a sentence stands once for the terminal, the
   reports and the page. What a table is about, and when a row of it applies, is code elsewhere.
 - A sentence names its places in braces: `{who} cites nothing for argument {arguments}`.
 - A sentence that has several variants is an object of them by name.
+- A page gets all tables but that of the warnings: it shows debates, and no specs.
 - The values of places are ids, numbers and other words of these tables, never a text that
   somebody wrote.
 """
@@ -88,6 +89,11 @@ def note(code: str, variant: str = "text", **values: object) -> tuple[Severity, 
     """Return how severe the notes with this code are, and the sentence of this variant."""
     ((severity, sentences),) = table("notes")[code].items()
     return severity, fill(_variant(sentences, variant), **values)
+
+
+def warning(code: str, **values: object) -> str:
+    """Return the sentence of a warning that only a spec gives; the others are notes as well."""
+    return fill(table("warnings")[code], **values)
 
 
 def found(code: str, variant: str = "text", **values: object) -> str:

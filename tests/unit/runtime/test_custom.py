@@ -6,7 +6,7 @@ import warnings
 
 import pytest
 
-from hansard.errors import SeatError
+from hansard.errors import SeatError, SpecWarning
 from hansard.runtime.models.base import Completion, ToolCall
 from playing import POSITIONS, answer, script
 
@@ -40,7 +40,7 @@ def test_a_debater_says_words(table, shape, is_async):
 def test_any_other_shape_becomes_words_with_one_warning(table):
     with pytest.warns(UserWarning, match="own returned") as warned:
         table.play("judged", models={"own": lambda _: {"stance": 7}}, debaters=ADVOCATES)
-    assert [str(row.message) for row in warned] == [
+    assert [str(row.message) for row in warned if row.category is UserWarning] == [
         "custom:own returned a dict, neither text nor {text}; str() made it text"
     ]
     assert said(table, "bob") == ["{'stance': 7}"] * 2
@@ -120,7 +120,7 @@ def test_tools_that_it_asks_for_are_ignored(table):
         again = request.call.endswith(":2")
         return Completion("so", tool_calls=() if again else (ToolCall("look", "{}"),))
 
-    with pytest.warns(UserWarning, match="tools are not passed on to bob"):
+    with pytest.warns(SpecWarning, match="fill bob; .* and tools do not reach them"):
         state = table.play(
             "judged", models={"own": own}, use={"look": lambda: "it"}, debaters=ADVOCATES
         )
@@ -175,10 +175,10 @@ def test_what_is_for_built_in_roles_is_kept_from_it_with_one_warning(table):
         return "it"
 
     seats = [ADVOCATES[0] | {"persona": "PERSONA"}, ADVOCATES[1] | {"persona": "PERSONA"}]
-    with pytest.warns(UserWarning, match="not passed on") as warned:
+    with pytest.warns(SpecWarning) as warned:
         table.play("judged", keep, models={"own": keep}, use={"look": look}, debaters=seats, **TOLD)
-    said = "persona, instructions, context and tools are not passed on to bob: functions fill these"
-    assert [str(row.message) for row in warned] == [f"{said} seats (`custom:`)"]
+    said = "Custom functions fill bob; persona, instructions, context and tools do not reach them"
+    assert [str(row.message) for row in warned if row.message.code == "custom_seats"] == [said]
     for word in ("PERSONA", "CONTEXT", "INSTRUCTIONS"):
         assert word in seen["ann"].prompt
         assert word not in seen["bob"].prompt
@@ -198,9 +198,9 @@ def test_each_of_them_alone_is_warned_of_and_nothing_else_is(table, given):
     use = {"look": lambda: "it"} if given.pop("tools", None) else None
     if given.pop("persona", None):
         debaters[1]["persona"] = "p"
-    with pytest.warns(UserWarning, match="not passed on to bob"):
+    with pytest.warns(SpecWarning, match="Custom functions fill bob"):
         table.play("judged", models={"own": answer}, use=use, debaters=debaters, **given)
     with warnings.catch_warnings():
-        warnings.simplefilter("error")
+        warnings.filterwarnings("error", "Custom functions", SpecWarning)
         table.play("judged", models={"own": answer}, debaters=ADVOCATES)
         table.play("judged", use=use, **given)

@@ -161,9 +161,6 @@ PLAYED = {
 }
 
 
-pytestmark = pytest.mark.filterwarnings("ignore:.*not passed on:UserWarning")
-
-
 @pytest.fixture(scope="module")
 def records():
     """The records, each made when it is first asked for."""

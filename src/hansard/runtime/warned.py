@@ -1,0 +1,85 @@
+"""What a spec is warned of before any money is spent.
+
+Most of it is noted again of the debate that follows, under the same code and in the same words
+(`vocabulary/notes.json`). What only a spec shows has its sentence in `vocabulary/warnings.json`.
+`estimate` lists the warnings; `run` gives each as a `SpecWarning` before it records anything.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Literal, cast, get_args
+
+from pydantic import BaseModel, ConfigDict
+
+from hansard import vocabulary
+from hansard.report import overall
+from hansard.report.formats import DISPLAYS
+from hansard.report.words import listed
+from hansard.rules.events import Event
+from hansard.rules.spec_parts import has_server
+from hansard.rules.state import DebateState, evolve
+from hansard.runtime.opening import Opening, unsalted
+
+WarningCode = Literal[  # in the order in which they are told
+    "unnamed_review",
+    "low_threshold",
+    "many_rounds",
+    "theatre",
+    "single_model",
+    "self_bias",
+    "custom_seats",
+    "no_ceiling",
+    "price_unknown",
+]
+_AT = "2000-01-01T00:00:00.000000Z"  # no note on an opening reads its time
+
+
+class Warned(BaseModel):
+    """One thing that may make a debate give less than was expected of it."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    code: WarningCode
+    message: str
+
+
+def warned(opening: Opening) -> tuple[Warned, ...]:
+    """Return what must be known before the debate that `opening` opens costs anything."""
+    order = get_args(WarningCode)
+    return tuple(sorted(_found(opening), key=lambda row: order.index(row.code)))
+
+
+def _found(opening: Opening) -> Iterator[Warned]:
+    state, texts = _opened(opening)
+    if "review" not in opening.spec.model_fields_set:
+        yield _only_here("unnamed_review")
+    notes = [
+        *DISPLAYS[opening.spec.format].watch.whole(state),
+        *overall.of_table(state, texts.get),
+    ]
+    codes = get_args(WarningCode)
+    yield from (
+        Warned(code=cast(WarningCode, note.code), message=note.message)
+        for note in notes
+        if note.code in codes
+    )
+    priced = {row["model"] for row in state.spec["prices"]}
+    unpriced = sorted({seat["model"] for seat in state.seats.values()} - priced)
+    paid = [model for model in unpriced if has_server(model)]
+    if paid and all(note.code != "no_ceiling" for note in notes):  # which says as much
+        yield _only_here("price_unknown", models=listed(paid))
+
+
+def _only_here(code: WarningCode, **values: object) -> Warned:
+    return Warned(code=code, message=vocabulary.warning(code, **values))
+
+
+def _opened(opening: Opening) -> tuple[DebateState, dict[str, str]]:
+    """Return the state in which the debate would begin, and its texts by name."""
+    texts: dict[str, str] = {}
+    state = DebateState()
+    for seq, fact in enumerate(opening.facts(unsalted(texts)), 1):
+        row = {"seq": seq, "at": _AT, "debate": "", "type": fact.type, "data": fact.data}
+        evolve(state, cast(Event, row))
+    return state, texts
