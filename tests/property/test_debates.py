@@ -53,7 +53,7 @@ def _consensus(draw):
     rule = draw(st.sampled_from(["threshold", "majority", "unanimity"]))
     return {
         "debaters": debaters,
-        "options": OPTIONS[: draw(st.integers(1, 3))],
+        "options": OPTIONS[: draw(st.integers(2, 3))],
         "rule": rule,
         "threshold": draw(st.integers(1, len(debaters))),
         "max_rounds": draw(st.integers(1, 2)),

@@ -199,7 +199,7 @@ SPECS = {
         question="Q?",
         model="python:m",
         debaters=[Debater(id="a", settings=Settings(temperature=0.7)), Debater(id="b")],
-        options=["so"],
+        options=["so", "not"],
         threshold=2,
         max_rounds=1,
     ),

@@ -117,6 +117,9 @@ JUDGED = "{format: judged, question: q, model: 'python:x', debaters: [{stance: a
         ("{format: panel, question: q, model: 'python:x'}", True),
         ("{format: panel, question: q, model: 'python:x', convergence_similarity: 0.5}", True),
         ("{format: panel, question: q, model: 'python:x', rounds: 0}", False),
+        ("{format: panel, question: q, model: 'python:x', options: []}", True),
+        ("{format: panel, question: q, model: 'python:x', options: [a]}", False),
+        ("{format: panel, question: q, model: 'python:x', options: [a, b]}", True),
         ("{format: panel, question: q, model: 'python:x', resolution: vote}", False),
     ],
 )

@@ -6,7 +6,8 @@ from abc import abstractmethod
 from collections.abc import Iterator, Mapping
 from typing import Any, ClassVar, Self
 
-from pydantic import BaseModel, Field, model_validator
+from pydantic import BaseModel, Field, ValidationError, model_validator
+from pydantic_core import InitErrorDetails, PydanticCustomError
 
 from hansard.rules.data import MOST_LABELS
 from hansard.rules.fields import Layout, Name
@@ -17,6 +18,7 @@ from hansard.rules.spec_parts import (
     Ceilings,
     Evidence,
     FileName,
+    Mistakes,
     Person,
     PriceSpec,
     Seat,
@@ -27,6 +29,7 @@ from hansard.rules.spec_parts import (
     apart,
     has_server,
     known_model,
+    mistake,
     refuse,
     unique,
 )
@@ -48,6 +51,13 @@ class BaseSpec(Strict):
     TEMPLATES: ClassVar[Mapping[str, tuple[str, ...]]]
     TAKEN: ClassVar[frozenset[str]] = OUTCOMES
     COST_CEILING: ClassVar[int | None] = None
+    APART: ClassVar[frozenset[str]] = frozenset(
+        {
+            "name", "collection_id", "task_type", "requester", "owner", "retention", "context",
+            "instructions", "tool_rounds", "limits", "seed", "review", "attempts",
+            "timeout_seconds", "retry_seconds", "layout", "leading_call", "agent_types",
+        }
+    )  # fmt: skip
 
     format: str
 
@@ -143,54 +153,72 @@ class BaseSpec(Strict):
 
     @model_validator(mode="after")
     def _holds_together(self) -> Self:
-        if self.model is not None and self.model not in self.models:
-            known_model(self.model, self.models)
-        table = self.table()
-        unique("seat id", [row.id for row in table])
-        apart("stance label", [row.stance.label for row in table if row.stance])
-        unique("evidence id", [document.id for document in self.evidence])
-        unique("tool", self.tools)
-        unique("label", self.labels)
-        self._check_names(table)
-        self._check_output_and_evidence()
-        self._check_models_and_prompts(table)
+        """Refuse a spec with all mistakes between its fields, not only with the first."""
+        found = [*self._between()]
+        try:
+            found += self._at(self.table())
+        except PydanticCustomError as error:
+            found.append(error)
+        if found:
+            each = {row.message(): row for row in found}.values()  # one thing may be seen twice
+            rows = [InitErrorDetails(type=row, loc=(), input=None) for row in each]
+            raise ValidationError.from_exception_data(type(self).__name__, rows)
         return self
 
-    def _check_names(self, table: list[Seated]) -> None:
+    def _between(self) -> Mistakes:
+        """Yield the mistakes between fields, the table aside."""
+        if self.model is not None and self.model not in self.models:
+            try:
+                known_model(self.model, self.models)
+            except PydanticCustomError as error:
+                yield error
+        yield from unique("evidence id", [document.id for document in self.evidence])
+        yield from unique("tool", self.tools)
+        yield from unique("label", self.labels)
+        yield from self._of_output_and_evidence()
+        yield from self._of_prompts()
+
+    def _at(self, table: list[Seated]) -> Mistakes:
+        """Yield the mistakes of who sits at the table."""
+        yield from unique("seat id", [row.id for row in table])
+        yield from apart("stance label", [row.stance.label for row in table if row.stance])
         for row in table:
             label = row.stance.label if row.stance else row.id
             taken = self.TAKEN & {row.id, label}
             if taken:
-                refuse(
+                yield mistake(
                     "spec.reserved",
                     f"no seat or stance can be called {min(taken)}: that word names an outcome; "
                     "choose another id or label",
                 )
 
-    def _check_output_and_evidence(self) -> None:
+        models = {row.model for row in table}
+        for model in self.prices:
+            if model not in models:
+                yield mistake(
+                    "spec.price", f"`prices` names {model}, but no seat uses it; check the name"
+                )
+
+    def _of_output_and_evidence(self) -> Mistakes:
         if self.output_schema is not None and self.synthesizer is False:
-            refuse(
+            yield mistake(
                 "spec.synthesizer",
                 "`output_schema` needs a synthesizer, but `synthesizer` is false; remove one of "
                 "the two",
             )
         for document in self.evidence:
             if document.from_round > self.last_round:
-                refuse(
+                yield mistake(
                     "spec.evidence_round",
                     f"evidence {document.id} has `from_round: {document.from_round}`, but the last "
                     f"round is {self.last_round}; lower it",
                 )
 
-    def _check_models_and_prompts(self, table: list[Seated]) -> None:
-        models = {row.model for row in table}
-        for model in self.prices:
-            if model not in models:
-                refuse("spec.price", f"`prices` names {model}, but no seat uses it; check the name")
+    def _of_prompts(self) -> Mistakes:
         for role in self.prompts:
             if role not in self.TEMPLATES:
                 known = ", ".join(self.TEMPLATES)
-                refuse(
+                yield mistake(
                     "spec.prompt",
                     f"`prompts` names {role}, but {self.format} has no such template; it has "
                     f"{known}",

@@ -4,8 +4,19 @@ from __future__ import annotations
 
 import re
 import unicodedata
-from collections.abc import Iterable
-from typing import Annotated, Any, NamedTuple, NoReturn, Protocol, Self, get_args, runtime_checkable
+from collections import Counter
+from collections.abc import Iterable, Iterator
+from typing import (
+    Annotated,
+    Any,
+    ClassVar,
+    NamedTuple,
+    NoReturn,
+    Protocol,
+    Self,
+    get_args,
+    runtime_checkable,
+)
 from urllib.parse import urlsplit
 
 from pydantic import (
@@ -43,11 +54,18 @@ SERVERS = (
 )
 PROVIDERS = OWN + SERVERS
 MOST_OF_A_NAME = 200  # characters
+Mistakes = Iterator[PydanticCustomError]  # of fields that do not agree with each other
 _UNFIT = re.compile(r"[^a-z0-9]+")
 
 
 class Strict(BaseModel):
-    """Fields that are named, and no others; frozen once they are validated."""
+    """Fields that are named, and no others; frozen once they are validated.
+
+    `APART` are those that no rule between fields reads: what is wrong with one of them
+    hides no mistake between others.
+    """
+
+    APART: ClassVar[frozenset[str]] = frozenset()
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
@@ -61,41 +79,49 @@ class Strict(BaseModel):
         return value
 
 
+def mistake(code: str, sentence: str) -> PydanticCustomError:
+    """Return a mistake of a spec, in a sentence that says what is wrong and what to do about it."""
+    return PydanticCustomError(code, "{sentence}", {"sentence": sentence})
+
+
 def refuse(code: str, sentence: str) -> NoReturn:
     """Refuse a value in a sentence that says what is wrong and what to do about it."""
-    raise PydanticCustomError(code, "{sentence}", {"sentence": sentence})
+    raise mistake(code, sentence)
 
 
-def unique(what: str, names: list[str]) -> None:
-    """Refuse a name that stands twice."""
-    for name in names:
-        if names.count(name) > 1:
-            refuse("spec.duplicate", f"{what} {name} appears more than once; each must be unique")
+def unique(what: str, names: list[str]) -> Mistakes:
+    """Yield a mistake for each name that stands twice."""
+    for name, times in Counter(names).items():
+        if times > 1:
+            yield mistake(
+                "spec.duplicate", f"{what} {name} appears more than once; each must be unique"
+            )
 
 
-def apart(what: str, names: list[str]) -> None:
-    """Refuse a name that stands twice, or that only upper and lower case tell from another."""
-    unique(what, names)
+def apart(what: str, names: list[str]) -> Mistakes:
+    """Yield one for each that stands twice, or that only upper and lower case tell from another."""
+    yield from unique(what, names)
     seen: dict[str, str] = {}
     for name in names:
         other = seen.setdefault(name.lower(), name)
         if other != name:
-            refuse(
+            yield mistake(
                 "spec.duplicate",
                 f"{what} {other} and {what} {name} differ only in upper and lower case; rename one",
             )
 
 
-def check_options(options: list[str]) -> None:
-    """Refuse options that cannot be told apart, or of which one is a word for something else."""
-    apart("option", options)
+def between_options(options: list[str]) -> Mistakes:
+    """Yield one for each option that cannot be told from another or is another thing's word."""
+    yield from apart("option", options)
     meant = {
         ABSTAIN: "silence is counted under that word",
         UNDECLARED: "it is the decision where a judge names nothing that was declared",
     }
     for option in options:
         if why := meant.get(option):
-            refuse("spec.option", f"{option!r} cannot be an option: {why}; choose another")
+            said = f"{option!r} cannot be an option: {why}; choose another"
+            yield mistake("spec.option", said)
 
 
 @runtime_checkable

@@ -7,7 +7,7 @@ where. Nothing is written before all of it has been read.
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Mapping, Sequence
 from difflib import get_close_matches
 from functools import cache
 from importlib.resources import files as resources
@@ -93,11 +93,31 @@ def validate(
     try:
         return model.model_validate(value)
     except ValidationError as error:
-        raise _mistakes(error, where, model, quoting=quoting, given=given) from None
+        rows = error.errors(include_url=False, include_input=False)
+        rows += _hidden(model, value, rows)
+        raise _mistakes(rows, where, model, quoting=quoting, given=given) from None
+
+
+def _hidden(
+    model: type[BaseModel], value: Mapping[str, object], rows: Sequence[ErrorDetails]
+) -> list[ErrorDetails]:
+    """Return the mistakes between fields, which are not looked for while a field itself is wrong.
+
+    Only where no field that is wrong could matter to them.
+    """
+    wrong = {str(row["loc"][0]) for row in rows if row["loc"]}
+    matter = model.model_fields.keys() - getattr(model, "APART", frozenset())
+    if not wrong or wrong & matter:
+        return []
+    try:
+        model.model_validate({name: value[name] for name in value.keys() - wrong})
+    except ValidationError as error:
+        return error.errors(include_url=False, include_input=False)
+    return []
 
 
 def _mistakes(
-    error: ValidationError,
+    rows: list[ErrorDetails],
     where: str,
     model: type[BaseModel],
     *,
@@ -105,7 +125,6 @@ def _mistakes(
     given: Collection[str],
 ) -> UsageError:
     """Return what is wrong: as many mistakes as people read at once, and how many more."""
-    rows = error.errors(include_url=False, include_input=False)
     # A name that does not exist explains why another one is missing.
     rows.sort(key=lambda found: found["type"] != "extra_forbidden")
     places = ["" if row["loc"][:1] and row["loc"][0] in given else f"{where}: " for row in rows]

@@ -93,7 +93,10 @@ def test_round_0_is_independent_and_later_ones_see_all_earlier_rounds():
         ({}, "<judge>\n"),
         ({"options": ["yes", "no"]}, "<judge_choosing options=yes, no>\n"),
         ({"resolution": "pick"}, "<judge_picking labels=ann, bob, cat>\n"),
-        ({"resolution": "pick", "options": ["yes"]}, "<judge_picking labels=ann, bob, cat>\n"),
+        (
+            {"resolution": "pick", "options": ["yes", "no"]},
+            "<judge_picking labels=ann, bob, cat>\n",
+        ),
     ],
 )
 def test_a_judge_sees_the_whole_transcript(fields, own):

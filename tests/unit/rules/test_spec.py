@@ -462,6 +462,13 @@ MISTAKES = {
     "a judge for nothing": ("panel", {"judge": {}, "resolution": "majority"}, "spec.judge", ""),
     "no judge": ("panel", {"resolution": "pick"}, "spec.judge", ""),
     "nobody to instruct": ("panel", {"judge_instructions": "Be brief."}, "spec.judge", ""),
+    "one option to vote for": (
+        "consensus",
+        {**SPEC, "options": ["yes"]},
+        "too_short",
+        "options",
+    ),
+    "one option of a panel": ("panel", {"options": ["yes"]}, "spec.too_few", ""),
     "no rounds after the first": ("panel", {"rounds": 0}, "greater_than_equal", "rounds"),
     "max_rounds": ("panel", {"max_rounds": 2}, "extra_forbidden", "max_rounds"),
 }

@@ -37,7 +37,7 @@ def of(format_, **changes):
 
 CASES = [
     ("consensus", {}, 24, 3),
-    ("consensus", {"options": ["release"], "threshold": 1, "max_rounds": 5}, 60, 3),
+    ("consensus", {"options": ["release", "revise"], "threshold": 1, "max_rounds": 5}, 60, 3),
     ("consensus", {"synthesizer": True}, 25, 4),
     ("judged", {}, 5, 5),
     ("judged", {"max_rounds": 4, "synthesizer": True}, 10, 10),
@@ -49,7 +49,7 @@ CASES = [
     ("panel", {"rounds": 1}, 6, 3),
     ("panel", {"rounds": 4, "judge": {}}, 16, 4),
     ("panel", {"rounds": 4, "judge": {}, "resolution": "pick"}, 16, 4),
-    ("panel", {"rounds": 4, "options": ["a"], "judge": {}}, 16, 4),
+    ("panel", {"rounds": 4, "options": ["a", "b"], "judge": {}}, 16, 4),
     ("panel", {"options": ["a", "b"], "resolution": "majority", "fallback": "similar"}, 6, 3),
     ("panel", {"rounds": 2, **ALONE}, 9, 9),
 ]

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import re
+from typing import Any
 
 import pytest
 from pydantic import ValidationError
 
 import playing
 from hansard.errors import UsageError
-from hansard.rules.formats import ConsensusSpec
+from hansard.rules.formats import SPECS, ConsensusSpec
 from hansard.runtime import inputs
 from hansard.runtime.files import Files
 
@@ -193,6 +194,78 @@ def test_all_mistakes_are_told_at_once_an_unknown_field_first(write):
     ]
 
 
+def told(write, text):
+    error = refused(inputs.load_spec, write(text))
+    return [(each.code, each.sentence.removeprefix("spec.yaml: ")) for each in mistakes_of(error)]
+
+
+def mistakes_of(error):
+    return (error, *error.others)
+
+
+OPTIONS = (
+    "spec.option",
+    "'abstain' cannot be an option: silence is counted under that word; choose another",
+)
+THRESHOLD = ("spec.threshold", "`threshold` is 9, but there are only 2 debaters; lower it")
+SEAT = ("spec.duplicate", "seat id a appears more than once; each must be unique")
+TWICE = ("spec.duplicate", "label x appears more than once; each must be unique")
+CONTRADICTORY = (
+    SPEC.replace("[release, revise]", "[release, abstain]")
+    .replace("threshold: 2", "threshold: 9")
+    .replace("id: b", "id: a")
+) + "labels: [x, x]\n"
+
+
+def test_mistakes_between_fields_are_told_at_once(write):
+    assert told(write, CONTRADICTORY) == [TWICE, OPTIONS, THRESHOLD, SEAT]
+
+
+def test_mistakes_between_fields_are_told_beside_those_in_fields_that_no_rule_reads(write):
+    text = CONTRADICTORY + "seed: -1\nlimits: {call: 1}\nreveiw: Ada\n"
+    codes = ["spec.unknown_field", "spec.unknown_field", "spec.out_of_range"]
+    found = told(write, text)
+    assert [code for code, _ in found[:3]] == codes
+    assert found[3:] == [TWICE, OPTIONS, THRESHOLD, SEAT]
+
+
+def test_what_a_wrong_field_may_have_caused_is_not_told(write):
+    text = CONTRADICTORY.replace("threshold: 9", "threshold: much")
+    assert [code for code, _ in told(write, text)] == ["spec.invalid_value"]
+
+
+def test_one_thing_that_two_rules_see_is_told_once(write):
+    found = told(write, SPEC.replace('{id: b, model: "python:m"}', "{id: b}") + "model: gpt\n")
+    assert [code for code, _ in found] == ["spec.unknown_model"]
+
+
+def test_a_panel_is_told_all_that_contradicts_itself_too(write):
+    text = (
+        "format: panel\nquestion: q\nmodel: 'python:m'\nresolution: pick\n"
+        "judge_instructions: Pick.\noptions: [only]\nconvergence_similarity: 2\n"
+    )
+    codes = [code for code, _ in told(write, text)]
+    assert codes == ["spec.out_of_range", "spec.too_few", "spec.judge", "spec.judge"]
+
+
+@pytest.mark.parametrize("format_", SPECS)
+def test_no_rule_reads_a_field_that_is_set_apart(format_):
+    """So that a mistake in it hides none between others: whatever stands there, all is well."""
+    spec = SPECS[format_]
+    assert spec.model_fields.keys() >= spec.APART
+    assert all(not spec.model_fields[name].is_required() for name in spec.APART)
+    read = set()
+
+    def watched(self, name):
+        if name in spec.APART:
+            read.add(name)
+        return spec.__getattribute__(self, name)
+
+    kind: Any = type("Watched", (spec,), {"__getattribute__": watched})
+    kind.model_validate({"question": "q", "model": playing.MODEL, **playing.BASE[format_]})
+    assert read == set()
+
+
 def test_of_very_many_mistakes_the_rest_is_counted(write):
     rows = "".join(f"wrong_{number}: 1\n" for number in range(13))
     error = refused(inputs.load_spec, write(SPEC + rows))
@@ -214,7 +287,7 @@ def spec_with(*evidence):
     return ConsensusSpec(
         question="q",
         debaters=[{"id": seat, "model": "python:m"} for seat in "ab"],
-        options=["yes"],
+        options=["yes", "no"],
         threshold=2,
         max_rounds=2,
         evidence=list(evidence),

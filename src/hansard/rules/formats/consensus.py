@@ -17,9 +17,9 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from functools import lru_cache
-from typing import Any, ClassVar, Literal, Self, cast
+from typing import Any, ClassVar, Literal, cast
 
-from pydantic import ConfigDict, Field, model_validator
+from pydantic import ConfigDict, Field
 from pydantic.config import JsonDict
 
 from hansard.rules.counting import RULE_NAMES, needed, tally, winner
@@ -31,7 +31,7 @@ from hansard.rules.formats.common import decided, silent, sound, still_in
 from hansard.rules.prompts import TextOf
 from hansard.rules.replies import JSON, Schema, members, one_of, words
 from hansard.rules.spec_base import BaseSpec
-from hansard.rules.spec_parts import Debater, Seated, check_options, refuse
+from hansard.rules.spec_parts import Debater, Mistakes, Seated, between_options, mistake
 from hansard.rules.state import DebateState, Step, Turn
 from hansard.rules.terms import ESCALATE, CloseReason, ConsensusTerms, Role
 
@@ -67,32 +67,31 @@ class ConsensusSpec(BaseSpec):
 
     format: Literal["consensus"] = "consensus"
     debaters: list[Debater] = Field(min_length=2, max_length=99)
-    options: list[Name] = Field(min_length=1, max_length=100, description="What may be voted for")
+    options: list[Name] = Field(min_length=2, max_length=100, description="What may be voted for")
     rule: Literal["threshold", "majority", "unanimity"] = "threshold"
     threshold: int | None = Field(default=None, ge=1)
     max_rounds: int = Field(ge=1, le=1000)
 
-    @model_validator(mode="after")
-    def _consistent(self) -> Self:
-        check_options(self.options)
+    def _between(self) -> Mistakes:
+        yield from super()._between()
+        yield from between_options(self.options)
         if self.rule == "threshold" and self.threshold is None:
-            refuse(
+            yield mistake(
                 "spec.threshold",
                 "the rule `threshold` needs a `threshold`; say how many debaters must agree",
             )
         if self.rule != "threshold" and self.threshold is not None:
-            refuse(
+            yield mistake(
                 "spec.threshold",
                 f"the rule `{self.rule}` sets its own threshold; remove `threshold: "
                 f"{self.threshold}`",
             )
         if self.needed > len(self.debaters):
-            refuse(
+            yield mistake(
                 "spec.threshold",
                 f"`threshold` is {self.needed}, but there are only {len(self.debaters)} debaters; "
                 "lower it",
             )
-        return self
 
     @property
     def needed(self) -> int:

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import ClassVar, Literal, Self
+from typing import ClassVar, Literal
 
-from pydantic import Field, model_validator
+from pydantic import Field
 
 from hansard.rules.spec_base import BaseSpec
-from hansard.rules.spec_parts import Advocate, Seat, Seated, refuse
+from hansard.rules.spec_parts import Advocate, Mistakes, Seat, Seated, mistake
 from hansard.rules.terms import ModeratedTerms, Role
 
 MOST_ROUNDS = 3
@@ -57,34 +57,33 @@ class ModeratedSpec(BaseSpec):
         default=False, description="Moderate once more with the sides in the other order"
     )
 
-    @model_validator(mode="after")
-    def _consistent(self) -> Self:
+    def _between(self) -> Mistakes:
+        yield from super()._between()
         if self.max_rounds > MOST_ROUNDS:
-            refuse(
+            yield mistake(
                 "spec.max_rounds",
                 f"`max_rounds` is {self.max_rounds}, but a moderated debate has at most "
                 f"{MOST_ROUNDS}; lower it",
             )
         if len(self.positions) == 1:
-            refuse("spec.positions", "`positions` lists only one; list two or more, or none")
+            yield mistake("spec.positions", "`positions` lists only one; list two or more, or none")
         if self.positions and self.proposer:
-            refuse(
+            yield mistake(
                 "spec.positions", "with `positions` each has its own proposer; remove `proposer`"
             )
         if not (self.critique or self.positions):
-            refuse(
+            yield mistake(
                 "spec.critique",
                 "`critique: false` needs `positions`: a single proposition must have its critic",
             )
         if not self.critique and (self.critic or self.rebuttal):
-            refuse("spec.critique", "`critique` is false; remove `critic` and `rebuttal`")
+            yield mistake("spec.critique", "`critique` is false; remove `critic` and `rebuttal`")
         if {row.label for row in self.positions} & {*SIDES}:
-            refuse(
+            yield mistake(
                 "spec.label",
                 "a position cannot be labelled proposer, critic or rebuttal: those are roles; "
                 "choose another `label`",
             )
-        return self
 
     @property
     def last_round(self) -> int:

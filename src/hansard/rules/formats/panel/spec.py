@@ -4,14 +4,24 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from decimal import Decimal as Exact
-from typing import ClassVar, Literal, Self
+from typing import ClassVar, Literal
 
-from pydantic import Field, field_validator, model_validator
+from pydantic import Field, field_validator
 
 from hansard.rules import similarity
 from hansard.rules.fields import Name
 from hansard.rules.spec_base import BaseSpec
-from hansard.rules.spec_parts import Debater, Number, Seat, Seated, Text, check_options, refuse
+from hansard.rules.spec_parts import (
+    Debater,
+    Mistakes,
+    Number,
+    Seat,
+    Seated,
+    Text,
+    between_options,
+    mistake,
+    refuse,
+)
 from hansard.rules.terms import PanelTerms, Resolution
 
 LEAST = 2  # debaters, and of them heard
@@ -58,7 +68,10 @@ class PanelSpec(BaseSpec):
     judge: Seat | None = None
     rounds: int = Field(default=2, ge=1, le=1000, description="After the independent round 0")
     options: list[Name] = Field(
-        default=[], max_length=100, description="What may be answered, where that is a choice"
+        default=[],
+        max_length=100,
+        description="What may be answered, where that is a choice",
+        json_schema_extra={"anyOf": [{"maxItems": 0}, {"minItems": 2}]},
     )
     convergence_check: bool = True
     convergence_similarity: Number = Field(
@@ -85,32 +98,43 @@ class PanelSpec(BaseSpec):
         is_number = isinstance(value, (int, float)) and not isinstance(value, bool)
         return str(value) if is_number else value
 
-    @model_validator(mode="after")
-    def _consistent(self) -> Self:
+    def _between(self) -> Mistakes:
+        yield from super()._between()
         if self.debaters and self.agents:
-            refuse("spec.agents", "give either `debaters` or `agents`, and not both")
-        if len(self._drafters()) < LEAST:
-            refuse("spec.too_few", f"a panel needs at least {LEAST} debaters; add one")
+            yield mistake("spec.agents", "give either `debaters` or `agents`, and not both")
         if Exact(self.convergence_similarity) > 1:
-            refuse(
+            yield mistake(
                 "spec.out_of_range",
                 f"`convergence_similarity` is {self.convergence_similarity}; it must lie from 0 "
                 "to 1",
             )
-        check_options(self.options)
+        if len(self.options) == 1:
+            yield mistake(
+                "spec.too_few", f"`options` lists only {self.options[0]}; list two or more, or none"
+            )
+        yield from between_options(self.options)
+        if self.resolves == "judge" and self.judge is None:
+            yield mistake("spec.judge", f"`resolution: {self.resolution}` needs a `judge`; add one")
+        if self.resolves != "judge" and self.judge is not None:
+            yield mistake(
+                "spec.judge", f"`resolution: {self.resolution}` asks no judge; remove `judge`"
+            )
+        if self.judge_instructions and self.judge is None:
+            yield mistake(
+                "spec.judge", "`judge_instructions` need a `judge`; add one, or remove them"
+            )
+
+    def _at(self, table: list[Seated]) -> Mistakes:
+        yield from super()._at(table)
+        ids = [row.id for row in table if row.role == "debater"]
+        if len(ids) < LEAST:
+            yield mistake("spec.too_few", f"a panel needs at least {LEAST} debaters; add one")
         for option in self.options:
-            if option in ("synthesis", *(row.id for row in self._drafters())):
-                refuse(
+            if option in ("synthesis", *ids):
+                yield mistake(
                     "spec.option",
                     f"{option!r} cannot be an option: it names another outcome; choose another",
                 )
-        if self.resolves == "judge" and self.judge is None:
-            refuse("spec.judge", f"`resolution: {self.resolution}` needs a `judge`; add one")
-        if self.resolves != "judge" and self.judge is not None:
-            refuse("spec.judge", f"`resolution: {self.resolution}` asks no judge; remove `judge`")
-        if self.judge_instructions and self.judge is None:
-            refuse("spec.judge", "`judge_instructions` need a `judge`; add one, or remove them")
-        return self
 
     @property
     def resolves(self) -> str:
