@@ -82,11 +82,12 @@ const lazily = (title, fill) => {
 };
 
 const copy = (text) => button("Copy", async ({ target }) => {
+	const shown = target.previousElementSibling; // the view may be drawn anew meanwhile
 	try {
 		await navigator.clipboard.writeText(text);
 		target.textContent = "Copied";
 	} catch {
-		getSelection().selectAllChildren(target.previousElementSibling);
+		getSelection().selectAllChildren(shown);
 		target.textContent = "Selected";
 	}
 });
