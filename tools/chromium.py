@@ -12,9 +12,16 @@ import shutil
 import subprocess
 import sys
 
-NAMES = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable")
+NAMES = (
+    "chromium-headless-shell",  # the same engine without windows: it opens a page twice as fast
+    "chromium",
+    "chromium-browser",
+    "google-chrome",
+    "google-chrome-stable",
+)
+PACKAGE = "chromium-headless-shell"
 MISSING = (
-    "no Chromium found: install one (Debian: apt-get install --no-install-recommends chromium), "
+    f"no Chromium found: install one (Debian: apt-get install --no-install-recommends {PACKAGE}), "
     "or name its program in HANSARD_CHROMIUM"
 )
 
@@ -34,9 +41,9 @@ def install() -> bool:
     """Install Debian's Chromium; return whether that could be tried and went well."""
     if os.geteuid() != 0 or not shutil.which("apt-get"):
         return False
-    print("no Chromium found: installing Debian's package chromium …", flush=True)
+    print(f"no Chromium found: installing Debian's package {PACKAGE} …", flush=True)
     quiet = {**os.environ, "DEBIAN_FRONTEND": "noninteractive"}
-    packages = ("install", "-y", "-qq", "--no-install-recommends", "chromium")
+    packages = ("install", "-y", "-qq", "--no-install-recommends", PACKAGE)
     for words in (("update", "-qq"), packages):
         done = subprocess.run(
             ["apt-get", *words], check=False, capture_output=True, text=True, env=quiet
