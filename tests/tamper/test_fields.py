@@ -336,11 +336,11 @@ def table():
 
 
 def sample(bundle):
-    """The first two and the last line of each type."""
+    """The first and the last line of each type."""
     by_type = defaultdict(list)
     for event in altering.events_of(bundle):
         by_type[event["type"]].append(event["seq"])
-    picked = ({*row[:2], row[-1]} for row in by_type.values())
+    picked = ({row[0], row[-1]} for row in by_type.values())
     return sorted(set().union(*picked))
 
 
@@ -412,7 +412,9 @@ def stands(bundle, lines, most):
 @pytest.mark.slow
 @pytest.mark.parametrize("name", [*RECORDS, "refused"])
 def test_as_it_stands_each_change_names_its_line(records, name):
-    assert stands(records[name], sample(records[name]), most=3) > 30 * len(sample(records[name]))
+    """Each field of each in one way; tools/campaign alters them in every way."""
+    lines = sample(records[name])
+    assert stands(records[name], lines, most=1) > 10 * len(lines)
 
 
 def test_every_type_and_every_field_is_tried(records):
