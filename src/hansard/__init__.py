@@ -7,7 +7,7 @@ with `read_record` or `read_export`, and show, replay, verify, export or page it
 that is raised on purpose is a `HansardError` with a stable `code`: a `UsageError`
 where the call cannot be honoured, a `DataError` where bytes that were read are bad,
 a `SeatError` where your own function raised. What a spec is warned of before money
-is spent is a `SpecWarning`.
+is spent is a `SpecWarning`, and a tool that raised a `ToolWarning`.
 
 Everything here is imported when it is first used: `from hansard import run,
 verify` costs next to nothing.
@@ -37,7 +37,14 @@ from hansard.api.trust import (
     read_trust,
     unapproved_prompts,
 )
-from hansard.errors import DataError, HansardError, SeatError, SpecWarning, UsageError
+from hansard.errors import (
+    DataError,
+    HansardError,
+    SeatError,
+    SpecWarning,
+    ToolWarning,
+    UsageError,
+)
 from hansard.version import __version__
 
 if TYPE_CHECKING:
@@ -149,6 +156,7 @@ __all__ = [
     "Standing",
     "Store",
     "ToolCall",
+    "ToolWarning",
     "Trust",
     "TrustFile",
     "TrustedKey",

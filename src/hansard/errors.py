@@ -62,6 +62,16 @@ class SpecWarning(UserWarning):
         self.code = code
 
 
+class ToolWarning(UserWarning):
+    """Your own tool raised: the model was told that it failed, and the debate goes on.
+
+    `code` is `tool.failed`; `__cause__` is what it raised, of which the record holds
+    the type alone.
+    """
+
+    code = "tool.failed"
+
+
 class DataError(HansardError):
     """The data is bad: bytes that were read are not what they must be.
 

@@ -489,6 +489,30 @@ def test_options_say_who_asks_and_win_over_the_spec(hansard):
     assert opened["origin"] is None
 
 
+@pytest.mark.parametrize("given", ["Zoë Hart <acme/reviewer>", "Zoë Hart<acme/reviewer>"])
+def test_a_person_may_be_named_with_a_key(hansard, given):
+    write_debate(votes("revise", "revise", "revise"), requester={"name": "Ann", "key": "a/b"})
+    assert hansard("run", "debate.yaml", "--requester", given, "--owner", "Bo: <3").code == 0
+    with Store.open("sqlite:///hansard.db") as store:
+        bundle = store.bundle(only_debate())
+    opened = json.loads(bundle.lines[0])["data"]
+    names = [
+        bundle.blobs[opened[field]["name"]["sha256"]][81:].decode()
+        for field in ("requester", "owner")
+    ]
+    assert names == ["Zoë Hart", "Bo: <3"]
+    assert [opened[field]["key"] for field in ("requester", "owner")] == ["acme/reviewer", None]
+
+
+@pytest.mark.parametrize("key", ["", "acme reviewer", "é"])
+def test_a_key_that_is_no_name_of_one_is_refused(hansard, key):
+    write_debate(votes("revise", "revise", "revise"))
+    done = hansard("run", "debate.yaml", "--owner", f"Ann <{key}>")
+    assert (done.code, done.out) == (2, "")
+    assert done.err.startswith("error: owner.key: a key's name has 1 to 128 letters")
+    assert not Path("hansard.db").exists()
+
+
 def test_each_mistake_of_options_and_spec_has_its_line_and_nothing_is_recorded(hansard):
     write_debate(votes("revise", "revise", "revise"), labels=["x y"], retention="7 years")
     done = hansard("run", "debate.yaml", "--task-type", "a b", "--requester", "Ann\nLee")

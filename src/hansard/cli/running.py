@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import os
+import re
 import shlex
 import signal
 import sys
@@ -51,6 +52,12 @@ telemetry_option = click.option(
 )
 
 
+def _person(_: click.Context, __: click.Parameter, given: str | None) -> object:
+    """Return a name, or the name and the key as a spec has them."""
+    both = re.fullmatch(r"([^<>]*[^<> ]) *<([^<>]*)>", given or "")
+    return {"name": both[1], "key": both[2]} if both else given
+
+
 @click.command()
 @click.argument("spec", type=click.Path(path_type=Path))
 @click.option("--json", "as_json", is_flag=True, help="Print the whole result as JSON instead.")
@@ -62,8 +69,18 @@ telemetry_option = click.option(
     help="Call models only with prompts that this signed policy approves.",
 )
 @click.option("--task-type", metavar="NAME", help="Record what kind of question this is.")
-@click.option("--requester", metavar="NAME", help="Record who asks.")
-@click.option("--owner", metavar="NAME", help="Record who answers for the result.")
+@click.option(
+    "--requester",
+    metavar="WHO",
+    callback=_person,
+    help="Record who asks: a name, or 'NAME <KEY>' with the name of the key that they sign with.",
+)
+@click.option(
+    "--owner",
+    metavar="WHO",
+    callback=_person,
+    help="Record who answers for the result, as in --requester.",
+)
 @click.option(
     "--label", "labels", metavar="NAME", multiple=True, help="Record a label; may be repeated."
 )

@@ -2,24 +2,30 @@
 
 What is sent to models is the function's name, its docstring, and the JSON
 Schema of its arguments; what comes back is text. A tool that fails says so in
-the record and to the model; it never ends the debate.
+the record and to the model; it never ends the debate. What it raised is the user's
+own, and goes to them as a `ToolWarning`.
 """
 
 from __future__ import annotations
 
 import inspect
 import json
+import traceback
+import warnings
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from functools import cached_property
 from typing import Any, cast
 
 from pydantic import TypeAdapter, ValidationError
 
-from hansard.errors import UsageError
+from hansard.errors import ToolWarning, UsageError
+from hansard.report.safe import one_line
 from hansard.runtime.models.base import MAX_TEXT, ToolDefinition
 from hansard.runtime.models.callables import outcome
 from hansard.runtime.output import as_json
 
+_LONGEST = 1000  # characters of what an exception says
 ToolFunction = Callable[..., Any]
 Tools = Mapping[str, ToolFunction]
 
@@ -52,8 +58,25 @@ class Tool:
         except ValidationError as error:
             return f"the arguments do not fit: {error.error_count()} errors", False
         except Exception as error:  # noqa: BLE001 - its text may quote a secret: its kind will do
+            _tell(self.name, error)
             return f"the tool failed: {type(error).__name__}", False
         return (text, True) if len(text) <= MAX_TEXT else ("the result is too long", False)
+
+
+def _tell(name: str, error: Exception) -> None:
+    """Tell the user, and nobody else, how their function failed and where.
+
+    What it says may quote a model, so it is made safe to show; and it may say anything, so it
+    reaches neither record nor model.
+    """
+    cause = error.__cause__ or error  # what came up in a thread may be wrapped
+    frames = traceback.extract_tb(cause.__traceback__) or traceback.extract_tb(error.__traceback__)
+    kind = one_line(traceback.format_exception_only(error)[-1], _LONGEST)
+    place = f"{frames[-1].filename}, line {frames[-1].lineno}"
+    said = ToolWarning(f"tool {name} failed: {kind} ({place}); the model was told that it failed")
+    said.__cause__ = error
+    with suppress(ToolWarning):  # an error where warnings are: it must not change the record
+        warnings.warn(said, stacklevel=2)
 
 
 async def use(tool: Tool | None, arguments: str) -> tuple[str, bool]:

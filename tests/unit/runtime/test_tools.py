@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import asyncio
 import json
+import re
 import threading
+import warnings
 from hashlib import sha256
 
 import pytest
 
 import instant
-from hansard.errors import SeatError, UsageError
+from hansard.errors import SeatError, ToolWarning, UsageError
 from hansard.runtime import session
 from hansard.runtime.models import base
 from hansard.runtime.models.base import Completion, ToolCall
@@ -99,6 +101,56 @@ def test_a_tool_that_gives_nothing_says_why_and_quotes_nothing(how):
     assert not ok
     assert text.startswith(words)
     assert "secret" not in text
+
+
+async def asks_in_vain(what: str) -> str:
+    raise KeyError(f"a secret \x1b[2J{what}")
+
+
+LOUD = {"async": asks_in_vain, "sync": lambda what: {}[f"a secret \x1b[2J{what}"]}
+
+
+@pytest.mark.parametrize("how", LOUD)
+def test_what_a_tool_raised_reaches_the_user_and_neither_model_nor_record(table, how):
+    model = asking(("look", '{"what": "it"}'))
+    with pytest.warns(ToolWarning) as warned:
+        table.play("judged", model, use={"look": LOUD[how]}, max_rounds=1)
+    (first, *_) = [row.message for row in warned if row.category is ToolWarning]
+    assert first.code == "tool.failed"
+    assert isinstance(first.__cause__, KeyError)
+    said = re.sub(r"\(.*test_tools\.py, line \d+\)", "(HERE)", str(first))
+    words = r"'a secret \x1b[2Jit' (HERE); the model was told that it failed"
+    assert said == f"tool look failed: KeyError: {words}"
+    assert set(results(table)) == {("the tool failed: KeyError", False)}
+    bundle = table.store.bundle(table.debate)
+    assert b"secret" not in b"".join([*bundle.lines, *bundle.blobs.values()])
+    assert table.verified().findings == []
+
+
+class Mute(Exception):
+    def __str__(self):
+        raise RuntimeError("not even that")
+
+
+@pytest.mark.parametrize("error", [Mute(), SystemExit(1)], ids=["mute", "exit"])
+def test_a_tool_that_fails_in_any_way_is_told_of(error):
+    with pytest.warns(ToolWarning, match="tool t failed: .*test_tools.py, line"):
+        text, ok = asyncio.run(Tool("t", failing(error)).call("{}"))
+    assert (text.partition(":")[0], ok) == ("the tool failed", False)
+
+
+def test_a_warning_that_is_an_error_does_not_change_the_record():
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        told = asyncio.run(Tool("t", failing(OSError())).call("{}"))
+    assert told == ("the tool failed: OSError", False)
+
+
+def test_a_tool_that_works_or_was_asked_wrongly_is_not_told_of():
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        assert asyncio.run(Tool("t", look_up).call('{"what": "a"}'))[1]
+        assert not asyncio.run(Tool("t", look_up).call("{}"))[1]
 
 
 def test_a_result_that_no_record_can_hold_is_none(monkeypatch):
