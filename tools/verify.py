@@ -3434,7 +3434,7 @@ def arguments(words: list[str] | None) -> argparse.Namespace:
     parser = argparse.ArgumentParser(
         prog="verify.py",
         description="Verify the exported record of one debate.",
-        epilog="Exit codes: 0 the level asked for is reached, 1 it is not, 2 wrong use.",
+        epilog="Exit codes: 0 the level asked for is reached, 1 it is not, 2 wrong use, no export.",
     )
     parser.add_argument("export", metavar="EXPORT", help="a zip or a folder")
     parser.add_argument("--trust", metavar="FILE", help="the keys that you trust")

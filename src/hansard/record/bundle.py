@@ -105,7 +105,7 @@ def holds_any(data: bytes) -> bool:
     """
     for found in _header.finditer(data):
         at, size = found.start(3), int.from_bytes(found[1] or found[2], "little")
-        if _is_name(data[at : at + size]):
+        if _is_name(data, at, at + size):
             return True
     return False
 
