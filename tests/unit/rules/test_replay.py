@@ -171,7 +171,8 @@ def test_an_opening_has_options_that_can_be_told_apart(options):
 
 
 COSTS = ("cost_least_micro_usd", "cost_expected_micro_usd", "cost_most_micro_usd")
-ORIGIN = {"kind": "repeat", "debate": EVENTS[0]["debate"], "head": "a" * 64, "seq": None}
+ANOTHER = "00000000-0000-4000-8000-00000000000f"
+ORIGIN = {"kind": "repeat", "debate": ANOTHER, "head": "a" * 64, "seq": None}
 
 
 def expected(*costs, calls=(3, 24)):
@@ -199,6 +200,7 @@ NO_PRICE = "debate.opened with an estimated cost where each model has its price"
         ({"estimate": expected(1, 3, 2)}, "an estimate whose least"),
         ({"estimate": expected(1, None, 2)}, "an estimate whose least"),
         ({"origin": ORIGIN}, None),
+        ({"origin": ORIGIN | {"debate": EVENTS[0]["debate"]}}, "an origin"),
         ({"origin": ORIGIN | {"seq": 4}}, "an origin"),
         ({"origin": ORIGIN | {"kind": "branch"}}, "an origin"),
         ({"origin": ORIGIN | {"kind": "branch", "seq": 4}}, None),
