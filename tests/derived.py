@@ -20,11 +20,12 @@ CASE = tuple(f"case.{name}" for name in fields.Case.__annotations__)
 # Left out: what chooses among what is due, or says what else is read; what has only one value; and
 # what is derived of some entries alone (`fields_of`).
 LEFT_OUT = {
-    "debate.opened": {"rules", "terms.threshold", "scripted"},
+    "debate.opened": {"rules", "terms", "scripted"},
     "call.started": {"step"},
     "call.refused": {"step", "role", "approved"},
     "call.answered": {"tools", "finish"},
     "call.failed": {"wait_ms", "error"},
+    "debate.truncated": {"reserved"},
 }
 
 

@@ -25,3 +25,15 @@ def words(text: str) -> list[str]:
 _TYPES = {row[0].strip("`"): row[1:] for row in rows(3) if row[0].startswith("`")}
 INPUTS = {kind: words(row[0]) for kind, row in _TYPES.items()}  # by type of event
 DERIVED = {kind: words(row[1]) for kind, row in _TYPES.items()}
+
+
+def _codes() -> dict[tuple[str, str], str]:
+    found = {}
+    for kind, (_, derived) in _TYPES.items():
+        for check, fields in re.findall(r"(\d+): (.*?)(?=; |$)", derived):
+            for name in re.findall("`([a-z_.]+)`", re.split(" unless | where `", fields)[0]):
+                found[kind, name] = f"{check}.{name.rpartition('.')[2]}"
+    return found
+
+
+CODES = _codes()  # by type of event and derived field: the finding where it has another value

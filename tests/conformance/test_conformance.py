@@ -22,7 +22,7 @@ from hansard.cli.main import cli
 from hansard.rules.formats import FORMATS
 from hansard.schemas import SCHEMAS
 from kit import ROWS, STORED, case, export_files, folder
-from tables import DERIVED, rows, section
+from tables import CODES, section
 
 ROOT = Path(__file__).resolve().parents[2]
 # What the verifiers do is measured by tests of their own: cases by the thousand cost twice as
@@ -157,78 +157,23 @@ def named_codes():
     return set(re.findall(r"`(\d+\.[a-z_]+)`", text))
 
 
-def codes_of_fields():
-    """The codes that FORMAT.md gives as `<check>.<field>`, for every field of the types."""
-    return {
-        f"{check}.{name}"
-        for found, patterns in clauses()
-        for pattern in patterns
-        for kind in types(pattern)
-        for check, field in found
-        if field == "<field>"
-        for name in free_fields(kind)
-    }
-
-
 OF_A_STORE = {"5.length", "5.head"}  # what is kept beside the entries is not exported
 
 
 def test_every_code_occurs_and_no_other():
     used = {row.expected.code for row in ROWS.values()} - {None}
     assert named_codes() - used == OF_A_STORE
-    assert used - named_codes() - codes_of_fields() == set()
+    assert used - named_codes() - set(CODES.values()) <= BOUNDED | abandoned()
 
 
-CHOSEN = {  # what the table names beside the derived fields, or what has a code of its own
-    ("call.started", "step"),
-    ("call.started", "prompt"),
-    ("call.answered", "finish"),
-    ("call.failed", "error"),
-}
+BOUNDED = {"10.found"}  # an input, but not every value is possible (§15)
 
 
-def clauses():
-    """Yield what section 10 says of codes: their check and field, and the types they are of."""
-    for row in rows(10):
-        for clause in re.split(" · |; ", row[-1]):
-            codes, _, types = clause.rpartition("`, but for those of 9, of ")
-            if not codes:
-                codes, _, types = clause.rpartition(" of `")
-            found = re.findall(r"`(\d+)\.([a-z_]+|<field>)", codes)
-            kinds = re.findall(r"[a-z]+\.[a-z*]+", types.partition("(")[0])
-            yield [(int(check), field) for check, field in found], kinds
-
-
-def types(pattern):
-    """The types that `turn.*` or the like means."""
-    return [kind for kind in DERIVED if re.fullmatch(pattern.replace("*", "[a-z]+"), kind)]
-
-
-def derived_fields():
-    """Yield type and code for each derived field that can have another value."""
-    named, others = {}, {}
-    for codes, patterns in clauses():
-        for pattern in patterns:
-            for kind in types(pattern):
-                for check, field in codes:
-                    if field == "<field>":
-                        others[kind] = check
-                    else:
-                        named.setdefault(kind, {})[field] = check
-    for kind, fields in named.items():
-        yield from ((kind, f"{check}.{field}") for field, check in fields.items())
-    for kind, check in others.items():
-        for field in free_fields(kind).intersection(DERIVED[kind]) - named.get(kind, {}).keys():
-            if (kind, field) not in CHOSEN:
-                yield kind, f"{check}.{field}"
-
-
-def free_fields(kind):
-    """The fields of a type that have more than one value."""
-    schema = SCHEMAS[f"event.{kind}"]()
-    data = schema["properties"]["data"]
-    data = schema["$defs"][data["$ref"].rpartition("/")[2]] if "$ref" in data else data
-    return {name for name, rule in data["properties"].items() if "const" not in rule}
+def abandoned():
+    """The codes of the fields of a `call.failed` that are derived where it was abandoned."""
+    schema = SCHEMAS["event.call.failed"]()
+    fields = schema["$defs"][schema["properties"]["data"]["$ref"].rpartition("/")[2]]["properties"]
+    return {f"9.{field}" for field in fields} - {"9.cost_micro_usd"}
 
 
 def entry(name, seq):
@@ -248,13 +193,9 @@ def test_every_derived_field_occurs():
         if row.expected.seq:
             kind = re.search(rb'"type":"([a-z.]+)"', entry(name, row.expected.seq))
             found.add((kind and kind[1].decode(), row.expected.code))
-    wanted = set(derived_fields())
-    derived = {"again", "cost_micro_usd", "error"}  # the others are, where it is abandoned
-    wanted |= {("call.failed", f"9.{field}") for field in free_fields("call.failed") - derived}
+    wanted = {(kind, code) for (kind, _), code in CODES.items()}
+    wanted |= {("call.failed", code) for code in abandoned()}
     assert wanted - found == set()
-    used = {row.expected.code for row in ROWS.values()} - {None}
-    bounded = {"9.error", "10.found", "15.reserved"}  # inputs, but not every value is possible
-    assert used - named_codes() - {code for _, code in wanted} == bounded
 
 
 # The command line ------------------------------------------------------------------------
