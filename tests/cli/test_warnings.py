@@ -127,6 +127,7 @@ def test_a_warning_stands_everywhere_in_the_same_words(hansard, stopped, code):
     assert [(row.message.code, str(row.message)) for row in warned] == [
         (row["code"], row["message"]) for row in found["warnings"]
     ]
+    assert {row.filename for row in warned} == {__file__}
 
 
 def test_a_spec_without_faults_draws_none(hansard):

@@ -17,17 +17,19 @@ import os
 import signal
 import sys
 import time
+import warnings
 from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).parents[1]))
 
-from hansard.errors import HansardError
+from hansard.errors import HansardError, SpecWarning
 from hansard.runtime import session
 from hansard.runtime.journal import Journal
 from hansard.runtime.models.base import Completion, ToolCall
 from hansard.store.application import Store
 from playing import script, spec_of, weak
 
+warnings.simplefilter("ignore", SpecWarning)
 BATCHES = {"appended": 0, "replied": -1}  # when the last reply was given
 MANY = 4
 VOTES = {"planner": "release", "critic": "revise", "operator": "revise"}

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import asyncio
+import sys
 import warnings
 from collections.abc import Callable, Mapping, Sequence
 from hashlib import sha256
@@ -35,6 +37,9 @@ from hansard.runtime.warned import warned
 from hansard.store.application import Store
 from hansard.verify.verifier import verify
 
+# Where the frames lie that stand between a caller and what runs a debate.
+_BETWEEN = (str(Path(__file__).parents[1]), str(Path(asyncio.__file__).parent))
+
 
 async def _play(
     engine: Engine, recording: Recording, seats: Mapping[str, Model], given: Models | None
@@ -66,6 +71,14 @@ def _raise_bug(engine: Engine, recording: Recording) -> None:
         raise SeatError("hook.raised", said, debate, None, None) from recording.broken
     if recording.broken:
         raise recording.broken
+
+
+def _to_the_caller() -> int:
+    """Return how many frames up the code stands that called Hansard: a warning names its line."""
+    frame, level = sys._getframe(1), 1
+    while frame.f_back and frame.f_code.co_filename.startswith(_BETWEEN):
+        frame, level = frame.f_back, level + 1
+    return level
 
 
 async def run(
@@ -106,7 +119,7 @@ async def run(
         origin,
     )
     for row in warned(opening):
-        warnings.warn(SpecWarning(row.code, row.message), stacklevel=2)
+        warnings.warn(SpecWarning(row.code, row.message), stacklevel=_to_the_caller())
     expected = expectation(opening)
     debate = clock.debate_id()
     journal = Journal(store, Chain(debate), clock)
