@@ -11,6 +11,7 @@ from hansard.record import blob, note
 from hansard.record.canonical import dump
 from hansard.record.line import line_hash
 from hansard.rules import citations, prompts, replies, similarity, spending
+from hansard.rules.counting import needed
 from hansard.rules.formats import FORMATS
 from hansard.rules.formats.judged import shuffle_key
 
@@ -65,11 +66,32 @@ def test_a_recipe():
         assert row["part"].get("template") in {None, *named}
 
 
+def test_the_same_role_first():
+    *before, last = BLOCKS["The same role-first"]
+    shown = [made(row["part"]) for row in BLOCKS["A recipe"]]
+    assert [row["part"] for row in before] == [row.content for row in shown[:2]]
+    transcript = prompts.Recipe()
+    transcript.extend(shown[2:])
+    found = prompts.RoleFirst(shown[:2], transcript)
+    assert transcript.digest.hex() == last["transcript"]
+    assert found.digest.hex() == last["digest"]
+    assert prompts.fold(bytes(32), shown[:2]).hex() == before[-1]["digest"]
+    assert prompts.fold(bytes(32), shown[:1]).hex() == before[0]["digest"]
+
+
 @examples("Reply schemas")
 def test_reply_schemas(row):
     terms = {"format": row["format"], **row["terms"]}
     schema = FORMATS[row["format"]].schemas(terms)[row["role"]]
     assert sha256(dump(schema)).hexdigest() == row["sha256"]
+
+
+@examples("Canonical bytes")
+def test_canonical_bytes(row):
+    schema = FORMATS[row["format"]].schemas({"format": row["format"], **row["terms"]})[row["role"]]
+    assert dump(schema).decode() == row["canonical"]
+    listed = {example["sha256"] for example in BLOCKS["Reply schemas"]}
+    assert sha256(row["canonical"].encode()).hexdigest() in listed
 
 
 @examples("Replies")
@@ -123,6 +145,18 @@ def test_costs(row):
     names = ("tokens_in", "tokens_cached", "tokens_cache_write", "tokens_out")
     tokens = spending.Tokens(*(row[name] for name in names))
     assert spending.cost([PRICE], "m", tokens) == row["cost_micro_usd"]
+
+
+@examples("Reservations")
+def test_reservations(row):
+    sent = row["reserved_tokens_in"] * spending.BYTES_A_TOKEN
+    found = spending.reserve([PRICE], "m", sent, row["max_tokens"])
+    assert {"max_tokens": row["max_tokens"], **found} == row
+
+
+@examples("Thresholds")
+def test_thresholds(row):
+    assert needed(row["rule"], row["seats"] - row["synthesizer"], 0) == row["threshold"]
 
 
 @examples("Milliseconds")
