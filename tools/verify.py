@@ -1932,7 +1932,7 @@ class Transcript:
         """Return the parts that a seat alone is told: context, persona and instructions."""
         parts, opening = [], self.opening
         if not seat["model"].startswith("custom:"):
-            if opening["context"] is not None:
+            if opening["context"] is not None and seat["role"] != "moderator":
                 parts += self.block("context", opening["context"])
             if seat["persona"] is not None:
                 parts += self.block(f"persona of {seat['id']}", seat["persona"])

@@ -126,7 +126,7 @@ class Transcript {
 		if (seat.model.startsWith("custom:")) return [];
 		if (!this.alone.has(seat)) {
 			this.alone.set(seat, [
-				...(context ? this.block("context", context) : []),
+				...(context && seat.role !== "moderator" ? this.block("context", context) : []),
 				...(seat.persona ? this.block(`persona of ${seat.id}`, seat.persona) : []),
 				...(instructions ? this.block("", instructions, { view: "plain" }).slice(1) : []),
 			]);

@@ -85,7 +85,9 @@ class BaseSpec(Strict):
         default={}, description="Short names for models and their settings, for this debate"
     )
     evidence: list[Evidence] = Field(default=[], max_length=MOST_DOCUMENTS)
-    context: Text | None = Field(default=None, description="Background, for built-in roles only")
+    context: Text | None = Field(
+        default=None, description="Background, for built-in roles only; a moderator sees none"
+    )
     instructions: Text | None = Field(
         default=None,
         description="Added to what every built-in role is told; from Python also a function of "

@@ -213,9 +213,9 @@ class Prompter:
             yield _filled(self._hashes["again"], rows)
 
     def _builtin(self, seat: RegisteredData) -> Iterator[Part]:
-        """Yield what the user gives to the seats that no function fills."""
+        """Yield what the user gives to seats that no function fills; to a moderator no context."""
         spec = self._state.spec
-        if spec["context"]:
+        if spec["context"] and seat["role"] != "moderator":
             yield from self._block("context", spec["context"])
         if seat["persona"]:
             yield from self._block(f"persona of {seat['id']}", seat["persona"])

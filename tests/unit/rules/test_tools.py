@@ -234,6 +234,15 @@ def test_context_persona_and_instructions_are_given_to_every_built_in_seat():
         assert "\nBe brief.\n<" in own
 
 
+def test_a_moderator_is_told_no_context():
+    """The source gives it none: it judges what the others made of it."""
+    fields = {"context": "A small team.", "instructions": "Be brief."}
+    debate = Debate(Setup("moderated", **fields), script()).run()
+    for call, row in prompts(debate).items():
+        assert "Be brief." in row["user"]
+        assert ("A small team." in row["user"]) != call.split(".")[2].startswith("moderator"), call
+
+
 def test_a_seat_that_a_function_fills_gets_none_of_them():
     fields = {"context": "A small team.", "instructions": "Be brief."}
     judge = {"model": "custom:board", "persona": "You are strict."}
