@@ -32,13 +32,25 @@ M = TypeVar("M", bound=BaseModel)
 _CODES = {
     "extra_forbidden": ("spec.unknown_field", "unknown field"),
     "missing": ("spec.missing_field", "this field is required"),
-    "string_type": ("spec.invalid_value", "this must be text; put it in quotes"),
-    "too_short": ("spec.too_few", None),
-    "too_long": ("spec.too_many", None),
-    "greater_than": ("spec.out_of_range", None),
-    "greater_than_equal": ("spec.out_of_range", None),
-    "less_than": ("spec.out_of_range", None),
-    "less_than_equal": ("spec.out_of_range", None),
+    "too_short": ("spec.too_few", "list at least {min_length}, not {actual_length}"),
+    "too_long": ("spec.too_many", "list at most {max_length}, not {actual_length}"),
+    "greater_than": ("spec.out_of_range", "this must be more than {gt}"),
+    "greater_than_equal": ("spec.out_of_range", "this must be at least {ge}"),
+    "less_than": ("spec.out_of_range", "this must be less than {lt}"),
+    "less_than_equal": ("spec.out_of_range", "this must be at most {le}"),
+}
+_WRONG = {  # each `spec.invalid_value`
+    "string_type": "this must be text; put it in quotes",
+    "string_too_short": "this is too short: write {min_length} or more characters",
+    "string_too_long": "this is too long: write at most {max_length} characters",
+    "literal_error": "this must be {expected}",
+    **dict.fromkeys(
+        ("int_type", "int_parsing", "int_from_float"), "this must be a whole number, such as 2"
+    ),
+    **dict.fromkeys(("float_type", "float_parsing"), "this must be a number, such as 0.5"),
+    **dict.fromkeys(("bool_type", "bool_parsing"), "this must be true or false"),
+    "list_type": "this must be a list",
+    **dict.fromkeys(("dict_type", "model_type"), "this must be fields with their values"),
 }
 
 
@@ -142,7 +154,9 @@ def _mistake(
     row: ErrorDetails, place: str, model: type[BaseModel], *, quoting: bool
 ) -> tuple[str, str]:
     """Return the code and the sentence of one mistake."""
-    code, sentence = _CODES.get(row["type"], ("spec.invalid_value", None))
+    code, sentence = _CODES.get(row["type"], ("spec.invalid_value", _WRONG.get(row["type"])))
+    if sentence:
+        sentence = sentence.format_map(row.get("ctx", {}))
     if row["type"].startswith("spec."):
         code = row["type"]
     is_unknown = row["type"] == "extra_forbidden"

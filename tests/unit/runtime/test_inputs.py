@@ -239,6 +239,33 @@ def test_one_thing_that_two_rules_see_is_told_once(write):
     assert [code for code, _ in found] == ["spec.unknown_model"]
 
 
+@pytest.mark.parametrize(
+    ("field", "value", "sentence"),
+    [
+        ("options", ["release"], "list at least 2, not 1"),
+        ("labels", ["x"] * 21, "list at most 20, not 21"),
+        ("attempts", 0, "this must be at least 1"),
+        ("attempts", 101, "this must be at most 100"),
+        ("timeout_seconds", 0, "this must be more than 0.0"),
+        ("timeout_seconds", "soon", "this must be a number, such as 0.5"),
+        ("question", "", "this is too short: write 1 or more characters"),
+        ("question", 7, "this must be text; put it in quotes"),
+        ("attempts", "two", "this must be a whole number, such as 2"),
+        ("attempts", 1.5, "this must be a whole number, such as 2"),
+        ("leading_call", "perhaps", "this must be true or false"),
+        ("layout", "own", "this must be 'shared-prefix' or 'role-first'"),
+        ("options", "release", "this must be a list"),
+        ("limits", 3, "this must be fields with their values"),
+    ],
+)
+def test_what_is_wrong_with_a_value_is_said_in_plain_words(field, value, sentence):
+    seats = [{"id": name, "model": "python:m"} for name in "ab"]
+    spec = {"question": "q", "debaters": seats, "options": ["release", "revise"]}
+    with pytest.raises(UsageError) as caught:
+        inputs.parse_spec({**spec, "max_rounds": 1, "threshold": 2, field: value}, "spec")
+    assert str(caught.value) == f"spec: {field}: {sentence}"
+
+
 def test_a_panel_is_told_all_that_contradicts_itself_too(write):
     text = (
         "format: panel\nquestion: q\nmodel: 'python:m'\nresolution: pick\n"
