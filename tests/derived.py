@@ -55,6 +55,7 @@ EMPTY_CASE = {"arguments": 0, "rating": None, "unanswered": [], "citations": [],
 # What stands in place of null, or of an empty list.
 NULL = {
     "another_round": True,
+    "by": {"sha256": "0" * 64},
     "case": EMPTY_CASE,
     "choice": "x",
     "citations": [A_CITATION],
@@ -67,6 +68,7 @@ NULL = {
     "pairs": [{"one": "x", "other": "y", "ppm": 1, "negation_differs": False}],
     "ranking": ["x"],
     "rating": 1,
+    "reason": {"sha256": "0" * 64},
     "request_id": "x",
     "reserved_cost_micro_usd": 1,
     "review": {"sha256": "0" * 64},
@@ -101,7 +103,7 @@ def fields_of(event: Event) -> tuple[str, ...]:
     if kind == "turn.recorded" and data["case"]:
         return (*found, *CASE)
     if kind == "debate.truncated" and data["ceiling"] in ("calls", "seconds"):
-        return (*found, "reserved")
+        return (*found, "reserved", "by", "reason")
     return found
 
 

@@ -182,6 +182,13 @@ class Die(NamedTuple):
     """The process dies while the call is open, and another one takes over."""
 
 
+class Stop(NamedTuple):
+    """The process dies while the call is open, and a person stops the debate."""
+
+    by: str
+    reason: str
+
+
 class Raise(NamedTuple):
     """The function in the seat raises, and the debate is resumed once nothing is in flight."""
 
@@ -192,7 +199,7 @@ class Call(NamedTuple):
     schema: Mapping[str, Any]  # what the reply must be
 
 
-End = Reply | Fail | Die | Raise
+End = Reply | Fail | Die | Stop | Raise
 Script = Callable[[Call], End]
 
 
@@ -330,6 +337,7 @@ class Debate:
         self._schemas: dict[str, Any] = {}
         self.asked: dict[str, Call] = {}
         self._read: set[str] = set()  # calls whose replies count
+        self._stop: Stop | None = None
         self.found = own(setup.spec.format)
         for fact in self._opening.facts(self.record.blob):
             self.add(fact)
@@ -391,6 +399,10 @@ class Debate:
             self.add(due)
 
     def _ask(self, due: steps.Ask) -> None:
+        if self._stop:
+            said = map(self.record.blob, self._stop)
+            self.add(spending.stopped(due.steps[0].id, *said))
+            return
         refused = due.steps and self.refusal(due.steps[0])
         if refused:
             self.add(refused)
@@ -440,8 +452,9 @@ class Debate:
             return
         step = self.asked[call].step.id
         end = self._script(self.asked[call])
-        if isinstance(end, Die):
+        if isinstance(end, Die | Stop):
             self.add(Fact("debate.resumed", {"engine": "test/1"}))
+            self._stop = end if isinstance(end, Stop) else None
         elif isinstance(end, Raise):
             left = outcomes.raised(self.state.calls[call], KeyError(), 0)
             self.add(Fact("call.failed", left | steps.raised(self.state, call)))

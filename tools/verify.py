@@ -815,7 +815,7 @@ COMMON = {  # the words of all formats; each format adds its own
     "phases": "synthesis",
     "rules": "",
     "reasons": "calls_ceiling tokens_ceiling cost_ceiling seconds_ceiling entries_ceiling "
-    "prompt_refused nobody_heard seats_lost",
+    "operator prompt_refused nobody_heard seats_lost",
 }
 
 
@@ -957,8 +957,8 @@ TYPES: dict[str, Form] = {
         ranking=["name"], scores=[form("side:name score:ten")],
     ),
     "debate.truncated": form(
-        "step:id ceiling:calls|tokens|cost|seconds|entries limit:positive spent:count "
-        "reserved:count"
+        "step:id ceiling:calls|tokens|cost|seconds|entries|operator limit:positive|null "
+        "spent:count|null reserved:count|null by:blob|null reason:blob|null"
     ),
     "decision.reached": form(
         "decision:name votes:count|null threshold:positive|null score_ppm:score|null "
@@ -1397,7 +1397,7 @@ class Walk:
     def due(self) -> tuple[str, ...]:
         """Return the types that are due now, but for the ends of calls and for resuming."""
         if self.raised:
-            return () if self.calls or self.tools else ("debate.resumed",)
+            return () if self.calls or self.tools else ("debate.resumed", "debate.truncated")
         if self.entry:
             return () if self.calls or self.tools else (self.entry.kind,)
         if self.waiting:
@@ -2530,15 +2530,22 @@ def spent_of(walk: Walk, ceiling: str) -> int:
 
 
 def take_truncated(walk: Walk, data: Json) -> None:
-    """End the debate in place of a call that could break a ceiling."""
+    """End the debate in place of a call: it could break a ceiling, or a person stops it."""
     step, ceiling = walk.first_step(), data["ceiling"]
     need(not walk.calls and not walk.tools, "the end of an open call")
-    reserved = {"calls": 1, "seconds": 0, "entries": 1}.get(ceiling, data["reserved"])
-    need(breaks(walk, ceiling, reserved), "call.started")
-    most, spent = limit(walk, ceiling), spent_of(walk, ceiling)
-    walk.compare(15, data, step=step.name, limit=most, spent=spent, reserved=reserved)
+    most = spent = reserved = None
+    by, why, reason = data["by"], data["reason"], ceiling
+    if ceiling != "operator":
+        need(not walk.raised, "debate.resumed")
+        reserved = {"calls": 1, "seconds": 0, "entries": 1}.get(ceiling, data["reserved"] or 0)
+        need(breaks(walk, ceiling, reserved), "call.started")
+        most, spent = limit(walk, ceiling), spent_of(walk, ceiling)
+        by, why, reason = None, None, f"{ceiling}_ceiling"
+    derived = {"step": step.name, "limit": most, "spent": spent, "reserved": reserved}
+    walk.compare(15, data, **derived, by=by, reason=why)
+    walk.raised = False
     held = [step for step in walk.steps.values() if step.heard]
-    walk.course = cut_short("truncated", f"{ceiling}_ceiling", held)
+    walk.course = cut_short("truncated", reason, held)
     go_on(walk)
 
 

@@ -27,7 +27,7 @@ from hansard.api.records import (
     verify,
     verify_export,
 )
-from hansard.api.running import resume, resume_sync, run, run_sync
+from hansard.api.running import resume, resume_sync, run, run_sync, stop, stop_sync
 from hansard.api.specs import available_models, estimate, formats, prompt_templates, read_spec
 from hansard.api.trust import (
     approve_prompts,
@@ -79,6 +79,7 @@ if TYPE_CHECKING:
     from hansard.runtime.available import AvailableModels
     from hansard.runtime.estimate import Estimate
     from hansard.runtime.models.base import Completion, ModelError, Request, ToolCall, Unavailable
+    from hansard.runtime.recording import Stop
     from hansard.store.application import Store
     from hansard.verify.findings import Check, Finding, PageCheck, Verification
 
@@ -110,6 +111,7 @@ _LATER = {
     "runtime.available": ("AvailableModels",),
     "runtime.estimate": ("Estimate",),
     "runtime.models.base": ("Completion", "ModelError", "Request", "ToolCall", "Unavailable"),
+    "runtime.recording": ("Stop",),
     "store.application": ("Store",),
     "verify.findings": ("Check", "Finding", "PageCheck", "Verification"),
 }
@@ -154,6 +156,7 @@ __all__ = [
     "Signer",
     "SpecWarning",
     "Standing",
+    "Stop",
     "Store",
     "ToolCall",
     "ToolWarning",
@@ -188,6 +191,8 @@ __all__ = [
     "run_sync",
     "schemas",
     "standalone_verifier",
+    "stop",
+    "stop_sync",
     "unapproved_prompts",
     "verify",
     "verify_export",

@@ -157,6 +157,25 @@ def test_resume_of_a_closed_debate(hansard, debate):
     assert done.err.endswith("[debate.closed]\n")
 
 
+def test_stop_says_who_and_why_on_every_first_screen(hansard):
+    write_debate(votes("release", "revise", "escalate"))
+    debate = leave_open(turns=5)
+    done = hansard("stop", debate[:8], "--by", "Ann Lee", "--reason", "wrong question")
+    assert done.code == 0
+    whose = "a person stopped it by Ann Lee: wrong question"
+    assert f"none: cut short, {whose} (operator)" in " ".join(done.err.split())
+    assert whose in " ".join(hansard("show", debate).out.split())
+    assert "truncated by Ann Lee: wrong" in " ".join(hansard("list").out.split())
+    assert json.loads(hansard("list", "--json").out)["debates"][0]["decision"] is None
+    report = hansard("report", debate, "--as", "markdown").out
+    assert "**None: the debate was cut short**" in report
+    assert "by Ann Lee: wrong question" in report
+    assert hansard("verify", debate).code == 0
+    again = hansard("stop", debate)
+    assert (again.code, again.out) == (2, "")
+    assert again.err.endswith("nothing can be added to it [debate.closed]\n")
+
+
 @pytest.mark.parametrize(
     ("votes_", "limits", "code"),
     [

@@ -18,7 +18,7 @@ from hansard.report.listing import entry
 from hansard.report.markdown import markdown
 from hansard.runtime.models.base import Wire
 from reporting import of
-from support import DEFAULTS, Debate, Die, Fail, Reply, Setup, say, script, vote
+from support import DEFAULTS, Debate, Die, Fail, Reply, Setup, Stop, say, script, vote
 
 GOLDEN = Path(__file__).parents[1] / "golden" / "first_lines.txt"
 REFUSED, AWAY, SLOW = Fail("client_error", wire=Wire(401)), Fail("unreachable"), Fail("timeout")
@@ -58,6 +58,8 @@ DEBATES = {
         Setup(model="openai:m"), script({"operator": REFUSED, "critic": REFUSED}, agree)),
     "consensus, unheard later": (Setup(), script({"critique": SLOW}, split)),
     "consensus, cut short": (Setup(limits={"calls": 4}), script(usual=split)),
+    "consensus, stopped by a person": (
+        Setup(), script({"r1.critique.critic": Stop("Ann Lee", "wrong question")}, split)),
     "consensus, a prompt refused": (Setup(approved={}), script()),
     "consensus, resumed": (Setup(), script({"r1.proposal.critic:1": Die()}, agree)),
     "judged, won": (Setup("judged"), script(SHIP)),
@@ -82,6 +84,8 @@ DEBATES = {
     "moderated, nothing proposed": (Setup("moderated"), script({"proposition": SLOW})),
     "moderated, the moderator failed": (Setup("moderated"), script({"moderation": SLOW})),
     "moderated, positions ranked": (Setup("moderated", positions=STANCES), script()),
+    "judged, stopped by a person": (Setup("judged"), script(
+        {"verdict": Stop("Ann *Lee*", "<b>no</b>")})),
     "moderated, cut short": (
         Setup("moderated", limits={"calls": 2, "cost_usd": None}), script()),
     "panel, most similar": (Setup("panel"), script()),

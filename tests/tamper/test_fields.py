@@ -289,8 +289,10 @@ verdict.recorded    undeclared                  here 12.undeclared
 verdict.recorded    unresolved                  here 12.unresolved
 verdict.recorded    upholds                     here 12.upholds
 verdict.recorded    winner                      here 12.winner
+debate.truncated    by                          here 15.by
 debate.truncated    ceiling                     here 9.not_due
 debate.truncated    limit                       here 15.limit
+debate.truncated    reason                      here 15.reason
 debate.truncated    reserved                    here 15.reserved
 debate.truncated    spent                       here 15.spent
 debate.truncated    step                        here 15.step

@@ -219,7 +219,7 @@ def unstated_cases() -> Iterator[Case]:
             next_call,
             spent=0,
         )
-    cut = {"step": "r1.argument.ann", "ceiling": "tokens", "limit": 309}
+    cut = {"step": "r1.argument.ann", "ceiling": "tokens", "limit": 309, "by": None, "reason": None}
     yield undue(
         "truncated-too-early-rate-limited",
         7,

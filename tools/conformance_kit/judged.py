@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from functools import cache
 from typing import Any
 
@@ -42,6 +42,7 @@ def arguing(
     *,
     policy: bytes | None = None,
     given: Tools | None = None,
+    stop: Mapping[str, str] | None = None,
     **spec: Any,
 ) -> Record:
     """Run a debate of two stances; the judge finds for the first one."""
@@ -64,7 +65,7 @@ def arguing(
         ],
         **spec,
     }
-    return play(f"judged-{name}", whole, answer, script, policy=policy, tools=given)
+    return play(f"judged-{name}", whole, answer, script, policy=policy, tools=given, stop=stop)
 
 
 @cache

@@ -59,7 +59,7 @@ def full(before: int, *last: tuple[str, Data]) -> Record:
 
 def cut_short(spent: int) -> Record:
     """Return a record that is cut short for want of room after so many entries."""
-    numbers = {"limit": 99_000, "spent": spent, "reserved": 1}
+    numbers = {"limit": 99_000, "spent": spent, "reserved": 1, "by": None, "reason": None}
     cut = {"step": "r1.argument.ann", "ceiling": "entries", **numbers}
     close = {"outcome": "truncated", "reason": "entries_ceiling"}
     return full(spent, ("debate.truncated", cut), ("debate.closed", close))

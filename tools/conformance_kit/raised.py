@@ -121,6 +121,8 @@ def raised_cases() -> Iterator[Case]:
                 "limit": 2,
                 "spent": 2,
                 "reserved": 1,
+                "by": None,
+                "reason": None,
             },
         ),
     )

@@ -358,10 +358,12 @@ def play(
     *,
     policy: bytes | None = None,
     tools: Tools | None = None,
+    stop: Mapping[str, str] | None = None,
 ) -> Record:
     """Run a debate: models `answer`, but for the calls that `script` names.
 
-    A tool that is DIES takes the process down while it is used.
+    A tool that is DIES takes the process down while it is used. With `stop`, which may
+    say `by` whom and for which `reason`, the debate is stopped where it would be resumed.
     """
     clock = SteadyClock(name)
     tasks: list[asyncio.Task[Any]] = []
@@ -401,7 +403,10 @@ def play(
             await tasks[0]
         except (asyncio.CancelledError, SeatError):
             (debate,) = store.debates()
-            await session.resume(debate, store, **given)
+            if stop is None:
+                await session.resume(debate, store, **given)
+            else:
+                await session.stop(debate, store, clock=clock, **stop)
 
     with (
         TemporaryDirectory() as folder,

@@ -252,6 +252,40 @@ def resume_sync(
     )
 
 
+async def stop(
+    debate: str, *, store: Store | str, by: str | None = None, reason: str | None = None
+) -> DebateResult:
+    """Cut short a debate that was left open, and return what stands.
+
+    `debate` is its id or an unambiguous prefix of it; `by` says who stops it and
+    `reason` why: the record keeps both as texts. Calls that were open when its process
+    died are abandoned, and replies that were recorded still count. No model is called,
+    and no function of yours. What runs in this process is stopped by a hook that raises
+    `Stop`.
+
+    Raises UsageError `store.unknown`, `store.ambiguous`, `debate.closed`, or
+    `store.running` while another process runs it; DataError `record.altered` for a
+    record that does not hold, to which nothing is added.
+    """
+    from hansard.report.view import build
+    from hansard.runtime import session
+
+    with _opened(store, create=False) as shelf:
+        found = await session.stop(shelf.find(debate), shelf, by=by, reason=reason)
+        return build(found.events, found.texts.get)
+
+
+def stop_sync(
+    debate: str, *, store: Store | str, by: str | None = None, reason: str | None = None
+) -> DebateResult:
+    """Do what `stop` does, from code that is not async.
+
+    Raises what `stop` raises, and UsageError `api.running_loop` inside a running
+    event loop.
+    """
+    return _wait(lambda: stop(debate, store=store, by=by, reason=reason), "stop")
+
+
 @contextmanager
 def _opened(store: Store | str, *, create: bool) -> Iterator[Store]:
     """Give the store itself, or the one at that URL while the block runs."""

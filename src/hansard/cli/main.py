@@ -116,6 +116,7 @@ for _command in (
     estimating.estimate,
     running.run,
     running.resume,
+    running.stop,
     reading.list_,
     reading.show,
     reading.report,

@@ -43,10 +43,11 @@ class _Column(NamedTuple):
 
 def _state(row: Entry) -> str:
     state = row.state.upper() if row.state in _BAD else row.state
+    state += f" {one_line(row.stopped, _LONGEST_DECISION)}" if row.stopped else ""
     return f"{state}, scripted" if row.scripted else state
 
 
-_LONGEST_DECISION = 30  # with who must look, in a row of `list`
+_LONGEST_DECISION = 30  # with who must look, in a row of `list`; also who stopped it and why
 
 
 def _decision(row: Entry) -> str:

@@ -1,4 +1,4 @@
-"""`run` and `resume`: the debate on standard error while it runs, its report on standard output."""
+"""`run`, `resume` and `stop`: the debate on standard error, its report on standard output."""
 
 from __future__ import annotations
 
@@ -157,6 +157,26 @@ def resume(
                 work = hansard.resume(record.debate, store=store, allow=allow, observe=observe)
                 result = until_closed(work, view)
         _end(result, as_json=as_json, exit_code=exit_code)
+
+
+@click.command()
+@click.argument("debate", metavar="ID")
+@click.option("--by", metavar="NAME", help="Record who stops it.")
+@click.option("--reason", metavar="TEXT", help="Record why.")
+@click.option("--json", "as_json", is_flag=True, help="Print the whole result as JSON instead.")
+@store_option
+def stop(debate: str, by: str | None, reason: str | None, as_json: bool) -> None:
+    """Cut short the open debate ID; what stands is its result.
+
+    No model is called. While another process runs it, press Ctrl-C there first.
+
+    Exit codes: 0 the debate ended; 1 it failed, or its record was altered; 2 it cannot
+    be stopped.
+    """
+    with open_store() as store:
+        record = sound_record(store, debate)
+        result = hansard.stop_sync(record.debate, store=store, by=by, reason=reason)
+        _end(result, as_json=as_json, exit_code=False)
 
 
 @contextmanager

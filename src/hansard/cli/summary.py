@@ -54,7 +54,9 @@ def _decision(result: hansard.DebateResult) -> Text | str:
         if result.reason is None:
             return f"none yet: still open, {rounds}"
         if result.status == "truncated":
-            return f"none: cut short, {STOPPED[result.reason]} ({result.reason}), {rounds}"
+            whose = result.truncated and result.truncated.stopper
+            why = f"{STOPPED[result.reason]}{f' {one_line(whose)}' if whose else ''}"
+            return f"none: cut short, {why} ({result.reason}), {rounds}"
         return f"none: failed ({result.reason}), {rounds}. {failure_of(result)}"
     how = display_of(result).how(result)
     argued = f", argued by {result.argued_by}" if result.argued_by else ""

@@ -274,8 +274,11 @@ const EVENTS = {
 		texts: textOfTurn,
 	},
 	"debate.truncated": {
-		headline: "The debate is cut short before {step}: ceiling on {ceiling}",
+		headline: "The debate is cut short before {step}: {whose}",
 		take: (s, d) => { s.truncated = d; },
+		texts: (s, d) => [[d.by, "by"], [d.reason, "reason"]],
+		values: ({ ceiling }) =>
+			({ whose: ceiling === "operator" ? "by a person" : `ceiling on ${ceiling}` }),
 	},
 	"decision.reached": {
 		headline: "Decision: {decision}, {how}",

@@ -65,7 +65,10 @@ const commonFigures = (s) => {
 		phase_sequence: unique(turns.map((row) => `${row.round} ${row.phase}`))
 			.map((row) => row.split(" ")[1]),
 		decision: decision?.decision ?? null, decision_rule: decision?.rule ?? null,
-		output: s.synthesis && readFast(textOf(s, s.synthesis.text) ?? ""), truncated,
+		output: s.synthesis && readFast(textOf(s, s.synthesis.text) ?? ""),
+		truncated: truncated && { ...truncated, by: shown(s, truncated.by),
+			reason: shown(s, truncated.reason) },
+		stopper: truncated && stopper(s, truncated),
 		review: decision && shown(s, decision.review), seats: seatRows(s),
 		evidence: s.evidence.map(({ document, from_round, text: { sha256 } }) => ({
 			id: document, from_round, characters: charactersIn(s.texts.get(sha256)), sha256,

@@ -69,18 +69,22 @@ const spentOf = (walk, ceiling) =>
 	ceiling === "seconds" ? BigInt(since(walk, walk.openedAt))
 		: ceiling === "entries" ? BigInt(walk.place - 1 + walk.tools.size) : walk.spent[ceiling];
 
-entryType("debate.truncated", form(`step:id ceiling:calls|tokens|cost|seconds|entries limit:positive
-	spent:count reserved:count`), takeTruncated);
+entryType("debate.truncated", form(`step:id ceiling:calls|tokens|cost|seconds|entries|operator
+	limit:positive? spent:count? reserved:count? by:blob? reason:blob?`), takeTruncated);
 
 function takeTruncated(walk, data) {
 	const step = walk.firstStep(), { ceiling } = data;
 	need(!walk.calls.size && !walk.tools.size, "the end of an open call");
-	const reserved = BigInt({ calls: 1, seconds: 0, entries: 1 }[ceiling] ?? data.reserved);
-	need(breaks(walk, ceiling, reserved), "call.started");
-	const limit = limitOf(walk, ceiling), spent = spentOf(walk, ceiling);
-	walk.compare(15, data, { step: step.name, limit, spent, reserved });
+	const byPerson = ceiling === "operator", { by, reason } = byPerson ? data : {};
+	const reserved = byPerson ? null
+		: BigInt({ calls: 1, seconds: 0, entries: 1 }[ceiling] ?? data.reserved ?? 0);
+	need(byPerson || !walk.raised, "debate.resumed");
+	need(byPerson || breaks(walk, ceiling, reserved), "call.started");
+	const [limit, spent] = byPerson ? [] : [limitOf(walk, ceiling), spentOf(walk, ceiling)];
+	walk.compare(15, data, { step: step.name, limit, spent, reserved, by, reason });
+	walk.raised = false;
 	const held = [...walk.steps.values()].filter((each) => each.heard);
-	walk.course = cutShort("truncated", `${ceiling}_ceiling`, held);
+	walk.course = cutShort("truncated", byPerson ? ceiling : `${ceiling}_ceiling`, held);
 	goOn(walk);
 }
 

@@ -33,14 +33,22 @@ const causes = (s, reason) => {
 	}
 	return Array.from(found, ([text, seats]) => fill(text, { seats: list(seats) })).join(". ");
 };
+// Who stopped the debate and why, in words; null where a ceiling did.
+const stopper = (s, { ceiling, ...cut }) => {
+	const [by, reason] = [cut.by, cut.reason].map((blob) => shown(s, blob));
+	const said = by && reason ? "both" : by ? "by" : reason ? "reason" : "none";
+	return ceiling === "operator" ? fill(WORDING.stop[said], { by, reason }) : null;
+};
 const truncatedNotes = (s, { step, ceiling, ...cut }) => {
-	const total = totalOf(s), [limit, spent, reserved] = [cut.limit, cut.spent, cut.reserved]
+	const total = totalOf(s), byPerson = ceiling === "operator";
+	const [limit, spent, reserved] = byPerson ? [] : [cut.limit, cut.spent, cut.reserved]
 		.map((n) => amount(ceiling, n));
 	const paid = fill(WORDING.paid, {
 		calls: many(total.calls, "call"), tokens: many(total.tokens_in + total.tokens_out, "token"),
 		cost: s.spec.prices.length ? amount("cost", total.cost_micro_usd) : WORDING.no_price,
 	});
-	return [[true, "truncated", { step, limit, spent, reserved, paid }]];
+	return [[true, "truncated", { step, limit, spent, reserved, paid },
+		byPerson ? "stopped" : "text"]];
 };
 
 // The debate as a whole: what its format notes, who sits at the table, what was used

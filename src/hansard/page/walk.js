@@ -112,7 +112,8 @@ class Walk {
 
 	// The types that are due now, but for ends of calls and resuming.
 	due() {
-		if (this.raised) return this.calls.size || this.tools.size ? [] : ["debate.resumed"];
+		if (this.raised) return this.calls.size || this.tools.size ? []
+			: ["debate.resumed", "debate.truncated"];
 		if (this.entry) return this.calls.size || this.tools.size ? [] : [this.entry.kind];
 		if (this.waiting) return ["call.started", "call.refused", "debate.truncated"];
 		const [step] = this.steps.values();

@@ -176,7 +176,10 @@ def _output(found: Folded) -> Any:
 
 def _truncation(found: Folded) -> Truncation | None:
     cut = found.state.truncated
-    return Truncation(**cut) if cut else None
+    if cut is None:
+        return None
+    said = {"by": found.shown(cut["by"]), "reason": found.shown(cut["reason"])}
+    return Truncation(**{**cut, **said})
 
 
 def _seats(found: Folded) -> tuple[Participant, ...]:

@@ -31,6 +31,9 @@ class Entry(_Part):
     review: str | None = Field(
         default=None, description="Who must look, where the decision is left to a person"
     )
+    stopped: str | None = Field(
+        default=None, description="By whom the debate was cut short and why, where a person did"
+    )
     votes: int | None = Field(
         default=None, description="How many hold the decision, where it was counted"
     )
@@ -57,6 +60,7 @@ def entry(result: DebateResult) -> Entry:
         decision=result.decision,
         rule=result.decision_rule,
         review=result.review,
+        stopped=result.truncated.stopper if result.truncated else None,
         votes=result.votes_held,
         debaters=len(result.debater_ids),
         cost_micro_usd=result.totals.cost_micro_usd,

@@ -34,6 +34,7 @@ from hansard.rules.data import (
     RegisteredData,
     ToolCalledData,
     ToolReturnedData,
+    TruncatedData,
     TurnForfeitedData,
     TurnRecordedData,
     TurnRejectedData,
@@ -166,8 +167,11 @@ def _closed(state: DebateState, data: ClosedData) -> Iterator[Note]:
         yield note(code, round=last["round"], phase=last["phase"], causes=why)
     cut = state.truncated
     if cut:
-        numbers = {name: amount(cut["ceiling"], cut[name]) for name in _AMOUNTS}
-        yield note("truncated", step=cut["step"], paid=_paid(state), **numbers)
+        ceiling, numbers = cut["ceiling"], {}
+        if ceiling != "operator":
+            numbers = {name: amount(ceiling, cut[name] or 0) for name in _AMOUNTS}
+        variant = "text" if numbers else "stopped"
+        yield note("truncated", variant, step=cut["step"], paid=_paid(state), **numbers)
 
 
 def _paid(state: DebateState) -> str:
@@ -233,6 +237,11 @@ def _reviewer(_: DebateState, data: DecisionData) -> Texts:
     yield _what("review"), data["review"]
 
 
+def _stopper(_: DebateState, data: TruncatedData) -> Texts:
+    yield _what("by"), data["by"]
+    yield _what("reason"), data["reason"]
+
+
 _TEXTS: Mapping[str, Callable[[DebateState, Any], Texts]] = {
     "debate.opened": _question,
     "debater.registered": _seat,
@@ -242,5 +251,6 @@ _TEXTS: Mapping[str, Callable[[DebateState, Any], Texts]] = {
     "turn.recorded": _turn,
     "verdict.recorded": _turn,
     "synthesis.recorded": _turn,
+    "debate.truncated": _stopper,
     "decision.reached": _reviewer,
 }

@@ -13,7 +13,7 @@ from typing import Any, Literal
 from hansard.rules import replies, steps
 from hansard.rules.data import CallAnsweredData, SynthesisData, TurnRecordedData, VerdictData
 from hansard.rules.events import Event
-from hansard.rules.fields import CallError, Ceiling, Confidence, Outcome, Rejection
+from hansard.rules.fields import CallError, Confidence, Cut, Outcome, Rejection
 from hansard.rules.replies import Schema
 from hansard.rules.state import DebateState, evolve, step_of
 from hansard.rules.terms import CloseReason, DecisionRule, Role
@@ -167,15 +167,18 @@ class VerdictGiven(_Said):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Truncated(_Happened):
-    """The next call could have broken a ceiling, so the debate ends.
+    """The next call could have broken a ceiling, or a person stops the debate, so it ends.
 
-    In calls, tokens, micro-US-dollars, milliseconds or entries, as the ceiling is.
+    In calls, tokens, micro-US-dollars, milliseconds or entries, as the ceiling is; None of
+    `operator`, a person.
     """
 
-    ceiling: Ceiling
-    limit: int
-    spent: int
-    reserved: int
+    ceiling: Cut
+    limit: int | None
+    spent: int | None
+    reserved: int | None
+    by: str | None
+    why: str | None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -301,8 +304,10 @@ class Follower:
         if data["converged"]:
             yield Converged(seq=seq, round=data["round"])
 
-    def _truncated(self, seq: int, data: Any, _: Texts) -> Iterator[Progress]:
-        yield Truncated(seq=seq, **_of(data, "ceiling", "limit", "spent", "reserved"))
+    def _truncated(self, seq: int, data: Any, texts: Texts) -> Iterator[Progress]:
+        by, why = (row and texts.get(row["sha256"]) for row in (data["by"], data["reason"]))
+        kept = _of(data, "ceiling", "limit", "spent", "reserved")
+        yield Truncated(seq=seq, by=by, why=why, **kept)
 
     def _decided(self, seq: int, data: Any, _: Texts) -> Iterator[Progress]:
         yield Decided(seq=seq, **_of(data, "decision", "rule"))

@@ -8,9 +8,10 @@ from typing import Annotated, Any, Literal
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, JsonValue
 
 from hansard.report.notes import Note
-from hansard.report.words import GONE
+from hansard.report.words import GONE, stopper
 from hansard.rules.fields import (
     Ceiling,
+    Cut,
     Estimated,
     Layout,
     Origin,
@@ -165,16 +166,26 @@ class CeilingUse(Part):
 
 
 class Truncation(Part):
-    """Which ceiling cut the debate short.
+    """Which ceiling cut the debate short, or who: `operator` is a person.
 
-    In calls, tokens, micro-US-dollars, milliseconds or entries, as the ceiling is.
+    In calls, tokens, micro-US-dollars, milliseconds or entries, as the ceiling is; null
+    for a person.
     """
 
     step: str = Field(description="The step that was not taken")
-    ceiling: Ceiling
-    limit: int
-    spent: int = Field(description="Where a call does not say what it used, what it reserved")
-    reserved: int
+    ceiling: Cut
+    limit: int | None
+    spent: int | None = Field(
+        description="Where a call does not say what it used, what it reserved"
+    )
+    reserved: int | None
+    by: str | None = Field(description="Who stopped the debate, where that was said")
+    reason: str | None = Field(description="Why it was stopped, where that was said")
+
+    @property
+    def stopper(self) -> str | None:
+        """Who stopped the debate and why, in words; None where a ceiling did."""
+        return stopper(self.by, self.reason) if self.ceiling == "operator" else None
 
 
 class ToolUse(Part):

@@ -119,4 +119,6 @@ def undecided(result: Result) -> Iterator[str]:
         failed = f"**None: the debate failed** (`{result.reason}`)"
         yield f"{failed} {rounds}: {inline(failure_of(result))}"
         return
+    whose = result.truncated.stopper
+    why += f", {inline(whose)}" if whose else ""
     yield f"**None: the debate was cut short** {rounds}: {why}. What follows is the best standing."

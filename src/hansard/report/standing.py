@@ -8,6 +8,7 @@ from typing import Any
 
 from hansard.report.sentences import compared, counted, decided, judged, moderated
 from hansard.rules import spending, steps
+from hansard.rules.data import TruncatedData
 from hansard.rules.formats import most_turns
 from hansard.rules.state import DebateState, Step, speaker_of
 from hansard.rules.steps import Ask, Conclude, Due
@@ -83,9 +84,14 @@ def standing(state: DebateState) -> Standing:
         moderated=moderated(state.verdict)
         if state.verdict and state.verdict["confidence"]
         else None,
-        cut_short=f"before {cut['step']}, ceiling on {cut['ceiling']}" if cut else None,
+        cut_short=_cut(cut) if cut else None,
         decided=decided(state, decision["decision"], decision["rule"]) if decision else None,
     )
+
+
+def _cut(cut: TruncatedData) -> str:
+    whose = "by a person" if cut["ceiling"] == "operator" else f"ceiling on {cut['ceiling']}"
+    return f"before {cut['step']}, {whose}"
 
 
 def _place(state: DebateState) -> Step | None:

@@ -82,6 +82,16 @@ def kin(model: str | None, family: str | None) -> str:
     return fill(vocabulary.words("kin")["model" if model else "family"], model=model, family=family)
 
 
+def stopper(by: str | None, reason: str | None) -> str:
+    """Say who stopped a debate and why, as far as that was said.
+
+    >>> stopper("Ann", None), stopper(None, "wrong question")
+    ('by Ann', 'by a person who is not named: wrong question')
+    """
+    said = "both" if by and reason else "by" if by else "reason" if reason else "none"
+    return fill(vocabulary.words("stop")[said], by=by, reason=reason)
+
+
 def listed(rows: Iterable[object]) -> str:
     """Return things in a list."""
     return ", ".join(map(str, rows))

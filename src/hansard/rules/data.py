@@ -15,9 +15,9 @@ from hansard.rules.fields import (
     Blob,
     CallError,
     Case,
-    Ceiling,
     Confidence,
     Count,
+    Cut,
     DebateId,
     Documents,
     Estimated,
@@ -312,14 +312,17 @@ class SimilarityData(TypedDict):
 class TruncatedData(TypedDict):
     """The ceiling that the next call could have broken: its limit, what was spent, the reserve.
 
-    In calls, tokens, micro-US-dollars, milliseconds or entries, as the ceiling is.
+    In calls, tokens, micro-US-dollars, milliseconds or entries, as the ceiling is. Of
+    `operator`, a person who stopped the debate, these are null; who and why, where they said.
     """
 
     step: Id
-    ceiling: Ceiling
-    limit: Positive
-    spent: Count
-    reserved: Count
+    ceiling: Cut
+    limit: Positive | None
+    spent: Count | None
+    reserved: Count | None
+    by: Blob | None
+    reason: Blob | None
 
 
 @closed

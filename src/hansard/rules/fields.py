@@ -69,6 +69,7 @@ Layout = Literal["shared-prefix", "role-first"]
 Structured = Literal["native", "tool", "text"]
 Confidence = Literal["HIGH", "MODERATE", "LOW"]
 Ceiling = Literal["calls", "tokens", "cost", "seconds", "entries"]
+Cut = Ceiling | Literal["operator"]  # what cuts a debate short: a ceiling, or a person
 Outcome = Literal["complete", "truncated", "failed"]
 OriginKind = Literal["remand", "repeat", "branch", "follow_up", "evaluation"]
 closed = with_config(ConfigDict(extra="forbid", strict=True))

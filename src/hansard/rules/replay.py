@@ -29,7 +29,7 @@ from hansard.rules.formats import format_of
 from hansard.rules.formats.base import Compare, NotCounted, TextGone
 from hansard.rules.seating import CALLABLE
 from hansard.rules.state import DebateState, evolve, speaker_of, step_of
-from hansard.rules.steps import Announce, Ask, Conclude, Due, NotDue, Read, name_of
+from hansard.rules.steps import Announce, Ask, Conclude, Due, NotDue, Read, Resume, name_of
 from hansard.rules.transcript import CUSTOM, Prompter, hash_of
 
 _ROUNDED = 1  # millisecond: the times of both entries and the latency are rounded
@@ -209,11 +209,17 @@ class Replay:
         return [Difference("ceiling", over.data["limit"], over.data["spent"])]
 
     def _truncated(self, due: Due | None, event: Event) -> Mapping[str, Any]:
-        """A debate is cut short where a call is due that could break the ceiling named."""
+        """A debate is cut short where a call is due that could break the ceiling named.
+
+        A person stops it there whatever the ceilings, also after a call that raised.
+        """
         data = cast(TruncatedData, event["data"])
-        if not isinstance(due, Ask) or not due.steps or steps.in_flight(self.state):
+        places = Ask | Resume if data["ceiling"] == "operator" else Ask
+        if not isinstance(due, places) or not due.steps or steps.in_flight(self.state):
             raise NotDue(name_of(due))
-        step, reserved = due.steps[0].id, data["reserved"]
+        step, reserved = due.steps[0].id, data["reserved"] or 0
+        if data["ceiling"] == "operator":
+            return spending.stopped(step, data["by"], data["reason"]).data
         cut = spending.cut_by(self.state, step, data["ceiling"], reserved, event["at"])
         if cut is None:
             raise NotDue(name_of(due))

@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 
 from hansard.rules.data import CallStartedData
 from hansard.rules.events import Fact
-from hansard.rules.fields import Ceiling, Price
+from hansard.rules.fields import Blob, Ceiling, Price
 from hansard.rules.state import LAST_START, DebateState
 
 BYTES_A_TOKEN = 3  # as reserved: prose in Latin script has about four, CJK script three
@@ -104,8 +104,15 @@ def cut_by(state: DebateState, step: str, ceiling: Ceiling, reserved: int, at: s
     reserved = {"calls": 1, "seconds": 0, "entries": 1}.get(ceiling, reserved)
     if spent + reserved < limit + (ceiling != "seconds"):
         return None
-    data = {"step": step, "ceiling": ceiling, "limit": limit, "spent": spent}
-    return Fact("debate.truncated", {**data, "reserved": reserved})
+    data = {"step": step, "ceiling": ceiling, "limit": limit, "spent": spent, "reserved": reserved}
+    return Fact("debate.truncated", {**data, "by": None, "reason": None})
+
+
+def stopped(step: str, by: Blob | None, reason: Blob | None) -> Fact:
+    """Return the end of a debate that a person stops where the call of `step` is due."""
+    numbers = dict.fromkeys(("limit", "spent", "reserved"))
+    said = {"by": by, "reason": reason}
+    return Fact("debate.truncated", {"step": step, "ceiling": "operator", **numbers, **said})
 
 
 def limits_of(state: DebateState) -> dict[Ceiling, int]:

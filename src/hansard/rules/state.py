@@ -415,6 +415,7 @@ def _refused(state: DebateState, data: CallRefusedData) -> None:
 
 def _truncated(state: DebateState, data: TruncatedData) -> None:
     state.truncated = data
+    state.raised = False
 
 
 def _decided(state: DebateState, data: DecisionData) -> None:

@@ -54,7 +54,12 @@ class Ask(NamedTuple):
 
 
 class Resume(NamedTuple):
-    """A callable raised, and nothing is in flight: only another process may go on."""
+    """A callable raised, and nothing is in flight: only another process may go on.
+
+    `steps` are those that want a call then; in their place a person may stop the debate.
+    """
+
+    steps: list[Step]
 
 
 class Read(NamedTuple):
@@ -125,7 +130,7 @@ def decide(state: DebateState, read: Container[str] = ()) -> Due | None:  # noqa
     if state.abandoned:
         return abandon(state, state.abandoned[0])
     if state.raised:
-        return Ask([]) if in_flight(state) else Resume()
+        return Ask([]) if in_flight(state) else Resume(_left(state))
     if state.refused or state.truncated:
         return Ask([]) if in_flight(state) else _stop(state)
     found = _next(state)
@@ -157,6 +162,12 @@ def _steps_due(state: DebateState) -> tuple[Step, ...]:
     return found if isinstance(found, tuple) and not isinstance(found, (Fact, Compare)) else ()
 
 
+def _left(state: DebateState) -> list[Step]:
+    """Return the steps that want a call once a debate that stands still is resumed."""
+    due = None if state.refused else _heard(state, _steps_due(state))
+    return due.steps if isinstance(due, Ask) else []
+
+
 def _rules(state: DebateState) -> Format[Terms]:
     return format_of(state.spec["terms"])
 
@@ -177,7 +188,8 @@ def _stop(state: DebateState) -> Conclude | Fact:
             answer = pending and (pending.answer or pending.weak)
             if answer:
                 return Conclude(step, answer)
-        reason = f"{state.truncated['ceiling']}_ceiling"
+        ceiling = state.truncated["ceiling"]
+        reason = ceiling if ceiling == "operator" else f"{ceiling}_ceiling"
         return Fact("debate.closed", {"outcome": "truncated", "reason": reason})
     return Fact("debate.closed", {"outcome": "failed", "reason": "prompt_refused"})
 

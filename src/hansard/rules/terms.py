@@ -73,6 +73,7 @@ CloseReason = Literal[
     "cost_ceiling",
     "seconds_ceiling",
     "entries_ceiling",
+    "operator",
     "prompt_refused",
     "nobody_heard",
     "seats_lost",

@@ -105,6 +105,10 @@ class Engine:
             waits = isinstance(broken, Exception) and (self._calling or self._using)
             return Ask([]) if waits else None  # what is no Exception is to end the process
         due = steps.decide(self.state, self._replies)
+        stop = self._recording.stop
+        if stop and isinstance(due, Ask | Resume) and due.steps and not steps.in_flight(self.state):
+            said = (self._journal.blob(text) if text else None for text in (stop.by, stop.reason))
+            return spending.stopped(due.steps[0].id, *said)
         return None if isinstance(due, Resume) else due
 
     def resumed(self) -> None:
@@ -159,15 +163,16 @@ class Engine:
 
     async def _ask(self, due: Ask) -> None:
         """Make the calls that may be made now, and wait until one ends or another may be made."""
-        if due.steps and (refused := self._refusal(due.steps[0])):
+        wanted = [] if self._recording.stop else due.steps
+        if wanted and (refused := self._refusal(wanted[0])):
             self._recording.add(refused)
             return
         started: list[tuple[Step, Call, Release]] = []
-        for step in due.steps:
+        for step in wanted:
             release = self._turn_of(step)
             if release is None:
                 continue
-            call = self._start(step, is_first=step is due.steps[0])
+            call = self._start(step, is_first=step is wanted[0])
             if call is None:
                 release()
                 break
@@ -178,7 +183,7 @@ class Engine:
                 started.append((step, call, release))
         await self._begin(started)
         self._close_lost_tools()
-        over = self.state.truncated or self._recording.broken
+        over = self.state.truncated or self._recording.broken or self._recording.stop
         if self._calling or self._using or not over:
             await self._wait()
 

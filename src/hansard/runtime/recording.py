@@ -16,13 +16,26 @@ from hansard.runtime.journal import Journal
 Observer = Callable[[Event], None] | Callable[[Event, Mapping[str, str]], None]
 
 
+class Stop(Exception):
+    """Raise it from a hook to stop the debate: it is cut short with what stands.
+
+    Calls that have been started still end first. `reason` says why and `by` who stops it;
+    both are recorded as texts.
+    """
+
+    def __init__(self, reason: str | None = None, *, by: str | None = None) -> None:
+        super().__init__(reason or "")
+        self.by, self.reason = by, reason
+
+
 class Recording:
     """Everything that this process knows of a debate: `state`, `events` and `texts`.
 
     `journal` takes what is added; `events` are those that an earlier process
     recorded, whose texts `journal` has. `observe` is called with every event that is
     added, once it is stored, and `progress` with what it means. The first error that one
-    of them raises is `broken`, and from then on they hear of nothing more.
+    of them raises is `broken`, and from then on they hear of nothing more; the first `Stop`
+    is `stop`, and they hear of the end.
     """
 
     def __init__(
@@ -39,6 +52,7 @@ class Recording:
         self._watchers: list[Callable[[Event], None]] = []
         self._untold: list[Event] = []
         self.broken: BaseException | None = None
+        self.stop: Stop | None = None
         journal.on_stored = self._tell
         if observe:
             self._watchers.append(_watcher(observe, self.texts))
@@ -65,6 +79,8 @@ class Recording:
             for watch in () if self.broken else self._watchers:
                 try:
                     watch(event)
+                except Stop as stop:
+                    self.stop = self.stop or stop
                 except BaseException as error:  # noqa: BLE001 - raised again once all is stored
                     self.broken = error
                     break

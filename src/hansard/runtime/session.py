@@ -30,7 +30,7 @@ from hansard.runtime.journal import Journal
 from hansard.runtime.models.base import Closing, Model
 from hansard.runtime.opening import Opening, schemas_of
 from hansard.runtime.output import checker
-from hansard.runtime.recording import Observer, Recording
+from hansard.runtime.recording import Observer, Recording, Stop
 from hansard.runtime.seats import Models, find_models
 from hansard.runtime.tools import Tool, Tools, find_tools
 from hansard.runtime.warned import warned
@@ -155,23 +155,8 @@ async def resume(
     """
     clock = clock or CLOCK
     with store.runner(debate):
-        bundle = store.bundle(debate)
-        if not bundle.lines:
-            raise UsageError("store.unknown", f"there is no debate {debate} in {store.url}")
-        verify(bundle).require_ok(
-            f"debate {debate}", "nothing was added to it; restore the store from a copy"
-        )
-        events = [parse(line) for line in bundle.lines]
-        end, at = line_hash(bundle.lines[-1]), events[-1]["at"]
-        chain = Chain(debate, seq=len(events), prev=end, at=at)
-        journal = Journal(store, chain, clock)
-        journal.texts.update((name, blob.unpack(file)) for name, file in bundle.blobs.items())
-        recording = Recording(journal, events, observe=observe, progress=progress)
+        bundle, recording = _reopened(debate, store, clock, observe, progress)
         state = recording.state
-        if state.closed:
-            raise UsageError(
-                "debate.closed", f"debate {debate} is closed; there is nothing left to run"
-            )
         _check_deliverable(state, bundle)
         found = _same_tools(state, tools)
         asked = {
@@ -184,6 +169,54 @@ async def resume(
         engine = Engine(recording, seats, bundle.templates, clock, approved, found)
         engine.resumed()
         return await _play(engine, recording, seats, models)
+
+
+async def stop(
+    debate: str,
+    store: Store,
+    *,
+    by: str | None = None,
+    reason: str | None = None,
+    clock: Clock | None = None,
+) -> Recording:
+    """Cut a debate short that a process left open, without any call, and return its record.
+
+    Raises what `resume` raises of the record and of the store.
+    """
+    clock = clock or CLOCK
+    with store.runner(debate):
+        bundle, recording = _reopened(debate, store, clock)
+        recording.stop = Stop(reason, by=by)
+        engine = Engine(recording, {}, bundle.templates, clock)
+        if recording.state.calls:
+            engine.resumed()
+        await engine.run()
+        return recording
+
+
+def _reopened(
+    debate: str,
+    store: Store,
+    clock: Clock,
+    observe: Observer | None = None,
+    progress: Callable[[Progress], None] | None = None,
+) -> tuple[Bundle, Recording]:
+    """Return the bytes of an open debate that holds, and its record to be added to."""
+    bundle = store.bundle(debate)
+    if not bundle.lines:
+        raise UsageError("store.unknown", f"there is no debate {debate} in {store.url}")
+    verify(bundle).require_ok(
+        f"debate {debate}", "nothing was added to it; restore the store from a copy"
+    )
+    events = [parse(line) for line in bundle.lines]
+    end, at = line_hash(bundle.lines[-1]), events[-1]["at"]
+    chain = Chain(debate, seq=len(events), prev=end, at=at)
+    journal = Journal(store, chain, clock)
+    journal.texts.update((name, blob.unpack(file)) for name, file in bundle.blobs.items())
+    recording = Recording(journal, events, observe=observe, progress=progress)
+    if recording.state.closed:
+        raise UsageError("debate.closed", f"debate {debate} is closed; nothing can be added to it")
+    return bundle, recording
 
 
 def _check_deliverable(state: DebateState, bundle: Bundle) -> None:

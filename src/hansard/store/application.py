@@ -333,7 +333,9 @@ class Store:
             held = lock.acquire()
         if not held:
             raise UsageError(
-                "store.running", f"another process is running debate {debate}; wait until it ends"
+                "store.running",
+                f"another process is running debate {debate}; wait until it ends, "
+                "or interrupt it with Ctrl-C first",
             )
         try:
             yield

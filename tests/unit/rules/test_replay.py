@@ -90,7 +90,10 @@ def test_every_derived_field_is_tried():
     fields = {(kind, field) for kind, fields in FIELDS.items() for field in fields}
     fields |= {("abandoned", field) for field in ABANDONED} | {("debate.opened", "terms")}
     fields |= {("turn.recorded", field) for field in CASE}
-    fields |= {("call.answered", "tools"), ("debate.truncated", "reserved")}
+    fields |= {
+        ("call.answered", "tools"),
+        *(("debate.truncated", name) for name in ("reserved", "by", "reason")),
+    }
     fields |= {("call.failed", "wait_ms")}
     assert set(PLACES) == fields
 

@@ -269,7 +269,7 @@ def test_nothing_is_due_after_a_function_raised_until_the_debate_is_resumed():
     assert (failed["cost_micro_usd"], failed["wait_ms"]) == (32, None)
     assert debate.due() == steps.Ask([]), "bob's call is in flight"
     debate.end("r1.proposal.bob:1")
-    assert debate.due() == steps.Resume()
+    assert debate.due() == steps.Resume([ANN, BOB])
     debate.do(debate.due())
     assert debate.due() == steps.Ask([ANN, BOB])
 

@@ -69,7 +69,8 @@ def test_calls_are_counted_before_they_are_made(table, calls):
         return
     (cut,) = table.data("debate.truncated")
     step = f"r{calls // 3}.draft.{('ann', 'bob', 'cat')[calls % 3]}"
-    assert cut == {"step": step, "ceiling": "calls", "limit": calls, "spent": calls, "reserved": 1}
+    numbers = {"limit": calls, "spent": calls, "reserved": 1}
+    assert cut == {"step": step, "ceiling": "calls", **numbers, "by": None, "reason": None}
     assert state.closed == {"outcome": "truncated", "reason": "calls_ceiling"}
     assert state.decision is None
     assert len(table.data("call.answered")) == calls

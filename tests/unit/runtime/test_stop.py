@@ -1,0 +1,160 @@
+"""A debate that a person stops: what is in flight ends, no call follows, the record says who."""
+
+from __future__ import annotations
+
+import asyncio
+
+import pytest
+
+from hansard import SeatError, Stop, UsageError, open_store, read_record, run, run_sync, stop_sync
+from hansard.verify.verifier import verify
+
+SPEC = {
+    "question": "Shall we release?",
+    "options": ["release", "revise"],
+    "threshold": 2,
+    "max_rounds": 2,
+    "debaters": [{"id": name, "model": "python:seat"} for name in ("ann", "bob")],
+}
+OPENING = 3  # entries that are stored before anybody is told of one
+
+
+class Broken(Exception):
+    pass
+
+
+def seat(request):
+    return {"stance": "s", "rationale": request.speaker, "vote": "release"}
+
+
+def data(store, debate, kind):
+    return [event["data"] for event in read_record(store, debate).events if event["type"] == kind]
+
+
+def checked(store, debate):
+    found = verify(store.bundle(debate))
+    assert found.ok, found.findings
+    assert not found.open
+
+
+@pytest.mark.parametrize("seq", range(1, 12))
+def test_wherever_a_hook_stops_it_the_debate_ends(seq):
+    told = []
+
+    def observe(event):
+        told.append(event["seq"])
+        if event["seq"] == seq:
+            raise Stop("It took too long.", by="Ann Lee")
+
+    with open_store("sqlite:///:memory:") as store:
+        found = run_sync(SPEC, models={"seat": seat}, store=store, observe=observe)
+        checked(store, found.debate)
+        cuts = data(store, found.debate, "debate.truncated")
+        assert told == list(range(1, found.entries + 1)), "who stopped it hears of the end"
+        if seq <= OPENING:
+            assert found.status == "truncated"
+            assert found.reason == "operator"
+            assert found.truncated.by == "Ann Lee"
+            assert found.truncated.reason == "It took too long."
+            assert found.truncated.limit is None
+            assert found.totals.calls == 0
+        else:
+            assert found.status == "complete", "what was started ended, and decided it"
+            assert cuts == []
+
+
+def test_after_a_stop_nobody_is_asked_again():
+    asked = []
+
+    def split(request):
+        asked.append(request.call)
+        vote = "release" if request.speaker == "ann" else "revise"
+        return {"stance": "s", "rationale": "r", "vote": vote}
+
+    def observe(event):
+        if event["type"] == "call.answered":
+            raise Stop
+
+    with open_store("sqlite:///:memory:") as store:
+        found = run_sync(SPEC, models={"seat": split}, store=store, observe=observe)
+        checked(store, found.debate)
+        assert len(asked) == len(SPEC["debaters"])
+        assert (found.status, found.truncated.by, found.truncated.reason) == (
+            "truncated",
+            None,
+            None,
+        )
+        assert found.vote_tally == {"release": 1, "revise": 1}
+
+
+@pytest.mark.parametrize("seq", range(4, 15))
+def test_a_debate_that_was_left_open_anywhere_is_stopped_without_its_functions(seq):
+    def split(request):
+        vote = "release" if request.speaker == "ann" else "revise"
+        return {"stance": "s", "rationale": "r", "vote": vote}
+
+    def observe(event):
+        if event["seq"] == seq:
+            raise Broken
+
+    with open_store("sqlite:///:memory:") as store:
+        with pytest.raises(SeatError) as caught:
+            run_sync(SPEC, models={"seat": split}, store=store, observe=observe)
+        debate = caught.value.debate
+        before = store.lines(debate)
+        asked = len(data(store, debate, "call.started"))
+        found = stop_sync(debate[:8], store=store, by="Ann Lee", reason="wrong question")
+        checked(store, debate)
+        assert store.lines(debate)[: len(before)] == before
+        assert len(data(store, debate, "call.started")) == asked
+        assert (found.status, found.reason) == ("truncated", "operator")
+        assert found.truncated.stopper == "by Ann Lee: wrong question"
+        with pytest.raises(UsageError) as closed:
+            stop_sync(debate, store=store)
+        assert closed.value.code == "debate.closed"
+
+
+def test_a_stop_by_a_hook_beside_a_bug_closes_the_debate_and_tells_of_the_bug():
+    def broken(request):
+        if request.speaker == "ann":
+            raise Broken
+        return seat(request)
+
+    def observe(event):
+        if event["type"] == "call.failed":
+            raise Stop(by="Ann Lee")
+
+    with open_store("sqlite:///:memory:") as store:
+        with pytest.raises(SeatError, match="the debate is closed") as caught:
+            run_sync(SPEC, models={"seat": broken}, store=store, observe=observe)
+        debate = caught.value.debate
+        checked(store, debate)
+        assert data(store, debate, "debate.resumed") == []
+        (closed,) = data(store, debate, "debate.closed")
+        assert closed == {"outcome": "truncated", "reason": "operator"}
+
+
+def test_calls_that_were_open_are_abandoned():
+    async def interrupted(store):
+        asked = asyncio.Event()
+
+        async def hanging(_):
+            asked.set()
+            await asyncio.Event().wait()
+
+        task = asyncio.ensure_future(run(SPEC, models={"seat": hanging}, store=store))
+        await asked.wait()
+        task.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await task
+
+    with open_store("sqlite:///:memory:") as store:
+        asyncio.run(interrupted(store))
+        (debate,) = store.debates()
+        found = stop_sync(debate, store=store)
+        checked(store, debate)
+        assert (found.status, found.truncated.stopper) == (
+            "truncated",
+            "by a person who is not named",
+        )
+        assert {row["error"] for row in data(store, debate, "call.failed")} == {"abandoned"}
