@@ -150,6 +150,7 @@ def test_a_prompt_as_it_was_sent(show, exports, asked):
     page, (seq, messages) = show(exports["moderated"]), asked
     prompt = page.locator(f"#e{seq} details", has_text="Prompt as it was sent")
     prompt.locator("summary").click()
+    prompt.locator("pre").first.wait_for()  # it is written once the browser says that it is open
     texts = [spelled.text_content() for spelled in prompt.locator("pre").all()]
     assert texts == [message["text"] for message in messages]
 
