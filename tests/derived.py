@@ -61,6 +61,10 @@ NULL = {
     "citations": [A_CITATION],
     "confidence": "LOW",
     "cost_micro_usd": 1,
+    "cut": {
+        **dict.fromkeys(("limit", "spent", "reserved", "by", "reason")),
+        "ceiling": "operator",
+    },
     "detail": "x",
     "keyword": "type",
     "latency_ms": 1,

@@ -401,7 +401,7 @@ class Debate:
     def _ask(self, due: steps.Ask) -> None:
         if self._stop:
             said = map(self.record.blob, self._stop)
-            self.add(spending.stopped(due.steps[0].id, *said))
+            self.add(spending.cut_short(self.state, due.steps[0], spending.stopped(*said)))
             return
         refused = due.steps and self.refusal(due.steps[0])
         if refused:
@@ -424,10 +424,10 @@ class Debate:
         data = steps.start(self.state, step, self.prompter.prompt(step))
         prices, reply = self.state.spec["prices"], data["parameters"]["max_tokens"]
         data |= spending.reserve(prices, data["model"], 10 * spending.BYTES_A_TOKEN, reply)
-        over = spending.exceeded(self.state, step.id, data, self.record.now)
+        over = spending.exceeded(self.state, data, self.record.now)
         if over:
             if not steps.in_flight(self.state):
-                self.add(over)
+                self.add(spending.cut_short(self.state, step, over))
             return False
         schema = steps.schema_of(self.state, data["role"])
         schema = schema or json.loads(self._opening.files[data["schema"]])

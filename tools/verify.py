@@ -802,6 +802,10 @@ CASE = form(
     )],
     struck=["positive"],
 )  # fmt: skip
+CUT = form(
+    "ceiling:calls|tokens|cost|seconds|entries|operator limit:positive|null "
+    "spent:count|null reserved:count|null by:blob|null reason:blob|null"
+)
 COSTS = ("cost_least_micro_usd", "cost_expected_micro_usd", "cost_most_micro_usd")
 ESTIMATE = form(
     "calls_least:positive calls_most:positive", **dict.fromkeys(COSTS, cast(Form, "count|null"))
@@ -841,6 +845,7 @@ WORDS: dict[str, Callable[[Json], bool]] = {
     "blob": lambda value: fits(value, {"sha256": "hash"}),
     "stance": lambda value: fits(value, {"label": "name", "text": "blob"}),
     "case": lambda value: fits(value, CASE),
+    "cut": lambda value: fits(value, CUT),
     "person": lambda value: fits(value, {"name": "blob", "key": "key|null"}),
     "labels": lambda value: fits(value, ["name"]) and len(value) <= MOST_LABELS,
     "estimate": lambda value: fits(value, ESTIMATE),
@@ -941,7 +946,9 @@ TYPES: dict[str, Form] = {
         "code:unreadable|schema|unknown_option|output_schema|weak_critique|cut_off|refused|"
         "filtered|not_finished"
     ),
-    "turn.forfeited": TURN | form("reason:no_reply|invalid_reply|seat_out"),
+    "turn.forfeited": TURN | form(
+        "reason:no_reply|invalid_reply|seat_out|ceiling|operator cut:cut|null"
+    ),
     "votes.counted": form(
         "round:count phase:phase abstentions:count threshold:positive reached:bool",
         tally=[form("option:name votes:count")],
@@ -956,10 +963,7 @@ TYPES: dict[str, Form] = {
         "another_round:bool|null",
         ranking=["name"], scores=[form("side:name score:ten")],
     ),
-    "debate.truncated": form(
-        "step:id ceiling:calls|tokens|cost|seconds|entries|operator limit:positive|null "
-        "spent:count|null reserved:count|null by:blob|null reason:blob|null"
-    ),
+    "debate.truncated": form("step:id") | CUT,
     "decision.reached": form(
         "decision:name votes:count|null threshold:positive|null score_ppm:score|null "
         "rounds_run:count review:blob|null rule:rule"
@@ -1397,14 +1401,19 @@ class Walk:
     def due(self) -> tuple[str, ...]:
         """Return the types that are due now, but for the ends of calls and for resuming."""
         if self.raised:
-            return () if self.calls or self.tools else ("debate.resumed", "debate.truncated")
+            return () if self.calls or self.tools else ("debate.resumed", self.cut)
         if self.entry:
             return () if self.calls or self.tools else (self.entry.kind,)
         if self.waiting:
-            return ("call.started", "call.refused", "debate.truncated")
+            return ("call.started", "call.refused", self.cut)
         step = next(iter(self.steps.values()))
         recorded = TURNS.get(step.seat["role"], "turn.recorded")
         return (recorded if step.heard else "turn.forfeited",)
+
+    @property
+    def cut(self) -> str:
+        """Return what may stand in place of a call (§9)."""
+        return "turn.forfeited" if self.decision else "debate.truncated"
 
     def compare(self, check: int, data: Json, **derived: Json) -> None:
         """Report each derived field that the entry states otherwise."""
@@ -1740,10 +1749,16 @@ def take_returned(walk: Walk, data: Json) -> None:
 
 def take_forfeit(walk: Walk, data: Json) -> None:
     """Forfeit the turn of the first step that is due."""
-    step = next(iter(walk.steps.values()))
-    tried = "invalid_reply" if step.last_rejected else "no_reply"
-    reason = "seat_out" if step.out else tried
+    if walk.waiting:
+        need(data["cut"], "call.started")
+        step, cut = cut_of(walk, data["cut"])
+        reason = "operator" if cut["ceiling"] == "operator" else "ceiling"
+    else:
+        step, cut = next(iter(walk.steps.values())), None
+        tried = "invalid_reply" if step.last_rejected else "no_reply"
+        reason = "seat_out" if step.out else tried
     walk.compare(9, data, **step.fields(), reason=reason)
+    walk.compare(15, data, cut=cut)
     end_turn(walk, step, None, {})
 
 
@@ -2529,21 +2544,29 @@ def spent_of(walk: Walk, ceiling: str) -> int:
     return since(walk, walk.opened_at) if ceiling == "seconds" else walk.spent[ceiling]
 
 
-def take_truncated(walk: Walk, data: Json) -> None:
-    """End the debate in place of a call: it could break a ceiling, or a person stops it."""
+def cut_of(walk: Walk, data: Json) -> tuple[Step, Json]:
+    """Return the step whose call is not made, and what is said of the ceiling or of a person."""
     step, ceiling = walk.first_step(), data["ceiling"]
     need(not walk.calls and not walk.tools, "the end of an open call")
-    most = spent = reserved = None
-    by, why, reason = data["by"], data["reason"], ceiling
-    if ceiling != "operator":
+    cut = dict.fromkeys(CUT) | {"ceiling": ceiling}
+    if ceiling == "operator":
+        cut |= {"by": data["by"], "reason": data["reason"]}
+    else:
         need(not walk.raised, "debate.resumed")
         reserved = {"calls": 1, "seconds": 0, "entries": 1}.get(ceiling, data["reserved"] or 0)
         need(breaks(walk, ceiling, reserved), "call.started")
-        most, spent = limit(walk, ceiling), spent_of(walk, ceiling)
-        by, why, reason = None, None, f"{ceiling}_ceiling"
-    derived = {"step": step.name, "limit": most, "spent": spent, "reserved": reserved}
-    walk.compare(15, data, **derived, by=by, reason=why)
+        spent = spent_of(walk, ceiling)
+        cut |= {"limit": limit(walk, ceiling), "spent": spent, "reserved": reserved}
     walk.raised = False
+    return step, cut
+
+
+def take_truncated(walk: Walk, data: Json) -> None:
+    """End the debate in place of a call: it could break a ceiling, or a person stops it."""
+    step, cut = cut_of(walk, data)
+    walk.compare(15, data, step=step.name, **cut)
+    ceiling = data["ceiling"]
+    reason = ceiling if ceiling == "operator" else f"{ceiling}_ceiling"
     held = [step for step in walk.steps.values() if step.heard]
     walk.course = cut_short("truncated", reason, held)
     go_on(walk)

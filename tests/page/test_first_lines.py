@@ -60,6 +60,10 @@ DEBATES = {
     "consensus, cut short": (Setup(limits={"calls": 4}), script(usual=split)),
     "consensus, stopped by a person": (
         Setup(), script({"r1.critique.critic": Stop("Ann Lee", "wrong question")}, split)),
+    "consensus, a ceiling before the deliverable": (
+        Setup(limits={"calls": 3}, **MORE), script(usual=agree)),
+    "consensus, stopped before the deliverable": (Setup(**MORE), script(
+        {"synthesis": Stop("Ann Lee", "enough")}, agree)),
     "consensus, a prompt refused": (Setup(approved={}), script()),
     "consensus, resumed": (Setup(), script({"r1.proposal.critic:1": Die()}, agree)),
     "judged, won": (Setup("judged"), script(SHIP)),
@@ -111,8 +115,15 @@ def happened(debate):
 
 
 def report_head(result):
-    """The first paragraph beneath the heading of the decision."""
-    return markdown(result).partition("## Decision\n\n")[2].partition("\n\n")[0]
+    """The first paragraph beneath the heading of the decision, and that the output is missing."""
+    first, _, rest = markdown(result).partition("## Decision\n\n")[2].partition("\n\n")
+    second = rest.partition("\n\n")[0]
+    return f"{first} {second}" if second.startswith("**The output") else first
+
+
+def missing(result):
+    """What stands beneath the decision where nobody wrote the output."""
+    return "".join(f" | {label}  {words}" for label, words in outcome(result) if label == "Output")
 
 
 def heads(node, debates):
@@ -143,7 +154,7 @@ def test_what_is_seen_first_says_what_happened(node, rewrite):
                 (
                     f"== {name}",
                     f"happened  {happened(debate)}",
-                    f"show      {label}  {getattr(first, 'plain', first)}",
+                    f"show      {label}  {getattr(first, 'plain', first)}{missing(result)}",
                     f"list      {'  '.join(cells)}",
                     f"markdown  {report_head(result)}",
                     f"page      {' | '.join(filter(None, [*head['alerts'], *head['decision']]))}",

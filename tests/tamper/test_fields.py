@@ -247,6 +247,7 @@ turn.rejected       keyword                     here 12.keyword
 turn.rejected       member                      here 12.member
 turn.rejected       rating                      here 12.rating
 turn.rejected       step                        here 9.step
+turn.forfeited      cut                         here 15.cut
 turn.forfeited      phase                       here 9.phase
 turn.forfeited      reason                      here 9.reason
 turn.forfeited      round                       here 9.round
@@ -289,10 +290,10 @@ verdict.recorded    undeclared                  here 12.undeclared
 verdict.recorded    unresolved                  here 12.unresolved
 verdict.recorded    upholds                     here 12.upholds
 verdict.recorded    winner                      here 12.winner
-debate.truncated    by                          here 15.by
+debate.truncated    by                          here 8.missing
 debate.truncated    ceiling                     here 9.not_due
 debate.truncated    limit                       here 15.limit
-debate.truncated    reason                      here 15.reason
+debate.truncated    reason                      here 8.missing
 debate.truncated    reserved                    here 15.reserved
 debate.truncated    spent                       here 15.spent
 debate.truncated    step                        here 15.step

@@ -107,7 +107,7 @@ def one_by_one() -> Record:
 
 @cache
 def capped_after_the_decision() -> Record:
-    """Fourteen entries: 12 decision, 13 truncated before the synthesis, 14 closed."""
+    """Fourteen entries: 12 decision, 13 the synthesis is forfeited for the ceiling, 14 closed."""
     return voting(
         "capped-synthesis",
         {"ann": "a", "ben": "a"},
@@ -412,10 +412,55 @@ def truncated_cases() -> Iterator[Case]:
         reason="tokens_ceiling",
     )
     yield altered(
-        "truncated-with-a-decision-as-complete",
+        "forfeited-for-a-ceiling-as-truncated",
         "16.outcome",
-        "The debate was cut short after its decision.",
+        "The debate was decided before its ceiling was met.",
         capped_after_the_decision(),
         14,
-        outcome="complete",
+        outcome="truncated",
+    )
+
+
+@group
+def forfeited_cases() -> Iterator[Case]:
+    """Checks 9, 15 and 16: a ceiling that is met after the decision forfeits the synthesis."""
+    late = capped_after_the_decision()
+    place, missing = {"step": late.event(13)["data"]["step"]}, late.event(13)["data"]["cut"]
+    for key, code, fields, why in (
+        ("reason", "9.reason", {"reason": "no_reply"}, "It was never asked, for the ceiling."),
+        ("spent", "15.cut", {"cut": {**missing, "spent": 3}}, "Two calls were made."),
+        ("by", "15.cut", {"cut": {**missing, "by": late.event(1)["data"]["question"]}}, "Nobody."),
+    ):
+        yield altered(f"forfeited-for-a-ceiling-{key}", code, why, late, 13, **fields)
+    for key, why, record in (
+        (
+            "truncated-after-the-decision",
+            "Once there is a decision, only the synthesis is forfeited.",
+            late.insert(13, "debate.truncated", {**place, **missing}),
+        ),
+        (
+            "forfeited-for-nothing",
+            "No ceiling is named, and the synthesizer was not asked.",
+            late.data(13, cut=None, reason="no_reply"),
+        ),
+        (
+            "forfeited-below-the-ceiling",
+            "The call would have fitted under the ceiling.",
+            late.data(1, limits=_limits(calls=3)),
+        ),
+    ):
+        yield undue(key, 13, why, record)
+    silent = voting(
+        "no-synthesis",
+        {"ann": "a", "ben": "a"},
+        {"r1.synthesis.synthesizer:1": fails("no_reply")},
+        synthesizer={"model": "python:bot"},
+    )
+    yield altered(
+        "forfeited-for-silence-and-a-ceiling",
+        "15.cut",
+        "It was asked, and gave no reply: no ceiling kept it from that.",
+        silent,
+        silent.seq("turn.forfeited"),
+        cut=missing,
     )

@@ -30,6 +30,7 @@ def voting(
     policy: bytes | None = None,
     personas: Mapping[str, str] | None = None,
     tokens: tuple[int, ...] = (),
+    stop: Mapping[str, str] | None = None,
     **spec: Any,
 ) -> Record:
     """Run a debate: each seat votes as `votes` say, but for the calls that `script` names.
@@ -55,7 +56,7 @@ def voting(
         ],
         **spec,
     }
-    return play(name, whole, answer, script, policy=policy)
+    return play(name, whole, answer, script, policy=policy, stop=stop)
 
 
 def policy_of(lines: Iterable[str], by: Signer = APPROVAL) -> bytes:

@@ -384,5 +384,5 @@ def weak_cases() -> Iterator[Case]:
         "weak-forfeited",
         35,
         "The turn is forfeited, though a critique is there that counts at last.",
-        record.top(35, type="turn.forfeited", data={**place, "reason": "no_reply"}),
+        record.top(35, type="turn.forfeited", data={**place, "reason": "no_reply", "cut": None}),
     )

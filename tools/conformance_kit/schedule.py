@@ -202,7 +202,7 @@ def turn_cases() -> Iterator[Case]:
         "forfeit-with-a-reply",
         8,
         "A turn is forfeited whose reply counts.",
-        base.top(8, type="turn.forfeited", data={**forfeit, "reason": "no_reply"}),
+        base.top(8, type="turn.forfeited", data={**forfeit, "reason": "no_reply", "cut": None}),
     )
     yield not_due(
         "turn-without-a-reply",

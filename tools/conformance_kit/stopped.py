@@ -7,8 +7,9 @@ from functools import cache
 
 from conformance_kit.case import Case, altered, group, sound, undue
 from conformance_kit.ceilings import capped
+from conformance_kit.debates import voting
 from conformance_kit.judged import arguing
-from conformance_kit.records import DIES, RAISES, Record
+from conformance_kit.records import DIES, RAISES, Record, Script
 
 
 @cache
@@ -27,6 +28,15 @@ def stopped_after_a_bug() -> Record:
     return arguing("stopped-after-a-bug", {"r1.verdict.judge:1": RAISES}, stop={})
 
 
+@cache
+def stopped_before_the_synthesis() -> Record:
+    """Seventeen entries: 13 started, 16 the synthesis is forfeited, 17 closed as complete."""
+    script: Script = {"r1.synthesis.synthesizer:1": DIES}
+    seat = {"model": "python:bot"}
+    said = {"by": "Ann Lee"}
+    return voting("stopped-late", {"ann": "a", "ben": "a"}, script, synthesizer=seat, stop=said)
+
+
 @group
 def stopped_good_cases() -> Iterator[Case]:
     """Records that must be accepted."""
@@ -39,6 +49,11 @@ def stopped_good_cases() -> Iterator[Case]:
         "stopped-after-a-function-raised",
         "A person stops the debate where it could only have been resumed, and says nothing.",
         stopped_after_a_bug(),
+    )
+    yield sound(
+        "stopped-before-the-synthesis",
+        "A person stops the debate after its decision: the decision stands, without a synthesis.",
+        stopped_before_the_synthesis(),
     )
 
 
@@ -65,6 +80,15 @@ def stopped_cases() -> Iterator[Case]:
         base,
         15,
         reason="calls_ceiling",
+    )
+    late = stopped_before_the_synthesis()
+    yield altered(
+        "stopped-late-for-a-ceiling",
+        "9.reason",
+        "A person stopped it, and no ceiling.",
+        late,
+        16,
+        reason="ceiling",
     )
     none = capped_.data(1, limits=dict.fromkeys(capped_.event(1)["data"]["limits"]))
     numbers = {"limit": None, "spent": None, "reserved": None}

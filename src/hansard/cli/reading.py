@@ -44,6 +44,7 @@ class _Column(NamedTuple):
 def _state(row: Entry) -> str:
     state = row.state.upper() if row.state in _BAD else row.state
     state += f" {one_line(row.stopped, _LONGEST_DECISION)}" if row.stopped else ""
+    state += ", no output" if row.output_missing else ""
     return f"{state}, scripted" if row.scripted else state
 
 

@@ -22,6 +22,8 @@ Rows = list[tuple[str, Text | str]]
 def outcome(result: hansard.DebateResult) -> Rows:
     """Return the rows that say what was decided, what is open, who must look, what it cost."""
     rows: Rows = [("Decision", _decision(result))]
+    if result.output_missing:
+        rows.append(("Output", f"missing: {one_line(result.output_missing)}"))
     rows += display_of(result).rows(result)
     if result.review is not None:
         rows.append(("Must look", one_line(result.review)))

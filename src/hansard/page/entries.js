@@ -230,6 +230,7 @@ const EVENTS = {
 		take: (s, d) => {
 			const call = s.tries.get(d.step)?.call ?? null;
 			takeTurn(s, turnRow(s, d, "forfeited", WORDING.silences[d.reason], call));
+			s.turns.at(-1).cut = d.cut;
 		},
 		notes: (s, d) => {
 			const { role, reason: why } = s.turns.at(-1), last = role === "synthesizer";
@@ -237,6 +238,7 @@ const EVENTS = {
 			return [[last, "synthesis_missing", values],
 				[!last, "forfeited", values, s.votes.has(d.speaker) ? "abstained" : "text"]];
 		},
+		texts: (s, { cut }) => (cut ? [[cut.by, "by"], [cut.reason, "reason"]] : []),
 	},
 	"turn.rejected": {
 		headline: "A reply of {who} does not count",

@@ -47,6 +47,13 @@ const textsOf = (s) => [
 		[[`persona of ${id}`, persona], [`stance ${stance?.label}`, stance?.text]]),
 ].filter(([, blob]) => blob).map(([what, { sha256 }]) => ({ what, sha256 }));
 const personOf = (s, person) => person && { name: textOf(s, person.name), key: person.key };
+// Why nobody wrote the deliverable that was asked for; null where it is there.
+const outputMissing = (s) => {
+	const { role, reason, reply, cut } = s.turns.at(-1) ?? {};
+	if (role !== "synthesizer" || s.synthesis) return null;
+	const by = cut && stopper(s, cut);
+	return by ? `${reason}, ${by}` : reason;
+};
 // What every format has; from `stopped` on, what the report has not.
 const commonFigures = (s) => {
 	const { spec, decision, closed, debate, opened_at, truncated, tools, resumes } = s;
@@ -68,7 +75,7 @@ const commonFigures = (s) => {
 		output: s.synthesis && readFast(textOf(s, s.synthesis.text) ?? ""),
 		truncated: truncated && { ...truncated, by: shown(s, truncated.by),
 			reason: shown(s, truncated.reason) },
-		stopper: truncated && stopper(s, truncated),
+		stopper: truncated && stopper(s, truncated), output_missing: outputMissing(s),
 		review: decision && shown(s, decision.review), seats: seatRows(s),
 		evidence: s.evidence.map(({ document, from_round, text: { sha256 } }) => ({
 			id: document, from_round, characters: charactersIn(s.texts.get(sha256)), sha256,

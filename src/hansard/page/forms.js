@@ -60,6 +60,9 @@ for (const name of ["silences", "rejections", "errors", "findings", "stopped", "
 WORDS.blob = test({ sha256: "hash" });
 WORDS.stance = test({ label: "name", text: "blob" });
 WORDS.person = test({ name: "blob", key: "key|null" });
+const CUT = `ceiling:calls|tokens|cost|seconds|entries|operator limit:positive? spent:count?
+	reserved:count? by:blob? reason:blob?`; // what a ceiling, or a person, kept from being asked
+WORDS.cut = test(form(CUT));
 const COSTS = ["least", "expected", "most"].map((part) => `cost_${part}_micro_usd`);
 WORDS.estimate = test(form(`calls_least:positive calls_most:positive
 	${COSTS.map((name) => `${name}:count?`).join(" ")}`));

@@ -69,22 +69,29 @@ const spentOf = (walk, ceiling) =>
 	ceiling === "seconds" ? BigInt(since(walk, walk.openedAt))
 		: ceiling === "entries" ? BigInt(walk.place - 1 + walk.tools.size) : walk.spent[ceiling];
 
-entryType("debate.truncated", form(`step:id ceiling:calls|tokens|cost|seconds|entries|operator
-	limit:positive? spent:count? reserved:count? by:blob? reason:blob?`), takeTruncated);
+entryType("debate.truncated", form(`step:id ${CUT}`), takeTruncated);
 
-function takeTruncated(walk, data) {
+// The step whose call is not made, and what is said of the ceiling or of a person.
+function cutOf(walk, data) {
 	const step = walk.firstStep(), { ceiling } = data;
 	need(!walk.calls.size && !walk.tools.size, "the end of an open call");
-	const byPerson = ceiling === "operator", { by, reason } = byPerson ? data : {};
+	const byPerson = ceiling === "operator", { by = null, reason = null } = byPerson ? data : {};
 	const reserved = byPerson ? null
 		: BigInt({ calls: 1, seconds: 0, entries: 1 }[ceiling] ?? data.reserved ?? 0);
 	need(byPerson || !walk.raised, "debate.resumed");
 	need(byPerson || breaks(walk, ceiling, reserved), "call.started");
-	const [limit, spent] = byPerson ? [] : [limitOf(walk, ceiling), spentOf(walk, ceiling)];
-	walk.compare(15, data, { step: step.name, limit, spent, reserved, by, reason });
+	const [limit, spent] = byPerson ? [null, null]
+		: [limitOf(walk, ceiling), spentOf(walk, ceiling)];
 	walk.raised = false;
+	return [step, { ceiling, limit, spent: stated(spent), reserved: stated(reserved), by, reason }];
+}
+
+function takeTruncated(walk, data) {
+	const [step, cut] = cutOf(walk, data), { ceiling } = data;
+	walk.compare(15, data, { step: step.name, ...cut });
 	const held = [...walk.steps.values()].filter((each) => each.heard);
-	walk.course = cutShort("truncated", byPerson ? ceiling : `${ceiling}_ceiling`, held);
+	walk.course = cutShort("truncated", ceiling === "operator" ? ceiling : `${ceiling}_ceiling`,
+		held);
 	goOn(walk);
 }
 

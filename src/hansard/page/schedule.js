@@ -286,12 +286,18 @@ function takeReturned(walk, data) {
 // ---- turns (§11.6)
 
 const TURN = "step:id round:count phase:phase speaker:name";
-entryType("turn.forfeited", form(`${TURN} reason:silences`), takeForfeit);
+entryType("turn.forfeited", form(`${TURN} reason:silences cut:cut?`), takeForfeit);
 
 function takeForfeit(walk, data) {
-	const [step] = walk.steps.values();
-	const reason = step.out ? "seat_out" : step.lastRejected ? "invalid_reply" : "no_reply";
+	let [step] = walk.steps.values(), cut = null;
+	let reason = step.out ? "seat_out" : step.lastRejected ? "invalid_reply" : "no_reply";
+	if (walk.waiting) {
+		need(data.cut, "call.started");
+		[step, cut] = cutOf(walk, data.cut);
+		reason = cut.ceiling === "operator" ? "operator" : "ceiling";
+	}
 	walk.compare(9, data, { ...step.fields, reason });
+	walk.compare(15, data, { cut });
 	endTurn(walk, step, null, {});
 }
 

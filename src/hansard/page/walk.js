@@ -113,11 +113,16 @@ class Walk {
 	// The types that are due now, but for ends of calls and resuming.
 	due() {
 		if (this.raised) return this.calls.size || this.tools.size ? []
-			: ["debate.resumed", "debate.truncated"];
+			: ["debate.resumed", this.cut];
 		if (this.entry) return this.calls.size || this.tools.size ? [] : [this.entry.kind];
-		if (this.waiting) return ["call.started", "call.refused", "debate.truncated"];
+		if (this.waiting) return ["call.started", "call.refused", this.cut];
 		const [step] = this.steps.values();
 		return [step.heard ? step.recorded : "turn.forfeited"];
+	}
+
+	// What may stand in place of a call (§9).
+	get cut() {
+		return this.decision ? "turn.forfeited" : "debate.truncated";
 	}
 
 	// What a reader is told is due.

@@ -25,7 +25,9 @@ from hansard.report.result import (
     Truncation,
     Usage,
 )
+from hansard.report.words import REASONS, stopper
 from hansard.rules import replies, spending
+from hansard.rules.data import TurnForfeitedData
 from hansard.rules.fields import UNTRIED, Blob, Person
 from hansard.rules.state import Spend, speaker_of
 from hansard.rules.terms import ARGUING
@@ -75,6 +77,7 @@ def common(found: Folded, watch: Watch) -> dict[str, Any]:
         "decision": decision["decision"] if decision else None,
         "decision_rule": decision["rule"] if decision else None,
         "output": _output(found),
+        "output_missing": _missing(found),
         "truncated": _truncation(found),
         "review": found.shown(decision["review"]) if decision else None,
         "seats": _seats(found),
@@ -172,6 +175,19 @@ def _output(found: Folded) -> Any:
         return replies.read(found.text(synthesis["text"]) or "") if synthesis else None
     except replies.Unreadable:
         return None
+
+
+def _missing(found: Folded) -> str | None:
+    """Say why nobody wrote the deliverable that was asked for; None where it is there."""
+    last = found.state.turns[-1] if found.state.turns else None
+    if last is None or last.role != "synthesizer" or last.heard:
+        return None
+    data = cast(TurnForfeitedData, last.data)
+    said = REASONS[data["reason"]]
+    if data["reason"] == "operator" and data["cut"]:
+        by, reason = found.shown(data["cut"]["by"]), found.shown(data["cut"]["reason"])
+        said += f", {stopper(by, reason)}"
+    return said
 
 
 def _truncation(found: Folded) -> Truncation | None:

@@ -31,6 +31,9 @@ class Entry(_Part):
     review: str | None = Field(
         default=None, description="Who must look, where the decision is left to a person"
     )
+    output_missing: bool = Field(
+        default=False, description="Whether nobody wrote the output that was asked for"
+    )
     stopped: str | None = Field(
         default=None, description="By whom the debate was cut short and why, where a person did"
     )
@@ -60,6 +63,7 @@ def entry(result: DebateResult) -> Entry:
         decision=result.decision,
         rule=result.decision_rule,
         review=result.review,
+        output_missing=result.output_missing is not None,
         stopped=result.truncated.stopper if result.truncated else None,
         votes=result.votes_held,
         debaters=len(result.debater_ids),

@@ -28,13 +28,13 @@ from hansard.rules.data import (
     CallFailedData,
     CallRefusedData,
     ClosedData,
+    CutData,
     DecisionData,
     EvidenceData,
     OpenedData,
     RegisteredData,
     ToolCalledData,
     ToolReturnedData,
-    TruncatedData,
     TurnForfeitedData,
     TurnRecordedData,
     TurnRejectedData,
@@ -237,9 +237,13 @@ def _reviewer(_: DebateState, data: DecisionData) -> Texts:
     yield _what("review"), data["review"]
 
 
-def _stopper(_: DebateState, data: TruncatedData) -> Texts:
+def _stopper(_: DebateState, data: CutData) -> Texts:
     yield _what("by"), data["by"]
     yield _what("reason"), data["reason"]
+
+
+def _unwritten(state: DebateState, data: TurnForfeitedData) -> Texts:
+    yield from _stopper(state, data["cut"]) if data["cut"] else ()
 
 
 _TEXTS: Mapping[str, Callable[[DebateState, Any], Texts]] = {
@@ -251,6 +255,7 @@ _TEXTS: Mapping[str, Callable[[DebateState, Any], Texts]] = {
     "turn.recorded": _turn,
     "verdict.recorded": _turn,
     "synthesis.recorded": _turn,
+    "turn.forfeited": _unwritten,
     "debate.truncated": _stopper,
     "decision.reached": _reviewer,
 }

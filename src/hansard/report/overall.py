@@ -83,7 +83,7 @@ def _over_ceiling(state: DebateState) -> Iterator[Note]:
     if state.closed is None:
         return
     spent = spending.spent_by(state, state.at)
-    met = state.truncated["ceiling"] if state.truncated else None  # which is said already
+    met = state.cut["ceiling"] if state.cut else None  # which is said already
     for ceiling, limit in spending.limits_of(state).items():
         if spent[ceiling] > limit and ceiling != met:
             used = amount(ceiling, spent[ceiling])

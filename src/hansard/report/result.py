@@ -294,6 +294,7 @@ class Result(Part):
     decision_rule: DecisionRule | None
     speaker_selected_by: Literal["schedule"] = "schedule"
     output: Output = Field(description="The synthesizer's deliverable; null where there is none")
+    output_missing: str | None = Field(description="Why nobody wrote the output asked for")
     truncated: Truncation | None
 
     review: str | None = Field(description="Who must look; null unless a person must decide")

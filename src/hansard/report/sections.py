@@ -59,7 +59,9 @@ def decision(result: Result) -> Iterator[str]:
 
 
 def review(result: Result) -> Iterator[str]:
-    """Who must look, where nothing was agreed on."""
+    """That the output is missing, where it is; who must look, where nothing was agreed on."""
+    if result.output_missing:
+        yield f"**The output is missing**: {inline(result.output_missing)}."
     if result.review is not None:
         yield "Who must look:"
         yield quoted(result.review)

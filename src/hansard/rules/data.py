@@ -274,10 +274,30 @@ class TurnRejectedData(TypedDict):
 
 
 @closed
+class CutData(TypedDict):
+    """The ceiling that the next call could have broken: its limit, what was spent, the reserve.
+
+    In calls, tokens, micro-US-dollars, milliseconds or entries, as the ceiling is. Of
+    `operator`, a person who stopped the debate, these are null; who and why, where they said.
+    """
+
+    ceiling: Cut
+    limit: Positive | None
+    spent: Count | None
+    reserved: Count | None
+    by: Blob | None
+    reason: Blob | None
+
+
+@closed
 class TurnForfeitedData(_Place):
-    """A speaker who could not be heard: an abstention, never agreement."""
+    """A speaker who could not be heard: an abstention, never agreement.
+
+    `cut` is there where a synthesizer was not asked, for a ceiling or a person who stopped it.
+    """
 
     reason: Silence
+    cut: CutData | None
 
 
 @closed
@@ -309,20 +329,10 @@ class SimilarityData(TypedDict):
 
 
 @closed
-class TruncatedData(TypedDict):
-    """The ceiling that the next call could have broken: its limit, what was spent, the reserve.
-
-    In calls, tokens, micro-US-dollars, milliseconds or entries, as the ceiling is. Of
-    `operator`, a person who stopped the debate, these are null; who and why, where they said.
-    """
+class TruncatedData(CutData):
+    """A debate is cut short where the call of `step` was due, before its decision."""
 
     step: Id
-    ceiling: Cut
-    limit: Positive | None
-    spent: Count | None
-    reserved: Count | None
-    by: Blob | None
-    reason: Blob | None
 
 
 @closed

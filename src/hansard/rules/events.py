@@ -15,7 +15,7 @@ from pydantic_core import ValidationError
 
 from hansard.errors import DataError
 from hansard.record import canonical
-from hansard.rules.data import Event
+from hansard.rules.data import CutData, Event
 from hansard.rules.fields import Blob, Person, Stance
 
 __all__ = ["EVENTS", "RULES", "TYPES", "Event", "Fact", "blob_names", "parse"]
@@ -29,8 +29,13 @@ _READ = EVENTS.validator.validate_json
 TYPES: Mapping[str, type] = {get_args(get_args(event)[0])[0]: event for event in get_args(Event)}
 
 
-_HOLDS_BLOB = (Stance, Person)
-_WITHIN = {"stance": "text", "requester": "name", "owner": "name"}
+_HOLDS_BLOB = (Stance, Person, CutData)
+_WITHIN = {
+    "stance": ("text",),
+    "requester": ("name",),
+    "owner": ("name",),
+    "cut": ("by", "reason"),
+}
 
 
 def _named(event: type) -> tuple[str, ...]:
@@ -52,7 +57,8 @@ def blob_names(event: Event) -> Iterator[str]:
     for key in _BLOB_FIELDS[event["type"]]:
         value = data[key]
         if type(value) is dict:
-            yield value[_WITHIN[key]]["sha256"] if key in _WITHIN else value["sha256"]
+            blobs = [value[name] for name in _WITHIN[key]] if key in _WITHIN else [value]
+            yield from (blob["sha256"] for blob in blobs if blob)
 
 
 class Fact(NamedTuple):

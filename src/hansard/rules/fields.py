@@ -63,7 +63,7 @@ Rejection = Literal[
     "filtered",
     "not_finished",
 ]
-Silence = Literal["no_reply", "invalid_reply", "seat_out"]
+Silence = Literal["no_reply", "invalid_reply", "seat_out", "ceiling", "operator"]
 CitationFinding = Literal["verified", "no_such_document", "not_yet_visible", "not_found"]
 Layout = Literal["shared-prefix", "role-first"]
 Structured = Literal["native", "tool", "text"]

@@ -19,9 +19,11 @@ from hansard.rules.data import (
     CallFailedData,
     CallRefusedData,
     CallStartedData,
+    CutData,
     OpenedData,
     ToolReturnedData,
     TruncatedData,
+    TurnForfeitedData,
 )
 from hansard.rules.events import Event, Fact
 from hansard.rules.fields import Price
@@ -203,27 +205,36 @@ class Replay:
 
     def _over(self, data: CallStartedData, at: str) -> list[Difference]:
         """Say which ceiling a call could have broken that was made all the same."""
-        over = spending.exceeded(self.state, data["step"], data, at)
-        if over is None:
-            return []
-        return [Difference("ceiling", over.data["limit"], over.data["spent"])]
+        over = spending.exceeded(self.state, data, at)
+        return [Difference("ceiling", over["limit"], over["spent"])] if over else []
 
     def _truncated(self, due: Due | None, event: Event) -> Mapping[str, Any]:
         """A debate is cut short where a call is due that could break the ceiling named.
 
         A person stops it there whatever the ceilings, also after a call that raised.
         """
-        data = cast(TruncatedData, event["data"])
-        places = Ask | Resume if data["ceiling"] == "operator" else Ask
+        return self._cut("debate.truncated", due, cast(TruncatedData, event["data"]), event["at"])
+
+    def _forfeited(self, due: Due | None, event: Event) -> Mapping[str, Any]:
+        """After the decision, the deliverable is forfeited where the debate would be cut short."""
+        cut = cast(TurnForfeitedData, event["data"])["cut"]
+        if cut is None or not isinstance(due, Ask | Resume):
+            return self._derived(due, event)
+        return self._cut("turn.forfeited", due, cut, event["at"])
+
+    def _cut(self, kind: str, due: Due | None, cut: CutData, at: str) -> Mapping[str, Any]:
+        places = Ask | Resume if cut["ceiling"] == "operator" else Ask
         if not isinstance(due, places) or not due.steps or steps.in_flight(self.state):
             raise NotDue(name_of(due))
-        step, reserved = due.steps[0].id, data["reserved"] or 0
-        if data["ceiling"] == "operator":
-            return spending.stopped(step, data["by"], data["reason"]).data
-        cut = spending.cut_by(self.state, step, data["ceiling"], reserved, event["at"])
-        if cut is None:
+        found: CutData | None
+        if cut["ceiling"] == "operator":
+            found = spending.stopped(cut["by"], cut["reason"])
+        else:
+            found = spending.cut_by(self.state, cut["ceiling"], cut["reserved"] or 0, at)
+        fact = spending.cut_short(self.state, due.steps[0], found) if found else None
+        if fact is None or fact.type != kind:
             raise NotDue(name_of(due))
-        return cut.data
+        return fact.data
 
     def _unapproved(self, step: str) -> list[Difference]:
         """Say which template a call was made with that the policy does not approve."""
@@ -364,6 +375,7 @@ _DERIVATIONS: Mapping[str, Callable[[Replay, Due | None, Event], Mapping[str, An
     "tool.returned": Replay._returned,
     "turn.rejected": Replay._rejected,
     "debate.truncated": Replay._truncated,
+    "turn.forfeited": Replay._forfeited,
 }
 
 

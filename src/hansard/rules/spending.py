@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, NamedTuple
 
-from hansard.rules.data import CallStartedData
+from hansard.rules.data import CallStartedData, CutData
 from hansard.rules.events import Fact
 from hansard.rules.fields import Blob, Ceiling, Price
-from hansard.rules.state import LAST_START, DebateState
+from hansard.rules.state import LAST_START, DebateState, Step
 
 BYTES_A_TOKEN = 3  # as reserved: prose in Latin script has about four, CJK script three
 _ALWAYS: dict[Ceiling, int] = {"entries": LAST_START}  # the ceilings that no spec sets
@@ -76,22 +76,22 @@ def saved(prices: list[Price], model: str, tokens: Tokens) -> int:
     return 0 if without is None or with_ is None else without - with_
 
 
-def exceeded(state: DebateState, step: str, reserved: CallStartedData, at: str) -> Fact | None:
-    """Return the end of a debate in which a call could break a ceiling; None where it cannot.
+def exceeded(state: DebateState, reserved: CallStartedData, at: str) -> CutData | None:
+    """Return the first ceiling that a call could break; None where there is none.
 
     `reserved` is the data of the call that would be made, `at` the time.
     """
     tokens = reserved["reserved_tokens_in"] + reserved["reserved_tokens_out"]
     wanted = {"tokens": tokens, "cost": reserved["reserved_cost_micro_usd"] or 0}
     for ceiling in (*limits_of(state), *_ALWAYS):
-        cut = cut_by(state, step, ceiling, wanted.get(ceiling, 0), at)
+        cut = cut_by(state, ceiling, wanted.get(ceiling, 0), at)
         if cut:
             return cut
     return None
 
 
-def cut_by(state: DebateState, step: str, ceiling: Ceiling, reserved: int, at: str) -> Fact | None:
-    """Return the end of a debate in which a call could break this ceiling; None where it cannot.
+def cut_by(state: DebateState, ceiling: Ceiling, reserved: int, at: str) -> CutData | None:
+    """Return what is said of this ceiling where a call could break it; None where it cannot.
 
     No call is made once the time is up; the others may reach their limit. A call
     is one of the calls, begins with one entry and takes no time, whatever is said
@@ -104,15 +104,26 @@ def cut_by(state: DebateState, step: str, ceiling: Ceiling, reserved: int, at: s
     reserved = {"calls": 1, "seconds": 0, "entries": 1}.get(ceiling, reserved)
     if spent + reserved < limit + (ceiling != "seconds"):
         return None
-    data = {"step": step, "ceiling": ceiling, "limit": limit, "spent": spent, "reserved": reserved}
-    return Fact("debate.truncated", {**data, "by": None, "reason": None})
+    return CutData(
+        ceiling=ceiling, limit=limit, spent=spent, reserved=reserved, by=None, reason=None
+    )
 
 
-def stopped(step: str, by: Blob | None, reason: Blob | None) -> Fact:
-    """Return the end of a debate that a person stops where the call of `step` is due."""
-    numbers = dict.fromkeys(("limit", "spent", "reserved"))
-    said = {"by": by, "reason": reason}
-    return Fact("debate.truncated", {"step": step, "ceiling": "operator", **numbers, **said})
+def stopped(by: Blob | None, reason: Blob | None) -> CutData:
+    """Return what is said of a person who stops a debate."""
+    return CutData(ceiling="operator", limit=None, spent=None, reserved=None, by=by, reason=reason)
+
+
+def cut_short(state: DebateState, step: Step, cut: CutData) -> Fact:
+    """Return what stands in place of the call of `step`.
+
+    The end of the debate; once there is a decision, only the deliverable is missing.
+    """
+    if state.decision is None:
+        return Fact("debate.truncated", {"step": step.id, **cut})
+    place = {"step": step.id, "round": step.round, "phase": step.phase, "speaker": step.speaker}
+    reason = "operator" if cut["ceiling"] == "operator" else "ceiling"
+    return Fact("turn.forfeited", {**place, "reason": reason, "cut": cut})
 
 
 def limits_of(state: DebateState) -> dict[Ceiling, int]:

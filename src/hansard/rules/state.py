@@ -19,6 +19,7 @@ from hansard.rules.data import (
     CallRefusedData,
     CallStartedData,
     ClosedData,
+    CutData,
     DecisionData,
     EvidenceData,
     OpenedData,
@@ -180,6 +181,7 @@ class DebateState:
     verdict: VerdictData | None = None  # the last one that a judge or a moderator gave
     refused: CallRefusedData | None = None
     truncated: TruncatedData | None = None
+    cut: CutData | None = None  # what kept the debate, or its deliverable, from going on
     decision: DecisionData | None = None
     synthesis: SynthesisData | None = None
     closed: ClosedData | None = None
@@ -390,6 +392,12 @@ def _turn(state: DebateState, data: TurnData) -> None:
         state.votes[data["speaker"]] = turn.vote
 
 
+def _forfeited(state: DebateState, data: TurnForfeitedData) -> None:
+    _turn(state, data)
+    if data["cut"]:
+        _cut(state, data["cut"])
+
+
 def _ruled(state: DebateState, data: VerdictData) -> None:
     _turn(state, data)
     if data["phase"] != "neutrality":
@@ -415,6 +423,11 @@ def _refused(state: DebateState, data: CallRefusedData) -> None:
 
 def _truncated(state: DebateState, data: TruncatedData) -> None:
     state.truncated = data
+    _cut(state, data)
+
+
+def _cut(state: DebateState, cut: CutData) -> None:
+    state.cut = cut
     state.raised = False
 
 
@@ -440,7 +453,7 @@ _FOLDS: Mapping[str, Callable[[DebateState, Any], None]] = {
     "tool.returned": _returned,
     "turn.recorded": _turn,
     "turn.rejected": _rejected,
-    "turn.forfeited": _turn,
+    "turn.forfeited": _forfeited,
     "verdict.recorded": _ruled,
     "synthesis.recorded": _synthesized,
     "votes.counted": _counted,

@@ -246,6 +246,7 @@ def forfeit(step: Step, pending: Pending | None) -> Fact:
             "phase": step.phase,
             "speaker": step.speaker,
             "reason": tried if pending else "seat_out",
+            "cut": None,
         },
     )
 

@@ -108,7 +108,7 @@ class Engine:
         stop = self._recording.stop
         if stop and isinstance(due, Ask | Resume) and due.steps and not steps.in_flight(self.state):
             said = (self._journal.blob(text) if text else None for text in (stop.by, stop.reason))
-            return spending.stopped(due.steps[0].id, *said)
+            return spending.cut_short(self.state, due.steps[0], spending.stopped(*said))
         return None if isinstance(due, Resume) else due
 
     def resumed(self) -> None:
@@ -183,7 +183,7 @@ class Engine:
                 started.append((step, call, release))
         await self._begin(started)
         self._close_lost_tools()
-        over = self.state.truncated or self._recording.broken or self._recording.stop
+        over = self.state.cut or self._recording.broken or self._recording.stop
         if self._calling or self._using or not over:
             await self._wait()
 
@@ -238,12 +238,12 @@ class Engine:
         with self._rendering:
             call = self._calls.next(step)
         at = self._journal.time()
-        over = spending.exceeded(self.state, step.id, call.data, at)
+        over = spending.exceeded(self.state, call.data, at)
         if over is None:
             self._recording.add(Fact("call.started", call.data), at)
             return call
         if is_first and not steps.in_flight(self.state):
-            self._recording.add(over, at)
+            self._recording.add(spending.cut_short(self.state, step, over), at)
         return None
 
     def _request(self, step: Step, call: Call) -> Request:

@@ -258,9 +258,9 @@ class _Rehearsal:
         """Fold in the call of a step and its reply; return what was asked."""
         state, call = self._state, self._calls.next(step)
         prompt, model = call.prompt, call.data["model"]
-        over = None if self._stop else spending.exceeded(state, step.id, call.data, _AT)
+        over = None if self._stop else spending.exceeded(state, call.data, _AT)
         if over:
-            ceiling, limit = over.data["ceiling"], over.data["limit"]
+            ceiling, limit = over["ceiling"], over["limit"]
             self._stop = Stop(ceiling=ceiling, limit=limit, calls=state.total().calls)
         self._fold(Fact("call.started", call.data))
         self._made += 1

@@ -33,6 +33,7 @@ _CHECK_OF_FIELD = {
     ("turn.recorded", "unanswered"): 12,
     ("turn.recorded", "citations"): 13,
     ("turn.recorded", "struck"): 13,
+    ("turn.forfeited", "cut"): 15,
     ("turn.rejected", "code"): 12,
     ("turn.rejected", "member"): 12,
     ("turn.rejected", "keyword"): 12,

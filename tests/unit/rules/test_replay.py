@@ -316,7 +316,7 @@ def test_only_a_resumption_is_due_once_a_function_raised():
     assert after(debate, "call.started", **step) == "the end of an open call"
     debate.end("r1.proposal.bob:1")
     for kind in ("call.started", "turn.forfeited", "debate.truncated", "debate.closed"):
-        cut = {"ceiling": "calls", "reserved": 1}
+        cut = {"ceiling": "calls", "reserved": 1, "cut": None}
         assert after(debate, kind, **step, **cut) == "debate.resumed"
     assert after(debate, "debate.resumed") is None
     debate.run()
@@ -348,7 +348,8 @@ def test_the_turn_is_the_one_that_the_schedule_calls_for():
     for step in PROPOSALS:
         heard.end(f"{step.id}:1")
     for kind in ("turn.forfeited", "votes.counted", "call.started"):
-        assert after(heard, kind, step="r1.proposal.ann") == "the turn r1.proposal.ann"
+        data = {"step": "r1.proposal.ann", "cut": None}
+        assert after(heard, kind, **data) == "the turn r1.proposal.ann"
     lost = started(lambda call: Fail("client_error"))
     for step in PROPOSALS:
         lost.end(f"{step.id}:1")

@@ -131,9 +131,9 @@ def test_a_turn_is_forfeited_for_how_its_last_attempt_ended(ends, reason):
         return next(rows) if call.step.speaker == "ann" else vote("no")
 
     setup = PAIR.but(attempts=2, threshold=1)
-    assert Debate(setup, script).run().record.all("turn.forfeited") == [
-        {"step": ANN.id, "round": 1, "phase": "proposal", "speaker": "ann", "reason": reason}
-    ]
+    (forfeited,) = Debate(setup, script).run().record.all("turn.forfeited")
+    place = {"step": ANN.id, "round": 1, "phase": "proposal", "speaker": "ann"}
+    assert forfeited == {**place, "reason": reason, "cut": None}
 
 
 @pytest.mark.parametrize(

@@ -219,7 +219,8 @@ def test_another_process_makes_turns_of_the_replies_in_hand(table, format_, call
 def test_a_deliverable_that_was_sent_back_is_no_reply_in_hand(table):
     model = script({"synthesis": "no JSON"})
     state = table.play("judged", model, limits={"calls": 6}, synthesizer=True)
-    assert table.types[-3:] == ["turn.rejected", "debate.truncated", "debate.closed"]
+    assert table.types[-3:] == ["turn.rejected", "turn.forfeited", "debate.closed"]
+    assert state.closed["outcome"] == "complete"
     assert (state.decision["decision"], state.synthesis) == ("ship", None)
     assert table.verified().findings == []
 
@@ -335,7 +336,9 @@ def test_every_format_is_cut_short_at_every_call_and_verifies(table, format_):
     assert whole.synthesis
     for calls in range(1, many):
         state = table.play(format_, limits={"calls": calls}, output_schema={"type": "object"})
-        assert state.closed == {"outcome": "truncated", "reason": "calls_ceiling"}
+        assert state.cut["ceiling"] == "calls"
+        late = calls == many - 1  # only the deliverable was left
+        assert state.closed["outcome"] == ("complete" if late else "truncated")
         assert len(table.data("call.started")) == calls
         assert table.verified().findings == []
 

@@ -158,3 +158,24 @@ def test_calls_that_were_open_are_abandoned():
             "by a person who is not named",
         )
         assert {row["error"] for row in data(store, debate, "call.failed")} == {"abandoned"}
+
+
+@pytest.mark.parametrize("limits", [{}, {"calls": 2, "seconds": 3600}], ids=["a stop", "a ceiling"])
+def test_after_the_decision_only_the_output_is_missing(limits):
+    def observe(event):
+        if not limits and event["type"] == "call.answered":
+            raise Stop(by="Ann Lee")
+
+    spec = {**SPEC, "synthesizer": {"model": "python:seat"}, "limits": limits}
+    with open_store("sqlite:///:memory:") as store:
+        found = run_sync(spec, models={"seat": seat}, store=store, observe=observe)
+        checked(store, found.debate)
+        assert (found.status, found.decision, found.truncated) == ("complete", "release", None)
+        assert found.totals.calls == len(SPEC["debaters"])
+        (forfeited,) = data(store, found.debate, "turn.forfeited")
+        assert forfeited["reason"] == ("ceiling" if limits else "operator")
+        assert found.output_missing == (
+            "its call could have exceeded a ceiling"
+            if limits
+            else "a person stopped the debate, by Ann Lee"
+        )
