@@ -257,11 +257,11 @@ def test_the_evidence_of_each_check(records, name):
         assert evidence(found)[number] == words
 
 
-def test_a_debate_cut_short_after_its_decision_says_both():
+def test_a_debate_whose_deliverable_was_cut_short_still_has_its_decision():
     bundle = play("judged", limits={"calls": 5}, synthesizer=True)
     found = verify(bundle)
     assert found.findings == []
-    assert evidence(found)[16] == "ship by judge_verdict; truncated: calls_ceiling, recomputed"
+    assert evidence(found)[16] == "ship by judge_verdict, recomputed"
 
 
 # Where a text is gone
