@@ -9,6 +9,7 @@ from hansard.record.note import Signer
 from hansard.rules.data import VerdictData
 from hansard.rules.replay import Difference, NotDue, Replay, approved_by
 from hansard.rules.state import Step
+from hansard.rules.steps import Ask
 from support import (
     EVENTFUL,
     PRICE,
@@ -21,6 +22,7 @@ from support import (
     Setup,
     eventful,
     fold,
+    script,
     votes,
     walk,
 )
@@ -31,6 +33,7 @@ DEBATE = DEBATES["consensus"]
 EVENTS, TEXTS = DEBATE.record.events, DEBATE.record.texts
 PAIR = Setup(debaters=("ann", "bob"), options=("yes", "no"))
 VOTES = votes(ann="yes", bob="no")
+STOP = {"ceiling": "operator", **dict.fromkeys(("limit", "spent", "reserved", "by", "reason"))}
 PROPOSALS = [Step.of(1, "proposal", speaker) for speaker in ("ann", "bob")]
 
 
@@ -321,6 +324,34 @@ def test_only_a_resumption_is_due_once_a_function_raised():
     assert after(debate, "debate.resumed") is None
     debate.run()
     assert walk(debate.record.events, debate.record.texts.get) == []
+
+
+def test_a_person_stops_a_debate_where_a_call_is_due_and_nothing_is_in_flight():
+    stop = {"step": "r1.proposal.ann", **STOP}
+    debate = Debate(PAIR, VOTES)
+    assert after(debate, "debate.truncated", **stop) is None
+    assert after(started(), "debate.truncated", **stop) == "the end of an open call"
+    event = {**debate.record.events[-1], "type": "debate.truncated", "data": {**stop, "limit": 1}}
+    found = walk([*debate.record.events, event], debate.record.texts.get)
+    assert [row for _, row in found] == [Difference("limit", None, 1)]
+    broken = started(lambda call: Raise())
+    for step in PROPOSALS:
+        broken.end(f"{step.id}:1")
+    assert after(broken, "debate.truncated", **stop) is None
+
+
+def test_after_the_decision_a_stop_or_a_ceiling_takes_the_deliverable_alone():
+    debate = Debate(Setup("judged", output_schema={"type": "object"}), script())
+    while not isinstance(due := debate.due(), Ask) or due.steps[0].phase != "synthesis":
+        debate.do(due)
+    step = due.steps[0]
+    place = {"step": step.id, "round": step.round, "phase": step.phase, "speaker": step.speaker}
+    turn = {**place, "reason": "operator", "cut": STOP}
+    assert after(debate, "turn.forfeited", **turn) is None
+    due_still = f"call.started for {step.id}"
+    assert after(debate, "debate.truncated", step=step.id, **STOP) == due_still
+    unset = {**STOP, "ceiling": "calls"}
+    assert after(debate, "turn.forfeited", **turn | {"cut": unset}) == due_still
 
 
 def test_only_a_function_raises():
