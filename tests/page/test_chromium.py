@@ -7,7 +7,10 @@ import pytest
 
 import chromium
 
-INSTALLS = "[ $1 = update ] || { echo > $0.d/chromium; /bin/chmod +x $0.d/chromium; }"
+INSTALLS = (
+    "[ $1 = update ] || "
+    "{ echo > $0.d/chromium-headless-shell; /bin/chmod +x $0.d/chromium-headless-shell; }"
+)
 FAILS = "echo E: no network; exit 100"
 
 
@@ -34,11 +37,11 @@ def test_it_is_installed_where_none_is(machine, capsys):
     assert chromium.find() is None
     assert chromium.main() == 0
     said, path = capsys.readouterr().out.splitlines()
-    assert said == "no Chromium found: installing Debian's package chromium …"
+    assert said == "no Chromium found: installing Debian's package chromium-headless-shell …"
     assert path == chromium.find()
     assert log.read_text().splitlines() == [
         "update -qq",
-        "install -y -qq --no-install-recommends chromium",
+        "install -y -qq --no-install-recommends chromium-headless-shell",
     ]
     assert chromium.main() == 0
     assert capsys.readouterr().out.splitlines() == [path]

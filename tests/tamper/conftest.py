@@ -18,7 +18,7 @@ from hansard.runtime.models.base import Completion, ModelError, Wire
 from hansard.store.application import Store
 from hansard.verify.verifier import verify
 from playing import served
-from support import EVENTFUL, eventful
+from support import EVENTFUL, Debate, Setup, Stop, eventful, script, votes
 
 SEATS = ("planner", "critic", "operator")
 FORMATS = tuple(name for name in EVENTFUL if name != "consensus")
@@ -150,6 +150,11 @@ def play(store, spec, model, die_at=0, policy=None, origin=None):
     return bundle
 
 
+def stopped(ends, said, **fields) -> Bundle:
+    """A debate that a person stopped: before its decision, or before its deliverable."""
+    return Debate(Setup(**fields), script(ends, votes(**said))).run().bundle()
+
+
 def made(store: Store) -> dict[str, Bundle]:
     """The records by name; `other` is a second debate of the plain kind."""
     return {
@@ -158,6 +163,12 @@ def made(store: Store) -> dict[str, Bundle]:
         "rich": play(store, TROUBLED, troubled, die_at=11, policy=policy(), origin=ORIGIN),
         "refused": play(store, spec(), split, policy=policy(debater="ab" * 32)),
         "other": play(store, spec(question="Another one?"), split),
+        "stopped": stopped({"r1.critique.critic": Stop("Ann Lee", "wrong question")}, SPLIT),
+        "unwritten": stopped(
+            {"synthesis": Stop("Ann Lee", "enough")},
+            dict.fromkeys(SEATS, "release"),
+            output_schema={"type": "object"},
+        ),
     } | {name: eventful(name).bundle() for name in FORMATS}
 
 

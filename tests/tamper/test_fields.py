@@ -247,7 +247,13 @@ turn.rejected       keyword                     here 12.keyword
 turn.rejected       member                      here 12.member
 turn.rejected       rating                      here 12.rating
 turn.rejected       step                        here 9.step
-turn.forfeited      cut                         here 15.cut
+turn.forfeited      cut                         here 9.not_due, here 15.cut
+turn.forfeited      cut.by                      record 8.unnamed
+turn.forfeited      cut.by.sha256               here 8.missing
+turn.forfeited      cut.reason                  record 8.unnamed
+turn.forfeited      cut.reason.sha256           here 8.missing
+turn.forfeited      cut.reserved                here 15.cut
+turn.forfeited      cut.spent                   here 15.cut
 turn.forfeited      phase                       here 9.phase
 turn.forfeited      reason                      here 9.reason
 turn.forfeited      round                       here 9.round
@@ -290,10 +296,12 @@ verdict.recorded    undeclared                  here 12.undeclared
 verdict.recorded    unresolved                  here 12.unresolved
 verdict.recorded    upholds                     here 12.upholds
 verdict.recorded    winner                      here 12.winner
-debate.truncated    by                          here 8.missing
+debate.truncated    by                          here 8.missing, record 8.unnamed
+debate.truncated    by.sha256                   here 8.missing
 debate.truncated    ceiling                     here 9.not_due
 debate.truncated    limit                       here 15.limit
-debate.truncated    reason                      here 8.missing
+debate.truncated    reason                      here 8.missing, record 8.unnamed
+debate.truncated    reason.sha256               here 8.missing
 debate.truncated    reserved                    here 15.reserved
 debate.truncated    spent                       here 15.spent
 debate.truncated    step                        here 15.step
@@ -323,7 +331,14 @@ BLIND_UNHEARD = {
     "debater.registered parameters.reasoning_effort",
     "debater.registered parameters.seed",
 }
-RECORDS = ("decided", "plain", "rich", *(name for name in EVENTFUL if name != "consensus"))
+RECORDS = (
+    "decided",
+    "plain",
+    "rich",
+    "stopped",
+    "unwritten",
+    *(name for name in EVENTFUL if name != "consensus"),
+)
 ALIKE = ("at", "debate", "seq", "engine")  # in whatever type of entry they stand
 
 

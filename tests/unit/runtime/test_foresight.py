@@ -146,7 +146,9 @@ def test_the_calls_foreseen_below_a_ceiling_are_those_that_are_made(
     limit = max(1, most * share // 20)
     limits = {ceiling: f"{limit / 1_000_000:.6f}" if ceiling == "cost_usd" else limit}
     course, bundle, calls = foreseen(format_, tools, limits=limits, **changes)
-    cut = data(bundle, "debate.truncated")
+    # After the decision, the deliverable alone is cut.
+    lost = [row["cut"] for row in data(bundle, "turn.forfeited") if row["cut"]]
+    cut = data(bundle, "debate.truncated") + lost
     if course.stop is None:
         assert (calls, cut) == (course.calls, [])
     else:

@@ -257,20 +257,21 @@ def test_who_asks_and_under_what_name_reaches_the_model(table):
 
 
 @pytest.mark.parametrize("format_", playing.FORMATS)
-def test_instructions_and_context_reach_every_seat(table, format_):
+def test_instructions_and_context_reach_every_seat_but_a_moderators_context(table, format_):
     prompts = []
 
     def model(request):
-        prompts.append(request.prompt)
+        prompts.append((request.role, request.prompt))
         return answer(request)
 
     def instructions(given, context):
         return f"Think of {given['question']} and of {context}"
 
     table.play(format_, model, instructions=instructions, context="the budget\nis spent")
-    for prompt in prompts:
+    for role, prompt in prompts:
         assert "\nThink of Shall we? and of the budget\nis spent\n" in prompt
-        assert "[context]\n| the budget\n| is spent\n" in prompt
+        told = "[context]\n| the budget\n| is spent\n" in prompt
+        assert told == (role != "moderator")  # it judges what the others made of it
     (opened,) = table.data("debate.opened")
     assert table.text(opened["instructions"]).startswith("Think of Shall we?")
     assert table.text(opened["context"]) == "the budget\nis spent"
