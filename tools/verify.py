@@ -1063,7 +1063,7 @@ class Places:
     all: dict[str, int] = field(default_factory=dict)
     documents: dict[str, int] = field(default_factory=dict)
     replies: dict[str, int] = field(default_factory=dict)
-    reused: dict[str, int] = field(default_factory=dict)  # the line that replies with it again
+    reused: dict[str, int] = field(default_factory=dict)  # who replies with a text named before
 
 
 def read_places(events: Iterable[Json]) -> Places:
@@ -1087,7 +1087,7 @@ def check_blobs(lines: Lines, held: Held, withheld: set[str]) -> Iterator[Findin
     """Compare texts and names; the texts that are sound are at hand from then on."""
     blobs, salts, total, places = held.blobs, set[bytes](), 0, read_places(lines.events())
     for name, place in places.all.items():
-        yield from answered_twice(places, name)
+        yield from reused_reply(places, name)
         if name not in blobs:
             if name not in withheld:
                 yield finding("8.missing", place, name)
@@ -1121,8 +1121,8 @@ def texts_in_words(counted: Mapping[str, int]) -> str:
     return ", ".join([*rows, *(f"{counted[key]} {key}" for key in gone if counted[key])])
 
 
-def answered_twice(places: Places, name: str) -> Iterator[Finding]:
-    """Yield that a reply is no text of its own: whoever names one again may make it read again."""
+def reused_reply(places: Places, name: str) -> Iterator[Finding]:
+    """Yield a finding for a reply whose text an earlier entry names: each is read once."""
     if name in places.reused:
         yield finding("8.reused", places.reused[name], None, name)
 

@@ -275,10 +275,11 @@ class TurnRejectedData(TypedDict):
 
 @closed
 class CutData(TypedDict):
-    """The ceiling that the next call could have broken: its limit, what was spent, the reserve.
+    """Why the next call was not made: it could have broken a ceiling, or a person stopped it.
 
-    In calls, tokens, micro-US-dollars, milliseconds or entries, as the ceiling is. Of
-    `operator`, a person who stopped the debate, these are null; who and why, where they said.
+    `limit`, `spent` and `reserved` (what the call would add) are in calls, tokens,
+    micro-US-dollars, milliseconds or entries, as the ceiling is. Of a person (`operator`) they
+    are null; `by` and `reason` are what that person said, if anything.
     """
 
     ceiling: Cut

@@ -70,7 +70,7 @@ def _own_words(data: OpenedData, debate: str) -> None:
         expected["calls_least"] <= expected["calls_most"] and _ascend(_costs(expected))
     ):
         raise NotDue("debate.opened with an estimate whose least is not above its most")
-    if origin and not (_goes_back(origin) and origin["debate"] != debate):
+    if origin and not _goes_back(origin, debate):
         raise NotDue("debate.opened with an origin that names what its kind names")
 
 
@@ -88,10 +88,10 @@ def _ascend(costs: Sequence[int | None]) -> bool:
     return len(known) in (0, len(costs)) and known == sorted(known)
 
 
-def _goes_back(origin: Origin) -> bool:
-    """Whether an origin names a debate with its head (an evaluation may), a branch an entry."""
+def _goes_back(origin: Origin, own: str) -> bool:
+    """Whether an origin names another debate and its head, as its kind wants; a branch an entry."""
     debate, head = origin["debate"], origin["head"]
-    named = debate is not None or origin["kind"] == "evaluation"
+    named = debate != own and (debate is not None or origin["kind"] == "evaluation")
     is_branch = origin["kind"] == "branch"
     return named and (debate is None) == (head is None) and (origin["seq"] is not None) == is_branch
 

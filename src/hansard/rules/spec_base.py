@@ -193,7 +193,6 @@ class BaseSpec(Strict):
                     f"no seat or stance can be called {min(taken)}: that word names an outcome; "
                     "choose another id or label",
                 )
-
         models = {row.model for row in table}
         for model in self.prices:
             if model not in models:
