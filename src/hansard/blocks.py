@@ -6,10 +6,14 @@ sync or async, which returns a reply's text. Templates, quoting and the strict
 reading of replies are those of the `judged` format. Nothing here is recorded,
 retried or counted: `hansard.run` does that.
 
+A stance is given in words. Models are told of it by a label as well: `stance_1`,
+`stance_2`, … by its place. One that is given as an id, such as the label that it
+has in a record, is its own label.
+
 >>> import asyncio
 >>> def complete(prompt):  # stands for a model
 ...     if "You are the judge" in prompt:
-...         return '{"verdict": "Wait.", "winner": "do-not-ship", "reasoning": "Risk."}'
+...         return '{"verdict": "Wait.", "winner": "stance_2", "reasoning": "Risk."}'
 ...     return "The rollback is untested."
 >>> async def debate(question, stances, rounds=2):
 ...     said, seats = Transcript(), [debater(complete, row, stances=stances) for row in stances]
@@ -19,7 +23,7 @@ retried or counted: `hansard.run` does that.
 ...             said.record(number, agent_name=stance.split()[0], stance=stance, text=text)
 ...     return await judge(complete, stances)(question, said)
 >>> asyncio.run(debate("Do we ship?", ["Ship now", "Do not ship"]))["winner"]
-'do-not-ship'
+'Do not ship'
 """
 
 from __future__ import annotations
@@ -33,15 +37,17 @@ from pydantic import BaseModel
 from typing_extensions import TypedDict  # pydantic reads only this one before Python 3.12
 
 from hansard.errors import DataError, UsageError
+from hansard.report.safe import one_line
 from hansard.rules import replies
 from hansard.rules.formats import judged
 from hansard.rules.formats.judged import shuffle_key
 from hansard.rules.prompts import fill, quote
-from hansard.rules.replies import Schema
-from hansard.rules.spec_parts import NAME, Advocate
+from hansard.rules.replies import VISIBLE, Schema
+from hansard.rules.similarity import fold
+from hansard.rules.spec_parts import NAME
 from hansard.rules.state import Step
 from hansard.rules.terms import JudgedTerms, Role
-from hansard.runtime.inputs import packaged_templates, validate
+from hansard.runtime.inputs import packaged_templates
 from hansard.runtime.models.callables import outcome
 from hansard.runtime.output import checker, encoded
 
@@ -49,7 +55,7 @@ Complete = Callable[[str], str | Awaitable[str]]
 
 
 class Entry(TypedDict):
-    """One argument: its round from 1, who made it, the stance's label, its words."""
+    """One argument: its round from 1, who made it, for which stance, in words, and what it says."""
 
     round: int
     agent_name: str
@@ -58,7 +64,7 @@ class Entry(TypedDict):
 
 
 class Verdict(TypedDict):
-    """What a judge found; `winner` is a stance's label, null for a synthesis of several."""
+    """What a judge found; `winner` is a stance's words, null for a synthesis of several."""
 
     verdict: str
     winner: str | None
@@ -70,7 +76,7 @@ class Transcript(Sequence[Entry]):
 
     >>> said = Transcript()
     >>> said.record(1, agent_name="ann", stance="Ship now!", text="It is tested.")
-    {'round': 1, 'agent_name': 'ann', 'stance': 'ship-now', 'text': 'It is tested.'}
+    {'round': 1, 'agent_name': 'ann', 'stance': 'Ship now!', 'text': 'It is tested.'}
     >>> said.clear()
     >>> len(said)
     0
@@ -97,7 +103,7 @@ class Transcript(Sequence[Entry]):
         """Add an argument and return its entry.
 
         Raises UsageError `transcript.entry` for a round below 1, a name that is
-        no id, a stance that gives no label, or a text that says nothing.
+        no id, or a stance or a text that says nothing.
         """
         row = {"round": round, "agent_name": agent_name, "stance": stance, "text": text}
         entry = _entry(row)
@@ -118,16 +124,15 @@ def debater(
     `round` (1) and `max_rounds` (2), and returns its argument. `stances` are all
     that are argued, in order, as every seat of a recorded debate is told; without
     them the debater is told of its own alone. Raises UsageError
-    `transcript.stance` for a stance that is not among them, and for two of one
-    label; the debater raises DataError `reply.schema` for a reply that says
+    `transcript.stance` for a stance that is not among them, and for two that
+    cannot be told apart; the debater raises DataError `reply.schema` for a reply that says
     nothing.
     """
-    known = _labels(stances or (stance,))
-    own = _label(stance)
-    if own not in known:
-        raise UsageError(
-            "transcript.stance", f"{own} is not one of the stances: {', '.join(known)}"
-        )
+    known = _declared(stances or (stance,))
+    own = _labels(known).get(fold(stance))
+    if own is None:
+        said = f"{one_line(stance, 80)} is not one of the stances"
+        raise UsageError("transcript.stance", said)
 
     async def argue(
         question: str,
@@ -136,7 +141,7 @@ def debater(
         round: int = 1,  # noqa: A002 - the entry's own word
         max_rounds: int = 2,
     ) -> str:
-        said = format_transcript_for_judge(entries, shuffle=False)
+        said = format_transcript_for_judge(entries, stances=known, shuffle=False)
         values = {"max_rounds": str(max_rounds), "round": str(round), "stance": own}
         own_part = _block(f"persona of {own}", persona) if persona else ""
         prompt = _opening(question, known) + said + own_part + _filled("debater", **values)
@@ -160,15 +165,19 @@ def judge(
     `transcript.empty`, and DataError `reply.unreadable`, `reply.schema` or, for a
     winner that is none of the stances, `reply.unknown_option`.
     """
-    known = _labels(stances)
+    known = _declared(stances)
+    labels = list(_labels(known).values())
 
     async def decide(question: str, entries: Iterable[Entry]) -> Verdict:
         rows = _heard(entries)
-        shown = format_transcript_for_judge(rows, anonymize=anonymize, shuffle=shuffle, seed=seed)
-        values = {"rounds": str(max(row["round"] for row in rows)), "stances": ", ".join(known)}
+        shown = format_transcript_for_judge(
+            rows, stances=known, anonymize=anonymize, shuffle=shuffle, seed=seed
+        )
+        values = {"rounds": str(max(row["round"] for row in rows)), "stances": ", ".join(labels)}
         prompt = _opening(question, known) + shown + _filled("judge", **values)
-        found: Verdict = _read(await _text(complete, prompt), _schema("judge", known))
-        return found
+        found: Verdict = _read(await _text(complete, prompt), _schema("judge", labels))
+        won = found["winner"]
+        return {**found, "winner": None if won is None else known[labels.index(won)]}
 
     return decide
 
@@ -188,12 +197,15 @@ def synthesizer(
 
     async def write(question: str, entries: Iterable[Entry], verdict: Verdict) -> Any:
         rows = _heard(entries)
-        known = _labels(dict.fromkeys(row["stance"] for row in rows))
+        known = _argued(rows)
         if replies.mismatch(verdict, _schema("judge", known)):
             said = "a verdict has verdict, winner (a stance that was argued, or None) and reasoning"
             raise UsageError("transcript.verdict", said)
-        judged_as = _block("verdict of the judge", json.dumps(verdict, ensure_ascii=False))
-        values = {"decision": verdict["winner"] or "synthesis", "rule": "judge_verdict"}
+        won = verdict["winner"]
+        label = None if won is None else _labels(known)[fold(won)]
+        found = {**verdict, "winner": label}
+        judged_as = _block("verdict of the judge", json.dumps(found, ensure_ascii=False))
+        values = {"decision": label or "synthesis", "rule": "judge_verdict"}
         prompt = (
             _opening(question, known)
             + format_transcript_for_judge(rows, shuffle=False)
@@ -213,6 +225,7 @@ def synthesizer(
 def format_transcript_for_judge(
     entries: Iterable[Entry],
     *,
+    stances: Sequence[str] = (),
     anonymize: bool = True,
     shuffle: bool = True,
     permutation: Mapping[int, Sequence[int]] | None = None,
@@ -222,6 +235,9 @@ def format_transcript_for_judge(
 ) -> str:
     """Write the entries as a judge is shown them: each under its stance, quoted line by line.
 
+    The labels are those of `stances`; of what is not among them, in the order in
+    which it was first argued.
+
     Rounds stay in order; only the order inside each is permuted, against a
     judge's liking for the first or the last argument. It is the one given
     (`permutation`: by round, the places counted from 0 in the order wanted), or
@@ -230,7 +246,8 @@ def format_transcript_for_judge(
     are left out unless `anonymize` is false. Pure, but for what it draws from
     `rng`.
 
-    Raises UsageError `transcript.entry`, or `transcript.order` for more than one
+    Raises UsageError `transcript.entry`, `transcript.stance` for two that cannot be
+    told apart, or `transcript.order` for more than one
     order, for one beside `shuffle=False`, and for what is no permutation.
 
     A custom judge's Request holds this view already. One that keeps a
@@ -267,6 +284,7 @@ def format_transcript_for_judge(
     if given > int(shuffle):
         raise UsageError("transcript.order", "give one permutation or one rng, and only to shuffle")
     rows = _entries(entries)
+    labels = _labels([*stances, *_argued(rows)])
     rounds = sorted({row["round"] for row in rows})
     if permutation is not None and set(permutation) != set(rounds):
         raise UsageError("transcript.order", f"permutation must name the rounds {rounds}")
@@ -281,7 +299,7 @@ def format_transcript_for_judge(
         elif rng is not None:
             rng.shuffle(of_round)
         shown += of_round
-    return "".join(_shown(row, named=not anonymize) for row in shown)
+    return "".join(_shown(row, labels, named=not anonymize) for row in shown)
 
 
 def _permuted(rows: list[Entry], order: Sequence[int]) -> list[Entry]:
@@ -290,8 +308,9 @@ def _permuted(rows: list[Entry], order: Sequence[int]) -> list[Entry]:
     return [rows[place] for place in order]
 
 
-def _shown(row: Entry, *, named: bool) -> str:
-    title = judged.titled(row["stance"], row["round"], row["agent_name"] if named else None)
+def _shown(row: Entry, labels: Mapping[str, str], *, named: bool) -> str:
+    label, name = labels[fold(row["stance"])], row["agent_name"] if named else None
+    title = judged.titled(label, row["round"], name)
     return _block(title, row["text"])
 
 
@@ -301,35 +320,35 @@ def _entries(entries: Iterable[Entry]) -> list[Entry]:
 
 def _entry(row: Mapping[str, Any]) -> Entry:
     """Return a row as an entry: nothing in its title can be taken for more than a title."""
-    number, name, text = (row.get(key) for key in ("round", "agent_name", "text"))
+    number, name, stance, text = (row.get(key) for key in ("round", "agent_name", "stance", "text"))
     if type(number) is not int or number < 1:
         raise UsageError("transcript.entry", "an entry's round is a whole number from 1")
     if not (isinstance(name, str) and NAME(name)):
         raise UsageError("transcript.entry", "an agent_name has letters, digits and ._:/@+=- only")
-    if not (isinstance(text, str) and text.strip()):
-        raise UsageError("transcript.entry", "an entry's text must say something")
-    return {
-        "round": number,
-        "agent_name": name,
-        "stance": _label(row.get("stance")),
-        "text": text,
-    }
-
-
-def _label(stance: object) -> str:
-    """Return a stance's label, as a spec makes it."""
-    return validate(Advocate, {"stance": stance}, "stance").label
+    for what, words in (("stance", stance), ("text", text)):
+        if not (isinstance(words, str) and VISIBLE(words)):
+            raise UsageError("transcript.entry", f"an entry's {what} must say something")
+    return {"round": number, "agent_name": name, "stance": str(stance), "text": str(text)}
 
 
 def _labels(stances: Iterable[str]) -> dict[str, str]:
-    """Return the stances by their labels."""
-    found: dict[str, str] = {}
-    for words in stances:
-        label = _label(words)
-        if label in found:
-            raise UsageError("transcript.stance", f"two stances have the label {label}")
-        found[label] = words
-    return found
+    """Return the labels of stances by their words."""
+    rows = dict.fromkeys(map(fold, stances))
+    labels = {row: row if NAME(row) else f"stance_{n}" for n, row in enumerate(rows, 1)}
+    if len({*labels.values()}) < len(labels):
+        raise UsageError("transcript.stance", "a stance is called as another is by its place")
+    return labels
+
+
+def _declared(stances: Sequence[str]) -> list[str]:
+    if len(_labels(stances)) < len(stances):
+        raise UsageError("transcript.stance", "two stances say the same")
+    return [*stances]
+
+
+def _argued(rows: Iterable[Entry]) -> list[str]:
+    """Return the stances that were argued, in order."""
+    return list({fold(row["stance"]): row["stance"] for row in rows}.values())
 
 
 def _heard(entries: Iterable[Entry]) -> list[Entry]:
@@ -339,11 +358,12 @@ def _heard(entries: Iterable[Entry]) -> list[Entry]:
     return rows
 
 
-def _opening(question: str, stances: Mapping[str, str]) -> str:
+def _opening(question: str, stances: Iterable[str]) -> str:
     """Write what stands before the transcript: protocol, question, stances."""
     blocks = [_block("question", question)]
-    blocks += [_block(f"stance {label}", words) for label, words in stances.items()]
-    return _filled("protocol", stances=", ".join(stances)) + "\n" + "".join(blocks)
+    labels = _labels(stances)
+    blocks += [_block(f"stance {labels[fold(words)]}", words) for words in stances]
+    return _filled("protocol", stances=", ".join(labels.values())) + "\n" + "".join(blocks)
 
 
 def _block(label: str, text: str) -> str:

@@ -250,7 +250,7 @@ def test_a_custom_judge_is_deterministic_and_mixes_with_built_in_debaters(argue)
 def test_name_and_stance_are_all_that_most_debaters_need(argue):
     rows = [{"id": row["id"], "stance": row["stance"]} for row in DEBATERS]
     debate = argue(debaters=rows)
-    assert debate.opened["terms"]["stances"] == ["ship-it-now", "do-not-ship-it-now"]
+    assert debate.opened["terms"]["stances"] == ["stance_1", "stance_2"]
     assert debate.ending == ("complete", "rounds_complete")
 
 
@@ -384,7 +384,7 @@ def test_basic_usage_reads_like_the_patterns_own():
     def seat(request):
         if request.role == "synthesizer":
             return DELIVERABLE
-        return "An argument." if request.in_words else verdict_for("ship-now")
+        return "An argument." if request.in_words else verdict_for("stance_1")
 
     spec = hansard.JudgedSpec(
         question="Should we ship feature X this week?",
@@ -398,7 +398,7 @@ def test_basic_usage_reads_like_the_patterns_own():
         model="python:seat",
     )
     result = hansard.run_sync(spec, models={"seat": seat})
-    assert (result.name, result.decision) == ("feature-debate", "ship-now")
+    assert (result.name, result.decision) == ("feature-debate", "stance_1")
     assert Feature.model_validate(result.output) == Feature(**DELIVERABLE)
 
 
@@ -503,7 +503,7 @@ def test_the_building_blocks_make_a_debate_without_the_engine():
 
     def complete(prompt):
         if "You are the judge" in prompt:
-            return json.dumps(verdict_for("do-not-ship"))
+            return json.dumps(verdict_for("stance_2"))
         return json.dumps(DELIVERABLE) if "deliverable" in prompt else "The rollback is untested."
 
     stances = ["Ship", "Do not ship"]
@@ -520,12 +520,12 @@ def test_the_building_blocks_make_a_debate_without_the_engine():
         return verdict, await blocks.synthesizer(complete, DECISION)(QUESTION, said, verdict)
 
     verdict, deliverable = asyncio.run(debate())
-    assert (verdict["winner"], deliverable) == ("do-not-ship", DELIVERABLE)
+    assert (verdict["winner"], deliverable) == ("Do not ship", DELIVERABLE)
     assert [(row["round"], row["stance"]) for row in said] == [
         (1, "Ship"),
-        (1, "do-not-ship"),
+        (1, "Do not ship"),
         (2, "Ship"),
-        (2, "do-not-ship"),
+        (2, "Do not ship"),
     ]
 
 

@@ -9,6 +9,7 @@ from typing import Any
 
 from conformance_kit.case import Case, group, sound
 from conformance_kit.records import Data, Record, Script, Tools, fails, play
+from hansard.rules.spec_parts import Advocate
 from hansard.runtime.models.base import Completion, Request
 
 NOTHING: Data = {  # of what a verdict can say
@@ -43,6 +44,7 @@ def arguing(
     policy: bytes | None = None,
     given: Tools | None = None,
     stop: Mapping[str, str] | None = None,
+    unchecked: Mapping[str, Any] | None = None,
     **spec: Any,
 ) -> Record:
     """Run a debate of two stances; the judge finds for the first one."""
@@ -65,7 +67,16 @@ def arguing(
         ],
         **spec,
     }
-    return play(f"judged-{name}", whole, answer, script, policy=policy, tools=given, stop=stop)
+    return play(
+        f"judged-{name}",
+        whole,
+        answer,
+        script,
+        policy=policy,
+        tools=given,
+        stop=stop,
+        unchecked=unchecked,
+    )
 
 
 @cache
@@ -171,8 +182,8 @@ def judged_good_cases() -> Iterator[Case]:
         in_words(),
     )
     same = [
-        {"id": "ann", "label": "ship", "stance": "Ship it now."},
-        {"id": "ben", "label": "wait", "stance": "Ship it now."},
+        Advocate(id="ann", label="ship", stance="Ship it now."),
+        Advocate(id="ben", label="wait", stance="Ship it now."),
     ]
     for key, winner, why, more in (
         ("part", "Wait a", "These words are a part of a stance, and name none.", {}),
@@ -181,7 +192,7 @@ def judged_good_cases() -> Iterator[Case]:
             "shared",
             "Ship it now.",
             "Both stances have these words, so they name neither.",
-            {"debaters": same},
+            {"unchecked": {"debaters": same}},
         ),
     ):
         yield sound(f"judged-named-in-words-{key}", why, naming(key, winner, **more))

@@ -359,11 +359,13 @@ def play(
     policy: bytes | None = None,
     tools: Tools | None = None,
     stop: Mapping[str, str] | None = None,
+    unchecked: Mapping[str, Any] | None = None,
 ) -> Record:
     """Run a debate: models `answer`, but for the calls that `script` names.
 
     A tool that is DIES takes the process down while it is used. With `stop`, which may
     say `by` whom and for which `reason`, the debate is stopped where it would be resumed.
+    The fields `unchecked` are what no spec may say, and a record may.
     """
     clock = SteadyClock(name)
     tasks: list[asyncio.Task[Any]] = []
@@ -391,6 +393,7 @@ def play(
             (folder / f"{role}.md").write_bytes(text.encode())
         prompts = {role: f"{role}.md" for role in templates}
         opened = parse_spec({"question": "Shall we?", "prompts": prompts, **spec}, name)
+        opened = opened.model_copy(update=unchecked)
         given: dict[str, Any] = {
             "models": {"bot": model},
             "tools": {name: die if row is DIES else row for name, row in (tools or {}).items()},

@@ -19,7 +19,7 @@ Schema = dict[str, Any]
 _SPACE = "\t\n\v\f\r "
 _FENCE = "```"
 # Whatever is no white space, and is seen: a text without it says nothing (FORMAT.md §6).
-_VISIBLE = re.compile(
+VISIBLE = re.compile(
     "[^\t-\r \xa0\xad\u180e\u2000-\u200f\u2028-\u202f\u205f-\u206f\u3000\ufeff]"
 ).search
 
@@ -129,7 +129,7 @@ def mismatch(value: JSON, schema: Schema, where: str = "") -> tuple[str, str] | 
             return where, "type"
         if "enum" in schema:
             return None if value in schema["enum"] else (where, "enum")
-        return None if _VISIBLE(value) else (where, "minLength")
+        return None if VISIBLE(value) else (where, "minLength")
     if not any(_is(value, name) for name in (kind if isinstance(kind, list) else [kind])):
         return where, "type"
     if isinstance(value, dict):

@@ -26,7 +26,7 @@ from hansard.rules.spec_parts import (
     Settings,
     Strict,
     Text,
-    apart,
+    between_stances,
     has_server,
     known_model,
     mistake,
@@ -183,7 +183,7 @@ class BaseSpec(Strict):
     def _at(self, table: list[Seated]) -> Mistakes:
         """Yield the mistakes of who sits at the table."""
         yield from unique("seat id", [row.id for row in table])
-        yield from apart("stance label", [row.stance.label for row in table if row.stance])
+        yield from between_stances([row.stance for row in table if row.stance])
         for row in table:
             label = row.stance.label if row.stance else row.id
             taken = self.TAKEN & {row.id, label}

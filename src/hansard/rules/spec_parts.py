@@ -20,6 +20,7 @@ from typing import (
 from urllib.parse import urlsplit
 
 from pydantic import (
+    AfterValidator,
     BaseModel,
     ConfigDict,
     Field,
@@ -36,6 +37,8 @@ from pydantic_core import PydanticCustomError
 
 from hansard.record.note import KEY_NAME
 from hansard.rules.fields import Decimal, KeyName, Name, Structured, Url
+from hansard.rules.replies import VISIBLE
+from hansard.rules.similarity import fold
 from hansard.rules.terms import ABSTAIN, UNDECLARED, Role
 
 Text = Annotated[str, Field(min_length=1, max_length=4_000_000)]
@@ -55,7 +58,7 @@ SERVERS = (
 PROVIDERS = OWN + SERVERS
 MOST_OF_A_NAME = 200  # characters
 Mistakes = Iterator[PydanticCustomError]  # of fields that do not agree with each other
-_UNFIT = re.compile(r"[^a-z0-9]+")
+NUMBERED = re.compile(r"stance_([1-9][0-9]*)").fullmatch  # the label of one given in words alone
 
 
 class Strict(BaseModel):
@@ -279,27 +282,65 @@ class Debater(Seat):
     id: Name = Field(description="Letters, digits and ._:/@+=- only; speaks in the order listed")
 
 
+def _or_null(value: object, read: ValidatorFunctionWrapHandler) -> object:
+    return "" if value is None else read(value)
+
+
 class Advocate(Seat):
     """A seat that argues a stance which it was given."""
 
     id: Name | None = Field(default=None, description="Default: the stance's label")
     stance: Text = Field(description="The position that is argued, in words")
-    label: Name = Field(
-        default="", validate_default=False, description="Default: made from the stance's words"
+    label: Annotated[Name, WrapValidator(_or_null)] = Field(
+        default="", description="Default: stance_1, stance_2, … by its place in the list"
     )
 
-    @model_validator(mode="before")
+    @field_validator("stance")
     @classmethod
-    def _labelled(cls, value: object) -> object:
-        """Make the label from the stance: itself where it is an id, else as in `ship-it-now`."""
-        if not isinstance(value, dict) or value.get("label") is not None:
-            return value
-        stance = value.get("stance")
-        words = stance if isinstance(stance, str) else ""
-        label = words if NAME(words) else _UNFIT.sub("-", words.lower())[:64].strip("-")
-        if isinstance(stance, str) and not label:
-            refuse("spec.label", "no label can be made from this stance; add a `label`")
-        return {**value, "label": label or "none"}
+    def _says_something(cls, value: str) -> str:
+        if not VISIBLE(value):
+            refuse("spec.stance", "a stance must say something; write the position in words")
+        return value
+
+
+def _numbered(rows: list[Advocate]) -> list[Advocate]:
+    """Give each stance that has no label one by its place.
+
+    A label made from the words would put them into the chain, where nothing can be erased.
+    """
+    return [
+        row if row.label else row.model_copy(update={"label": f"stance_{place}"})
+        for place, row in enumerate(rows, 1)
+    ]
+
+
+Advocates = Annotated[list[Advocate], AfterValidator(_numbered)]
+
+
+def between_stances(rows: list[Advocate]) -> Mistakes:
+    """Yield one for each stance that cannot be told from another, by its label or its words."""
+    yield from apart("stance label", [row.label for row in rows])
+    labels, said = {row.label for row in rows}, dict[str, str]()
+    for place, row in enumerate(rows, 1):
+        kept = NUMBERED(row.label)
+        if kept and row.label != f"stance_{place}":
+            yield mistake(
+                "spec.label",
+                f"stance {place} cannot be labelled {row.label}: that is what stance {kept[1]} is "
+                "called where it has no label; choose another",
+            )
+        words = fold(row.stance)
+        first = said.setdefault(words, row.label)
+        if first != row.label:
+            yield mistake(
+                "spec.duplicate",
+                f"stances {first} and {row.label} say the same; change or drop one",
+            )
+        if words in labels - {row.label}:
+            yield mistake(
+                "spec.label",
+                f"the words of stance {row.label} are the label of another; change one of the two",
+            )
 
 
 class Seated(NamedTuple):

@@ -192,9 +192,12 @@ def test_what_a_built_in_judge_insists_on_has_no_winner():
 )
 def test_a_custom_judge_may_name_a_stance_by_its_words(winner, found):
     rows = [*Setup("judged").fields["debaters"]]
-    rows += [{"id": f"x{n}", "label": f"x{n}", "stance": "Twice."} for n in (1, 2)]
-    judge = {"model": "custom:board"}
-    debate = judged({"verdict": say(winner=winner)}, judge=judge, debaters=rows)
+    rows += [{"id": f"x{n}", "label": f"x{n}", "stance": f"Twice {n}."} for n in (1, 2)]
+    setup = Setup("judged", judge={"model": "custom:board"}, debaters=rows)
+    same = [row.model_copy(update={"stance": "Twice."}) for row in setup.spec.debaters[-2:]]
+    twice = {"debaters": [*setup.spec.debaters[:-2], *same]}  # in a record, if in no spec
+    setup.spec = setup.spec.model_copy(update=twice)
+    debate = Debate(setup, script({"verdict": say(winner=winner)})).run()
     rule = "judge_verdict" if found else "judge_undeclared"
     assert decision(debate) == (found or "undeclared", rule)
     assert debate.state.verdict["undeclared"] is (found is None)

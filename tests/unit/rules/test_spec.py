@@ -8,7 +8,7 @@ from pydantic import BaseModel, TypeAdapter, ValidationError
 from hansard.rules.fields import Url
 from hansard.rules.formats import SPECS, ConsensusSpec, DebateSpec
 from hansard.rules.formats.panel.spec import PERSONAS
-from hansard.rules.spec_parts import key_variable
+from hansard.rules.spec_parts import Advocate, key_variable
 
 SEATS = [{"id": name, "model": "python:m"} for name in ("planner", "critic", "operator")]
 SPEC = {
@@ -265,7 +265,7 @@ def test_who_sits_at_the_table_of_each_format():
         return [(row.role, row.id) for row in made(format_, **fields).table()]
 
     assert table("judged", debaters=[SHIP, {**WAIT, "id": "bob", "label": "wait"}]) == [
-        ("debater", "ship-it-now"),
+        ("debater", "stance_1"),
         ("debater", "bob"),
         ("judge", "judge"),
     ]
@@ -273,8 +273,8 @@ def test_who_sits_at_the_table_of_each_format():
     assert table("moderated") == alone
     assert table("moderated", positions=[SHIP, WAIT], synthesizer=True) == [
         ("framer", "framer"),
-        ("proposer", "ship-it-now"),
-        ("proposer", "wait-a-week"),
+        ("proposer", "stance_1"),
+        ("proposer", "stance_2"),
         ("critic", "critic"),
         ("rebuttal", "rebuttal"),
         ("moderator", "moderator"),
@@ -287,10 +287,55 @@ def test_who_sits_at_the_table_of_each_format():
     assert table("panel", agents=2, judge={"id": "chair"}) == [*agents[:2], ("judge", "chair")]
 
 
-def test_a_label_is_made_from_the_stance_and_an_id_from_the_label():
-    spec = made("judged", debaters=[{"stance": "Ship – it, NOW!"}, {**WAIT, "label": "later"}])
-    assert spec.terms()["stances"] == ["ship-it-now", "later"]
-    assert [row.id for row in spec.table()] == ["ship-it-now", "later", "judge"]
+def test_a_stance_in_words_alone_is_labelled_by_its_place_and_an_id_is_made_from_the_label():
+    rows = [
+        {"stance": "go"},
+        {**WAIT, "label": "later"},
+        {"stance": "どちらでもない。", "label": None},
+    ]
+    spec = made("judged", debaters=[*rows, Advocate(stance="Ask.", id="bob")])
+    assert spec.terms()["stances"] == ["stance_1", "later", "stance_3", "stance_4"]
+    assert [row.id for row in spec.table()] == ["stance_1", "later", "stance_3", "bob", "judge"]
+    assert [row.stance for row in spec.debaters] == [
+        "go",
+        WAIT["stance"],
+        "どちらでもない。",
+        "Ask.",
+    ]
+    assert made("moderated", positions=rows).terms()["positions"] == [
+        "stance_1",
+        "later",
+        "stance_3",
+    ]
+
+
+def test_an_own_label_may_be_the_one_of_its_place():
+    rows = [SHIP, {**WAIT, "label": "stance_2"}, {"stance": "x", "label": "stance_x"}]
+    assert made("judged", debaters=rows).terms()["stances"] == ["stance_1", "stance_2", "stance_x"]
+
+
+@pytest.mark.parametrize(("format_", "field"), [("judged", "debaters"), ("moderated", "positions")])
+def test_stances_that_cannot_be_told_apart_are_refused_all_at_once(format_, field):
+    rows = [
+        {"stance": "Ship it now."},
+        {"stance": " Ship\u3000it now.\n"},
+        {"stance": "Wait.", "label": "stance_1"},
+        {"stance": "later", "label": "four"},
+        {"stance": "Drop it.", "label": "later"},
+    ]
+    with pytest.raises(ValidationError) as caught:
+        made(format_, **{field: rows, "tools": ["a", "a"]})
+    said = [row["msg"] for row in caught.value.errors()]
+    assert [row for row in said if "seat id" not in row] == [
+        "tool a appears more than once; each must be unique",
+        "stance label stance_1 appears more than once; each must be unique",
+        "stances stance_1 and stance_2 say the same; change or drop one",
+        (
+            "stance 3 cannot be labelled stance_1: that is what stance 1 is called where it has no "
+            "label; choose another"
+        ),
+        "the words of stance four are the label of another; change one of the two",
+    ]
 
 
 def test_seats_are_declared_by_their_keys():
@@ -378,7 +423,12 @@ MISTAKES = {
         "spec.duplicate",
         "",
     ),
-    "no label": ("judged", {"debaters": [SHIP, {"stance": "?!"}]}, "spec.label", "debaters.1"),
+    "a stance that says nothing": (
+        "judged",
+        {"debaters": [SHIP, {"stance": " \u200b"}]},
+        "spec.stance",
+        "debaters.1.stance",
+    ),
     "a seat named like an outcome": (
         "judged",
         {"debaters": [SHIP, {**WAIT, "id": "synthesis"}]},

@@ -118,7 +118,7 @@ def test_first_proposals_are_asked_for_at_once_and_later_ones_in_turn(diagram):
 def test_a_judged_debate_is_argued_to_its_last_round(diagram):
     debaters = [{"stance": name} for name in ("a", "b", "c")]
     assert drawing(diagram, format="judged", debaters=debaters, max_rounds=1) == [
-        "round 1 argument a → b → c",
+        "round 1 argument stance_1 → stance_2 → stance_3",
         "verdict judge decides",
         "at most 4 turns",
     ]
@@ -128,7 +128,7 @@ def test_positions_are_proposed_at_once_and_attacked_one_by_one(diagram):
     positions = [{"stance": "a"}, {"stance": "b"}]
     assert drawing(diagram, format="moderated", positions=positions, neutrality_check=True) == [
         "round 1 framing framer",
-        "proposition a, b at once",
+        "proposition stance_1, stance_2 at once",
         "critique-1 critic",
         "rebuttal-1 rebuttal",
         "critique-2 critic",
@@ -138,7 +138,7 @@ def test_positions_are_proposed_at_once_and_attacked_one_by_one(diagram):
         "at most 9 turns",
     ]
     alone = drawing(diagram, format="moderated", positions=positions, critique=False, max_rounds=3)
-    assert alone[3] == "round 2 proposition a, b at once"
+    assert alone[3] == "round 2 proposition stance_1, stance_2 at once"
     assert alone[4] == "moderation moderator decides if moderator_satisfied"
 
 

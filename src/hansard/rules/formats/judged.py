@@ -30,7 +30,7 @@ from hansard.rules.formats.common import decided, ruling, silent, still_in, verd
 from hansard.rules.prompts import TextOf
 from hansard.rules.replies import JSON, Schema, members, one_of, words
 from hansard.rules.spec_base import BaseSpec
-from hansard.rules.spec_parts import Advocate, Seat, Seated, refuse
+from hansard.rules.spec_parts import Advocates, Seat, Seated, refuse
 from hansard.rules.state import DebateState, Step, Turn
 from hansard.rules.terms import ESCALATE, OUTCOMES, UNDECLARED, CloseReason, JudgedTerms, Role
 
@@ -51,7 +51,7 @@ class JudgedSpec(BaseSpec):
     TEMPLATES: ClassVar[Mapping[str, tuple[str, ...]]] = TEMPLATES
 
     format: Literal["judged"] = "judged"
-    debaters: list[Advocate] = Field(min_length=2, max_length=98)
+    debaters: Advocates = Field(min_length=2, max_length=98)
     judge: Seat = Field(default=Seat(), description="Reads all of it once, after the last round")
     max_rounds: int = Field(default=2, ge=1, le=1000)
     anonymize_transcript: bool = Field(default=True, description="The judge sees no names")

@@ -8,7 +8,7 @@ from typing import ClassVar, Literal
 from pydantic import Field
 
 from hansard.rules.spec_base import BaseSpec
-from hansard.rules.spec_parts import Advocate, Mistakes, Seat, Seated, mistake
+from hansard.rules.spec_parts import Advocates, Mistakes, Seat, Seated, mistake
 from hansard.rules.terms import ModeratedTerms, Role
 
 MOST_ROUNDS = 3
@@ -37,7 +37,7 @@ class ModeratedSpec(BaseSpec):
     format: Literal["moderated"] = "moderated"
     framer: Seat = Seat()
     proposer: Seat | None = Field(default=None, description="Not with `positions`")
-    positions: list[Advocate] = Field(
+    positions: Advocates = Field(
         default=[], max_length=90, description="Two or more, each with a proposer of its own"
     )
     critic: Seat | None = None
