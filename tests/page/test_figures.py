@@ -118,7 +118,7 @@ NAMES += (
 )
 IDS = ("2", "__proto__", "1", "constructor")
 ADVOCATES = [
-    {"id": name, "label": f"{name}0", "stance": "So.", "model": model}
+    {"id": name, "label": f"{name}0", "stance": f"So {name}.", "model": model}
     for name, model in zip(IDS, MODELS, strict=True)
 ]
 ROLES = ("proposer", "critic", "rebuttal", "moderator")

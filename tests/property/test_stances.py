@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from hansard.rules.replies import VISIBLE
 from hansard.rules.similarity import fold
-from tests.support import Debate, Setup, script
+from support import Debate, Setup, script
 
 HASH = re.compile(r"[0-9a-f]{64}")
 FIELDS = {"judged": "debaters", "moderated": "positions"}

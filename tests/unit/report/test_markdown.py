@@ -223,7 +223,7 @@ def use_tool(text):
 
 
 def stances(text):
-    return [{"id": name, "label": name, "stance": text} for name in ("ann", "bob")]
+    return [{"id": name, "label": name, "stance": f"{text}\n{name}"} for name in ("ann", "bob")]
 
 
 @pytest.mark.parametrize("format_", ["judged", "moderated", "panel"])
@@ -276,7 +276,10 @@ def test_a_judged_report_says_who_won_and_what_the_judge_read():
 
 
 def test_a_winner_that_nobody_heard_is_named_beside_the_escalation():
-    seats = [{"id": seat, "label": f"for-{seat}", "stance": "so"} for seat in ("ann", "bob", "cat")]
+    seats = [
+        {"id": seat, "label": f"for-{seat}", "stance": seat.title()}
+        for seat in ("ann", "bob", "cat")
+    ]
     ends = {"verdict": {"winner": "for-bob"}, "bob": ModelError("client_error")}
     report = markdown(ran("judged", ends, debaters=seats))
     assert (

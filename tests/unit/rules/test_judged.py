@@ -2,11 +2,13 @@
 
 from hashlib import sha256
 from itertools import product
+from typing import cast
 
 import pytest
 
-from hansard.rules.formats.judged import shuffle_key
+from hansard.rules.formats.judged import JudgedSpec, shuffle_key
 from hansard.rules.replay import NotDue, Replay
+from hansard.rules.spec_parts import Advocate
 from support import Debate, Fail, Reply, Setup, prompts, say, script, titles, walk
 
 FAIL = Fail("client_error")
@@ -194,9 +196,9 @@ def test_a_custom_judge_may_name_a_stance_by_its_words(winner, found):
     rows = [*Setup("judged").fields["debaters"]]
     rows += [{"id": f"x{n}", "label": f"x{n}", "stance": f"Twice {n}."} for n in (1, 2)]
     setup = Setup("judged", judge={"model": "custom:board"}, debaters=rows)
-    same = [row.model_copy(update={"stance": "Twice."}) for row in setup.spec.debaters[-2:]]
-    twice = {"debaters": [*setup.spec.debaters[:-2], *same]}  # in a record, if in no spec
-    setup.spec = setup.spec.model_copy(update=twice)
+    same = [Advocate(id=f"x{n}", label=f"x{n}", stance="Twice.") for n in (1, 2)]
+    seated = [*cast(JudgedSpec, setup.spec).debaters[:-2], *same]  # in a record, if in no spec
+    setup.spec = setup.spec.model_copy(update={"debaters": seated})
     debate = Debate(setup, script({"verdict": say(winner=winner)})).run()
     rule = "judge_verdict" if found else "judge_undeclared"
     assert decision(debate) == (found or "undeclared", rule)

@@ -250,7 +250,7 @@ def partly(request):
 UNSTATED = {"nothing is said": silent, "half is said": partly, "timeout": late}
 TIGHT = {"prices": PRICES, "judge": {"settings": SETTINGS}, "max_rounds": 1}
 TIGHT["debaters"] = [
-    {"id": seat, "label": label, "stance": "so", "settings": SETTINGS}
+    {"id": seat, "label": label, "stance": f"So {label}", "settings": SETTINGS}
     for seat, label in (("ann", "ship"), ("bob", "wait"))
 ]
 
