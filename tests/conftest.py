@@ -24,14 +24,19 @@ def pytest_addoption(parser):
     parser.addoption("--rewrite", action="store_true", help="write the golden files anew")
 
 
+# Coverage is not measured below these: what they go through again and again, other tests show.
+UNMEASURED = [Path(__file__).parent / name for name in ("tamper", "page", "conformance", "bench")]
+
+
 @pytest.hookimpl(trylast=True)
 def pytest_collection_modifyitems(items):
-    """Measure no coverage in slow tests and in the browser; refuse ids that change.
+    """Measure no coverage where it doubles the time for nothing; refuse ids that change.
 
     Workers of `pytest -n` must name each test alike: no id holds an object's address.
     """
     for item in items:
-        if item.get_closest_marker("slow") or item.get_closest_marker("browser"):
+        unmeasured = any(item.path.is_relative_to(folder) for folder in UNMEASURED)
+        if unmeasured or item.get_closest_marker("slow") or item.get_closest_marker("browser"):
             item.add_marker("no_cover")
     if unstable := [item.nodeid for item in items if " at 0x" in item.nodeid]:
         raise pytest.UsageError(f"an id holds an object's address: {unstable[0]}")

@@ -32,6 +32,7 @@ HEADING = re.compile(r"^(#+) (.+)$|^(\d+)\. ", re.MULTILINE)
 NEXT_LINE = re.compile(r"\s*\n\s*(?:(?:#|//|\*|-)\s)?\s*")
 
 
+@cache
 def files(*suffixes: str) -> list[Path]:
     """The repository's files of these kinds."""
     found = (path for top in ROOT.iterdir() if top.name not in SKIPPED for path in walk(top))

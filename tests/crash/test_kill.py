@@ -1,4 +1,4 @@
-"""`kill -9` at every boundary of the source's first example, and of a debate of each format."""
+"""`kill -9` at every boundary of the source's first example, and at each batch of other formats."""
 
 from __future__ import annotations
 
@@ -165,10 +165,14 @@ def ending(store):
 
 @pytest.fixture(scope="module", params=STORED)
 def played(request, tmp_path_factory):
-    """A format, and the folders of a debate of it that was killed before and after each batch."""
+    """A format, and the folders of a debate of it that was killed before or after each batch.
+
+    Before one, after the next; tools/campaign kills on both sides of each, and twice.
+    """
     format_ = request.param
     home = tmp_path_factory.mktemp(format_)
-    points = [f"{side}-{n}" for n in range(1, STORED[format_] + 1) for side in ("before", "after")]
+    sides = ("after", "before")
+    points = [f"{sides[n % 2]}-{n}" for n in range(1, STORED[format_] + 1)]
     found = child(home, "none", *points, f"before-{STORED[format_] + 1}", format_=format_)
     assert [point for point, code in found.items() if code == SIGKILLED] == points
     return format_, home, points

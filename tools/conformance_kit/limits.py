@@ -50,8 +50,9 @@ def full(before: int, *last: tuple[str, Data]) -> Record:
     resumed: tuple[str, Data] = ("debate.resumed", {"engine": "conformance/1"})
     entries = [resumed] * (before - len(base.lines))
     lines, prev = [*base.lines], digest(base.lines[-1])
+    shared = {**base.event(1), "at": base.event(4)["at"]}
     for kind, data in (*entries, *last):
-        event = {**base.event(1), "at": base.event(4)["at"], "type": kind, "data": data}
+        event = {**shared, "type": kind, "data": data}
         lines.append(dump({**event, "prev": prev, "seq": len(lines) + 1}))
         prev = digest(lines[-1])
     return replace(base, lines=tuple(lines)).pruned()
