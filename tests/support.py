@@ -620,13 +620,20 @@ def _moderated() -> Debate:
 
 
 def _positions() -> Debate:
-    """Several positions are ranked."""
+    """Several positions are ranked; critiques must cite, and two of three do not."""
     ends = {
+        "critique-2": say(counter_arguments=[argued(("memo", "nobody knows")), argued()]),
         "critique": say(counter_arguments=[argued(), argued()]),
         "rebuttal": say(rebuttals=[answered(2)]),
         "moderation": say(ranking=["wait", "ship", "drop"]),
     }
-    return Debate(Setup("moderated", positions=DEFAULTS["judged"]["debaters"]), script(ends)).run()
+    setup = Setup(
+        "moderated",
+        positions=DEFAULTS["judged"]["debaters"],
+        evidence=(("memo", MEMO, 1),),
+        require_cited_critique=True,
+    )
+    return Debate(setup, script(ends)).run()
 
 
 def _panel() -> Debate:

@@ -943,8 +943,8 @@ TYPES: dict[str, Form] = {
     "turn.recorded": TURN | form("call:id vote:name|null case:case|null"),
     "turn.rejected": form(
         "step:id call:id again:bool member:name|null keyword:name|null rating:ten|null "
-        "code:unreadable|schema|unknown_option|output_schema|weak_critique|cut_off|refused|"
-        "filtered|not_finished"
+        "code:unreadable|schema|unknown_option|output_schema|weak_critique|uncited_critique|"
+        "cut_off|refused|filtered|not_finished"
     ),
     "turn.forfeited": TURN | form(
         "reason:no_reply|invalid_reply|seat_out|ceiling|operator cut:cut|null"
@@ -1191,7 +1191,7 @@ class Reply(NamedTuple):
     call: str
     blob: Json
     gone: bool
-    rating: int | None = None  # of a critique that was sent back
+    told: Json = None  # of a critique that was sent back, what the next prompt says of it
 
 
 @dataclass
@@ -1229,7 +1229,7 @@ class Step:
     open: bool = False
     out: bool = False  # its seat is not asked any more
     reply: Reply | None = None  # the one that counts
-    sent_back: Reply | None = None  # a weak critique
+    sent_back: Reply | None = None  # a critique
 
     def fields(self) -> dict[str, Json]:
         """Return the fields that every turn has."""
@@ -1990,7 +1990,7 @@ class Transcript:
         parts: list[Json] = []
         if step.sent_back:
             parts += self.block("your critique that was sent back", step.sent_back.blob)
-            parts.append(self.template("critic_again", rating=str(step.sent_back.rating)))
+            parts.append(self.template("critic_again", **step.sent_back.told))
         if step.rejected:
             parts.append(self.template("again", **step.rejected))
         return fold(step.digest, step.task + hashed(parts)).hex()
@@ -2000,6 +2000,7 @@ class Transcript:
 
 WHITE = "\t\n\v\f\r "
 LOCATED = {"schema", "unknown_option"}  # the codes that say where a reply misses its schema
+SENT_BACK = {"weak_critique", "uncited_critique"}  # those for which a critique is sent back
 UNFINISHED = {
     "length": "cut_off", "refusal": "refused", "content_filter": "filtered",
     "tool_calls": "not_finished", "other": "not_finished",
@@ -2168,7 +2169,7 @@ def take_answered(walk: Walk, data: Json) -> None:
     if not reply.gone and why is None:
         why, value = said(walk, step, reply)
         why = walk.format.read(walk, step, why, value)
-        if why is None and step.seat["role"] == "judge" and in_words(walk, step, value) is None:
+        if why is None and rests_on_gone(walk, step, value):
             reply = reply._replace(gone=True)
             walk.gone_replies += 1
     uncertain = reply.gone or step.seat["role"] == "synthesizer"
@@ -2189,12 +2190,10 @@ def take_rejected(walk: Walk, data: Json, answer: Pending | None) -> None:
         located = (data["member"], data["keyword"]) if data["code"] in LOCATED else ()
         why = Rejection(data["code"], *located) if reply.gone else Rejection("output_schema")
     rating = None
-    if why.code == "weak_critique":
+    if why.code in SENT_BACK:
         rating = data["rating"] if reply.gone else said(walk, step, reply)[1]["challenge_strength"]
-        critic = step.seat["role"] == "critic" and not step.sent_back
-        below = critic and rating and rating < walk.terms["require_critic_retry_below"]
-        need(below, "turn.rejected with another reason")
-        step.sent_back = reply._replace(rating=rating)
+        need(wanting(walk, step, rating) == why.code, "turn.rejected with another reason")
+        step.sent_back = reply._replace(told={"code": why.code, "rating": str(rating)})
         again = True
     else:
         again = in_vain(walk, step, rejected=True)
@@ -2206,6 +2205,25 @@ def take_rejected(walk: Walk, data: Json, answer: Pending | None) -> None:
         }  # fmt: skip
     walk.compare(9, data, step=step.name, call=reply.call, again=again)
     walk.compare(12, data, **why._asdict(), rating=rating)
+
+
+def wanting(walk: Walk, step: Step, rating: int | None) -> str | None:
+    """Return what a reply can be sent back for, if anything, whatever it cites (§8.3)."""
+    if step.seat["role"] != "critic" or step.sent_back or not rating:
+        return None
+    if rating < walk.terms["require_critic_retry_below"]:
+        return "weak_critique"
+    cites = walk.terms["require_cited_critique"] and visible(walk, step)
+    return "uncited_critique" if cites else None
+
+
+def rests_on_gone(walk: Walk, step: Step, value: Json) -> bool:
+    """Whether what a reply says, or whether it counts, rests on another text that is gone."""
+    if step.seat["role"] == "judge":
+        return in_words(walk, step, value) is None
+    rating = value.get("challenge_strength") if step.seat["role"] == "critic" else None
+    cites = wanting(walk, step, rating) == "uncited_critique"
+    return cites and not all_there(walk, visible(walk, step))
 
 
 # -- turns: what a reply says (§8, §11.6)
@@ -2306,8 +2324,7 @@ def case_of(walk: Walk, step: Step, value: Json, recorded: Json) -> Json:
     """Return the case that a reply makes: its arguments, and what their citations are worth."""
     rows = value[ARGUING[step.seat["role"]]]
     case = {"arguments": len(rows), "rating": value.get("challenge_strength")}
-    visible = [each for each in walk.documents.values() if each["from_round"] <= step.round]
-    if any(each["text"]["sha256"] not in walk.texts for each in visible):
+    if not all_there(walk, visible(walk, step)):
         walk.gone_documents = True
         unknown: dict[str, Json] = {"unanswered": [], "citations": [], "struck": []}
         return (recorded or unknown) | case
@@ -2325,6 +2342,16 @@ def case_of(walk: Walk, step: Step, value: Json, recorded: Json) -> Json:
         unanswered -= answered | set(step.against.struck)
     found = {"unanswered": sorted(unanswered), "citations": citations, "struck": sorted(struck)}
     return case | found
+
+
+def visible(walk: Walk, step: Step) -> list[Json]:
+    """Return the documents that can be cited at a step."""
+    return [each for each in walk.documents.values() if each["from_round"] <= step.round]
+
+
+def all_there(walk: Walk, documents: list[Json]) -> bool:
+    """Whether the texts of documents are all at hand."""
+    return all(each["text"]["sha256"] in walk.texts for each in documents)
 
 
 def find(walk: Walk, citation: Json, number: int) -> str:
@@ -2935,7 +2962,7 @@ class Moderated(Format):
 
     form = form(
         "format:moderated max_rounds:three critique:bool neutrality_check:bool "
-        "require_critic_retry_below:ten min_challenge_strength:ten",
+        "require_critic_retry_below:ten min_challenge_strength:ten require_cited_critique:bool",
         positions=["name"],
     )
     roles = "framer proposer critic rebuttal moderator"
@@ -2944,7 +2971,7 @@ class Moderated(Format):
     reasons = "moderator_satisfied max_rounds_exhausted moderator_failed"
     templates = filled(
         "",
-        "framer: proposer:position,round critic:position,round critic_again:rating "
+        "framer: proposer:position,round critic:position,round critic_again:code,rating "
         "rebuttal:position,round moderator:citations,round "
         "moderator_ranking:citations,positions,round",
     )
@@ -3004,9 +3031,9 @@ class Moderated(Format):
         return [part for turn in turns for part in transcript.titled(turn)]
 
     def read(self, walk: Walk, step: Step, why: Rejection | None, value: Json) -> Rejection | None:
-        """Reject too many citations, unmade objections, a position twice, once a weak critique."""
+        """Reject too many citations, unmade objections, a position twice, what is sent back."""
         role = step.seat["role"]
-        if why:
+        if why or role == "synthesizer":  # what it writes need not be an object
             return why
         cited = sum(len(row["citations"]) for row in value.get(ARGUING.get(role), ()))
         if cited > MOST_LOOKED_UP // len(walk.seated("proposer")):
@@ -3017,10 +3044,13 @@ class Moderated(Format):
                 return Rejection("unknown_option")
         if role == "moderator" and not distinct(value.get("ranking", [])):
             return Rejection("unknown_option")
-        if role == "critic" and not step.sent_back:
-            weak = value["challenge_strength"] < self.terms["require_critic_retry_below"]
-            return Rejection("weak_critique") if weak else None
-        return None
+        wanted = wanting(walk, step, value.get("challenge_strength"))
+        if wanted == "uncited_critique":
+            quotes = [each for row in value["counter_arguments"] for each in row["citations"]]
+            gone = not all_there(walk, visible(walk, step))
+            if gone or any(find(walk, each, step.round) == "verified" for each in quotes):
+                return None
+        return Rejection(wanted) if wanted else None
 
     def could_rule(self, walk: Walk, says: Json) -> bool:
         """Whether a ranking is one of the proposers, or there is none and it upholds or not."""

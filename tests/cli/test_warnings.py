@@ -61,6 +61,11 @@ CASES = {
         {"framer": UNPRICED},
         "There is no cost ceiling, because the price of openai:of-nobody is not known",
     ),
+    "nothing_to_cite": (
+        "moderated",
+        {"require_cited_critique": True, "evidence": []},
+        "Critiques are to cite the evidence (`require_cited_critique`), but there is none, so none is sent back for that",  # noqa: E501
+    ),
     "price_unknown": (
         "judged",
         {"judge": UNPRICED},

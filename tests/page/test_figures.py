@@ -18,6 +18,7 @@ from hansard.record import blob, bundle
 from hansard.report.notes import NoteCode
 from hansard.report.view import build
 from hansard.rules.events import parse
+from hansard.rules.fields import SENT_BACK
 from hansard.rules.formats import FORMATS
 from hansard.runtime import session
 from hansard.runtime.inputs import load_spec
@@ -42,7 +43,7 @@ TURNS = {
     "verdict.recorded": lambda _: "counted",
     "synthesis.recorded": lambda _: "counted",
     "turn.forfeited": lambda _: "forfeited",
-    "turn.rejected": lambda data: "sent_back" if data["code"] == "weak_critique" else "rejected",
+    "turn.rejected": lambda data: "sent_back" if data["code"] in SENT_BACK else "rejected",
 }
 
 
@@ -144,6 +145,7 @@ ODD = {
     "judged": {"debaters": ADVOCATES, "judge": {"model": "lmstudio:gpt-4o"}, "max_rounds": 5},
     "moderated": {name: {"model": model} for name, model in zip(ROLES, MODELS, strict=True)},
     "positions": {"format_": "moderated", "positions": ADVOCATES, "neutrality_check": True},
+    "nothing to cite": {"format_": "moderated", "require_cited_critique": True},
     "panel": {"debaters": IDS, "judge": None, "resolution": "majority"},
     "words": {"format_": "consensus", "options": ("go_or_not_upheld", "stop")},
 }
@@ -347,7 +349,7 @@ def test_every_sentence_of_every_row_is_said(figures):
     for found in figures.values():
         for row in found["governance"]:
             said[row["code"]].add(row["found"])
-    parts = {"ceiling", "rated", "sent_back"}
+    parts = {"ceiling", "rated", "sent_back", "good", "struck"}
     unsaid = [
         (code, variant)
         for code, row in vocabulary.governance().items()
@@ -416,6 +418,12 @@ def test_words_of_the_checks(records, figures):
     found = at_end["eventful moderated"]
     assert found_of(found, "critic_rating") == (
         "the critic rated its critiques 7, 7 of 10; one rated 4 was sent back"
+    )
+    assert found_of(found, "citations") == (
+        "7 of 12 citations found; arguments that rest on the others are struck"
+    )
+    assert found_of(at_end["eventful positions"], "citations") == (
+        "1 of 1 citation found; critiques sent back because no quote of theirs was found: 2"
     )
     assert found_of(found, "open_points") == "2 open points, 1 uncertainty, confidence high"
     ended = [found_of(row, "outcome") for row in at_end.values()]

@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 import altering
 from derived import alterations, altered, value_of
 from exporting import both, exported
+from hansard.rules.fields import SENT_BACK
 from hansard.rules.replay import Difference, NotDue, Replay
 from hansard.rules.similarity import normalised, words
 from hansard.runtime.models.base import Wire
@@ -74,11 +75,13 @@ def _judged(draw):
 
 def _moderated(draw):
     positions = STANCES[: draw(st.sampled_from([0, 0, 2, 3]))]
+    critique = draw(st.booleans()) or not positions
     return {
         "positions": positions,
-        "critique": draw(st.booleans()) or not positions,
+        "critique": critique,
         "max_rounds": draw(st.integers(1, 2)),
         "require_critic_retry_below": draw(st.integers(1, 10)),
+        "require_cited_critique": critique and draw(st.booleans()),
         "neutrality_check": draw(st.booleans()),
     }
 
@@ -218,7 +221,7 @@ def test_it_closes_within_its_caps_and_every_call_ends_once(debate):
     assert len(set(calls)) == len(calls)
     assert Counter(row["call"] for row in answered + failed) == Counter(calls)
     free = [row["call"] for row in failed if row["error"] == "abandoned"]
-    free += [row["call"] for row in record.all("turn.rejected") if row["code"] == "weak_critique"]
+    free += [row["call"] for row in record.all("turn.rejected") if row["code"] in SENT_BACK]
     free += {row["call"] for row in record.all("tool.called")}
     tried = Counter(call.rpartition(":")[0] for call in calls if call not in free)
     assert max(tried.values(), default=0) <= spec.attempts

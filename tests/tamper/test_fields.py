@@ -56,6 +56,7 @@ BLIND = {
     "debate.opened terms.max_rounds": "where no prompt names it and the debate ended before it",
     "debate.opened terms.min_challenge_strength": "nothing derives from it: reports mark by it",
     "debate.opened terms.require_critic_retry_below": "as long as no rating lies between",
+    "debate.opened terms.require_cited_critique": "where no critique lacks a citation, or is weak",
     "debate.opened terms.resolution": "of a debate that was cut short before it",
     "debate.opened terms.fallback": "where it was not needed",
     "debate.opened terms.rule": "majority and a threshold of that number, while nobody has won",
@@ -141,6 +142,7 @@ debate.opened       terms.options.*             here 10.schemas, here 9.not_due
 debate.opened       terms.positions             here 10.schemas
 debate.opened       terms.positions.*           here 10.schemas
 debate.opened       terms.resolution            here 10.schemas, later 9.not_due
+debate.opened       terms.require_cited_critique later 9.not_due
 debate.opened       terms.rule                  here 14.terms, later 16.rule
 debate.opened       terms.shuffle_for_judge     later 11.prompt
 debate.opened       terms.stances               here 10.schemas

@@ -107,7 +107,7 @@ TEMPLATES: dict[str, dict[str, str]] = {
         "framer": "\nFrame the question.\n",
         "proposer": "\nRound {{round}}: propose {{position}}.\n",
         "critic": "\nRound {{round}}: attack {{position}}.\n",
-        "critic_again": "Not {{rating}} of 10: attack.\n",
+        "critic_again": "{{code}}, {{rating}} of 10: attack.\n",
         "rebuttal": "\nRound {{round}}: defend {{position}}.\n",
         "moderator": "\nRound {{round}} ({{citations}}): moderate.\n",
         "moderator_ranking": "\nRound {{round}} ({{citations}}): rank {{positions}}.\n",

@@ -243,9 +243,9 @@ const EVENTS = {
 	"turn.rejected": {
 		headline: "A reply of {who} does not count",
 		take: (s, d) => {
-			const status = d.code === "weak_critique" ? "sent_back" : "rejected";
+			const back = SENT_BACK.includes(d.code), status = back ? "sent_back" : "rejected";
 			s.rejected.push(turnRow(s, s.calls.get(d.call), status, whyRejected(d)));
-			if (d.rating) s.sentBack.set(d.step, d.rating);
+			if (back) s.sentBack.set(d.step, d);
 		},
 		notes: (s, d) => [[true, "rejected", { who: who(d.step), why: s.rejected.at(-1).reason },
 			d.again ? "again" : "final"]],

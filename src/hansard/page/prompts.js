@@ -169,7 +169,7 @@ class Transcript {
 		const parts = [...step.task];
 		if (step.sentBack) {
 			parts.push(...this.block("your critique that was sent back", step.sentBack.blob));
-			parts.push(this.template("critic_again", { rating: String(step.sentBack.rating) }));
+			parts.push(this.template("critic_again", step.sentBack.told));
 		}
 		if (step.rejected) parts.push(this.template("again", step.rejected));
 		const until = step.recipe.more.length;

@@ -2,6 +2,7 @@
 // 12 replies and 13 citations (§5, §8, §9): which replies count, and what turns and verdicts say.
 
 const LOCATED = ["schema", "unknown_option"]; // these say where a reply misses its schema
+const SENT_BACK = ["weak_critique", "uncited_critique"]; // a critique is sent back for these
 
 entryType("call.answered", form(`call:id reply:blob model:id|blob? response_id:id|blob?
 	request_id:id|blob? status:count? fingerprint:id|blob?
@@ -27,14 +28,14 @@ function takeAnswered(walk, data) {
 		return;
 	}
 	const gone = !walk.texts.has(data.reply.sha256);
-	const reply = { call: call.name, blob: data.reply, gone, rating: null };
+	const reply = { call: call.name, blob: data.reply, gone };
 	const code = UNFINISHED[data.finish];
 	let why = code ? rejection(code) : null;
 	if (!why && gone) walk.goneReplies++;
 	else if (!why) {
 		const [wrong, value] = readAgain(walk, step, reply);
 		why = walk.format.read ? walk.format.read(walk, step, wrong, value) : wrong;
-		if (!why && step.seat.role === "judge" && !inWords(walk, step, value)) {
+		if (!why && restsOnGone(walk, step, value)) {
 			reply.gone = true;
 			walk.goneReplies++;
 		}
@@ -57,12 +58,10 @@ function takeRejected(walk, data, answer) {
 	const why = answer.why ??
 		(reply.gone ? rejection(data.code, ...located) : rejection("output_schema"));
 	let rating = null, again = true;
-	if (why.code === "weak_critique") {
+	if (SENT_BACK.includes(why.code)) {
 		rating = reply.gone ? data.rating : readAgain(walk, step, reply)[1].challenge_strength;
-		const critic = step.seat.role === "critic" && !step.sentBack;
-		need(critic && rating && rating < walk.terms.require_critic_retry_below,
-			"turn.rejected with another reason");
-		step.sentBack = { ...reply, rating };
+		need(wanting(walk, step, rating) === why.code, "turn.rejected with another reason");
+		step.sentBack = { ...reply, told: { code: why.code, rating: String(rating) } };
 	} else {
 		again = inVain(walk, step, { rejected: true });
 		if (!again) walk.lost.delete(step.seat.id);
@@ -72,6 +71,21 @@ function takeRejected(walk, data, answer) {
 	}
 	walk.compare(9, data, { step: step.name, call: reply.call, again });
 	walk.compare(12, data, { ...why, rating });
+}
+
+// What a reply can be sent back for, if anything, whatever it cites (§8.3).
+function wanting(walk, step, rating) {
+	if (step.seat.role !== "critic" || step.sentBack || !rating) return null;
+	const { require_critic_retry_below: least, require_cited_critique: cites } = walk.terms;
+	if (rating < least) return "weak_critique";
+	return cites && visible(walk, step).length ? "uncited_critique" : null;
+}
+
+// Whether what a reply says, or whether it counts, rests on another text that is gone.
+function restsOnGone(walk, step, value) {
+	if (step.seat.role === "judge") return !inWords(walk, step, value);
+	return wanting(walk, step, value?.challenge_strength) === "uncited_critique" &&
+		!allThere(walk, step);
 }
 
 entryType("turn.recorded", form(`${TURN} call:id vote:name? case:case?`), takeRecorded);
@@ -159,8 +173,7 @@ function verdictOf(walk, step, value) {
 function caseOf(walk, step, value, recorded) {
 	const rows = value[ARGUING[step.seat.role]];
 	const made = { arguments: rows.length, rating: value.challenge_strength ?? null };
-	const visible = [...walk.documents.values()].filter((row) => row.from_round <= step.round);
-	if (visible.some((row) => !walk.texts.has(row.text.sha256))) {
+	if (!allThere(walk, step)) {
 		walk.goneDocuments = true;
 		return { unanswered: [], citations: [], struck: [], ...recorded, ...made };
 	}
@@ -178,6 +191,12 @@ function caseOf(walk, step, value, recorded) {
 	}
 	return { unanswered, citations, struck, ...made };
 }
+
+// The documents that can be cited at a step, and whether their texts are all at hand.
+const visible = ({ documents }, { round }) =>
+	[...documents.values()].filter((row) => row.from_round <= round);
+const allThere = (walk, step) =>
+	visible(walk, step).every((row) => walk.texts.has(row.text.sha256));
 
 // The finding on one citation of a turn of round `number`.
 function lookUp({ documents, folded: known, texts }, citation, number) {

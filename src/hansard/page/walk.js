@@ -22,7 +22,7 @@ class Step {
 			tools: [], toolsOut: 0, toolRounds: 0, // `tools`: those not yet in the digest
 			attempts: 0, ended: 0, // `ended`: those that count against the step's limit
 			began: "", // when its first call since the last resume was started
-			reply: null, sentBack: null, // the one that counts, and a weak critique
+			reply: null, sentBack: null, // the one that counts, and a critique
 		});
 	}
 

@@ -38,12 +38,11 @@ const decisionIn = (name) =>
 
 // Why a reply does not count.
 const whyRejected = ({ code, member, keyword, rating }) => {
-	const { rejections, misses, miss: at, rated } = WORDING;
+	const { rejections, misses, miss: at } = WORDING;
 	// The only words that are looked up by what a record names freely.
 	const miss = Object.hasOwn(misses, keyword) ? misses[keyword] : fill(at.other, { keyword });
-	const why = keyword === null ? rejections[code]
+	return keyword === null ? fill(rejections[code], { rating })
 		: fill(member === null ? at.whole : at.member, { member, miss });
-	return rating ? fill(rated, { why, rating }) : why;
 };
 // How a call failed.
 const failure = ({ error, status, detail, request_id: request }) => {

@@ -20,7 +20,7 @@ from hansard.rules.data import (
     TurnRejectedData,
 )
 from hansard.rules.events import Event
-from hansard.rules.fields import UNTRIED, Blob
+from hansard.rules.fields import SENT_BACK, UNTRIED, Blob
 from hansard.rules.prompts import TextOf
 from hansard.rules.state import DebateState, Turn, evolve, speaker_of, step_of
 from hansard.rules.terms import Role
@@ -57,7 +57,7 @@ class Folded:
     compared: int = 0  # calls of which it is known whether they were sent as rendered
     sent_otherwise: list[str] = field(default_factory=list)  # those that were not
     rejected: dict[str, TurnRejectedData] = field(default_factory=dict)  # the last, by step
-    sent_back: dict[str, int] = field(default_factory=dict)  # ratings of weak critiques, by step
+    sent_back: dict[str, TurnRejectedData] = field(default_factory=dict)  # critiques, by step
     tokens: Counter[tuple[int, Role]] = field(default_factory=Counter)  # by round and role
     started: list[tuple[int, CallStartedData]] = field(default_factory=list)  # with their entries
     answers: dict[str, CallAnsweredData] = field(default_factory=dict)  # by call
@@ -143,8 +143,8 @@ def _sent(found: Folded, data: CallAnsweredData | CallFailedData) -> None:
 
 def _rejected(found: Folded, data: TurnRejectedData) -> None:
     found.rejected[data["step"]] = data
-    if data["rating"]:
-        found.sent_back[data["step"]] = data["rating"]
+    if data["code"] in SENT_BACK:
+        found.sent_back[data["step"]] = data
 
 
 def _started(found: Folded, data: CallStartedData) -> None:

@@ -35,12 +35,11 @@ def rejection(
     >>> rejection("schema", "vote", "required"), rejection("schema", None, "type")
     ('"vote" is missing', 'the reply has the wrong type')
     """
-    why = REJECTIONS[code]
-    if keyword is not None:
-        at = vocabulary.words("miss")
-        miss = MISSES.get(keyword) or fill(at["other"], keyword=keyword)
-        why = fill(at["whole" if member is None else "member"], member=member, miss=miss)
-    return fill(vocabulary.word("rated"), why=why, rating=rating) if rating else why
+    if keyword is None:
+        return fill(REJECTIONS[code], rating=rating)
+    at = vocabulary.words("miss")
+    miss = MISSES.get(keyword) or fill(at["other"], keyword=keyword)
+    return fill(at["whole" if member is None else "member"], member=member, miss=miss)
 
 
 def failure(error: CallError, status: int | None, detail: str | None, request: Any) -> str:

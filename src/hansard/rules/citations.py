@@ -50,6 +50,11 @@ def check(
     return rows
 
 
+def hold(rows: Iterable[Citation]) -> bool:
+    """Say whether any of these citations holds."""
+    return any(row["finding"] == "verified" for row in rows)
+
+
 def struck(rows: Iterable[Citation]) -> list[int]:
     """Return the arguments that rest on a citation which does not hold."""
     return sorted({row["argument"] for row in rows if row["finding"] != "verified"})

@@ -58,11 +58,14 @@ Rejection = Literal[
     "unknown_option",
     "output_schema",
     "weak_critique",
+    "uncited_critique",
     "cut_off",
     "refused",
     "filtered",
     "not_finished",
 ]
+# For these a critique is sent back, once: it uses no try, and counts where no better one comes.
+SENT_BACK: frozenset[Rejection] = frozenset({"weak_critique", "uncited_critique"})
 Silence = Literal["no_reply", "invalid_reply", "seat_out", "ceiling", "operator"]
 CitationFinding = Literal["verified", "no_such_document", "not_yet_visible", "not_found"]
 Layout = Literal["shared-prefix", "role-first"]

@@ -26,7 +26,7 @@ from hansard.rules.data import (
     TurnForfeitedData,
 )
 from hansard.rules.events import Event, Fact
-from hansard.rules.fields import Price
+from hansard.rules.fields import SENT_BACK, Price
 from hansard.rules.formats import format_of
 from hansard.rules.formats.base import Compare, NotCounted, TextGone
 from hansard.rules.seating import CALLABLE
@@ -170,16 +170,16 @@ class Replay:
         call = answer["call"]
         step, read = step_of(call), self._replies[call]
         if read is None:
-            rules = format_of(self.state.spec["terms"])
-            weak = data["code"] == "weak_critique"
-            if weak and not rules.sent_back(self.state, step, data["rating"]):
-                raise NotDue("turn.rejected with what can be said of its reply")
             why = _stated(data)
+            may = format_of(self.state.spec["terms"]).may_send_back
+            if why.code in SENT_BACK and not may(self.state, steps.place_of(step), why):
+                raise NotDue("turn.rejected with what can be said of its reply")
         elif "schema" in read:
             why = NotCounted("output_schema")
         else:
             raise NotDue(name_of(due))
-        del self._replies[call]
+        if why.code not in SENT_BACK:  # its turn may come of this very reply
+            del self._replies[call]
         return steps.reject(self.state, step, call, why).data
 
     def _started(self, due: Due | None, event: Event) -> Mapping[str, Any]:
@@ -322,7 +322,7 @@ class Replay:
 
     def _recorded(self, kind: str, due: Conclude, data: Mapping[str, Any]) -> Mapping[str, Any]:
         state, call = self.state, due.answer["call"]
-        sent_back = call not in self._replies  # a critique, and it counts at last
+        sent_back = call not in self._replies  # a critique at hand, and it counts at last
         read = self._replies.pop(call, None)
         text = self._text_of(due.answer["reply"]["sha256"])
         if sent_back and text is not None:
@@ -382,7 +382,7 @@ _DERIVATIONS: Mapping[str, Callable[[Replay, Due | None, Event], Mapping[str, An
 def _stated(data: Mapping[str, Any]) -> NotCounted:
     """Return why a reply that is gone did not count, as far as the record can say so."""
     code = data["code"]
-    rating = data["rating"] if code == "weak_critique" else None
+    rating = data["rating"] if code in SENT_BACK else None
     if code not in ("schema", "unknown_option"):
         return NotCounted(code, rating=rating)
     return NotCounted(code, data["member"], data["keyword"])

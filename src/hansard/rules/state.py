@@ -37,7 +37,7 @@ from hansard.rules.data import (
     VotesCountedData,
 )
 from hansard.rules.events import Event
-from hansard.rules.fields import UNTRIED, Blob, Case
+from hansard.rules.fields import SENT_BACK, UNTRIED, Blob, Case
 from hansard.rules.terms import Role
 
 # After so many entries no call starts and no tool is asked for: the rest is enough for whatever
@@ -61,6 +61,13 @@ class Step(NamedTuple):
         return Step(round_, phase, speaker, f"r{round_}.{phase}.{speaker}")
 
 
+class SentBack(NamedTuple):
+    """A critique that was sent back, and why."""
+
+    answer: CallAnsweredData
+    why: TurnRejectedData
+
+
 @dataclass(slots=True)
 class Pending:
     """How far a step that is due has come."""
@@ -74,15 +81,19 @@ class Pending:
     answer: CallAnsweredData | None = None  # the reply in hand
     exhausted: bool = False
     rejected: bool = False  # the last attempt brought a reply, and it did not count
-    rejection: TurnRejectedData | None = None  # of the last reply, weak ones aside
-    weak: CallAnsweredData | None = None  # the critique that was sent back, and its rating
-    rating: int | None = None
+    rejection: TurnRejectedData | None = None  # of the last reply, but for one sent back
+    sent_back: SentBack | None = None
     tool_rounds: int = 0
     announced: int = 0  # tools that the last reply asked for
     # What was asked for, in order, and what came back, by call and number.
     tools: list[ToolCalledData] = field(default_factory=list)
     asked: set[tuple[str, int]] = field(default_factory=set)
     returned: dict[tuple[str, int], ToolReturnedData] = field(default_factory=dict)
+
+    @property
+    def heard(self) -> CallAnsweredData | None:
+        """The reply that its turn rests on; a critique that was sent back where no better came."""
+        return self.answer or (self.sent_back.answer if self.sent_back else None)
 
     @property
     def using_tools(self) -> bool:
@@ -365,8 +376,8 @@ def _lose(state: DebateState, seat: str, failed: CallFailedData) -> None:
 
 def _rejected(state: DebateState, data: TurnRejectedData) -> None:
     pending = state.steps[data["step"]]
-    if data["code"] == "weak_critique":
-        pending.weak, pending.rating = pending.answer, data["rating"]
+    if data["code"] in SENT_BACK and pending.answer:
+        pending.sent_back = SentBack(pending.answer, data)
     else:
         pending.tries += 1
         pending.exhausted = not data["again"]
@@ -380,7 +391,7 @@ def _rejected(state: DebateState, data: TurnRejectedData) -> None:
 
 def _turn(state: DebateState, data: TurnData) -> None:
     pending = state.steps.pop(data["step"], None) or Pending()  # a seat that is out is not asked
-    answer = (pending.answer or pending.weak) if "call" in data else None
+    answer = pending.heard if "call" in data else None
     seat = state.seats[data["speaker"]]
     if pending.answer:
         state.lost.pop(seat["id"], None)

@@ -19,7 +19,7 @@ from typing import Any, NamedTuple
 from hansard.rules import replies, spending
 from hansard.rules.data import CallAnsweredData
 from hansard.rules.events import Fact
-from hansard.rules.fields import CallError, Rejection
+from hansard.rules.fields import SENT_BACK, CallError, Rejection
 from hansard.rules.formats import format_of
 from hansard.rules.formats.base import Compare, Format, Next, NotCounted
 from hansard.rules.formats.common import turn, verdict
@@ -185,9 +185,8 @@ def _stop(state: DebateState) -> Conclude | Fact:
     if state.truncated:
         for step in _steps_due(state):
             pending = state.steps.get(step.id)
-            answer = pending and (pending.answer or pending.weak)
-            if answer:
-                return Conclude(step, answer)
+            if pending and pending.heard:
+                return Conclude(step, pending.heard)
         ceiling = state.truncated["ceiling"]
         reason = ceiling if ceiling == "operator" else f"{ceiling}_ceiling"
         return Fact("debate.closed", {"outcome": "truncated", "reason": reason})
@@ -214,8 +213,7 @@ def _heard(state: DebateState, steps: tuple[Step, ...]) -> Ask | Conclude | Fact
     if waiting:
         return Ask(wanted)
     first = state.steps.get(steps[0].id)
-    # A weak critique counts where no better one came.
-    answer = first and (first.answer or first.weak)
+    answer = first and first.heard
     return Conclude(steps[0], answer) if answer else forfeit(steps[0], first)
 
 
@@ -342,7 +340,8 @@ def read_reply(
     """Read a reply: its clear fields where it counts, else why not.
 
     Whether a synthesis fits the user's own schema is not looked at here. Raises
-    TextGone where it may name a stance in words that are gone.
+    TextGone where that rests on another text that is gone: the words of a stance,
+    or a document that a critique must cite.
     """
     if answer["finish"] != "stop":
         return NotCounted(_UNFINISHED[answer["finish"]])
@@ -387,8 +386,8 @@ def _unlabelled(state: DebateState, step: Step, winner: str, text_of: TextOf) ->
 
 def reject(state: DebateState, step: str, call: str, why: NotCounted) -> Fact:
     """Return the event that a reply does not count."""
-    weak = why.code == "weak_critique"  # it is sent back whatever tries are left
-    data = {"step": step, "call": call, **why._asdict(), "again": weak or again(state, step)}
+    more = why.code in SENT_BACK or again(state, step)  # it is sent back whatever tries are left
+    data = {"step": step, "call": call, **why._asdict(), "again": more}
     return Fact("turn.rejected", data)
 
 

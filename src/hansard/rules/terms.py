@@ -124,6 +124,7 @@ class ModeratedTerms(TypedDict):
     max_rounds: Annotated[int, Field(ge=1, le=3)]
     require_critic_retry_below: Rating
     min_challenge_strength: Rating
+    require_cited_critique: bool
     neutrality_check: bool
 
 

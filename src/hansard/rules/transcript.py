@@ -200,9 +200,11 @@ class Prompter:
         pending = self._state.steps.get(step.id)
         if pending is None:
             return
-        if pending.weak:
-            yield from self._block("your critique that was sent back", pending.weak["reply"])
-            yield _filled(self._hashes["critic_again"], (("rating", str(pending.rating)),))
+        if pending.sent_back:
+            critique, back = pending.sent_back
+            yield from self._block("your critique that was sent back", critique["reply"])
+            told = (("code", back["code"]), ("rating", str(back["rating"])))
+            yield _filled(self._hashes["critic_again"], told)
         if pending.rejection:
             why = pending.rejection
             rows = (

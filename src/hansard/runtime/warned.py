@@ -30,6 +30,7 @@ WarningCode = Literal[  # in the order in which they are told
     "self_bias",
     "custom_seats",
     "no_ceiling",
+    "nothing_to_cite",
     "price_unknown",
 ]
 _AT = "2000-01-01T00:00:00.000000Z"  # no note on an opening reads its time

@@ -391,7 +391,7 @@ def test_a_weak_critique_is_sent_back_once_naming_its_rating_with_a_stronger_ins
     assert again.startswith(first)
     end = again.removeprefix(first)
     assert end.startswith('[your critique that was sent back]\n| {"thesis": "It may be wrong."')
-    assert end.endswith("\n<critic_again rating=4>\n")
+    assert end.endswith("\n<critic_again code=weak_critique rating=4>\n")
     assert case(debate, "r1.critique.critic")["rating"] == 7
 
 
@@ -418,7 +418,9 @@ def test_a_weak_critique_counts_where_no_better_one_ever_comes(end, attempts):
 def test_a_weak_critique_survives_the_process_that_asked_for_it():
     debate = moderated({"critique:1": WEAK, "critique:2": Die(), "critique": FAIL})
     assert case(debate, "r1.critique.critic")["rating"] == 4
-    assert shown(debate, "r1.critique.critic:3").endswith("<critic_again rating=4>\n")
+    assert shown(debate, "r1.critique.critic:3").endswith(
+        "<critic_again code=weak_critique rating=4>\n"
+    )
 
 
 def test_each_critique_may_be_sent_back_once():

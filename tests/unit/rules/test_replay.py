@@ -7,6 +7,7 @@ from derived import ABANDONED, CASE, FIELDS, alterations, altered, fields_of, va
 from hansard.record import note, policy
 from hansard.record.note import Signer
 from hansard.rules.data import VerdictData
+from hansard.rules.fields import SENT_BACK
 from hansard.rules.replay import Difference, NotDue, Replay, approved_by
 from hansard.rules.state import Step
 from hansard.rules.steps import Ask
@@ -440,7 +441,7 @@ def rests_on_texts(event):
     if kind == "verdict.recorded":
         return {*VerdictData.__annotations__} - {"step", "round", "phase", "speaker", "call"}
     if kind == "turn.rejected":
-        if data["code"] == "weak_critique":
+        if data["code"] in SENT_BACK:
             return {"rating"}  # another code has none, and is tried again only so often
         if data["code"] in ("schema", "unknown_option"):
             return {"code", "member", "keyword"}

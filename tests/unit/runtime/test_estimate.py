@@ -45,6 +45,7 @@ CASES = [
     ("moderated", {"max_rounds": 3}, 13, 5),
     ("moderated", {"max_rounds": 2, "neutrality_check": True}, 10, 6),
     ("moderated", {"max_rounds": 3, "positions": POSITIONS}, 31, 11),
+    ("moderated", {"require_cited_critique": True}, 5, 5),
     ("moderated", {"positions": POSITIONS, "critique": False}, 5, 5),
     ("panel", {"rounds": 1}, 6, 3),
     ("panel", {"rounds": 4, "judge": {}}, 16, 4),

@@ -33,6 +33,13 @@ ARGUED = {
     "rebuttal": {"rebuttals": [answered(1), answered(3, ("none", "x"))], "concessions": []},
     "moderation": {"upholds_proposition": True, "recommend_another_round": True},
 }
+CITED = {"require_cited_critique": True}
+CITING = {
+    "r1.critique": weak(7),
+    "r2.critique:1": weak(4),
+    "r2.critique": {"counter_arguments": [argued(("plan", "hour"))], "challenge_strength": 7},
+    "moderation": {"recommend_another_round": True},
+}
 PRICES = {MODEL: {"input": "2", "cached": "1", "cache_write": "3", "output": "8"}}
 SILENT = ModelError("no_reply")
 TOLD = {"context": "As of May.", "instructions": "Be brief.", "evidence": EVIDENCE}
@@ -100,6 +107,26 @@ PLAYED = {
             }
         ),
         {},
+    ),
+    "moderated, cited": (
+        "moderated",
+        script(CITING),
+        {"evidence": EVIDENCE, "max_rounds": 2, "require_cited_critique": True},
+    ),
+    "moderated, cited too late": (
+        "moderated",
+        script(CITING),
+        {"evidence": EVIDENCE[1:], "max_rounds": 2, "require_cited_critique": True},
+    ),
+    "moderated, a list": (
+        "moderated",
+        script({"synthesis": "[null]"}),
+        {"output_schema": {"type": "array"}, "evidence": EVIDENCE[:1], **CITED},
+    ),
+    "moderated, nothing": (
+        "moderated",
+        script({"synthesis": "null"}),
+        {"output_schema": {"type": ["null", "object"]}},
     ),
     "moderated, unseen": ("moderated", script({"critique:1": {"thesis": "\u200b\xa0"}}), {}),
     "moderated, positions": ("moderated", answer, {"positions": POSITIONS}),

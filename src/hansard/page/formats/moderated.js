@@ -90,6 +90,7 @@ const moderationOf = (s, row) => {
 const agree = (one, other) =>
 	JSON.stringify([one.upholds, one.ranking]) === JSON.stringify([other.upholds, other.ranking]);
 const casesOf = (s) => s.turns.map((row) => row.case).filter(Boolean);
+const sentBackFor = (s, code) => [...s.sentBack.values()].filter((row) => row.code === code);
 
 const moderatedResult = (s, terms) => {
 	const said = turnsOf(s, "moderator").map((row) => ({ row, found: moderationOf(s, row) }));
@@ -104,6 +105,7 @@ const moderatedResult = (s, terms) => {
 		} : null,
 		require_critic_retry_below: terms.require_critic_retry_below,
 		min_challenge_strength: terms.min_challenge_strength,
+		require_cited_critique: terms.require_cited_critique,
 		rounds: numbers(Math.min(s.turns.at(-1)?.round ?? 0, terms.max_rounds)).map((number) => ({
 			round_index: number,
 			new_documents: s.evidence.filter((row) => row.from_round === number)
@@ -141,16 +143,19 @@ const REVIEW_BELOW = 5; // of 10
 const ratingNote = (whose, rating) => [rating !== null && rating < REVIEW_BELOW, "prompt_review",
 	{ who: whose, rating, limit: REVIEW_BELOW }];
 // What is worth a note of the case that a turn makes, and of a moderation.
-function caseNotes(s, { step, case: found }) {
+function caseNotes(s, { step, round, case: found }) {
 	if (!found) return [];
 	const { arguments: total, rating, unanswered, citations, struck } = found;
-	const least = s.spec.terms.min_challenge_strength, whose = who(step);
+	const { min_challenge_strength: least, require_cited_critique: cites } = s.spec.terms;
+	const whose = who(step), visible = s.evidence.some((row) => row.from_round <= round);
 	const wrong = citations.filter((row) => row.finding !== "verified").map((row) =>
 		fill(WORDING.citation, { ...row, finding: WORDING.findings[row.finding] }));
 	const cited = new Set(citations.map((row) => row.argument));
 	const uncited = numbers(total).filter((number) => !cited.has(number));
 	return [
 		[rating && rating < least, "weak_critique", { who: whose, rating, least }],
+		[rating && cites && visible && wrong.length === citations.length, "uncited_critique",
+			{ who: whose }],
 		ratingNote(whose, rating),
 		[wrong.length, "fabricated_citation",
 			{ who: whose, citations: wrong.join("; "), struck: list(struck) }],
@@ -173,16 +178,19 @@ const CASE_ROWS = {
 		const ratings = casesOf(s).map((row) => row.rating).filter(Boolean);
 		const parts = [
 			...(ratings.length ? [part("rated", { ratings: list(ratings) })] : []),
-			...[...s.sentBack.values()].map((rating) => part("sent_back", { rating })),
+			...sentBackFor(s, "weak_critique").map((row) => part("sent_back", row)),
 		];
 		const { min_challenge_strength: least, require_critic_retry_below: below } = s.spec.terms;
 		return [parts.length ? "text" : null, { parts: parts.join("; "), least, below }];
 	},
-	citations: (s) => {
+	citations: (s, part) => {
 		const all = casesOf(s).flatMap((row) => row.citations);
 		const good = all.filter((row) => row.finding === "verified").length;
-		return casesOf(s).length && [good < all.length ? "struck" : "text",
-			{ good, citations: many(all.length, "citation") }];
+		const critiques = sentBackFor(s, "uncited_critique").length;
+		const parts = [part(good < all.length ? "struck" : "good",
+			{ good, citations: many(all.length, "citation") })];
+		if (critiques) parts.push(part("sent_back", { critiques }));
+		return casesOf(s).length && ["text", { parts: parts.join("; ") }];
 	},
 	objections: (s) => {
 		const objections = sum(casesOf(s).map((row) => row.unanswered.length));
@@ -226,7 +234,7 @@ function drawScores(f) {
 
 FORMATS.moderated = {
 	phases: "framing|proposition|critique|rebuttal|moderation|neutrality",
-	terms: ["max_rounds:three critique:bool neutrality_check:bool " +
+	terms: ["max_rounds:three critique:bool neutrality_check:bool require_cited_critique:bool " +
 		"require_critic_retry_below:ten min_challenge_strength:ten", { positions: ["name"] }],
 	sound: ({ positions, critique }) => {
 		const roles = ["proposer", "critic", "rebuttal"];
@@ -241,7 +249,7 @@ FORMATS.moderated = {
 	},
 	templates: {
 		protocol: "", framer: "", proposer: "position round", critic: "position round",
-		critic_again: "rating", rebuttal: "position round", moderator: "citations round",
+		critic_again: "code rating", rebuttal: "position round", moderator: "citations round",
 		moderator_ranking: "citations positions round",
 	},
 	template: ({ positions }, role) =>
@@ -259,17 +267,22 @@ FORMATS.moderated = {
 		return inOrder(heard(transcript.turns).slice(0, -1).reverse(),
 			(turn) => rank[turn.step.seat.role] ?? 1).flatMap((turn) => transcript.said(turn));
 	},
-	read: (walk, { seat: { role }, against, sentBack }, why, value) => {
-		if (why) return why;
+	read: (walk, step, why, value) => {
+		const { seat: { role }, against } = step;
+		if (why || role === "synthesizer") return why; // what it writes need not be an object
 		const cited = sum((value[ARGUING[role]] ?? []).map((row) => row.citations.length));
-		const { terms } = walk, most = Math.floor(500 / walk.seated("proposer").length);
+		const most = Math.floor(500 / walk.seated("proposer").length);
 		if (cited > most) return rejection("schema", "citations", "minItems");
 		const rows = against ? [...value.rebuttals, ...value.concessions] : [];
 		const unmade = rows.some((row) => row.objection > against.case.arguments);
 		const twice = role === "moderator" && !distinct(value.ranking ?? []);
 		if (unmade || twice) return rejection("unknown_option");
-		const weak = role === "critic" && value.challenge_strength < terms.require_critic_retry_below;
-		return weak && !sentBack ? rejection("weak_critique") : null;
+		const back = wanting(walk, step, value.challenge_strength);
+		if (back === "uncited_critique" && (!allThere(walk, step) || value.counter_arguments.some(
+			(row) => row.citations.some((cited) => lookUp(walk, cited, step.round) === "verified")))) {
+			return null;
+		}
+		return back && rejection(back);
 	},
 	couldRule: (debate, says) => {
 		const { winner, undeclared, choice, ...free } = NOTHING, { positions } = debate.terms;
@@ -294,6 +307,7 @@ FORMATS.moderated = {
 		return [
 			[unpriced.length, "no_ceiling", { models: list(unpriced) }],
 			[casesOf(s).some((row) => row.rating), "self_rated"],
+			[s.spec.terms.require_cited_critique && !s.evidence.length, "nothing_to_cite"],
 		];
 	},
 	rows: CASE_ROWS,

@@ -51,7 +51,7 @@ class NotCounted(NamedTuple):
 
 
 class TextGone(Exception):
-    """A reply cannot be read for sure, since a text that it may name is gone."""
+    """Whether a reply counts cannot be said for sure, since a text that it rests on is gone."""
 
 
 Next = Fact | Compare | tuple[Step, ...] | CloseReason
@@ -86,8 +86,8 @@ def whole(_state: DebateState) -> bool:
     return False
 
 
-def never(_state: DebateState, _step: str, _rating: int | None) -> bool:
-    """Return that no reply is sent back for its rating."""
+def never(_state: DebateState, _step: Step, _why: NotCounted) -> bool:
+    """Return that no reply is sent back."""
     return False
 
 
@@ -125,8 +125,8 @@ class Format(Generic[T]):
       label; None where a format knows no other names;
     - `admits(state, step, data)`: whether a recorded turn whose reply is gone can
       be what such a reply gives;
-    - `sent_back(state, step, rating)`: whether a reply that is gone can have been
-      sent back for this rating.
+    - `may_send_back(state, step, why)`: whether a reply to this step, whatever it cites,
+      can be sent back for that (`SENT_BACK`) with this rating.
 
     What a speaker is shown:
 
@@ -150,7 +150,7 @@ class Format(Generic[T]):
     read: Callable[[DebateState, Step, JSON, TextOf], Mapping[str, Any] | NotCounted]
     named_in_words: Callable[[DebateState, str, TextOf], Mapping[str, Any]] | None = None
     admits: Callable[[DebateState, Step, Mapping[str, Any]], bool]
-    sent_back: Callable[[DebateState, str, int | None], bool] = never
+    may_send_back: Callable[[DebateState, Step, NotCounted], bool] = never
     template: Callable[[DebateState, Step], str]
     values: Callable[[DebateState, Step | None], dict[str, str]]
     label: Callable[[DebateState, Turn], tuple[str, bool]]

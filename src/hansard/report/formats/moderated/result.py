@@ -51,6 +51,7 @@ class ModeratedResult(Result):
     neutrality: Neutrality | None
     require_critic_retry_below: int
     min_challenge_strength: int
+    require_cited_critique: bool
     rounds: tuple[Round, ...]
 
     def to_report(self) -> str:
@@ -105,6 +106,7 @@ def of(found: Folded) -> ModeratedResult:
         neutrality=_neutrality(moderations, heard),
         require_critic_retry_below=terms["require_critic_retry_below"],
         min_challenge_strength=terms["min_challenge_strength"],
+        require_cited_critique=terms["require_cited_critique"],
         rounds=tuple(_round(found, number, moderations) for number in rounds),
     )
 
@@ -251,7 +253,8 @@ def _proposition(found: Folded, turn: Turn, seq: int) -> Proposition:
 def _critique(found: Folded, turn: Turn, seq: int) -> Critique:
     least = terms_of(found.state)["min_challenge_strength"]
     rating = turn.case["rating"] if turn.case else None
-    first = found.sent_back.get(turn.data["step"])
+    back = found.sent_back.get(turn.data["step"])
+    first = back["rating"] if back else None
     rows = _arguments(found, turn, "counter_arguments", "argument")
     return Critique(
         speaker=turn.data["speaker"],

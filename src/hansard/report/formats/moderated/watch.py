@@ -9,9 +9,10 @@ from hansard.report.fold import Folded
 from hansard.report.governance import Found, Watch
 from hansard.report.notes import Note, note
 from hansard.report.words import FINDINGS, listed, place
+from hansard.rules.citations import hold
 from hansard.rules.data import TurnRecordedData, TurnRejectedData, VerdictData
 from hansard.rules.fields import Case
-from hansard.rules.formats.moderated.places import terms_of
+from hansard.rules.formats.moderated.places import evidence_in, terms_of
 from hansard.rules.state import DebateState
 from hansard.vocabulary import fill, many
 
@@ -25,9 +26,13 @@ def _recorded(state: DebateState, data: TurnRecordedData) -> Iterator[Note]:
     case, who = data["case"], place(data["step"])
     if case is None:
         return
-    rating, least = case["rating"], terms_of(state)["min_challenge_strength"]
+    rating, terms = case["rating"], terms_of(state)
+    least = terms["min_challenge_strength"]
     if rating and rating < least:
         yield note("weak_critique", who=who, rating=rating, least=least)
+    cites = terms["require_cited_critique"] and evidence_in(state, data["round"])
+    if rating and cites and not hold(case["citations"]):
+        yield note("uncited_critique", who=who)
     yield from _review(who, rating)
     yield from _cited(who, case)
     if case["unanswered"]:
@@ -79,6 +84,8 @@ def _whole(state: DebateState) -> Iterator[Note]:
         yield note("no_ceiling", models=listed(sorted(unpriced)))
     if any(case["rating"] for case in _cases(state)):
         yield note("self_rated")
+    if terms_of(state)["require_cited_critique"] and not state.evidence:
+        yield note("nothing_to_cite")
 
 
 # Rows
@@ -93,8 +100,9 @@ def _rating(found: Folded) -> Found:
     ratings = [case["rating"] for case in _cases(found.state) if case["rating"]]
     parts = [vocabulary.found("critic_rating", "rated", ratings=listed(ratings))] if ratings else []
     parts += [
-        vocabulary.found("critic_rating", "sent_back", rating=row)
+        vocabulary.found("critic_rating", "sent_back", rating=row["rating"])
         for row in found.sent_back.values()
+        if row["code"] == "weak_critique"
     ]
     values = {
         "parts": "; ".join(parts),
@@ -109,7 +117,12 @@ def _citations(found: Folded) -> Found | None:
     rows = [row["finding"] for case in cases for row in case["citations"]]
     good = rows.count("verified")
     values = {"good": good, "citations": many(len(rows), "citation")}
-    return Found("text" if good == len(rows) else "struck", values) if cases else None
+    kind = "good" if good == len(rows) else "struck"
+    parts = [vocabulary.found("citations", kind, **values)]
+    uncited = [row for row in found.sent_back.values() if row["code"] == "uncited_critique"]
+    if uncited:
+        parts.append(vocabulary.found("citations", "sent_back", critiques=len(uncited)))
+    return Found(values={"parts": "; ".join(parts)}) if cases else None
 
 
 def _objections(found: Folded) -> Found | None:

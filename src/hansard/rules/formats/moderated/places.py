@@ -13,6 +13,11 @@ def terms_of(state: DebateState) -> ModeratedTerms:
     return cast(ModeratedTerms, state.spec["terms"])
 
 
+def evidence_in(state: DebateState, round_: int) -> bool:
+    """Whether a document is visible in a round."""
+    return any(row["from_round"] <= round_ for row in state.evidence)
+
+
 def target_of(state: DebateState, phase: str) -> str:
     """Return the proposer that a critique or a rebuttal is about."""
     number = phase.partition("-")[2]

@@ -8,13 +8,13 @@ from typing import Any, cast
 
 from hansard.rules import citations
 from hansard.rules.fields import Case, Citation
-from hansard.rules.formats.base import NotCounted
+from hansard.rules.formats.base import NotCounted, TextGone
 from hansard.rules.formats.common import verdict
-from hansard.rules.formats.moderated.places import terms_of
+from hansard.rules.formats.moderated.places import evidence_in, terms_of
 from hansard.rules.formats.moderated.spec import SIDES
 from hansard.rules.prompts import TextOf
 from hansard.rules.replies import JSON, Schema, many, members, one_of, whole, words
-from hansard.rules.state import DebateState, Step, speaker_of
+from hansard.rules.state import DebateState, Step
 from hansard.rules.terms import ModeratedTerms, Role
 
 ARGUMENTS = {
@@ -25,7 +25,7 @@ ARGUMENTS = {
 MOST = 100  # arguments, points or documents in one list of a reply
 MOST_CITED = 10  # citations of one argument
 # Citations of one reply, divided by the number of proposers: each is looked for in all of a
-# document, so a debate of three rounds has 4,500 such searches at most (FORMAT.md §10.2).
+# document, so a debate of three rounds has 6,000 such searches at most (FORMAT.md §10.2).
 MOST_LOOKED_UP = 500
 
 
@@ -74,7 +74,10 @@ def _schemas(positions: tuple[str, ...], *, critique: bool) -> dict[Role, Schema
 def read(
     state: DebateState, step: Step, value: JSON, text_of: TextOf
 ) -> dict[str, Any] | NotCounted:
-    """Return what code can see of an argued turn, or what the moderator found."""
+    """Return what code can see of an argued turn, or what the moderator found.
+
+    Raises TextGone where a critique must cite a document and one is gone.
+    """
     role = state.seats[step.speaker]["role"]
     if role == "moderator":
         return _moderation(state, value)
@@ -88,9 +91,10 @@ def read(
     if critique and not _answered(value) <= set(range(1, critique["arguments"] + 1)):
         return NotCounted("unknown_option")
     rating = value["challenge_strength"] if role == "critic" else None
-    if rating and sent_back(state, step.id, rating):
-        return NotCounted("weak_critique", rating=rating)
     rows = _check_citations(state, step, arguments, text_of)
+    back = _sent_back(state, step, rating, rows)
+    if back:
+        return back
     struck = citations.struck(rows) if rows is not None else []
     case = {
         "arguments": len(arguments),
@@ -102,11 +106,32 @@ def read(
     return {"vote": None, "case": case}
 
 
-def sent_back(state: DebateState, step: str, rating: int | None) -> bool:
-    """A critique is sent back once, where it rates itself too weak (D 49)."""
-    critic = state.seats[speaker_of(step)]["role"] == "critic"
-    lowest = terms_of(state)["require_critic_retry_below"]
-    return critic and not state.steps[step].weak and 0 < (rating or 0) < lowest
+def _sent_back(
+    state: DebateState, step: Step, rating: int | None, rows: Sequence[Citation] | None
+) -> NotCounted | None:
+    """Return what a critique is sent back for, if it is; `rows` are None where a text is gone."""
+    weak = NotCounted("weak_critique", rating=rating)
+    uncited = NotCounted("uncited_critique", rating=rating)
+    if may_send_back(state, step, weak):
+        return weak
+    if not may_send_back(state, step, uncited):
+        return None
+    if rows is None:
+        raise TextGone
+    return None if citations.hold(rows) else uncited
+
+
+def may_send_back(state: DebateState, step: Step, why: NotCounted) -> bool:
+    """A critique is sent back once: where it rates itself too weak, or else for its citations."""
+    terms = terms_of(state)
+    if state.seats[step.speaker]["role"] != "critic" or state.steps[step.id].sent_back:
+        return False
+    if not why.rating:
+        return False
+    weak = why.rating < terms["require_critic_retry_below"]
+    if why.code == "weak_critique":
+        return weak
+    return terms["require_cited_critique"] and not weak and evidence_in(state, step.round)
 
 
 def _check_citations(

@@ -20,7 +20,7 @@ TEMPLATES: Mapping[str, tuple[str, ...]] = {
     "framer": (),
     "proposer": ("position", "round"),
     "critic": ("position", "round"),
-    "critic_again": ("rating",),
+    "critic_again": ("code", "rating"),
     "rebuttal": ("position", "round"),
     "moderator": ("citations", "round"),
     "moderator_ranking": ("citations", "positions", "round"),
@@ -53,6 +53,10 @@ class ModeratedSpec(BaseSpec):
     min_challenge_strength: int = Field(
         default=6, ge=1, le=10, description="A last critique below is marked as weak"
     )
+    require_cited_critique: bool = Field(
+        default=False,
+        description="A critique of which no citation of the evidence holds is sent back once",
+    )
     neutrality_check: bool = Field(
         default=False, description="Moderate once more with the sides in the other order"
     )
@@ -78,6 +82,8 @@ class ModeratedSpec(BaseSpec):
             )
         if not self.critique and (self.critic or self.rebuttal):
             yield mistake("spec.critique", "`critique` is false; remove `critic` and `rebuttal`")
+        if not self.critique and self.require_cited_critique:
+            yield mistake("spec.critique", "`critique` is false; remove `require_cited_critique`")
         if {row.label for row in self.positions} & {*SIDES}:
             yield mistake(
                 "spec.label",
@@ -108,5 +114,6 @@ class ModeratedSpec(BaseSpec):
             "max_rounds": self.max_rounds,
             "require_critic_retry_below": self.require_critic_retry_below,
             "min_challenge_strength": self.min_challenge_strength,
+            "require_cited_critique": self.require_cited_critique,
             "neutrality_check": self.neutrality_check,
         }
