@@ -441,6 +441,8 @@ def rests_on_texts(event):
     if kind == "verdict.recorded":
         return {*VerdictData.__annotations__} - {"step", "round", "phase", "speaker", "call"}
     if kind == "turn.rejected":
+        if data["code"] == "uncited_critique":
+            return {"rating", "code"}  # the other one has such a rating where it is weak
         if data["code"] in SENT_BACK:
             return {"rating"}  # another code has none, and is tried again only so often
         if data["code"] in ("schema", "unknown_option"):
