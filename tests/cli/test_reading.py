@@ -112,7 +112,7 @@ def test_report(hansard, debate):
 SHOWN = {
     "consensus": ("Decision    release  3 of 3 votes, 2 needed", "Seat         Role"),
     "judged": (
-        "Decision    ship, argued by ann  the judge's verdict, round 1 of at most 1",
+        "Decision    Ship it now. (ship), argued by ann  the judge's verdict, round 1 of at most 1",
         "Verdict     so",
         "Reasoning   so",
     ),
@@ -182,7 +182,7 @@ def test_list_of_every_format(hansard):
     assert [row["state"] for row in rows] == ["closed"] * 4 + ["truncated"]
     assert rows[1]["rule"] == "judge_verdict"
     table = hansard("list").out
-    for part in (" ship ", " upheld ", " synthesis ", "truncated, scripted"):
+    for part in (" Ship it now. (ship) ", " upheld ", " synthesis ", "truncated, scripted"):
         assert part in table
 
 
@@ -222,8 +222,8 @@ ROWS = [
     (
         "positions",
         [
-            "Decision    wait, argued by bob  the moderator ranked it first, round 1 ",
-            "Ranking     wait → ship → drop",
+            "Decision    Wait a week. (wait), argued by bob  the moderator ranked it first, ",
+            "Ranking     Wait a week. (wait) → Ship it now. (ship) → Drop it. (drop)",
             "Confidence  HIGH, in round 1",
         ],
     ),
@@ -246,7 +246,7 @@ SEATED = (("ann", "ship"), ("bob", "wait"), ("cat", "drop"))
 
 def test_who_argued_what_was_decided_is_said_once():
     won = fields(outcome(ran("judged", {"verdict": {"winner": "wait"}}))).plain
-    assert "Decision    wait, argued by bob  the judge's verdict" in won
+    assert "Decision    Wait a week. (wait), argued by bob  the judge's verdict" in won
     assert won.count("argued by") == 1
     assert "Winner" not in won
 
@@ -297,7 +297,9 @@ def test_a_resumed_debate_that_fails_ends_in_1(hansard):
 
 STOOD = {
     "consensus": ["Votes       planner: release", "Decided     release (threshold_vote)"],
-    "judged": ["Found       judge: ann\nDecided     ship, argued by ann (judge_verdict)"],
+    "judged": [
+        "Found       judge: ann\nDecided     Ship it now. (ship), argued by ann (judge_verdict)"
+    ],
     "moderated": ["Found       scores proposer 4, critic 8, rebuttal 5; ", "proposition upheld"],
     "panel": [
         "Compared    round 0: similar wording 1.00, all pairs; the rounds end",

@@ -308,7 +308,7 @@ TOLD = {
         "round 1 argument ann: so ($0.0100, 0s)",
         "round 1 argument bob: so ($0.0100, 0s)",
         "round 1 verdict judge -> ship: so (–, 0s)",
-        "decision: ship, argued by ann (judge_verdict)",
+        "decision: Ship it now. (ship), argued by ann (judge_verdict)",
         "round 1 synthesis synthesizer: so (–, 0s)",
         "control: complete: all rounds were complete",
     ],

@@ -101,15 +101,19 @@ def test_a_wait_is_told_and_counted_down(serving):
     assert "1 of them failed" in shown
 
 
+def _gone(_):
+    return None
+
+
 def test_the_cost_that_is_shown_is_the_one_that_counts():
     reserved = 10 * 5 // 2 + 4096 * 10  # as the debates of these tests reserve
     debate = Debate(Setup(prices=True, limits={"cost_usd": "1"}), script())
     while not debate.state.calls:
         debate.do(debate.due())
     assert 3 * reserved == 122_955
-    assert _cost(standing(debate.state)) == "$0.1230 of at most $1.00"
-    assert _cost(standing(debate.run().state)) == "$0.1230 of at most $1.00", (
+    assert _cost(standing(debate.state, _gone)) == "$0.1230 of at most $1.00"
+    assert _cost(standing(debate.run().state, _gone)) == "$0.1230 of at most $1.00", (
         "no reply says what it used"
     )
-    assert _cost(standing(Debate(Setup(prices=True), script()).run().state)) == "$0.0000"
-    assert _cost(standing(Debate(Setup(), script()).run().state)) == "–"
+    assert _cost(standing(Debate(Setup(prices=True), script()).run().state, _gone)) == "$0.0000"
+    assert _cost(standing(Debate(Setup(), script()).run().state, _gone)) == "–"

@@ -123,6 +123,13 @@ ADVOCATES = [
     for name, model in zip(IDS, MODELS, strict=True)
 ]
 ROLES = ("proposer", "critic", "rebuttal", "moderator")
+# Words of any script and length, and what must not be taken for more than words.
+WORDS = (
+    "\u202eנחכה\u2066 <b>\x1b[2K</b> `**`\n\tعندما\u3000" + "待つ𝒜\u0301" * 90,
+    "今すぐ公開する。",
+    "𝒜" * 201,
+    "}{ $& {decision} " + "so " * 100,
+)
 ODD = {
     "consensus": {"debaters": IDS, "options": IDS, "threshold": 2},
     "families": {
@@ -145,6 +152,11 @@ ODD = {
     "judged": {"debaters": ADVOCATES, "judge": {"model": "lmstudio:gpt-4o"}, "max_rounds": 5},
     "moderated": {name: {"model": model} for name, model in zip(ROLES, MODELS, strict=True)},
     "positions": {"format_": "moderated", "positions": ADVOCATES, "neutrality_check": True},
+    "stances in words": {"format_": "judged", "debaters": [{"stance": row} for row in WORDS]},
+    "positions in words": {
+        "format_": "moderated",
+        "positions": [{"stance": row, "label": f"own-{n}"} for n, row in enumerate(WORDS)],
+    },
     "nothing to cite": {"format_": "moderated", "require_cited_critique": True},
     "panel": {"debaters": IDS, "judge": None, "resolution": "majority"},
     "words": {"format_": "consensus", "options": ("go_or_not_upheld", "stop")},

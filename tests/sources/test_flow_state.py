@@ -126,9 +126,9 @@ def test_the_raw_result_has_the_shape_that_the_pattern_returns(argue):
                 "text": f"{name} says this in round {round_}.",
             }
             for round_ in (1, 2)
-            for name, stance in (("ann", "for"), ("bob", "against"))
+            for name, stance in (("ann", "Ship it now."), ("bob", "Do not ship it now."))
         ],
-        "verdict": {"verdict": "v", "winner": "for", "reasoning": "r"},
+        "verdict": {"verdict": "v", "winner": "Ship it now.", "reasoning": "r"},
     }
 
 

@@ -78,7 +78,7 @@ class View:
         rows = self._follower.follow(event, texts)
         lines = happenings(self._follower.state, event, rows)
         if self._live:
-            self._draw(self._live, lines, rows)
+            self._draw(self._live, lines, rows, texts)
             if event["type"] == "call.started":
                 time.sleep(self._pause)
         elif self._watched:
@@ -88,9 +88,15 @@ class View:
             except BrokenPipeError:  # nobody reads on, but the debate is being paid for
                 self._watched = False
 
-    def _draw(self, live: Live, lines: Iterable[Happening], rows: list[hansard.Progress]) -> None:
+    def _draw(
+        self,
+        live: Live,
+        lines: Iterable[Happening],
+        rows: list[hansard.Progress],
+        texts: Mapping[str, str],
+    ) -> None:
         """Let the lines scroll by, and draw beneath them where the debate stands."""
-        now = standing(self._follower.state)
+        now = standing(self._follower.state, texts.get)
         for line in lines:
             self._console.print(_row(line, now))
         for row in rows:

@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterable
 from typing import NamedTuple
 
 import click
+from rich.cells import cell_len
 from rich.console import RenderableType
 from rich.table import Table
 from rich.text import Text
@@ -26,7 +27,7 @@ from hansard.report.markdown import markdown
 from hansard.report.replayed import Differing
 from hansard.report.safe import one_line, shown
 from hansard.report.standing import Standing
-from hansard.report.words import GONE, percent
+from hansard.report.words import GONE, percent, stance
 
 _BAD = ("altered", "unreadable")
 _UNVERIFIED = "ALTERED: this is not what was recorded."
@@ -34,27 +35,37 @@ _ALARM = "reverse bold red"
 
 
 class _Column(NamedTuple):
-    """A column of `list`; the question is the one that gives way on a narrow terminal."""
+    """A column of `list`; one of prose gives way on a narrow terminal, the question first."""
 
     title: str
     cell: Callable[[Entry], str]
-    gives_way: bool = False
+    prose: bool = False
 
 
 def _state(row: Entry) -> str:
     state = row.state.upper() if row.state in _BAD else row.state
-    state += f" {one_line(row.stopped, _LONGEST_DECISION)}" if row.stopped else ""
+    state += f" {_cut(row.stopped)}" if row.stopped else ""
     state += ", no output" if row.output_missing else ""
     return f"{state}, scripted" if row.scripted else state
 
 
-_LONGEST_DECISION = 30  # with who must look, in a row of `list`; also who stopped it and why
+_MOST = 30  # cells of what somebody wrote beside the question, in a row of `list`
+
+
+def _cut(text: str) -> str:
+    """Return `text` on one line that is no wider than that; some signs take two cells."""
+    line = Text(one_line(text))
+    line.truncate(_MOST, overflow="ellipsis")
+    return line.plain
 
 
 def _decision(row: Entry) -> str:
+    if row.decision is None:
+        return "–"
     if row.review is None:
-        return row.decision or "–"
-    return one_line(f"{row.decision}: {row.review}", _LONGEST_DECISION)
+        text = row.decision_text
+        return row.decision if text is None else _cut(stance(row.decision, text, _MOST))
+    return _cut(f"{row.decision}: {row.review}")
 
 
 _COLUMNS = (
@@ -63,9 +74,9 @@ _COLUMNS = (
     _Column(
         "Question",
         lambda row: one_line(row.question or GONE) if row.opened_at else "–",
-        gives_way=True,
+        prose=True,
     ),
-    _Column("Decision", _decision),
+    _Column("Decision", _decision, prose=True),
     _Column("Votes", lambda row: f"{row.votes}/{row.debaters}" if row.votes is not None else "–"),
     _Column("Cost", lambda row: money(row.cost_micro_usd)),
     _Column("Record", _state),
@@ -100,15 +111,18 @@ def list_(as_json: bool) -> None:
 def _table(debates: Iterable[Entry], width: int) -> Table:
     rows = [(debate, [column.cell(debate) for column in _COLUMNS]) for debate in debates]
     widths = [
-        2 + max(len(column.title), *(len(cells[at]) for _, cells in rows))
+        2 + max(cell_len(column.title), *(cell_len(cells[at]) for _, cells in rows))
         for at, column in enumerate(_COLUMNS)
-        if not column.gives_way
     ]
+    # What is short and exact stands in full.
+    room = width - sum(of for column, of in zip(_COLUMNS, widths, strict=True) if not column.prose)
+    question, decision = (at for at, column in enumerate(_COLUMNS) if column.prose)
+    widths[decision] = min(widths[decision], max(room, 0) * 2 // 3)
+    widths[question] = max(8, room - widths[decision])
     table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0), header_style="bold")
-    for column in _COLUMNS:
-        # What is short and exact stands in full.
-        room = max(8, width - sum(widths)) if column.gives_way else None
-        table.add_column(column.title, no_wrap=True, overflow="ellipsis", max_width=room)
+    for column, of in zip(_COLUMNS, widths, strict=True):
+        most = max(8, of - 2) if column.prose else None
+        table.add_column(column.title, no_wrap=True, overflow="ellipsis", max_width=most)
     for debate, cells in rows:
         style = "bold red" if debate.state in _BAD else ""
         table.add_row(*(Text(cell, style=style) for cell in cells))

@@ -13,7 +13,7 @@ from hansard.report import said
 from hansard.report.formats import display_of
 from hansard.report.safe import one_line
 from hansard.report.signs import failure_of
-from hansard.report.words import STOPPED, percent
+from hansard.report.words import STOPPED, percent, stance
 
 ARROW = " → "
 Rows = list[tuple[str, Text | str]]
@@ -62,9 +62,9 @@ def _decision(result: hansard.DebateResult) -> Text | str:
         return f"none: failed ({result.reason}), {rounds}. {failure_of(result)}"
     how = display_of(result).how(result)
     argued = f", argued by {result.argued_by}" if result.argued_by else ""
-    return Text.assemble(
-        option(result, result.decision), f"{argued}  {how}, {rounds} ({result.decision_rule})"
-    )
+    decided = option(result, result.decision)
+    decided.plain = stance(result.decision, result.decision_text)
+    return Text.assemble(decided, f"{argued}  {how}, {rounds} ({result.decision_rule})")
 
 
 def option(result: hansard.DebateResult, vote: str | None) -> Text:

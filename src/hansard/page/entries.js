@@ -286,7 +286,10 @@ const EVENTS = {
 		headline: "Decision: {decision}, {how}",
 		take: (s, d) => { s.decision = d; },
 		texts: (s, d) => [[d.review, "review"]],
-		values: (d) => ({ how: WORDING.how[d.rule] }),
+		values: ({ decision, rule }) => ({
+			how: WORDING.how[rule], decision: stanceIn(decision,
+				decision === page.figures?.decision ? page.figures.decision_text : null),
+		}),
 	},
 	"debate.closed": {
 		headline: "The debate is closed as {outcome}: {stopped}",

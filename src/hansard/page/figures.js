@@ -71,7 +71,8 @@ const commonFigures = (s) => {
 		speaker_schedule: turns.map((row) => row.seat),
 		phase_sequence: unique(turns.map((row) => `${row.round} ${row.phase}`))
 			.map((row) => row.split(" ")[1]),
-		decision: decision?.decision ?? null, decision_rule: decision?.rule ?? null,
+		decision: decision?.decision ?? null, decision_text: decidedText(s),
+		decision_rule: decision?.rule ?? null,
 		output: s.synthesis && readFast(textOf(s, s.synthesis.text) ?? ""),
 		truncated: truncated && { ...truncated, by: shown(s, truncated.by),
 			reason: shown(s, truncated.reason) },

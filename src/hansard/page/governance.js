@@ -13,7 +13,7 @@ const modelsOf = (s, ...roles) => {
 	return models.length && ["text", { models: list(models) }];
 };
 const callsOf = (s) => ({ calls: many(s.calls.size, "call") });
-const decisionOf = (s) => decisionIn(s.decision.decision);
+const decisionOf = (s) => decisionIn(s.decision.decision, decidedText(s));
 
 const ROWS = {
 	votes: (s) => s.counts.length && ["text", { tally: tallyInWords(s.counts.at(-1)) }],
@@ -33,7 +33,7 @@ const ROWS = {
 	prompt_hashes: (s) => s.calls.size && ["text", callsOf(s)],
 	sent_prompts: (s) => (s.sentOtherwise.length ? ["otherwise"]
 		: s.compared && ["text", { compared: s.compared, ...callsOf(s) }]),
-	outcome: (s) => s.decision && (decisionOf(s) === "escalate" ? ["escalated", {}, true]
+	outcome: (s) => s.decision && (s.decision.decision === "escalate" ? ["escalated", {}, true]
 		: ["text", { decision: decisionOf(s) }]),
 	rounds: (s) => {
 		const run = scheduled(s).at(-1)?.round ?? 0, limit = s.spec.terms.max_rounds;

@@ -13,6 +13,10 @@ const textsIn = (value, key) =>
 
 const verdictIn = (s) => turnsOf(s, "judge").find(isHeard);
 const labelOf = (s, id) => s.seats.get(id)?.stance?.label ?? null;
+const decidedText = (s) => {
+	const won = seated(s).find(({ stance }) => stance && stance.label === s.decision?.decision);
+	return won ? textOf(s, won.stance.text) : null;
+};
 const stances = (s) => seated(s).filter((seat) => seat.stance)
 	.map((seat) => ({ ...stanceOf(s, seat.stance), debater: seat.id }));
 const tallyOf = (s) => {

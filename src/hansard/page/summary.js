@@ -88,7 +88,7 @@ const card = (title, tone, head, ...children) =>
 const agreedOnNothing = (f) => f.decision === "escalate" && !/_vote$/.test(f.decision_rule);
 // The decision in a word or two: an option is left as it is spelled.
 const decisionInWords = (f) => (f.decision
-	? formatOf(f).decision?.(f) || decisionIn(f.decision)
+	? formatOf(f).decision?.(f) || decisionIn(f.decision, f.decision_text)
 	: { open: "Still open", truncated: "Cut short" }[f.status] ?? "Failed");
 const drawTally = (f) =>
 	[...f.vote_tally ?? []].map(([vote, count]) => h("p", pill(vote), ` ${count}`));

@@ -25,6 +25,7 @@ from hansard.report.result import (
     Truncation,
     Usage,
 )
+from hansard.report.sentences import decided_text
 from hansard.report.words import REASONS, stopper
 from hansard.rules import replies, spending
 from hansard.rules.data import TurnForfeitedData
@@ -75,6 +76,7 @@ def common(found: Folded, watch: Watch) -> dict[str, Any]:
         "speaker_schedule": tuple(row["speaker"] for row in turns),
         "phase_sequence": tuple(phase for _, phase in entered),
         "decision": decision["decision"] if decision else None,
+        "decision_text": decided_text(state, found.text_of),
         "decision_rule": decision["rule"] if decision else None,
         "output": _output(found),
         "output_missing": _missing(found),

@@ -18,10 +18,11 @@ from hansard.report import alike
 from hansard.report.fold import Folded
 from hansard.report.notes import Note, Noting
 from hansard.report.result import GovernanceRow
-from hansard.report.words import HOW, STOPPED, amount, listed
+from hansard.report.sentences import decided_text
+from hansard.report.words import HOW, STOPPED, amount, listed, stance
 from hansard.rules import spending
 from hansard.rules.state import DebateState
-from hansard.rules.terms import ARGUING, JUDGING, Role
+from hansard.rules.terms import ARGUING, ESCALATE, JUDGING, Role
 from hansard.vocabulary import fill, many
 
 
@@ -95,11 +96,12 @@ def _votes(found: Folded) -> Found | None:
 
 
 def _decided(found: Folded) -> str | None:
-    """Return the decision as it is spelled; only one of our own outcomes is two words."""
+    """Return the decision in words: those of its stance, or as it is spelled, if not our own."""
     if found.state.decision is None:
         return None
     decision = found.state.decision["decision"]
-    return vocabulary.words("decisions").get(decision, decision)
+    text = decided_text(found.state, found.text_of)
+    return vocabulary.words("decisions").get(decision) or stance(decision, text)
 
 
 def _decision(found: Folded) -> Found | None:
@@ -153,10 +155,10 @@ def _sent_prompts(found: Folded) -> Found | None:
 
 
 def _outcome(found: Folded) -> Found | None:
-    decided = _decided(found)
-    if decided == "escalate":
+    decision = found.state.decision
+    if decision and decision["decision"] == ESCALATE:
         return Found("escalated", review=True)
-    return Found(values={"decision": decided}) if decided else None
+    return Found(values={"decision": _decided(found)}) if decision else None
 
 
 def _rounds(found: Folded) -> Found | None:

@@ -111,6 +111,8 @@ _LINES: Mapping[type[Progress], Callable[[DebateState, Any], Iterator[Happening]
     progress.ToolUsed: _tool,
     progress.VotesCounted: _line("count", lambda state, _: counted(state.counts[-1])),
     progress.SimilarityMeasured: _line("count", lambda state, _: compared(state.similarities[-1])),
-    progress.Decided: _line("decision", lambda state, row: decided(state, row.decision, row.rule)),
+    progress.Decided: _line(
+        "decision", lambda state, row: decided(state, row.decision, row.rule, row.text)
+    ),
     progress.DebateClosed: _line("control", lambda _, row: f"{row.outcome}: {STOPPED[row.reason]}"),
 }

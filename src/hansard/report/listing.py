@@ -27,6 +27,9 @@ class Entry(_Part):
     question: str | None = None
     format: str | None = None
     decision: str | None = None
+    decision_text: str | None = Field(
+        default=None, description="The words of the stance that was decided for"
+    )
     rule: DecisionRule | None = None
     review: str | None = Field(
         default=None, description="Who must look, where the decision is left to a person"
@@ -61,6 +64,7 @@ def entry(result: DebateResult) -> Entry:
         question=result.question,
         format=result.format,
         decision=result.decision,
+        decision_text=result.decision_text,
         rule=result.decision_rule,
         review=result.review,
         output_missing=result.output_missing is not None,

@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, Literal
 
+from hansard.report.sentences import decided_text
 from hansard.rules import replies, steps
 from hansard.rules.data import CallAnsweredData, SynthesisData, TurnRecordedData, VerdictData
 from hansard.rules.events import Event
@@ -183,9 +184,10 @@ class Truncated(_Happened):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Decided(_Happened):
-    """What was decided, and under which rule."""
+    """What was decided, in the words of the stance where it is one, and under which rule."""
 
     decision: str
+    text: str | None
     rule: DecisionRule
 
 
@@ -309,8 +311,9 @@ class Follower:
         kept = _of(data, "ceiling", "limit", "spent", "reserved")
         yield Truncated(seq=seq, by=by, why=why, **kept)
 
-    def _decided(self, seq: int, data: Any, _: Texts) -> Iterator[Progress]:
-        yield Decided(seq=seq, **_of(data, "decision", "rule"))
+    def _decided(self, seq: int, data: Any, texts: Texts) -> Iterator[Progress]:
+        text = decided_text(self.state, texts.get)
+        yield Decided(seq=seq, text=text, **_of(data, "decision", "rule"))
 
     def _closed(self, seq: int, data: Any, _: Texts) -> Iterator[Progress]:
         yield DebateClosed(seq=seq, **_of(data, "outcome", "reason"))

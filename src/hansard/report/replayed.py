@@ -62,7 +62,7 @@ def replay(
         entries=len(asked),
         same=len(asked) - len(differing) if whole else state.seq,
         differing=differing,
-        standing=standing(state) if state.opened else None,
+        standing=standing(state, text_of) if state.opened else None,
         due=due_next(walked.due()) if state.seated else "the seats and documents of the opening",
     )
 

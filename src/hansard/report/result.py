@@ -66,6 +66,11 @@ class Stance(Part):
     label: str
     text: str | None
 
+    @property
+    def spoken(self) -> str:
+        """Its words, or its label where they are gone."""
+        return self.text or self.label
+
 
 class Named(Part):
     """A person, as the opening names them."""
@@ -291,6 +296,10 @@ class Result(Part):
     speaker_schedule: tuple[str, ...] = Field(description="Who spoke, up to the decision")
     phase_sequence: tuple[Phase, ...] = Field(description="Phases entered, in order")
     decision: str | None
+    decision_text: str | None = Field(
+        description="The words of the stance that was decided for; null where they are gone, or "
+        "the decision is none"
+    )
     decision_rule: DecisionRule | None
     speaker_selected_by: Literal["schedule"] = "schedule"
     output: Output = Field(description="The synthesizer's deliverable; null where there is none")

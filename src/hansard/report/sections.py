@@ -13,6 +13,7 @@ from hansard.report.signs import (
     as_json,
     ids,
     inline,
+    named,
     or_gone,
     quoted,
     table,
@@ -51,8 +52,9 @@ def decision(result: Result) -> Iterator[str]:
         yield from undecided(result)
     else:
         argued = f", argued by `{result.argued_by}`" if result.argued_by else ""
+        decided = named(result.decision, result.decision_text)
         yield (
-            f"**`{result.decision}`**{argued}: {HOW[result.decision_rule]}, after "
+            f"**{decided}**{argued}: {HOW[result.decision_rule]}, after "
             f"{result.rounds_run} of at most {result.max_rounds} rounds (`{result.decision_rule}`)."
         )
     yield from review(result)

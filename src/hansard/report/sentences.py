@@ -2,16 +2,27 @@
 
 from __future__ import annotations
 
+from hansard.report.words import stance
 from hansard.rules.data import SimilarityData, VerdictData, VotesCountedData
+from hansard.rules.prompts import TextOf
 from hansard.rules.similarity import MILLION
 from hansard.rules.state import DebateState
 from hansard.rules.terms import DecisionRule
 
 
-def decided(state: DebateState, decision: str, rule: DecisionRule) -> str:
-    """Say what was decided, who argued it where it is a stance, and under which rule."""
+def decided(state: DebateState, decision: str, rule: DecisionRule, text: str | None) -> str:
+    """Say what was decided, who argued it where it is a stance of this text, under which rule."""
     argued = [f", argued by {seat}" for seat in state.seats if stance_of(state, seat) == decision]
-    return f"{decision}{''.join(argued)} ({rule})"
+    return f"{stance(decision, text)}{''.join(argued)} ({rule})"
+
+
+def decided_text(state: DebateState, text_of: TextOf) -> str | None:
+    """Return the words of the stance that was decided for; None where they are gone or none."""
+    decision = state.decision["decision"] if state.decision else None
+    for seat in state.seats.values():
+        if seat["stance"] and seat["stance"]["label"] == decision:
+            return text_of(seat["stance"]["text"]["sha256"])
+    return None
 
 
 def stance_of(state: DebateState, seat: str) -> str | None:

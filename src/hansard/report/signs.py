@@ -16,7 +16,7 @@ from typing import cast
 
 from hansard.report.result import Output, Result, Spoken
 from hansard.report.safe import shown
-from hansard.report.words import GONE, REASONS, STOPPED
+from hansard.report.words import GONE, HEAD, REASONS, STOPPED, stance
 from hansard.rules.terms import CloseReason
 
 _SIGNS = re.compile(r"[\\`*_\[\]#|~!>$]")
@@ -29,6 +29,12 @@ def inline(text: str) -> str:
     """Return `text` as one line of Markdown that reads as plain words."""
     words = " ".join(_word(word) for word in shown(text).split())
     return _OPENER.sub(lambda found: _escape_opener(found[0]), words)
+
+
+def named(label: str, text: str | None, limit: int = HEAD) -> str:
+    """Return a stance as a line shows it, in words or by its label alone."""
+    line = stance(label, text, limit)
+    return f"`{label}`" if line == label else inline(line)
 
 
 def quoted(text: str | None, *, struck: bool = False) -> str:

@@ -6,10 +6,11 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from hansard.report.sentences import compared, counted, decided, judged, moderated
+from hansard.report.sentences import compared, counted, decided, decided_text, judged, moderated
 from hansard.rules import spending, steps
 from hansard.rules.data import TruncatedData
 from hansard.rules.formats import most_turns
+from hansard.rules.prompts import TextOf
 from hansard.rules.state import DebateState, Step, speaker_of
 from hansard.rules.steps import Ask, Conclude, Due
 
@@ -51,7 +52,7 @@ class Standing:
     decided: str | None
 
 
-def standing(state: DebateState) -> Standing:
+def standing(state: DebateState, text_of: TextOf) -> Standing:
     """Return where a debate stands whose opening is recorded."""
     terms: Any = state.spec["terms"]
     spent, decision, cut = state.total(), state.decision, state.truncated
@@ -85,7 +86,9 @@ def standing(state: DebateState) -> Standing:
         if state.verdict and state.verdict["confidence"]
         else None,
         cut_short=_cut(cut) if cut else None,
-        decided=decided(state, decision["decision"], decision["rule"]) if decision else None,
+        decided=decided(state, decision["decision"], decision["rule"], decided_text(state, text_of))
+        if decision
+        else None,
     )
 
 

@@ -6,12 +6,16 @@ from collections.abc import Iterable, Mapping
 from typing import Any, cast
 
 from hansard import vocabulary
+from hansard.report.safe import one_line
 from hansard.rules.fields import CallError, Ceiling, CitationFinding, Rejection, Silence
+from hansard.rules.spec_parts import NUMBERED
 from hansard.rules.spending import DEAREST
 from hansard.rules.steps import place_of
 from hansard.rules.terms import CloseReason, DecisionRule
 from hansard.vocabulary import fill, many
 
+HEAD = 200  # characters of what somebody wrote, in a line that leads
+TITLE = 80  # in a title, or beside others in a line
 GONE = vocabulary.word("gone")
 ALIKE = vocabulary.word("alike")
 
@@ -89,6 +93,20 @@ def stopper(by: str | None, reason: str | None) -> str:
     """
     said = "both" if by and reason else "by" if by else "reason" if reason else "none"
     return fill(vocabulary.words("stop")[said], by=by, reason=reason)
+
+
+def stance(label: str, text: str | None, limit: int = HEAD) -> str:
+    r"""Return a stance on one line: in its words, and with the label that its author gave it.
+
+    What is longer than `limit` characters is cut in its words. Where they are gone, and
+    of a decision that is no stance, the label is all.
+
+    >>> stance("stance_1", "Ship it\nnow."), stance("ship", "Ship it now.", 14)
+    ('Ship it now.', 'Ship i… (ship)')
+    """
+    own = "" if NUMBERED(label) or label == text else f" ({label})"
+    words = one_line(text or "", max(limit - len(own), 1))
+    return f"{words}{own}" if words else label
 
 
 def listed(rows: Iterable[object]) -> str:

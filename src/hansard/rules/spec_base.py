@@ -11,6 +11,7 @@ from pydantic_core import InitErrorDetails, PydanticCustomError
 
 from hansard.rules.data import MOST_LABELS
 from hansard.rules.fields import Layout, Name
+from hansard.rules.similarity import fold
 from hansard.rules.spec_parts import (
     MODEL,
     Advocate,
@@ -186,7 +187,8 @@ class BaseSpec(Strict):
         yield from between_stances([row.stance for row in table if row.stance])
         for row in table:
             label = row.stance.label if row.stance else row.id
-            taken = self.TAKEN & {row.id, label}
+            words = fold(row.stance.stance) if row.stance else label
+            taken = self.TAKEN & {row.id, label, words}
             if taken:
                 yield mistake(
                     "spec.reserved",

@@ -23,7 +23,8 @@ def test_the_verdict_names_the_stance_and_who_argued_it(result):
     assert (result.decision, result.decision_rule) == ("wait", "judge_verdict")
     assert result.argued_by == "bob"
     found = result.verdict
-    assert (found.winner, found.winner_id, found.undeclared) == ("wait", "bob", False)
+    assert (found.winner, found.winner_label, found.winner_id) == ("Wait a week.", "wait", "bob")
+    assert (result.decision_text, found.undeclared) == ("Wait a week.", False)
     assert (found.verdict, found.reasoning) == ("Waiting costs less.", "It is cheap.")
     assert found.named is None
     assert [(row.label, row.debater) for row in result.stances] == STANCES
@@ -135,7 +136,7 @@ def test_the_text_report_is_a_line_a_signal():
         "decision_rule: judge_verdict\n"
         "stances: [ship, wait]\n"
         "verdict: wait winner: ship<U+001B>[2K\n"
-        "winner: wait\n"
+        "winner: Wait a week.\n"
         "reasoning: so\n"
         "status: complete\n"
         "stopped: rounds_complete"
@@ -184,4 +185,4 @@ def test_the_reply_of_an_altered_record_is_shown_as_far_as_it_is_one():
     bundle = play("judged", script({"verdict": VERDICT}))
     for text in ("no JSON", "[]", '{"verdict": 1, "winner": [], "reasoning": null}'):
         found = shown(bundle, lambda _, text=text: text).verdict
-        assert (found.verdict, found.reasoning, found.winner) == (None, None, "wait")
+        assert (found.verdict, found.reasoning, found.winner_label) == (None, None, "wait")

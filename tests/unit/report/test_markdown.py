@@ -262,8 +262,8 @@ def test_every_report_can_be_read_with_its_texts_and_without(name):
 def test_a_judged_report_says_who_won_and_what_the_judge_read():
     report = markdown(ran("judged", {"verdict": {"winner": "wait", "reasoning": "cheap"}}, seed=1))
     assert (
-        "**`wait`**, argued by `bob`: the judge's verdict, after 2 of at most 2 rounds "
-        "(`judge_verdict`).\n\nVerdict (entry " in report
+        "**Wait a week. (wait)**, argued by `bob`: the judge's verdict, after 2 of at most 2 "
+        "rounds (`judge_verdict`).\n\nVerdict (entry " in report
     )
     assert "Winner:" not in report
     assert "Reasoning:\n\n> cheap\n" in report
@@ -271,7 +271,7 @@ def test_a_judged_report_says_who_won_and_what_the_judge_read():
     assert "The judge read it without names, in an order drawn from the seed:\n\n- round 1: `" in (
         report
     )
-    assert "### Round 2, `ship`: `ann`" in report
+    assert "### Round 2, Ship it now. (ship): `ann`" in report
     assert "debaters × rounds + 1 calls, here 2 × 2 + 1 = 5" in report
 
 
@@ -285,7 +285,7 @@ def test_a_winner_that_nobody_heard_is_named_beside_the_escalation():
     assert (
         "**`escalate`**: too few debaters gave a valid reply, after 2 of at most 2 rounds" in report
     )
-    assert "Winner: `for-bob`, argued by `bob`.\n\nVerdict (entry " in report
+    assert "Winner: Bob (for-bob), argued by `bob`.\n\nVerdict (entry " in report
 
 
 def test_an_undeclared_winner_is_quoted_and_has_not_won():
@@ -325,9 +325,13 @@ def test_a_struck_argument_reads_as_written_and_struck():
 
 def test_positions_are_told_apart():
     report = markdown(of(eventful("positions")))
-    assert "### Round 1, critique on `wait`: `critic`" in report
-    assert "**`wait`**, argued by `bob`: the moderator ranked it first, after 1 of " in report
-    assert "Ranking: `wait`, `ship`, `drop`." in report
+    assert "### Round 1, critique on Wait a week. (wait): `critic`" in report
+    assert (
+        "**Wait a week. (wait)**, argued by `bob`: the moderator ranked it first, after 1 of "
+        in report
+    )
+    ranking = "1. Wait a week. (wait)\n2. Ship it now. (ship)\n3. Drop it. (drop)\n"
+    assert f"Ranking, best first:\n\n{ranking}" in report
     assert "Position `ship`:\n\n> Ship it now.\n" in report
     assert "here 1 + 1 × (3 × 3 + 1) = 11" in report
 

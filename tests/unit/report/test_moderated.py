@@ -255,9 +255,11 @@ def test_several_positions_are_ranked_and_shown_one_by_one():
     assert [row.rebuttal is not None for row in exchanges] == [True, False, True]
     assert "ranking: [wait, build, buy]\n" in result.to_report()
     record = result.source()["rounds"][0]
-    assert [row["position"] for row in record["positions"]] == ["build", "buy", "wait"]
+    assert [row["position"] for row in record["positions"]] == ["We build.", "We buy.", "We wait."]
     assert record["proposerPosition"] == record["positions"][0]["proposerPosition"]
-    assert record["moderatorEvaluation"]["ranking"] == ["wait", "build", "buy"]
+    assert record["moderatorEvaluation"]["ranking"] == ["We wait.", "We build.", "We buy."]
+    scores = record["moderatorEvaluation"]["argumentQualityScore"]
+    assert list(scores) == ["We build.", "We buy.", "We wait.", "critic", "rebuttal"]
 
 
 def test_tokens_are_summed_by_role_and_round():

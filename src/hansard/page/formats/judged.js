@@ -25,11 +25,13 @@ function* scheduleJudged(debate) {
 
 const judgedResult = (s) => {
 	const judge = verdictIn(s), value = saidBy(judge);
-	const { winner, undeclared } = judge?.found ?? {};
+	const { winner, undeclared } = judge?.found ?? {}, sides = stances(s);
+	const won = sides.find((row) => row.debater === winner);
 	return {
-		stances: stances(s),
+		stances: sides,
 		verdict: judge ? {
-			verdict: textIn(value, "verdict"), winner: labelOf(s, winner), winner_id: winner,
+			verdict: textIn(value, "verdict"), winner: won ? won.text || won.label : null,
+			winner_label: won?.label ?? null, winner_id: winner,
 			reasoning: textIn(value, "reasoning"), undeclared,
 			named: undeclared ? textIn(value, "winner") : null, seq: judge.seq,
 		} : null,
@@ -38,8 +40,8 @@ const judgedResult = (s) => {
 
 const drawSides = (f) => figure("Sides",
 	table("plain", "Sides", ["Stance", "Argued by", "Verdict"], f.stances.map((row) =>
-		[said(row.label), seatName(row.debater),
-			row.label === f.verdict?.winner ? h("span.pill.good", "won") : "–"])),
+		[said(stanceIn(row.label, row.text, 80)), seatName(row.debater),
+			row.label === f.verdict?.winner_label ? h("span.pill.good", "won") : "–"])),
 	f.stances.map((row) => h("p.dim", h("strong", said(row.label)), ": ", said(row.text))));
 
 const MANY_ROUNDS = 4; // above, debaters give in to each other

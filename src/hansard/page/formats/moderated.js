@@ -207,11 +207,16 @@ const CASE_ROWS = {
 	}, v.unresolved > 0],
 };
 
+// A side as a line shows it: a position in its words, a critic by its role.
+const positionIn = ({ positions }, label) =>
+	stanceIn(label, positions.find((row) => row.label === label)?.text, 80);
+
 function drawScores(f) {
 	const rounds = f.rounds.filter((round) => round.moderation?.scores.size);
 	if (!rounds.length) return null;
 	const score = (round, side) => round.moderation.scores.get(side) ?? "–";
 	const sides = [...rounds.at(-1).moderation.scores.keys()];
+	const name = (side) => h(`strong.${seatTone(side)}`, said(positionIn(f, side)));
 	const dot = (round, side) => {
 		const cx = share(score(round, side) * 0.092 + 0.01);
 		return s(`g.${seatTone(side)}${round === rounds.at(-1) ? "" : ".past"}`,
@@ -221,13 +226,13 @@ function drawScores(f) {
 		list(f.turns.filter((row) => row.round === round && row.case?.rating)
 			.map((row) => row.case.rating)) || "–";
 	return figure("Quality of the arguments, 1 to 10",
-		bars(sides.map((side) => [seatName(side), s("svg.dots", { "aria-hidden": "true" },
+		bars(sides.map((side) => [name(side), s("svg.dots", { "aria-hidden": "true" },
 			s("line", { x1: "5%", x2: "95%", y1: "50%", y2: "50%" }),
 			rounds.map((round) => dot(round, side))), ""])),
 		h("p.dim", "The moderator rates arguments, not positions. Hollow: earlier rounds."),
 		table("plain", "Scores by round",
 			["Side", ...rounds.map((round) => `Round ${round.round_index}`)], [
-				...sides.map((side) => [seatName(side), ...rounds.map((round) => score(round, side))]),
+				...sides.map((side) => [name(side), ...rounds.map((round) => score(round, side))]),
 				["Confidence", ...rounds.map((round) => lower(round.moderation.confidence))],
 				["Critic's own rating", ...rounds.map(ratings)]]));
 }
@@ -313,10 +318,11 @@ FORMATS.moderated = {
 	rows: CASE_ROWS,
 	charts: (f) => [drawScores(f)],
 	decided: (f) => f.moderation && h("p", `Confidence: ${lower(f.moderation.confidence)}.`),
-	concluded: ({ moderation: m, turns }) => m && [
-		turns.filter((row) => row.role === "framer").map((row) =>
+	concluded: (f, m = f.moderation) => m && [
+		f.turns.filter((row) => row.role === "framer").map((row) =>
 			h("p", h("span.key", "Proposition: "), said(textIn(saidBy(row), "thesis")))),
-		words(m.synthesis), m.ranking.length > 0 && h("p", "Ranking: ", said(list(m.ranking))),
+		words(m.synthesis), m.ranking.length > 0 && h("p", "Ranking: ",
+			said(m.ranking.map((label) => positionIn(f, label)).join(" → "))),
 		h("p.dim", `The moderator's synthesis, round ${m.round_index}, entry `, ref(m.seq))],
 	points: ({ moderation: m }) =>
 		m && [...m.unresolved_points, ...m.explicit_uncertainties].map(said),

@@ -18,8 +18,8 @@ from hansard.report.governance import Watch
 from hansard.report.notes import Note, note
 from hansard.report.result import Part, Result, Spoken, Stance, lines, listed, told
 from hansard.report.safe import one_line
-from hansard.report.signs import fenced, ids, not_heard, quoted
-from hansard.report.words import GONE
+from hansard.report.signs import fenced, ids, named, not_heard, quoted
+from hansard.report.words import GONE, TITLE, stance
 from hansard.rules.data import VerdictData
 from hansard.rules.fields import closed
 from hansard.rules.formats import judged
@@ -99,8 +99,10 @@ class Verdict(Part):
 
     verdict: str | None
     winner: str | None = Field(
-        description="The label of a stance; null: several were combined, or none was named"
+        description="A stance in its words, or its label where they are gone; null: several were "
+        "combined, or none was named"
     )
+    winner_label: str | None
     winner_id: str | None = Field(description="The debater who argued it")
     reasoning: str | None
     undeclared: bool = Field(description="Whether the judge named something that is no stance")
@@ -135,7 +137,7 @@ class JudgedResult(Result):
                 **self.signals(),
                 "stances": listed(tuple(row.label for row in self.stances)),
                 "verdict": one_line(found.verdict or GONE) if found else "none",
-                "winner": (found.winner if found else None) or "none",
+                "winner": one_line(found.winner) if found and found.winner else "none",
                 "reasoning": one_line(found.reasoning or GONE) if found else "none",
                 **self.ended(),
             }
@@ -143,7 +145,7 @@ class JudgedResult(Result):
 
     def source(self) -> dict[str, Any]:
         """Return the raw result in the shape that the format's source gives it."""
-        found = self.verdict
+        found, words = self.verdict, {row.label: row.spoken for row in self.stances}
         shape: JudgedSource = {
             "rounds": self.rounds_run,
             "question": told(self.question),
@@ -151,7 +153,7 @@ class JudgedResult(Result):
                 {
                     "round": row.round,
                     "agentName": row.agent_name,
-                    "stance": row.stance,
+                    "stance": words[row.stance],
                     "text": told(row.text),
                 }
                 for row in self.transcript
@@ -205,21 +207,23 @@ def of(found: Folded) -> JudgedResult:
             for seat in shared["seats"]
             if seat.stance
         ),
-        verdict=_verdict(found, labels),
+        verdict=_verdict(found),
         judge_view=_judge_view(found, labels),
         transcript=arguments,
     )
 
 
-def _verdict(found: Folded, labels: dict[str, str]) -> Verdict | None:
+def _verdict(found: Folded) -> Verdict | None:
     data = found.state.verdict
     if data is None:
         return None
     turn, seq = next(row for row in found.turns("judge") if row[0].heard)
     value = found.value(turn)
+    won = found.state.seats[data["winner"]]["stance"] if data["winner"] else None
     return Verdict(
         verdict=words_of(value, "verdict"),
-        winner=labels[data["winner"]] if data["winner"] else None,
+        winner=(found.text(won["text"]) or won["label"]) if won else None,
+        winner_label=won["label"] if won else None,
         winner_id=data["winner"],
         reasoning=words_of(value, "reasoning"),
         undeclared=data["undeclared"],
@@ -255,10 +259,17 @@ def rows(result: JudgedResult) -> Iterator[Row]:
         return
     if result.argued_by is None:
         undeclared = ": the judge named no declared stance" if found.undeclared else ""
-        argued = f"{found.winner}, argued by {found.winner_id}"
-        yield Row("Winner", argued if found.winner else f"none{undeclared}")
+        won = _won(result)
+        argued = f"{stance(won.label, won.text)}, argued by {won.debater}" if won else ""
+        yield Row("Winner", argued or f"none{undeclared}")
     yield Row("Verdict", one_line(found.verdict or GONE, LENGTH))
     yield Row("Reasoning", one_line(found.reasoning or GONE, LENGTH))
+
+
+def _won(result: JudgedResult) -> Argued | None:
+    """Return the stance that the judge named."""
+    label = result.verdict.winner_label if result.verdict else None
+    return next((row for row in result.stances if row.label == label), None)
 
 
 def decision(result: JudgedResult) -> Iterator[str]:
@@ -281,8 +292,8 @@ def _found(result: JudgedResult) -> Iterator[str]:
         yield quoted(found.named)
     elif found.winner is None:
         yield "No single winner: the judge combined several stances."
-    elif result.argued_by is None:
-        yield f"Winner: `{found.winner}`, argued by `{found.winner_id}`."
+    elif (won := _won(result)) and result.argued_by is None:
+        yield f"Winner: {named(won.label, won.text)}, argued by `{won.debater}`."
     yield f"Verdict (entry {found.seq}):"
     yield quoted(found.verdict)
     yield "Reasoning:"
@@ -298,8 +309,9 @@ def said(result: JudgedResult) -> Iterator[str]:
         order = "in an order drawn from the seed" if view.shuffled else "in the order of speaking"
         yield f"The judge read it {names}, {order}:"
         yield "\n".join(f"- round {n}: {ids(row)}" for n, row in enumerate(view.order, 1))
+    titles = {row.label: named(row.label, row.text, TITLE) for row in result.stances}
     for turn in result.transcript:
-        yield f"### Round {turn.round}, `{turn.stance}`: `{turn.agent_name}`"
+        yield f"### Round {turn.round}, {titles[turn.stance]}: `{turn.agent_name}`"
         if turn.reason:
             yield f"{not_heard(turn)} (entry {turn.seq})."
         else:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 
 from hansard.report import sections
 from hansard.report.formats.moderated.parts import (
@@ -22,35 +22,42 @@ from hansard.report.signs import (
     ids,
     inline,
     listed,
+    named,
     not_heard,
     or_gone,
     quoted,
     table,
 )
-from hansard.report.words import FINDINGS, GONE
+from hansard.report.words import FINDINGS, GONE, TITLE
 
 
 def decision(result: ModeratedResult) -> Iterator[str]:
     """What was decided, and the last moderation there is."""
     yield from sections.decision(result)
+    sides = _sides(result)
     if result.wants_more:
         yield "The moderator wanted another round when the last one was over."
     yield fenced(result.to_report(), "text")
     if result.moderation:
         yield "## Moderation"
-        yield from _moderation(result.moderation)
+        yield from _moderation(result.moderation, sides)
     if result.neutrality:
         yield "### With the sides in the other order"
         changed = result.neutrality.changed
         if changed is not None:
             yield "The outcome is another one." if changed else "The outcome is the same."
-        yield from _moderation(result.neutrality.moderation)
+        yield from _moderation(result.neutrality.moderation, sides)
     for row in result.positions:
         yield f"Position `{row.label}`:"
         yield quoted(row.text)
 
 
-def _moderation(found: Moderation) -> Iterator[str]:
+def _sides(result: ModeratedResult) -> dict[str, str]:
+    """Return the positions, by label, as a line shows them."""
+    return {row.label: named(row.label, row.text, TITLE) for row in result.positions}
+
+
+def _moderation(found: Moderation, sides: Mapping[str, str]) -> Iterator[str]:
     if found.reason:
         yield f"{not_heard(found)} (entry {found.seq})."
         return
@@ -61,9 +68,12 @@ def _moderation(found: Moderation) -> Iterator[str]:
     if found.upholds is not None:
         yield f"The proposition is {'upheld' if found.upholds else 'not upheld'}."
     if found.ranking:
-        yield f"Ranking: {ids(found.ranking)}."
+        yield "Ranking, best first:"
+        yield "\n".join(f"{n}. {sides[label]}" for n, label in enumerate(found.ranking, 1))
     yield "Quality of the arguments of each side, in the moderator's word:"
-    yield table(["side", "score"], ([f"`{side}`", n] for side, n in found.scores.items()))
+    yield table(
+        ["side", "score"], ([sides.get(side, f"`{side}`"), n] for side, n in found.scores.items())
+    )
     gone = found.synthesis is None
     yield "Synthesis:"
     yield quoted(found.synthesis)
@@ -90,27 +100,27 @@ def said(result: ModeratedResult) -> Iterator[str]:
             yield "Key evidence:"
             yield listed(framing.key_evidence, gone=framing.thesis is None)
     for row in result.rounds:
-        yield from _round(row, result.moderation)
+        yield from _round(row, result.moderation, _sides(result))
 
 
-def _round(row: Round, above: Moderation | None) -> Iterator[str]:
+def _round(row: Round, above: Moderation | None, sides: Mapping[str, str]) -> Iterator[str]:
     if row.new_documents and row.round_index > 1:
         yield f"New evidence in round {row.round_index}: {ids(row.new_documents)}."
     for exchange in row.exchanges:
-        yield from _exchange(row.round_index, exchange)
+        yield from _exchange(row.round_index, exchange, sides)
     if row.moderation:
         yield f"### Round {row.round_index}, moderation: `{row.moderation.speaker}`"
         if row.moderation == above:
             yield f"As shown above (entry {above.seq})."
         else:
-            yield from _moderation(row.moderation)
+            yield from _moderation(row.moderation, sides)
     used = [f"`{role}` {tokens}" for role, tokens in row.token_cost.items() if tokens]
     if used:
         yield f"Tokens in round {row.round_index}: {', '.join(used)}."
 
 
-def _exchange(round_: int, exchange: Exchange) -> Iterator[str]:
-    about = f" on `{exchange.position}`" if exchange.position else ""
+def _exchange(round_: int, exchange: Exchange, sides: Mapping[str, str]) -> Iterator[str]:
+    about = f" on {sides[exchange.position]}" if exchange.position else ""
     case, attack, answer = exchange.proposition, exchange.critique, exchange.rebuttal
     yield f"### Round {round_}, proposition{about}: `{case.speaker}`"
     yield from _proposition(case)

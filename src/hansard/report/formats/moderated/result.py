@@ -77,13 +77,10 @@ class ModeratedResult(Result):
 
     def source(self) -> dict[str, Any]:
         """Return status and round records in the shape that the format's source gives them."""
-        several = bool(self.positions)
+        words = {row.label: row.spoken for row in self.positions}
         shape: ModeratedSource = {
             "status": STATUS.get(self.status),
-            "rounds": [
-                round_record(self.debate, self.question, row, several=several)
-                for row in self.rounds
-            ],
+            "rounds": [round_record(self.debate, self.question, row, words) for row in self.rounds],
         }
         return dict(shape)
 

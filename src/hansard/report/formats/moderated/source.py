@@ -139,9 +139,14 @@ STATUS: Mapping[str, Literal["COMPLETE", "DEBATE_TRUNCATED", "FAILED"]] = {
 }
 
 
-def round_record(debate: str, question: str | None, row: Round, *, several: bool) -> RoundRecord:
-    """Return a round as the source records it, up to where it came."""
-    positions = [_position(exchange) for exchange in row.exchanges]
+def round_record(
+    debate: str, question: str | None, row: Round, words: Mapping[str, str]
+) -> RoundRecord:
+    """Return a round as the source records it, up to where it came.
+
+    `words` are those of each of several positions, by label.
+    """
+    positions = [_position(exchange, words) for exchange in row.exchanges]
     first = positions[0] if positions else None
     tokens, found = row.token_cost, row.moderation
     record: RoundRecord = {
@@ -151,7 +156,9 @@ def round_record(debate: str, question: str | None, row: Round, *, several: bool
         "proposerPosition": first["proposerPosition"] if first else None,
         "criticPosition": first["criticPosition"] if first else None,
         "rebuttalPosition": first["rebuttalPosition"] if first else None,
-        "moderatorEvaluation": _evaluation(found) if found and found.status == "counted" else None,
+        "moderatorEvaluation": _evaluation(found, words)
+        if found and found.status == "counted"
+        else None,
         "tokenCost": {
             "proposer": tokens.get("proposer", 0),
             "critic": tokens.get("critic", 0),
@@ -159,15 +166,15 @@ def round_record(debate: str, question: str | None, row: Round, *, several: bool
             "moderator": tokens.get("moderator", 0),
         },
     }
-    if several:
+    if words:
         record["positions"] = positions
     return record
 
 
-def _position(exchange: Exchange) -> Position:
+def _position(exchange: Exchange, words: Mapping[str, str]) -> Position:
     case, attack, answer = exchange.proposition, exchange.critique, exchange.rebuttal
     found: Position = {
-        "position": exchange.position or "",
+        "position": words[exchange.position] if exchange.position else "",
         "proposerPosition": None,
         "criticPosition": None,
         "rebuttalPosition": None,
@@ -217,9 +224,11 @@ def _cited(arguments: Iterable[NumberedArgument]) -> list[EvidenceCited]:
     ]
 
 
-def _evaluation(found: Moderation) -> ModeratorEvaluation:
+def _evaluation(found: Moderation, words: Mapping[str, str]) -> ModeratorEvaluation:
+    scores = {words.get(side, side): n for side, n in found.scores.items()}
     evaluation: ModeratorEvaluation = {
-        "argumentQualityScore": dict(found.scores),
+        # By labels where two sides have the same words, as no spec has it but a record may.
+        "argumentQualityScore": scores if len(scores) == len(found.scores) else dict(found.scores),
         "resolvedPoints": [*found.resolved_points],
         "unresolvedPoints": [*found.unresolved_points],
         "recommendAnotherRound": found.recommend_another_round,
@@ -228,5 +237,5 @@ def _evaluation(found: Moderation) -> ModeratorEvaluation:
         "explicitUncertainties": [*found.explicit_uncertainties],
     }
     if found.ranking:
-        evaluation["ranking"] = [*found.ranking]
+        evaluation["ranking"] = [words[label] for label in found.ranking]
     return evaluation

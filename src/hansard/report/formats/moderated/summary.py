@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from hansard.report.formats.display import LENGTH, Row
 from hansard.report.formats.moderated.result import ModeratedResult
 from hansard.report.safe import one_line
-from hansard.report.words import GONE
+from hansard.report.words import GONE, TITLE, stance
 
 
 def rows(result: ModeratedResult) -> Iterator[Row]:
@@ -16,10 +16,11 @@ def rows(result: ModeratedResult) -> Iterator[Row]:
     if found is None:
         yield Row("Moderation", "none was heard")
         return
+    sides = {row.label: stance(row.label, row.text, TITLE) for row in result.positions}
     yield Row("Confidence", f"{found.confidence}, in round {found.round_index}")
     if found.ranking:
-        yield Row("Ranking", " → ".join(found.ranking))
-    scores = [f"{side} {score}" for side, score in found.scores.items()]
+        yield Row("Ranking", " → ".join(sides[label] for label in found.ranking))
+    scores = [f"{sides.get(side, side)} {score}" for side, score in found.scores.items()]
     yield Row("Scores", f"{', '.join(scores)}: the moderator's own word")
     yield Row("Synthesis", one_line(found.synthesis or GONE, LENGTH))
     for point in found.unresolved_points:

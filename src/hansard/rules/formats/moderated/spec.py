@@ -7,6 +7,7 @@ from typing import ClassVar, Literal
 
 from pydantic import Field
 
+from hansard.rules.similarity import fold
 from hansard.rules.spec_base import BaseSpec
 from hansard.rules.spec_parts import Advocates, Mistakes, Seat, Seated, mistake
 from hansard.rules.terms import ModeratedTerms, Role
@@ -84,11 +85,11 @@ class ModeratedSpec(BaseSpec):
             yield mistake("spec.critique", "`critique` is false; remove `critic` and `rebuttal`")
         if not self.critique and self.require_cited_critique:
             yield mistake("spec.critique", "`critique` is false; remove `require_cited_critique`")
-        if {row.label for row in self.positions} & {*SIDES}:
+        if {name for row in self.positions for name in (row.label, fold(row.stance))} & {*SIDES}:
             yield mistake(
                 "spec.label",
-                "a position cannot be labelled proposer, critic or rebuttal: those are roles; "
-                "choose another `label`",
+                "a position cannot be called proposer, critic or rebuttal: those are roles; "
+                "choose another label, or other words",
             )
 
     @property
