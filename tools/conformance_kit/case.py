@@ -82,6 +82,11 @@ def no_export(name: str, why: str, files: Files | bytes) -> Case:
     return Case(f"{name}_fail", why, files, None)
 
 
+def untrusted(name: str, why: str, files: Files, given: bytes) -> Case:
+    """A trust file that cannot be used, so that there is no verdict."""
+    return Case(f"{name}_fail", why, files, None, trust=given)
+
+
 def not_due(key: str, seq: int, why: str, record: Record) -> Case:
     """A case in which an entry is not due."""
     return bad(key, "9.not_due", seq, why, export(record))

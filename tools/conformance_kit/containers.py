@@ -310,6 +310,10 @@ def manifest_cases() -> Iterator[Case]:
             lambda text: f"{'0' * 64}  {SUMS}.page\n{text}",
         ),
         "empty-line": ("It ends with an empty line.", lambda text: text + "\n"),
+        "empty-line-within": (
+            "An empty line stands within it; the last one divides text and signature.",
+            lambda text: text.replace("\n", "\n\n", 1),
+        ),
         "comment": ("It holds a comment of another kind.", lambda text: text + "# checked\n"),
         "reason": (
             "The reason for withholding a file is not of the admitted form.",

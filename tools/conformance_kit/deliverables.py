@@ -18,6 +18,7 @@ from conformance_kit.debates import (
 from conformance_kit.judged import arguing
 from conformance_kit.moderated import moderating
 from conformance_kit.records import TEMPLATES, Record, dump, fails
+from hansard.rules.spec_parts import Seat
 from hansard.runtime.models.base import Completion
 
 SHAPE = {
@@ -110,6 +111,25 @@ def deliverable_good_cases() -> Iterator[Case]:
                 "r1.synthesis.synthesizer:1": Completion('{"synthesis":"Nothing."}'),
             },
             synthesizer=True,
+        ),
+    )
+    for key, kind, text in (("a-list", "array", "[null]"), ("null", "null", "null")):
+        yield sound(
+            f"synthesis-that-is-{key}",
+            "After a `moderated` debate the user's own schema asks for what is no object.",
+            moderating(
+                f"synthesis-{key}",
+                {"r1.synthesis.synthesizer:1": Completion(text)},
+                output_schema={"type": kind},
+            ),
+        )
+    yield sound(
+        "synthesizer-called-escalate",
+        "A synthesizer may be called as an outcome, in every format.",
+        arguing(
+            "synthesizer-called-escalate",
+            synthesizer=True,
+            unchecked={"synthesizer": Seat(id="escalate", model="python:bot")},
         ),
     )
     yield sound(

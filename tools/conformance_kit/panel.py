@@ -245,6 +245,19 @@ def _good_rarities() -> Iterator[Case]:
         "A debater who is silent in the last round abstains, and the two others agree.",
         drafting("two-heard", [["yes", "no", "no"], ["yes", None, "yes"]], options=YES_NO),
     )
+    evidence = [
+        {"id": "memo", "text": "It failed twice."},
+        {"id": "late", "text": "It was the cable.", "from_round": 2},
+    ]
+    yield sound(
+        "panel-documents",
+        "A document of round 1 is visible in round 0 already, one of round 2 in the last round.",
+        drafting(
+            "documents",
+            [["ship it", "wait now"], ["ship it soon", "wait for it"], ["ship", "wait"]],
+            evidence=evidence,
+        ),
+    )
     yield sound(
         "panel-silent-and-back",
         "A debater who was silent in round 0 is heard in round 1.",

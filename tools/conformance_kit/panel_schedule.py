@@ -20,7 +20,8 @@ from conformance_kit.panel import (
     similar,
     tie,
 )
-from conformance_kit.records import Record
+from conformance_kit.records import Record, digest, dump
+from hansard.rules.formats.panel import PANEL
 
 
 @group
@@ -199,6 +200,17 @@ def panel_seat_cases() -> Iterator[Case]:
         ("option-twice", 1, base.terms(options=["yes", "yes"]), "An option stands twice."),
     ):
         yield undue(f"panel-{key}", seq, why, record)
+    terms: Any = {**base.event(1)["data"]["terms"], "options": ["yes", "synthesis"]}
+    files = {role: dump(schema) for role, schema in PANEL.schemas(terms).items()}
+    schemas = [{"role": role, "sha256": digest(file)} for role, file in files.items()]
+    yield undue(
+        "panel-option-synthesis",
+        4,
+        "An option is `synthesis`, a decision: that is looked at with the last registration.",
+        base.with_templates({digest(file): file for file in files.values()}).opening(
+            terms=terms, schemas=schemas
+        ),
+    )
     yield defect(
         "panel-share-above-one",
         "7.schema",

@@ -62,7 +62,7 @@ class Row:
     def check(self) -> int | None:
         """The check that the first finding belongs to; None without a finding.
 
-        Whether a container is an export at all belongs to check 1.
+        Whether there is a verdict at all, of an export with a trust file, belongs to check 1.
         """
         if self.expected.exit == NO_EXPORT:
             return 1

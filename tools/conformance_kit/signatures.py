@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import base64
+import json
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 
-from conformance_kit.case import Case, bad, group, unknown
+from conformance_kit.case import Case, bad, group, unknown, untrusted
 from conformance_kit.debates import (
     CONSENSUS,
     OTHER,
@@ -41,6 +42,7 @@ from conformance_kit.records import (
     trust,
 )
 from hansard.record import note
+from hansard.record.note import VerifierKey
 
 
 @group
@@ -178,6 +180,40 @@ def note_cases() -> Iterator[Case]:
     )
 
 
+TWINS = ("68846", "187993")  # found by trying: two export keys of one id
+ORDER_8 = "26e8958fc2b227b045c3f489f2ef98f0d5dfac05d3c63339b13802886d53fc05"
+
+
+def trusting(*keys: VerifierKey) -> bytes:
+    """Return a trust file with these export keys."""
+    rows = [{"role": "export", "key": str(key)} for key in keys]
+    return json.dumps({"v": 1, "keys": rows}).encode()
+
+
+@group
+def trust_cases() -> Iterator[Case]:
+    """Trust files that cannot be used, each with an export that is sound (§14)."""
+    base, named = decided(), EXPORT.name
+    twins = [signer(named, key) for key in TWINS]
+    yield untrusted(
+        "trust-two-keys-of-one-id",
+        "Two public keys stand under one name and one key id: a signature would name both.",
+        export(base, twins[0]),
+        trusting(*(twin.key for twin in twins)),
+    )
+    for key, public, why in (
+        ("order-1", (1).to_bytes(32, "little"), "the neutral point of the curve"),
+        ("order-8", bytes.fromhex(ORDER_8), "a point of order 8"),
+        ("spelled-otherwise", (2**255 - 18).to_bytes(32, "little"), "no canonical spelling"),
+    ):
+        yield untrusted(
+            f"trust-key-{key}",
+            f"A public key is {why}: it would verify what nobody signed.",
+            export(base),
+            trusting(EXPORT.key, VerifierKey(named, public)),
+        )
+
+
 @group
 def policy_cases() -> Iterator[Case]:
     """Checks 3 and 10: who approved the prompts, and whether the engine kept to it."""
@@ -220,6 +256,11 @@ def policy_cases() -> Iterator[Case]:
             "policy-not-signed",
             "The policy has no signature at all, so it is no note.",
             policy.partition(b"\n\n")[0] + b"\n",
+        ),
+        (
+            "policy-with-an-empty-line",
+            "An empty line stands within the policy; it is signed, and is none of its lines.",
+            note.sign(b"hansard-policy/v1\n\n", APPROVAL),
         ),
         ("policy-crlf", "The lines of the policy end with CR LF.", policy.replace(b"\n", b"\r\n")),
     ):
@@ -277,6 +318,13 @@ def policy_cases() -> Iterator[Case]:
         4,
         "The template that is not approved is the one in which texts are quoted.",
         export(under(base, approving(block=OTHER))),
+    )
+    yield bad(
+        "refused-under-an-unreadable-policy",
+        "10.policy",
+        1,
+        "A call was refused, and the policy cannot be read: what it approves is taken as recorded.",
+        export(under(stopped, unsorted)),
     )
     yield bad(
         "refused-another-step",

@@ -456,6 +456,12 @@ MISTAKES = {
         "spec.critique",
         "",
     ),
+    "a citation of nobody": (
+        "moderated",
+        {"positions": [SHIP, WAIT], "critique": False, "require_cited_critique": True},
+        "spec.critique",
+        "",
+    ),
     "a position named critic": (
         "moderated",
         {"positions": [SHIP, {**WAIT, "id": "bob", "label": "critic"}]},
