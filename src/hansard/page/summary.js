@@ -104,8 +104,9 @@ function drawDecision(f, state) {
 			: `${by.votes} of ${plural(f.debater_ids.length, "vote")}, ${needed} needed`;
 	const rounds = f.rounds_run > 0 && `, ${f.status === "complete" ? "after" : "in round"} ` +
 		`${f.rounds_run} of at most ${plural(f.max_rounds, "round")}`;
+	const words = decisionInWords(f), long = words.length > 20 ? ".long" : "";
 	return card(asFound("Decision"),
-		altered ? "c4" : tone, h(altered ? "s" : `strong.${tone}`, said(decisionInWords(f))),
+		altered ? "c4" : tone, h(`${altered ? "s" : `strong.${tone}`}${long}`, said(words)),
 		h("p", how, rounds, "."), (!f.decision || no) && drawTally(f), format.decided?.(f));
 }
 
