@@ -146,7 +146,7 @@ def test_resume_goes_on_where_the_process_died(hansard):
     done = hansard("resume", debate[:8])
     assert done.code == 0
     assert done.out.splitlines()[6] == "decision: escalate"
-    assert "The debate was interrupted here, and another process resumed it" in done.err
+    assert "The debate was interrupted here, and another process took it over" in done.err
     assert "round 1 proposal planner" not in done.err
     assert hansard("verify", debate).code == 0
 
@@ -162,7 +162,7 @@ def test_stop_says_who_and_why_on_every_first_screen(hansard):
     debate = leave_open(turns=5)
     done = hansard("stop", debate[:8], "--by", "Ann Lee", "--reason", "wrong question")
     assert done.code == 0
-    whose = "a person stopped it by Ann Lee: wrong question"
+    whose = "a person stopped it, by Ann Lee: wrong question"
     assert f"none: cut short, {whose} (operator)" in " ".join(done.err.split())
     assert whose in " ".join(hansard("show", debate).out.split())
     assert "truncated by Ann Lee: wrong" in " ".join(hansard("list").out.split())
@@ -174,6 +174,20 @@ def test_stop_says_who_and_why_on_every_first_screen(hansard):
     again = hansard("stop", debate)
     assert (again.code, again.out) == (2, "")
     assert again.err.endswith("nothing can be added to it [debate.closed]\n")
+
+
+@pytest.mark.parametrize("option", ["by", "reason"])
+def test_stop_refuses_words_that_are_no_unicode(hansard, option):
+    """The shell's bytes come as lone surrogates where they are not UTF-8."""
+    write_debate(votes("release", "revise", "escalate"))
+    debate = leave_open(turns=5)
+    lines = hansard("show", debate, "--json").out
+    done = hansard("stop", debate, f"--{option}", os.fsdecode(b"Ann \xff Lee"))
+    assert (done.code, done.out) == (2, "")
+    said = f"`{option}` is not Unicode: what stands at character 5 is no character"
+    assert said in " ".join(done.err.split())
+    assert done.err.endswith("[stop.text]\n")
+    assert hansard("show", debate, "--json").out == lines
 
 
 @pytest.mark.parametrize(

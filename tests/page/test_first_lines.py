@@ -90,6 +90,8 @@ DEBATES = {
     "moderated, positions ranked": (Setup("moderated", positions=STANCES), script()),
     "judged, stopped by a person": (Setup("judged"), script(
         {"verdict": Stop("Ann *Lee*", "<b>no</b>")})),
+    "moderated, stopped by a person": (Setup("moderated"), script(
+        {"critique": Stop("Ann Lee", "wrong question")})),
     "moderated, cut short": (
         Setup("moderated", limits={"calls": 2, "cost_usd": None}), script()),
     "panel, most similar": (Setup("panel"), script()),
@@ -100,6 +102,10 @@ DEBATES = {
     "panel, one draft left": (
         Setup("panel", model="google:m"), script({"ann": REFUSED, "bob": REFUSED})),
     "panel, one heard": (Setup("panel"), script({"ann": SILENT, "bob": SILENT})),
+    "panel, stopped by a person": (Setup("panel"), script(
+        {"r1.draft.bob": Stop("Ann Lee", "enough")})),
+    "panel, resumed in vain": (Setup("panel"), script(
+        {"r0.draft.bob:1": Die(), "r0.draft.bob:2": Stop("Ann Lee", "it hangs")})),
     "panel, cut short": (Setup("panel", limits={"calls": 4}), script()),
 }  # fmt: skip
 

@@ -24,7 +24,7 @@ OUTCOMES = {
     "moderated-moderator-failed": "moderator gave no valid reply",
     "refused-at-run-time": "not the approved one",
     "reply-withheld": "1 of 2 turns unchecked",
-    "resumed-twice": "resumed 2 times",
+    "resumed-twice": "interrupted 2 times",
     "still-open": "Open: a longer version may exist",
     "tie-until-the-last-round": "A person must decide: the board",
 }

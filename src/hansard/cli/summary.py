@@ -57,7 +57,7 @@ def _decision(result: hansard.DebateResult) -> Text | str:
             return f"none yet: still open, {rounds}"
         if result.status == "truncated":
             whose = result.truncated and result.truncated.stopper
-            why = f"{STOPPED[result.reason]}{f' {one_line(whose)}' if whose else ''}"
+            why = f"{STOPPED[result.reason]}{f', {one_line(whose)}' if whose else ''}"
             return f"none: cut short, {why} ({result.reason}), {rounds}"
         return f"none: failed ({result.reason}), {rounds}. {failure_of(result)}"
     how = display_of(result).how(result)

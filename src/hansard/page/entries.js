@@ -133,7 +133,7 @@ const EVENTS = {
 		texts: (s, d) => [[d.question, "question"]],
 	},
 	"debate.resumed": {
-		headline: "The debate was interrupted, and another process resumed it",
+		headline: "The debate was interrupted, and another process took it over",
 		take: (s) => { s.resumes += 1; },
 		notes: () => [[true, "resumed"]],
 	},

@@ -76,7 +76,7 @@ function plainWords(f) {
 			[toneOf(note), note.message, ". ", note.seq && ref(note.seq)]),
 		f.output_missing && ["warn", "The output is missing: ", said(f.output_missing), "."],
 		f.stopper && ["warn", "Stopped ", said(f.stopper), "."],
-		f.resumes > 0 && ["info", `The debate was resumed ${plural(f.resumes, "time")}.`],
+		f.resumes > 0 && ["info", `The debate was interrupted ${plural(f.resumes, "time")}.`],
 		...page.result.caveats.map((text) => ["warn", `${text[0].toUpperCase()}${text.slice(1)}.`]),
 	].filter(Boolean);
 }

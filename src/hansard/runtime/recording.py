@@ -6,6 +6,7 @@ import inspect
 from collections.abc import Callable, Iterable, Mapping
 from functools import reduce
 
+from hansard.errors import UsageError
 from hansard.report.progress import Follower, Progress
 from hansard.rules.events import Event, Fact
 from hansard.rules.state import DebateState, evolve
@@ -20,12 +21,26 @@ class Stop(Exception):
     """Raise it from a hook to stop the debate: it is cut short with what stands.
 
     Calls that have been started still end first. `reason` says why and `by` who stops it;
-    both are recorded as texts.
+    both are recorded as texts. Raises UsageError `stop.text` for what cannot be one.
     """
 
     def __init__(self, reason: str | None = None, *, by: str | None = None) -> None:
+        for name, text in (("by", by), ("reason", reason)):
+            if text is not None:
+                _check_text(name, text)
         super().__init__(reason or "")
         self.by, self.reason = by, reason
+
+
+def _check_text(name: str, text: str) -> None:
+    try:
+        text.encode()
+    except UnicodeEncodeError as error:
+        raise UsageError(
+            "stop.text",
+            f"the text of `{name}` is not Unicode: what stands at character {error.start + 1} "
+            "is no character; write it in UTF-8",
+        ) from None
 
 
 class Recording:

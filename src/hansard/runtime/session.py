@@ -181,12 +181,13 @@ async def stop(
 ) -> Recording:
     """Cut a debate short that a process left open, without any call, and return its record.
 
-    Raises what `resume` raises of the record and of the store.
+    Raises what `Stop` raises of its texts, and `resume` of the record and of the store.
     """
     clock = clock or CLOCK
+    asked = Stop(reason, by=by)
     with store.runner(debate):
         bundle, recording = _reopened(debate, store, clock)
-        recording.stop = Stop(reason, by=by)
+        recording.stop = asked
         engine = Engine(recording, {}, bundle.templates, clock)
         if recording.state.calls:
             engine.resumed()

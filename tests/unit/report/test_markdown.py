@@ -126,7 +126,7 @@ def test_an_eventful_report_shows_who_must_look_and_what_went_wrong():
     assert "Not heard: no reply came. Counts as an abstention (entry " in report
     assert "| `runbook` | 1 | 23 | `" in report
     assert "Persona of `critic`:\n\n> You run the pager.\n" in report
-    assert "- The debate was interrupted here, and another process resumed it (entry " in report
+    assert "- The debate was interrupted here, and another process took it over (entry " in report
     assert " abandoned." in report
 
 
