@@ -16,6 +16,7 @@ import json
 import tempfile
 from hashlib import sha256
 from pathlib import Path
+from unittest.mock import patch
 
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 
@@ -114,11 +115,16 @@ def approved(by=APPROVAL, templates=None, format_="consensus"):
     return policy.parse(approve(format_, templates or packaged_templates(format_), by))
 
 
+def unheld():
+    """An engine that does not look at the policy before it opens a debate."""
+    return patch.object(session, "hold", lambda *_: None)
+
+
 def play(spec_, model=eventful, policy=None):
     """Run a debate and return its record."""
     with Store.open("sqlite:///:memory:") as store:
         models = dict.fromkeys(SEATS, model)
-        with served(model):
+        with served(model), unheld():
             asyncio.run(session.run(spec_, store, Path(), models=models, policy=policy))
         return store.bundle(store.debates()[0])
 

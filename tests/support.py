@@ -91,6 +91,11 @@ DEFAULTS: dict[str, dict[str, Any]] = {
 }
 
 
+def admitted(approved: Mapping[str, str] | None) -> Mapping[str, list[str]] | None:
+    """One approved hash for each role, as a policy gives them."""
+    return None if approved is None else {role: [digest] for role, digest in approved.items()}
+
+
 class Setup:
     """What a debate is opened with: the fields of its spec, and the approved template hashes.
 
@@ -106,7 +111,7 @@ class Setup:
         personas: Mapping[str, str] | None = None,
         **fields: Any,
     ) -> None:
-        self.approved = approved
+        self.approved = admitted(approved)
         self.fields = fields = {**DEFAULTS[format_], **fields}
         self.again = {"format_": format_, "approved": approved, "personas": personas, **fields}
         row = {"question": "Shall we release?", "review": "the release board", "model": MODEL}
@@ -504,7 +509,7 @@ def walk(
     approved: Mapping[str, str] | None = None,
 ) -> list[tuple[int, Difference]]:
     """Replay events and return every difference with the place of its event."""
-    replay = Replay(text_of, approved)
+    replay = Replay(text_of, admitted(approved))
     return [(event["seq"], row) for event in events for row in replay.step(event)]
 
 

@@ -12,6 +12,7 @@ import yaml
 
 import hansard
 from hansard import vocabulary
+from hansard.api.trust import read_draft
 from hansard.export.write import instructions
 from hansard.rules.formats import FORMATS
 from hansard.runtime.inputs import parse_spec
@@ -42,7 +43,6 @@ def as_pattern(expected):
 def test_the_session_goes_as_shown(tmp_path):
     environment = os.environ | {
         "PATH": f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}",
-        "HANSARD_HOME": str(tmp_path / "home"),
         "HANSARD_STORE": f"sqlite:///{tmp_path}/hansard.db",
     }
 
@@ -54,9 +54,13 @@ def test_the_session_goes_as_shown(tmp_path):
         return done.stdout
 
     real = None
-    for step in re.split(
-        r"^\$ ", "".join(text for _, text in blocks("console")), flags=re.MULTILINE
-    )[1:]:
+    steps = [
+        (name, step)
+        for name, text in blocks("console")
+        for step in re.split(r"^\$ ", text, flags=re.MULTILINE)[1:]
+    ]
+    for name, step in steps:
+        environment["HANSARD_HOME"] = str(tmp_path / f"home of {name}")
         command, _, expected = step.partition("\n")
         if ID in command and real is None:
             listed = shell("hansard list --json")
@@ -89,12 +93,21 @@ def fitting(schema):
     return schema["enum"][0] if "enum" in schema else other[schema["type"]]
 
 
+POLICIES = [row for name, row in blocks("yaml") if name.startswith("policies")]
+SPECS = [(name, row) for name, row in blocks("yaml") if not name.startswith("policies")]
+
+
+@pytest.mark.parametrize("example", POLICIES)
+def test_the_examples_of_policies_can_be_signed(example):
+    assert read_draft(yaml.safe_load(example))
+
+
 def test_every_format_has_an_example():
-    found = [parse_spec(yaml.safe_load(row), name).format for name, row in blocks("yaml")]
+    found = [parse_spec(yaml.safe_load(row), name).format for name, row in SPECS]
     assert found == [*FORMATS, "judged"]  # the last with models of several providers
 
 
-@pytest.mark.parametrize(("name", "example"), blocks("yaml"), ids=[*FORMATS, "models"])
+@pytest.mark.parametrize(("name", "example"), SPECS, ids=[*FORMATS, "models"])
 def test_the_examples_of_specs_run(name, example):
     offline, seats = re.subn("(?:openai|anthropic):[A-Z-]+", "python:mine", example)
     assert seats

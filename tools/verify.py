@@ -24,6 +24,7 @@ Contents, in the order of the checks. To go to one, search for `- 9 schedule`:
 14 counts      every count and comparison follows from votes and answers       count_votes, measure
 15 limits      costs follow from tokens and prices; no ceiling was ignored     cost_of, breaks
 16 outcome     decision and close follow from all of that                      course_of
+18 policy      opening, seats and served models are what the policy allows     check_policy
    formats     what each format says: a class and a row of FORMATS each        Format
    result      what all checks found, and what they rest on                    verify
    command     the command line, what is printed, and the exit code              main
@@ -51,7 +52,7 @@ from collections.abc import Callable, Collection, Generator, Iterable, Iterator,
 from dataclasses import dataclass, field
 from datetime import date
 from functools import cache
-from itertools import combinations, islice
+from itertools import combinations, islice, pairwise
 from pathlib import Path
 from typing import Any, NamedTuple, NoReturn, cast
 
@@ -59,6 +60,7 @@ NAMES = (
     "container", "manifest", "signature", "canonical", "chain", "time", "schema", "blobs",
     "schedule", "templates", "prompts", "replies", "citations", "counts", "limits", "outcome",
 )  # fmt: skip
+POLICY = (18, "policy")  # the check that a record without a policy does not have
 WALKED = range(9, 17)  # those that the walk over the record carries (§11)
 LARGEST = 2**53 - 1  # the largest integer of a line or a reply (§1, §5)
 DEEPEST = 32  # nested containers (§1, §5)
@@ -126,6 +128,7 @@ SENTENCES = {  # what a finding says; `*` is any field that is not what it shoul
     "15.ceiling": "This call could have exceeded a ceiling",
     "15.*": "`{field}` is not what tokens, prices and ceilings give",
     "16.*": "`{field}` is not what the debate rules give",
+    "18.*": "`{field}` is not what the policy allows",
 }
 UNSIGNED = (
     "Not proven: who wrote this. Anybody who could write to it can have replaced it by "
@@ -923,7 +926,7 @@ TYPES: dict[str, Form] = {
         "reserved_cost_micro_usd:count|null",
         parameters=PARAMETERS,
     ),
-    "call.refused": form("step:id role:name found:hash approved:hash|null"),
+    "call.refused": form("step:id role:name found:hash", approved=["hash"]),
     "call.answered": form(
         "call:id reply:blob model:id|blob|null response_id:id|blob|null request_id:id|blob|null "
         "status:count|null fingerprint:id|blob|null "
@@ -1315,7 +1318,7 @@ class Walk:
     """The state that the entries so far give, and the findings about them."""
 
     texts: Held
-    approved: Mapping[str, str] | None  # by the policy; nothing where it cannot be read
+    policy: Policy | None  # nothing where it cannot be read
     findings: list[Finding] = field(default_factory=list)  # about the present entry
     place: int = 0  # of the present entry
     at: str = ""  # its time
@@ -1329,7 +1332,7 @@ class Walk:
     schemas: dict[str, Json] = field(default_factory=dict)  # by role
     hashes: dict[str, str] = field(default_factory=dict)  # theirs
     prices: dict[str, Json] = field(default_factory=dict)  # by model
-    templates: list[tuple[str, str, str | None]] = field(default_factory=list)  # and approved ones
+    templates: list[tuple[str, str, list[str]]] = field(default_factory=list)  # and approved ones
     seats: dict[str, Json] = field(default_factory=dict)  # in order
     documents: dict[str, Json] = field(default_factory=dict)  # in order
     # what is due, from when all of these are there
@@ -1517,8 +1520,8 @@ def take_opened(walk: Walk, data: Json) -> None:
     for item in reversed(data["prices"]):  # the first of a model counts
         walk.prices[item["model"]] = item
     for item in data["templates"]:
-        approved = (walk.approved or {}).get(f"{terms['format']}.{item['role']}")
-        walk.templates.append((item["role"], item["sha256"], approved))
+        approved = walk.policy and walk.policy.values("template", terms["format"], item["role"])
+        walk.templates.append((item["role"], item["sha256"], approved or []))
 
 
 def check_own_words(data: Json, debate: str) -> None:
@@ -1794,28 +1797,51 @@ def check_templates(opening: Json, templates: Texts, policies: Texts) -> Iterato
         yield finding("10.policy", 1, policy)
 
 
-def read_policy(name: str, policies: Texts) -> tuple[Note, dict[str, str]] | None:
-    """Read the policy `name`: the note, and the approved template of each `<format>.<role>`."""
+class Policy(NamedTuple):
+    """A policy that can be read: its note, how many lines it has, and values by scope and term."""
+
+    note: Note
+    lines: int
+    rules: Mapping[tuple[str, str], list[str]]
+
+    def values(self, term: str, format_: str, role: str = "") -> list[str] | None:
+        """Return what the most specific scope that has a term says; nothing where none has it."""
+        for scope in (f"{format_}.{role}", format_, "*"):
+            if (scope, term) in self.rules:
+                return self.rules[scope, term]
+        return None
+
+
+def read_policy(name: str, policies: Texts) -> Policy | None:
+    """Read the policy `name`: sorted lines of scope, term and value under a fixed head."""
     data = policies.get(name, b"")
     note = read_note(data)
     if sha256(data) != name or note is None:
         return None
     first, *lines = note.text.split(b"\n")[:-1]
-    pattern = rb"([a-z][a-z0-9_]*\.[a-z][a-z0-9_]*) ([0-9a-f]{64})"
-    found = [re.fullmatch(pattern, line) for line in lines]
-    approved = {each[1].decode(): each[2].decode() for each in found if each}
-    sound = first == b"hansard-policy/v1" and lines == sorted(lines)
-    return (note, approved) if sound and len(approved) == len(lines) else None
+    if first != b"hansard-policy/v1" or any(one >= two for one, two in pairwise(lines)):
+        return None
+    rules: dict[tuple[str, str], list[str]] = {}
+    for line in lines:
+        found = re.fullmatch(
+            rb"(\*|[a-z][a-z0-9_]*(?:\.[a-z][a-z0-9_]*)?) ([a-z_]+) ([!-~]+)", line
+        )
+        scope, term, value = (each.decode() for each in found.groups()) if found else ("", "", "")
+        pattern, once = POLICY_TERMS.get(term, ("[^\0-~]", True))
+        if not re.fullmatch(pattern, value) or (once and (scope, term) in rules):
+            return None
+        rules.setdefault((scope, term), []).append(value)
+    return Policy(note, len(lines), rules)
 
 
 # -- the policy during the walk (§15)
 
 
-def unapproved(walk: Walk) -> tuple[str, str, str | None] | None:
-    """Return role, hash and approved hash of the first template that is not approved."""
-    if walk.approved is None:
+def unapproved(walk: Walk) -> tuple[str, str, list[str]] | None:
+    """Return role, hash and approved hashes of the first template that is not approved."""
+    if walk.policy is None:
         return None
-    return next((item for item in walk.templates if item[1] != item[2]), None)
+    return next((item for item in walk.templates if item[1] not in item[2]), None)
 
 
 def check_approval(walk: Walk) -> None:
@@ -1831,11 +1857,10 @@ def take_refused(walk: Walk, data: Json) -> None:
     derived: dict[str, Json] = {"step": step.name}
     if wrong := unapproved(walk):
         derived |= {"role": wrong[0], "found": wrong[1], "approved": wrong[2]}
-    elif walk.approved is not None:
-        hashes = {role: template for role, template, _ in walk.templates}
-        other = hashes.get(data["role"], data["found"]) != data["found"]
-        need(other, "call.started")
-        derived["approved"] = hashes[data["role"]]
+    elif walk.policy is not None:
+        approved = {role: hashes for role, _, hashes in walk.templates}
+        need(data["found"] not in approved.get(data["role"], [data["found"]]), "call.started")
+        derived["approved"] = approved[data["role"]]
     walk.compare(10, data, **derived)
     walk.course = cut_short("failed", "prompt_refused")
     go_on(walk)
@@ -2691,6 +2716,193 @@ ENDING = {"call.answered", "call.failed", "tool.returned", "debate.resumed"}  # 
 ABANDONING = {"call.failed", "debate.resumed"}  # while abandoned calls are outstanding
 
 
+# ---------------------------------------------------------------- 18 policy (§15)
+
+_HASH, _MODEL = "[0-9a-f]{64}", "[A-Za-z0-9._:/@+=-]"
+_ANY_TEXT, _MODELS = f"{_HASH}|none|any", rf"{_MODEL}{{1,256}}|{_MODEL}{{0,255}}\*"
+_COUNT = "[1-9][0-9]{0,15}"
+POLICY_TERMS = {  # what a value matches, and whether a term stands once a scope
+    "template": (_HASH, False), "schema": (_ANY_TEXT, False), "tool": (_ANY_TEXT, False),
+    "persona": (_ANY_TEXT, False), "instructions": (_ANY_TEXT, False),
+    "context": (_ANY_TEXT, False), "provider": ("[a-z][a-z0-9_-]{0,63}", False),
+    "model": (_MODELS, False), "served": (_MODELS, False),
+    "base_url": (f"{_MODEL}{{1,256}}", False),
+    "callable": ("any|none", True), "independent": ("family|model", True),
+    "max_rounds": (_COUNT, True), "max_calls": (_COUNT, True), "max_tokens": (_COUNT, True),
+    "max_cost_micro_usd": (_COUNT, True), "max_seconds": (_COUNT, True),
+    "min_challenge_strength": ("[1-9]|10", True), "cited_critique": ("required", True),
+    "evidence": ("required", True), "require": ("requester|owner|task_type|retention", False),
+    "task_type": (f"{_MODEL}{{1,64}}", False),
+    "retention": ("[A-Za-z0-9._/@+=-]{1,64}:[1-9][0-9]{0,5}", False),
+}  # fmt: skip
+TEXTS_OF_POLICY = {"template", "schema", "tool", "persona", "instructions", "context"}
+
+
+@dataclass
+class Policing:
+    """The comparison of a record with its policy: what it found, and what is gone for it."""
+
+    policy: Policy
+    opening: Json
+    held: Held
+    findings: list[Finding] = field(default_factory=list)
+    gone: set[str] = field(default_factory=set)  # the terms whose text is gone
+    hashes: dict[str, str | None] = field(default_factory=dict)  # of texts by name
+
+    def values(self, term: str, role: str = "") -> list[str] | None:
+        """Return the values of a term for a role of this debate's format."""
+        return self.policy.values(term, self.opening["terms"]["format"], role)
+
+    def report(self, place: int, term: str, expected: list[str], found: Json = None) -> None:
+        """Note a demand that is not met."""
+        check = 10 if term in TEXTS_OF_POLICY else 18
+        self.findings.append(finding(f"{check}.{term}", place, expected, found))
+
+    def among(self, place: int, term: str, role: str, found: str | None) -> None:
+        """Compare with the values of a term, of which one may stand for all that begin so."""
+        values = self.values(term, role)
+        if values is None or (term in TEXTS_OF_POLICY and "any" in values):
+            return
+        if found is None or not any(
+            found == value or (value.endswith("*") and found.startswith(value[:-1]))
+            for value in values
+        ):
+            self.report(place, term, values, found)
+
+    def hash_of(self, name: str) -> str | None:
+        """Return the plain SHA-256 of a text; nothing where it is gone."""
+        if name not in self.hashes:
+            self.hashes[name] = sha256(self.held[name].encode()) if name in self.held else None
+        return self.hashes[name]
+
+    def check_opening(self) -> None:
+        """Compare what the opening says by itself."""
+        opening = self.opening
+        for item in opening["schemas"]:
+            self.among(1, "schema", item["role"], item["sha256"])
+        for item in opening["tools"]:
+            self.among(1, "tool", "", item["sha256"])
+        for name in ("task_type", "retention"):
+            values = self.values(name)
+            stated = [value.split(":")[0] for value in values or []]
+            if values and opening[name] not in stated:
+                self.report(1, name, values, opening[name])
+        asked = [
+            self.policy.rules.get((scope, "require"), [])
+            for scope in ("*", opening["terms"]["format"])
+        ]
+        for name in sorted(set(asked[0] + asked[1])):
+            if opening[name] is None:
+                self.report(1, "require", [name])
+        if self.values("evidence") and opening["documents"] == 0:
+            self.report(1, "evidence", ["required"], 0)
+
+    def check_limits(self) -> None:
+        """Compare the numbers of the opening with those that they must not pass."""
+        terms, limits = self.opening["terms"], self.opening["limits"]
+        milliseconds = limits["elapsed_ms"]
+        for name, number in (
+            ("max_rounds", terms.get("max_rounds", 1)),
+            ("max_calls", limits["calls"]),
+            ("max_tokens", limits["tokens"]),
+            ("max_cost_micro_usd", limits["cost_micro_usd"]),
+            ("max_seconds", milliseconds and (milliseconds + 999) // 1000),
+        ):
+            values = self.values(name)
+            if values and (number is None or number > int(values[0])):
+                self.report(1, name, values, number)
+        values, strength = (
+            self.values("min_challenge_strength"),
+            terms.get("min_challenge_strength"),
+        )
+        if values and strength is not None and strength < int(values[0]):
+            self.report(1, "min_challenge_strength", values, strength)
+        if self.values("cited_critique") and terms.get("require_cited_critique") is False:
+            self.report(1, "cited_critique", ["required"])
+
+    def check_seat(self, place: int, seat: Json) -> None:
+        """Compare what a seat is told, and which model sits in it."""
+        role, opening = seat["role"], self.opening
+        judging = role in ("judge", "moderator")
+        told = [("persona", seat["persona"]), ("instructions", opening["instructions"])]
+        told += [] if role == "moderator" else [("context", opening["context"])]
+        for term, blob in told:
+            values = self.values(term, role) or (["none"] if judging else ["any"])
+            found = self.hash_of(blob["sha256"]) if blob else "none"
+            if "any" in values or found in values:
+                continue
+            if found is None and set(values) != {"none"}:
+                self.gone.add(term)
+            else:
+                self.report(place, term, values)
+        provider, _, model = seat["model"].partition(":")
+        self.among(place, "provider", role, provider)
+        self.among(place, "model", role, model)
+        self.among(place, "base_url", role, seat["parameters"]["base_url"] or "default")
+        if self.values("callable", role) == ["none"] and provider in ("python", "custom"):
+            self.report(place, "callable", ["none"], seat["model"])
+
+    def check_served(self, place: int, role: str, model: Json) -> None:
+        """Compare the model that a reply says served it; its name may be a text."""
+        named = isinstance(model, dict)
+        if named and model["sha256"] not in self.held:
+            self.gone |= {"served"} if self.values("served", role) else set()
+        else:
+            self.among(place, "served", role, self.held[model["sha256"]] if named else model)
+
+    def check_independence(self, seats: list[tuple[int, Json]]) -> None:
+        """Compare who judges, or is a critic, with those whom they judge."""
+        judged: dict[str, dict[str | None, str]] = {"all": {}, "proposers": {}}
+        for _, seat in seats:
+            groups = ["all"] * (seat["role"] not in ("judge", "moderator", "synthesizer"))
+            for group in groups + ["proposers"] * (seat["role"] == "proposer"):
+                for shared in (f"model {seat['model']}", f"family {family(seat['model'])}"):
+                    judged[group].setdefault(shared, seat["model"])
+        groups_of = {"judge": "all", "moderator": "all", "critic": "proposers"}
+        for place, seat in seats:
+            values, model = self.values("independent", seat["role"]), seat["model"]
+            kin: str | None = model if values == ["model"] else family(model)
+            if values and kin is not None and seat["role"] in groups_of:
+                same = judged[groups_of[seat["role"]]].get(f"{values[0]} {kin}")
+                if same is not None:
+                    self.report(place, "independent", values, same)
+
+
+def family(model: str) -> str | None:
+    """Return the family of a model, nothing for replies of a script."""
+    provider, _, path = model.partition(":")
+    if provider in ("scripted", "recorded"):
+        return None
+    if provider in ("python", "custom"):
+        return model
+    name = path.split("/")[-1].lower()
+    if provider == "bedrock":
+        name = re.sub(r"^(?:[a-z-]+\.)+", "", name)
+    found = re.match(r"[^-0-9.:]+", name)
+    return found[0] if found else model
+
+
+def check_policy(
+    policy: Policy, opening: Json, events: Iterable[Json], held: Held
+) -> tuple[list[Finding], set[str]]:
+    """Compare a record with a policy that can be read; also return the terms that are gone."""
+    policing, seats, by_name = Policing(policy, opening, held), list[tuple[int, Json]](), {}
+    policing.check_opening()
+    policing.check_limits()
+    for place, event in enumerate(events, 1):
+        data = event["data"]
+        if event["type"] == "debater.registered":
+            seats.append((place, data))
+            by_name[data["id"]] = data
+            policing.check_seat(place, data)
+        elif event["type"] == "call.answered":
+            seat = by_name.get(data["call"].rpartition(":")[0].split(".", 2)[-1])
+            if seat:
+                policing.check_served(place, seat["role"], data["model"])
+    policing.check_independence(seats)
+    return policing.findings, policing.gone
+
+
 # ---------------------------------------------------------------- formats (§6 to §9)
 #
 # Each format is one class below and one row of FORMATS. It states the form of its terms, its
@@ -3265,17 +3477,21 @@ def verify(files: Texts, trust: list[TrustedKey]) -> dict[str, Json]:
     notes += [("page", "export", page_note)] if files.keys() & {PAGE, PAGE_NOTE} else []
     if opened and opened["policy"] is not None:
         policy = read_policy(opened["policy"], policies)
-        notes.append(("policy", "approval", policy[0] if policy else None))
+        notes.append(("policy", "approval", policy.note if policy else None))
     at, last = (opening["at"], lines.last["at"]) if opened else (None, None)
     broken, signed, signers = check_signatures(notes, trust, at, last)
     found.add(broken)
     found.add(check_chain(lines))
     kept_back = {name.removeprefix("blobs/") for name in withheld if name.startswith("blobs/")}
     found.add(check_blobs(lines, held, kept_back))
-    walk = Walk(held, policy[1] if policy else None)
+    walk = Walk(held, policy)
     if lines.whole and lines.read:
         found.add(walk.walk(lines.events()))
         found.add(check_templates(opened, folder(files, "templates"), policies) if opened else ())
+    gone: set[str] = set()
+    if policy and lines.whole:
+        breaches, gone = check_policy(policy, opened, lines.events(), held)
+        found.add(breaches)
     findings = found.listed
     counted = held.counted
     findings.sort(key=lambda finding: (finding.seq, finding.check, finding.code))
@@ -3289,6 +3505,9 @@ def verify(files: Texts, trust: list[TrustedKey]) -> dict[str, Json]:
     }  # fmt: skip
     unchecked: Unchecked = {} if signed else {3: signers}
     evidence |= evidence_of(lines, opening["at"]) | (evidence_of_walk(walk) if walk.ended else {})
+    if gone:
+        unchecked[10] = f"gone, so not compared with the policy: {', '.join(sorted(gone))}"
+    named = opened is not None and opened["policy"] is not None
     unread = [name for name in REGISTER if name in files]
     caveats = (
         (not findings and not walk.closed, "open: a longer version may exist"),
@@ -3300,8 +3519,9 @@ def verify(files: Texts, trust: list[TrustedKey]) -> dict[str, Json]:
         "debate": opening["debate"], "entries": lines.total, "open": not walk.closed,
         "level": None if findings else int(signed), "verdict": verdict(findings, signed),
         "caveats": [words for holds, words in caveats if holds], "texts": counted,
-        "checks": judge(found, evidence, unchecked | unchecked_of_walk(walk, lines))
-        + unsupported(unread),
+        "checks": judge(found, evidence, unchecked_of_walk(walk, lines) | unchecked)
+        + unsupported(unread)
+        + ([judge_policy(found, policy if lines.whole else None)] if named else []),
         "findings": [finding._asdict() for finding in findings],
     }  # fmt: skip
 
@@ -3436,6 +3656,18 @@ def unsupported(names: list[str]) -> list[dict[str, Json]]:
     words = f"not checked, since this version does not read them: {', '.join(names)}"
     row = {"number": 17, "name": "register", "status": "unsupported", "evidence": words}
     return [row] if names else []
+
+
+def judge_policy(found: Findings, policy: Policy | None) -> dict[str, Json]:
+    """Return check 18, which only a record that names a policy has."""
+    told = next((finding for finding in found.listed if finding.check == POLICY[0]), None)
+    row = ("unchecked", "the policy or the record cannot be read")
+    if told:
+        row = ("fail", where(told, found.counts[POLICY[0]]))
+    elif policy:
+        lines = many(policy.lines, "line")
+        row = ("pass", f"opening, seats and served models are what the policy allows in {lines}")
+    return {"number": POLICY[0], "name": POLICY[1], "status": row[0], "evidence": row[1]}
 
 
 def where(first: Finding, count: int) -> str:

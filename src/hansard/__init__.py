@@ -30,7 +30,10 @@ from hansard.api.records import (
 from hansard.api.running import resume, resume_sync, run, run_sync, stop, stop_sync
 from hansard.api.specs import available_models, estimate, formats, prompt_templates, read_spec
 from hansard.api.trust import (
+    approve_policy,
     approve_prompts,
+    draft_policy,
+    not_allowed,
     open_keyring,
     parse_policy,
     read_policy,
@@ -169,12 +172,15 @@ __all__ = [
     "VerifierKey",
     "__version__",
     "adapters",
+    "approve_policy",
     "approve_prompts",
     "available_models",
     "blocks",
+    "draft_policy",
     "estimate",
     "formats",
     "list_debates",
+    "not_allowed",
     "open_keyring",
     "open_store",
     "parse_policy",

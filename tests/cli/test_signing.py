@@ -418,8 +418,8 @@ def test_a_policy_is_readable_shown_and_checked(hansard, policy):
     shown = hansard("policy", "show", policy)
     assert shown.code == 0
     for line in lines[1:5]:
-        role, digest = line.split(" ")
-        assert re.search(rf"{role} +{digest}", shown.out)
+        role, term, digest = line.split(" ")
+        assert re.search(rf"{role} {term} +{digest}", shown.out)
     done = hansard("policy", "check", policy)
     assert (done.code, done.out.count("approved")) == (0, 5)
     own_prompt()
@@ -464,7 +464,7 @@ def test_the_prompts_of_every_format_are_shown_approved_and_checked(hansard, for
         *sorted(f"{format_}.{role}" for role in roles),
         "hash",
     ]
-    assert len({line.index(line.split()[1]) for line in listed}) == 1, "one column"
+    assert len({line.index(line.split()[-1]) for line in listed}) == 1, "one column"
     checked = hansard("policy", "check", "policy.txt", *named)
     assert (checked.code, checked.out.split()) == (0, [w for r in roles for w in (r, "approved")])
     other = "judged" if format_ == "panel" else "panel"
@@ -493,7 +493,42 @@ def test_a_spec_names_its_own_format(hansard):
     spec.write_text(plain)
     done = hansard("policy", "check", "policy.txt", "--spec", spec)
     assert (done.code, done.out.count("NOT APPROVED")) == (1, 1)
-    assert hansard("run", spec, "--policy", "policy.txt").code == 1
+    assert_refused(hansard("run", spec, "--policy", "policy.txt"), "policy.not_allowed")
+
+
+def test_a_policy_is_drafted_edited_signed_and_kept_to(hansard):
+    own_prompt()
+    assert hansard("policy", "init", "--spec", "debate.yaml", "-o", "policy.yaml").code == 0
+    draft = Path("policy.yaml").read_text()
+    assert "template: " in draft
+    done = hansard("policy", "approve", "policy.yaml", "-o", "strict.txt")
+    assert done.code == 0
+    done = hansard("policy", "check", "strict.txt", "--spec", "debate.yaml")
+    points = [line for line in done.out.splitlines() if line.startswith("NOT ALLOWED")]
+    assert done.code == 1
+    assert len(points) > 4, "all points at once"
+    refused = hansard("run", "debate.yaml", "--policy", "strict.txt")
+    assert (refused.code, refused.err.count("[policy.not_allowed]")) == (2, len(points))
+    assert all(point.removeprefix("NOT ALLOWED: ") in refused.err for point in points)
+    templates = draft.partition("consensus:")[2]
+    Path("mild.yaml").write_text(templates.replace("  evidence: required", ""))
+    assert hansard("policy", "approve", "mild.yaml", "-o", "mild.txt").code == 0
+    assert hansard("run", "debate.yaml", "--policy", "mild.txt").code == 0
+    done = hansard("policy", "diff", "strict.txt", "mild.txt")
+    assert (done.code, done.out.count("- * require")) == (1, 4)
+    assert "+" not in done.out
+    assert hansard("policy", "diff", "mild.txt", "mild.txt").code == 0
+
+
+def test_every_mistake_in_a_draft_is_told(hansard):
+    Path("policy.yaml").write_text(
+        '"*": {max_calls: many, max_words: 9}\nJudged: {persona: none}\n"consensus": 5\n'
+    )
+    done = hansard("policy", "approve", "policy.yaml", "-o", "policy.txt")
+    assert (done.code, done.err.count("[policy.draft]")) == (2, 4)
+    for words in ("max_calls", "max_words", "Judged", "maps no terms"):
+        assert words in done.err
+    assert not Path("policy.txt").exists()
 
 
 def test_there_is_no_policy_of_a_format_that_is_none(hansard):
@@ -548,19 +583,11 @@ def test_one_character_changed_after_approval_and_no_model_is_called(hansard, as
     assert len(asked) == 3
     asked.clear()
     own_prompt("Vote, {{speaker}}!\n")
-    done = hansard("run", "debate.yaml", "--policy", "policy.txt")
-    assert done.code == 1
+    done = hansard("run", "debate.yaml", "--policy", "policy.txt", "--store", "sqlite:///b.db")
+    assert_refused(done, "policy.not_allowed")
+    assert "consensus.debater: the template" in done.err
     assert asked == []
-    assert "approved" in done.err
-    debate = only_debate()
-    result = json.loads(hansard("report", debate, "--as", "json").out)
-    assert result["status"] == "failed"
-    assert hansard("verify", debate).code == 0
-    types = [json.loads(line)["type"] for line in record().lines]
-    assert types[-2:] == ["call.refused", "debate.closed"]
-    assert "call.started" not in types
-    hansard("export", debate, "-o", "record.zip")
-    assert hansard("verify", "record.zip").code == 0
+    assert not Path("b.db").exists() or not hansard("list", "--store", "sqlite:///b.db").out.strip()
 
 
 def bad_policies():

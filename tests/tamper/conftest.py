@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from exporting import unheld
 from hansard.record import keys, note
 from hansard.record import policy as policies
 from hansard.record.bundle import Bundle
@@ -125,8 +126,11 @@ def policy(**instead):
     """A signed policy that approves the packaged templates, or others in their place."""
     packaged = packaged_templates("consensus")
     approved = {role: sha256(body).hexdigest() for role, body in packaged.items()} | instead
-    text = policies.write({("consensus", role): digest for role, digest in approved.items()})
-    return policies.parse(note.sign(text, note.Signer("test/approval", keys.generate())))
+    rows = approved.items()
+    lines = [policies.Line(f"consensus.{role}", "template", digest) for role, digest in rows]
+    return policies.parse(
+        note.sign(policies.write(lines), note.Signer("test/approval", keys.generate()))
+    )
 
 
 def play(store, spec, model, die_at=0, policy=None, origin=None):
@@ -137,7 +141,7 @@ def play(store, spec, model, die_at=0, policy=None, origin=None):
             raise Died
 
     given = {"models": models}
-    with served(model):
+    with served(model), unheld():
         try:
             more = {"policy": policy, "origin": origin, "observe": observe}
             asyncio.run(session.run(spec, store, Path(), **more, **given))

@@ -312,7 +312,7 @@ def test_a_page_that_is_signed_is_the_signer_s_own(files):
         aside = {"page": None, "checks": []}
         assert found.model_copy(update=aside) == bare.model_copy(update=aside)
         assert found.checks[3:] == bare.checks[3:]
-        assert [row.status for row in found.checks] == ["pass"] * 16
+        assert [row.status for row in found.checks] == ["pass"] * 17
         assert found.page == PageCheck(
             released=data in (page(files), page({"events.jsonl": b""})),
             same_record=data in (page(files), page(files)[:-1]),
@@ -605,7 +605,7 @@ def test_a_refusal_is_intact_and_cannot_be_altered():
         "step": "r1.proposal.critic",
         "role": "block",
         "found": "ab" * 32,
-        "approved": "ab" * 32,
+        "approved": ["ab" * 32],
     }.items():
         event = refused | {"data": refused["data"] | {field: value}}
         assert first(both(forged(record, seq, event, EXPORT))) == (f"10.{field}", seq)

@@ -162,7 +162,7 @@ debater.registered  parameters.top_p            later 9.parameters
 debater.registered  persona                     here 8.missing, later 11.prompt
 debater.registered  persona.sha256              here 8.missing
 debater.registered  position                    here 9.position
-debater.registered  role                        here 9.not_due, later 9.not_due
+debater.registered  role                        here 9.not_due, later 9.not_due, here 10.persona
 debater.registered  stance                      later 9.not_due
 debater.registered  stance.label                later 9.not_due
 debater.registered  stance.text.sha256          here 8.missing

@@ -210,12 +210,15 @@ def good_cases() -> Iterator[Case]:
         "The opening names a policy that approves its templates, signed with the approval key.",
         export(approved()),
     )
-    others = (f"consensus.{role} {digest(CONSENSUS[role].encode())}" for role in sorted(CONSENSUS))
+    others = (
+        f"consensus.{role} template {digest(CONSENSUS[role].encode())}"
+        for role in sorted(CONSENSUS)
+    )
     yield good(
         "approved-with-others",
         "The policy approves templates of another format as well, which do not concern this "
         "debate.",
-        export(under(approved(), policy_of([*others, f"other_2.debater {OTHER}"]))),
+        export(under(approved(), policy_of([*others, f"other_2.debater template {OTHER}"]))),
     )
     yield good(
         "refused-before-the-first-call",
@@ -226,10 +229,10 @@ def good_cases() -> Iterator[Case]:
     yield good(
         "refused-without-any-approval",
         "The policy approves nothing: the first role of the format is refused, and `approved` is "
-        "null.",
+        "empty.",
         export(
             under(refused(), policy_of([])).data(
-                4, role="protocol", found=digest(CONSENSUS["protocol"].encode()), approved=None
+                4, role="protocol", found=digest(CONSENSUS["protocol"].encode()), approved=[]
             )
         ),
     )

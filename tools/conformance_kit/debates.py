@@ -67,7 +67,7 @@ def policy_of(lines: Iterable[str], by: Signer = APPROVAL) -> bytes:
 def approving(by: Signer = APPROVAL, format_: str = "consensus", **others: str) -> bytes:
     """Return a policy that approves the kit's templates of a format, but `others` by role."""
     hashes = {role: digest(text.encode()) for role, text in TEMPLATES[format_].items()} | others
-    return policy_of((f"{format_}.{role} {hashes[role]}" for role in sorted(hashes)), by)
+    return policy_of((f"{format_}.{role} template {hashes[role]}" for role in sorted(hashes)), by)
 
 
 OTHER = digest(b"another template\n")
@@ -190,7 +190,7 @@ def refused() -> Record:
 def refused_late() -> Record:
     """The same five entries: all is approved, but another template was found when it was used."""
     record = under(refused(), approving())
-    found = {"found": OTHER, "approved": digest(CONSENSUS["debater"].encode())}
+    found = {"found": OTHER, "approved": [digest(CONSENSUS["debater"].encode())]}
     return record.data(4, **found)
 
 

@@ -338,7 +338,9 @@ def told_cases() -> Iterator[Case]:
         ),
     ):
         yield defect(f"told-without-{key}", "11.prompt", seq, why, record.pruned())
-    other = policy_of(sorted(f"consensus.{role} {OTHER}" for role in TEMPLATES["consensus"]))
+    other = policy_of(
+        sorted(f"consensus.{role} template {OTHER}" for role in TEMPLATES["consensus"])
+    )
     approved = arguing("approved", policy=approving(format_="judged"))
     yield defect(
         "approved-for-another-format",

@@ -416,6 +416,7 @@ def play(
         Store.open("sqlite:///:memory:") as store,
         catch_warnings(),
         patch.object(Chain, "add", counted),
+        patch.object(session, "hold", lambda *_: None),  # an engine that does not look first
         patch.object(pacing, "FIRST_WAIT", 0),  # no clock moves while one waits
         patch.object(seats, "open_model", lambda *_: as_model(model)),  # no provider is asked
     ):

@@ -238,14 +238,29 @@ def policy_cases() -> Iterator[Case]:
     for key, why, text in (
         ("policy-unsorted", "The lines of the policy are not in byte order.", unsorted),
         (
-            "policy-role-twice",
-            "The policy approves two templates for one role.",
-            policy_of(sorted([f"consensus.debater {digest(b'1')}", f"consensus.debater {OTHER}"])),
+            "policy-term-twice",
+            "The policy has two ceilings of calls in one scope.",
+            policy_of(["consensus max_calls 40", "consensus max_calls 50"]),
+        ),
+        (
+            "policy-line-twice",
+            "A line of the policy stands twice.",
+            policy_of(["* provider openai", "* provider openai"]),
+        ),
+        (
+            "policy-unknown-term",
+            "The policy has a term that there is not.",
+            policy_of(["* max_words 100"]),
+        ),
+        (
+            "policy-no-such-value",
+            "The policy wants a number of calls that is no number.",
+            policy_of(["* max_calls 040"]),
         ),
         (
             "policy-format-name",
             "The policy names a format with a hyphen, which no format has.",
-            policy_of([f"big-debate.debater {OTHER}"]),
+            policy_of([f"big-debate.debater template {OTHER}"]),
         ),
         (
             "policy-of-another-version",
@@ -352,14 +367,14 @@ def policy_cases() -> Iterator[Case]:
         "10.approved",
         4,
         "The refusal hides which template the policy approves.",
-        export(stopped.data(4, approved=None)),
+        export(stopped.data(4, approved=[])),
     )
     yield bad(
         "refused-at-run-time-another-approved",
         "10.approved",
         4,
         "The refusal at run time states another template as approved than the policy does.",
-        export(refused_late().data(4, approved=digest(b"no such template"))),
+        export(refused_late().data(4, approved=[digest(b"no such template")])),
     )
     yield bad(
         "refused-what-is-approved",
@@ -373,7 +388,7 @@ def policy_cases() -> Iterator[Case]:
         "9.not_due",
         4,
         "The refusal at run time is for a role that the format does not have.",
-        export(refused_late().data(4, role="judge", approved=None)),
+        export(refused_late().data(4, role="judge", approved=[])),
     )
     yield bad(
         "refused-without-a-policy",

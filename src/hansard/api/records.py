@@ -24,7 +24,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -35,6 +34,7 @@ if TYPE_CHECKING:
     from hansard.record.bundle import Bundle
     from hansard.record.keys import Trust
     from hansard.record.note import Signer
+    from hansard.record.policy import Approved
     from hansard.report.formats import DebateResult
     from hansard.report.listing import Entry, Listing
     from hansard.report.prompt import Rendered
@@ -139,7 +139,7 @@ class Record:
         """Raise DataError `record.altered` unless every check that could be made holds."""
         self.verification.require_ok(f"debate {self.debate[:8]}")
 
-    def _approved(self) -> Mapping[str, str] | None:
+    def _approved(self) -> Approved | None:
         """Return the template hashes that the record's policy approves; None without one."""
         from hansard.rules.replay import approved_by
 

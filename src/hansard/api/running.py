@@ -80,16 +80,17 @@ async def run(
     the same fields as a mapping. `models` maps the NAME of each `python:NAME` or
     `custom:NAME` model to a sync or async function of a Request that returns the
     reply's text, a mapping or a Completion; `tools` maps the name of each tool
-    of the spec to a function with annotated arguments. Under a `policy`
-    (`read_policy`) no model is called with a prompt template that it does not
-    approve: the debate ends as failed instead. `task_type`, `requester` (who asks),
-    `owner` (who answers for the result), `labels` and `retention` stand in place of
-    the spec's own; a person is a name, or a mapping of `name` and `key`, the name of
-    the key that they sign with. `follow_up` is the id of a debate of the same store that
-    has ended, or an unambiguous prefix of it: its transcript is then a document of the
-    evidence, and the record names it as the origin. `store` is an open Store, or the
-    URL of one to open (and make) and close again; by default the record is kept
-    in memory and gone on return, so pass a store to verify it later. File names
+    of the spec to a function with annotated arguments. A `policy`
+    (`read_policy`) says what the debate may be made of, and what it does not allow
+    is refused as UsageError `policy.not_allowed`, with every point. `task_type`,
+    `requester` (who asks), `owner` (who answers for the result), `labels` and
+    `retention` stand in place of the spec's own; a person is a name, or a mapping of
+    `name` and `key`, the name of the key that they sign with. `follow_up` is the id of
+    a debate of the same store that has ended, or an unambiguous prefix of it: its
+    transcript is then a document of the evidence, and the record names it as the
+    origin. `store` is an open Store, or the URL of one to open (and make) and close
+    again; by default the record is kept in memory and gone on return, so pass a store
+    to verify it later. File names
     in the spec begin in `folder`, by default the folder of the spec's own file, and
     stay below it: not through a link, nor into hidden files. `allow` names further
     folders that they may lead to. A `Path` in place of a name is your own: it begins

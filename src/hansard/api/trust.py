@@ -1,4 +1,4 @@
-"""Keys, trust files and signed policies: who vouches for a record, and for its prompts.
+"""Keys, trust files and signed policies: who vouches for a record, and what it may be made of.
 
 >>> from tempfile import TemporaryDirectory
 >>> from hansard import approve_prompts, open_keyring, read_policy, unapproved_prompts
@@ -12,18 +12,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from hansard.api.specs import located, prompt_templates
+from hansard.api.specs import located, prompt_templates, reachable
 
 if TYPE_CHECKING:
     from hansard.api.specs import Spec
     from hansard.governance.keyring import Keyring
     from hansard.record.keys import Trust
     from hansard.record.note import Signer
-    from hansard.record.policy import Policy
+    from hansard.record.policy import Line, Policy
+    from hansard.runtime.seats import Models
+    from hansard.runtime.tools import Tools
 
 
 def open_keyring(
@@ -99,6 +101,63 @@ def approve_prompts(
     return approve(_format_of(spec, format), templates, signer)
 
 
+def draft_policy(spec: Spec | None = None, *, format: str = "consensus") -> str:  # noqa: A002
+    """Return a policy in YAML, to be edited: strict values, and the templates of a format.
+
+    They are the packaged ones of `format`, or those that `spec` uses. Raises what
+    `prompt_templates` raises.
+
+    >>> print(draft_policy(format="judged").splitlines()[3])
+    "*":
+    """
+    from hansard.governance.approval import hashes
+    from hansard.governance.drafting import strict
+
+    return strict(_format_of(spec, format), hashes(prompt_templates(spec, format=format)))
+
+
+def approve_policy(signer: Signer, policy: Path | str | Mapping[str, object]) -> bytes:
+    """Return the policy that a YAML or JSON file, or a mapping of scopes, states; signed.
+
+    Raises UsageError `input.unreadable`, and `policy.draft` with everything that is
+    wrong in it.
+    """
+    from hansard.governance.approval import sign
+
+    return sign(read_draft(policy), signer)
+
+
+def read_draft(policy: Path | str | Mapping[str, object]) -> list[Line]:
+    """Return the lines that `approve_policy` would sign; it raises what this raises."""
+    from hansard.api.files import read_file
+    from hansard.governance.drafting import lines_of
+    from hansard.runtime.notation import parse
+
+    if isinstance(policy, Mapping):
+        return lines_of(policy)
+    return lines_of(parse(read_file(Path(policy)).decode("utf-8", "replace"), str(policy)))
+
+
+def not_allowed(
+    policy: Policy,
+    spec: Spec,
+    *,
+    models: Models | None = None,
+    tools: Tools | None = None,
+    folder: Path | str | None = None,
+    allow: Iterable[Path | str] = (),
+) -> list[str]:
+    """Return in words each point at which the policy does not allow a debate; none if it does.
+
+    The arguments are those of `estimate`, and it raises what that raises: no model is
+    asked. `run` raises UsageError `policy.not_allowed` with the same points.
+    """
+    from hansard.runtime.estimate import rehearsed
+    from hansard.runtime.policed import disallowed
+
+    return disallowed(rehearsed(*reachable(spec, folder, allow), models, tools), policy)
+
+
 def unapproved_prompts(
     policy: Policy,
     spec: Spec | None = None,
@@ -115,9 +174,9 @@ def unapproved_prompts(
     from hansard.governance.approval import hashes
 
     templates = prompt_templates(spec, format=format, folder=folder, allow=allow)
-    approved = policy.approved(_format_of(spec, format))
+    approved = policy.approved(_format_of(spec, format), templates)
     found = hashes(templates)
-    return {role: digest for role, digest in found.items() if approved.get(role) != digest}
+    return {role: digest for role, digest in found.items() if digest not in approved[role]}
 
 
 def _format_of(spec: Spec | None, format_: str) -> str:

@@ -66,7 +66,7 @@ def _person(_: click.Context, __: click.Parameter, given: str | None) -> object:
     "policy_file",
     metavar="FILE",
     type=click.Path(path_type=Path),
-    help="Call models only with prompts that this signed policy approves.",
+    help="Run only what this signed policy allows.",
 )
 @click.option("--task-type", metavar="NAME", help="Record what kind of question this is.")
 @click.option(

@@ -13,10 +13,12 @@ from rich.text import Text
 import hansard
 from hansard import private
 from hansard.api.files import read_file
+from hansard.api.trust import read_draft
 from hansard.cli.console import console, fields
 from hansard.cli.context import allow_option, keyring, open_store, sound_record, store_option
 from hansard.errors import UsageError
 from hansard.report.safe import shown
+from hansard.vocabulary import many
 
 _FILE = click.Path(path_type=Path)
 _SIGNER = click.option(
@@ -160,33 +162,55 @@ def revoke(role: Any) -> None:
 
 @click.group()
 def policy() -> None:
-    """Approve the prompts that debates may use, and check that they are used."""
+    """Approve what debates may be made of, and check that they keep to it."""
+
+
+@policy.command("init")
+@click.option("--spec", type=_FILE, help="Approve the prompts that this spec uses.")
+@_FORMAT
+@click.option("-o", "--output", metavar="FILE", type=_FILE, required=True)
+def init_policy(spec: Path | None, format_: str, output: Path) -> None:
+    """Write a policy to be edited: strict values, and today's prompt templates."""
+    save(output, hansard.draft_policy(spec, format=format_).encode())
+    words = (
+        f"{output}: edit it, then sign it: hansard policy approve {shlex.quote(str(output))} -o …"
+    )
+    console(stderr=True).print(Text(words))
 
 
 @policy.command()
+@click.argument("file", type=_FILE, required=False)
 @click.option("--spec", type=_FILE, help="Approve the prompts that this spec uses.")
 @_FORMAT
 @allow_option
 @click.option("-o", "--output", metavar="FILE", type=_FILE, required=True)
 @_SIGNER
 def approve(
+    file: Path | None,
     spec: Path | None,
     format_: str,
     allow: tuple[Path, ...],
     output: Path,
     signer: str | None,
 ) -> None:
-    """Approve prompt templates: write their hashes to FILE, signed with your approval key.
+    """Sign a policy with your approval key, and write it to the file named by -o.
 
-    Read the templates before you sign them. `hansard run --policy FILE` calls models
-    with these templates only.
+    FILE is the policy in YAML, as `hansard policy init` writes one. Without FILE the
+    policy approves prompt templates alone: read them before you sign. `hansard run
+    --policy` refuses every debate that is not what the policy allows.
     """
-    templates = hansard.prompt_templates(spec, format=format_, allow=allow)
-    name = hansard.read_spec(spec).format if spec else format_
-    key = keyring().signer("approval", signer)
-    save(output, hansard.approve_prompts(key, spec, format=format_, allow=allow))
-    words = f"{output}: {len(templates)} templates of {name}, by {key.name}"
-    console(stderr=True).print(Text(words))
+    if file is not None:
+        said = many(len(read_draft(file)), "line")
+    else:
+        templates = hansard.prompt_templates(spec, format=format_, allow=allow)
+        name = hansard.read_spec(spec).format if spec else format_
+        said = f"{many(len(templates), 'template')} of {name}"
+    key = keyring().signer("approval", signer)  # made now where there is none: all else is right
+    if file is not None:
+        save(output, hansard.approve_policy(key, file))
+    else:
+        save(output, hansard.approve_prompts(key, spec, format=format_, allow=allow))
+    console(stderr=True).print(Text(f"{output}: {said}, by {key.name}"))
 
 
 @policy.command("show")
@@ -197,7 +221,7 @@ def approve(
 def show_policy(
     file: Path | None, spec: Path | None, format_: str, allow: tuple[Path, ...]
 ) -> None:
-    """Print the hashes that FILE approves or, without FILE, the prompt templates.
+    """Print what the policy FILE says or, without FILE, the prompt templates.
 
     `hansard policy check` says who signed a policy.
     """
@@ -206,19 +230,35 @@ def show_policy(
             click.echo(f"--- {role} ---\n{shown(body.decode())}")
         return
     found = hansard.parse_policy(file)
-    rows = [(f"{name}.{role}", digest) for (name, role), digest in sorted(found.templates.items())]
+    rows = [(f"{line.scope} {line.term}", line.value) for line in found.lines]
     _print([*rows, ("hash", found.hash)])
 
 
 @policy.command()
+@click.argument("one", type=_FILE)
+@click.argument("other", type=_FILE)
+def diff(one: Path, other: Path) -> None:
+    """Print the lines in which the policies ONE (-) and OTHER (+) differ, whoever signed them.
+
+    Exit codes: 0 they say the same; 1 they do not; 2 a file is not a policy.
+    """
+    lines = [set(hansard.parse_policy(file).lines) for file in (one, other)]
+    apart = sorted(lines[0] ^ lines[1])
+    for line in apart:
+        click.echo(f"{'-' if line in lines[0] else '+'} {line}")
+    if apart:
+        raise click.exceptions.Exit(1)
+
+
+@policy.command()
 @click.argument("file", type=_FILE)
-@click.option("--spec", type=_FILE, help="Check the prompts that this spec uses.")
+@click.option("--spec", type=_FILE, help="Check this spec: its prompts, seats and limits.")
 @_FORMAT
 @allow_option
 def check(file: Path, spec: Path | None, format_: str, allow: tuple[Path, ...]) -> None:
-    """Check that FILE is validly signed and approves today's prompts.
+    """Check that FILE is validly signed and allows a spec, or approves today's prompts.
 
-    Exit codes: 0 both hold; 1 a prompt is not approved; 2 the signature is not valid
+    Exit codes: 0 both hold; 1 something is not allowed; 2 the signature is not valid
     or not trusted.
     """
     found = hansard.read_policy(file, keyring().trust())
@@ -230,7 +270,10 @@ def check(file: Path, spec: Path | None, format_: str, allow: tuple[Path, ...]) 
             for role in roles
         ]
     )
-    if others:
+    points = hansard.not_allowed(found, spec, allow=allow) if spec else []
+    for point in points:
+        click.echo(f"NOT ALLOWED: {shown(point)}")
+    if others or points:
         raise click.exceptions.Exit(1)
 
 

@@ -2,20 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from hashlib import sha256
 
 from hansard.errors import DataError
 from hansard.record import note
 from hansard.record.keys import Trust, who_signed
 from hansard.record.note import Signer
-from hansard.record.policy import Policy, parse, write
+from hansard.record.policy import Line, Policy, parse, write
 
 
 def approve(format_: str, templates: Mapping[str, bytes], signer: Signer) -> bytes:
     """Return a policy that approves these templates of a format, by role, signed."""
-    named = {(format_, role): digest for role, digest in hashes(templates).items()}
-    return note.sign(write(named), signer)
+    rows = hashes(templates).items()
+    return sign([Line(f"{format_}.{role}", "template", digest) for role, digest in rows], signer)
+
+
+def sign(lines: Iterable[Line], signer: Signer) -> bytes:
+    """Return a policy of these lines, signed."""
+    return note.sign(write(lines), signer)
 
 
 def hashes(templates: Mapping[str, bytes]) -> dict[str, str]:

@@ -74,7 +74,7 @@ function takeOpened(walk, data) {
 		if (!walk.prices.has(row.model)) walk.prices.set(row.model, row);
 	}
 	walk.templates = data.templates.map(({ role, sha256: hash }) =>
-		[role, hash, walk.approved?.get(`${terms.format}.${role}`) ?? null]);
+		[role, hash, walk.policy && (policyValues(walk.policy, "template", terms.format, role) ?? [])]);
 }
 
 // What a debate says of itself agrees with itself (§11.1).
@@ -312,16 +312,16 @@ function endTurn(walk, step, reply, says) {
 
 // ---- 10 the policy during the walk (§15)
 
-// Role, hash and approved hash of the first template that is not approved.
-const unapproved = ({ approved, templates }) =>
-	approved && templates.find(([, hash, other]) => hash !== other);
+// Role, hash and approved hashes of the first template that is not approved.
+const unapproved = ({ policy, templates }) =>
+	policy && templates.find(([, hash, approved]) => !approved.includes(hash));
 
 function checkApproval(walk) {
 	const wrong = unapproved(walk);
 	if (wrong) walk.report("10.not_approved", wrong[2], wrong[1]);
 }
 
-entryType("call.refused", form("step:id role:name found:hash approved:hash?"), takeRefused);
+entryType("call.refused", form("step:id role:name found:hash", { approved: ["hash"] }), takeRefused);
 
 function takeRefused(walk, data) {
 	const step = walk.firstStep(), derived = { step: step.name }, wrong = unapproved(walk);
@@ -329,11 +329,10 @@ function takeRefused(walk, data) {
 	if (wrong) {
 		const [role, found, approved] = wrong;
 		Object.assign(derived, { role, found, approved });
-	} else if (walk.approved) {
-		const hash = walk.templates.find(([role]) => role === data.role)?.[1];
-		const other = hash !== undefined && hash !== data.found;
-		need(other, "call.started");
-		derived.approved = hash;
+	} else if (walk.policy) {
+		const approved = walk.templates.find(([role]) => role === data.role)?.[2];
+		need(approved && !approved.includes(data.found), "call.started");
+		derived.approved = approved;
 	}
 	walk.compare(10, data, derived);
 	walk.course = cutShort("failed", "prompt_refused");

@@ -27,11 +27,13 @@ async function verifyFiles(files, trust) {
 	const blobs = checkBlobs(read, folder(files, "blobs"), withheld);
 	const { texts, counted } = blobs, partly = counted.present < counted.named;
 	const found = [manifest, signatures.findings, read.findings, checkChain(read), blobs.findings];
-	const walk = new Walk(texts, policy?.approved ?? null);
+	let policed = null;
+	const walk = new Walk(texts, policy);
 	if (!read.findings.length && events.length) {
 		walk.walk(events);
 		found.push(walk.findings);
 		if (opened) found.push(checkTemplates(opened, templates, policies));
+		if (policy) found.push((policed = checkPolicy(policy, opened, events, texts)).findings);
 	}
 	const counts = {}, findings = found.flat().filter((row) => {
 		counts[checkOf(row)] = (counts[checkOf(row)] ?? 0) + 1;
@@ -45,6 +47,7 @@ async function verifyFiles(files, trust) {
 			withheld.size && "withheld"),
 		3: signatures.evidence,
 		8: passed(8, { texts: textsInWords(counted) }, partly && "gone"),
+		...(policed && { 18: passed(18, { lines: many(policy.lines, "line") }) }),
 		...evidenceOf(read), ...(walk.ended ? evidenceOfWalk(walk) : {}),
 	};
 	const level = findings.length ? null : Number(signed), { goneTurns: gone, turns } = walk;
@@ -57,8 +60,9 @@ async function verifyFiles(files, trust) {
 	return {
 		debate: events[0]?.debate ?? null, entries: read.total, open: !walk.closed, level,
 		verdict: WORDING.verdicts[level ?? "none"], caveats, counted,
-		checks: [...judge(findings, counts, evidence, signed, missing(read, walk)),
-			...unsupported(unread)],
+		checks: [...judge(findings, counts, evidence, signed, missing(read, walk),
+			opened?.policy ? { policed, gone: policed?.gone ?? [] } : null),
+			...unsupported(unread)].sort((a, b) => a.number - b.number),
 		findings, lines, texts,
 		templates: new Map([...templates].map(([name, bytes]) => [name, toText(bytes, false)])),
 		signers, ed25519: able, walk,
@@ -125,10 +129,15 @@ function missing({ total }, walk) {
 }
 
 // Each check but the container's, which a page does not see: what has findings fails.
-function judge(findings, counts, evidence, signed, [what, values]) {
-	return Object.entries(VOCABULARY.checks).map(([key, { name, rests_on: resting }]) => {
+// `policy` says what the policy was about and is gone; without a policy there is no check 18.
+function judge(findings, counts, evidence, signed, [what, values], policy) {
+	const rows = Object.entries(VOCABULARY.checks).filter(([key]) => policy || key !== "18");
+	return rows.map(([key, { name, rests_on: resting }]) => {
 		const number = Number(key), told = findings.find((row) => checkOf(row) === number);
-		const why = resting?.includes(what) && fill(WORDING.unchecked[what], values);
+		const lost = number === 10 && policy?.gone.length &&
+			fill(WORDING.unchecked.texts, { terms: policy.gone.join(", ") });
+		const why = lost || (number === 18 && !policy.policed && WORDING.unchecked.policy) ||
+			(resting?.includes(what) && fill(WORDING.unchecked[what], values));
 		const left = why || (number === 3 && !signed), status = left ? "unchecked" : "pass";
 		return told ? { number, name, status: "fail", evidence: where(told, counts[key]) }
 			: { number, name, status, evidence: why || evidence[key] };
@@ -320,17 +329,4 @@ function checkTemplates(opening, templates, policies) {
 		findings.push(finding("10.policy", 1, policy));
 	}
 	return findings;
-}
-
-// A policy: its note, and the approved template of each `<format>.<role>`; null where it is none.
-function readPolicy(name, policies) {
-	const bytes = policies.get(name) ?? new Uint8Array(), note = readNote(bytes);
-	if (!note || sha256(bytes) !== name) return null;
-	const [first, ...lines] = toText(note.text, false).split("\n").slice(0, -1);
-	const found = lines.map((line) =>
-		/^([a-z][a-z0-9_]*\.[a-z][a-z0-9_]*) ([0-9a-f]{64})$/.exec(line));
-	const approved = new Map(found.filter(Boolean).map(([, key, hash]) => [key, hash]));
-	const sorted = [...lines].sort().every((line, index) => line === lines[index]);
-	const sound = first === "hansard-policy/v1" && sorted && approved.size === lines.length;
-	return sound ? { note, approved } : null;
 }

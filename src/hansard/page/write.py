@@ -29,6 +29,7 @@ SCRIPTS = {
     "figures": (
         "container.js",
         "verify.js",
+        "policy.js",
         "formats.js",
         *_FORMATS,
         "forms.js",

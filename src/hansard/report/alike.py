@@ -7,19 +7,15 @@ own kin.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator
 from typing import NamedTuple
 
 from hansard.report.words import kin
 from hansard.rules.data import RegisteredData
+from hansard.rules.demands import family
 from hansard.rules.prompts import TextOf
-from hansard.rules.seating import CALLABLE, OFFLINE
 from hansard.rules.state import DebateState
 from hansard.rules.terms import Role
-
-_MAKER = re.compile(r"^(?:[a-z-]+\.)+")  # place and maker before a name of Bedrock's
-_FAMILY = re.compile(r"[^-0-9.:]+")
 
 
 class Alike(NamedTuple):
@@ -29,24 +25,6 @@ class Alike(NamedTuple):
     model: str | None
     family: str | None
     persona: bool
-
-
-def family(model: str) -> str | None:
-    """Return the family of a model; None where no model answers.
-
-    >>> family("openai:gpt-4o"), family("python:mine-2"), family("scripted:replies.yaml")
-    ('gpt', 'python:mine-2', None)
-    >>> family("bedrock:us.anthropic.claude-3"), family("vllm:meta-llama/Llama-3")
-    ('claude', 'llama')
-    """
-    if model.startswith(OFFLINE):
-        return None
-    provider, _, path = model.partition(":")
-    name = path.rpartition("/")[2].lower()
-    if provider == "bedrock":
-        name = _MAKER.sub("", name)
-    found = None if model.startswith(CALLABLE) else _FAMILY.match(name)
-    return found[0] if found else model
 
 
 def shared(one: RegisteredData, other: RegisteredData) -> str | None:

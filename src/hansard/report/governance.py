@@ -14,13 +14,13 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from hansard import vocabulary
-from hansard.report import alike
 from hansard.report.fold import Folded
 from hansard.report.notes import Note, Noting
 from hansard.report.result import GovernanceRow
 from hansard.report.sentences import decided_text
 from hansard.report.words import HOW, STOPPED, amount, listed, stance
 from hansard.rules import spending
+from hansard.rules.demands import family
 from hansard.rules.state import DebateState
 from hansard.rules.terms import ARGUING, ESCALATE, JUDGING, Role
 from hansard.vocabulary import fill, many
@@ -183,7 +183,7 @@ def _models(*roles: Role) -> Finding:
     """Return what finds the models of these roles; replies of a script are nobody's."""
 
     def found_of(found: Folded) -> Found | None:
-        seats = [seat for seat in found.state.of_role(*roles) if alike.family(seat["model"])]
+        seats = [seat for seat in found.state.of_role(*roles) if family(seat["model"])]
         models = [fill(vocabulary.word("seat"), **seat) for seat in seats]
         return Found(values={"models": listed(models)}) if models else None
 

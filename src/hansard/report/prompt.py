@@ -6,6 +6,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
 from hansard.errors import DataError, UsageError
+from hansard.record.policy import Approved
 from hansard.rules.events import Event
 from hansard.rules.prompts import Message, Renderer, TextOf
 from hansard.rules.replay import Replay
@@ -28,7 +29,7 @@ def render(
     templates: Mapping[str, bytes],
     text_of: TextOf,
     call: str,
-    approved: Mapping[str, str] | None = None,
+    approved: Approved | None = None,
 ) -> Rendered:
     """Return the prompt of `call` as it was sent.
 

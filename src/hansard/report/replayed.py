@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from hansard.errors import UsageError
+from hansard.record.policy import Approved
 from hansard.report.standing import Standing, due_next, standing
 from hansard.rules.events import Event
 from hansard.rules.prompts import TextOf
@@ -44,7 +45,7 @@ class Replayed:
 def replay(
     events: Sequence[Event],
     text_of: TextOf,
-    approved: Mapping[str, str] | None = None,
+    approved: Approved | None = None,
     until: int | None = None,
 ) -> Replayed:
     """Run the rules again on `events`, up to the entry `until`.

@@ -148,7 +148,7 @@ class CallRefusedData(TypedDict):
     step: Id
     role: Name
     found: Hash
-    approved: Hash | None
+    approved: list[Hash]
 
 
 @closed

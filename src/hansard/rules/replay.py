@@ -12,6 +12,7 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, cast
 
+from hansard.record.policy import Approved, Policy
 from hansard.record.policy import parse as parse_policy
 from hansard.rules import seating, spending, steps, wire
 from hansard.rules.data import (
@@ -36,7 +37,7 @@ from hansard.rules.transcript import CUSTOM, Prompter, hash_of
 
 _ROUNDED = 1  # millisecond: the times of both entries and the latency are rounded
 
-__all__ = ["Difference", "NotDue", "Replay", "approved_by"]
+__all__ = ["Difference", "NotDue", "Replay", "approved_by", "approved_in"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,7 +60,7 @@ class Replay:
     def __init__(
         self,
         text_of: Callable[[str], str | None],
-        approved: Mapping[str, str] | None = None,
+        approved: Approved | None = None,
     ) -> None:
         self.state = DebateState()
         self.prompter = Prompter(self.state)
@@ -260,8 +261,8 @@ class Replay:
         if refused:
             return refused
         roles = [row["role"] for row in self.state.spec["templates"]]
-        approved = self._approved.get(data["role"])
-        if data["role"] not in roles or data["found"] == approved:
+        approved = self._approved.get(data["role"], [])
+        if data["role"] not in roles or data["found"] in approved:
             raise NotDue(name_of(due))
         return {"step": step, "approved": approved}
 
@@ -398,10 +399,16 @@ def _differences(derived: Mapping[str, Any], recorded: Mapping[str, Any]) -> Ite
             yield Difference(field, value, found)
 
 
-def approved_by(opened: OpenedData, policies: Mapping[str, bytes]) -> Mapping[str, str] | None:
+def approved_by(opened: OpenedData, policies: Mapping[str, bytes]) -> Approved | None:
     """Return the template hashes by role that a debate's policy approves.
 
     None where its opening names no policy, or one that is not among `policies`.
     """
     data = policies.get(opened["policy"] or "")
-    return parse_policy(data).approved(opened["terms"]["format"]) if data else None
+    return approved_in(opened, parse_policy(data)) if data else None
+
+
+def approved_in(opened: OpenedData, policy: Policy) -> Approved:
+    """Return the template hashes that a policy approves for each role of an opening."""
+    roles = [row["role"] for row in opened["templates"]]
+    return policy.approved(opened["terms"]["format"], roles)

@@ -16,6 +16,7 @@ from __future__ import annotations
 from collections.abc import Container, Mapping
 from typing import Any, NamedTuple
 
+from hansard.record.policy import Approved
 from hansard.rules import replies, spending
 from hansard.rules.data import CallAnsweredData
 from hansard.rules.events import Fact
@@ -218,18 +219,19 @@ def _heard(state: DebateState, steps: tuple[Step, ...]) -> Ask | Conclude | Fact
 
 
 def refusal(
-    state: DebateState, step: str, approved: Mapping[str, str], found: Mapping[str, str]
+    state: DebateState, step: str, approved: Approved, found: Mapping[str, str]
 ) -> Fact | None:
     """Return what stands in place of a call whose templates are not the approved ones.
 
-    `approved` and `found` map template roles to hashes. None where all agree.
+    `found` maps template roles to hashes. None where all are approved.
     """
     for row in state.spec["templates"]:
         role = row["role"]
         for digest in (row["sha256"], found[role]):
-            if digest != approved.get(role):
-                data = {"step": step, "role": role, "found": digest}
-                return Fact("call.refused", {**data, "approved": approved.get(role)})
+            admitted = approved.get(role, [])
+            if digest not in admitted:
+                data = {"step": step, "role": role, "found": digest, "approved": admitted}
+                return Fact("call.refused", data)
     return None
 
 

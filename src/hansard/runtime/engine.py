@@ -14,6 +14,7 @@ from collections.abc import Mapping
 from hashlib import sha256
 from typing import Any
 
+from hansard.record.policy import Approved
 from hansard.rules import spending, steps
 from hansard.rules.calls import Call, Calls
 from hansard.rules.data import CallAnsweredData, CallStartedData, ToolCalledData
@@ -49,7 +50,7 @@ class Engine:
 
     `models` gives the model of each seat, `files` the bytes of every template,
     schema and tool definition by hash, `tools` the tools by name. `approved` gives
-    the approved template hash of each role where the debate was opened under a
+    the approved template hashes of each role where the debate was opened under a
     policy.
     """
 
@@ -59,7 +60,7 @@ class Engine:
         models: Mapping[str, Model],
         files: Mapping[str, bytes],
         clock: Clock,
-        approved: Mapping[str, str] | None = None,
+        approved: Approved | None = None,
         tools: Mapping[str, Tool] | None = None,
     ) -> None:
         self._recording, self._journal = recording, recording.journal

@@ -116,6 +116,18 @@ class Estimate(_Part):
         return f"replies of {REPLY} tokens, or of max_tokens where set; {size}; {kept}"
 
 
+def rehearsed(
+    spec: AnySpec, files: Files, models: Models | None = None, tools: Tools | None = None
+) -> Opening:
+    """Return the opening of a debate that is not run, as `estimate` needs it, and raise as much."""
+    spec = read_evidence(spec, files)
+    table = spec.table()
+    unasked = {row.id: silent(row.model, files, models) for row in table}
+    schemas = schemas_of(spec, table, files)
+    given = find_tools([name for name in spec.tools if name in (tools or {})], tools)
+    return Opening(spec, read_templates(spec, files), schemas, given, unasked)
+
+
 def estimate(
     spec: AnySpec, files: Files, models: Models | None = None, tools: Tools | None = None
 ) -> Estimate:
@@ -127,12 +139,8 @@ def estimate(
     estimate. Needs neither keys nor the packages of providers. Raises UsageError
     `spec.*` or `tool.unfit` where `run` would.
     """
-    spec = read_evidence(spec, files)
-    table = spec.table()
-    unasked = {row.id: silent(row.model, files, models) for row in table}
-    schemas = schemas_of(spec, table, files)
-    given = find_tools([name for name in spec.tools if name in (tools or {})], tools)
-    opening = Opening(spec, read_templates(spec, files), schemas, given, unasked)
+    opening = rehearsed(spec, files, models, tools)
+    spec, table = opening.spec, opening.spec.table()
     opened, (most, expected, fewest) = _courses(opening)
     priced = {row["model"] for row in opened["prices"]}
     return Estimate(
@@ -146,7 +154,7 @@ def estimate(
         unpriced=tuple(sorted({row.model for row in table} - priced)),
         retry_calls=most.calls * (spec.attempts - 1),
         tool_calls=most.calls * spec.tool_rounds if spec.tools else 0,
-        missing_tools=tuple(name for name in spec.tools if name not in given),
+        missing_tools=tuple(name for name in spec.tools if name not in opening.tools),
         seconds=spec.limits.seconds,
         warnings=warned(opening),
     )

@@ -30,6 +30,7 @@ from hansard.runtime.journal import Journal
 from hansard.runtime.models.base import Closing, Model
 from hansard.runtime.opening import Opening, schemas_of
 from hansard.runtime.output import checker
+from hansard.runtime.policed import hold
 from hansard.runtime.recording import Observer, Recording, Stop
 from hansard.runtime.seats import Models, find_models
 from hansard.runtime.tools import Tool, Tools, find_tools
@@ -98,9 +99,9 @@ async def run(
     """Open the debate that `spec` describes, run it to its end and return its record.
 
     `folder` and `allow` are those of `Files`. Everything the spec names is read
-    and checked before the first event is written. Under a `policy` (whose
-    signature the caller has checked) no model is called with a template that
-    it does not approve. `origin` names the debate that this one goes back to.
+    and checked before the first event is written. What a `policy` (whose
+    signature the caller has checked) does not allow is refused, as UsageError
+    `policy.not_allowed`. `origin` names the debate that this one goes back to.
     `observe` and `progress` are those of `Recording`.
     """
     clock = clock or CLOCK
@@ -118,6 +119,8 @@ async def run(
         policy,
         origin,
     )
+    if policy:
+        hold(opening, policy)
     for row in warned(opening):
         warnings.warn(SpecWarning(row.code, row.message), stacklevel=_to_the_caller())
     expected = expectation(opening)
@@ -126,7 +129,7 @@ async def run(
     recording = Recording(journal, observe=observe, progress=progress)
     named = opening.files
     kept = named if policy is None else {**named, policy.hash: policy.data}
-    approved = policy.approved(spec.format) if policy else None
+    approved = policy.approved(spec.format, opening.templates) if policy else None
     with store.runner(debate):
         for fact in opening.facts(journal.blob, expected):
             recording.add(fact)

@@ -20,6 +20,7 @@ from hansard.rules.data import OpenedData
 from hansard.rules.events import Event, blob_names, parse
 from hansard.verify.envelope import check_manifest, check_signatures
 from hansard.verify.findings import Finding, Texts, finding
+from hansard.verify.policies import check_policy
 from hansard.verify.reading import Reading
 from hansard.verify.rules import check_rules
 
@@ -223,4 +224,5 @@ STEPS: tuple[Callable[[Reading], Iterator[Finding]], ...] = (
     check_templates,  # 10, of the files
     check_signatures,  # 3: by the keys in force when the debate was opened
     check_rules,  # 9 to 16
+    check_policy,  # 18, and 10 of texts
 )

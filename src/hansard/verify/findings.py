@@ -16,7 +16,10 @@ from hansard.errors import DataError
 
 Status = Literal["pass", "fail", "unchecked", "unsupported"]
 Verdict = Literal["INTACT", "SELF-CONSISTENT, SIGNER UNKNOWN", "ALTERED"]
-CHECKS = {number: row["name"] for number, row in vocabulary.checks().items()}
+POLICY = 18  # the check that a record without a policy does not have
+_NAMES = {number: row["name"] for number, row in vocabulary.checks().items()}
+CHECKS = {number: name for number, name in _NAMES.items() if number != POLICY}
+POLICED = {**CHECKS, POLICY: _NAMES[POLICY]}  # the checks of a record that names a policy
 
 
 class _Result(BaseModel):

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator
 
-from hansard.rules.replay import Difference, NotDue, Replay
+from hansard.rules.replay import Difference, NotDue, Replay, approved_in
 from hansard.rules.state import DebateState
 from hansard.verify.findings import Finding, finding
 from hansard.verify.reading import Reading
@@ -60,7 +60,7 @@ def check_rules(reading: Reading) -> Iterator[Finding]:
     if not reading.whole or not reading.events:
         return
     opened, policy = reading.opened, reading.policy
-    approved = policy.approved(opened["terms"]["format"]) if opened and policy else None
+    approved = approved_in(opened, policy) if opened and policy else None
     replay = reading.replay = Replay(reading.texts.get, approved)
     for seq, event in enumerate(reading.events, 1):
         try:

@@ -21,6 +21,7 @@ from hansard.verify.checks import STEPS
 from hansard.verify.envelope import files_of
 from hansard.verify.findings import (
     CHECKS,
+    POLICED,
     Check,
     Finding,
     Status,
@@ -70,7 +71,7 @@ def _verify(reading: Reading) -> Verification:
         verdict=verdict_of(level),
         caveats=list(_caveats(reading, level)),
         texts=reading.counted,
-        checks=list(_checks(reading, findings, counts)),
+        checks=sorted(_checks(reading, findings, counts), key=lambda row: row.number),
         findings=findings,
     )
 
@@ -97,7 +98,8 @@ def _checks(
     reading: Reading, findings: Sequence[Finding], counts: Mapping[int, int]
 ) -> Iterator[Check]:
     """Yield each check with its status: what has findings fails, whatever else it is."""
-    for number, name in CHECKS.items():
+    policed = reading.opened is not None and reading.opened["policy"] is not None
+    for number, name in (POLICED if policed else CHECKS).items():
         row: tuple[Status, str] = ("pass", reading.evidence.get(number, ""))
         failed = [found for found in findings if found.check == number]
         if failed:

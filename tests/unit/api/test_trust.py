@@ -65,12 +65,15 @@ def test_a_debate_runs_under_a_policy_that_approves_its_prompts(home):
 
 
 def test_no_model_is_called_with_a_prompt_that_is_not_approved(home, tmp_path):
-    policy = approved(hansard.open_keyring(), format="judged")
+    policy, asked = approved(hansard.open_keyring(), format="judged"), []
     (tmp_path / "own.md").write_text("Argue for {{stance}}.\n")
     spec = SPEC | {"prompts": {"debater": "own.md"}}
     assert set(hansard.unapproved_prompts(policy, spec, folder=tmp_path)) == {"debater"}
-    made = hansard.run_sync(spec, models={"seat": answer}, policy=policy, folder=tmp_path)
-    assert (made.status, made.reason, made.calls.asked) == ("failed", "prompt_refused", 0)
+    with pytest.raises(UsageError) as caught:
+        hansard.run_sync(spec, models={"seat": asked.append}, policy=policy, folder=tmp_path)
+    assert caught.value.code == "policy.not_allowed"
+    assert "judged.debater: the template" in caught.value.sentence
+    assert asked == []
 
 
 def test_a_policy_of_another_format_approves_nothing(home):
@@ -83,7 +86,7 @@ def test_a_policy_that_nobody_trusted_signed_does_not_count(home, tmp_path):
     signed = hansard.approve_prompts(stranger.signer("approval"))
     path = tmp_path / "policy"
     path.write_bytes(signed)
-    assert hansard.parse_policy(path).approved("consensus")
+    assert hansard.parse_policy(path).lines
     for content, code in (
         (signed, "policy.untrusted"),
         (b"no policy", "policy.malformed"),

@@ -1,4 +1,4 @@
-"""Policies: what `write` approves `parse` reads, and there is one spelling."""
+"""Policies: what `write` says `parse` reads, there is one spelling, and one scope decides."""
 
 from hashlib import sha256
 
@@ -8,16 +8,36 @@ from hypothesis import strategies as st
 
 from hansard.errors import DataError
 from hansard.record import keys, note, policy
+from hansard.record.policy import TERMS, Line
 
 SIGNER = note.Signer("house/approval", keys.generate())
 A, B = "a" * 64, "b" * 64
-words = st.from_regex(r"[a-z][a-z0-9_]{0,12}", fullmatch=True)
-hashes = st.binary(max_size=4).map(lambda data: sha256(data).hexdigest())
-TEXT = f"hansard-policy/v1\nconsensus.block {A}\nconsensus.debater {B}\n"
+VALUES = {
+    "template": st.sampled_from([A, B]),
+    "persona": st.sampled_from([A, B, "none", "any"]),
+    "model": st.sampled_from(["gpt-4o", "gpt-4o*", "*", "meta/llama:free"]),
+    "max_calls": st.integers(1, 10**16 - 1).map(str),
+    "require": st.sampled_from(["requester", "owner", "task_type", "retention"]),
+}
+words = st.from_regex(r"[a-z][a-z0-9_]{0,5}", fullmatch=True)
+scopes = st.just("*") | words | st.tuples(words, words).map(".".join)
+rows = st.sampled_from(sorted(VALUES)).flatmap(
+    lambda term: st.builds(Line, scopes, st.just(term), VALUES[term])
+)
+TEXT = (
+    f"hansard-policy/v1\n* max_calls 60\nconsensus.block template {A}\n"
+    f"consensus.debater template {B}\n"
+)
 
 
 def signed(text):
     return note.sign(text if isinstance(text, bytes) else text.encode(), SIGNER)
+
+
+def read(*lines):
+    return policy.parse(
+        signed("hansard-policy/v1\n" + "".join(f"{line}\n" for line in sorted(lines)))
+    )
 
 
 def malformed(data):
@@ -26,27 +46,56 @@ def malformed(data):
     return caught.value.code == "policy.malformed"
 
 
-@given(st.dictionaries(st.tuples(words, words), hashes))
-def test_what_is_written_is_read_again(templates):
-    data = signed(policy.write(templates))
+@given(st.lists(rows, unique_by=lambda row: row if TERMS[row.term].many else row[:2]))
+def test_what_is_written_is_read_again(lines):
+    data = signed(policy.write(lines))
     found = policy.parse(data)
-    assert found.templates == templates
-    assert policy.write(dict(reversed(templates.items()))) == found.note.text
+    assert sorted(found.lines) == sorted(lines)
+    assert policy.write(reversed(lines)) == found.note.text
     assert found.hash == sha256(data).hexdigest()
-    for format_ in {format_ for format_, _ in templates}:
-        rows = {role: row for (name, role), row in templates.items() if name == format_}
-        assert found.approved(format_) == rows
-    assert found.approved("no-format") == {}
+    for line in lines:
+        format_, _, role = line.scope.partition(".")
+        narrow = found.values(line.term, format_, role or None)
+        assert narrow is not None
+        assert line.value in narrow or line.scope == "*" or not role
 
 
 def test_the_text_is_readable():
-    assert policy.write({("consensus", "debater"): B, ("consensus", "block"): A}) == TEXT.encode()
-    assert policy.parse(signed(TEXT)).approved("consensus") == {"block": A, "debater": B}
+    lines = [
+        Line("consensus.debater", "template", B),
+        Line("consensus.block", "template", A),
+        Line("*", "max_calls", "60"),
+    ]
+    assert policy.write(lines) == TEXT.encode()
+    found = policy.parse(signed(TEXT))
+    assert found.approved("consensus", ["block", "debater", "judge"]) == {
+        "block": [A],
+        "debater": [B],
+        "judge": [],
+    }
+
+
+def test_the_narrowest_scope_that_has_a_term_decides():
+    found = read(
+        f"* persona {A}", "judged persona none", f"judged.judge persona {B}", "* max_calls 9"
+    )
+    assert found.values("persona", "judged", "judge") == (B,)
+    assert found.values("persona", "judged", "debater") == ("none",)
+    assert found.values("persona", "panel", "judge") == (A,)
+    assert found.values("persona", "judged") == ("none",)
+    assert found.values("max_calls", "judged", "judge") == ("9",)
+    assert found.values("tool", "judged") is None
+
+
+def test_what_is_required_adds_up():
+    found = read("* require owner", "judged require requester", "panel require retention")
+    assert found.required("judged") == ["owner", "requester"]
+    assert found.required("consensus") == ["owner"]
 
 
 def test_lines_stand_in_byte_order_of_lines_not_of_pairs():
     """`a_b.c` comes after `a.d`: a dot is less than a letter, and than an underscore."""
-    text = f"hansard-policy/v1\na.d {A}\na_b.c {A}\n"
+    text = f"hansard-policy/v1\na.d template {A}\na_b.c template {A}\n"
     assert policy.parse(signed(text)).note.text == text.encode()
 
 
@@ -55,20 +104,25 @@ SPELLINGS = {
     "another head": TEXT.replace("v1", "v2"),
     "a head in capitals": TEXT.replace("hansard", "Hansard"),
     "a space after the head": TEXT.replace("v1\n", "v1 \n"),
-    "not sorted": f"hansard-policy/v1\nconsensus.debater {B}\nconsensus.block {A}\n",
-    "a line twice": TEXT + f"consensus.debater {B}\n",
-    "a role twice": f"hansard-policy/v1\na.b {A}\na.b {B}\n",
-    "no format": f"hansard-policy/v1\nblock {A}\n",
-    "three parts": f"hansard-policy/v1\na.b.c {A}\n",
-    "an empty role": f"hansard-policy/v1\na. {A}\n",
-    "a hyphen": f"hansard-policy/v1\na-b.c {A}\n",
-    "a digit first": f"hansard-policy/v1\n1.c {A}\n",
-    "capitals": f"hansard-policy/v1\nA.c {A}\n",
-    "a hash in capitals": f"hansard-policy/v1\na.b {A.upper()}\n",
-    "a hash too short": f"hansard-policy/v1\na.b {A[1:]}\n",
-    "a hash too long": f"hansard-policy/v1\na.b {A}0\n",
-    "two spaces": f"hansard-policy/v1\na.b  {A}\n",
-    "no hash": "hansard-policy/v1\na.b\n",
+    "not sorted": f"hansard-policy/v1\nb template {B}\na template {A}\n",
+    "a line twice": TEXT + f"consensus.debater template {B}\n",
+    "a ceiling twice": "hansard-policy/v1\n* max_calls 1\n* max_calls 2\n",
+    "no scope": f"hansard-policy/v1\ntemplate {A}\n",
+    "three parts": f"hansard-policy/v1\na.b.c template {A}\n",
+    "an empty role": f"hansard-policy/v1\na. template {A}\n",
+    "a hyphen": f"hansard-policy/v1\na-b.c template {A}\n",
+    "a digit first": f"hansard-policy/v1\n1.c template {A}\n",
+    "capitals": f"hansard-policy/v1\nA.c template {A}\n",
+    "a hash in capitals": f"hansard-policy/v1\na.b template {A.upper()}\n",
+    "a hash too short": f"hansard-policy/v1\na.b template {A[1:]}\n",
+    "a hash too long": f"hansard-policy/v1\na.b template {A}0\n",
+    "a template that is any": "hansard-policy/v1\na.b template any\n",
+    "an unknown term": "hansard-policy/v1\n* max_words 9\n",
+    "a number with a nought first": "hansard-policy/v1\n* max_calls 09\n",
+    "a strength of eleven": "hansard-policy/v1\n* min_challenge_strength 11\n",
+    "a star in the middle": "hansard-policy/v1\n* model gpt*o\n",
+    "two spaces": f"hansard-policy/v1\na.b  template {A}\n",
+    "no value": "hansard-policy/v1\na.b template\n",
     "a comment": TEXT + "# by hand\n",
     "an empty line": TEXT + "\n",
     "CRLF": TEXT.replace("\n", "\r\n"),

@@ -3,7 +3,7 @@
 import pytest
 
 import support
-from hansard.report.alike import family
+from hansard.rules.demands import family
 from hansard.runtime.models.base import ModelError
 from reporting import note_of, noted, of, ran
 from support import Debate, Setup

@@ -59,7 +59,7 @@ def test_approved_templates_change_nothing():
 
 def test_a_template_that_was_never_approved_stops_the_first_call():
     debate = Debate(setup(UNAPPROVED), votes()).run()
-    refusal = {"step": ANN.id, "role": "block", "found": OWN["block"], "approved": OTHER}
+    refusal = {"step": ANN.id, "role": "block", "found": OWN["block"], "approved": [OTHER]}
     assert debate.record.all("call.refused") == [refusal] == [debate.state.refused]
     assert kinds(debate)[3:] == ["call.refused", "debate.closed"]
     assert debate.state.closed == CLOSED
@@ -74,7 +74,7 @@ def test_a_role_that_the_policy_does_not_know_is_not_approved():
         "step": ANN.id,
         "role": "protocol",
         "found": OWN["protocol"],
-        "approved": None,
+        "approved": [],
     }
     assert replayed(debate, {}) == []
 
@@ -85,7 +85,7 @@ def test_a_template_that_changed_since_stops_the_next_call():
         "step": "r1.critique.ann",
         "role": "debater",
         "found": OTHER,
-        "approved": OWN["debater"],
+        "approved": [OWN["debater"]],
     }
     assert kinds(debate)[-3:] == ["votes.counted", "call.refused", "debate.closed"]
     assert debate.state.closed == CLOSED
@@ -114,7 +114,7 @@ def test_calls_still_open_end_as_they_do_and_nothing_else_is_asked(end):
 
 def test_a_call_made_all_the_same_is_found():
     debate = Debate(setup(), votes(ann="no", bob="no")).run()
-    assert replayed(debate, UNAPPROVED) == [("not_approved", OTHER, OWN["block"])] * 2
+    assert replayed(debate, UNAPPROVED) == [("not_approved", [OTHER], OWN["block"])] * 2
 
 
 def test_a_refusal_for_the_openings_own_template_is_derived_whole():
@@ -123,7 +123,7 @@ def test_a_refusal_for_the_openings_own_template_is_derived_whole():
         ("step", BOB.id),
         ("role", "debater"),
         ("found", OTHER),
-        ("approved", None),
+        ("approved", []),
     ]:
         was = debate.state.refused[field]
         assert replayed(debate, UNAPPROVED, **{field: value}) == [(field, was, value)]
@@ -132,16 +132,16 @@ def test_a_refusal_for_the_openings_own_template_is_derived_whole():
 def test_of_a_refusal_for_a_changed_template_the_rest_is_derived():
     debate = changed(debater=OTHER)
     refused = debate.state.refused
-    for field, value in [("step", BOB.id), ("approved", None), ("approved", OTHER)]:
+    for field, value in [("step", BOB.id), ("approved", []), ("approved", [OTHER])]:
         found = replayed(debate, **{field: value})
         assert found == [(field, refused[field], value)]
-    assert replayed(debate, role="block") == [("approved", OWN["block"], OWN["debater"])]
+    assert replayed(debate, role="block") == [("approved", [OWN["block"]], [OWN["debater"]])]
 
 
 def test_a_refusal_rests_on_a_policy():
     bare = Debate(setup(approved=None), votes())
     both = "call.started for r1.proposal.ann or r1.proposal.bob"
-    data = {"step": ANN.id, "role": "debater", "found": OTHER, "approved": None}
+    data = {"step": ANN.id, "role": "debater", "found": OTHER, "approved": []}
     assert not_due(bare, "call.refused", None, **data) == both
     approved = Debate(setup(), votes())
     for wrong in ({"found": OWN["debater"]}, {"role": "judge"}):

@@ -140,7 +140,7 @@ def test_reports_and_the_terminal_show_it_as_words(case, text):
     page, usual = markdown(debate.result), markdown(calm.result)
     assert inert(page)
     assert not {"link_open", "image", "html_inline", "html_block"} & {r.type for r in tokens(page)}
-    assert headings(page)[1:] == headings(usual)[1:]  # the first one is the question
+    assert [*map(place, headings(page)[1:])] == [*map(place, headings(usual)[1:])]
 
     lines = [row.shown.getvalue().splitlines() for row in (debate, calm)]
     assert inert(debate.shown.getvalue())
@@ -165,6 +165,11 @@ def headings(page):
     read = list(tokens(page))
     texts = [inner.content for outer, inner in pairwise(read) if outer.type == "heading_open"]
     return [ID.sub("ID", text) for text in texts]
+
+
+def place(heading):
+    """A heading up to the stance in the user's words; the first one is the question."""
+    return heading.partition(", ")[0]
 
 
 def begin(line):

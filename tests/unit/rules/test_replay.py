@@ -236,12 +236,14 @@ def test_a_cost_is_expected_exactly_where_each_model_has_its_price():
 
 def test_what_a_policy_approves_is_found_by_the_hash_that_the_opening_names():
     signer = Signer("house/approval", Ed25519PrivateKey.from_private_bytes(bytes(32)))
-    data = note.sign(policy.write({("consensus", "block"): "a" * 64}), signer)
+    data = note.sign(policy.write([policy.Line("consensus.block", "template", "a" * 64)]), signer)
     digest = policy.parse(data).hash
     opened = EVENTS[0]["data"]
     assert approved_by(opened, {digest: data}) is None
     assert approved_by(opened | {"policy": digest}, {}) is None
-    assert approved_by(opened | {"policy": digest}, {digest: data}) == {"block": "a" * 64}
+    found = approved_by(opened | {"policy": digest}, {digest: data})
+    roles = [row["role"] for row in opened["templates"]]
+    assert found == {role: [] for role in roles} | {"block": ["a" * 64]}
 
 
 @pytest.mark.parametrize(

@@ -7,7 +7,7 @@ import pytest
 
 import altering
 import playing
-from exporting import VOTES, approved, both, exported, play, reply, spec
+from exporting import VOTES, approved, both, exported, play, reply, spec, unheld
 from hansard.runtime.engine import Engine
 from hansard.runtime.inputs import packaged_templates
 from hansard.runtime.models.base import ModelError
@@ -56,7 +56,7 @@ def test_bytes_that_change_between_two_calls_stop_the_next_one(engines, role):
     assert refused["data"] == {
         "step": "r1.critique.critic",
         "role": role,
-        "approved": APPROVED[role],
+        "approved": [APPROVED[role]],
         "found": sha256(other).hexdigest(),
     }
     assert closed["data"] == {"outcome": "failed", "reason": "prompt_refused"}
@@ -72,14 +72,14 @@ def test_a_template_that_was_never_approved_stops_the_first_call():
     refused = altering.events_of(record)[-2]["data"]
     assert asked == []
     assert (refused["role"], refused["found"]) == ("block", APPROVED["block"])
-    assert refused["approved"] == sha256(b"another").hexdigest()
+    assert refused["approved"] == [sha256(b"another").hexdigest()]
 
 
 def test_a_role_that_the_policy_does_not_name_stops_the_first_call():
     rest = {role: body for role, body in TEMPLATES.items() if role != "protocol"}
     record = play(spec(), answering([]), policy=approved(templates=rest))
     refused = altering.events_of(record)[-2]["data"]
-    assert (refused["role"], refused["approved"]) == ("protocol", None)
+    assert (refused["role"], refused["approved"]) == ("protocol", [])
     assert both(exported(record)).level == 1
 
 
@@ -96,9 +96,10 @@ def test_every_format_is_held_to_a_policy_of_its_own(table, format_):
     assert both(exported(table.store.bundle(table.debate))).level == 1
     asked.clear()
     other = "panel" if format_ != "panel" else "judged"
-    state = table.play(format_, model, policy=approved(format_=other))
+    with unheld():
+        state = table.play(format_, model, policy=approved(format_=other))
     assert state.closed == {"outcome": "failed", "reason": "prompt_refused"}
-    assert (state.refused["role"], state.refused["approved"]) == ("protocol", None)
+    assert (state.refused["role"], state.refused["approved"]) == ("protocol", [])
     assert asked == []
     assert both(exported(table.store.bundle(table.debate))).level == 1
 
@@ -107,7 +108,7 @@ def test_a_template_refused_in_the_middle_of_a_parallel_round_waits_for_what_is_
     table, engines
 ):
     """Two drafts are out when the third is tried again: they are recorded before the close."""
-    hashes = approved(format_="panel").approved("panel")
+    hashes = {role: sha256(body).hexdigest() for role, body in packaged_templates("panel").items()}
     free = asyncio.Event()
 
     async def model(request):

@@ -1,0 +1,91 @@
+"""A policy as a person writes it: YAML that maps scopes to terms, and terms to values.
+
+    "*":
+      max_calls: 60
+    judged.judge:
+      persona: none
+
+FORMAT.md §15 says what each means. What is signed are the sorted lines that come of it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+
+from hansard.errors import DataError, UsageError
+from hansard.record import policy
+from hansard.record.policy import Line
+
+_CODE = "policy.draft"
+_STRICT = """\
+# What debates may be made of. Edit it, then sign it with `hansard policy approve FILE -o POLICY`.
+# A scope is "*" (every debate), a format, or format.role; the narrowest that has a term decides.
+# A term takes a value or a list of values, any of which will do.
+"*":
+  require: [owner, requester, retention, task_type]
+  callable: none  # no seat is a function of somebody's own; or: any
+  max_rounds: 3
+  max_calls: 60
+  max_seconds: 900
+  max_cost_micro_usd: 2000000
+  # provider: [openai, anthropic]
+  # model: [gpt-4o*, claude-*]
+  # served: [gpt-4o*, claude-*]
+{format}:
+  evidence: required
+"""
+_JUDGING = """\
+  persona: none  # or the SHA-256 of the text that you approve
+  instructions: none
+  context: none
+"""
+_OF_ROLE = {
+    "judge": "  independent: family\n" + _JUDGING,
+    "moderator": "  independent: family\n" + _JUDGING.replace("  context: none\n", ""),
+    "critic": "  independent: family\n",
+}
+
+
+def lines_of(draft: object) -> list[Line]:
+    """Return the lines of a policy that was read from YAML.
+
+    Raises UsageError `policy.draft`, with every mistake in it.
+    """
+    lines, mistakes = list[Line](), list[str]()
+    for text in _texts(draft, mistakes):
+        try:
+            lines.append(policy.read_line(text))
+        except DataError as error:
+            mistakes.append(str(error))
+    try:
+        policy.check(lines)
+    except DataError as error:
+        mistakes.append(str(error))
+    if mistakes:
+        first, *others = [UsageError(_CODE, words) for words in mistakes]
+        raise UsageError(_CODE, first.sentence, others)
+    return lines
+
+
+def _texts(draft: object, mistakes: list[str]) -> Iterator[str]:
+    """Yield each line as its text, and note what is no mapping of mappings."""
+    scopes = draft if isinstance(draft, Mapping) else None
+    if not scopes:
+        mistakes.append("a policy maps scopes to terms, as in `judged.judge: {persona: none}`")
+    for scope, terms in (scopes or {}).items():
+        if not isinstance(terms, Mapping):
+            mistakes.append(f"{scope!s:.100} maps no terms to values, as in `max_calls: 60`")
+            continue
+        for term, value in terms.items():
+            values = value if isinstance(value, list) else ["none" if value is None else value]
+            yield from (f"{scope} {term} {each}" for each in values)
+
+
+def strict(format_: str, hashes: Mapping[str, str]) -> str:
+    """Return a policy to be edited, of strict values and these templates by role."""
+    rows = [_STRICT.format(format=format_)]
+    if format_ == "moderated":
+        rows.append("  min_challenge_strength: 6\n")
+    for role, digest in hashes.items():
+        rows.append(f"{format_}.{role}:\n  template: {digest}\n{_OF_ROLE.get(role, '')}")
+    return "".join(rows)

@@ -1,0 +1,150 @@
+"use strict";
+// 18 and texts in 10: what a policy says, and what the record has instead (§15).
+
+const [HASHED, MODEL_CHARS, COUNTED] = ["[0-9a-f]{64}", "[A-Za-z0-9._:/@+=-]", "[1-9][0-9]{0,15}"];
+const ANY_TEXT = `${HASHED}|none|any`;
+const A_MODEL = `${MODEL_CHARS}{1,256}|${MODEL_CHARS}{0,255}\\*`;
+// What a value matches; a term that is ONCE stands once a scope.
+const POLICY_TERMS = Object.fromEntries(Object.entries({
+	template: HASHED, schema: ANY_TEXT, tool: ANY_TEXT, persona: ANY_TEXT, instructions: ANY_TEXT,
+	context: ANY_TEXT, provider: "[a-z][a-z0-9_-]{0,63}", model: A_MODEL, served: A_MODEL,
+	base_url: `${MODEL_CHARS}{1,256}`, callable: "any|none", independent: "family|model",
+	max_rounds: COUNTED, max_calls: COUNTED, max_tokens: COUNTED, max_cost_micro_usd: COUNTED,
+	max_seconds: COUNTED, min_challenge_strength: "[1-9]|10", cited_critique: "required",
+	evidence: "required", require: "requester|owner|task_type|retention",
+	task_type: `${MODEL_CHARS}{1,64}`, retention: "[A-Za-z0-9._/@+=-]{1,64}:[1-9][0-9]{0,5}",
+}).map(([term, pattern]) => [term, new RegExp(`^(${pattern})$`)]));
+const ONCE = /^(callable|independent|max_.*|min_.*|cited_critique|evidence)$/;
+const OF_TEXTS = ["template", "schema", "tool", "persona", "instructions", "context"];
+
+// A policy: its note, how many lines it has, and values by scope and term; null where it is none.
+function readPolicy(name, policies) {
+	const bytes = policies.get(name) ?? new Uint8Array(), note = readNote(bytes);
+	if (!note || sha256(bytes) !== name) return null;
+	const [first, ...lines] = toText(note.text, false).split("\n").slice(0, -1), rules = new Map();
+	if (first !== "hansard-policy/v1") return null;
+	for (const [index, line] of lines.entries()) {
+		const found = /^(\*|[a-z][a-z0-9_]*(?:\.[a-z][a-z0-9_]*)?) ([a-z_]+) ([!-~]+)$/.exec(line);
+		if (!found || (index && lines[index - 1] >= line)) return null;
+		const [, scope, term, value] = found, key = `${scope} ${term}`;
+		if (!Object.hasOwn(POLICY_TERMS, term) || !POLICY_TERMS[term].test(value)) return null;
+		if (ONCE.test(term) && rules.has(key)) return null;
+		rules.set(key, [...rules.get(key) ?? [], value]);
+	}
+	return { note, rules, lines: lines.length };
+}
+
+// What the most specific scope that has a term says; null where none has it.
+function policyValues({ rules }, term, format, role) {
+	const scopes = [`${format}.${role}`, format, "*"].map((scope) => `${scope} ${term}`);
+	return rules.get(scopes.find((key) => rules.has(key))) ?? null;
+}
+
+function checkPolicy(policy, opening, events, texts) {
+	const findings = [], gone = new Set(), hashes = new Map(), { format } = opening.terms;
+	const valuesOf = (term, role) => policyValues(policy, term, format, role);
+	const report = (place, term, expected, found = null) =>
+		findings.push(finding(`${OF_TEXTS.includes(term) ? 10 : 18}.${term}`, place, expected, found));
+	const among = (place, term, role, found) => {
+		const values = valuesOf(term, role);
+		if (!values || (OF_TEXTS.includes(term) && values.includes("any"))) return;
+		if (found === null || !values.some((value) => (value.endsWith("*")
+			? found.startsWith(value.slice(0, -1)) : found === value))) report(place, term, values, found);
+	};
+	const hashOf = (name) => {
+		if (!hashes.has(name)) {
+			hashes.set(name, texts.has(name) ? sha256(new TextEncoder().encode(texts.get(name))) : null);
+		}
+		return hashes.get(name);
+	};
+
+	function checkOpening() {
+		const { terms, limits } = opening, ms = limits.elapsed_ms;
+		for (const row of opening.schemas) among(1, "schema", row.role, row.sha256);
+		for (const row of opening.tools) among(1, "tool", null, row.sha256);
+		for (const name of ["task_type", "retention"]) {
+			const values = valuesOf(name), stated = values?.map((value) => value.split(":")[0]);
+			if (values && !stated.includes(opening[name])) report(1, name, values, opening[name]);
+		}
+		const asked = ["*", format].flatMap((scope) => policy.rules.get(`${scope} require`) ?? []);
+		for (const name of [...new Set(asked)].sort()) {
+			if (opening[name] === null) report(1, "require", [name]);
+		}
+		if (valuesOf("evidence") && !opening.documents) report(1, "evidence", ["required"], 0);
+		for (const [name, number] of Object.entries({
+			max_rounds: terms.max_rounds ?? 1, max_calls: limits.calls, max_tokens: limits.tokens,
+			max_cost_micro_usd: limits.cost_micro_usd, max_seconds: ms && Math.ceil(ms / 1000),
+		})) {
+			const values = valuesOf(name);
+			if (values && (number === null || number > Number(values[0]))) report(1, name, values, number);
+		}
+		const least = valuesOf("min_challenge_strength"), strength = terms.min_challenge_strength;
+		if (least && strength < Number(least[0])) report(1, "min_challenge_strength", least, strength);
+		if (valuesOf("cited_critique") && terms.require_cited_critique === false) {
+			report(1, "cited_critique", ["required"]);
+		}
+	}
+
+	// What a seat is told, and which model sits in it.
+	function checkSeat(place, seat) {
+		const { role, model } = seat, judging = ["judge", "moderator"].includes(role);
+		const told = { persona: seat.persona, instructions: opening.instructions };
+		if (role !== "moderator") told.context = opening.context;
+		for (const [term, blob] of Object.entries(told)) {
+			const values = valuesOf(term, role) ?? [judging ? "none" : "any"];
+			const found = blob ? hashOf(blob.sha256) : "none";
+			if (values.includes("any") || values.includes(found)) continue;
+			if (found === null && values.some((value) => value !== "none")) gone.add(term);
+			else report(place, term, values);
+		}
+		const [provider] = model.split(":");
+		among(place, "provider", role, provider);
+		among(place, "model", role, model.slice(provider.length + 1));
+		among(place, "base_url", role, seat.parameters.base_url ?? "default");
+		if (valuesOf("callable", role)?.[0] === "none" && /^(python|custom)$/.test(provider)) {
+			report(place, "callable", ["none"], model);
+		}
+	}
+
+	// The model that a reply says served it; its name may be a text.
+	function checkServed(place, { role }, model) {
+		if (!isObject(model)) among(place, "served", role, model);
+		else if (texts.has(model.sha256)) among(place, "served", role, texts.get(model.sha256));
+		else if (valuesOf("served", role)) gone.add("served");
+	}
+
+	// Who judges, or is a critic, beside those whom they judge.
+	function checkIndependence(seats) {
+		const judged = new Map(), proposed = new Map();
+		const kinds = (model) => [`model ${model}`, `family ${familyOf(model)}`];
+		for (const [, { role, model }] of seats) {
+			const groups = /^(judge|moderator|synthesizer)$/.test(role) ? [] : [judged];
+			for (const group of role === "proposer" ? [...groups, proposed] : groups) {
+				for (const kin of kinds(model)) if (!group.has(kin)) group.set(kin, model);
+			}
+		}
+		for (const [place, { role, model }] of seats) {
+			const values = valuesOf("independent", role), kin = values?.[0] === "model" ? 0 : 1;
+			const others = { judge: judged, moderator: judged, critic: proposed }[role];
+			const same = values && (kin === 0 || familyOf(model) !== null) &&
+				others?.get(kinds(model)[kin]);
+			if (same) report(place, "independent", values, same);
+		}
+	}
+
+	const seats = [], byId = new Map();
+	checkOpening();
+	for (const [index, { type, data }] of events.entries()) {
+		if (type === "debater.registered") {
+			seats.push([index + 1, data]);
+			byId.set(data.id, data);
+			checkSeat(index + 1, data);
+		} else if (type === "call.answered") {
+			const step = data.call.slice(0, Math.max(0, data.call.lastIndexOf(":"))).split(".");
+			const seat = byId.get(step.length > 2 ? step.slice(2).join(".") : step.at(-1));
+			if (seat) checkServed(index + 1, seat, data.model);
+		}
+	}
+	checkIndependence(seats);
+	return { findings, gone: [...gone].sort() };
+}

@@ -1,0 +1,177 @@
+"""What a policy demands of a debate beside its templates (FORMAT.md §15).
+
+All of it can be said of an opening, its seats and the replies' own words on who served them,
+so that the engine looks before anything is written, and a verifier again. A `Breach` is a
+demand that is not met; one whose text is gone is `gone`, and nobody can tell.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import NamedTuple, cast
+
+from hansard.record.policy import Policy
+from hansard.rules.data import OpenedData, RegisteredData
+from hansard.rules.seating import CALLABLE, OFFLINE
+from hansard.rules.terms import JUDGING
+
+TEXTS = ("template", "schema", "tool", "persona", "instructions", "context")  # by check 10
+_PLACED = re.compile(r"^(?:[a-z-]+\.)+")  # place and maker before a name of Bedrock's
+_FAMILY = re.compile(r"[^-0-9.:]+")
+HashOf = Callable[[str], str | None]  # the plain SHA-256 of a text by its name; None: it is gone
+
+
+class Breach(NamedTuple):
+    """A term, the values that it admits, and what stands there instead."""
+
+    term: str
+    expected: Sequence[str]
+    found: str | int | None = None
+    gone: bool = False
+
+    @property
+    def code(self) -> str:
+        """The code of the finding: texts belong to check 10, everything else to 18."""
+        return f"{10 if self.term in TEXTS else 18}.{self.term}"
+
+
+def of_opening(policy: Policy, opened: OpenedData) -> Iterator[Breach]:
+    """Yield what the opening itself lacks or oversteps."""
+    format_ = opened["terms"]["format"]
+    for row in opened["schemas"]:
+        yield from _one_of(policy, "schema", format_, row["role"], row["sha256"])
+    for tool in opened["tools"]:
+        yield from _one_of(policy, "tool", format_, None, tool["sha256"])
+    for name, stated in (("task_type", opened["task_type"]), ("retention", opened["retention"])):
+        values = policy.values(name, format_)
+        if values is not None and stated not in [value.partition(":")[0] for value in values]:
+            yield Breach(name, values, stated)
+    for name in policy.required(format_):
+        if opened[name] is None:  # type: ignore[literal-required]
+            yield Breach("require", [name])
+    yield from _limits(policy, opened)
+    if policy.values("evidence", format_) and not opened["documents"]:
+        yield Breach("evidence", ["required"], 0)
+
+
+def _limits(policy: Policy, opened: OpenedData) -> Iterator[Breach]:
+    """Yield the numbers that are looser than the policy's, or stated nowhere."""
+    terms, limits = opened["terms"], opened["limits"]
+    seconds = limits["elapsed_ms"]
+    most: Mapping[str, int | None] = {
+        "max_rounds": terms.get("max_rounds", 1),
+        "max_calls": limits["calls"],
+        "max_tokens": limits["tokens"],
+        "max_cost_micro_usd": limits["cost_micro_usd"],
+        "max_seconds": -(-seconds // 1000) if seconds else None,
+    }
+    for name, number in most.items():
+        values = policy.values(name, terms["format"])
+        if values is not None and (number is None or number > int(values[0])):
+            yield Breach(name, values, number)
+    least = policy.values("min_challenge_strength", terms["format"])
+    strength = cast(int | None, terms.get("min_challenge_strength"))
+    if least is not None and strength is not None and strength < int(least[0]):
+        yield Breach("min_challenge_strength", least, strength)
+    if (
+        policy.values("cited_critique", terms["format"])
+        and terms.get("require_cited_critique") is False
+    ):
+        yield Breach("cited_critique", ["required"])
+
+
+def of_seat(
+    policy: Policy, opened: OpenedData, seat: RegisteredData, hash_of: HashOf
+) -> Iterator[Breach]:
+    """Yield what a seat may not be told, and which model may not sit in it.
+
+    A moderator is told no context. Who judges is told nothing by default but the templates.
+    """
+    format_, role = opened["terms"]["format"], seat["role"]
+    told = {"persona": seat["persona"], "instructions": opened["instructions"]}
+    if role != "moderator":
+        told["context"] = opened["context"]
+    for term, blob in told.items():
+        values = policy.values(term, format_, role)
+        if values is None:
+            values = ("none",) if role in JUDGING else ("any",)
+        found = hash_of(blob["sha256"]) if blob else "none"
+        if "any" not in values and found not in values:
+            gone = found is None and any(value != "none" for value in values)
+            yield Breach(term, values, gone=gone)
+    provider, _, model = seat["model"].partition(":")
+    yield from _one_of(policy, "provider", format_, role, provider)
+    yield from _one_of(policy, "model", format_, role, model)
+    address = seat["parameters"]["base_url"] or "default"
+    yield from _one_of(policy, "base_url", format_, role, address)
+    if policy.values("callable", format_, role) == ("none",) and seat["model"].startswith(CALLABLE):
+        yield Breach("callable", ["none"], seat["model"])
+
+
+def independence(
+    policy: Policy, opened: OpenedData, seats: Sequence[RegisteredData]
+) -> Iterator[tuple[int, Breach]]:
+    """Yield the seats, by place, that are of the model or the family of those whom they judge.
+
+    Who judges is apart from all others but the synthesizer, a critic from the proposers.
+    """
+    judged: dict[str, str] = {}  # the first model of each, by itself and by its family
+    proposed: dict[str, str] = {}
+    for seat in seats:
+        known = [judged] if seat["role"] not in (*JUDGING, "synthesizer") else []
+        known += [proposed] if seat["role"] == "proposer" else []
+        for models in known:
+            models.setdefault(f"model {seat['model']}", seat["model"])
+            models.setdefault(f"family {family(seat['model'])}", seat["model"])
+    for place, seat in enumerate(seats):
+        role, model = seat["role"], seat["model"]
+        values = policy.values("independent", opened["terms"]["format"], role)
+        others = judged if role in JUDGING else proposed if role == "critic" else {}
+        kin = {"model": model, "family": family(model)}
+        if values is not None and kin[values[0]] is not None:
+            same = others.get(f"{values[0]} {kin[values[0]]}")
+            if same is not None:
+                yield place, Breach("independent", values, same)
+
+
+def of_answer(
+    policy: Policy, opened: OpenedData, seat: RegisteredData, served: str | None
+) -> Iterator[Breach]:
+    """Yield a model that served a reply though the policy does not admit it."""
+    yield from _one_of(policy, "served", opened["terms"]["format"], seat["role"], served)
+
+
+def family(model: str) -> str | None:
+    """Return the family of a model; None where no model answers.
+
+    >>> family("openai:gpt-4o"), family("python:mine-2"), family("scripted:replies.yaml")
+    ('gpt', 'python:mine-2', None)
+    >>> family("bedrock:us.anthropic.claude-3"), family("vllm:meta-llama/Llama-3")
+    ('claude', 'llama')
+    """
+    if model.startswith(OFFLINE):
+        return None
+    provider, _, path = model.partition(":")
+    name = path.rpartition("/")[2].lower()
+    if provider == "bedrock":
+        name = _PLACED.sub("", name)
+    found = None if model.startswith(CALLABLE) else _FAMILY.match(name)
+    return found[0] if found else model
+
+
+def _one_of(
+    policy: Policy, term: str, format_: str, role: str | None, found: str | None
+) -> Iterator[Breach]:
+    """Yield a breach where lines of a term count, and none of them names what was found."""
+    values = policy.values(term, format_, role)
+    if values is None or (term in TEXTS and "any" in values):
+        return
+    if not any(_names(value, found) for value in values):
+        yield Breach(term, values, found)
+
+
+def _names(value: str, found: str | None) -> bool:
+    if found is None:
+        return False
+    return found.startswith(value[:-1]) if value.endswith("*") else found == value
