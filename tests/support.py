@@ -91,9 +91,11 @@ DEFAULTS: dict[str, dict[str, Any]] = {
 }
 
 
-def admitted(approved: Mapping[str, str] | None) -> Mapping[str, list[str]] | None:
-    """One approved hash for each role, as a policy gives them."""
-    return None if approved is None else {role: [digest] for role, digest in approved.items()}
+def admitted(approved: Mapping[str, str | list[str]] | None) -> Mapping[str, list[str]] | None:
+    """The approved hashes of each role, where there is one of them, as a policy gives them."""
+    if approved is None:
+        return None
+    return {role: [row] if isinstance(row, str) else row for role, row in approved.items()}
 
 
 class Setup:
