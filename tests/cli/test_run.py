@@ -342,6 +342,10 @@ TOLD = {
             "itself, below 5"
         ),
         "round 1 critique critic -> strength 8: so (–, 0s)",
+        (
+            "control: The critique of critic (round 1, critique) counts, but no quote of it was "
+            "found in the evidence"
+        ),
         "control: critic (round 1, critique) cites nothing for argument 1",
         "round 1 rebuttal rebuttal: so (–, 0s)",
         "control: rebuttal (round 1, rebuttal) leaves objection 1 unanswered",

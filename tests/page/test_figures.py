@@ -173,6 +173,9 @@ def odd():
         Debate(Setup("judged"), script(usual=say(f"{blanks}so{blanks}so{blanks}"))).run().record
     )
     yield "blanks", (record.events, record.texts)
+    thesis = "It isn't generally reasonable, but LARGELY  sound."
+    record = Debate(Setup("moderated"), script({"critique": say(thesis=thesis)})).run().record
+    yield "soft", (record.events, record.texts)
     sent = {"sent_as_rendered": False, "sent": "the body"}
     record = Debate(Setup(model=SERVED), script(usual=vote("release", more=sent))).run().record
     yield "sent otherwise", (record.events, record.texts)
@@ -429,7 +432,7 @@ def test_words_of_the_checks(records, figures):
     at_end = {name: figures[name, len(events)] for name, (events, _) in records.items()}
     found = at_end["eventful moderated"]
     assert found_of(found, "critic_rating") == (
-        "the critic rated its critiques 7, 7 of 10; one rated 4 was sent back"
+        "in its own word, which is no measure: 7, 7 of 10; one rated 4 was sent back"
     )
     assert found_of(found, "citations") == (
         "7 of 12 citations found; arguments that rest on the others are struck"
@@ -437,7 +440,10 @@ def test_words_of_the_checks(records, figures):
     assert found_of(at_end["eventful positions"], "citations") == (
         "1 of 1 citation found; critiques sent back because no quote of theirs was found: 2"
     )
-    assert found_of(found, "open_points") == "2 open points, 1 uncertainty, confidence high"
+    assert (
+        found_of(found, "open_points")
+        == "2 open points, 1 uncertainty, the moderator's own confidence high"
+    )
     ended = [found_of(row, "outcome") for row in at_end.values()]
     assert {"not upheld", "go_or_not_upheld"} <= {*ended}
 

@@ -11,6 +11,7 @@ from hansard.cli.console import console, fields, money, style_of
 from hansard.cli.context import next_step
 from hansard.report import said
 from hansard.report.formats import display_of
+from hansard.report.notes import DOUBTFUL, Note
 from hansard.report.safe import one_line
 from hansard.report.signs import failure_of
 from hansard.report.words import STOPPED, percent, stance
@@ -78,9 +79,14 @@ def say_outcome(result: hansard.DebateResult, *steps: str) -> None:
     """Print on standard error what became of a debate that was just run, and what to do next."""
     out = console(stderr=True)
     out.print(fields([*outcome(result), ("Debate", result.debate)]))
-    told = [note for note in result.notes if note.seq is None or note.severity == "critical"]
+    told = [note for note in result.notes if _at_once(note)]
     say_notes(note.message for note in told if note.code != result.reason)  # it stands on top
     out.print(fields([("Next" if n == 0 else "", next_step(step)) for n, step in enumerate(steps)]))
+
+
+def _at_once(note: Note) -> bool:
+    """Whether it is a note that nobody may miss: on the debate, critical, or on its critique."""
+    return note.seq is None or note.severity == "critical" or note.code in DOUBTFUL
 
 
 def say_notes(messages: Iterable[str]) -> None:

@@ -65,7 +65,8 @@ function drawFindings(check, rows) {
 }
 
 // What a reader must know before the cards, a sentence each.
-const PLAIN = ["scripted", "recorded", "truncated", "refused", ...FAILED];
+const PLAIN = ["scripted", "recorded", "truncated", "refused", ...FAILED,
+	"weak_critique", "uncited_critique", "soft_critique"];
 function plainWords(f) {
 	const told = new Map(f.notes.filter((note) => PLAIN.includes(note.code))
 		.map((note) => [note.code, note])); // the last of each kind

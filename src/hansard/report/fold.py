@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from typing import Any, cast
 
 from hansard.report import notes
-from hansard.report.notes import Note, Noting
+from hansard.report.notes import Note, Reading
 from hansard.report.words import GONE
 from hansard.rules import replies, spending, steps
 from hansard.rules.data import (
@@ -92,7 +92,7 @@ class Folded:
 
 
 def fold(
-    events: Iterable[Event], text_of: TextOf, own: Callable[[str], Mapping[str, Noting]]
+    events: Iterable[Event], text_of: TextOf, own: Callable[[str], Mapping[str, Reading]]
 ) -> Folded:
     """Fold the events of one record, which must follow the rules.
 
@@ -104,7 +104,7 @@ def fold(
     return found
 
 
-def _add(found: Folded, event: Event, own: Callable[[str], Mapping[str, Noting]]) -> None:
+def _add(found: Folded, event: Event, own: Callable[[str], Mapping[str, Reading]]) -> None:
     state = evolve(found.state, event)
     found.kinds[event["type"]] += 1
     if len(state.turns) > len(found.seqs):

@@ -15,7 +15,7 @@ from dataclasses import dataclass, field
 
 from hansard import vocabulary
 from hansard.report.fold import Folded
-from hansard.report.notes import Note, Noting
+from hansard.report.notes import Note, Reading
 from hansard.report.result import GovernanceRow
 from hansard.report.sentences import decided_text
 from hansard.report.words import HOW, STOPPED, amount, listed, stance
@@ -54,7 +54,7 @@ class Watch:
     a whole, and what is found for rows of its own, by their codes.
     """
 
-    events: Mapping[str, Noting]
+    events: Mapping[str, Reading]
     rows: Mapping[str, Finding] = field(default_factory=dict)
     whole: Callable[[DebateState], Iterator[Note]] = _no_notes
 

@@ -72,6 +72,7 @@ NoteCode = Literal[
     "similar_wording",
     "weak_critique",
     "uncited_critique",
+    "soft_critique",
     "prompt_review",
     "fabricated_citation",
     "uncited",
@@ -80,6 +81,7 @@ NoteCode = Literal[
     "neutrality_changed",
     "neutrality_unchanged",
     "still_open",
+    "no_uncertainty",
     "nobody_heard",
     "seats_lost",
     "judge_failed",
@@ -108,20 +110,28 @@ def note(code: NoteCode, variant: str = "text", **values: object) -> Note:
     return Note(code=code, severity=severity, message=message, seq=None)
 
 
-Noting = Callable[[DebateState, Any], Iterator[Note]]  # of the state after an event, and its data
+# Of the state after an event and its data; a format also reads texts.
+Noting = Callable[[DebateState, Any], Iterator[Note]]
+Reading = Callable[[DebateState, Any, TextOf], Iterator[Note]]
+# What a reader must know at once of a critique that stands, whatever its critic says of it.
+DOUBTFUL = ("weak_critique", "uncited_critique", "soft_critique")
 
 
 def of_event(
-    state: DebateState, event: Event, text_of: TextOf, own: Mapping[str, Noting]
+    state: DebateState, event: Event, text_of: TextOf, own: Mapping[str, Reading]
 ) -> Iterator[Note]:
     """Yield what must be known of one event; `state` is the state after it.
 
     `own` are the notes of the debate's format, by type of event.
     """
     kind, data = event["type"], event["data"]
-    for noting in (_OF_EVENT.get(kind), own.get(kind)):
-        for found in noting(state, data) if noting else ():
-            yield found.model_copy(update={"seq": event["seq"]})
+    noting, reading = _OF_EVENT.get(kind), own.get(kind)
+    rows = [
+        *(noting(state, data) if noting else ()),
+        *(reading(state, data, text_of) if reading else ()),
+    ]
+    for found in rows:
+        yield found.model_copy(update={"seq": event["seq"]})
     texts = _TEXTS.get(kind)
     for what, blob in texts(state, data) if texts else ():
         if blob and text_of(blob["sha256"]) is None:

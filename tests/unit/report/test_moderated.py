@@ -1,9 +1,14 @@
 """The result of a moderated debate."""
 
 import json
+import re
+from pathlib import Path
 
 import pytest
 
+from hansard import vocabulary
+from hansard.cli.summary import say_outcome
+from hansard.report.formats.moderated.watch import soft
 from hansard.runtime.models.base import Completion, ModelError
 from playing import EVIDENCE, POSITIONS, weak
 from reporting import note_of, noted, of, ran
@@ -328,3 +333,66 @@ def test_a_missing_ceiling_is_noted_only_where_a_price_is_not_known(result):
     priced = ran("moderated", ENDS, prices=price, limits={"cost_usd": None})
     assert noted(priced, "no_ceiling") == []
     assert noted(ran("panel"), "no_ceiling") == []
+
+
+# A critique that is none, whatever its critic says of it (RULES.md D 23)
+
+
+@pytest.mark.parametrize(
+    ("thesis", "phrase"),
+    [
+        ("This is generally reasonable, the font is small.", "generally reasonable"),
+        ("Largely sound; see minor concerns.", "largely sound"),
+        ("I mostly  AGREE.", "mostly agree"),
+        ("It is not generally reasonable.", None),
+        ("It isn't broadly sound, and mostly agree with nobody.", "mostly agree"),
+        ("A reasonable reader, generally, objects.", None),
+        ("Ungenerally reasonable.", None),
+        ("", None),
+        ("generally", None),
+    ],
+)
+def test_a_phrase_that_concedes(thesis, phrase):
+    assert soft(thesis) == phrase
+
+
+def test_a_soft_critique_without_a_quote_stands_on_the_first_screen_beside_its_own_nine(capsys):
+    critique = {
+        "thesis": "This is generally reasonable, the font is small.",
+        "counter_arguments": [argued()],
+        "challenge_strength": 9,
+    }
+    result = ran("moderated", {"critique": critique})
+    assert "own rating of it is 9 of 10" in note_of(result, "soft_critique").message
+    assert "no quote of it was found" in note_of(result, "uncited_critique").message
+    say_outcome(result)
+    told = " ".join(capsys.readouterr().err.split())
+    assert "it says “generally reasonable”" in told
+    assert "no quote of it was found in the evidence" in told
+    row = next(row for row in result.governance if row.code == "critic_rating")
+    assert row.review
+    assert "no measure" in row.found
+
+
+def test_a_critique_that_cites_and_attacks_is_no_sham():
+    critique = {"thesis": "It fails.", **weak(9)}
+    result = ran("moderated", {"critique": critique})
+    assert not {"soft_critique", "uncited_critique"} & {note.code for note in result.notes}
+
+
+def test_a_critique_that_nobody_could_quote_for_is_not_called_uncited():
+    result = ran("moderated", {}, evidence=[])
+    assert "uncited_critique" not in {note.code for note in result.notes}
+
+
+@pytest.mark.parametrize(("doubts", "noted"), [([], True), (["The price."], False)])
+def test_high_confidence_without_a_doubt(doubts, noted):
+    said = {"moderation": {"confidence": "HIGH", "explicit_uncertainties": doubts}}
+    result = ran("moderated", said)
+    assert ("no_uncertainty" in {note.code for note in result.notes}) is noted
+
+
+def test_the_phrases_are_those_of_the_rules():
+    rules = (Path(__file__).parents[3] / "schemas" / "RULES.md").read_text("utf-8")
+    stated = re.search(r"right before them, one of (.+?)\. A rating of 9", rules)[1]
+    assert re.findall("`(.+?)`", stated) == vocabulary.word("soft").split(", ")

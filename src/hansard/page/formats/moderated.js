@@ -142,20 +142,27 @@ const tokensOf = (s, round) => {
 const REVIEW_BELOW = 5; // of 10
 const ratingNote = (whose, rating) => [rating !== null && rating < REVIEW_BELOW, "prompt_review",
 	{ who: whose, rating, limit: REVIEW_BELOW }];
+// The first phrase by which a critic's thesis concedes, if any.
+function softPhrase(thesis) {
+	const soft = WORDING.soft.split(", "), words = wordsOf(thesis);
+	const pairs = words.map((word, place) => `${word} ${words[place + 1]}`);
+	return pairs.find((pair, place) => soft.includes(pair) && !NEGATIONS.has(words[place - 1]));
+}
 // What is worth a note of the case that a turn makes, and of a moderation.
 function caseNotes(s, { step, round, case: found }) {
 	if (!found) return [];
 	const { arguments: total, rating, unanswered, citations, struck } = found;
-	const { min_challenge_strength: least, require_cited_critique: cites } = s.spec.terms;
+	const least = s.spec.terms.min_challenge_strength;
 	const whose = who(step), visible = s.evidence.some((row) => row.from_round <= round);
 	const wrong = citations.filter((row) => row.finding !== "verified").map((row) =>
 		fill(WORDING.citation, { ...row, finding: WORDING.findings[row.finding] }));
 	const cited = new Set(citations.map((row) => row.argument));
+	const phrase = softPhrase(textIn(saidBy(s.turns.at(-1)), "thesis") ?? "");
 	const uncited = numbers(total).filter((number) => !cited.has(number));
 	return [
 		[rating && rating < least, "weak_critique", { who: whose, rating, least }],
-		[rating && cites && visible && wrong.length === citations.length, "uncited_critique",
-			{ who: whose }],
+		[rating && visible && wrong.length === citations.length, "uncited_critique", { who: whose }],
+		[rating && phrase, "soft_critique", { who: whose, phrase, rating }],
 		ratingNote(whose, rating),
 		[wrong.length, "fabricated_citation",
 			{ who: whose, citations: wrong.join("; "), struck: list(struck) }],
@@ -169,6 +176,7 @@ function moderationNotes(s, d) {
 	return [
 		[again, same ? "neutrality_unchanged" : "neutrality_changed"],
 		[last && d.another_round, "still_open", { points: d.unresolved }],
+		[d.phase === "moderation" && d.confidence === "HIGH" && !d.uncertainties, "no_uncertainty"],
 	];
 }
 

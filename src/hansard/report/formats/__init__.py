@@ -15,7 +15,7 @@ from hansard.report.formats.display import Display
 from hansard.report.formats.judged import JUDGED, JudgedResult
 from hansard.report.formats.moderated import MODERATED, ModeratedResult
 from hansard.report.formats.panel import PANEL, PanelResult
-from hansard.report.notes import Noting
+from hansard.report.notes import Reading
 from hansard.report.result import Result
 
 __all__ = [
@@ -43,7 +43,7 @@ DISPLAYS: Mapping[str, Display[Any]] = {
 }
 
 
-def notings(name: str) -> Mapping[str, Noting]:
+def notings(name: str) -> Mapping[str, Reading]:
     """Return the notes that the format of this name adds, by type of event."""
     return DISPLAYS[name].watch.events
 

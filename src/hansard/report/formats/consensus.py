@@ -22,6 +22,7 @@ from hansard.rules.data import VotesCountedData
 from hansard.rules.fields import closed
 from hansard.rules.formats import consensus
 from hansard.rules.formats.consensus import PHASES
+from hansard.rules.prompts import TextOf
 from hansard.rules.state import DebateState
 from hansard.rules.terms import Phase
 
@@ -140,7 +141,7 @@ class ConsensusResult(Result):
         return dict(shape)
 
 
-def _tie(_: DebateState, count: VotesCountedData) -> Iterator[Note]:
+def _tie(_: DebateState, count: VotesCountedData, __: TextOf) -> Iterator[Note]:
     least = count["threshold"]
     tied = [row["option"] for row in count["tally"] if row["votes"] >= least]
     if len(tied) > 1:

@@ -23,6 +23,7 @@ from hansard.report.words import GONE, TITLE, stance
 from hansard.rules.data import VerdictData
 from hansard.rules.fields import closed
 from hansard.rules.formats import judged
+from hansard.rules.prompts import TextOf
 from hansard.rules.state import DebateState
 
 MANY_ROUNDS = 4  # above, debaters give in to each other
@@ -170,7 +171,7 @@ class JudgedResult(Result):
         return dict(shape)
 
 
-def _undeclared(_: DebateState, data: VerdictData) -> Iterator[Note]:
+def _undeclared(_: DebateState, data: VerdictData, __: TextOf) -> Iterator[Note]:
     if data["undeclared"]:
         yield note("undeclared_winner", judge=data["speaker"])
 

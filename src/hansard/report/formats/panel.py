@@ -23,6 +23,7 @@ from hansard.rules import similarity
 from hansard.rules.data import DecisionData, SimilarityData, VotesCountedData
 from hansard.rules.fields import closed
 from hansard.rules.formats.panel.reading import terms_of
+from hansard.rules.prompts import TextOf
 from hansard.rules.state import DebateState, Turn
 from hansard.rules.terms import Resolution
 from hansard.vocabulary import fill
@@ -150,7 +151,7 @@ class PanelResult(Result):
         return dict(shape)
 
 
-def _tie(_: DebateState, count: VotesCountedData) -> Iterator[Note]:
+def _tie(_: DebateState, count: VotesCountedData, __: TextOf) -> Iterator[Note]:
     """No two answers can both be held by more than half, so the leaders tie."""
     most = max((row["votes"] for row in count["tally"]), default=0)
     tied = [row["option"] for row in count["tally"] if row["votes"] == most]
@@ -159,7 +160,7 @@ def _tie(_: DebateState, count: VotesCountedData) -> Iterator[Note]:
         yield note("tie", "votes", votes=most, options=words.listed(tied), **where)
 
 
-def _similar(_: DebateState, data: SimilarityData) -> Iterator[Note]:
+def _similar(_: DebateState, data: SimilarityData, __: TextOf) -> Iterator[Note]:
     if data["converged"]:
         least = percent(min((row["ppm"] for row in data["pairs"]), default=0))
         said = {"round": data["round"], "heard": data["heard"], "least": least, "alike": ALIKE}
@@ -168,7 +169,7 @@ def _similar(_: DebateState, data: SimilarityData) -> Iterator[Note]:
         )
 
 
-def _equals(state: DebateState, data: DecisionData) -> Iterator[Note]:
+def _equals(state: DebateState, data: DecisionData, _: TextOf) -> Iterator[Note]:
     """Drafts that are equally like the others are told apart by their registration."""
     if data["rule"] == "most_similar":
         scores = similarity.scores(state.similarities[-1]["pairs"])

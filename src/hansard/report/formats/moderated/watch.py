@@ -5,38 +5,67 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from hansard import vocabulary
-from hansard.report.fold import Folded
+from hansard.report.fold import Folded, words_of
 from hansard.report.governance import Found, Watch
 from hansard.report.notes import Note, note
 from hansard.report.words import FINDINGS, listed, place
+from hansard.rules import replies
 from hansard.rules.citations import hold
 from hansard.rules.data import TurnRecordedData, TurnRejectedData, VerdictData
 from hansard.rules.fields import Case
 from hansard.rules.formats.moderated.places import evidence_in, terms_of
-from hansard.rules.state import DebateState
+from hansard.rules.prompts import TextOf
+from hansard.rules.similarity import NEGATIONS, words
+from hansard.rules.state import DebateState, Turn
 from hansard.vocabulary import fill, many
 
 PROMPT_REVIEW_BELOW = 5  # of 10 (RULES.md D 23)
+_SOFT = frozenset(vocabulary.word("soft").split(", "))
 
 # Notes
 
 
-def _recorded(state: DebateState, data: TurnRecordedData) -> Iterator[Note]:
+def _recorded(state: DebateState, data: TurnRecordedData, text_of: TextOf) -> Iterator[Note]:
     """What code can see of a proposition, a critique or a rebuttal."""
     case, who = data["case"], place(data["step"])
     if case is None:
         return
-    rating, terms = case["rating"], terms_of(state)
-    least = terms["min_challenge_strength"]
+    rating, least = case["rating"], terms_of(state)["min_challenge_strength"]
     if rating and rating < least:
         yield note("weak_critique", who=who, rating=rating, least=least)
-    cites = terms["require_cited_critique"] and evidence_in(state, data["round"])
-    if rating and cites and not hold(case["citations"]):
+    if rating and evidence_in(state, data["round"]) and not hold(case["citations"]):
         yield note("uncited_critique", who=who)
+    phrase = soft(_thesis(state.turns[-1], text_of)) if rating else None
+    if phrase:
+        yield note("soft_critique", who=who, phrase=phrase, rating=rating)
     yield from _review(who, rating)
     yield from _cited(who, case)
     if case["unanswered"]:
         yield note("unanswered", who=who, objections=listed(case["unanswered"]))
+
+
+def _thesis(turn: Turn, text_of: TextOf) -> str:
+    """Return the thesis of a turn's reply; empty where it is gone."""
+    try:
+        value = replies.read((turn.reply and text_of(turn.reply["sha256"])) or "")
+    except replies.Unreadable:
+        return ""
+    return (words_of(value, "thesis") or "") if isinstance(value, dict) else ""
+
+
+def soft(thesis: str) -> str | None:
+    """Return the first phrase of RULES.md D 23 by which a critic's thesis concedes; else None.
+
+    >>> soft("This is generally reasonable, the font is small.")
+    'generally reasonable'
+    >>> soft("It isn't generally reasonable at all.")
+    """
+    said = words(thesis)
+    for n in range(len(said)):
+        phrase = " ".join(said[n : n + 2])
+        if phrase in _SOFT and not (n and said[n - 1] in NEGATIONS):
+            return phrase
+    return None
 
 
 def _cited(who: str, case: Case) -> Iterator[Note]:
@@ -55,7 +84,7 @@ def _cited(who: str, case: Case) -> Iterator[Note]:
         yield note("uncited", who=who, arguments=listed(uncited))
 
 
-def _rejected(_: DebateState, data: TurnRejectedData) -> Iterator[Note]:
+def _rejected(_: DebateState, data: TurnRejectedData, __: TextOf) -> Iterator[Note]:
     yield from _review(place(data["step"]), data["rating"])
 
 
@@ -64,13 +93,15 @@ def _review(who: str, rating: int | None) -> Iterator[Note]:
         yield note("prompt_review", who=who, rating=rating, limit=PROMPT_REVIEW_BELOW)
 
 
-def _verdict(state: DebateState, data: VerdictData) -> Iterator[Note]:
+def _verdict(state: DebateState, data: VerdictData, _: TextOf) -> Iterator[Note]:
     if data["phase"] == "neutrality" and state.verdict:
         same = _outcome(state.verdict) == _outcome(data)
         yield note("neutrality_unchanged" if same else "neutrality_changed")
     last = data["round"] == terms_of(state)["max_rounds"]
     if data["phase"] == "moderation" and last and data["another_round"]:
         yield note("still_open", points=data["unresolved"])
+    if data["phase"] == "moderation" and data["confidence"] == "HIGH" and not data["uncertainties"]:
+        yield note("no_uncertainty")
 
 
 def _outcome(data: VerdictData) -> tuple[bool | None, list[str]]:
