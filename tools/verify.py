@@ -1819,7 +1819,11 @@ def read_policy(name: str, policies: Texts) -> Policy | None:
     if sha256(data) != name or note is None:
         return None
     first, *lines = note.text.split(b"\n")[:-1]
-    if first != b"hansard-policy/v1" or any(one >= two for one, two in pairwise(lines)):
+    if (
+        first != b"hansard-policy/v1"
+        or len(lines) > MOST_POLICY_LINES
+        or any(one >= two for one, two in pairwise(lines))
+    ):
         return None
     rules: dict[tuple[str, str], list[str]] = {}
     for line in lines:
@@ -2735,6 +2739,7 @@ POLICY_TERMS = {  # what a value matches, and whether a term stands once a scope
     "task_type": (f"{_MODEL}{{1,64}}", False),
     "retention": ("[A-Za-z0-9._/@+=-]{1,64}:[1-9][0-9]{0,5}", False),
 }  # fmt: skip
+MOST_POLICY_LINES, MOST_NAMED = 1_000, 10  # and the values that a finding says would have done
 TEXTS_OF_POLICY = {"template", "schema", "tool", "persona", "instructions", "context"}
 
 
@@ -2756,7 +2761,7 @@ class Policing:
     def report(self, place: int, term: str, expected: list[str], found: Json = None) -> None:
         """Note a demand that is not met."""
         check = 10 if term in TEXTS_OF_POLICY else 18
-        self.findings.append(finding(f"{check}.{term}", place, expected, found))
+        self.findings.append(finding(f"{check}.{term}", place, expected[:MOST_NAMED], found))
 
     def among(self, place: int, term: str, role: str, found: str | None) -> None:
         """Compare with the values of a term, of which one may stand for all that begin so."""

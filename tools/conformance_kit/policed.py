@@ -231,6 +231,19 @@ def term_cases() -> Iterator[Case]:
             )
         ),
     )
+    lines = [f"* model m{n}" for n in range(999 - len(JUDGED))]
+    yield good(
+        "policy-as-long-as-can-be",
+        "The policy has 1,000 lines, one of which allows the model.",
+        export(held(base, *JUDGED, *lines, "* model b*")),
+    )
+    yield bad(
+        "policy-of-many-models",
+        "18.model",
+        2,
+        "The policy has a thousand lines, of which ten are said.",
+        export(held(base, *JUDGED, *lines, "* model other")),
+    )
     named = base.event(13)["data"]["model"]["sha256"]
     yield good(
         "policy-served-withheld",

@@ -243,6 +243,11 @@ def policy_cases() -> Iterator[Case]:
             policy_of(["consensus max_calls 40", "consensus max_calls 50"]),
         ),
         (
+            "policy-too-long",
+            "The policy has 1,001 lines.",
+            policy_of(sorted(f"* model m{n}" for n in range(1_001))),
+        ),
+        (
             "policy-line-twice",
             "A line of the policy stands twice.",
             policy_of(["* provider openai", "* provider openai"]),

@@ -22,14 +22,15 @@ function readPolicy(name, policies) {
 	const bytes = policies.get(name) ?? new Uint8Array(), note = readNote(bytes);
 	if (!note || sha256(bytes) !== name) return null;
 	const [first, ...lines] = toText(note.text, false).split("\n").slice(0, -1), rules = new Map();
-	if (first !== "hansard-policy/v1") return null;
+	if (first !== "hansard-policy/v1" || lines.length > 1000) return null;
 	for (const [index, line] of lines.entries()) {
 		const found = /^(\*|[a-z][a-z0-9_]*(?:\.[a-z][a-z0-9_]*)?) ([a-z_]+) ([!-~]+)$/.exec(line);
 		if (!found || (index && lines[index - 1] >= line)) return null;
 		const [, scope, term, value] = found, key = `${scope} ${term}`;
 		if (!Object.hasOwn(POLICY_TERMS, term) || !POLICY_TERMS[term].test(value)) return null;
 		if (ONCE.test(term) && rules.has(key)) return null;
-		rules.set(key, [...rules.get(key) ?? [], value]);
+		if (rules.has(key)) rules.get(key).push(value);
+		else rules.set(key, [value]);
 	}
 	return { note, rules, lines: lines.length };
 }
@@ -44,7 +45,8 @@ function checkPolicy(policy, opening, events, texts) {
 	const findings = [], gone = new Set(), hashes = new Map(), { format } = opening.terms;
 	const valuesOf = (term, role) => policyValues(policy, term, format, role);
 	const report = (place, term, expected, found = null) =>
-		findings.push(finding(`${OF_TEXTS.includes(term) ? 10 : 18}.${term}`, place, expected, found));
+		findings.push(finding(`${OF_TEXTS.includes(term) ? 10 : 18}.${term}`, place,
+			expected.slice(0, 10), found)); // the values that would have done
 	const among = (place, term, role, found) => {
 		const values = valuesOf(term, role);
 		if (!values || (OF_TEXTS.includes(term) && values.includes("any"))) return;

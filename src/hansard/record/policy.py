@@ -23,6 +23,7 @@ from hansard.record import note
 from hansard.record.note import Note
 
 Approved = Mapping[str, list[str]]  # template hashes by role
+MOST_LINES = 1_000  # whoever compares a record looks at all that count, again and again
 _HEAD = b"hansard-policy/v1\n"
 _SCOPE = re.compile(r"\*|[a-z][a-z0-9_]*(?:\.[a-z][a-z0-9_]*)?").fullmatch
 _HASH, _NAME, _NUMBER = "[0-9a-f]{64}", "[A-Za-z0-9._:/@+=-]{1,64}", "[1-9][0-9]{0,15}"
@@ -95,11 +96,10 @@ class Policy:
 
     @cached_property
     def _values(self) -> Mapping[tuple[str, str], tuple[str, ...]]:
-        found: dict[tuple[str, str], tuple[str, ...]] = {}
+        found: dict[tuple[str, str], list[str]] = {}
         for line in self.lines:
-            place = line.scope, line.term
-            found[place] = (*found.get(place, ()), line.value)
-        return found
+            found.setdefault((line.scope, line.term), []).append(line.value)
+        return {place: tuple(values) for place, values in found.items()}
 
     def values(self, term: str, format_: str, role: str | None = None) -> tuple[str, ...] | None:
         """Return the values of a term where it counts for a role, or for a debate as a whole.
@@ -134,6 +134,8 @@ def parse(data: bytes) -> Policy:
     except DataError:
         raise DataError("policy.malformed", "the policy is not a signed note") from None
     rows = signed.text.decode("ascii", "replace").split("\n")[1:-1]
+    if len(rows) > MOST_LINES:
+        raise DataError("policy.malformed", f"the policy has more than {MOST_LINES:,} lines")
     lines = tuple(map(read_line, rows))
     if write(lines) != signed.text:
         raise DataError(
@@ -164,7 +166,7 @@ def read_line(text: str) -> Line:
 
 def check(lines: Iterable[Line]) -> None:
     """Raise DataError `policy.malformed` where a term stands twice in a scope that takes one."""
-    seen = set()
+    seen = set[tuple[str, str]]()
     for line in lines:
         place = line.scope, line.term
         if place in seen and not TERMS[line.term].many:
