@@ -19,6 +19,8 @@ import verify
 from conformance_kit import build, runner
 from exporting import summary
 from hansard.cli.main import cli
+from hansard.record.policy import TERMS
+from hansard.rules.demands import TEXTS
 from hansard.rules.formats import FORMATS
 from hansard.schemas import SCHEMAS
 from kit import ROWS, STORED, case, export_files, folder
@@ -163,7 +165,16 @@ OF_A_STORE = {"5.length", "5.head"}  # what is kept beside the entries is not ex
 def test_every_code_occurs_and_no_other():
     used = {row.expected.code for row in ROWS.values()} - {None}
     assert named_codes() - used == OF_A_STORE
-    assert used - named_codes() - set(CODES.values()) <= BOUNDED | abandoned()
+    assert used - named_codes() - set(CODES.values()) <= BOUNDED | abandoned() | policed()
+    assert policed() <= used
+
+
+def policed():
+    """The codes of the terms of a policy that are no texts, each of them in the table of §15."""
+    assert set(TERMS) == set(
+        re.findall("`([a-z_]+)`", " ".join(re.findall(r"(?m)^\| (`.+?) \|", section(15))))
+    )
+    return {f"18.{term}" for term in TERMS.keys() - set(TEXTS)}
 
 
 BOUNDED = {"10.found"}  # an input, but not every value is possible (§15)

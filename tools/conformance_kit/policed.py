@@ -12,6 +12,7 @@ from conformance_kit.exports import export, withholding, zip_of
 from conformance_kit.judged import arguing, ruled
 from conformance_kit.moderated import moderated, moderating
 from conformance_kit.records import TEMPLATES, Record, digest
+from conformance_kit.tool_use import look, using
 from hansard.runtime.models.base import Completion
 
 JUDGED = [
@@ -118,6 +119,18 @@ def text_cases() -> Iterator[Case]:
         withholding(
             held(told, *JUDGED, *TOLD[:2]), f"blobs/{told.event(4)['data']['persona']['sha256']}"
         ),
+    )
+    given = using("policed", {}, {"look": look})
+    own = given.event(1)["data"]["tools"][0]["sha256"]
+    yield good(
+        "policy-tool", "The tool is approved.", export(held(given, *JUDGED, f"* tool {own}"))
+    )
+    yield bad(
+        "policy-no-tools",
+        "10.tool",
+        1,
+        "The policy allows no tools, and there is one.",
+        export(held(given, *JUDGED, "* tool none")),
     )
     yield bad(
         "policy-schema",
