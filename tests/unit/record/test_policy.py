@@ -87,6 +87,10 @@ def test_the_narrowest_scope_that_has_a_term_decides():
     assert found.values("tool", "judged") is None
 
 
+def test_it_may_have_a_thousand_lines():
+    assert len(read(*(f"* model m{n}" for n in range(1_000))).lines) == 1_000
+
+
 def test_what_is_required_adds_up():
     found = read("* require owner", "judged require requester", "panel require retention")
     assert found.required("judged") == ["owner", "requester"]
@@ -129,6 +133,7 @@ SPELLINGS = {
     "not ASCII": TEXT.replace("consensus", "cönsensus"),
     "not UTF-8": TEXT.encode().replace(b"consensus", b"\xff", 1),
     "empty": "\n",
+    "too long": "hansard-policy/v1\n" + "".join(f"* model m{n}\n" for n in range(1_000, 2_001)),
 }
 
 
