@@ -523,10 +523,11 @@ def test_a_policy_is_drafted_edited_signed_and_kept_to(hansard):
 def test_every_mistake_in_a_draft_is_told(hansard):
     Path("policy.yaml").write_text(
         '"*": {max_calls: many, max_words: 9}\nJudged: {persona: none}\n"consensus": 5\n'
+        "panel: {model: []}\n"
     )
     done = hansard("policy", "approve", "policy.yaml", "-o", "policy.txt")
-    assert (done.code, done.err.count("[policy.draft]")) == (2, 4)
-    for words in ("max_calls", "max_words", "Judged", "maps no terms"):
+    assert (done.code, done.err.count("[policy.draft]")) == (2, 5)
+    for words in ("max_calls", "max_words", "Judged", "maps no terms", "panel lists no value"):
         assert words in done.err
     assert not Path("policy.txt").exists()
 

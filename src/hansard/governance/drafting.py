@@ -34,15 +34,15 @@ _STRICT = """\
 {format}:
   evidence: required
 """
-_JUDGING = """\
+_APART = "  independent: family\n"
+_UNTOLD = """\
   persona: none  # or the SHA-256 of the text that you approve
   instructions: none
-  context: none
 """
 _OF_ROLE = {
-    "judge": "  independent: family\n" + _JUDGING,
-    "moderator": "  independent: family\n" + _JUDGING.replace("  context: none\n", ""),
-    "critic": "  independent: family\n",
+    "judge": _APART + _UNTOLD + "  context: none\n",
+    "moderator": _APART + _UNTOLD,  # who is told no context
+    "critic": _APART,
 }
 
 
@@ -78,6 +78,8 @@ def _texts(draft: object, mistakes: list[str]) -> Iterator[str]:
             continue
         for term, value in terms.items():
             values = value if isinstance(value, list) else ["none" if value is None else value]
+            if not values:  # no line at all would allow everything
+                mistakes.append(f"{scope!s:.100} lists no value for `{term!s:.100}`; name one")
             yield from (f"{scope} {term} {each}" for each in values)
 
 

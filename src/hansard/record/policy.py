@@ -12,7 +12,7 @@ takes, and which stand once a scope. A policy's hash is that of the whole note, 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from hashlib import sha256
@@ -23,7 +23,7 @@ from hansard.record import note
 from hansard.record.note import Note
 
 Approved = Mapping[str, list[str]]  # template hashes by role
-MOST_LINES = 1_000  # whoever compares a record looks at all that count, again and again
+MOST_LINES = 1_000  # a verifier may compare every seat and every reply with all of them
 _HEAD = b"hansard-policy/v1\n"
 _SCOPE = re.compile(r"\*|[a-z][a-z0-9_]*(?:\.[a-z][a-z0-9_]*)?").fullmatch
 _HASH, _NAME, _NUMBER = "[0-9a-f]{64}", "[A-Za-z0-9._:/@+=-]{1,64}", "[1-9][0-9]{0,15}"
@@ -134,8 +134,6 @@ def parse(data: bytes) -> Policy:
     except DataError:
         raise DataError("policy.malformed", "the policy is not a signed note") from None
     rows = signed.text.decode("ascii", "replace").split("\n")[1:-1]
-    if len(rows) > MOST_LINES:
-        raise DataError("policy.malformed", f"the policy has more than {MOST_LINES:,} lines")
     lines = tuple(map(read_line, rows))
     if write(lines) != signed.text:
         raise DataError(
@@ -164,9 +162,11 @@ def read_line(text: str) -> Line:
     return line
 
 
-def check(lines: Iterable[Line]) -> None:
-    """Raise DataError `policy.malformed` where a term stands twice in a scope that takes one."""
+def check(lines: Sequence[Line]) -> None:
+    """Raise DataError `policy.malformed` for too many lines, or a term twice that stands once."""
     seen = set[tuple[str, str]]()
+    if len(lines) > MOST_LINES:
+        raise DataError("policy.malformed", f"the policy has more than {MOST_LINES:,} lines")
     for line in lines:
         place = line.scope, line.term
         if place in seen and not TERMS[line.term].many:
