@@ -67,7 +67,6 @@ def limited(name, number):
             opening(terms={"format": "moderated", "require_cited_critique": False}),
             None,
         ),
-        ("* cited_critique required", opening(), None, None),
         ("* evidence required", opening(documents=1), opening(), 0),
         ("* require owner", opening(owner={"name": {"sha256": A}, "key": None}), opening(), None),
         (
@@ -98,8 +97,12 @@ def test_an_opening_at_the_bound_and_past_it(line, kept, broken, found):
     assert breaches(demands.of_opening(read(line), kept)) == []
     number = 10 if term in ("schema", "tool") else 18
     expected = [(f"{number}.{term}", [value], found, False)]
-    if broken:
-        assert breaches(demands.of_opening(read(line), broken)) == expected
+    assert breaches(demands.of_opening(read(line), broken)) == expected
+
+
+def test_what_a_format_does_not_have_is_not_asked_of_it():
+    for line in ("* cited_critique required", "* min_challenge_strength 6"):
+        assert breaches(demands.of_opening(read(line), opening())) == []
 
 
 def test_a_text_that_may_be_any():

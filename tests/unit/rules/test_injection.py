@@ -168,8 +168,8 @@ def headings(page):
 
 
 def place(heading):
-    """A heading up to the stance in the user's words; the first one is the question."""
-    return heading.partition(", ")[0]
+    """A heading without the stance in the user's words; the first one is the question."""
+    return re.sub(r"^(Round \d+), .* (\([^()]*\): `[^`]*`)$", r"\1 \2", heading, flags=re.DOTALL)
 
 
 def begin(line):
