@@ -238,7 +238,9 @@ def show_policy(
 @click.argument("one", type=_FILE)
 @click.argument("other", type=_FILE)
 def diff(one: Path, other: Path) -> None:
-    """Print the lines in which the policies ONE (-) and OTHER (+) differ, whoever signed them.
+    """Print the lines that only the policy ONE (-) or only the policy OTHER (+) has.
+
+    Who signed them is not looked at.
 
     Exit codes: 0 they say the same; 1 they do not; 2 a file is not a policy.
     """

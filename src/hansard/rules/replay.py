@@ -323,7 +323,7 @@ class Replay:
 
     def _recorded(self, kind: str, due: Conclude, data: Mapping[str, Any]) -> Mapping[str, Any]:
         state, call = self.state, due.answer["call"]
-        sent_back = call not in self._replies  # a critique at hand, and it counts at last
+        sent_back = call not in self._replies  # a critique that was sent back, and now counts
         read = self._replies.pop(call, None)
         text = self._text_of(due.answer["reply"]["sha256"])
         if sent_back and text is not None:
