@@ -79,11 +79,7 @@ class Folded:
 
     def value(self, turn: Turn) -> dict[str, Any]:
         """Return the members of a turn's reply; none where it is gone or was altered."""
-        try:
-            value = replies.read(self.text(turn.reply) or "")
-        except replies.Unreadable:
-            return {}
-        return value if isinstance(value, dict) else {}
+        return members(self.text(turn.reply))
 
     def words(self, turn: Turn) -> str | None:
         """Return a reply in words, trimmed as it is read."""
@@ -182,6 +178,15 @@ def tally_of(state: DebateState) -> dict[str, int]:
     tally = dict(Counter(vote for vote in held if vote is not None))
     silent = held.count(None)
     return tally | ({"abstain": silent} if silent else {})
+
+
+def members(reply: str | None) -> dict[str, Any]:
+    """Return the members of a reply; none where it is gone or was altered."""
+    try:
+        value = replies.read(reply or "")
+    except replies.Unreadable:
+        return {}
+    return value if isinstance(value, dict) else {}
 
 
 def words_of(value: dict[str, Any], key: str) -> str | None:

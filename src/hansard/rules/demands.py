@@ -19,6 +19,7 @@ from hansard.rules.terms import JUDGING
 TEXTS = ("template", "schema", "tool", "persona", "instructions", "context")  # by check 10
 _PLACED = re.compile(r"^(?:[a-z-]+\.)+")  # place and maker before a name of Bedrock's
 _FAMILY = re.compile(r"[^-0-9.:]+")
+MOST_NAMED = 10  # of the values that would have done, whoever tells of a breach
 HashOf = Callable[[str], str | None]  # the plain SHA-256 of a text by its name; None: it is gone
 
 

@@ -14,10 +14,8 @@ from hansard.errors import UsageError
 from hansard.record.policy import Policy
 from hansard.rules import demands
 from hansard.rules.data import OpenedData, RegisteredData
-from hansard.rules.demands import Breach
+from hansard.rules.demands import MOST_NAMED, Breach
 from hansard.runtime.opening import Opening, unsalted
-
-_NAMED = 10  # values that would have done, of those that there are
 
 
 def hold(opening: Opening, policy: Policy) -> None:
@@ -57,7 +55,7 @@ def _said(scope: str, breach: Breach, seat: str = "") -> str:
     term = breach.term
     variant = term if term in words else "most" if term.startswith("max_") else "other"
     found = words["unstated"] if breach.found is None else breach.found
-    values, more = breach.expected[:_NAMED], breach.expected[_NAMED:]
+    values, more = breach.expected[:MOST_NAMED], breach.expected[MOST_NAMED:]
     allowed = ", ".join([*values, *(["…"] if more else [])]) or words["none"]
     who = f"{scope} ({seat})" if seat else scope
     return vocabulary.fill(words[variant], scope=who, term=term, found=found, allowed=allowed)

@@ -10,12 +10,10 @@ from hansard import vocabulary
 from hansard.record.policy import Policy
 from hansard.rules import demands
 from hansard.rules.data import OpenedData, RegisteredData
-from hansard.rules.demands import Breach
+from hansard.rules.demands import MOST_NAMED, Breach
 from hansard.rules.fields import Blob
 from hansard.verify.findings import POLICY, Finding, finding
 from hansard.verify.reading import Reading
-
-MOST_NAMED = 10  # values that a finding says would have done
 
 
 def check_policy(reading: Reading) -> Iterator[Finding]:

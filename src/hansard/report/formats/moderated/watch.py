@@ -5,11 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from hansard import vocabulary
-from hansard.report.fold import Folded, words_of
+from hansard.report.fold import Folded, members, words_of
 from hansard.report.governance import Found, Watch
 from hansard.report.notes import Note, note
 from hansard.report.words import FINDINGS, listed, place
-from hansard.rules import replies
 from hansard.rules.citations import hold
 from hansard.rules.data import TurnRecordedData, TurnRejectedData, VerdictData
 from hansard.rules.fields import Case
@@ -46,11 +45,8 @@ def _recorded(state: DebateState, data: TurnRecordedData, text_of: TextOf) -> It
 
 def _thesis(turn: Turn, text_of: TextOf) -> str:
     """Return the thesis of a turn's reply; empty where it is gone."""
-    try:
-        value = replies.read((turn.reply and text_of(turn.reply["sha256"])) or "")
-    except replies.Unreadable:
-        return ""
-    return (words_of(value, "thesis") or "") if isinstance(value, dict) else ""
+    reply = text_of(turn.reply["sha256"]) if turn.reply else None
+    return words_of(members(reply), "thesis") or ""
 
 
 def soft(thesis: str) -> str | None:
