@@ -31,6 +31,7 @@ from hansard.record.note import COSIGNATURE, Note, VerifierKey
 
 Role = Literal["log", "export", "approval", "reviewer"]
 TrustedRole = Literal[Role, "witness"]
+Standing = Literal["trusted", "unknown", "role", "undated", "time", "revoked"]
 ROLES: tuple[Role, ...] = get_args(Role)  # of which one may have keys of one's own
 TRUSTED_ROLES: tuple[TrustedRole, ...] = get_args(TrustedRole)
 _Time = Annotated[
@@ -149,7 +150,15 @@ def who_signed(
     return Signing(trusted, vocabulary.fill(said["signed"], keys=f"{said['next']} ".join(words)))
 
 
-def _standing(rows: Sequence[TrustedKey], role: Role, at: str | None, dated: str | None) -> str:
+def standing(trust: Trust, key: VerifierKey, role: Role, at: str) -> Standing:
+    """Say how a key stands to `role` in a trust file, for what it signed at `at`."""
+    rows = [row for row in trust.keys if VerifierKey.parse(row.key) == key]
+    return _standing(rows, role, at, at)
+
+
+def _standing(
+    rows: Sequence[TrustedKey], role: Role, at: str | None, dated: str | None
+) -> Standing:
     """Say by a member of the vocabulary's `signers` how the rows of one key stand to `role`."""
     own = [row for row in rows if row.role == role]
     if not own:

@@ -78,6 +78,11 @@ TERMS: Mapping[str, Term] = {
     "require": _term(_FACTS, many=True),
     "task_type": _term(_NAME, many=True),
     "retention": _term("[A-Za-z0-9._/@+=-]{1,64}:[1-9][0-9]{0,5}", many=True),
+    "review": _term("never|exceptions|always"),
+    "reviewers": _term("[1-9]"),
+    "reviewer_may_be": _term("requester|nobody_involved"),
+    "review_days": _term(_NUMBER),
+    "signed": _term("outcome|hold", many=True),
 }
 
 

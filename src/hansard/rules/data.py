@@ -40,9 +40,11 @@ from hansard.rules.fields import (
     Price,
     Rating,
     Rejection,
+    Review,
     Score,
     ScorePpm,
     Seed,
+    Signature,
     Silence,
     Stance,
     TemplateHash,
@@ -53,6 +55,7 @@ from hansard.rules.fields import (
 from hansard.rules.terms import CloseReason, DecisionRule, Phase, Role, Terms
 
 MOST_LABELS = 20
+MOST_CONDITIONS = 20
 
 
 @closed
@@ -361,6 +364,38 @@ class ClosedData(TypedDict):
     reason: CloseReason
 
 
+@closed
+class ReviewData(TypedDict):
+    """What a person finds of a closed debate, over the `head` that they saw, signed."""
+
+    reviewer: Blob
+    head: Hash
+    outcome: Review
+    comment: Blob | None
+    conditions: Annotated[list[Blob], Field(max_length=MOST_CONDITIONS)]
+    signature: Signature
+
+
+@closed
+class NotedData(TypedDict):
+    """What came of a decision later; `condition` is one of a review's that it closes."""
+
+    head: Hash
+    label: Name
+    note: Blob | None
+    condition: Hash | None
+    signature: Signature | None
+
+
+@closed
+class HoldData(TypedDict):
+    """A closed record must not be deleted or lose a text, or may be again."""
+
+    head: Hash
+    reason: Blob | None
+    signature: Signature | None
+
+
 Kind = TypeVar("Kind")
 Data = TypeVar("Data")
 
@@ -399,4 +434,8 @@ Event = (
     | Entry[Literal["decision.reached"], DecisionData]
     | Entry[Literal["synthesis.recorded"], SynthesisData]
     | Entry[Literal["debate.closed"], ClosedData]
+    | Entry[Literal["review.signed"], ReviewData]
+    | Entry[Literal["outcome.noted"], NotedData]
+    | Entry[Literal["hold.placed"], HoldData]
+    | Entry[Literal["hold.lifted"], HoldData]
 )

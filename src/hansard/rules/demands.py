@@ -9,16 +9,24 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from typing import NamedTuple, cast
+from typing import Any, NamedTuple, cast
 
 from hansard.record.policy import Policy
-from hansard.rules.data import OpenedData, RegisteredData
+from hansard.rules.data import Event, OpenedData, RegisteredData
 from hansard.rules.seating import CALLABLE, OFFLINE
 from hansard.rules.terms import JUDGING
 
 TEXTS = ("template", "schema", "tool", "persona", "instructions", "context")  # by check 10
 _PLACED = re.compile(r"^(?:[a-z-]+\.)+")  # place and maker before a name of Bedrock's
 _FAMILY = re.compile(r"[^-0-9.:]+")
+NOBODY_INVOLVED = "nobody_involved"
+# Of each type of entry after the close, what the policy calls it.
+AFTER: Mapping[str, str] = {
+    "review.signed": "review",
+    "outcome.noted": "outcome",
+    "hold.placed": "hold",
+    "hold.lifted": "hold",
+}
 MOST_NAMED = 10  # of the values that would have done, whoever tells of a breach
 HashOf = Callable[[str], str | None]  # the plain SHA-256 of a text by its name; None: it is gone
 
@@ -54,6 +62,15 @@ def of_opening(policy: Policy, opened: OpenedData) -> Iterator[Breach]:
     yield from _limits(policy, opened)
     if policy.values("evidence", format_) and not opened["documents"]:
         yield Breach("evidence", ["required"], 0)
+    yield from _reviewable(policy, opened)
+
+
+def _reviewable(policy: Policy, opened: OpenedData) -> Iterator[Breach]:
+    """Yield that nobody can tell who is involved, since they name no key."""
+    values = policy.values("reviewer_may_be", opened["terms"]["format"])
+    people = (opened["requester"], opened["owner"])
+    if values == (NOBODY_INVOLVED,) and not all(person and person["key"] for person in people):
+        yield Breach("reviewer_may_be", values)
 
 
 def _limits(policy: Policy, opened: OpenedData) -> Iterator[Breach]:
@@ -141,6 +158,20 @@ def of_answer(
 ) -> Iterator[Breach]:
     """Yield a model that served a reply though the policy does not admit it."""
     yield from _one_of(policy, "served", opened["terms"]["format"], seat["role"], served)
+
+
+def of_signature(policy: Policy, opened: OpenedData, event: Event) -> Iterator[Breach]:
+    """Yield a signature after the close that the policy does not want, or that it lacks."""
+    format_, data = opened["terms"]["format"], cast(Mapping[str, Any], event["data"])
+    what = AFTER[event["type"]]
+    if data["signature"] is None and what in (policy.values("signed", format_) or ()):
+        yield Breach("signed", [what])
+    values = policy.values("reviewer_may_be", format_)
+    if what == "review" and values == (NOBODY_INVOLVED,):
+        name = data["signature"]["key"].partition("+")[0]
+        people = (opened["requester"], opened["owner"])
+        if name in [person["key"] for person in people if person]:
+            yield Breach("reviewer_may_be", values, name)
 
 
 def family(model: str) -> str | None:

@@ -59,6 +59,8 @@ def blob_names(event: Event) -> Iterator[str]:
         if type(value) is dict:
             blobs = [value[name] for name in _WITHIN[key]] if key in _WITHIN else [value]
             yield from (blob["sha256"] for blob in blobs if blob)
+        elif type(value) is list:
+            yield from (blob["sha256"] for blob in value)
 
 
 class Fact(NamedTuple):

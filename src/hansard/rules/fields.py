@@ -17,6 +17,7 @@ _UUID4 = r"^[0-9a-f]{8}-[0-9a-f]{4}-4[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$
 
 Id = Annotated[str, StringConstraints(pattern=r"^[A-Za-z0-9._:/@+=-]{1,256}$")]
 Name = Annotated[str, StringConstraints(pattern=r"^[A-Za-z0-9._:/@+=-]{1,64}$")]
+_VERIFIER_KEY = r"^[A-Za-z0-9._:/@=-]{1,128}\+[0-9a-f]{8}\+[A-Za-z0-9+/]{44}$"
 KeyName = Annotated[str, StringConstraints(pattern=r"^[A-Za-z0-9._:/@=-]{1,128}$")]
 Hash = Annotated[str, StringConstraints(pattern=r"^[0-9a-f]{64}$")]
 Time = Annotated[str, StringConstraints(pattern=_TIME)]
@@ -74,6 +75,7 @@ Confidence = Literal["HIGH", "MODERATE", "LOW"]
 Ceiling = Literal["calls", "tokens", "cost", "seconds", "entries"]
 Cut = Ceiling | Literal["operator"]  # what cuts a debate short: a ceiling, or a person
 Outcome = Literal["complete", "truncated", "failed"]
+Review = Literal["approved", "conditions", "rejected", "remanded"]
 OriginKind = Literal["remand", "repeat", "branch", "follow_up", "evaluation"]
 closed = with_config(ConfigDict(extra="forbid", strict=True))
 
@@ -91,6 +93,14 @@ class Person(TypedDict):
 
     name: Blob
     key: KeyName | None
+
+
+@closed
+class Signature(TypedDict):
+    """Who signed an entry: a verifier key (FORMAT.md §14), and the base64 of its signature."""
+
+    key: Annotated[str, StringConstraints(pattern=_VERIFIER_KEY)]
+    value: Annotated[str, StringConstraints(pattern=r"^[A-Za-z0-9+/]{86}==$")]
 
 
 @closed

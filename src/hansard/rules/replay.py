@@ -14,7 +14,7 @@ from typing import Any, cast
 
 from hansard.record.policy import Approved, Policy
 from hansard.record.policy import parse as parse_policy
-from hansard.rules import seating, spending, steps, wire
+from hansard.rules import after, seating, spending, steps, wire
 from hansard.rules.data import (
     CallAnsweredData,
     CallFailedData,
@@ -92,6 +92,8 @@ class Replay:
         elif event["type"] in ("call.answered", "call.failed"):
             ended = {**recorded, **derived}
             differences = [*self._wired(ended), *self._timed(ended, event["at"])]
+        elif self.state.closed:
+            differences = [Difference(*fault) for fault in after.faults(self.state.after, event)]
         if {**recorded, **derived} != recorded:
             event = cast(Event, {**event, "data": {**recorded, **derived}})
             differences += _differences(derived, recorded)
@@ -128,6 +130,9 @@ class Replay:
         """Return the fields of an event's data that the rules determine, with their values."""
         if not self.state.seated:
             return seating.derive(self.state, event)
+        if self.state.closed:
+            after.check(self.state, event)
+            return {}
         due = self.due()
         if isinstance(due, Announce | Read) and event["type"] != name_of(due):
             raise NotDue(name_of(due))

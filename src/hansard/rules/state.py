@@ -196,6 +196,7 @@ class DebateState:
     decision: DecisionData | None = None
     synthesis: SynthesisData | None = None
     closed: ClosedData | None = None
+    after: list[Event] = field(default_factory=list)  # what people say of the closed debate
     spend: dict[str, Spend] = field(default_factory=dict)  # by seat
     used_tokens: int = 0  # against a ceiling: what is not stated counts as it was reserved
     used_micro_usd: int = 0
@@ -252,9 +253,12 @@ def step_of(call: str) -> str:
 
 
 def evolve(state: DebateState, event: Event) -> DebateState:
-    """Fold one event into `state` and return it."""
+    """Fold one event into `state` and return it; the time stays that of the close."""
     state.debate = state.debate or event["debate"]
     state.seq += 1
+    if state.closed:
+        state.after.append(event)
+        return state
     state.at = event["at"]
     state.last_answer = None
     _FOLDS[event["type"]](state, event["data"])

@@ -16,10 +16,14 @@ from hansard.errors import DataError
 
 Status = Literal["pass", "fail", "unchecked", "unsupported"]
 Verdict = Literal["INTACT", "SELF-CONSISTENT, SIGNER UNKNOWN", "ALTERED"]
-POLICY = 18  # the check that a record without a policy does not have
+POLICY, REVIEW, NOTES = 18, 19, 20  # of records that have what they look at, and of no others
 _NAMES = {number: row["name"] for number, row in vocabulary.checks().items()}
-CHECKS = {number: name for number, name in _NAMES.items() if number != POLICY}
-POLICED = {**CHECKS, POLICY: _NAMES[POLICY]}  # the checks of a record that names a policy
+CHECKS = {number: name for number, name in _NAMES.items() if number < POLICY}
+
+
+def checks_of(*more: int) -> dict[int, str]:
+    """Return the checks of a record by number, `more` among them, with their names."""
+    return {**CHECKS, **{number: _NAMES[number] for number in sorted(more)}}
 
 
 class _Result(BaseModel):

@@ -24,6 +24,7 @@ def check_policy(reading: Reading) -> Iterator[Finding]:
     opened, policy = reading.opened, reading.policy
     if opened is None or opened["policy"] is None:
         return
+    reading.more.add(POLICY)
     if policy is None or not reading.whole:
         reading.aside[POLICY] = ("unchecked", vocabulary.words("unchecked")["policy"])
         return
@@ -67,6 +68,9 @@ def _breaches(reading: Reading, policy: Policy, opened: OpenedData) -> Iterator[
             if asked:
                 served = _served(reading, policy, opened, asked, answer["model"])
                 yield from ((seq, breach) for breach in served)
+        elif event["type"] in demands.AFTER:
+            found = demands.of_signature(policy, opened, event)
+            yield from ((seq, breach) for breach in found)
     for place, breach in demands.independence(policy, opened, seats):
         yield places[place], breach
 

@@ -19,6 +19,7 @@ from hansard.record.policy import Policy
 from hansard.rules.data import OpenedData
 from hansard.rules.events import Event
 from hansard.rules.replay import Replay
+from hansard.rules.review import Reviewed
 from hansard.verify.findings import Status, Texts
 
 _BLOBS = "blobs/"
@@ -87,6 +88,8 @@ class Reading:
     policy: Policy | None = None
     replay: Replay | None = None
     walked: int = 0  # entries that could be replayed
+    review: Reviewed | None = None  # of a closed debate that was followed to its end
+    more: set[int] = field(default_factory=set)  # checks that not every record has
     evidence: dict[int, str] = field(default_factory=dict)
     aside: dict[int, tuple[Status, str]] = field(default_factory=dict)
 

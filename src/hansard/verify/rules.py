@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 from hansard.rules.replay import Difference, NotDue, Replay, approved_in
 from hansard.rules.state import DebateState
-from hansard.verify.findings import Finding, finding
+from hansard.verify.findings import NOTES, REVIEW, Finding, finding
 from hansard.verify.reading import Reading
 from hansard.vocabulary import many
 
@@ -50,6 +50,10 @@ _CHECK_OF_TYPE = {
     "debate.truncated": 15,
     "decision.reached": 16,
     "debate.closed": 16,
+    "review.signed": REVIEW,
+    "outcome.noted": NOTES,
+    "hold.placed": NOTES,
+    "hold.lifted": NOTES,
 }
 _SCHEDULE = 9
 _TURNS = ("turn.recorded", "verdict.recorded", "synthesis.recorded", "turn.forfeited")
@@ -80,7 +84,9 @@ def _differs(kind: str, seq: int, difference: Difference) -> Finding:
         _SCHEDULE if placed else _CHECK_OF_TYPE.get(kind, _SCHEDULE)
     )
     code = f"{check}.{difference.field}"
-    return finding(code, seq, expected=difference.expected, found=difference.found)
+    return finding(
+        code, seq, expected=difference.expected, found=difference.found, name=difference.found
+    )
 
 
 def _say(reading: Reading, state: DebateState) -> None:

@@ -17,15 +17,17 @@ from hansard.errors import DataError
 from hansard.record import bundle as bundles
 from hansard.record.bundle import Bundle
 from hansard.record.keys import Trust
+from hansard.rules.review import SETTLED
+from hansard.verify import people
 from hansard.verify.checks import STEPS
 from hansard.verify.envelope import files_of
 from hansard.verify.findings import (
     CHECKS,
-    POLICED,
     Check,
     Finding,
     Status,
     Verification,
+    checks_of,
     finding,
     told,
     verdict_of,
@@ -61,6 +63,7 @@ def _verify(reading: Reading) -> Verification:
         counts[found.check] += 1
         if counts[found.check] <= MOST_LISTED:
             findings.append(found)
+    people.look(reading)
     findings.sort(key=lambda found: (found.seq, found.check, found.code))
     level = None if findings else int(reading.trusted)
     return Verification(
@@ -98,8 +101,7 @@ def _checks(
     reading: Reading, findings: Sequence[Finding], counts: Mapping[int, int]
 ) -> Iterator[Check]:
     """Yield each check with its status: what has findings fails, whatever else it is."""
-    policed = reading.opened is not None and reading.opened["policy"] is not None
-    for number, name in (POLICED if policed else CHECKS).items():
+    for number, name in checks_of(*reading.more).items():
         row: tuple[Status, str] = ("pass", reading.evidence.get(number, ""))
         failed = [found for found in findings if found.check == number]
         if failed:
@@ -145,3 +147,5 @@ def _caveats(reading: Reading, level: int | None) -> Iterator[str]:
         yield vocabulary.fill(said["turns"], gone=len(replay.unread), turns=turns)
     if reading.register:
         yield said["register"]
+    if level is not None and reading.review and reading.review.state not in SETTLED:
+        yield vocabulary.fill(said["review"], state=reading.review.state)

@@ -1,0 +1,199 @@
+"""Whether a closed debate is reviewed, and its decision released (FORMAT.md §18).
+
+A pure function of the record, the policy that it names, and the keys that a reader trusts.
+What nobody can show to be approved is not released.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+from hansard.record.keys import Standing, Trust, standing
+from hansard.record.note import VerifierKey
+from hansard.record.policy import Policy
+from hansard.rules import after, spending
+from hansard.rules.data import OpenedData, ReviewData
+from hansard.rules.state import DebateState
+
+ReviewState = Literal[
+    "disagreement",
+    "remanded",
+    "rejected",
+    "approved",
+    "partly",
+    "not required",
+    "overdue",
+    "waiting",
+]
+SETTLED: Sequence[ReviewState] = ("approved", "not required")
+_DAY_MS = 86_400_000
+# Why a review does not count: as its key stands in the trust file, or for itself.
+Standings = Literal[Standing, "involved", "faulty"]
+
+
+@dataclass(frozen=True, slots=True)
+class Signed:
+    """A review as it stands: who signed it when, and whether it counts (`trusted`) or why not."""
+
+    seq: int
+    at: str
+    key: str
+    standing: Standings
+    data: ReviewData
+
+    @property
+    def counts(self) -> bool:
+        """Whether it counts."""
+        return self.standing == "trusted"
+
+
+@dataclass(frozen=True, slots=True)
+class Reviewed:
+    """The state of the review of a debate.
+
+    `exceptions` are why a review is asked for by default; `wanted` is how many approvals are
+    required, 0 where none is. `open` are the names of conditions that nobody noted as met.
+    """
+
+    state: ReviewState
+    released: bool
+    wanted: int
+    exceptions: tuple[str, ...]
+    reviews: tuple[Signed, ...]
+    open: tuple[str, ...]
+    due: int | None  # days from the close, as the policy says
+
+
+def review_of(
+    state: DebateState, policy: Policy | None, trust: Trust, now: str | None = None
+) -> Reviewed:
+    """Return how the review of a debate stands, at the time `now` where it may be overdue."""
+    asked = exceptions(state)
+    wanted = _wanted(state, policy, asked)
+    days = _value(state, policy, "review_days")
+    due = int(days) if days else None
+    reviews = tuple(_signed(state, policy, trust))
+    noted = _noted(state, policy, trust)
+    standing_ = {VerifierKey.parse(row.key).public: row.data for row in reviews if row.counts}
+    open_ = [
+        blob["sha256"]
+        for data in standing_.values()
+        for blob in data["conditions"]
+        if blob["sha256"] not in noted
+    ]
+    found = [_counted(data, noted) for data in standing_.values()]
+    over = wanted > 0 and due is not None and now is not None and _over(state, due, now)
+    reached: ReviewState = _state(found, wanted, over=over)
+    released = reached in SETTLED and _decided(state)
+    return Reviewed(reached, released, wanted, asked, reviews, tuple(dict.fromkeys(open_)), due)
+
+
+def _state(found: Sequence[str], wanted: int, *, over: bool) -> ReviewState:  # noqa: PLR0911 - the first that applies
+    """Return the first state that applies to the last reviews of all keys."""
+    approvals = found.count("approved")
+    if approvals and "rejected" in found:
+        return "disagreement"
+    if "remanded" in found:
+        return "remanded"
+    if "rejected" in found:
+        return "rejected"
+    if approvals and approvals >= wanted:
+        return "approved"
+    if found:
+        return "partly"
+    if not wanted:
+        return "not required"
+    return "overdue" if over else "waiting"
+
+
+def _counted(data: ReviewData, noted: set[str]) -> str:
+    """Return what a review counts as: one with conditions approves once all are met."""
+    met = all(blob["sha256"] in noted for blob in data["conditions"])
+    return "approved" if data["outcome"] == "conditions" and met else data["outcome"]
+
+
+def exceptions(state: DebateState) -> tuple[str, ...]:
+    """Return, in words of the vocabulary, why a debate asks for a review by default."""
+    decision, verdict = state.decision, state.verdict
+    cases = [turn.case for turn in state.turns if turn.case]
+    found = {
+        "escalated": decision is not None and decision["decision"] == "escalate",
+        "undeclared": verdict is not None and verdict["undeclared"],
+        "low_confidence": verdict is not None and verdict["confidence"] == "LOW",
+        "truncated": state.closed is not None and state.closed["outcome"] == "truncated",
+        "citations": any(
+            row["finding"] != "verified" for case in cases for row in case["citations"]
+        ),
+    }
+    return tuple(name for name, there in found.items() if there)
+
+
+def _wanted(state: DebateState, policy: Policy | None, asked: Sequence[str]) -> int:
+    if state.closed is None or state.closed["outcome"] == "failed":
+        return 0
+    when = _value(state, policy, "review") or "exceptions"
+    if when == "never" or (when == "exceptions" and not asked):
+        return 0
+    return int(_value(state, policy, "reviewers") or 1)
+
+
+def _value(state: DebateState, policy: Policy | None, term: str) -> str | None:
+    values = policy.values(term, state.spec["terms"]["format"]) if policy else None
+    return values[0] if values else None
+
+
+def _decided(state: DebateState) -> bool:
+    """Whether a decision was reached that somebody can act on."""
+    complete = state.closed is not None and state.closed["outcome"] == "complete"
+    return complete and not {"escalated", "undeclared"} & set(exceptions(state))
+
+
+def _over(state: DebateState, days: int, now: str) -> bool:
+    return spending.milliseconds(state.at, now) > days * _DAY_MS
+
+
+def involved(opened: OpenedData, policy: Policy | None, key: str) -> bool:
+    """Say whether the key of this name may not review, since it is of somebody involved."""
+    values = policy.values("reviewer_may_be", opened["terms"]["format"]) if policy else None
+    people = [] if values == ("requester",) else [opened["requester"]]
+    people += [opened["owner"]] if values == ("nobody_involved",) else []
+    return key in [person["key"] for person in people if person]
+
+
+def _signed(state: DebateState, policy: Policy | None, trust: Trust) -> list[Signed]:
+    first = state.seq - len(state.after) + 1
+    return [
+        Signed(
+            seq,
+            event["at"],
+            event["data"]["signature"]["key"],
+            _standing(state, policy, trust, place),
+            event["data"],
+        )
+        for place, (seq, event) in enumerate(enumerate(state.after, first))
+        if event["type"] == "review.signed"
+    ]
+
+
+def _standing(state: DebateState, policy: Policy | None, trust: Trust, place: int) -> Standings:
+    """Say how the signature of an entry after the close stands to those that count."""
+    event = state.after[place]
+    key = after.key_of(event)
+    if key is None or any(after.faults(state.after[:place], event)):
+        return "faulty"
+    found = standing(trust, key, "reviewer", event["at"])
+    if found == "trusted" and involved(state.spec, policy, key.name):
+        return "involved"
+    return found
+
+
+def _noted(state: DebateState, policy: Policy | None, trust: Trust) -> set[str]:
+    """Return the conditions that somebody who may review noted as met."""
+    return {
+        data["condition"]
+        for place, event in enumerate(state.after)
+        if event["type"] == "outcome.noted" and (data := event["data"])["condition"] is not None
+        if _standing(state, policy, trust, place) == "trusted"
+    }
