@@ -16,6 +16,7 @@ from hansard.runtime.models.scripted import Script
 from hansard.schemas import SCHEMAS, render
 from hansard.verify.verifier import verify as verify_record
 from reporting import of
+from reviewing import reviewed
 from support import EVENTFUL, Debate, Setup, eventful, votes
 from tables import DERIVED, INPUTS
 
@@ -155,7 +156,7 @@ def test_every_line_of_a_record_fits_the_event_schema_and_that_of_its_type():
     seen = set()
     refused = Debate(Setup(approved={}), script=lambda call: None).run()
     played = [event for name in EVENTFUL for event in eventful(name).record.events]
-    for event in (*played, *refused.record.events):
+    for event in (*played, *reviewed().record.events, *refused.record.events):
         assert union.is_valid(event)
         assert validator(f"event.{event['type']}").is_valid(event)
         if (name := f"event.{event['type']}") not in seen:
@@ -287,7 +288,7 @@ def fullest():
     """Events that hold together, of each type, every member that those of EVENTFUL hold."""
     refused = Debate(Setup(approved={}), script=lambda call: None).run()
     seen = set()
-    for debate in (*map(eventful, EVENTFUL), refused):
+    for debate in (*map(eventful, EVENTFUL), reviewed(), refused):
         for line in debate.record.lines:
             event = json.loads(line)
             terms = event["data"].get("terms", {}).get("format")

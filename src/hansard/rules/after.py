@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 from hansard.errors import DataError
 from hansard.record.canonical import dump
 from hansard.record.note import ED25519, VerifierKey
-from hansard.rules.demands import AFTER
+from hansard.rules.data import AFTER
 from hansard.rules.events import Event
 from hansard.rules.state import DebateState
 from hansard.rules.steps import NotDue, name_of

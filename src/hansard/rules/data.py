@@ -6,6 +6,7 @@ spelling. A type is a class of its data and a row of `Event`, at the end.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Annotated, Generic, Literal, TypeVar
 
 from pydantic import Field
@@ -439,3 +440,11 @@ Event = (
     | Entry[Literal["hold.placed"], HoldData]
     | Entry[Literal["hold.lifted"], HoldData]
 )
+
+# Of each type of entry that may follow a close, what a policy calls it.
+AFTER: Mapping[str, str] = {
+    "review.signed": "review",
+    "outcome.noted": "outcome",
+    "hold.placed": "hold",
+    "hold.lifted": "hold",
+}

@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple, cast
 
 from hansard.record.policy import Policy
-from hansard.rules.data import Event, OpenedData, RegisteredData
+from hansard.rules.data import AFTER, Event, OpenedData, RegisteredData
 from hansard.rules.seating import CALLABLE, OFFLINE
 from hansard.rules.terms import JUDGING
 
@@ -20,13 +20,6 @@ TEXTS = ("template", "schema", "tool", "persona", "instructions", "context")  # 
 _PLACED = re.compile(r"^(?:[a-z-]+\.)+")  # place and maker before a name of Bedrock's
 _FAMILY = re.compile(r"[^-0-9.:]+")
 NOBODY_INVOLVED = "nobody_involved"
-# Of each type of entry after the close, what the policy calls it.
-AFTER: Mapping[str, str] = {
-    "review.signed": "review",
-    "outcome.noted": "outcome",
-    "hold.placed": "hold",
-    "hold.lifted": "hold",
-}
 MOST_NAMED = 10  # of the values that would have done, whoever tells of a breach
 HashOf = Callable[[str], str | None]  # the plain SHA-256 of a text by its name; None: it is gone
 

@@ -150,10 +150,8 @@ class Replay:
             return due.data
         raise NotDue(name_of(due))
 
-    def _resumed(self, due: Due | None, _: Event) -> Mapping[str, Any]:
+    def _resumed(self, _: Due | None, __: Event) -> Mapping[str, Any]:
         """Another process may take over at any time before the close."""
-        if due is None:
-            raise NotDue(name_of(due))
         return {}
 
     def _announced(self, due: Due | None, _: Event) -> Mapping[str, Any]:

@@ -14,6 +14,7 @@ from typing import Any, NamedTuple
 
 from hansard.record.line import MAX_ENTRIES
 from hansard.rules.data import (
+    AFTER,
     CallAnsweredData,
     CallFailedData,
     CallRefusedData,
@@ -256,7 +257,7 @@ def evolve(state: DebateState, event: Event) -> DebateState:
     """Fold one event into `state` and return it; the time stays that of the close."""
     state.debate = state.debate or event["debate"]
     state.seq += 1
-    if state.closed:
+    if event["type"] in AFTER:
         state.after.append(event)
         return state
     state.at = event["at"]

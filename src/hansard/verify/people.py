@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any, cast
 
 from hansard import vocabulary
-from hansard.rules.demands import AFTER
+from hansard.rules.data import AFTER
 from hansard.rules.review import review_of
 from hansard.verify.findings import NOTES, REVIEW
 from hansard.verify.reading import Reading

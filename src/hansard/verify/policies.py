@@ -9,7 +9,7 @@ from hashlib import sha256
 from hansard import vocabulary
 from hansard.record.policy import Policy
 from hansard.rules import demands
-from hansard.rules.data import OpenedData, RegisteredData
+from hansard.rules.data import AFTER, OpenedData, RegisteredData
 from hansard.rules.demands import MOST_NAMED, Breach
 from hansard.rules.fields import Blob
 from hansard.verify.findings import POLICY, Finding, finding
@@ -68,7 +68,7 @@ def _breaches(reading: Reading, policy: Policy, opened: OpenedData) -> Iterator[
             if asked:
                 served = _served(reading, policy, opened, asked, answer["model"])
                 yield from ((seq, breach) for breach in served)
-        elif event["type"] in demands.AFTER:
+        elif event["type"] in AFTER:
             found = demands.of_signature(policy, opened, event)
             yield from ((seq, breach) for breach in found)
     for place, breach in demands.independence(policy, opened, seats):

@@ -220,3 +220,51 @@ def test_families():
     assert family("openai:gpt-4o") == "gpt"
     assert family("bedrock:us.anthropic.claude-3") == "claude"
     assert family("openai:4") == "openai:4"
+
+
+PEOPLE = {
+    "requester": {"name": {"sha256": A}, "key": "house/ann"},
+    "owner": {"name": {"sha256": A}, "key": "house/bob"},
+}
+
+
+def said(kind, name=None):
+    signature = name and {"key": f"{name}+00000000+A", "value": ""}
+    return {"type": kind, "data": {"signature": signature}}
+
+
+@pytest.mark.parametrize("gone", ["requester", "owner"])
+def test_who_may_not_be_involved_must_be_known(gone):
+    line = "* reviewer_may_be nobody_involved"
+    expected = [("18.reviewer_may_be", ["nobody_involved"], None, False)]
+    assert breaches(demands.of_opening(read(line), opening(**PEOPLE))) == []
+    for person in (None, PEOPLE[gone] | {"key": None}):
+        opened = opening(**PEOPLE | {gone: person})
+        assert breaches(demands.of_opening(read(line), opened)) == expected
+        assert breaches(demands.of_opening(read("* reviewer_may_be requester"), opened)) == []
+
+
+@pytest.mark.parametrize("name", ["house/ann", "house/bob", "house/cat"])
+@pytest.mark.parametrize("value", ["nobody_involved", "requester"])
+def test_a_review_by_somebody_involved(name, value):
+    policy_ = read(f"* reviewer_may_be {value}")
+    forbidden = value == "nobody_involved" and name != "house/cat"
+    found = demands.of_signature(policy_, opening(**PEOPLE), said("review.signed", name))
+    expected = [("18.reviewer_may_be", [value], name, False)] if forbidden else []
+    assert breaches(found) == expected
+    noted = demands.of_signature(policy_, opening(**PEOPLE), said("outcome.noted", name))
+    assert breaches(noted) == []
+    assert breaches(demands.of_signature(policy_, opening(), said("review.signed", name))) == []
+
+
+@pytest.mark.parametrize(
+    ("kind", "what"),
+    [("outcome.noted", "outcome"), ("hold.placed", "hold"), ("hold.lifted", "hold")],
+)
+def test_what_must_be_signed(kind, what):
+    expected = [("18.signed", [what], None, False)]
+    policy_ = read(f"* signed {what}")
+    assert breaches(demands.of_signature(policy_, opening(), said(kind))) == expected
+    assert breaches(demands.of_signature(policy_, opening(), said(kind, "house/ann"))) == []
+    other = read(f"* signed {'hold' if what == 'outcome' else 'outcome'}")
+    assert breaches(demands.of_signature(other, opening(), said(kind))) == []

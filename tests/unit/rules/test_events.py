@@ -10,11 +10,12 @@ import rfc8785
 from hansard.errors import DataError
 from hansard.record.canonical import MAX_INT
 from hansard.rules.events import EVENTS, blob_names, parse
+from reviewing import reviewed
 from support import EVENTFUL, OWN, Debate, Setup, eventful, votes
 
 RECORD = eventful().record
 REFUSED = Debate(Setup(approved={**OWN, "block": "0" * 64}), votes()).run().record
-RECORDS = [REFUSED, *(eventful(name).record for name in EVENTFUL), RECORD]
+RECORDS = [REFUSED, reviewed().record, *(eventful(name).record for name in EVENTFUL), RECORD]
 # A case is there in the last turn of `moderated`, a stance in the first seat of `judged`.
 OF_TYPE = {event["type"]: event for record in RECORDS for event in record.events}
 TERMS = [record.events[0] for record in RECORDS]
@@ -37,9 +38,9 @@ def altered(kind, *path, **new):
     return orjson.dumps(event, option=orjson.OPT_SORT_KEYS)
 
 
-@pytest.mark.parametrize("name", EVENTFUL)
+@pytest.mark.parametrize("name", [*EVENTFUL, "reviewed"])
 def test_an_event_names_its_blobs(name):
-    record = eventful(name).record
+    record = eventful(name).record if name in EVENTFUL else reviewed().record
     assert {found for event in record.events for found in blob_names(event)} == set(record.texts)
 
 

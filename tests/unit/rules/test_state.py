@@ -3,6 +3,7 @@
 import pytest
 
 from hansard.rules import state
+from hansard.rules.data import AFTER
 from hansard.rules.events import TYPES
 from hansard.rules.state import DebateState, Spend, Step, speaker_of
 from support import Debate, Die, Setup, eventful, fold, vote, votes
@@ -18,7 +19,7 @@ def test_a_state_without_an_opening_is_not_a_debate_yet():
 
 
 def test_every_type_of_event_has_its_fold():
-    assert set(state._FOLDS) == set(TYPES)
+    assert {*state._FOLDS, *AFTER} == set(TYPES)
 
 
 def test_the_same_events_give_the_same_state():
