@@ -25,6 +25,8 @@ Contents, in the order of the checks. To go to one, search for `- 9 schedule`:
 15 limits      costs follow from tokens and prices; no ceiling was ignored     cost_of, breaks
 16 outcome     decision and close follow from all of that                      course_of
 18 policy      opening, seats and served models are what the policy allows     check_policy
+19 review      reviews are of this record, by the keys that they name          take_after, review
+20 notes       outcomes and holds are, too                                     take_after
    formats     what each format says: a class and a row of FORMATS each        Format
    result      what all checks found, and what they rest on                    verify
    command     the command line, what is printed, and the exit code              main
@@ -60,7 +62,7 @@ NAMES = (
     "container", "manifest", "signature", "canonical", "chain", "time", "schema", "blobs",
     "schedule", "templates", "prompts", "replies", "citations", "counts", "limits", "outcome",
 )  # fmt: skip
-POLICY = (18, "policy")  # the check that a record without a policy does not have
+POLICY, REVIEW, NOTES = 18, 19, 20  # the checks that only some records have
 WALKED = range(9, 17)  # those that the walk over the record carries (§11)
 LARGEST = 2**53 - 1  # the largest integer of a line or a reply (§1, §5)
 DEEPEST = 32  # nested containers (§1, §5)
@@ -71,6 +73,8 @@ MOST_ENTRIES = 100_000
 LARGEST_DOCUMENT, LARGEST_DOCUMENTS = 2 * 2**20, 20 * 2**20  # bytes: of one, and of all (§10.2)
 LARGEST_REPLY = 2**20  # bytes
 MOST_LABELS = 20  # of a debate (§3)
+MOST_CONDITIONS = 20  # of a review
+MOST_AFTER = 1_000  # entries after the close (§18)
 LONGEST_COMPARED = 65_536  # characters of an answer, the words of which are compared (§9)
 SENTENCES = {  # what a finding says; `*` is any field that is not what it should be
     "1.size": "The export is too large, or its files claim more bytes than it has",
@@ -129,6 +133,12 @@ SENTENCES = {  # what a finding says; `*` is any field that is not what it shoul
     "15.*": "`{field}` is not what tokens, prices and ceilings give",
     "16.*": "`{field}` is not what the debate rules give",
     "18.*": "`{field}` is not what the policy allows",
+    "19.head": "This review was signed over something else than the closed debate",
+    "19.conditions": "A review names conditions exactly where that is its outcome",
+    "19.signature": "The signature of this review is not by the key {name}",
+    "20.head": "This entry speaks of something else than the closed debate",
+    "20.condition": "No review before this entry has this condition",
+    "20.signature": "The signature of this entry is not by the key {name}",
 }
 UNSIGNED = (
     "Not proven: who wrote this. Anybody who could write to it can have replaced it by "
@@ -853,6 +863,10 @@ WORDS: dict[str, Callable[[Json], bool]] = {
     "labels": lambda value: fits(value, ["name"]) and len(value) <= MOST_LABELS,
     "estimate": lambda value: fits(value, ESTIMATE),
     "origin": lambda value: fits(value, ORIGIN),
+    "blobs": lambda value: fits(value, ["blob"]) and len(value) <= MOST_CONDITIONS,
+    "signature": lambda value: fits(value, SIGNED),
+    "verifier": matching(rf"{KEY_NAME}\+[0-9a-f]{{8}}\+[A-Za-z0-9+/]{{44}}"),
+    "base64": matching(r"[A-Za-z0-9+/]{86}=="),
     "terms": lambda value: any(fits(value, each.form) for each in FORMATS.values()),
     "=1": integer(1, 1),
     "count": integer(0),
@@ -901,6 +915,8 @@ TRUSTED = form(
     "role:log|export|approval|reviewer|witness key:string from:time|null until:time|null "
     "revoked:time|null"
 )
+SIGNED: Form = form("key:verifier value:base64")
+HOLD = form("head:hash reason:blob|null signature:signature|null")
 LINE = form("at:time data:any debate:uuid prev:hash seq:positive type:string v:=1")
 TYPES: dict[str, Form] = {
     "debate.opened": form(
@@ -973,6 +989,15 @@ TYPES: dict[str, Form] = {
     ),
     "synthesis.recorded": TURN | form("call:id text:blob schema:hash"),
     "debate.closed": form("outcome:complete|truncated|failed reason:reason"),
+    "review.signed": form(
+        "reviewer:blob head:hash outcome:approved|conditions|rejected|remanded comment:blob|null "
+        "conditions:blobs signature:signature"
+    ),
+    "outcome.noted": form(
+        "head:hash label:name note:blob|null condition:hash|null signature:signature|null"
+    ),
+    "hold.placed": HOLD,
+    "hold.lifted": HOLD,
 }  # fmt: skip
 
 
@@ -1360,6 +1385,9 @@ class Walk:
     # how it ended
     decision: Json = None
     closed: Json = None  # the data of the close
+    after: list[Json] = field(default_factory=list)  # the entries after it, in order
+    faulty: set[int] = field(default_factory=set)  # which of them have a finding, from 0
+    held: bool = False  # a hold stands
     followed: int = 0  # entries that were due
     ended: bool = False  # all of them were
 
@@ -1384,6 +1412,8 @@ class Walk:
         self.debate = event["debate"]
         if self.course is None:
             take_opening(self, kind, data)
+        elif self.closed:
+            take_after(self, event)
         elif self.asked:
             need(kind == "tool.called", "tool.called")
             take_called(self, data)
@@ -1394,7 +1424,6 @@ class Walk:
             if answer:
                 answer.step.reply = answer.reply
                 self.waiting -= 1
-            need(not self.closed, "nothing: the debate is closed")
             need(not self.abandoned or kind in ABANDONING, "call.failed of an abandoned call")
             due = self.due()
             need(kind in ENDING or kind in due, " or ".join(due) or "the end of an open call")
@@ -2738,6 +2767,9 @@ POLICY_TERMS = {  # what a value matches, and whether a term stands once a scope
     "evidence": ("required", True), "require": ("requester|owner|task_type|retention", False),
     "task_type": (f"{_MODEL}{{1,64}}", False),
     "retention": ("[A-Za-z0-9._/@+=-]{1,64}:[1-9][0-9]{0,5}", False),
+    "review": ("never|exceptions|always", True), "reviewers": ("[1-9]", True),
+    "reviewer_may_be": ("requester|nobody_involved", True), "review_days": (_COUNT, True),
+    "signed": ("outcome|hold", False),
 }  # fmt: skip
 MOST_POLICY_LINES, MOST_NAMED = 1_000, 10  # and the values that a finding says would have done
 TEXTS_OF_POLICY = {"template", "schema", "tool", "persona", "instructions", "context"}
@@ -2801,6 +2833,25 @@ class Policing:
                 self.report(1, "require", [name])
         if self.values("evidence") and opening["documents"] == 0:
             self.report(1, "evidence", ["required"], 0)
+        people = [opening["requester"], opening["owner"]]
+        if self.nobody_involved and any(one is None or one["key"] is None for one in people):
+            self.report(1, "reviewer_may_be", ["nobody_involved"])
+
+    @property
+    def nobody_involved(self) -> bool:
+        """Whether neither requester nor owner may review."""
+        return self.values("reviewer_may_be") == ["nobody_involved"]
+
+    def check_signature(self, place: int, kind: str, signature: Json) -> None:
+        """Compare who signed an entry after the close with who may or must."""
+        if signature is None:
+            what = "outcome" if kind == "outcome.noted" else "hold"
+            if what in (self.values("signed") or []):
+                self.report(place, "signed", [what])
+        elif PEOPLE[kind] == REVIEW and self.nobody_involved:
+            name = signature["key"].split("+")[0]
+            if name in involved(self.opening, "requester", "owner"):
+                self.report(place, "reviewer_may_be", ["nobody_involved"], name)
 
     def check_limits(self) -> None:
         """Compare the numbers of the opening with those that they must not pass."""
@@ -2904,8 +2955,129 @@ def check_policy(
             seat = by_name.get(data["call"].rpartition(":")[0].split(".", 2)[-1])
             if seat:
                 policing.check_served(place, seat["role"], data["model"])
+        elif event["type"] in PEOPLE:
+            policing.check_signature(place, event["type"], data["signature"])
     policing.check_independence(seats)
     return policing.findings, policing.gone
+
+
+# ---------------------------------------------------------------- 19 review, 20 notes (§18)
+
+PEOPLE = {  # the entries that may follow a close, and their check
+    "review.signed": REVIEW, "outcome.noted": NOTES, "hold.placed": NOTES, "hold.lifted": NOTES,
+}  # fmt: skip
+AFTERWARDS = "a review, an outcome or a hold: the debate is closed"
+
+
+def take_after(walk: Walk, event: Json) -> None:
+    """Take what people say of a closed debate."""
+    kind, data = event["type"], event["data"]
+    need(kind in PEOPLE and len(walk.after) < MOST_AFTER, AFTERWARDS)
+    if kind in ("hold.placed", "hold.lifted"):
+        need(walk.held == (kind == "hold.lifted"), AFTERWARDS)
+        walk.held = not walk.held
+    check, reported = PEOPLE[kind], len(walk.findings)
+    if data["head"] not in [event["prev"], *(earlier["prev"] for earlier in walk.after)]:
+        walk.report(f"{check}.head", event["prev"], data["head"])
+    if kind == "review.signed" and bool(data["conditions"]) != (data["outcome"] == "conditions"):
+        walk.report("19.conditions", None, data["outcome"])
+    if kind == "outcome.noted" and data["condition"] is not None:
+        reviews = [each["data"] for each in walk.after if each["type"] == "review.signed"]
+        stated = [blob["sha256"] for each in reviews for blob in each["conditions"]]
+        if data["condition"] not in stated:
+            walk.report("20.condition", None, data["condition"])
+    if data["signature"] and not is_signed(event):
+        name = data["signature"]["key"].split("+")[0]
+        code = f"{check}.signature"
+        walk.findings.append(finding(code, walk.place, None, name, name))
+    if len(walk.findings) > reported:
+        walk.faulty.add(len(walk.after))
+    walk.after.append(event)
+
+
+def is_signed(event: Json) -> bool:
+    """Whether the signature of an entry is over it, by the key that it names (§14, §18)."""
+    data = dict(event["data"])
+    signature = data.pop("signature")
+    name, key_id, public = signature["key"].split("+", 2)
+    key, value = strict_base64(public), strict_base64(signature["value"])
+    right = hashlib.sha256(name.encode() + b"\n" + key).hexdigest()[:8] == key_id
+    y = int.from_bytes(key[1:], "little") & ((1 << 255) - 1)
+    if not right or key[0] != 1 or y >= P or y in SMALL_ORDER:
+        return False
+    message = f"hansard-{event['type']}/v1\n".encode()
+    message += canonical(data | {"debate": event["debate"]})
+    return ed25519_verify(key[1:], message, value)
+
+
+def involved(opening: Json, *roles: str) -> list[str]:
+    """Return the names of the keys of these people."""
+    return [opening[role]["key"] for role in roles if opening[role]]
+
+
+def review(walk: Walk, trust: list[TrustedKey]) -> tuple[str, int]:
+    """Return the state of the review of a closed debate, and how many reviews count."""
+    kind = walk.terms["format"]
+    rules = walk.policy.values if walk.policy else lambda *_: None
+    may_be = rules("reviewer_may_be", kind)
+    barred = [] if may_be == ["requester"] else involved(walk.opening, "requester")
+    barred += involved(walk.opening, "owner") if may_be == ["nobody_involved"] else []
+    last: dict[str, Json] = {}  # of each public key, the last review that counts
+    counting, noted = 0, set()
+    for place, event in enumerate(walk.after):
+        data = event["data"]
+        if place in walk.faulty or not data["signature"]:
+            continue
+        name, _, public = data["signature"]["key"].split("+", 2)
+        key = strict_base64(public)[1:]
+        rows = [row for row in trust if (row.name, row.public) == (name, key)]
+        if name in barred or not standing(rows, "reviewer", event["at"], event["at"])[0]:
+            continue
+        if event["type"] == "review.signed":
+            counting += 1
+            last[public] = data
+        elif event["type"] == "outcome.noted":
+            noted.add(data["condition"])
+    found = []
+    for data in last.values():
+        met = all(blob["sha256"] in noted for blob in data["conditions"])
+        approves = data["outcome"] == "approved" or (data["outcome"] == "conditions" and met)
+        found.append("approved" if approves else data["outcome"])
+    when = (rules("review", kind) or ["exceptions"])[0]
+    asked = when == "always" or (when == "exceptions" and is_exception(walk))
+    wanted = 0
+    if asked and walk.closed["outcome"] != "failed":
+        wanted = int((rules("reviewers", kind) or ["1"])[0])
+    return state_of(found, wanted), counting
+
+
+def is_exception(walk: Walk) -> bool:
+    """Whether a debate asks for a review by itself."""
+    turns = [turn for turn in walk.turns if turn.step.phase != "neutrality"]
+    verdicts = [turn.says for turn in turns if "undeclared" in turn.says]
+    last = verdicts[-1] if verdicts else NOTHING
+    cited = [row["finding"] for turn in walk.turns if turn.case for row in turn.case["citations"]]
+    return (
+        bool(walk.decision and walk.decision["decision"] == "escalate")
+        or last["undeclared"]
+        or last["confidence"] == "LOW"
+        or walk.closed["outcome"] == "truncated"
+        or any(each != "verified" for each in cited)
+    )
+
+
+def state_of(found: list[str], wanted: int) -> str:
+    """Return the first state that applies; a verifier reads no clock, so none is overdue."""
+    approvals = found.count("approved")
+    states = (
+        ("disagreement", approvals and "rejected" in found),
+        ("remanded", "remanded" in found),
+        ("rejected", "rejected" in found),
+        ("approved", approvals and approvals >= wanted),
+        ("partly", found),
+        ("not required", not wanted),
+    )
+    return next((state for state, applies in states if applies), "waiting")
 
 
 # ---------------------------------------------------------------- formats (§6 to §9)
@@ -3513,12 +3685,15 @@ def verify(files: Texts, trust: list[TrustedKey]) -> dict[str, Json]:
     if gone:
         unchecked[10] = f"gone, so not compared with the policy: {', '.join(sorted(gone))}"
     named = opened is not None and opened["policy"] is not None
+    stands, counting = review(walk, trust) if walk.ended and walk.closed else ("", 0)
+    asking = stands not in ("", "approved", "not required")
     unread = [name for name in REGISTER if name in files]
     caveats = (
         (not findings and not walk.closed, "open: a longer version may exist"),
         (partly, texts_in_words(counted)),
         (walk.gone_turns, f"{walk.gone_turns} of {many(len(walk.turns), 'turn')} unchecked"),
         (unread, "register not checked"),
+        (asking and not findings, f"review: {stands}"),
     )
     return {
         "debate": opening["debate"], "entries": lines.total, "open": not walk.closed,
@@ -3526,7 +3701,8 @@ def verify(files: Texts, trust: list[TrustedKey]) -> dict[str, Json]:
         "caveats": [words for holds, words in caveats if holds], "texts": counted,
         "checks": judge(found, evidence, unchecked_of_walk(walk, lines) | unchecked)
         + unsupported(unread)
-        + ([judge_policy(found, policy if lines.whole else None)] if named else []),
+        + ([judge_policy(found, policy if lines.whole else None)] if named else [])
+        + judge_people(found, walk, lines, stands, counting),
         "findings": [finding._asdict() for finding in findings],
     }  # fmt: skip
 
@@ -3610,12 +3786,16 @@ def evidence_of_outcome(walk: Walk) -> str:
     return f"{'; '.join(rows)}, recomputed"
 
 
+def unreached(walk: Walk, lines: Lines) -> str:
+    """Say how far the walk came."""
+    entries = many(lines.total, "entry")
+    return f"not reached: only {walk.followed} of {entries} could be followed"
+
+
 def unchecked_of_walk(walk: Walk, lines: Lines) -> Unchecked:
     """Return which checks rest on what is gone or was not reached, and why."""
     if not walk.ended:
-        entries = many(lines.total, "entry")
-        why = f"not reached: only {walk.followed} of {entries} could be followed"
-        return dict.fromkeys(WALKED, why)
+        return dict.fromkeys(WALKED, unreached(walk, lines))
     rest = "gone: what rests on"
     if walk.gone_replies:
         why = f"{many(walk.gone_replies, 'reply')} {rest} them is taken as recorded"
@@ -3665,14 +3845,44 @@ def unsupported(names: list[str]) -> list[dict[str, Json]]:
 
 def judge_policy(found: Findings, policy: Policy | None) -> dict[str, Json]:
     """Return check 18, which only a record that names a policy has."""
-    told = next((finding for finding in found.listed if finding.check == POLICY[0]), None)
     row = ("unchecked", "the policy or the record cannot be read")
-    if told:
-        row = ("fail", where(told, found.counts[POLICY[0]]))
-    elif policy:
+    if policy:
         lines = many(policy.lines, "line")
         row = ("pass", f"opening, seats and served models are what the policy allows in {lines}")
-    return {"number": POLICY[0], "name": POLICY[1], "status": row[0], "evidence": row[1]}
+    return judge_more(found, POLICY, "policy", row)
+
+
+def judge_more(found: Findings, number: int, name: str, row: tuple[str, str]) -> dict[str, Json]:
+    """Return a check that only some records have: as `row` says, unless it fails."""
+    told = next((finding for finding in found.listed if finding.check == number), None)
+    status, text = ("fail", where(told, found.counts[number])) if told else row
+    return {"number": number, "name": name, "status": status, "evidence": text}
+
+
+def judge_people(
+    found: Findings, walk: Walk, lines: Lines, stands: str, counting: int
+) -> list[dict[str, Json]]:
+    """Return checks 19 and 20, each of a record that has what it looks at."""
+    said = [(event["type"], event["data"]["signature"]) for event in walk.after]
+    if not walk.ended:  # there may be more of them than the walk came to
+        events = (event for event in lines.events() if event["type"] in PEOPLE)
+        said = [(event["type"], event["data"]["signature"]) for event in events]
+    reviews = [signed for kind, signed in said if PEOPLE[kind] == REVIEW]
+    notes = [signed for kind, signed in said if PEOPLE[kind] == NOTES]
+    rows = []
+    for number, name, entries in ((REVIEW, "review", reviews), (NOTES, "notes", notes)):
+        status = "pass"
+        text = f"{many(len(notes), 'note')} on the closed debate, "
+        text += f"{len(notes) - notes.count(None)} of them signed"
+        if number == REVIEW:
+            status = "pass" if counting == len(reviews) else "unchecked"
+            text = f"{many(len(reviews), 'review')}, {counting} by a trusted reviewer "
+            text += f"who is not involved: {stands}"
+        if not walk.ended:
+            status, text = "unchecked", unreached(walk, lines)
+        if entries:
+            rows.append(judge_more(found, number, name, (status, text)))
+    return rows
 
 
 def where(first: Finding, count: int) -> str:

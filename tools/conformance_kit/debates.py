@@ -64,10 +64,16 @@ def policy_of(lines: Iterable[str], by: Signer = APPROVAL) -> bytes:
     return note.sign(("hansard-policy/v1\n" + "".join(f"{line}\n" for line in lines)).encode(), by)
 
 
-def approving(by: Signer = APPROVAL, format_: str = "consensus", **others: str) -> bytes:
-    """Return a policy that approves the kit's templates of a format, but `others` by role."""
+def approving(
+    *more: str, by: Signer = APPROVAL, format_: str = "consensus", **others: str
+) -> bytes:
+    """Return a policy that approves the kit's templates of a format, but `others` by role.
+
+    `more` are lines beside these.
+    """
     hashes = {role: digest(text.encode()) for role, text in TEMPLATES[format_].items()} | others
-    return policy_of((f"{format_}.{role} template {hashes[role]}" for role in sorted(hashes)), by)
+    lines = (f"{format_}.{role} template {hashes[role]}" for role in hashes)
+    return policy_of(sorted([*lines, *more]), by)
 
 
 OTHER = digest(b"another template\n")

@@ -298,12 +298,12 @@ def policy_cases() -> Iterator[Case]:
         "policy-signed-by-the-export-key",
         "The policy is signed with a key that the reader trusts for exports: whoever exports does "
         "not approve.",
-        export(under(base, approving(EXPORT))),
+        export(under(base, approving(by=EXPORT))),
     )
     yield unknown(
         "policy-signed-by-a-stranger",
         "The policy is signed with a key that the reader does not know.",
-        export(under(base, approving(signer("stranger.example/approval")))),
+        export(under(base, approving(by=signer("stranger.example/approval")))),
     )
     yield unknown(
         "policy-key-not-in-force",

@@ -113,6 +113,8 @@ const takeTurn = (s, row) => {
 	if (s.votes.has(row.seat)) s.votes.set(row.seat, row.vote);
 };
 
+const keyName = ({ signature }) => signature.key.split("+")[0];
+const signedBy = (d) => ({ signed: d.signature ? `, signed by the key ${keyName(d)}` : ", unsigned" });
 const textOfTurn = (s, d) => [[s.turns.at(-1).reply, "turn", { who: who(d.step) }]];
 
 // A row for each type of entry. `headline` is its sentence; `take` folds it in, and one that throws
@@ -300,6 +302,31 @@ const EVENTS = {
 			...(s.truncated ? truncatedNotes(s, s.truncated) : []),
 		],
 		values: (d) => ({ stopped: WORDING.stopped[d.reason] }),
+	},
+	"review.signed": {
+		headline: "A review is signed by the key {key}: {outcome}",
+		take: () => {},
+		texts: (s, d) => [[d.reviewer, "reviewer"], [d.comment, "comment"],
+			...d.conditions.map((blob) => [blob, "condition"])],
+		values: (d) => ({ key: keyName(d), outcome: WORDING.reviews[d.outcome] }),
+	},
+	"outcome.noted": {
+		headline: "An outcome is noted: {label}{signed}",
+		take: () => {},
+		texts: (s, d) => [[d.note, "note"]],
+		values: signedBy,
+	},
+	"hold.placed": {
+		headline: "A hold is placed on the record{signed}",
+		take: () => {},
+		texts: (s, d) => [[d.reason, "hold"]],
+		values: signedBy,
+	},
+	"hold.lifted": {
+		headline: "The hold on the record is lifted{signed}",
+		take: () => {},
+		texts: (s, d) => [[d.reason, "hold"]],
+		values: signedBy,
 	},
 };
 const takeEntry = (s, { type, data }) => {

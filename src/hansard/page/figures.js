@@ -7,7 +7,7 @@ const stateAfter = (events, texts) => {
 	const s = emptyState(texts);
 	for (const event of events) {
 		const { debate, seq, at } = event;
-		Object.assign(s, { debate, seq, at });
+		Object.assign(s, { debate, seq, ...(!PEOPLE[event.type] && { at }) }); // the time of the close stays
 		try {
 			takeEntry(s, event);
 		} catch {

@@ -13,8 +13,10 @@ const POLICY_TERMS = Object.fromEntries(Object.entries({
 	max_seconds: COUNTED, min_challenge_strength: "[1-9]|10", cited_critique: "required",
 	evidence: "required", require: "requester|owner|task_type|retention",
 	task_type: `${MODEL_CHARS}{1,64}`, retention: "[A-Za-z0-9._/@+=-]{1,64}:[1-9][0-9]{0,5}",
+	review: "never|exceptions|always", reviewers: "[1-9]", review_days: COUNTED,
+	reviewer_may_be: "requester|nobody_involved", signed: "outcome|hold",
 }).map(([term, pattern]) => [term, new RegExp(`^(${pattern})$`)]));
-const ONCE = /^(callable|independent|max_.*|min_.*|cited_critique|evidence)$/;
+const ONCE = /^(callable|independent|max_.*|min_.*|cited_critique|evidence|review.*)$/;
 const OF_TEXTS = ["template", "schema", "tool", "persona", "instructions", "context"];
 
 // A policy: its note, how many lines it has, and values by scope and term; null where it is none.
@@ -60,6 +62,18 @@ function checkPolicy(policy, opening, events, texts) {
 		return hashes.get(name);
 	};
 
+	const nobody = valuesOf("reviewer_may_be")?.[0] === "nobody_involved";
+	const people = [opening.requester, opening.owner];
+
+	// Who signed an entry after the close, or did not.
+	function checkSigned(place, type, signature) {
+		const what = type === "outcome.noted" ? "outcome" : "hold", name = signature?.key.split("+")[0];
+		if (!signature && valuesOf("signed")?.includes(what)) report(place, "signed", [what]);
+		if (type === "review.signed" && nobody && people.some((row) => row?.key === name)) {
+			report(place, "reviewer_may_be", ["nobody_involved"], name);
+		}
+	}
+
 	function checkOpening() {
 		const { terms, limits } = opening, ms = limits.elapsed_ms;
 		for (const row of opening.schemas) among(1, "schema", row.role, row.sha256);
@@ -73,6 +87,7 @@ function checkPolicy(policy, opening, events, texts) {
 			if (opening[name] === null) report(1, "require", [name]);
 		}
 		if (valuesOf("evidence") && !opening.documents) report(1, "evidence", ["required"], 0);
+		if (nobody && people.some((row) => !row?.key)) report(1, "reviewer_may_be", ["nobody_involved"]);
 		for (const [name, number] of Object.entries({
 			max_rounds: terms.max_rounds ?? 1, max_calls: limits.calls, max_tokens: limits.tokens,
 			max_cost_micro_usd: limits.cost_micro_usd, max_seconds: ms && Math.ceil(ms / 1000),
@@ -145,6 +160,8 @@ function checkPolicy(policy, opening, events, texts) {
 			const step = data.call.slice(0, Math.max(0, data.call.lastIndexOf(":"))).split(".");
 			const seat = byId.get(step.length > 2 ? step.slice(2).join(".") : step.at(-1));
 			if (seat) checkServed(index + 1, seat, data.model);
+		} else if (PEOPLE[type]) {
+			checkSigned(index + 1, type, data.signature);
 		}
 	}
 	checkIndependence(seats);

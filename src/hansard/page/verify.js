@@ -27,12 +27,13 @@ async function verifyFiles(files, trust) {
 	const blobs = checkBlobs(read, folder(files, "blobs"), withheld);
 	const { texts, counted } = blobs, partly = counted.present < counted.named;
 	const found = [manifest, signatures.findings, read.findings, checkChain(read), blobs.findings];
-	let policed = null;
+	let policed = null, people = null;
 	const walk = new Walk(texts, policy);
 	if (!read.findings.length && events.length) {
 		walk.walk(events);
 		found.push(walk.findings);
 		if (opened) found.push(checkTemplates(opened, templates, policies));
+		found.push(await checkPeople(walk, trust));
 		if (policy) found.push((policed = checkPolicy(policy, opened, events, texts)).findings);
 	}
 	const counts = {}, findings = found.flat().filter((row) => {
@@ -50,18 +51,22 @@ async function verifyFiles(files, trust) {
 		...(policed && { 18: passed(18, { lines: many(policy.lines, "line") }) }),
 		...evidenceOf(read), ...(walk.ended ? evidenceOfWalk(walk) : {}),
 	};
+	people = peopleRows(walk, events);
+	Object.assign(evidence, people.rows);
 	const level = findings.length ? null : Number(signed), { goneTurns: gone, turns } = walk;
 	const unread = ["checkpoint", "register.jsonl"].filter((name) => files.has(name));
 	const said = WORDING.caveats, caveats = [
 		level !== null && !walk.closed && said.open, partly && textsInWords(counted),
 		gone && fill(said.turns, { gone, turns: many(turns.length, "turn") }),
 		unread.length && said.register,
+		level !== null && !["approved", "not required", undefined].includes(walk.review?.state) &&
+			fill(said.review, { state: walk.review.state }),
 	].filter(Boolean);
 	return {
 		debate: events[0]?.debate ?? null, entries: read.total, open: !walk.closed, level,
 		verdict: WORDING.verdicts[level ?? "none"], caveats, counted,
 		checks: [...judge(findings, counts, evidence, signed, missing(read, walk),
-			opened?.policy ? { policed, gone: policed?.gone ?? [] } : null),
+			opened?.policy ? { policed, gone: policed?.gone ?? [] } : null, people),
 			...unsupported(unread)].sort((a, b) => a.number - b.number),
 		findings, lines, texts,
 		templates: new Map([...templates].map(([name, bytes]) => [name, toText(bytes, false)])),
@@ -130,15 +135,17 @@ function missing({ total }, walk) {
 
 // Each check but the container's, which a page does not see: what has findings fails.
 // `policy` says what the policy was about and is gone; without a policy there is no check 18.
-function judge(findings, counts, evidence, signed, [what, values], policy) {
-	const rows = Object.entries(VOCABULARY.checks).filter(([key]) => policy || key !== "18");
+// 19 and 20 are listed where `people` has them.
+function judge(findings, counts, evidence, signed, [what, values], policy, people) {
+	const listed = (number) => (number < 18 || (number === 18 ? policy : people.more.includes(number)));
+	const rows = Object.entries(VOCABULARY.checks).filter(([key]) => listed(Number(key)));
 	return rows.map(([key, { name, rests_on: resting }]) => {
 		const number = Number(key), told = findings.find((row) => checkOf(row) === number);
 		const lost = number === 10 && policy?.gone.length &&
 			fill(WORDING.unchecked.texts, { terms: policy.gone.join(", ") });
 		const why = lost || (number === 18 && !policy.policed && WORDING.unchecked.policy) ||
 			(resting?.includes(what) && fill(WORDING.unchecked[what], values));
-		const left = why || (number === 3 && !signed), status = left ? "unchecked" : "pass";
+		const left = why || (number === 3 && !signed) || people.open.includes(number), status = left ? "unchecked" : "pass";
 		return told ? { number, name, status: "fail", evidence: where(told, counts[key]) }
 			: { number, name, status, evidence: why || evidence[key] };
 	});

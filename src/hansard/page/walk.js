@@ -63,7 +63,7 @@ class Walk {
 			lost: new Map(), // by seat: the steps in a row that it has lost (§11)
 			calls: new Map(), abandoned: [], tools: new Map(), asked: null, answer: null,
 			spent: { calls: 0n, tokens: 0n, cost: 0n }, folded: new Map(), recipes: new Map(),
-			goneReplies: 0, goneTurns: 0, decision: null, followed: 0,
+			goneReplies: 0, goneTurns: 0, decision: null, followed: 0, after: [], held: false,
 		});
 	}
 
@@ -84,12 +84,14 @@ class Walk {
 		this.ended = true;
 	}
 
-	take({ type, data, at, debate }) {
-		const { answer } = this, { take, anytime, abandoning } = TYPES.get(type);
+	take(event) {
+		const { type, data, at, debate } = event, { answer } = this, { take, anytime, abandoning } = TYPES.get(type);
 		Object.assign(this, { at, debate });
 		this.answer = null;
 		if (!this.course) {
 			takeOpening(this, type, data);
+		} else if (this.closed) {
+			takeAfter(this, event);
 		} else if (this.asked) {
 			need(type === "tool.called", "tool.called");
 			takeCalled(this, data);
@@ -101,7 +103,6 @@ class Walk {
 				answer.step.reply = answer.reply;
 				this.waiting--;
 			}
-			need(!this.closed, "nothing: the debate is closed");
 			need(!this.abandoned.length || abandoning, "call.failed of an abandoned call");
 			const due = this.due();
 			need(anytime || due.includes(type), due.join(" or ") || "the end of an open call");

@@ -40,6 +40,7 @@ SCRIPTS = {
         "schedule.js",
         "turns.js",
         "limits.js",
+        "people.js",
         "words.js",
         "entries.js",
         "alike.js",

@@ -31,8 +31,11 @@ from hansard.rules.data import (
     CutData,
     DecisionData,
     EvidenceData,
+    HoldData,
+    NotedData,
     OpenedData,
     RegisteredData,
+    ReviewData,
     ToolCalledData,
     ToolReturnedData,
     TurnForfeitedData,
@@ -258,6 +261,21 @@ def _unwritten(state: DebateState, data: TurnForfeitedData) -> Texts:
     yield from _stopper(state, data["cut"]) if data["cut"] else ()
 
 
+def _review(_: DebateState, data: ReviewData) -> Texts:
+    yield _what("reviewer"), data["reviewer"]
+    yield _what("comment"), data["comment"]
+    for condition in data["conditions"]:
+        yield _what("condition"), condition
+
+
+def _outcome(_: DebateState, data: NotedData) -> Texts:
+    yield _what("note"), data["note"]
+
+
+def _hold(_: DebateState, data: HoldData) -> Texts:
+    yield _what("hold"), data["reason"]
+
+
 _TEXTS: Mapping[str, Callable[[DebateState, Any], Texts]] = {
     "debate.opened": _question,
     "debater.registered": _seat,
@@ -270,4 +288,8 @@ _TEXTS: Mapping[str, Callable[[DebateState, Any], Texts]] = {
     "turn.forfeited": _unwritten,
     "debate.truncated": _stopper,
     "decision.reached": _reviewer,
+    "review.signed": _review,
+    "outcome.noted": _outcome,
+    "hold.placed": _hold,
+    "hold.lifted": _hold,
 }
