@@ -62,7 +62,8 @@ NAMES = (
     "container", "manifest", "signature", "canonical", "chain", "time", "schema", "blobs",
     "schedule", "templates", "prompts", "replies", "citations", "counts", "limits", "outcome",
 )  # fmt: skip
-POLICY, REVIEW, NOTES = 18, 19, 20  # the checks that only some records have
+MORE = {18: "policy", 19: "review", 20: "notes"}  # the checks that only some records have
+POLICY, REVIEW, NOTES = MORE
 WALKED = range(9, 17)  # those that the walk over the record carries (§11)
 LARGEST = 2**53 - 1  # the largest integer of a line or a reply (§1, §5)
 DEEPEST = 32  # nested containers (§1, §5)
@@ -3849,14 +3850,14 @@ def judge_policy(found: Findings, policy: Policy | None) -> dict[str, Json]:
     if policy:
         lines = many(policy.lines, "line")
         row = ("pass", f"opening, seats and served models are what the policy allows in {lines}")
-    return judge_more(found, POLICY, "policy", row)
+    return judge_more(found, POLICY, row)
 
 
-def judge_more(found: Findings, number: int, name: str, row: tuple[str, str]) -> dict[str, Json]:
+def judge_more(found: Findings, number: int, row: tuple[str, str]) -> dict[str, Json]:
     """Return a check that only some records have: as `row` says, unless it fails."""
     told = next((finding for finding in found.listed if finding.check == number), None)
     status, text = ("fail", where(told, found.counts[number])) if told else row
-    return {"number": number, "name": name, "status": status, "evidence": text}
+    return {"number": number, "name": MORE[number], "status": status, "evidence": text}
 
 
 def judge_people(
@@ -3870,7 +3871,7 @@ def judge_people(
     reviews = [signed for kind, signed in said if PEOPLE[kind] == REVIEW]
     notes = [signed for kind, signed in said if PEOPLE[kind] == NOTES]
     rows = []
-    for number, name, entries in ((REVIEW, "review", reviews), (NOTES, "notes", notes)):
+    for number, entries in ((REVIEW, reviews), (NOTES, notes)):
         status = "pass"
         text = f"{many(len(notes), 'note')} on the closed debate, "
         text += f"{len(notes) - notes.count(None)} of them signed"
@@ -3881,7 +3882,7 @@ def judge_people(
         if not walk.ended:
             status, text = "unchecked", unreached(walk, lines)
         if entries:
-            rows.append(judge_more(found, number, name, (status, text)))
+            rows.append(judge_more(found, number, (status, text)))
     return rows
 
 

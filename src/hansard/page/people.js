@@ -2,7 +2,7 @@
 // 19 review and 20 notes (§18): what people say of a closed debate, who signed it, whose review
 // counts, and whether the decision is released.
 
-const SIGNED = "signature:signature", HEAD = "head:hash";
+const BY_KEY = "signature:signature", HEAD = "head:hash";
 const AFTERWARDS = "a review, an outcome or a hold: the debate is closed";
 const MOST_AFTER = 1000;
 WORDS.verifier = matching(/^[A-Za-z0-9._:/@=-]{1,128}\+[0-9a-f]{8}\+[A-Za-z0-9+/]{44}$/);
@@ -11,10 +11,10 @@ WORDS.signature = test(form("key:verifier value:base64"));
 WORDS.blobs = (value) => Array.isArray(value) && value.length <= 20 && value.every(WORDS.blob);
 const PEOPLE = { "review.signed": 19, "outcome.noted": 20, "hold.placed": 20, "hold.lifted": 20 };
 entryType("review.signed", form(`reviewer:blob ${HEAD} outcome:approved|conditions|rejected|remanded
-	comment:blob? conditions:blobs ${SIGNED}`));
-entryType("outcome.noted", form(`${HEAD} label:name note:blob? condition:hash? ${SIGNED}?`));
+	comment:blob? conditions:blobs ${BY_KEY}`));
+entryType("outcome.noted", form(`${HEAD} label:name note:blob? condition:hash? ${BY_KEY}?`));
 for (const kind of ["placed", "lifted"]) {
-	entryType(`hold.${kind}`, form(`${HEAD} reason:blob? ${SIGNED}?`));
+	entryType(`hold.${kind}`, form(`${HEAD} reason:blob? ${BY_KEY}?`));
 }
 
 // An entry after the close; signatures are checked once all are taken.

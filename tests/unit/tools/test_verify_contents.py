@@ -18,7 +18,7 @@ def sections():
 
 def test_the_checks_stand_in_their_order():
     numbered = [(int(number), name) for number, name, _ in ROWS if number and number.strip()]
-    assert numbered == [*enumerate(tool.NAMES, 1), tool.POLICY]
+    assert numbered == [*enumerate(tool.NAMES, 1), *tool.MORE.items()]
     places = [sections()[f"{number} {name}"] for number, name in numbered]
     assert places == sorted(places)
 
@@ -37,7 +37,7 @@ def test_every_row_leads_to_a_section_that_has_what_it_names():
 def test_its_own_copy_of_names_and_sentences_is_that_of_the_package():
     checks = vocabulary.checks()
     names = {number: row["name"] for number, row in checks.items()}
-    assert dict([*enumerate(tool.NAMES, 1), tool.POLICY]) == names
+    assert dict([*enumerate(tool.NAMES, 1), *tool.MORE.items()]) == names
     sentences = {
         f"{number}.{'*' if defect == 'differs' else defect}": sentence
         for number, row in checks.items()
