@@ -64,7 +64,7 @@ NAMES = (
 )  # fmt: skip
 MORE = {18: "policy", 19: "review", 20: "notes"}  # the checks that only some records have
 POLICY, REVIEW, NOTES = MORE
-WALKED = range(9, 17)  # those that the walk over the record carries (§11)
+WALKED = (*range(9, 17), 19, 20)  # those that the walk over the record carries (§11)
 LARGEST = 2**53 - 1  # the largest integer of a line or a reply (§1, §5)
 DEEPEST = 32  # nested containers (§1, §5)
 LONGEST_LINE = 1_048_576  # bytes (§1)
