@@ -27,6 +27,7 @@ from hansard.api.records import (
     verify,
     verify_export,
 )
+from hansard.api.reviewing import hold, note_outcome, review
 from hansard.api.running import resume, resume_sync, run, run_sync, stop, stop_sync
 from hansard.api.specs import available_models, estimate, formats, prompt_templates, read_spec
 from hansard.api.trust import (
@@ -179,8 +180,10 @@ __all__ = [
     "draft_policy",
     "estimate",
     "formats",
+    "hold",
     "list_debates",
     "not_allowed",
+    "note_outcome",
     "open_keyring",
     "open_store",
     "parse_policy",
@@ -193,6 +196,7 @@ __all__ = [
     "result",
     "resume",
     "resume_sync",
+    "review",
     "run",
     "run_sync",
     "schemas",

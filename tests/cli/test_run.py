@@ -173,7 +173,7 @@ def test_stop_says_who_and_why_on_every_first_screen(hansard):
     assert hansard("verify", debate).code == 0
     again = hansard("stop", debate)
     assert (again.code, again.out) == (2, "")
-    assert again.err.endswith("nothing can be added to it [debate.closed]\n")
+    assert again.err.endswith("it cannot be resumed or stopped [debate.closed]\n")
 
 
 @pytest.mark.parametrize("option", ["by", "reason"])

@@ -39,6 +39,7 @@ if TYPE_CHECKING:
     from hansard.report.listing import Entry, Listing
     from hansard.report.prompt import Rendered
     from hansard.report.replayed import Replayed
+    from hansard.report.reviews import Reader
     from hansard.rules.events import Event
     from hansard.store.application import Store
     from hansard.verify.findings import Verification
@@ -51,14 +52,24 @@ class Record:
     """The record of one debate, and what verifying it found.
 
     `debate` is its id, `bundle` its bytes, `verification` the result of checking
-    them just now. Methods that show or write what the record says refuse one that
-    does not hold, with DataError `record.altered`: nothing is drawn from bytes
-    that were altered.
+    them just now. `trust` names the keys whose reviews count for the reader; of an export
+    (`exported`) they say whose record it is, too. Methods that show or write what the
+    record says refuse one that does not hold, with DataError `record.altered`: nothing
+    is drawn from bytes that were altered.
     """
 
     debate: str
     bundle: Bundle
     verification: Verification
+    trust: Trust | None = None
+    exported: bool = False
+
+    @property
+    def head(self) -> str:
+        """The hash of the last entry."""
+        from hansard.record.line import line_hash
+
+        return line_hash(self.bundle.lines[-1])
 
     @property
     def events(self) -> list[Event]:
@@ -77,12 +88,25 @@ class Record:
     def result(self) -> DebateResult:
         """Return what became of the debate, open or closed.
 
-        A text that is gone is None. Raises DataError `record.altered`.
+        A text that is gone is None. `released` says whether people have approved what
+        must be approved. Raises DataError `record.altered`.
         """
         from hansard.report.view import build
 
         self._hold()
-        return build(self.events, self.text)
+        return build(self.events, self.text, self._reader())
+
+    def _reader(self) -> Reader:
+        from hansard.record.keys import Trust
+        from hansard.report.reviews import Reader
+        from hansard.rules.replay import policy_of
+        from hansard.runtime.clock import Clock
+
+        first = self.events[0]
+        opened = first["data"] if first["type"] == "debate.opened" else None
+        policy = policy_of(opened, self.bundle.policies) if opened else None
+        vouched = not self.exported or self.verification.level == 1
+        return Reader(policy, self.trust or Trust(), Clock().now(), vouched)
 
     def prompt(self, call: str) -> Rendered:
         """Return exactly what the call `r<round>.<phase>.<speaker>:<attempt>` sent.
@@ -165,11 +189,12 @@ def open_store(url: str = DEFAULT_STORE, create: bool = True) -> Store:
     return Store.open(url, create=create)
 
 
-def list_debates(store: Store) -> Listing:
+def list_debates(store: Store, trust: Trust | None = None) -> Listing:
     """Return the debates of a store, in the order they were opened.
 
     The record of each is verified: of one that does not hold only its id and
-    that are listed. Raises DataError where the store itself cannot be read.
+    that are listed. `trust` names the keys whose reviews count. Raises DataError where
+    the store itself cannot be read.
 
     >>> with open_store("sqlite:///:memory:") as store:
     ...     list_debates(store).debates
@@ -177,14 +202,14 @@ def list_debates(store: Store) -> Listing:
     """
     from hansard.report.listing import Listing
 
-    return Listing(debates=tuple(_entry(store, debate) for debate in store.debates()))
+    return Listing(debates=tuple(_entry(store, debate, trust) for debate in store.debates()))
 
 
-def _entry(store: Store, debate: str) -> Entry:
+def _entry(store: Store, debate: str, trust: Trust | None) -> Entry:
     from hansard.report.listing import Entry, entry
 
     try:
-        record = _of_store(store, debate)
+        record = _of_store(store, debate, trust)
     except DataError:
         return Entry(debate=debate, state="unreadable")
     if not record.verification.ok:
@@ -192,21 +217,22 @@ def _entry(store: Store, debate: str) -> Entry:
     return entry(record.result())
 
 
-def read_record(store: Store, debate: str) -> Record:
+def read_record(store: Store, debate: str, trust: Trust | None = None) -> Record:
     """Read a debate of a store and verify it, whatever comes of that.
 
-    `debate` is its id or an unambiguous prefix of it. Raises UsageError
+    `debate` is its id or an unambiguous prefix of it; `trust` names the keys whose
+    reviews count. Raises UsageError
     `store.unknown` or `store.ambiguous`, and DataError where the store cannot be
     read; never for a record that does not hold, which its `verification` says.
     """
-    return _of_store(store, store.find(debate))
+    return _of_store(store, store.find(debate), trust)
 
 
-def _of_store(store: Store, debate: str) -> Record:
+def _of_store(store: Store, debate: str, trust: Trust | None) -> Record:
     from hansard.verify.verifier import verify
 
     bundle = store.bundle(debate)
-    return Record(debate, bundle, verify(bundle))
+    return Record(debate, bundle, verify(bundle, trust), trust)
 
 
 def read_export(path: Path | str, trust: Trust | None = None) -> Record:
@@ -228,27 +254,31 @@ def read_export(path: Path | str, trust: Trust | None = None) -> Record:
     found = verify_export(export, trust or Trust())
     if not found.entries:
         raise DataError("record.altered", f"{path}: {found.findings[0].message}")
-    return Record(found.debate or "", bundles.of_files(files_of(export)), found)
+    bundle = bundles.of_files(files_of(export))
+    return Record(found.debate or "", bundle, found, trust, exported=True)
 
 
-def result(store: Store, debate: str) -> DebateResult:
+def result(store: Store, debate: str, trust: Trust | None = None) -> DebateResult:
     """Return what became of a debate of a store, open or closed, having verified its record.
 
-    `debate` is its id or an unambiguous prefix of it. Raises UsageError
+    `debate` is its id or an unambiguous prefix of it; `trust` names the keys whose
+    reviews count, as `read_trust` reads them, or `open_keyring().trust()`: without it none
+    does. Act on the decision only where `released` is true. Raises UsageError
     `store.unknown` or `store.ambiguous`, and DataError `record.altered` for a
     record that does not hold.
     """
-    return read_record(store, debate).result()
+    return read_record(store, debate, trust).result()
 
 
-def verify(store: Store, debate: str) -> Verification:
+def verify(store: Store, debate: str, trust: Trust | None = None) -> Verification:
     """Check a debate's record: every link, text, turn, prompt, vote and the decision.
 
     `ok` says that no check failed; `findings` lists each defect with its entry.
-    `debate` is its id or an unambiguous prefix of it. Raises UsageError
-    `store.unknown` or `store.ambiguous`; never for bytes that are bad.
+    `debate` is its id or an unambiguous prefix of it; `trust` names the keys whose
+    reviews count. Raises UsageError `store.unknown` or `store.ambiguous`; never for bytes
+    that are bad.
     """
-    return read_record(store, debate).verification
+    return read_record(store, debate, trust).verification
 
 
 def verify_export(export: Path | str | bytes, trust: Trust | None = None) -> Verification:

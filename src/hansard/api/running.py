@@ -122,7 +122,7 @@ async def run(
     }
     stated = {name: value for name, value in given.items() if value is not None}
     parsed, begin = located(spec, folder, stated)
-    with _opened(store if store is not None else IN_MEMORY, create=True) as shelf:
+    with opened(store if store is not None else IN_MEMORY, create=True) as shelf:
         origin = None
         if follow_up is not None:
             parsed, origin = following.follow(shelf.find(follow_up), parsed, shelf)
@@ -211,7 +211,7 @@ async def resume(
     from hansard.report.view import build
     from hansard.runtime import session
 
-    with _opened(store, create=False) as shelf:
+    with opened(store, create=False) as shelf:
         found = await session.resume(
             shelf.find(debate),
             shelf,
@@ -271,7 +271,7 @@ async def stop(
     from hansard.report.view import build
     from hansard.runtime import session
 
-    with _opened(store, create=False) as shelf:
+    with opened(store, create=False) as shelf:
         found = await session.stop(shelf.find(debate), shelf, by=by, reason=reason)
         return build(found.events, found.texts.get)
 
@@ -288,7 +288,7 @@ def stop_sync(
 
 
 @contextmanager
-def _opened(store: Store | str, *, create: bool) -> Iterator[Store]:
+def opened(store: Store | str, *, create: bool) -> Iterator[Store]:
     """Give the store itself, or the one at that URL while the block runs."""
     from hansard.store.application import Store
 

@@ -88,7 +88,7 @@ def read_source(source: str) -> hansard.Record:
     if path:
         return hansard.read_export(path, trust_of(None))
     with open_store() as store:
-        return hansard.read_record(store, source)
+        return hansard.read_record(store, source, trust_of(None))
 
 
 def find_export(name: str) -> Path | None:
@@ -99,7 +99,7 @@ def find_export(name: str) -> Path | None:
 
 def sound_record(store: hansard.Store, prefix: str) -> hansard.Record:
     """Read a debate of the store to go on with it; raises DataError `record.altered`."""
-    record = hansard.read_record(store, prefix)
+    record = hansard.read_record(store, prefix, trust_of(None))
     return _sound(record, record.debate[:8])
 
 

@@ -7,9 +7,10 @@ from collections.abc import Iterable
 from rich.text import Text
 
 import hansard
+from hansard import vocabulary
 from hansard.cli.console import console, fields, money, style_of
 from hansard.cli.context import next_step
-from hansard.report import said
+from hansard.report import reviews, said
 from hansard.report.formats import display_of
 from hansard.report.notes import DOUBTFUL, Note
 from hansard.report.safe import one_line
@@ -17,6 +18,7 @@ from hansard.report.signs import failure_of
 from hansard.report.words import STOPPED, percent, stance
 
 ARROW = " → "
+REVIEW = vocabulary.words("reviewed")["label"]
 Rows = list[tuple[str, Text | str]]
 
 
@@ -28,6 +30,10 @@ def outcome(result: hansard.DebateResult) -> Rows:
     rows += display_of(result).rows(result)
     if result.review is not None:
         rows.append(("Must look", one_line(result.review)))
+    reviewed = reviews.in_words(result)
+    if reviewed:
+        rows.append((REVIEW, one_line(reviewed)))
+        rows += [("Condition", one_line(words)) for words in reviews.conditions(result)]
     return rows + [(label, one_line(words)) for label, words in said.rows(result)] + _used(result)
 
 

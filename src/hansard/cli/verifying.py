@@ -65,7 +65,7 @@ def verify(source: str, trust: Path | None, level: str | None, as_json: bool) ->
         found = hansard.verify_export(path, trust_of(trust))
     else:
         with open_store() as store:
-            found = hansard.verify(store, source)
+            found = hansard.verify(store, source, trust_of(trust))
     required = int(level) if level else int(path is not None)
     reached = found.level is not None and found.level >= required
     if as_json:

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from functools import reduce
 from typing import Any, cast
 
-from hansard.report import alike, governance, overall, signals
+from hansard.report import alike, governance, overall, reviews, signals
 from hansard.report.fold import Folded, Used
 from hansard.report.governance import Watch
 from hansard.report.result import (
@@ -43,6 +43,7 @@ def common(found: Folded, watch: Watch) -> dict[str, Any]:
     decision, closed = state.decision, state.closed
     turns = [row.data for row in state.turns if row.role != "synthesizer"]
     entered = dict.fromkeys((row["round"], row["phase"]) for row in turns)
+    people, released = reviews.reviewed(state, found.text, found.reader)
     noted = (
         *watch.whole(state),
         *overall.notes(found),
@@ -81,6 +82,8 @@ def common(found: Folded, watch: Watch) -> dict[str, Any]:
         "output": _output(found),
         "output_missing": _missing(found),
         "truncated": _truncation(found),
+        "reviewed": people,
+        "released": released,
         "review": found.shown(decision["review"]) if decision else None,
         "seats": _seats(found),
         "evidence": _evidence(found),

@@ -9,6 +9,7 @@ from typing import Any, cast
 
 from hansard.report import notes
 from hansard.report.notes import Note, Reading
+from hansard.report.reviews import Reader
 from hansard.report.words import GONE
 from hansard.rules import replies, spending, steps
 from hansard.rules.data import (
@@ -48,6 +49,7 @@ class Folded:
     """A record's last state, and what of its events the state does not keep."""
 
     text_of: TextOf
+    reader: Reader = field(default_factory=Reader)
     state: DebateState = field(default_factory=DebateState)
     seqs: list[int] = field(default_factory=list)  # the entry of each turn
     notes: list[Note] = field(default_factory=list)
@@ -88,13 +90,16 @@ class Folded:
 
 
 def fold(
-    events: Iterable[Event], text_of: TextOf, own: Callable[[str], Mapping[str, Reading]]
+    events: Iterable[Event],
+    text_of: TextOf,
+    own: Callable[[str], Mapping[str, Reading]],
+    reader: Reader,
 ) -> Folded:
     """Fold the events of one record, which must follow the rules.
 
     `own` gives the notes that a format adds on its events.
     """
-    found = Folded(text_of)
+    found = Folded(text_of, reader)
     for event in events:
         _add(found, event, own)
     return found

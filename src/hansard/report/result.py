@@ -17,9 +17,11 @@ from hansard.rules.fields import (
     Origin,
     Parameters,
     Price,
+    Review,
     Silence,
     TemplateHash,
 )
+from hansard.rules.review import ReviewState, Standings
 from hansard.rules.terms import CloseReason, DecisionRule, Phase, Role
 
 Status = Literal["open", "complete", "truncated", "failed"]
@@ -243,6 +245,49 @@ class GovernanceRow(Part):
     notes: tuple[Note, ...] = Field(description="Those above information that belong to it")
 
 
+class Condition(Part):
+    """What a review asks for before it counts as an approval."""
+
+    text: str | None
+    met: bool = Field(description="Whether somebody who may review noted it as met")
+
+
+class SignedReview(Part):
+    """What a person found of the closed debate, signed."""
+
+    seq: int
+    at: str
+    reviewer: str | None = Field(description="As the reviewer states it; the key says who signed")
+    key: str = Field(description="The name of the key")
+    outcome: Review
+    comment: str | None
+    conditions: tuple[Condition, ...]
+    standing: Standings = Field(description="`trusted`, or why it does not count")
+    counts: bool
+
+
+class NotedOutcome(Part):
+    """What came of the decision later, as somebody noted it."""
+
+    seq: int
+    at: str
+    label: str
+    note: str | None
+    key: str | None = Field(description="The name of the key that signed it; null: nobody did")
+
+
+class Reviewed(Part):
+    """Whether people have approved the decision, as far as the reader's trust file can tell."""
+
+    state: ReviewState
+    wanted: int = Field(description="How many approvals are required; 0: none")
+    exceptions: tuple[str, ...] = Field(description="Why a review is asked for by default")
+    days: int | None = Field(description="How many days there are for it from the close")
+    reviews: tuple[SignedReview, ...]
+    outcomes: tuple[NotedOutcome, ...]
+    held: bool = Field(description="Whether a hold stands: nothing may be deleted")
+
+
 class Theatre(Part):
     """Seats of one role with one prompt, and one model or only one family of models."""
 
@@ -306,6 +351,11 @@ class Result(Part):
     output_missing: str | None = Field(description="Why nobody wrote the output asked for")
     truncated: Truncation | None
 
+    reviewed: Reviewed = Field(description="What people say of the closed debate")
+    released: bool = Field(
+        description="Whether the decision may be acted on: it was reached, whoever signed the "
+        "record is known, and every review that is required approves it"
+    )
     review: str | None = Field(description="Who must look; null unless a person must decide")
     seats: tuple[Participant, ...]
     evidence: tuple[Document, ...]

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from typing import Any, cast
 
 from hansard import vocabulary
-from hansard.report import said
+from hansard.report import reviews, said
 from hansard.report.result import Drift, GovernanceRow, Result, Usage
 from hansard.report.safe import one_line
 from hansard.report.signs import (
@@ -67,6 +67,11 @@ def review(result: Result) -> Iterator[str]:
     if result.review is not None:
         yield "Who must look:"
         yield quoted(result.review)
+    reviewed = reviews.in_words(result)
+    if reviewed:
+        yield f"{vocabulary.words('reviewed')['label']}: {inline(reviewed)}."
+        listed = [f"- {inline(words)}" for words in reviews.conditions(result)]
+        yield from ["\n".join(listed)] if listed else []
 
 
 def output(result: Result) -> Iterator[str]:

@@ -12,16 +12,18 @@ from typing import cast
 
 from hansard.report.fold import fold
 from hansard.report.formats import DISPLAYS, DebateResult, notings
+from hansard.report.reviews import Reader
 from hansard.rules.events import Event
 from hansard.rules.prompts import TextOf
 
 
-def build(events: Iterable[Event], text_of: TextOf) -> DebateResult:
+def build(events: Iterable[Event], text_of: TextOf, reader: Reader | None = None) -> DebateResult:
     """Fold the events of one record, from its first, into what is shown of it.
 
-    `text_of` gives a blob's text, or None where it is gone. The record must follow
+    `text_of` gives a blob's text, or None where it is gone; `reader` says whose reviews
+    count, and when they are overdue. The record must follow
     the rules: nothing is checked here, so whoever reads one verifies it first
     (`hansard.read_record`), and whatever fails here is a bug of ours.
     """
-    found = fold(events, text_of, notings)
+    found = fold(events, text_of, notings, reader or Reader())
     return cast(DebateResult, DISPLAYS[found.state.spec["terms"]["format"]].of(found))

@@ -407,8 +407,14 @@ def approved_by(opened: OpenedData, policies: Mapping[str, bytes]) -> Approved |
 
     None where its opening names no policy, or one that is not among `policies`.
     """
+    policy = policy_of(opened, policies)
+    return approved_in(opened, policy) if policy else None
+
+
+def policy_of(opened: OpenedData, policies: Mapping[str, bytes]) -> Policy | None:
+    """Return the policy that an opening names; None where it names none that is there."""
     data = policies.get(opened["policy"] or "")
-    return approved_in(opened, parse_policy(data)) if data else None
+    return parse_policy(data) if data else None
 
 
 def approved_in(opened: OpenedData, policy: Policy) -> Approved:

@@ -29,7 +29,8 @@ def follow(debate: str, spec: AnySpec, store: Store) -> tuple[AnySpec, Origin]:
     bundle = store.bundle(debate)
     verify(bundle).require_ok(f"debate {debate}", "no follow-up was opened; restore the store")
     events = [parse(line) for line in bundle.lines]
-    if events[-1]["type"] != "debate.closed":
+    state = reduce(evolve, events, DebateState())
+    if not state.closed:
         raise UsageError(
             "origin.open",
             f"debate {debate} has not ended; end it first with `hansard resume {debate[:8]}`",
@@ -46,7 +47,6 @@ def follow(debate: str, spec: AnySpec, store: Store) -> tuple[AnySpec, Origin]:
             "remove one",
         )
     texts = {found: blob.unpack(file) for found, file in bundle.blobs.items()}
-    state = reduce(evolve, events, DebateState())
     text = "\n\n".join(_transcript(state, texts)) + "\n"
     check_size(text.encode(), f"evidence {name}, the earlier transcript,", "document")
     document = Evidence(id=name, text=text)

@@ -206,6 +206,25 @@ def _reopened(
     progress: Callable[[Progress], None] | None = None,
 ) -> tuple[Bundle, Recording]:
     """Return the bytes of an open debate that holds, and its record to be added to."""
+    bundle, recording = taken_up(debate, store, clock, observe, progress)
+    if recording.state.closed:
+        raise UsageError(
+            "debate.closed", f"debate {debate} is closed; it cannot be resumed or stopped"
+        )
+    return bundle, recording
+
+
+def taken_up(
+    debate: str,
+    store: Store,
+    clock: Clock,
+    observe: Observer | None = None,
+    progress: Callable[[Progress], None] | None = None,
+) -> tuple[Bundle, Recording]:
+    """Return the bytes of a debate that holds, and its record to be added to.
+
+    Raises UsageError `store.unknown`, and DataError `record.altered`.
+    """
     bundle = store.bundle(debate)
     if not bundle.lines:
         raise UsageError("store.unknown", f"there is no debate {debate} in {store.url}")
@@ -217,10 +236,7 @@ def _reopened(
     chain = Chain(debate, seq=len(events), prev=end, at=at)
     journal = Journal(store, chain, clock)
     journal.texts.update((name, blob.unpack(file)) for name, file in bundle.blobs.items())
-    recording = Recording(journal, events, observe=observe, progress=progress)
-    if recording.state.closed:
-        raise UsageError("debate.closed", f"debate {debate} is closed; nothing can be added to it")
-    return bundle, recording
+    return bundle, Recording(journal, events, observe=observe, progress=progress)
 
 
 def _check_deliverable(state: DebateState, bundle: Bundle) -> None:

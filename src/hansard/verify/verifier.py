@@ -37,9 +37,12 @@ from hansard.verify.reading import Reading
 MOST_LISTED = 1000  # findings of a check: a hostile record may have nothing else
 
 
-def verify(bundle: Bundle) -> Verification:
-    """Check everything that a record in a store can show; never raises for bad bytes."""
-    return _verify(Reading(bundle))
+def verify(bundle: Bundle, trust: Trust | None = None) -> Verification:
+    """Check everything that a record in a store can show; never raises for bad bytes.
+
+    `trust` names the keys whose reviews count.
+    """
+    return _verify(Reading(bundle, trust=trust or Trust()))
 
 
 def verify_export(export: bytes | Mapping[str, bytes], trust: Trust) -> Verification:

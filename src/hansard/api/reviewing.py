@@ -1,0 +1,107 @@
+"""What people say of a closed debate: reviews, outcomes and holds, signed and recorded.
+
+Each function adds one entry to the record and returns the debate's result as it stands then:
+`reviewed` says how its review stands, and `released` whether its decision may be acted on.
+`debate` is an id, or an unambiguous prefix of one; `store` a store or its URL. `trust` names the
+keys whose reviews count.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Literal
+
+from hansard.api.records import read_record
+from hansard.api.running import opened
+
+if TYPE_CHECKING:
+    from hansard.record.keys import Trust
+    from hansard.record.note import Signer
+    from hansard.report.formats import DebateResult
+    from hansard.store.application import Store
+
+
+def review(
+    debate: str,
+    outcome: Literal["approved", "conditions", "rejected", "remanded"],
+    *,
+    store: Store | str,
+    reviewer: str,
+    signer: Signer,
+    trust: Trust,
+    comment: str | None = None,
+    conditions: Sequence[str] = (),
+    head: str | None = None,
+) -> DebateResult:
+    """Sign a review of a closed debate, over its last entry.
+
+    `reviewer` is the name that is recorded; the key says who signed. With the outcome
+    `conditions` each of `conditions` is to be met first, which `note_outcome` notes. To
+    reject a decision, or send it back, needs a comment. `head` is the `head` of the record
+    that the reviewer read; if anything was added since, nothing is signed.
+
+    Raises UsageError `store.unknown`, `store.ambiguous`, `store.running`; `review.open`,
+    `review.untrusted`, `review.involved` and other `review.*` for a review that would not
+    count; DataError `record.altered` for a record that does not hold. Nothing is written then.
+    """
+    from hansard.runtime import reviewing
+
+    with opened(store, create=False) as shelf:
+        found = shelf.find(debate)
+        reviewing.review(
+            found,
+            shelf,
+            signer,
+            trust,
+            outcome=outcome,
+            reviewer=reviewer,
+            comment=comment,
+            conditions=conditions,
+            head=head,
+        )
+        return read_record(shelf, found, trust).result()
+
+
+def note_outcome(
+    debate: str,
+    label: str,
+    *,
+    store: Store | str,
+    note: str | None = None,
+    condition: int | None = None,
+    signer: Signer | None = None,
+    trust: Trust | None = None,
+) -> DebateResult:
+    """Note what came of a decision under a `label`, or that a `condition` is met.
+
+    Conditions are numbered from 1 through all reviews, in their order; one is met once
+    somebody notes it who may review. Raises what `review` raises, and UsageError
+    `review.unsigned` where the policy wants a signature and there is none.
+    """
+    from hansard.runtime import reviewing
+
+    with opened(store, create=False) as shelf:
+        found = shelf.find(debate)
+        reviewing.note_outcome(found, shelf, signer, label=label, note=note, condition=condition)
+        return read_record(shelf, found, trust).result()
+
+
+def hold(
+    debate: str,
+    *,
+    store: Store | str,
+    lift: bool = False,
+    reason: str | None = None,
+    signer: Signer | None = None,
+    trust: Trust | None = None,
+) -> DebateResult:
+    """Forbid that anything of a record is deleted, or `lift` that again.
+
+    Raises what `note_outcome` raises, and UsageError `hold.placed` or `hold.none`.
+    """
+    from hansard.runtime import reviewing
+
+    with opened(store, create=False) as shelf:
+        found = shelf.find(debate)
+        reviewing.hold(found, shelf, signer, reason=reason, lift=lift)
+        return read_record(shelf, found, trust).result()

@@ -1,0 +1,135 @@
+"""Whether people have approved a decision: what a result shows of it, and its words.
+
+Whose signature counts is for the reader's trust file to say, and what is overdue for the
+reader's clock: a `Reader` brings both. Without a trust file no review counts.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from typing import Any, cast
+
+from hansard import vocabulary
+from hansard.record.keys import Trust
+from hansard.record.policy import Policy
+from hansard.report.result import Condition, NotedOutcome, Result, Reviewed, SignedReview
+from hansard.report.words import GONE
+from hansard.rules import after
+from hansard.rules.review import Signed, review_of
+from hansard.rules.state import DebateState
+from hansard.vocabulary import fill, many
+
+
+@dataclass(frozen=True, slots=True)
+class Reader:
+    """Who reads a record: the policy it names, the keys the reader trusts, and the time.
+
+    `vouched` says that the reader knows whose record it is: it is from the own store, or
+    trusted keys signed it. A decision of any other record is not released.
+    """
+
+    policy: Policy | None = None
+    trust: Trust = field(default_factory=Trust)
+    now: str | None = None
+    vouched: bool = True
+
+
+TextOfBlob = Callable[[Any], str | None]
+
+
+def reviewed(state: DebateState, text: TextOfBlob, reader: Reader) -> tuple[Reviewed, bool]:
+    """Return what people say of a debate, and whether its decision is released."""
+    found = review_of(state, reader.policy, reader.trust, reader.now)
+    first = state.seq - len(state.after) + 1
+    outcomes = [
+        _outcome(seq, cast(Any, event), text)
+        for seq, event in enumerate(state.after, first)
+        if event["type"] == "outcome.noted"
+    ]
+    shown = Reviewed(
+        state=found.state,
+        wanted=found.wanted,
+        exceptions=found.exceptions,
+        days=found.due,
+        reviews=tuple(_review(row, text, found.open) for row in found.reviews),
+        outcomes=tuple(outcomes),
+        held=after.is_held(state),
+    )
+    return shown, found.released and reader.vouched
+
+
+def _review(row: Signed, text: TextOfBlob, open_: tuple[str, ...]) -> SignedReview:
+    data = row.data
+    return SignedReview(
+        seq=row.seq,
+        at=row.at,
+        reviewer=text(data["reviewer"]),
+        key=row.key.partition("+")[0],
+        outcome=data["outcome"],
+        comment=text(data["comment"]),
+        conditions=tuple(
+            Condition(text=text(blob), met=row.counts and blob["sha256"] not in open_)
+            for blob in data["conditions"]
+        ),
+        standing=row.standing,
+        counts=row.counts,
+    )
+
+
+def _outcome(seq: int, event: dict[str, Any], text: TextOfBlob) -> NotedOutcome:
+    data = event["data"]
+    signed = data["signature"]
+    key = signed["key"].partition("+")[0] if signed else None
+    return NotedOutcome(
+        seq=seq, at=event["at"], label=data["label"], note=text(data["note"]), key=key
+    )
+
+
+def in_words(result: Result) -> str | None:
+    """Say how the review of a closed debate stands; None for one that is open or failed."""
+    if result.status in ("open", "failed") and not result.reviewed.reviews:
+        return None
+    return "; ".join(_sentences(result.reviewed))
+
+
+def _sentences(found: Reviewed) -> Iterator[str]:
+    words = vocabulary.words("reviewed")
+    last = {row.key: row for row in found.reviews if row.counts}
+    why = [vocabulary.words("exceptions")[name] for name in found.exceptions]
+    yield fill(
+        words[found.state],
+        who=", ".join(map(_person, last.values())),
+        why=", ".join(why) or words["policy"],
+        wanted=many(found.wanted, "approval"),
+        days=many(found.days or 0, "day"),
+    )
+    unmet = sum(not condition.met for row in last.values() for condition in row.conditions)
+    if unmet:
+        yield fill(words["open"], conditions=many(unmet, "condition"))
+    others = [row for row in found.reviews if not row.counts]
+    if others:
+        reasons = vocabulary.words("standings")
+        told = dict.fromkeys(fill(reasons[row.standing], key=row.key) for row in others)
+        yield fill(words["uncounted"], reviews=many(len(others), "review"), why=", ".join(told))
+    if found.held:
+        yield words["held"]
+
+
+def conditions(result: Result) -> Iterator[str]:
+    """Say of each condition of all reviews, numbered in their order, whether it is met."""
+    words = vocabulary.words("conditions")
+    rows = (condition for row in result.reviewed.reviews for condition in row.conditions)
+    for number, row in enumerate(rows, 1):
+        text = GONE if row.text is None else row.text
+        yield fill(words["met" if row.met else "open"], number=number, text=text)
+
+
+def _person(row: SignedReview) -> str:
+    return fill(
+        vocabulary.words("reviewed")["person"],
+        name=GONE if row.reviewer is None else row.reviewer,
+        outcome=vocabulary.words("reviews")[row.outcome],
+        day=row.at[:10],
+        key=row.key,
+    )
