@@ -439,8 +439,8 @@ def test_nothing_is_drawn_from_an_altered_record(hansard, debate, command):
 def test_verify_says_what_could_not_be_checked(hansard, debate, monkeypatch):
     verify = verifier.verify
 
-    def partly(bundle):
-        return verify(bundle).model_copy(update={"caveats": ["open: so", "2 of 3 unchecked"]})
+    def partly(*given):
+        return verify(*given).model_copy(update={"caveats": ["open: so", "2 of 3 unchecked"]})
 
     monkeypatch.setattr(verifier, "verify", partly)
     last = hansard("verify", debate).out.rstrip().splitlines()[-1]

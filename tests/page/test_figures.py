@@ -29,6 +29,7 @@ from playing import spec_of
 from support import EVENTFUL, SERVED, Debate, Fail, Setup, eventful, say, script, vote, votes
 
 LEFT_OUT = {"report", "speaker_selected_by", "judge_view"}  # the page shows none of them
+LEFT_OUT |= {"reviewed", "released"}  # they rest on the reader's trust file (people.js)
 SAID = {
     "transcript",
     "framing",

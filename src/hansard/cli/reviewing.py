@@ -158,7 +158,7 @@ def _optional(ring: hansard.Keyring, command: str | None, *, sign: bool) -> hans
 
 def _say(result: hansard.DebateResult) -> None:
     console(stderr=True).print(
-        Text(f"recorded as entry {result.entries}; review: {one_line(in_words(result) or '')}")
+        Text(f"recorded as entry {result.entries}; review: {one_line(in_words(result))}")
     )
 
 
@@ -191,10 +191,11 @@ def status(source: str, trust: Path | None, as_json: bool) -> None:
     if as_json:
         click.echo(document(result))
     else:
-        state = one_line(in_words(result) or f"none: the debate is {result.status}")
+        state = one_line(in_words(result))
         decision = result.decision_text or result.decision or "none"
         said = "yes" if result.released else "NO: do not act on it"
-        rows = [("Decision", one_line(decision)), (REVIEW, state), ("Released", said)]
+        rows = [("Decision", one_line(decision)), ("Ended", result.status)]
+        rows += [(REVIEW, state), ("Released", said)]
         if record.exported and record.verification.level != 1:
             rows.append(("Signer", "not confirmed, so nothing is released"))
         console().print(fields(rows))

@@ -30,7 +30,7 @@ def outcome(result: hansard.DebateResult) -> Rows:
     rows += display_of(result).rows(result)
     if result.review is not None:
         rows.append(("Must look", one_line(result.review)))
-    reviewed = reviews.in_words(result)
+    reviewed = reviews.notable(result)
     if reviewed:
         rows.append((REVIEW, one_line(reviewed)))
         rows += [("Condition", one_line(words)) for words in reviews.conditions(result)]

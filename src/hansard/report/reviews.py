@@ -86,11 +86,15 @@ def _outcome(seq: int, event: dict[str, Any], text: TextOfBlob) -> NotedOutcome:
     )
 
 
-def in_words(result: Result) -> str | None:
-    """Say how the review of a closed debate stands; None for one that is open or failed."""
-    if result.status in ("open", "failed") and not result.reviewed.reviews:
-        return None
+def in_words(result: Result) -> str:
+    """Say how the review of a debate stands."""
     return "; ".join(_sentences(result.reviewed))
+
+
+def notable(result: Result) -> str | None:
+    """Say how the review stands; None where none is required and nobody said anything."""
+    found = result.reviewed
+    return in_words(result) if found.wanted or found.reviews or found.held else None
 
 
 def _sentences(found: Reviewed) -> Iterator[str]:

@@ -67,7 +67,7 @@ def review(result: Result) -> Iterator[str]:
     if result.review is not None:
         yield "Who must look:"
         yield quoted(result.review)
-    reviewed = reviews.in_words(result)
+    reviewed = reviews.notable(result)
     if reviewed:
         yield f"{vocabulary.words('reviewed')['label']}: {inline(reviewed)}."
         listed = [f"- {inline(words)}" for words in reviews.conditions(result)]

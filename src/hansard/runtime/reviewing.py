@@ -109,8 +109,8 @@ def review(
 ) -> None:
     """Add a review of a closed debate, which counts; `debate` is an id of the store.
 
-    `head` is the hash of the last entry that the reviewer saw. Raises UsageError `store.unknown`, `store.running` or `review.*`, and DataError
-    `record.altered`.
+    `head` is the hash of the last entry that the reviewer saw. Raises UsageError
+    `store.unknown`, `store.running` or `review.*`, and DataError `record.altered`.
     """
     _check_review(outcome, comment, conditions)
     with _adding(debate, store, clock) as adding:

@@ -139,7 +139,9 @@ def test_an_export_may_be_a_folder_or_a_page(zipped, store, made, ring, tmp_path
     page.write_bytes(hansard.read_record(store, made.debate).page(ring.signer("export")))
     for path in (tmp_path / "folder", page):
         assert hansard.read_export(path, ring.trust()).verification.level == 1
-        assert hansard.read_export(path).result() == made
+        assert hansard.read_export(path, ring.trust()).result() == made
+        unsigned = hansard.read_export(path).result()
+        assert unsigned == made.model_copy(update={"released": False})
     assert hansard.verify_export(page).page.released
 
 

@@ -1,0 +1,201 @@
+"""`review`, `outcome`, `hold` and `status`: what people say of a closed debate."""
+
+import json
+from hashlib import sha256
+from pathlib import Path
+
+import pytest
+
+import hansard as library
+from cli_support import leave_open, only_debate, write_debate
+from hansard.store import tampering
+
+SPLIT = {"planner": "release", "critic": "revise", "operator": "escalate"}
+AGREED = dict.fromkeys(SPLIT, "release")
+
+
+@pytest.fixture
+def hansard(hansard, home):
+    """Run a command, which must end with `code`; its streams."""
+
+    def invoke(*args, code=0):
+        done = hansard(*args)
+        assert done.code == code, done
+        return done
+
+    return invoke
+
+
+@pytest.fixture
+def ended(hansard):
+    """The id of a debate in which everybody agreed."""
+    hansard("run", write_debate(AGREED))
+    return only_debate()
+
+
+def entries(debate):
+    with library.open_store(create=False) as store:
+        return len(library.read_record(store, debate).bundle.lines)
+
+
+def review(hansard, debate, outcome, *more, code=0):
+    said = ("--reviewer", "Ann Lee", "--outcome", outcome)
+    return hansard("review", debate, *said, *more, code=code)
+
+
+def test_a_decision_that_needs_no_review_is_released(hansard, ended):
+    out = hansard("status", ended).out
+    assert "not required" in out
+    assert "yes" in out
+
+
+def test_an_escalation_waits_and_is_never_released(hansard):
+    hansard("run", write_debate(SPLIT))
+    debate = only_debate()
+    out = hansard("status", debate, code=3).out
+    assert "nobody has reviewed it yet: the decision is left to a person" in " ".join(out.split())
+    assert "NO: do not act on it" in out
+    review(hansard, debate, "approved")
+    assert "approved: Ann Lee" in " ".join(hansard("status", debate, code=3).out.split())
+    assert "INTACT" not in hansard("verify", debate).out
+
+
+def test_conditions_hold_a_decision_back_until_they_are_met(hansard, ended):
+    review(hansard, ended, "conditions", "--condition", "Ask the insurer.")
+    assert "1 condition still to be met" in " ".join(hansard("status", ended, code=3).out.split())
+    assert "1: Ask the insurer. (still to be met)" in hansard("show", ended).out
+    hansard("outcome", ended, "--label", "met", "--condition", "1")
+    hansard("status", ended, code=3)  # nobody signed it
+    hansard("outcome", ended, "--label", "met", "--condition", "1", "--sign")
+    assert "yes" in hansard("status", ended).out
+    assert "1: Ask the insurer. (met)" in hansard("show", ended).out
+    assert "review      pass" in hansard("verify", ended).out
+
+
+def test_the_last_review_of_a_key_counts(hansard, ended):
+    review(hansard, ended, "rejected", "--comment", "Not now.")
+    assert "rejected: Ann Lee" in " ".join(hansard("status", ended, code=3).out.split())
+    review(hansard, ended, "approved")
+    hansard("status", ended)
+    report = json.loads(hansard("report", ended, "--as", "json").out)
+    assert [row["outcome"] for row in report["reviewed"]["reviews"]] == ["rejected", "approved"]
+    assert report["released"] is True
+    assert "Review: approved: Ann Lee" in hansard("report", ended, "--as", "markdown").out
+
+
+@pytest.mark.parametrize(
+    ("said", "code"),
+    [
+        (("approved", "--condition", "x"), "review.conditions"),
+        (("conditions",), "review.conditions"),
+        (("rejected",), "review.comment"),
+        (("remanded",), "review.comment"),
+        (("remanded", "--comment", " "), "review.text"),
+        (("rejected", "--comment", "\udcff"), "review.text"),
+    ],
+)
+def test_a_review_that_says_too_little_is_refused(hansard, ended, said, code):
+    before = entries(ended)
+    assert f"[{code}]" in review(hansard, ended, *said, code=2).err
+    assert entries(ended) == before
+
+
+def test_whose_review_would_not_count_is_refused(hansard, ended, tmp_path):
+    before = entries(ended)
+    review(hansard, ended, "approved")
+    hansard("keys", "revoke", "reviewer")
+    assert entries(ended) == before + 1
+    trust = library.Trust()
+    with library.open_store(create=False) as store, pytest.raises(library.UsageError) as caught:
+        library.review(
+            ended,
+            "approved",
+            store=store,
+            reviewer="Ann",
+            signer=library.open_keyring(tmp_path / "other").signer("reviewer"),
+            trust=trust,
+        )
+    assert caught.value.code == "review.untrusted"
+    assert entries(ended) == before + 1
+
+
+def test_the_requester_may_not_review(hansard):
+    ring = library.open_keyring()
+    key = ring.signer("reviewer").name
+    hansard("run", write_debate(AGREED, requester={"name": "Ann Lee", "key": key}))
+    debate = only_debate()
+    assert "[review.involved]" in review(hansard, debate, "approved", code=2).err
+
+
+def test_what_was_added_while_somebody_read_is_refused(hansard, ended):
+    ring = library.open_keyring()
+    with library.open_store(create=False) as store:
+        head = library.read_record(store, ended).head
+        library.hold(ended, store=store)
+        with pytest.raises(library.UsageError) as caught:
+            library.review(
+                ended,
+                "approved",
+                store=store,
+                reviewer="Ann",
+                signer=ring.signer("reviewer"),
+                trust=ring.trust(),
+                head=head,
+            )
+    assert caught.value.code == "review.head"
+
+
+def test_holds_take_turns(hansard, ended):
+    assert "[hold.none]" in hansard("hold", ended, "--lift", code=2).err
+    assert "a hold stands" in hansard("hold", ended, "--reason", "An audit.").err
+    assert "[hold.placed]" in hansard("hold", ended, code=2).err
+    assert "a hold stands" not in hansard("hold", ended, "--lift", "--sign").err
+    assert "a hold stands" not in hansard("status", ended).out
+
+
+def test_an_outcome_has_a_label_and_a_condition_that_there_is(hansard, ended):
+    hansard("outcome", ended, "--label", "right", "--note", "It went well.")
+    for label in ("two words", "x" * 65, ""):
+        assert "[review.label]" in hansard("outcome", ended, "--label", label, code=2).err
+    said = hansard("outcome", ended, "--label", "met", "--condition", "1", code=2)
+    assert "[review.condition]" in said.err
+
+
+def test_a_debate_that_has_not_ended_is_not_reviewed(hansard):
+    write_debate(AGREED)
+    leave_open()
+    debate = only_debate()
+    assert "[review.open]" in review(hansard, debate, "approved", code=2).err
+
+
+def test_a_policy_says_who_signs_what(hansard, tmp_path):
+    lines = {"*": {"review": "always", "reviewers": 2, "signed": ["outcome", "hold"]}}
+    templates = library.prompt_templates(format="consensus")
+    for role, body in templates.items():
+        lines[f"consensus.{role}"] = {"template": sha256(body).hexdigest()}
+    ring = library.open_keyring()
+    note = tmp_path / "policy.note"
+    note.write_bytes(library.approve_policy(ring.signer("approval"), lines))
+    hansard("run", write_debate(AGREED), "--policy", str(note))
+    debate = only_debate()
+    assert "the policy asks for it" in " ".join(hansard("status", debate, code=3).out.split())
+    assert "[review.unsigned]" in hansard("outcome", debate, "--label", "right", code=2).err
+    assert "[review.unsigned]" in hansard("hold", debate, code=2).err
+    hansard("hold", debate, "--sign")
+    review(hansard, debate, "approved")
+    assert "2 approvals needed" in " ".join(hansard("status", debate, code=3).out.split())
+
+
+def test_an_export_is_released_only_for_those_who_know_its_signer(hansard, ended, tmp_path):
+    hansard("export", ended, "-o", "r.zip")
+    hansard("status", "r.zip")
+    empty = tmp_path / "trust.json"
+    empty.write_bytes(library.Trust().dump())
+    out = hansard("status", "r.zip", "--trust", str(empty), code=3).out
+    assert "not confirmed, so nothing is released" in out
+
+
+def test_an_altered_record_is_neither_reviewed_nor_released(hansard, ended):
+    tampering.alter_line(Path("hansard.db"), ended, 8, b'"at":"2', b'"at":"3')
+    assert "[record.altered]" in review(hansard, ended, "approved", code=1).err
+    assert "[record.altered]" in hansard("status", ended, code=1).err
