@@ -3023,25 +3023,27 @@ def review(walk: Walk, trust: list[TrustedKey]) -> tuple[str, int]:
     may_be = rules("reviewer_may_be", kind)
     barred = [] if may_be == ["requester"] else involved(walk.opening, "requester")
     barred += involved(walk.opening, "owner") if may_be == ["nobody_involved"] else []
-    last: dict[str, Json] = {}  # of each public key, the last review that counts
-    counting, noted = 0, set()
+    last: dict[str, tuple[int, Json]] = {}  # of each public key, the last review that counts
+    noted: dict[str, int] = {}  # conditions that were met, and where last
+    counting = 0
     for place, event in enumerate(walk.after):
         data = event["data"]
         if place in walk.faulty or not data["signature"]:
             continue
         name, _, public = data["signature"]["key"].split("+", 2)
         key = strict_base64(public)[1:]
+        names = {name, *(row.name for row in trust if row.public == key)}
         rows = [row for row in trust if (row.name, row.public) == (name, key)]
-        if name in barred or not standing(rows, "reviewer", event["at"], event["at"])[0]:
+        if names & set(barred) or not standing(rows, "reviewer", event["at"], event["at"])[0]:
             continue
         if event["type"] == "review.signed":
             counting += 1
-            last[public] = data
+            last[public] = (place, data)
         elif event["type"] == "outcome.noted":
-            noted.add(data["condition"])
+            noted[data["condition"]] = place
     found = []
-    for data in last.values():
-        met = all(blob["sha256"] in noted for blob in data["conditions"])
+    for place, data in last.values():
+        met = all(noted.get(blob["sha256"], -1) > place for blob in data["conditions"])
         approves = data["outcome"] == "approved" or (data["outcome"] == "conditions" and met)
         found.append("approved" if approves else data["outcome"])
     when = (rules("review", kind) or ["exceptions"])[0]

@@ -29,7 +29,16 @@ from hansard.record import blob
 from hansard.record.note import Signer
 
 ANN, BEN = KEYS["reviewer"], signer("example.org/ben")
+RENAMED = Signer("example.org/another", ANN.private)
 NOBODY = "0" * 64
+
+
+class Careless(Signer):
+    """A key that signs something else than it is given."""
+
+    def sign(self, message: bytes) -> bytes:
+        """Sign other bytes."""
+        return super().sign(message + b" ")
 
 
 def texts(record: Record, *words: str) -> tuple[Record, list[Data]]:
@@ -150,6 +159,12 @@ def states() -> Iterator[Case]:
         open_ = noted(noted(record, condition=one), key, condition=two)
         why = "What closes a condition counts only where a review of that key would."
         yield good(f"review-condition-closed-{name}", why, export(open_))
+    again = {key: record.event(13)["data"][key] for key in ("reviewer", "conditions", "comment")}
+    yield good(
+        "review-condition-stated-again",
+        "A condition is met by what is noted after the review that states it.",
+        export(add(both, "review.signed", ANN, outcome="conditions", **again)),
+    )
 
 
 @group
@@ -197,6 +212,12 @@ def reviewers() -> Iterator[Case]:
             "Whether a review counts that is signed by somebody involved, the policy says.",
             export(review(record)),
         )
+    yield good(
+        "review-by-the-requester-renamed",
+        "The trust file has the requester's key under a second name, too.",
+        export(review(wanting(involving("requester"), ALWAYS), by=RENAMED)),
+        trusting(RENAMED),
+    )
     strict = "* reviewer_may_be nobody_involved"
     for name in ("requester", "owner"):
         record = review(wanting(involving(name), ALWAYS, strict))
@@ -333,6 +354,16 @@ def orders() -> Iterator[Case]:
     most = record
     for _ in range(1000):
         most = noted(most, None)
+    faulty, careless = record, Careless(ANN.name, ANN.private)
+    for _ in range(600):
+        faulty = noted(faulty, careless, head=NOBODY)
+    yield bad(
+        "after-faults",
+        "20.head",
+        13,
+        "More findings than are listed: the first are those of the first entries.",
+        zip_of(export(faulty)),
+    )
     yield good("after-most", "A thousand entries after the close.", zip_of(export(most)))
     yield bad(
         "after-more",

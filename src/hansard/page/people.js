@@ -54,12 +54,16 @@ async function checkPeople(walk, trust) {
 		if (holds === false) {
 			findings.push(finding(`${PEOPLE[event.type]}.signature`, seq, null, name, { name }));
 		}
-		const rows = trust.filter((each) => key && each.name === name && toHex(each.public) === toHex(key.public));
 		row.key = name;
 		row.public = key && toHex(key.public);
+		const same = trust.filter((each) => toHex(each.public) === row.public);
+		const rows = same.filter((each) => each.name === name);
 		row.standing = row.faulty || holds === false ? "faulty" : holds === null ? "unable"
 			: standing(rows, "reviewer", event.at, event.at);
-		if (row.standing === "trusted" && barred(walk).includes(name)) row.standing = "involved";
+		const names = [name, ...same.map((each) => each.name)];
+		if (row.standing === "trusted" && barred(walk).some((each) => names.includes(each))) {
+			row.standing = "involved";
+		}
 	}
 	if (walk.ended && walk.closed) walk.review = reviewOf(walk);
 	return findings;
@@ -92,13 +96,15 @@ function exceptionsOf({ decision, closed, turns }) {
 function reviewOf(walk) {
 	const { after, closed } = walk, exceptions = exceptionsOf(walk), last = new Map();
 	const reviews = after.filter(({ event }) => event.type === "review.signed");
-	for (const row of reviews) if (row.standing === "trusted") last.set(row.public, row.event.data);
-	const noted = after.filter((row) => row.standing === "trusted").map((row) => row.event.data.condition);
-	const open = [...last.values()].flatMap(({ conditions }) => conditions.map((row) => row.sha256))
-		.filter((name) => !noted.includes(name));
-	const found = [...last.values()].map(({ outcome, conditions }) =>
-		outcome === "conditions" && !conditions.some((row) => open.includes(row.sha256))
-			? "approved" : outcome);
+	for (const row of reviews) if (row.standing === "trusted") last.set(row.public, row);
+	const noted = after.filter((row) => row.standing === "trusted");
+	const openOf = ({ event, seq }) => event.data.conditions.map((row) => row.sha256)
+		.filter((name) => !noted.some((row) => row.event.data.condition === name && row.seq > seq));
+	const open = [...last.values()].flatMap(openOf);
+	const found = [...last.values()].map((row) => {
+		const { outcome } = row.event.data;
+		return outcome === "conditions" && !openOf(row).length ? "approved" : outcome;
+	});
 	const when = ruling(walk, "review") ?? "exceptions";
 	const asked = when === "always" || (when === "exceptions" && exceptions.length > 0);
 	const wanted = asked && closed.outcome !== "failed" ? Number(ruling(walk, "reviewers") ?? 1) : 0;

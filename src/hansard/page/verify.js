@@ -31,9 +31,9 @@ async function verifyFiles(files, trust) {
 	const walk = new Walk(texts, policy);
 	if (!read.findings.length && events.length) {
 		walk.walk(events);
-		found.push(walk.findings);
+		const signed = await checkPeople(walk, trust);
+		found.push([...walk.findings, ...signed].sort((a, b) => a.seq - b.seq));
 		if (opened) found.push(checkTemplates(opened, templates, policies));
-		found.push(await checkPeople(walk, trust));
 		if (policy) found.push((policed = checkPolicy(policy, opened, events, texts)).findings);
 	}
 	const counts = {}, findings = found.flat().filter((row) => {

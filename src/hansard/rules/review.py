@@ -6,7 +6,7 @@ What nobody can show to be approved is not released.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
@@ -76,18 +76,19 @@ def review_of(
     due = int(days) if days else None
     reviews = tuple(_signed(state, policy, trust))
     noted = _noted(state, policy, trust)
-    standing_ = {VerifierKey.parse(row.key).public: row.data for row in reviews if row.counts}
-    open_ = [
-        blob["sha256"]
-        for data in standing_.values()
-        for blob in data["conditions"]
-        if blob["sha256"] not in noted
+    last = {VerifierKey.parse(row.key).public: row for row in reviews if row.counts}
+    open_ = {key: _open(row, noted) for key, row in last.items()}
+    found = [
+        "approved"
+        if row.data["outcome"] == "conditions" and not open_[key]
+        else row.data["outcome"]
+        for key, row in last.items()
     ]
-    found = [_counted(data, noted) for data in standing_.values()]
     over = wanted > 0 and due is not None and now is not None and _over(state, due, now)
     reached: ReviewState = _state(found, wanted, over=over)
     released = reached in SETTLED and _decided(state)
-    return Reviewed(reached, released, wanted, asked, reviews, tuple(dict.fromkeys(open_)), due)
+    names = tuple(dict.fromkeys(name for names in open_.values() for name in names))
+    return Reviewed(reached, released, wanted, asked, reviews, names, due)
 
 
 def _state(found: Sequence[str], wanted: int, *, over: bool) -> ReviewState:  # noqa: PLR0911 - the first that applies
@@ -108,10 +109,10 @@ def _state(found: Sequence[str], wanted: int, *, over: bool) -> ReviewState:  # 
     return "overdue" if over else "waiting"
 
 
-def _counted(data: ReviewData, noted: set[str]) -> str:
-    """Return what a review counts as: one with conditions approves once all are met."""
-    met = all(blob["sha256"] in noted for blob in data["conditions"])
-    return "approved" if data["outcome"] == "conditions" and met else data["outcome"]
+def _open(review: Signed, noted: Mapping[str, int]) -> list[str]:
+    """Return the names of the conditions of a review that nobody noted as met after it."""
+    names = [blob["sha256"] for blob in review.data["conditions"]]
+    return [name for name in names if noted.get(name, 0) < review.seq]
 
 
 def exceptions(state: DebateState) -> tuple[str, ...]:
@@ -154,16 +155,17 @@ def _over(state: DebateState, days: int, now: str) -> bool:
     return spending.milliseconds(state.at, now) > days * _DAY_MS
 
 
-def involved(opened: OpenedData, policy: Policy | None, key: str) -> bool:
-    """Say whether the key of this name may not review, since it is of somebody involved."""
+def involved(opened: OpenedData, policy: Policy | None, trust: Trust, key: VerifierKey) -> bool:
+    """Say whether a key may not review, since it is that of somebody involved by any name."""
     values = policy.values("reviewer_may_be", opened["terms"]["format"]) if policy else None
     people = [] if values == ("requester",) else [opened["requester"]]
     people += [opened["owner"]] if values == ("nobody_involved",) else []
-    return key in [person["key"] for person in people if person]
+    keys = [VerifierKey.parse(row.key) for row in trust.keys]
+    names = {key.name, *(each.name for each in keys if each.public == key.public)}
+    return any(person["key"] in names for person in people if person)
 
 
 def _signed(state: DebateState, policy: Policy | None, trust: Trust) -> list[Signed]:
-    first = state.seq - len(state.after) + 1
     return [
         Signed(
             seq,
@@ -172,7 +174,7 @@ def _signed(state: DebateState, policy: Policy | None, trust: Trust) -> list[Sig
             _standing(state, policy, trust, place),
             event["data"],
         )
-        for place, (seq, event) in enumerate(enumerate(state.after, first))
+        for place, (seq, event) in enumerate(enumerate(state.after, _first(state)))
         if event["type"] == "review.signed"
     ]
 
@@ -184,16 +186,21 @@ def _standing(state: DebateState, policy: Policy | None, trust: Trust, place: in
     if key is None or any(after.faults(state.after[:place], event)):
         return "faulty"
     found = standing(trust, key, "reviewer", event["at"])
-    if found == "trusted" and involved(state.spec, policy, key.name):
+    if found == "trusted" and involved(state.spec, policy, trust, key):
         return "involved"
     return found
 
 
-def _noted(state: DebateState, policy: Policy | None, trust: Trust) -> set[str]:
-    """Return the conditions that somebody who may review noted as met."""
+def _noted(state: DebateState, policy: Policy | None, trust: Trust) -> dict[str, int]:
+    """Return the conditions that somebody who may review noted as met, and in which entry last."""
     return {
-        data["condition"]
+        data["condition"]: _first(state) + place
         for place, event in enumerate(state.after)
         if event["type"] == "outcome.noted" and (data := event["data"])["condition"] is not None
         if _standing(state, policy, trust, place) == "trusted"
     }
+
+
+def _first(state: DebateState) -> int:
+    """Return the place in the record of the first entry after the close."""
+    return state.seq - len(state.after) + 1

@@ -5,6 +5,7 @@ import pytest
 from hansard.record.keys import Trust
 from hansard.rules.review import review_of
 from reviewing import ANN, BOB, TRUST, closed, note, review, signer, trusting
+from reviewing import say as said_of
 from support import Debate, Setup, argued, eventful, say, script, votes
 from unit.rules.test_demands import read
 
@@ -212,6 +213,32 @@ def test_who_is_involved(people, lines, counts):
     row = standing(debate, ALWAYS, *lines)
     assert [one.standing for one in row.reviews] == ["trusted" if counts else "involved"]
     assert row.released is counts
+
+
+def test_whoever_is_involved_is_so_under_every_name_of_the_key():
+    other = type(ANN)("house/another", ANN.private)
+    debate = closed(requester=person(ANN))
+    review(debate, by=other)
+    for more, why in (((ANN,), "involved"), ((), "trusted")):
+        row = standing(debate, ALWAYS, trust=trusting(other, *more))
+        assert [one.standing for one in row.reviews] == [why]
+    exported = trusting(ANN, role="export").keys
+    found = standing(debate, ALWAYS, trust=Trust(keys=[*trusting(other).keys, *exported]))
+    assert found.reviews[0].standing == "involved"
+
+
+def test_a_condition_is_met_by_what_is_noted_after_the_review_only():
+    debate = closed()
+    data = review(debate, "conditions").data
+    (condition,) = data["conditions"]
+    note(debate, condition=condition["sha256"])
+    assert found(debate, ALWAYS) == ("approved", True)
+    again = {key: data[key] for key in ("reviewer", "outcome", "comment", "conditions")}
+    said_of(debate, "review.signed", **again)
+    assert found(debate, ALWAYS) == ("partly", False)
+    assert standing(debate, ALWAYS).open == (condition["sha256"],)
+    note(debate, condition=condition["sha256"])
+    assert found(debate, ALWAYS) == ("approved", True)
 
 
 def test_a_review_with_a_fault_does_not_count():
