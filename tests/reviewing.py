@@ -78,11 +78,12 @@ def closed(script: Any = None, **setup: Any) -> Debate:
 def reviewed() -> Debate:
     """A debate of which people said everything that they can say."""
     debate = closed()
-    reason = debate.record.blob("An audit is announced.")
-    say(debate, "hold.placed", None, reason=reason)
+    say(debate, "hold.placed", reason=debate.record.blob("An audit is announced."))
     fact = review(debate, "conditions", comment=debate.record.blob("Nearly."))
     condition = fact.data["conditions"][0]["sha256"]
     note(debate, condition=condition, note=debate.record.blob("The insurer agrees."))
-    hold(debate, lift=True)
+    say(debate, "hold.lifted", None, reason=debate.record.blob("The audit is over."))
+    hold(debate, BOB)
+    hold(debate, BOB, lift=True)
     review(debate, "rejected", BOB, comment=debate.record.blob("Not in this quarter."))
     return debate

@@ -19,6 +19,7 @@ from hansard.runtime.models.base import Completion, ModelError, Wire
 from hansard.store.application import Store
 from hansard.verify.verifier import verify
 from playing import served
+from reviewing import reviewed
 from support import EVENTFUL, Debate, Setup, Stop, eventful, script, votes
 
 SEATS = ("planner", "critic", "operator")
@@ -167,6 +168,7 @@ def made(store: Store) -> dict[str, Bundle]:
         "rich": play(store, TROUBLED, troubled, die_at=11, policy=policy(), origin=ORIGIN),
         "refused": play(store, spec(), split, policy=policy(debater="ab" * 32)),
         "other": play(store, spec(question="Another one?"), split),
+        "reviewed": reviewed().bundle(),
         "stopped": stopped({"r1.critique.critic": Stop("Ann Lee", "wrong question")}, SPLIT),
         "unwritten": stopped(
             {"synthesis": Stop("Ann Lee", "enough")},

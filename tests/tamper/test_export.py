@@ -283,7 +283,10 @@ def test_a_file_more(files, name):
     assert first(both(more)) == ("2.unlisted", 0)
     found = both(signed(more, STRANGER))
     if name == "checkpoint":  # read by a later version
-        assert (found.level, found.caveats) == (0, ["register not checked"])
+        assert (found.level, found.caveats) == (
+            0,
+            ["register not checked", "review: waiting"],
+        )
         assert found.checks[16].status == "unsupported"
     else:
         assert found.findings[0].code in ("8.unnamed", "10.unnamed")
@@ -394,8 +397,8 @@ def test_withheld(files):
     rest = {key: row for key, row in files.items() if key != name}
     found = both(signed(rest, withheld={name: "privacy"}))
     assert found.level == 1
-    counted, turns = found.caveats
-    assert turns == "1 of 24 turns unchecked"
+    counted, turns, review = found.caveats
+    assert (turns, review) == ("1 of 24 turns unchecked", "review: waiting")
     named = found.texts.named
     assert counted == f"{named - 1} of {named} texts present, 1 withheld"
     assert found.checks[7].evidence == f"{counted}; those present are as recorded"

@@ -86,6 +86,7 @@ BLIND = {
 # the first line that no longer follows from it; `record` is no line: a text that nobody names.
 SHOWN = """
 *                   at                          later 6.order, here 9.latency_ms
+*                   at                          later 19.head, later 20.head
 *                   at                          here 9.again
 *                   debate                      here 5.debate, later 5.debate
 *                   seq                         here 5.seq
@@ -324,6 +325,28 @@ synthesis.recorded  speaker                     here 9.speaker
 synthesis.recorded  step                        here 9.step
 synthesis.recorded  text.sha256                 here 8.missing
 debate.closed       reason                      here 16.reason
+review.signed       comment                     here 19.signature
+review.signed       comment.sha256              here 8.missing
+review.signed       conditions                  here 19.conditions, here 19.signature
+review.signed       conditions.*.sha256         here 8.missing
+review.signed       head                        here 19.head
+review.signed       reviewer.sha256             here 8.missing
+outcome.noted       condition                   here 20.condition, here 20.signature
+outcome.noted       head                        here 20.head
+outcome.noted       label                       here 20.signature
+outcome.noted       note                        here 20.signature
+outcome.noted       note.sha256                 here 8.missing
+outcome.noted       signature                   later 20.head
+hold.placed         type                        here 9.not_due
+hold.placed         head                        here 20.head
+hold.placed         reason                      here 8.missing, here 20.signature
+hold.placed         reason.sha256               here 8.missing
+hold.placed         signature                   later 19.head, later 20.head
+hold.lifted         type                        here 9.not_due
+hold.lifted         head                        here 20.head
+hold.lifted         reason                      here 8.missing, later 20.head
+hold.lifted         reason.sha256               here 8.missing
+hold.lifted         signature                   later 19.head
 """
 # In a debate that was refused before anybody spoke, nothing rests on these either.
 BLIND_UNHEARD = {
@@ -337,6 +360,7 @@ BLIND_UNHEARD = {
 RECORDS = (
     "decided",
     "plain",
+    "reviewed",
     "rich",
     "stopped",
     "unwritten",
@@ -356,10 +380,20 @@ def table():
     return dict(rows)
 
 
+def altered(bundle):
+    """The entries of which the table speaks: all, or those after the close, where there are any.
+
+    Whoever speaks of a closed debate names its head, so nothing before can be chained anew.
+    """
+    events = altering.events_of(bundle)
+    closed = next((row["seq"] for row in events if row["type"] == "debate.closed"), len(events))
+    return events[closed:] or events
+
+
 def sample(bundle):
-    """The first and the last line of each type."""
+    """The first and the last of them of each type."""
     by_type = defaultdict(list)
-    for event in altering.events_of(bundle):
+    for event in altered(bundle):
         by_type[event["type"]].append(event["seq"])
     picked = ({row[0], row[-1]} for row in by_type.values())
     return sorted(set().union(*picked))
@@ -394,7 +428,7 @@ def observe(bundle, lines, turn=None):
             codes = {row.code for row in verification.findings if row.seq == seq}
             if codes & {"4.bytes", "4.profile", "7.schema"}:
                 continue  # it no longer fits its type, and is named for that
-            assert field not in ("", "data", "v", "type"), change.name
+            assert field not in ("", "data", "v"), change.name
             seen[f"{'*' if field in ALIKE else kind} {field}"].add(outcome(verification, seq))
     return seen
 

@@ -29,7 +29,7 @@ def differences(debate):
 def test_everything_that_people_say_is_due_after_a_close():
     debate = reviewed()
     assert differences(debate) == []
-    assert len(debate.state.after) == 5
+    assert len(debate.state.after) == 7
     assert debate.state.at == next(
         event["at"] for event in debate.record.events if event["type"] == "debate.closed"
     )
