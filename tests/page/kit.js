@@ -48,7 +48,10 @@ async function answer(asked) {
   const { debate, entries, open, level, verdict, caveats, checks, findings } = result;
   const texts = result.counted;
   const prompts = asked.prompts ? promptsOf(result) : undefined;
-  return { debate, entries, open, level, verdict, caveats, texts, checks, findings, prompts };
+  const review = { says: reviewInWords(result), conditions: conditionsInWords(result) };
+  return {
+    debate, entries, open, level, verdict, caveats, texts, checks, findings, prompts, review,
+  };
 }
 
 (async () => {

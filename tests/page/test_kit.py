@@ -12,9 +12,12 @@ import pytest
 from conformance_kit import limits, runner
 from conformance_kit.exports import export, zip_of
 from exporting import summary
+from hansard.api.records import read_export
+from hansard.api.trust import read_trust
 from hansard.page.read import verify_export
 from hansard.record import bundle as bundles
 from hansard.record.keys import parse_trust
+from hansard.report import reviews
 from kit import ROWS, case, export_files
 from page.harness import ask, calls, rendered
 from playing import POSITIONS, play
@@ -49,6 +52,17 @@ def test_every_word_as_the_package_says_it(answers, name):
     package = summary(json.loads(verify_export(export_files(name), trust).model_dump_json()))
     del package["checks"][1]
     assert summary(answers[name]) == package
+
+
+@pytest.mark.parametrize("name", [name for name in GENUINE if ROWS[name].theme == "people"])
+def test_how_the_review_stands(answers, name):
+    """In the words of `hansard status`, by the same trust file."""
+    row = case(name)
+    result = read_export(row.export, read_trust(row.trust)).result()
+    assert answers[name]["review"] == {
+        "says": reviews.notable(result) or "",
+        "conditions": [*reviews.conditions(result)],
+    }
 
 
 @pytest.mark.slow

@@ -35,17 +35,26 @@ function drawProof() {
 const SIGNED = { export: "manifest", approval: "policy" };
 const signerOf = (what) => page.result.signers.find((row) => row.what === what);
 
-function keyField(role, label) {
+// The keys of the reviews; a reader compares each of them.
+const reviewKeys = () => [...new Set(page.result.walk.after
+	.filter(({ event }) => event.type === "review.signed").map((row) => row.key))];
+// Who signed with the key that was given in a field: a name, or nothing.
+const keySigned = (id, role) => (role === "reviewer"
+	? page.result.walk.after.find((row) => row.key === page.trusted.get(id)?.name &&
+		["trusted", "involved"].includes(row.standing))?.key
+	: signerOf(SIGNED[role])?.by);
+
+function keyField(role, label, id = role) {
 	const note = h("p", { role: "status" });
-	const field = h("input", { id: `${role}-key`, type: "text", spellcheck: "false",
+	const field = h("input", { id: `${id}-key`, type: "text", spellcheck: "false",
 		autocomplete: "off", placeholder: "name+0a1b2c3d+AbC…" });
 	const compare = async () => {
 		const key = readKey(field.value.trim());
-		if (key) page.trusted.set(role, key);
-		else page.trusted.delete(role);
+		if (key) page.trusted.set(id, { role, ...key });
+		else page.trusted.delete(id);
 		await check();
 		drawVerdict();
-		const by = signerOf(SIGNED[role])?.by;
+		const by = keySigned(id, role);
 		note.className = by ? "good" : "bad";
 		note.textContent = by ? "Signed with this key."
 			: key && !page.result.ed25519 ? "This browser cannot check signatures."
@@ -70,7 +79,9 @@ function drawVerify() {
 				h("p", "This page cannot know. Paste the public key that the organisation gave you by ",
 					"another route, such as a letter or its website."),
 				keyField("export", "Public key of the exporter of this record"),
-				signerOf("policy") && keyField("approval", "Public key of the approver of its prompts")),
+				signerOf("policy") && keyField("approval", "Public key of the approver of its prompts"),
+				reviewKeys().map((name, n) =>
+					keyField("reviewer", ["Public key of the reviewer ", said(name)], `reviewer-${n}`))),
 			h("h3", "What is proven, and what is not"), h("div", { id: "claims" }),
 			h("h3", "Check without trusting this page"),
 			h("p", "A forged page could show whatever it likes. ", h("code", "hansard verify"),

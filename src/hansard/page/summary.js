@@ -18,6 +18,7 @@ function drawSummary(state) {
 		f.name !== null && h("p.dim", said(f.name)), h("h1", said(f.question)),
 		h("dl.facts", facts.map(([name, value]) => h("div", h("dt", name), h("dd", value)))),
 		attempt(() => plainWords(f).map(([tone, ...text]) => signed("p.alert", tone, text))),
+		state !== "altered" && drawSignOff(),
 		h("div.cards", attempt(() => drawDecision(f, state)), drawIntegrity(state),
 			attempt(drawReview)),
 		attempt(() => h("div.cards.two", drawConcluded(f), drawOpen(f))));
@@ -45,6 +46,18 @@ function saidRows({ requester, owner, task_type, labels, retention, origin, esti
 	return Object.entries(rows).filter(([, value]) => value).map(([key, value]) => [own[key], value]);
 }
 
+// How the review stands, as far as the keys that the reader gave can show it.
+function drawSignOff() {
+	const { walk } = page.result, says = reviewInWords(page.result);
+	const tone = { approved: "good", "not required": "info" }[walk.review?.state] ?? "warn";
+	return [
+		says && signed("p.alert", tone, [`${VOCABULARY.words.reviewed.label}: `, said(says), ". ",
+			walk.review.reviews.length && h("a", { href: "#keys" }, "Compare the keys")]),
+		...conditionsInWords(page.result).map((text) =>
+			signed("p.alert", "info", ["Condition ", said(text)])),
+	];
+}
+
 const MOST_OF_A_CHECK = 5; // findings that are listed
 
 function drawAltered() {
@@ -64,6 +77,9 @@ function drawFindings(check, rows) {
 		more > 0 && h("li", `… and ${plural(more, "finding")} more`))];
 }
 
+// It stands in `drawSignOff` at more length.
+const reviewCaveat = () => fill(WORDING.caveats.review, { state: page.result.walk?.review?.state });
+
 // What a reader must know before the cards, a sentence each.
 const PLAIN = ["scripted", "recorded", "truncated", "refused", ...FAILED,
 	"weak_critique", "uncited_critique", "soft_critique"];
@@ -78,7 +94,7 @@ function plainWords(f) {
 		f.output_missing && ["warn", "The output is missing: ", said(f.output_missing), "."],
 		f.stopper && ["warn", "Stopped ", said(f.stopper), "."],
 		f.resumes > 0 && ["info", `The debate was interrupted ${plural(f.resumes, "time")}.`],
-		...page.result.caveats.map((text) => ["warn", `${text[0].toUpperCase()}${text.slice(1)}.`]),
+		...page.result.caveats.filter((text) => text !== reviewCaveat()).map((text) => ["warn", `${text[0].toUpperCase()}${text.slice(1)}.`]),
 	].filter(Boolean);
 }
 

@@ -6,7 +6,7 @@ const root = document.documentElement, at = (id) => document.getElementById(id);
 // What the scripts of the page share.
 const page = {
 	zip: null, files: null, // the record as it lies in this page
-	trusted: new Map(), // the reader's keys by role
+	trusted: new Map(), // the reader's keys, each with its role, by the field it was given in
 	result: null, // of verifyFiles, with these keys
 	events: [], figures: null, // of all events; null where an altered record makes no sense
 	turns: new Map(), notes: new Map(), // those of the figures by entry
@@ -62,8 +62,7 @@ function attempt(draw, otherwise = h("p", "This part of the altered record makes
 
 async function check() {
 	const { files, trusted } = page;
-	const trust = [...trusted].map(([role, key]) => ({ role, ...key }));
-	page.result = await verifyFiles(files, trust);
+	page.result = await verifyFiles(files, [...trusted.values()]);
 	// Quotes of code are for terminals.
 	const plain = (text) => text.replace(/`([^`]*)`/g, "$1");
 	for (const row of page.result.findings) row.message = plain(row.message);
@@ -78,7 +77,7 @@ function verdict() {
 
 // The verdict as it is told: a key that the reader gave and that signed nothing comes first.
 const told = () => (verdict() === "consistent" &&
-	[...page.trusted.keys()].some((role) => !signerOf(SIGNED[role])?.by) ? "foreign" : verdict());
+	[...page.trusted].some(([id, { role }]) => !keySigned(id, role)) ? "foreign" : verdict());
 const asFound = (title) =>
 	(verdict() === "altered" ? `${title}, as found in the altered record` : title);
 

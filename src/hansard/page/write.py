@@ -43,6 +43,7 @@ SCRIPTS = {
         "people.js",
         "words.js",
         "entries.js",
+        "reviews.js",
         "alike.js",
         "notes.js",
         "results.js",

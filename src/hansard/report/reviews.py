@@ -105,7 +105,7 @@ def _sentences(found: Reviewed) -> Iterator[str]:
         words[found.state],
         who=", ".join(map(_person, last.values())),
         why=", ".join(why) or words["policy"],
-        wanted=many(found.wanted, "approval"),
+        wanted=many(found.wanted or 1, "approval"),
         days=many(found.days or 0, "day"),
     )
     unmet = sum(not condition.met for row in last.values() for condition in row.conditions)
