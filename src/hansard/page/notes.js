@@ -5,7 +5,8 @@
 
 const notesFrom = (rows, seq = null) => rows.filter(([holds]) => holds)
 	.map(([, code, values = {}, variant = "text"]) => {
-		const [[severity, sentences]] = Object.entries(VOCABULARY.notes[code]);
+		const [severity, sentences] = Object.entries(VOCABULARY.notes[code])
+			.find(([, said]) => typeof said === "string" || said[variant]);
 		return { code, severity, message: fill(sentences[variant] ?? sentences, values), seq };
 	});
 

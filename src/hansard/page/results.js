@@ -19,6 +19,12 @@ const decidedText = (s) => {
 };
 const stances = (s) => seated(s).filter((seat) => seat.stance)
 	.map((seat) => ({ ...stanceOf(s, seat.stance), debater: seat.id }));
+// What a complete debate decided, unless that a person must; and whether no debater saw another's
+// argument: nobody spoke after the first phase, which is asked for in parallel (RULES.md D 63).
+const isDecided = ({ closed, decision }) =>
+	closed?.outcome === "complete" && decision && decision.decision !== "escalate";
+const isUnseen = (s) => isDecided(s) &&
+	unique(turnsOf(s, "debater").map((row) => `${row.round} ${row.phase}`)).length === 1;
 const tallyOf = (s) => {
 	const spoke = new Set(s.turns.map((row) => row.seat)), tally = new Map();
 	let silent = 0;

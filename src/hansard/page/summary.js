@@ -82,7 +82,7 @@ const reviewCaveat = () => fill(WORDING.caveats.review, { state: page.result.wal
 
 // What a reader must know before the cards, a sentence each.
 const PLAIN = ["scripted", "recorded", "truncated", "refused", ...FAILED,
-	"weak_critique", "uncited_critique", "soft_critique"];
+	"hollow_consensus", "weak_critique", "uncited_critique", "soft_critique"];
 function plainWords(f) {
 	const told = new Map(f.notes.filter((note) => PLAIN.includes(note.code))
 		.map((note) => [note.code, note])); // the last of each kind

@@ -85,6 +85,7 @@ NoteCode = Literal[
     "neutrality_unchanged",
     "still_open",
     "no_uncertainty",
+    "hollow_consensus",
     "nobody_heard",
     "seats_lost",
     "judge_failed",

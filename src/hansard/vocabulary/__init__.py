@@ -4,6 +4,7 @@
   reports and the page. What a table is about, and when a row of it applies, is code elsewhere.
 - A sentence names its places in braces: `{who} cites nothing for argument {arguments}`.
 - A sentence that has several variants is an object of them by name.
+- A note has one severity or, where its variants differ in that, several.
 - A page gets all tables but that of the warnings: it shows debates, and no specs.
 - The values of places are ids, numbers and other words of these tables, never a text that
   somebody wrote.
@@ -86,8 +87,10 @@ def passed(check: int, variant: str = "text", **values: object) -> str:
 
 
 def note(code: str, variant: str = "text", **values: object) -> tuple[Severity, str]:
-    """Return how severe the notes with this code are, and the sentence of this variant."""
-    ((severity, sentences),) = table("notes")[code].items()
+    """Return how severe the notes with this code and variant are, and their sentence."""
+    severity, sentences = next(
+        row for row in table("notes")[code].items() if isinstance(row[1], str) or variant in row[1]
+    )
     return severity, fill(_variant(sentences, variant), **values)
 
 

@@ -61,7 +61,10 @@ FORMATS.consensus = {
 	notes: { "votes.counted": tieAtThreshold },
 	whole: (s) => {
 		const { threshold } = s.spec.terms, debaters = s.votes.size;
-		return [[threshold * 2 <= debaters, "low_threshold", { threshold, debaters }]];
+		return [
+			[threshold * 2 <= debaters, "low_threshold", { threshold, debaters }],
+			[isUnseen(s), "hollow_consensus", { votes: many(s.decision?.votes, "vote") }, "votes"],
+		];
 	},
 	charts: (f) => [drawVotes(f)],
 	standing: (f) => [h("h4", "Votes that count"), voteBars(f, false)],

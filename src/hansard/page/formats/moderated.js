@@ -317,10 +317,15 @@ FORMATS.moderated = {
 	whole: (s) => {
 		const unpriced = unique(seated(s).map((seat) => seat.model))
 			.filter((model) => !priceOf(s, model)).sort();
+		const cited = casesOf(s).flatMap((row) => row.citations), last = s.turns.at(-1)?.round;
+		const documents = s.evidence.filter((row) => row.from_round <= last).length;
 		return [
 			[unpriced.length, "no_ceiling", { models: list(unpriced) }],
 			[casesOf(s).some((row) => row.rating), "self_rated"],
 			[s.spec.terms.require_cited_critique && !s.evidence.length, "nothing_to_cite"],
+			[isDecided(s) && documents && cited.every((row) => row.finding !== "verified"),
+				"hollow_consensus",
+				{ citations: cited.length, documents: many(documents, "document") }, "uncited"],
 		];
 	},
 	rows: CASE_ROWS,

@@ -279,6 +279,10 @@ FORMATS.panel = {
 		"votes.counted": leadersTie, "similarity.measured": similarNotes,
 		"decision.reached": equalNotes,
 	},
+	whole: (s) => {
+		const drafts = many(turnsOf(s, "debater").filter(isHeard).length, "draft");
+		return [[isUnseen(s), "hollow_consensus", { drafts }, "drafts"]];
+	},
 	charts: (f) => [f.vote_tally && drawVotes(f), f.similarities.length > 0 && drawSimilar(f)],
 	decision: (f) => f.decision_rule === "judge_synthesis" && "Answer by the judge",
 	decided: (f) => f.winner_label && h("p", "Argued by ", seatName(f.winner_label), "."),

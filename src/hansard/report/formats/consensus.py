@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from itertools import groupby
-from typing import Any, Literal
+from typing import Any, Literal, cast
 
 from pydantic import Field
 from typing_extensions import TypedDict  # pydantic reads only this one before Python 3.12
 
-from hansard.report import sections, signals, words
+from hansard.report import hollow, sections, signals, words
 from hansard.report.common import common
 from hansard.report.fold import Folded, tally_of, turn_of, words_of
 from hansard.report.formats.display import Display, Row
@@ -25,6 +25,7 @@ from hansard.rules.formats.consensus import PHASES
 from hansard.rules.prompts import TextOf
 from hansard.rules.state import DebateState
 from hansard.rules.terms import Phase
+from hansard.vocabulary import many
 
 
 @closed
@@ -153,6 +154,9 @@ def _whole(state: DebateState) -> Iterator[Note]:
     threshold, seated = consensus.terms_of(state)["threshold"], len(state.votes)
     if threshold * 2 <= seated:
         yield note("low_threshold", threshold=threshold, debaters=seated)
+    decision = hollow.unseen(state)
+    if decision:
+        yield note("hollow_consensus", "votes", votes=many(cast(int, decision["votes"]), "vote"))
 
 
 WATCH = Watch(events={"votes.counted": _tie}, whole=_whole)

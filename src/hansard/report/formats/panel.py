@@ -9,7 +9,7 @@ from pydantic import Field
 from typing_extensions import TypedDict  # pydantic reads only this one before Python 3.12
 
 from hansard import vocabulary
-from hansard.report import sections, signals, words
+from hansard.report import hollow, sections, signals, words
 from hansard.report.common import common
 from hansard.report.fold import Folded, tally_of, turn_of, words_of
 from hansard.report.formats.display import LENGTH, Display, Row
@@ -26,7 +26,7 @@ from hansard.rules.formats.panel.reading import terms_of
 from hansard.rules.prompts import TextOf
 from hansard.rules.state import DebateState, Turn
 from hansard.rules.terms import Resolution
-from hansard.vocabulary import fill
+from hansard.vocabulary import fill, many
 
 
 @closed
@@ -178,12 +178,19 @@ def _equals(state: DebateState, data: DecisionData, _: TextOf) -> Iterator[Note]
             yield note("tie", "similarity", debaters=words.listed(best))
 
 
+def _whole(state: DebateState) -> Iterator[Note]:
+    if hollow.unseen(state):
+        drafts = sum(turn.role == "debater" and turn.heard for turn in state.turns)
+        yield note("hollow_consensus", "drafts", drafts=many(drafts, "draft"))
+
+
 WATCH = Watch(
     events={
         "votes.counted": _tie,
         "similarity.measured": _similar,
         "decision.reached": _equals,
-    }
+    },
+    whole=_whole,
 )
 
 

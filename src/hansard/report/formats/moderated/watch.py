@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from hansard import vocabulary
+from hansard.report import hollow
 from hansard.report.fold import Folded, members, words_of
 from hansard.report.governance import Found, Watch
 from hansard.report.notes import Note, note
@@ -113,6 +114,18 @@ def _whole(state: DebateState) -> Iterator[Note]:
         yield note("self_rated")
     if terms_of(state)["require_cited_critique"] and not state.evidence:
         yield note("nothing_to_cite")
+    yield from _hollow(state)
+
+
+def _hollow(state: DebateState) -> Iterator[Note]:
+    """Yield that nothing found in the evidence stands behind the decision, where there was any."""
+    if hollow.decision_of(state) is None:
+        return
+    documents = sum(row["from_round"] <= state.rounds_run for row in state.evidence)
+    cited = [row for case in _cases(state) for row in case["citations"]]
+    if documents and not hold(cited):
+        said = {"citations": len(cited), "documents": many(documents, "document")}
+        yield note("hollow_consensus", "uncited", **said)
 
 
 # Rows
