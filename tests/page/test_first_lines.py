@@ -84,6 +84,8 @@ DEBATES = {
     "moderated, upheld": (Setup("moderated"), script(
         {"moderation": say(upholds_proposition=True)})),
     "moderated, not upheld": (Setup("moderated"), script()),
+    "moderated, nothing cited": (
+        Setup("moderated", evidence=(("memo", "It failed.", 1),)), script()),
     "moderated, unchallenged": (Setup("moderated"), script({"critique": UNREADABLE})),
     "moderated, nothing proposed": (Setup("moderated"), script({"proposition": SLOW})),
     "moderated, the moderator failed": (Setup("moderated"), script({"moderation": SLOW})),
