@@ -2683,15 +2683,21 @@ def attended(walk: Walk) -> Schedule:
             due = schedule.send(sent)
         except StopIteration as end:
             decision, reason = cast("tuple[Decision | None, str]", end.value)
-            lost = decision and walk.lost and walk.format.lost(walk)
+            lost = decision and seats_lost(walk)
             return (None, "seats_lost") if lost else (decision, reason)
         steps = [] if isinstance(due, Due) else due
         for step in steps:
             step.out = walk.lost[step.seat["id"]] >= MOST_LOST
         forfeited = steps and all(step.out for step in steps)
-        if walk.lost and not forfeited and walk.format.lost(walk):
+        if not forfeited and seats_lost(walk):
             return None, "seats_lost"
         sent = yield due
+
+
+def seats_lost(walk: Walk) -> bool:
+    """Whether a seat is out, and so many are that only `escalate` is left (§8)."""
+    out = any(steps >= MOST_LOST for steps in walk.lost.values())
+    return out and walk.format.lost(walk)
 
 
 def still_in(walk: Walk) -> set[str]:

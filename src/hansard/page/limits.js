@@ -115,7 +115,9 @@ function* courseOf(walk) {
 
 // What the format says is due, as long as enough seats are in (§8).
 function* attended(walk) {
-	const schedule = walk.format.schedule(walk), lost = () => walk.lost.size && walk.format.lost?.(walk);
+	const schedule = walk.format.schedule(walk);
+	const lost = () => [...walk.lost.values()].some((steps) => steps >= MOST_LOST) &&
+		walk.format.lost?.(walk);
 	for (let sent;;) {
 		const { value, done } = schedule.next(sent), steps = done || !Array.isArray(value) ? [] : value;
 		for (const step of steps) step.out = isOut(walk, step.seat);

@@ -135,7 +135,8 @@ def decide(state: DebateState, read: Container[str] = ()) -> Due | None:  # noqa
     if state.refused or state.truncated:
         return Ask([]) if in_flight(state) else _stop(state)
     found = _next(state)
-    if state.lost and _begins(state, found) and _rules(state).lost(state):
+    out = any(map(state.is_out, state.lost))
+    if out and _begins(state, found) and _rules(state).lost(state):
         found = "seats_lost"
     if isinstance(found, (Fact, Compare)):
         return found

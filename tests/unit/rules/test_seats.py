@@ -2,6 +2,7 @@
 
 import pytest
 
+from exporting import both, exported
 from hansard.runtime.models.base import Wire
 from support import DEFAULTS, Debate, Die, Fail, Reply, Setup, say, script, vote, walk
 
@@ -90,6 +91,16 @@ def test_one_that_is_asked_again_in_the_middle_of_a_phase_is_waited_for():
     assert forfeits(debate) == ["no_reply"]
     assert "r1.draft.cat" in asked(debate, "cat")
     assert walk(debate.record.events, debate.record.texts.get) == []
+
+
+def test_seats_are_lost_only_where_one_is_out():
+    """More votes are needed than there are debaters, which no writer admits: all are heard."""
+    setup = Setup(max_rounds=1)
+    setup.spec = setup.spec.model_copy(update={"threshold": 4})
+    debate = Debate(setup, script({"r1.critique.critic": BAD})).run()
+    assert debate.state.decision["rule"] == "max_rounds_exhausted"
+    assert walk(debate.record.events, debate.record.texts.get) == []
+    assert both(exported(debate.bundle())).ok
 
 
 THREE = DEFAULTS["judged"]["debaters"]
