@@ -4,6 +4,7 @@ The modules of this folder (`support` and others) and of tools/ (`verify`, `conf
 are importable, and `--rewrite` renews the golden files.
 """
 
+import signal
 import sys
 from pathlib import Path
 
@@ -12,6 +13,9 @@ from hypothesis import HealthCheck, settings
 
 sys.path[:0] = [str(Path(__file__).parent), str(Path(__file__).parents[1] / "tools")]
 
+
+# Whoever starts the tests in the background makes them ignore Ctrl-C, and all that they start.
+signal.signal(signal.SIGINT, signal.default_int_handler)
 
 # No example is too slow: how fast a machine is proves nothing.
 settings.register_profile(
@@ -25,7 +29,9 @@ def pytest_addoption(parser):
 
 
 # Coverage is not measured below these: what they go through again and again, other tests show.
-UNMEASURED = [Path(__file__).parent / name for name in ("tamper", "page", "conformance", "bench")]
+UNMEASURED = [
+    Path(__file__).parent / name for name in ("tamper", "page", "conformance", "bench", "property")
+]
 
 
 @pytest.hookimpl(trylast=True)

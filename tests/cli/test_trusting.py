@@ -2,8 +2,12 @@
 
 import os
 import pty
+import signal
 import subprocess
 import sys
+import termios
+import time
+from threading import Timer
 
 import pytest
 
@@ -11,6 +15,7 @@ import verify
 from cli_support import process
 from exporting import STRANGER
 from hansard.record.keys import parse_trust
+from instant import GUARD
 
 pytestmark = pytest.mark.usefixtures("home")
 KEY = str(STRANGER.key)
@@ -61,17 +66,22 @@ def at_a_terminal(*args, typed):
     pid, terminal = pty.fork()
     if pid == 0:
         os.execv(sys.executable, [sys.executable, "-m", "hansard", *args])
+    guard = Timer(GUARD, os.kill, (pid, signal.SIGKILL))
+    guard.start()
     shown = b""
-    for line in typed:
-        while not shown.rstrip().endswith(b":"):
-            shown += os.read(terminal, 1024)
-        os.write(terminal, line)
-        shown = b""
     try:
+        for line in typed:
+            while not shown.rstrip().endswith(b":"):
+                shown += os.read(terminal, 1024)
+            while termios.tcgetattr(terminal)[3] & termios.ECHO:
+                time.sleep(0.001)  # what is typed before it stops to echo is thrown away
+            os.write(terminal, line)
+            shown = b""
         while block := os.read(terminal, 1024):
             shown += block
     except OSError:  # the other side is closed
         pass
+    guard.cancel()
     os.close(terminal)
     return os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]), shown.decode()
 

@@ -5,10 +5,13 @@ from pathlib import Path
 
 import pytest
 
+import verify
 from conformance_kit.debates import decided
 from conformance_kit.exports import ABOUT, export, files_of, seal, zip_of
-from conformance_kit.limits import MIB, cut_short, documented, started
+from conformance_kit.limits import MIB, at_the_bound, documented, started
+from exporting import both
 from hansard.record.bundle import MAX_EXPORT
+from hansard.rules import spending, state
 from kit import STORED
 from measuring import peak
 
@@ -30,11 +33,6 @@ CASES = {
     "documents of one byte more": (
         lambda: zip_of(export(documented(*[2 * MIB] * 10, 1))), "8.size", 1,
     ),
-    "a debate cut short at 99,000 entries": (lambda: zip_of(export(cut_short(99_000))), None, 0),
-    "a debate cut short at 98,999 entries": (
-        lambda: zip_of(export(cut_short(98_999))), "9.not_due", 1,
-    ),
-    "a call begun as entry 99,000": (lambda: zip_of(export(started(98_999))), None, 0),
     "a call begun as entry 99,001": (lambda: zip_of(export(started(99_000))), "15.ceiling", 1),
 }  # fmt: skip
 
@@ -53,3 +51,13 @@ def test_at_the_bound_and_past_it(what, tmp_path, capsys):
         assert took <= 512 * MIB, name
         with capsys.disabled():
             print(f"\n{what}: {name} took {took // MIB} MiB")
+
+
+def test_room_in_a_record(monkeypatch):
+    """At the bound and past it, with a limit that is reached soon."""
+    limit = 100
+    monkeypatch.setattr(verify, "MOST_ENTRIES", limit + 1000)
+    monkeypatch.setattr(state, "LAST_START", limit)
+    monkeypatch.setitem(spending._ALWAYS, "entries", limit)
+    for record, codes in at_the_bound(limit):
+        assert [row.code for row in both(export(record)).findings] == codes

@@ -46,12 +46,17 @@ def calls(bundle):
 # Node
 
 
-def ask(node, questions, runner="kit.js"):
-    """Ask the page's first script under Node, in one process, questions that `runner` can read."""
+def ask(node, questions, runner="kit.js", change=("", "")):
+    """Ask the page's first script under Node, in one process, questions that `runner` can read.
+
+    `change` is what stands once in the script, and what is to stand there.
+    """
+    text = script("figures")
+    assert change == ("", "") or text.count(change[0]) == 1
     lines = "".join(json.dumps(question) + "\n" for question in questions)
     with TemporaryDirectory() as folder:
         figures = Path(folder) / "figures.js"
-        figures.write_text(script("figures"), encoding="utf-8")
+        figures.write_text(text.replace(*change), encoding="utf-8")
         words = [node, str(Path(__file__).parent / runner), str(figures)]
         done = subprocess.run(words, input=lines, capture_output=True, text=True, check=False)
     assert not done.stderr, done.stderr

@@ -17,7 +17,7 @@ from page.harness import ask
 from support import EVENTFUL, eventful
 
 pytestmark = pytest.mark.slow
-EACH = 5  # alterations for every line
+EACH = 2  # alterations for every line; tools/campaign tries all of some
 
 
 def altered(bundle, draw):

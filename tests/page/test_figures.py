@@ -35,7 +35,7 @@ SAID = {
     "framing",
     "exchanges",
 }  # what turns say: the page draws it from their replies
-RANDOM = 40  # debates
+RANDOM = 15  # debates
 LONG = 10_000  # events
 BLANKS = 300_000  # in one text
 SLOW_MS = 500  # a tenth of it is wanted; a machine may be busy

@@ -61,8 +61,10 @@ def everywhere(case, text):
 
 @pytest.fixture(params=CASES)
 def records(request):
-    """The exports of one debate for each of the texts, and first for harmless ones."""
-    return {text: everywhere(request.param, text) for text in (HARMLESS, *TEXTS.values())}
+    """The exports of one debate for every other text, by turns, and first for a harmless one."""
+    turn = list(CASES).index(request.param) % 2
+    texts = (HARMLESS, *list(TEXTS.values())[turn::2])
+    return {text: everywhere(request.param, text) for text in texts}
 
 
 OPEN_ALL = "document.querySelectorAll('details').forEach((node) => { node.open = true; })"

@@ -204,9 +204,18 @@ def wanted(monkeypatch):
     return schemas
 
 
-@pytest.mark.parametrize("structured", ["native", "tool", "text"])
-@pytest.mark.parametrize("format_", playing.FORMATS)
-@pytest.mark.parametrize("name", block_dialects.SHAPES)
+WAYS = ("native", "tool", "text")
+
+
+def by_turns():
+    """Every dialect in every way; the formats take turns, so that each is asked in every way."""
+    formats = tuple(playing.FORMATS)
+    for number, name in enumerate(block_dialects.SHAPES):
+        for other, structured in enumerate(WAYS):
+            yield name, formats[(number + other) % len(formats)], structured
+
+
+@pytest.mark.parametrize(("name", "format_", "structured"), list(by_turns()))
 def test_every_format_is_sent_as_it_is_rendered(table, serve, wanted, name, format_, structured):
     shape = block_dialects.SHAPES[name]
 

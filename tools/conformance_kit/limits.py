@@ -58,9 +58,9 @@ def full(before: int, *last: tuple[str, Data]) -> Record:
     return replace(base, lines=tuple(lines)).pruned()
 
 
-def cut_short(spent: int) -> Record:
+def cut_short(spent: int, limit: int = 99_000) -> Record:
     """Return a record that is cut short for want of room after so many entries."""
-    numbers = {"limit": 99_000, "spent": spent, "reserved": 1, "by": None, "reason": None}
+    numbers = {"limit": limit, "spent": spent, "reserved": 1, "by": None, "reason": None}
     cut = {"step": "r1.argument.ann", "ceiling": "entries", **numbers}
     close = {"outcome": "truncated", "reason": "entries_ceiling"}
     return full(spent, ("debate.truncated", cut), ("debate.closed", close))
@@ -69,6 +69,16 @@ def cut_short(spent: int) -> Record:
 def started(before: int) -> Record:
     """Return a record that ends with a call after so many entries."""
     return full(before, ("call.started", few().event(5)["data"]))
+
+
+def at_the_bound(limit: int) -> list[tuple[Record, list[str]]]:
+    """Return records that are full, and one past it or short of it, with the codes found."""
+    return [
+        (cut_short(limit, limit), []),
+        (cut_short(limit - 1, limit), ["9.not_due"]),
+        (started(limit - 1), []),
+        (started(limit), ["15.ceiling"]),
+    ]
 
 
 @group

@@ -3,7 +3,7 @@
 import pytest
 
 from hansard.rules import spending
-from hansard.rules.replay import Difference, NotDue
+from hansard.rules.replay import Difference, NotDue, Replay
 from hansard.rules.state import LAST_START
 from support import (
     DEFAULTS,
@@ -348,12 +348,14 @@ def crowded(setup_, ends=None, left=0):
 
 
 def crowded_walk(debate, left=0):
-    """Replay it, with all the entries of which it has only the number."""
-    events = list(debate.record.events)
-    resumed = {**events[-1], "type": "debate.resumed", "data": {"engine": "test/1"}}
-    opened = 1 + sum(event["type"] == "debater.registered" for event in events)
-    events[opened:opened] = [resumed] * (LAST_START - left - opened)
-    return [row for _, row in walk(events, debate.record.texts.get)]
+    """Replay it, as if the entries of which it has only the number had been there."""
+    replay, found = Replay(debate.record.texts.get), []
+    opened = 1 + len(debate.record.all("debater.registered"))
+    for event in debate.record.events:
+        if replay.state.seq == opened:
+            replay.state.seq = LAST_START - left
+        found += replay.step(event)
+    return found
 
 
 def test_no_call_is_made_once_the_record_is_nearly_full():
