@@ -22,6 +22,11 @@ from conformance_kit.exports import (
 )
 
 
+def one_more(data: bytes, place: int) -> bytes:
+    """Return a zip in which one byte is higher by one."""
+    return data[:place] + bytes([data[place] + 1]) + data[place + 1 :]
+
+
 @group
 def container_cases() -> Iterator[Case]:
     """Check 1: zips that are not built in the one way, and names that do not belong."""
@@ -74,6 +79,26 @@ def container_cases() -> Iterator[Case]:
         "prefix",
         "There are bytes before the first entry, and all offsets count them in.",
         zipped(entries, prefix=b"#!/bin/sh\n"),
+    )
+    for key, why, place in (
+        ("internal-attributes", "An entry is marked as a text.", data.index(b"PK\1\2") + 36),
+        ("entry-disk", "An entry is said to be on a second disk.", data.index(b"PK\1\2") + 34),
+        ("disk", "The end record is said to be on a second disk.", len(data) - 18),
+        ("directory-disk", "The directory is said to be on a second disk.", len(data) - 16),
+        (
+            "files-on-this-disk",
+            "The end record counts a file more on its disk than in all; the second number is that "
+            "of the files.",
+            len(data) - 14,
+        ),
+    ):
+        yield container(key, why, one_more(data, place))
+    yield bad(
+        "zip-files-in-all",
+        "1.unreadable",
+        0,
+        "The end record counts a file more in all than on its disk, and than there are.",
+        one_more(data, len(data) - 12),
     )
     yield bad(
         "zip-prefix-not-counted",

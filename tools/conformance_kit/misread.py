@@ -136,6 +136,22 @@ def reply_cases() -> Iterator[Case]:
         moderating("invisible", {"r1.proposition.proposer:1": proposed(quotes[:1], quotes[1:])}),
     )
     yield bad(
+        "closed-before-opened",
+        "4.json",
+        12,
+        "Three brackets are closed before thirty-three are opened: no more than thirty are open "
+        "then, counted from below zero.",
+        export(decided().put(12, b"]]]" + b"[" * 33)),
+    )
+    yield bad(
+        "quote-after-a-backslash",
+        "4.profile",
+        12,
+        "A backslash stands outside of any string, and takes the quote after it with it: what "
+        "follows is no string, and its brackets are counted.",
+        export(decided().put(12, b'\\"' + b"[" * 33)),
+    )
+    yield bad(
         "long-and-deep",
         "4.size",
         12,
@@ -160,6 +176,22 @@ def opening_cases() -> Iterator[Case]:
         1,
         "Nobody is registered yet; of one seat, a majority is one and not two.",
         export(alone.data(1, seats=1).pruned()),
+    )
+    yield good("seed-zero", "The seed is 0.", export(base.data(1, seed="0")))
+    yield bad(
+        "seed-with-a-zero",
+        "7.schema",
+        1,
+        "The seed has a zero in front of it.",
+        export(base.data(1, seed="07")),
+    )
+    debate = base.event(12)["debate"]
+    yield bad(
+        "debate-of-another-variant",
+        "7.schema",
+        12,
+        "The debate's id has the variant of another kind of UUID.",
+        export(base.top(12, debate=f"{debate[:19]}c{debate[20:]}")),
     )
     yield good(
         "recorded-is-scripted",
@@ -255,6 +287,16 @@ def due_cases() -> Iterator[Case]:
         "refused-while-a-call-is-open",
         "A call is refused while another one is open, which ends as it does.",
         export(busy),
+    )
+    apart = voting("apart", {"ann": "a", "ben": "b"}, rule="threshold", threshold=2)
+    for seq, event in enumerate(apart.events, 1):
+        if event["type"] in ("votes.counted", "decision.reached"):
+            apart = apart.data(seq, threshold=3)
+    yield good(
+        "threshold-above-the-seats",
+        "Three of two debaters would have to agree. No seat is out, so that none is lost: the "
+        "debate runs to its last round.",
+        export(apart.terms(threshold=3)),
     )
     for key, why, script in (
         (

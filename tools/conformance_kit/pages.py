@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable, Iterator
 
 from conformance_kit.case import Case, bad, good, group, unknown
@@ -16,8 +17,9 @@ from conformance_kit.exports import (
     signature_line,
     zip_of,
 )
-from conformance_kit.records import APPROVAL, EXPORT, KEYS, STRANGER, Files
+from conformance_kit.records import APPROVAL, EXPORT, KEYS, STRANGER, Files, signer, trust
 from hansard.record import note
+from hansard.record.note import Signer
 
 FORGED = b"<!doctype html>\n<p>Forged.</p>\n"
 
@@ -26,6 +28,14 @@ def retold(change: Callable[[str], str]) -> Files:
     """Return an export whose page's note has another text, signed anew."""
     files = paged(export(decided()))
     return {**files, PAGE_NOTE: note.sign(change(page_text(files).decode()).encode(), EXPORT)}
+
+
+def exporting(other: Signer) -> bytes:
+    """Return the kit's trust file with another export key."""
+    given = json.loads(trust())
+    return json.dumps(
+        {**given, "keys": [*given["keys"], {"role": "export", "key": str(other.key)}]}
+    ).encode()
 
 
 @group
@@ -38,6 +48,14 @@ def page_cases() -> Iterator[Case]:
         "page-signed-twice",
         "A second signature of the page's note is by a key that the trust file does not name.",
         {**files, PAGE_NOTE: files[PAGE_NOTE] + signature_line(STRANGER, page_text(files))},
+    )
+    other = signer("example.org/pages")
+    yield good(
+        "page-signed-by-another-export-key",
+        "The manifest is signed by one export key, the page's note by another one: both are "
+        "trusted.",
+        paged(export(decided()), other),
+        exporting(other),
     )
     forged = {**files, PAGE: FORGED}
     yield bad(

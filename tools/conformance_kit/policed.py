@@ -6,10 +6,10 @@ from collections.abc import Iterator
 from functools import cache
 
 from conformance_kit.case import Case, bad, good, group
-from conformance_kit.debates import OTHER, approved, policy_of, under
+from conformance_kit.debates import OTHER, approved, approving, decided, policy_of, under
 from conformance_kit.deliverables import told_all
 from conformance_kit.exports import export, withholding, zip_of
-from conformance_kit.judged import arguing, ruled
+from conformance_kit.judged import arguing, judged_once, own_judge, ruled
 from conformance_kit.moderated import moderated, moderating
 from conformance_kit.records import TEMPLATES, Record, digest
 from conformance_kit.tool_use import look, using
@@ -139,6 +139,78 @@ def text_cases() -> Iterator[Case]:
         "The judge's replies are asked for in another form than the approved one.",
         export(held(told, *JUDGED, *TOLD, f"judged.judge schema {OTHER}")),
     )
+
+
+@group
+def seat_cases() -> Iterator[Case]:
+    """Checks 10 and 18: seats of scripted models, of user's functions, and of no provider."""
+    script = judged_once().until(4).data(1, scripted=True)
+    for seq in (2, 3, 4):
+        script = script.data(seq, model="scripted:demo")
+    yield good(
+        "policy-scripts-of-one-family",
+        "Judge and debaters are one script: of a script there is no family.",
+        export(held(script, *JUDGED, "judged.judge independent family")),
+    )
+    yield bad(
+        "policy-scripts-of-one-model",
+        "18.independent",
+        4,
+        "Judge and debaters are one script, which is one model.",
+        export(held(script, *JUDGED, "judged.judge independent model")),
+    )
+    bare = under(decided().until(3), approving())
+    for seq in (2, 3):
+        bare = bare.data(seq, model="gpt-4")
+    yield good(
+        "policy-model-without-a-provider",
+        "The models have no colon: all of each is the provider, and what follows is empty, which "
+        "`*` is, too.",
+        export(under(bare, approving("* model *", "* provider gpt-4"))),
+    )
+    yield bad(
+        "policy-model-without-a-colon",
+        "18.model",
+        2,
+        "The models have no colon: all of each is the provider, and none the model.",
+        export(under(bare, approving("* model gpt-4"))),
+    )
+    yield good(
+        "policy-served-any",
+        "The verdict was served by a model whose name is a text: a value `*` is any string.",
+        export(held(served(), *JUDGED, "judged.judge served *")),
+    )
+    yield bad(
+        "policy-served-by-nobody",
+        "18.served",
+        10,
+        "The provider does not say who served a reply: a value `*` is any string, but none.",
+        export(held(served(), *JUDGED, "judged.debater served *")),
+    )
+    free = [f"judged.judge {term} any" for term in ("context", "instructions", "persona")]
+    yield good(
+        "policy-texts-of-a-function",
+        "The judge is a function, which is told nothing; the policy approves what it is given.",
+        export(held(own_judge(), *JUDGED, *free)),
+    )
+    for term, seq in (("context", 4), ("persona", 4)):
+        rest = [line for line in free if term not in line]
+        yield bad(
+            f"policy-{term}-of-a-function",
+            f"10.{term}",
+            seq,
+            f"The judge is a function, which is told nothing; but there is a {term}, and the "
+            "policy allows none.",
+            export(held(own_judge(), *JUDGED, *rest)),
+        )
+    for key, days in (("leading-zero", "007"), ("no-days", "0"), ("seven-digits", "1000000")):
+        yield bad(
+            f"policy-retention-{key}",
+            "10.policy",
+            1,
+            f"`{days}` is not how a policy says days: one to six digits, the first not 0.",
+            export(held(served(), *JUDGED, f"judged retention long:{days}")),
+        )
 
 
 HOLD = (  # what is so in `served`

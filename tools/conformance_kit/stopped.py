@@ -9,7 +9,8 @@ from conformance_kit.case import Case, altered, group, sound, undue
 from conformance_kit.ceilings import capped
 from conformance_kit.debates import voting
 from conformance_kit.judged import arguing
-from conformance_kit.records import DIES, RAISES, Record, Script
+from conformance_kit.records import DIES, RAISES, Record, Script, fails
+from hansard.runtime.models.base import Wire
 
 
 @cache
@@ -37,6 +38,16 @@ def stopped_before_the_synthesis() -> Record:
     return voting("stopped-late", {"ann": "a", "ben": "a"}, script, synthesizer=seat, stop=said)
 
 
+@cache
+def stopped_beside_a_seat_out() -> Record:
+    """A debate of three: ann is refused at first, then ben's function raised, and it is stopped."""
+    script: Script = {
+        "r1.proposal.ann:1": fails("client_error", Wire(401)),
+        "r1.critique.ben:1": RAISES,
+    }
+    return voting("stopped-beside", {"ann": "a", "ben": "a", "cy": "b"}, script, stop={})
+
+
 @group
 def stopped_good_cases() -> Iterator[Case]:
     """Records that must be accepted."""
@@ -49,6 +60,13 @@ def stopped_good_cases() -> Iterator[Case]:
         "stopped-after-a-function-raised",
         "A person stops the debate where it could only have been resumed, and says nothing.",
         stopped_after_a_bug(),
+    )
+    base = stopped_beside_a_seat_out()
+    yield sound(
+        "stopped-beside-a-seat-out",
+        "A person stops the debate after a function raised. Ann comes first, but her seat is out: "
+        "the step that was not reached is ben's.",
+        base,
     )
     yield sound(
         "stopped-before-the-synthesis",

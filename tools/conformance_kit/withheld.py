@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from conformance_kit.case import Case, bad, good, group
+from conformance_kit.debates import troubled
 from conformance_kit.deliverables import concluded, shaped, told_all
 from conformance_kit.exports import withholding, zip_of
 from conformance_kit.judged import in_words, judged, naming, own_judge, undeclared
@@ -62,6 +63,12 @@ def withheld_good_cases() -> Iterator[Case]:
         ("asking-for-a-tool", one_tool(), 6, "The reply that asks for a tool is withheld."),
     ):
         yield kept_back(name, f"{why} {everything}", record, (seq, "reply"))
+    yield kept_back(
+        "beside-a-forfeit",
+        "Of two turns one rests on a reply that is withheld, and the other was forfeited.",
+        troubled(),
+        (13, "reply"),
+    )
     yield kept_back(
         "document",
         "A document that is cited is withheld: whether the quotes hold is taken as recorded.",
