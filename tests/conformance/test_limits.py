@@ -26,28 +26,52 @@ def sized(size):
     return zip_of(seal(files | {"VERIFY.md": bytes(lacking)}))
 
 
+def with_context(record, seq):
+    """The same record, with the text of one of its documents as its context too."""
+    return record.data(1, context=record.event(seq)["data"]["text"])
+
+
+def of_documents(*sizes):
+    """An export of an opening with documents of these sizes; the first is entry 7."""
+    return zip_of(export(documented(*sizes)))
+
+
+FULL = [2 * MIB] * 10
 CASES = {
-    "an export of 2^27 bytes": (lambda: sized(MAX_EXPORT), None, 0),
-    "an export of one byte more": (lambda: sized(MAX_EXPORT + 1), "1.size", 1),
-    "documents of 20 MiB": (lambda: zip_of(export(documented(*[2 * MIB] * 10))), None, 0),
-    "documents of one byte more": (
-        lambda: zip_of(export(documented(*[2 * MIB] * 10, 1))), "8.size", 1,
+    "an export of 2^27 bytes": (lambda: sized(MAX_EXPORT), [], 0),
+    "an export of one byte more": (lambda: sized(MAX_EXPORT + 1), [("1.size", 0)], 1),
+    "documents of 20 MiB": (lambda: of_documents(*FULL), [], 0),
+    "documents of one byte more": (lambda: of_documents(*FULL, 1), [("8.size", 17)], 1),
+    "documents of more, and a small one after them": (
+        lambda: of_documents(*[2_000_000] * 10, 1_500_000, 100_000),
+        [("8.size", 17), ("8.size", 18)],
+        1,
     ),
-    "a call begun as entry 99,001": (lambda: zip_of(export(started(99_000))), "15.ceiling", 1),
+    "documents of which one is too large by itself": (
+        lambda: of_documents(2 * MIB + 1, *FULL[1:], 1),
+        [("8.size", seq) for seq in (7, 16, 17)],
+        1,
+    ),
+    "documents of one byte more, which is the context": (
+        lambda: zip_of(export(with_context(documented(*FULL, 1), 17))), [("8.size", 16)], 1,
+    ),
+    "a call begun as entry 99,001": (
+        lambda: zip_of(export(started(99_000))), [("15.ceiling", 99_001)], 1,
+    ),
 }  # fmt: skip
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("what", CASES)
 def test_at_the_bound_and_past_it(what, tmp_path, capsys):
-    make, code, status = CASES[what]
+    make, findings, status = CASES[what]
     path = tmp_path / "record.zip"
     path.write_bytes(make())
     for name, command in VERIFIERS.items():
         trust = str(STORED / "trust.json")
         ended, out, took = peak(tmp_path, *command, str(path), "--trust", trust, "--json")
-        codes = [row["code"] for row in json.loads(out)["findings"]]
-        assert (codes, ended) == ([code] if code else [], status), name
+        found = [(row["code"], row["seq"]) for row in json.loads(out)["findings"]]
+        assert (found, ended) == (findings, status), name
         assert took <= 512 * MIB, name
         with capsys.disabled():
             print(f"\n{what}: {name} took {took // MIB} MiB")

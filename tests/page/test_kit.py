@@ -62,16 +62,33 @@ def test_how_the_review_stands(answers, name):
     }
 
 
+@pytest.mark.slow
+def test_room_for_documents(node, tmp_path):
+    """As `tests/conformance/test_limits.py` asks the two other verifiers."""
+    full = [2 * limits.MIB] * 10
+    rows = [
+        (limits.documented(*full), []),
+        (limits.documented(*full, 1), ["8.size"]),
+        (limits.documented(*[2_000_000] * 10, 1_500_000, 100_000), ["8.size"] * 2),
+        (limits.documented(2 * limits.MIB + 1, *full[1:], 1), ["8.size"] * 3),
+    ]
+    assert codes_of(node, tmp_path, rows) == [expected for _, expected in rows]
+
+
 def test_room_in_the_record(node, tmp_path):
-    """As `tests/conformance/test_limits.py` asks the two other verifiers, with smaller limits."""
+    """As they are asked, with smaller limits."""
     rows = limits.at_the_bound(SMALL - 1000)
-    questions = [{"export": str(tmp_path / str(number))} for number in range(len(rows))]
+    smaller = ("const MOST_ENTRIES = 100000;", f"const MOST_ENTRIES = {SMALL};")
+    assert codes_of(node, tmp_path, rows, smaller) == [expected for _, expected in rows]
+
+
+def codes_of(node, folder, rows, change=("", "")):
+    """What is found in each of these records."""
+    questions = [{"export": str(folder / str(number))} for number in range(len(rows))]
     for question, (record, _) in zip(questions, rows, strict=True):
         Path(question["export"]).write_bytes(zip_of(export(record)))
-    smaller = ("const MOST_ENTRIES = 100000;", f"const MOST_ENTRIES = {SMALL};")
-    said = ask(node, questions, change=smaller)
-    codes = [[row["code"] for row in each["findings"]] for each in said]
-    assert codes == [expected for _, expected in rows]
+    said = ask(node, questions, change=change)
+    return [[row["code"] for row in each["findings"]] for each in said]
 
 
 # Prompts

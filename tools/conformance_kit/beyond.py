@@ -1,4 +1,4 @@
-"""Texts of which something else is wrong, or that are seen otherwise, than one expects (§7 to §10)."""
+"""Texts that are gone, named or shown otherwise than one may expect (§7 to §10)."""
 
 from __future__ import annotations
 

@@ -87,8 +87,7 @@ def container_cases() -> Iterator[Case]:
         ("directory-disk", "The directory is said to be on a second disk.", len(data) - 16),
         (
             "files-on-this-disk",
-            "The end record counts a file more on its disk than in all; the second number is that "
-            "of the files.",
+            "The end record counts a file more on its disk than in all, and the latter is right.",
             len(data) - 14,
         ),
     ):

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import replace
 
-from conformance_kit.case import Case, bad, good, group, not_due, sound, undue
-from conformance_kit.ceilings import capped
+from conformance_kit.case import Case, bad, defect, good, group, not_due, sound, undue
+from conformance_kit.ceilings import SHORT, capped, capped_after_the_decision, spending
 from conformance_kit.debates import (
     approved,
     decided,
@@ -216,6 +216,44 @@ def opening_cases() -> Iterator[Case]:
         4,
         "Of two prices of one model the last was counted.",
         export(priced().data(1, prices=[{**price, "output_micro_usd": 1}, price])),
+    )
+
+
+@group
+def reserved_cases() -> Iterator[Case]:
+    """§9: what a call reserves, where a ceiling ends the debate or forfeits the synthesis."""
+    tokens = {"limits": {"tokens": 400}, "synthesizer": {"model": "python:bot", **SHORT}}
+    late = spending("late", **tokens)
+    seq = late.seq("turn.forfeited")
+    cut = late.event(seq)["data"]["cut"]
+    yield sound(
+        "forfeited-for-just-enough",
+        "Of 400 tokens 180 are spent, so that a call that reserves 221 could break the ceiling.",
+        late.data(seq, cut={**cut, "reserved": 221}),
+    )
+    yield undue(
+        "forfeited-for-too-little",
+        seq,
+        "Of 400 tokens 180 are spent, so that a call that reserves 220 fits: what was reserved "
+        "says whether the synthesis may be forfeited.",
+        late.data(seq, cut={**cut, "reserved": 220}),
+    )
+    early = capped("calls")
+    limits = {**early.event(1)["data"]["limits"], "calls": 3}
+    yield undue(
+        "truncated-for-two-calls",
+        11,
+        "One more call would have fitted under the ceiling: a call is one, whatever is said to be "
+        "reserved.",
+        early.data(1, limits=limits).data(11, reserved=2),
+    )
+    spent = capped_after_the_decision()
+    yield defect(
+        "forfeited-for-two-calls",
+        "15.cut",
+        13,
+        "No further call fits under the ceiling; but a call is one, and not two.",
+        spent.data(13, cut={**spent.event(13)["data"]["cut"], "reserved": 2}),
     )
 
 

@@ -1,4 +1,4 @@
-"""Checks 2, 3 and 10: notes and trust files that a reader may take for more or for less (§13, §14)."""
+"""Checks 2, 3 and 10: notes and trust files, and what is none (§13, §14)."""
 
 from __future__ import annotations
 

@@ -1,0 +1,47 @@
+"""Folders that hold more than files: what the kit, which is made of files, cannot show."""
+
+import shutil
+
+import pytest
+from click.testing import CliRunner
+
+import verify
+from conformance_kit import runner
+from hansard.cli.main import cli
+from kit import STORED, case
+
+MORE = {  # what is done to the folder of a sound export, and the finding that follows
+    "an empty folder of no such name": (lambda top: (top / "x").mkdir(), "1.name"),
+    "a folder in a folder": (lambda top: (top / "blobs/x").mkdir(), "1.name"),
+    "a folder with the name of a text": (lambda top: (top / f"blobs/{0:064}").mkdir(), "1.name"),
+    "a folder with the name of a file": (lambda top: (top / "checkpoint").mkdir(), "1.name"),
+    "a link to a file": (lambda top: (top / "checkpoint").symlink_to("VERIFY.md"), "1.name"),
+    "a link to a folder": (lambda top: (top / "policies").symlink_to("blobs"), "1.name"),
+    "a folder of the export, empty": (lambda top: (top / "policies").mkdir(), None),
+}
+
+
+@pytest.fixture(params=MORE)
+def changed(request, tmp_path):
+    """A folder, and the code of the one finding on it."""
+    change, code = MORE[request.param]
+    top = tmp_path / "export"
+    shutil.copytree(case("decided-in-the-proposals").export, top)
+    change(top)
+    return top, code
+
+
+def said(code, out):
+    """The codes found, and whether the exit code fits."""
+    answer = runner.read_answer(out, code)
+    assert code == (1 if answer.findings else 0)
+    return [found for found, _ in answer.findings]
+
+
+def test_both_verifiers_of_folders(changed, capsys):
+    top, code = changed
+    words = [str(top), "--trust", str(STORED / "trust.json"), "--json"]
+    ended = verify.main(words)
+    assert said(ended, capsys.readouterr().out) == [code] * bool(code)
+    result = CliRunner().invoke(cli, ["verify", *words], prog_name="hansard")
+    assert said(result.exit_code, result.stdout) == [code] * bool(code)
