@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from functools import cache
 from typing import Any
 
@@ -35,6 +35,7 @@ def drafting(
     script: Script | None = None,
     *,
     given: Tools | None = None,
+    stop: Mapping[str, str] | None = None,
     **spec: Any,
 ) -> Record:
     """Run a panel in which each round's drafts are given; None is a debater who is not heard.
@@ -65,7 +66,7 @@ def drafting(
         "debaters": [{"id": seat} for seat in SEATS[: len(rounds[0])]],
         **spec,
     }
-    return play(f"panel-{name}", whole, answer, script, tools=given)
+    return play(f"panel-{name}", whole, answer, script, tools=given, stop=stop)
 
 
 @cache

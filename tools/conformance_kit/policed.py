@@ -159,6 +159,17 @@ def seat_cases() -> Iterator[Case]:
         "Judge and debaters are one script, which is one model.",
         export(held(script, *JUDGED, "judged.judge independent model")),
     )
+    first = judged_once().until(4).moved(4, 2)
+    for seq in (2, 3, 4):
+        first = first.data(seq, position=seq - 1)
+    yield bad(
+        "policy-judge-registered-first",
+        "18.independent",
+        2,
+        "The judge is registered before the debaters, whose model it has: the policy is about all "
+        "seats, whether or not each is due.",
+        export(held(first, *JUDGED, "judged.judge independent model")),
+    )
     bare = under(decided().until(3), approving())
     for seq in (2, 3):
         bare = bare.data(seq, model="gpt-4")

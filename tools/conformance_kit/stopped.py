@@ -9,6 +9,7 @@ from conformance_kit.case import Case, altered, group, sound, undue
 from conformance_kit.ceilings import capped
 from conformance_kit.debates import voting
 from conformance_kit.judged import arguing
+from conformance_kit.panel import drafting
 from conformance_kit.records import DIES, RAISES, Record, Script, fails
 from hansard.runtime.models.base import Wire
 
@@ -40,12 +41,12 @@ def stopped_before_the_synthesis() -> Record:
 
 @cache
 def stopped_beside_a_seat_out() -> Record:
-    """A debate of three: ann is refused at first, then ben's function raised, and it is stopped."""
+    """A panel of three: ann is refused at first, then ben's function raised, and it is stopped."""
     script: Script = {
-        "r1.proposal.ann:1": fails("client_error", Wire(401)),
-        "r1.critique.ben:1": RAISES,
+        "r0.draft.ann:1": fails("client_error", Wire(401)),
+        "r1.draft.ben:1": RAISES,
     }
-    return voting("stopped-beside", {"ann": "a", "ben": "a", "cy": "b"}, script, stop={})
+    return drafting("stopped", [["a", "b", "c"]] * 2, script, stop={})
 
 
 @group
