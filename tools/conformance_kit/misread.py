@@ -222,8 +222,8 @@ def opening_cases() -> Iterator[Case]:
 @group
 def reserved_cases() -> Iterator[Case]:
     """§9: what a call reserves, where a ceiling ends the debate or forfeits the synthesis."""
-    tokens = {"limits": {"tokens": 400}, "synthesizer": {"model": "python:bot", **SHORT}}
-    late = spending("late", **tokens)
+    writer = {"model": "python:bot", **SHORT}
+    late = spending("late", limits={"tokens": 400}, synthesizer=writer)
     seq = late.seq("turn.forfeited")
     cut = late.event(seq)["data"]["cut"]
     yield sound(

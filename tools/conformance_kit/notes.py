@@ -10,6 +10,7 @@ from typing import Any
 from conformance_kit.case import Case, bad, good, group, untrusted
 from conformance_kit.debates import approved, decided
 from conformance_kit.exports import (
+    PAGE,
     SUMS,
     export,
     files_of,
@@ -65,6 +66,20 @@ def note_cases() -> Iterator[Case]:
         "The first line of the manifest stands last, and a file is not what its line says: a "
         "malformed manifest lists nothing.",
         {**unsorted, "VERIFY.md": b"other\n"},
+    )
+    files = files_of(decided())
+    yield good(
+        "withheld-page",
+        "The page is listed as withheld, and is not there: no line may list it as a file, but any "
+        "name may be withheld.",
+        seal(files, text=manifest(files, {PAGE: "confidential"})),
+    )
+    yield bad(
+        "withheld-manifest",
+        "2.withheld",
+        0,
+        "The manifest is listed as withheld, and is there.",
+        seal(files, text=manifest(files, {SUMS: "confidential"})),
     )
     (policy,) = (name for name in files_of(approved()) if name.startswith("policies/"))
     kept = {name: body for name, body in files_of(approved()).items() if name != policy}
