@@ -828,6 +828,12 @@ ORIGIN = form(
     "kind:remand|repeat|branch|follow_up|evaluation debate:uuid|null head:hash|null "
     "seq:positive|null"
 )
+GATE = form(
+    "advised:bool rule:gate_rule contested:bool confidence_ppm:ppm|null "
+    "downside_micro_usd:count|null threshold_micro_usd:count|null factor:positive "
+    "task_type:name|null answer:blob|null",
+    conditions=[form("name:downside|uncertain|high_risk met:bool")],
+)
 COMMON = {  # the words of all formats; each format adds its own
     "roles": "synthesizer",
     "phases": "synthesis",
@@ -864,6 +870,8 @@ WORDS: dict[str, Callable[[Json], bool]] = {
     "labels": lambda value: fits(value, ["name"]) and len(value) <= MOST_LABELS,
     "estimate": lambda value: fits(value, ESTIMATE),
     "origin": lambda value: fits(value, ORIGIN),
+    "gate": lambda value: fits(value, GATE),
+    "gate_rule": matching("downside|any|all"),  # `any` is a word of its own here
     "blobs": lambda value: fits(value, ["blob"]) and len(value) <= MOST_CONDITIONS,
     "signature": lambda value: fits(value, SIGNED),
     "verifier": matching(rf"{KEY_NAME}\+[0-9a-f]{{8}}\+[A-Za-z0-9+/]{{44}}"),
@@ -923,7 +931,7 @@ TYPES: dict[str, Form] = {
     "debate.opened": form(
         "engine:id rules:=1 name:name|null collection_id:name|null task_type:name|null "
         "requester:person|null owner:person|null labels:labels retention:name|null "
-        "origin:origin|null estimate:estimate|null terms:terms question:blob "
+        "origin:origin|null gate:gate|null estimate:estimate|null terms:terms question:blob "
         "context:blob|null instructions:blob|null review:blob seats:hundred documents:documents "
         "attempts:hundred timeout_ms:positive retry_ms:positive seed:seed "
         "layout:shared-prefix|role-first leading_call:bool policy:hash|null tool_rounds:count "
@@ -1383,6 +1391,7 @@ class Walk:
     gone_replies: int = 0
     gone_turns: int = 0
     gone_documents: bool = False
+    gone_answer: bool = False  # of a gate
     # how it ended
     decision: Json = None
     closed: Json = None  # the data of the close
@@ -1534,6 +1543,7 @@ def take_opened(walk: Walk, data: Json) -> None:
     right = right and fewest <= len(options) <= 100
     need(right, "debate.opened with other options")
     check_own_words(data, walk.debate)
+    check_gate(walk, data)
     synthesizer = [item for item in schemas[-1:] if item["role"] == "synthesizer"]
     terms = terms | kind(terms).derived(data["seats"] - len(synthesizer))
     walk.format = kind(terms)
@@ -1571,6 +1581,55 @@ def check_own_words(data: Json, debate: str) -> None:
         right = right and (origin["seq"] is not None) == (kind == "branch")
         right = right and origin["debate"] != debate
         need(right, "debate.opened with an origin of its kind")
+
+
+HIGH_RISK = ("contract", "security", "architecture", "investment", "compliance")
+LOW_CONFIDENCE = 700_000
+HEDGES = re.findall(
+    r"\w[\w ]*",
+    "not sure, not certain, not clear, unsure, uncertain, unclear, hard to say, difficult to say, "
+    "it depends, i think, i believe, i guess, it seems, might be, may be, could be, perhaps, "
+    "possibly, probably",
+)
+
+
+def hedges(text: str) -> bool:
+    """Whether an answer hedges: it has a phrase of HEDGES without a negation right before it."""
+    words = WORD.findall(text[:LONGEST_COMPARED].translate(PLAIN))
+    for phrase in HEDGES:
+        parts = phrase.split()
+        for place in range(len(words) - len(parts) + 1):
+            negated = place > 0 and words[place - 1] in NEGATIONS
+            if words[place : place + len(parts)] == parts and not negated:
+                return True
+    return False
+
+
+def check_gate(walk: Walk, data: Json) -> None:
+    """The gate follows from what it was asked (§3)."""
+    gate = data["gate"]
+    if gate is None:
+        return
+    downside, threshold = gate["downside_micro_usd"], gate["threshold_micro_usd"]
+    confidence, answer = gate["confidence_ppm"], gate["answer"]
+    uncertain = confidence is not None and confidence < LOW_CONFIDENCE
+    if answer is not None and not uncertain:
+        walk.gone_answer = answer["sha256"] not in walk.texts
+        if walk.gone_answer:
+            uncertain = {"name": "uncertain", "met": True} in gate["conditions"]
+        else:
+            uncertain = hedges(walk.texts[answer["sha256"]])
+    known = downside is not None and threshold is not None
+    conditions = [
+        {"name": "downside", "met": known and downside > threshold * gate["factor"]},
+        {"name": "uncertain", "met": uncertain},
+        {"name": "high_risk", "met": data["task_type"] in HIGH_RISK},
+    ]
+    met = [row["met"] for row in conditions]
+    enough = {"downside": met[0], "any": any(met), "all": all(met)}
+    right = gate["task_type"] == data["task_type"] and gate["conditions"] == conditions
+    right = right and gate["advised"] == (gate["contested"] and enough[gate["rule"]])
+    need(right, "debate.opened with a gate that follows from what it was asked")
 
 
 def check_seats(walk: Walk) -> None:
@@ -2771,7 +2830,9 @@ POLICY_TERMS = {  # what a value matches, and whether a term stands once a scope
     "max_rounds": (_COUNT, True), "max_calls": (_COUNT, True), "max_tokens": (_COUNT, True),
     "max_cost_micro_usd": (_COUNT, True), "max_seconds": (_COUNT, True),
     "min_challenge_strength": ("[1-9]|10", True), "cited_critique": ("required", True),
-    "evidence": ("required", True), "require": ("requester|owner|task_type|retention", False),
+    "evidence": ("required", True), "gate_factor": (_COUNT, True),
+    "gate_rule": ("downside|any|all", True),
+    "require": ("requester|owner|task_type|retention|gate", False),
     "task_type": (f"{_MODEL}{{1,64}}", False),
     "retention": ("[A-Za-z0-9._/@+=-]{1,64}:[1-9][0-9]{0,5}", False),
     "review": ("never|exceptions|always", True), "reviewers": ("[1-9]", True),
@@ -2859,6 +2920,14 @@ class Policing:
             name = signature["key"].split("+")[0]
             if name in involved(self.opening, "requester", "owner"):
                 self.report(place, "reviewer_may_be", ["nobody_involved"], name)
+
+    def check_gate(self) -> None:
+        """Compare what a gate was asked, where there is one."""
+        gate = self.opening["gate"] or {}
+        for name in gate.keys() & {"factor", "rule"}:
+            values = self.values(f"gate_{name}")
+            if values and values[0] != str(gate[name]):
+                self.report(1, f"gate_{name}", values, gate[name])
 
     def check_limits(self) -> None:
         """Compare the numbers of the opening with those that they must not pass."""
@@ -2952,6 +3021,7 @@ def check_policy(
     policing, seats, by_name = Policing(policy, opening, held), list[tuple[int, Json]](), {}
     policing.check_opening()
     policing.check_limits()
+    policing.check_gate()
     for place, event in enumerate(events, 1):
         data = event["data"]
         if event["type"] == "debater.registered":
@@ -3071,6 +3141,7 @@ def is_exception(walk: Walk) -> bool:
         or last["undeclared"]
         or last["confidence"] == "LOW"
         or walk.closed["outcome"] == "truncated"
+        or bool(walk.opening["gate"] and not walk.opening["gate"]["advised"])
         or any(each != "verified" for each in cited)
     )
 
@@ -3642,7 +3713,7 @@ FORMATS: dict[str, type[Format]] = {
 # ---------------------------------------------------------------- result (§10, §16)
 
 RESTING = {  # the checks that rest on texts of a kind, and are unchecked where one is gone
-    "replies": {12, 13, 14, 16}, "documents": {12, 13, 16},
+    "replies": {12, 13, 14, 16}, "documents": {12, 13, 16}, "answer": {9},
 }  # fmt: skip
 Unchecked = dict[int, str]  # why, by check
 
@@ -3806,13 +3877,17 @@ def unchecked_of_walk(walk: Walk, lines: Lines) -> Unchecked:
     if not walk.ended:
         return dict.fromkeys(WALKED, unreached(walk, lines))
     rest = "gone: what rests on"
-    if walk.gone_replies:
-        why = f"{many(walk.gone_replies, 'reply')} {rest} them is taken as recorded"
-        return dict.fromkeys(RESTING["replies"], why)
+    found: Unchecked = {}
+    if walk.gone_answer:
+        why = "the answer that the gate rests on is gone: what it says is taken as recorded"
+        found |= dict.fromkeys(RESTING["answer"], why)
     if walk.gone_documents:
         why = f"a document is {rest} it is taken as recorded"
-        return dict.fromkeys(RESTING["documents"], why)
-    return {}
+        found |= dict.fromkeys(RESTING["documents"], why)
+    if walk.gone_replies:
+        why = f"{many(walk.gone_replies, 'reply')} {rest} them is taken as recorded"
+        found |= dict.fromkeys(RESTING["replies"], why)
+    return found
 
 
 class Findings:

@@ -80,13 +80,14 @@ function barred(walk) {
 }
 
 // Why a debate asks for a review by itself.
-function exceptionsOf({ decision, closed, turns }) {
+function exceptionsOf({ opening, decision, closed, turns }) {
 	const verdict = turns.findLast(({ step, says }) =>
 		step.phase !== "neutrality" && "undeclared" in says)?.says;
 	const cited = turns.flatMap((turn) => turn.case?.citations ?? []);
 	const found = {
 		escalated: decision?.decision === "escalate", undeclared: verdict?.undeclared,
 		low_confidence: verdict?.confidence === "LOW", truncated: closed.outcome === "truncated",
+		against_gate: opening.gate?.advised === false,
 		citations: cited.some((row) => row.finding !== "verified"),
 	};
 	return Object.keys(found).filter((name) => found[name]);

@@ -11,12 +11,13 @@ const POLICY_TERMS = Object.fromEntries(Object.entries({
 	base_url: `${MODEL_CHARS}{1,256}`, callable: "any|none", independent: "family|model",
 	max_rounds: COUNTED, max_calls: COUNTED, max_tokens: COUNTED, max_cost_micro_usd: COUNTED,
 	max_seconds: COUNTED, min_challenge_strength: "[1-9]|10", cited_critique: "required",
-	evidence: "required", require: "requester|owner|task_type|retention",
+	evidence: "required", gate_factor: COUNTED,
+	gate_rule: "downside|any|all", require: "requester|owner|task_type|retention|gate",
 	task_type: `${MODEL_CHARS}{1,64}`, retention: "[A-Za-z0-9._/@+=-]{1,64}:[1-9][0-9]{0,5}",
 	review: "never|exceptions|always", reviewers: "[1-9]", review_days: COUNTED,
 	reviewer_may_be: "requester|nobody_involved", signed: "outcome|hold",
 }).map(([term, pattern]) => [term, new RegExp(`^(${pattern})$`)]));
-const ONCE = /^(callable|independent|max_.*|min_.*|cited_critique|evidence|review.*)$/;
+const ONCE = /^(callable|independent|max_.*|min_.*|gate_.*|cited_critique|evidence|review.*)$/;
 const OF_TEXTS = ["template", "schema", "tool", "persona", "instructions", "context"];
 
 // A policy: its note, how many lines it has, and values by scope and term; null where it is none.
@@ -94,6 +95,11 @@ function checkPolicy(policy, opening, events, texts) {
 		})) {
 			const values = valuesOf(name);
 			if (values && (number === null || number > Number(values[0]))) report(1, name, values, number);
+		}
+		for (const [name, found] of opening.gate ? ["factor", "rule"].map((key) =>
+			[`gate_${key}`, opening.gate[key]]) : []) {
+			const values = valuesOf(name);
+			if (values && values[0] !== String(found)) report(1, name, values, found);
 		}
 		const least = valuesOf("min_challenge_strength"), strength = terms.min_challenge_strength;
 		if (least && strength < Number(least[0])) report(1, "min_challenge_strength", least, strength);

@@ -4,6 +4,18 @@
 // ---- 14 counts (§9)
 
 const folded = (text) => text.replace(BLANKS, " ").replace(/^ +| +$/g, "");
+// The first of these phrases, of up to three words, that a text has without a negation right before
+// it; null where it has none.
+function phraseIn(text, phrases) {
+	const words = wordsOf(text);
+	for (const place of words.keys()) {
+		if (NEGATIONS.has(words[place - 1])) continue;
+		const found = [1, 2, 3].map((size) => words.slice(place, place + size).join(" "))
+			.find((phrase) => phrases.includes(phrase));
+		if (found) return found;
+	}
+	return null;
+}
 // An entry that is due and follows from those before: its type, check and derived fields, or, where
 // it rests on a text that is gone, a function of what it says that gives them, or null.
 const due = (kind, check, fields) => ({ kind, check, fields });

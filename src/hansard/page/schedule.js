@@ -10,7 +10,7 @@ const HASHES = [form("role:name sha256:hash")];
 // ---- the opening (§11.1)
 
 entryType("debate.opened", form(`engine:id rules:=1 name:name? collection_id:name? task_type:name?
-	requester:person? owner:person? labels:labels retention:name? origin:origin?
+	requester:person? owner:person? labels:labels retention:name? origin:origin? gate:gate?
 	estimate:estimate? terms:terms
 	question:blob context:blob? instructions:blob? review:blob seats:hundred
 	documents:documents attempts:hundred timeout_ms:positive retry_ms:positive seed:seed
@@ -57,6 +57,7 @@ function takeOpened(walk, data) {
 	const right = distinct(options) && !meant && options.length <= 100;
 	need(right && options.length >= fewest, "debate.opened with other options");
 	checkOwnWords(data, walk.debate);
+	checkGate(walk, data);
 	const synthesizer = data.schemas.slice(-1).filter((row) => row.role === "synthesizer");
 	const number = data.seats - synthesizer.length;
 	const terms = { ...data.terms, ...format.derived?.(data.terms, number) };

@@ -126,25 +126,30 @@ function evidenceOfWalk(walk) {
 	};
 }
 
-// What is gone or was not reached, if anything, and the words for it.
+// What is gone or was not reached, and what its words name; of two the last counts.
 function missing({ total }, walk) {
-	if (!walk.ended) return ["walk", { walked: walk.followed, entries: many(total, "entry") }];
-	if (walk.goneReplies) return ["replies", { gone: many(walk.goneReplies, "reply") }];
-	return walk.goneDocuments ? ["documents", {}] : [];
+	if (!walk.ended) {
+		return { walk: { walked: walk.followed, entries: many(total, "entry") } };
+	}
+	return {
+		...(walk.goneAnswer && { answer: {} }), ...(walk.goneDocuments && { documents: {} }),
+		...(walk.goneReplies && { replies: { gone: many(walk.goneReplies, "reply") } }),
+	};
 }
 
 // Each check but the container's, which a page does not see: what has findings fails.
 // `policy` says what the policy was about and is gone; without a policy there is no check 18.
 // 19 and 20 are listed where `people` has them.
-function judge(findings, counts, evidence, signed, [what, values], policy, people) {
+function judge(findings, counts, evidence, signed, gone, policy, people) {
 	const listed = (number) => (number < 18 || (number === 18 ? policy : people.more.includes(number)));
 	const rows = Object.entries(VOCABULARY.checks).filter(([key]) => listed(Number(key)));
 	return rows.map(([key, { name, rests_on: resting }]) => {
+		const what = Object.keys(gone).findLast((each) => resting?.includes(each));
 		const number = Number(key), told = findings.find((row) => checkOf(row) === number);
 		const lost = number === 10 && policy?.gone.length &&
 			fill(WORDING.unchecked.texts, { terms: policy.gone.join(", ") });
 		const why = lost || (number === 18 && !policy.policed && WORDING.unchecked.policy) ||
-			(resting?.includes(what) && fill(WORDING.unchecked[what], values));
+			(what && fill(WORDING.unchecked[what], gone[what]));
 		const left = why || (number === 3 && !signed) || people.open.includes(number), status = left ? "unchecked" : "pass";
 		return told ? { number, name, status: "fail", evidence: where(told, counts[key]) }
 			: { number, name, status, evidence: why || evidence[key] };

@@ -63,7 +63,7 @@ class Walk {
 			lost: new Map(), // by seat: the steps in a row that it has lost (§11)
 			calls: new Map(), abandoned: [], tools: new Map(), asked: null, answer: null,
 			spent: { calls: 0n, tokens: 0n, cost: 0n }, folded: new Map(), recipes: new Map(),
-			goneReplies: 0, goneTurns: 0, decision: null, followed: 0, after: [], held: false,
+			goneReplies: 0, goneTurns: 0, goneAnswer: false, decision: null, followed: 0, after: [], held: false,
 		});
 	}
 

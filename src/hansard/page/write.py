@@ -37,6 +37,7 @@ SCRIPTS = {
         "prompts.js",
         "rules.js",
         "walk.js",
+        "gate.js",
         "schedule.js",
         "turns.js",
         "limits.js",

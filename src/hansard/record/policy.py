@@ -53,7 +53,7 @@ def _term(pattern: str, *, many: bool = False) -> Term:
     return Term(re.compile(pattern).fullmatch, many)
 
 
-_FACTS = "requester|owner|task_type|retention"
+_FACTS = "requester|owner|task_type|retention|gate"
 TERMS: Mapping[str, Term] = {
     "template": _term(_HASH, many=True),
     "schema": _term(_TEXT, many=True),
@@ -75,6 +75,8 @@ TERMS: Mapping[str, Term] = {
     "min_challenge_strength": _term("[1-9]|10"),
     "cited_critique": _term("required"),
     "evidence": _term("required"),
+    "gate_factor": _term(_NUMBER),
+    "gate_rule": _term("downside|any|all"),
     "require": _term(_FACTS, many=True),
     "task_type": _term(_NAME, many=True),
     "retention": _term("[A-Za-z0-9._/@+=-]{1,64}:[1-9][0-9]{0,5}", many=True),

@@ -23,6 +23,7 @@ from hansard.rules.fields import (
     Documents,
     Estimated,
     Finish,
+    Gate,
     Hash,
     Hundred,
     Id,
@@ -73,6 +74,7 @@ class OpenedData(TypedDict):
     labels: Annotated[list[Name], Field(max_length=MOST_LABELS)]
     retention: Name | None
     origin: Origin | None
+    gate: Gate | None
     terms: Terms
     question: Blob
     context: Blob | None

@@ -56,6 +56,17 @@ def of_opening(policy: Policy, opened: OpenedData) -> Iterator[Breach]:
     if policy.values("evidence", format_) and not opened["documents"]:
         yield Breach("evidence", ["required"], 0)
     yield from _reviewable(policy, opened)
+    yield from _gated(policy, opened)
+
+
+def _gated(policy: Policy, opened: OpenedData) -> Iterator[Breach]:
+    """Yield what the gate, where there is one, was asked otherwise than the policy says."""
+    gate, format_ = opened["gate"], opened["terms"]["format"]
+    stated = {"gate_factor": gate["factor"], "gate_rule": gate["rule"]} if gate else {}
+    for term, found in stated.items():
+        values = policy.values(term, format_)
+        if values is not None and str(found) != values[0]:
+            yield Breach(term, values, found)
 
 
 def _reviewable(policy: Policy, opened: OpenedData) -> Iterator[Breach]:

@@ -77,6 +77,7 @@ Cut = Ceiling | Literal["operator"]  # what cuts a debate short: a ceiling, or a
 Outcome = Literal["complete", "truncated", "failed"]
 Review = Literal["approved", "conditions", "rejected", "remanded"]
 OriginKind = Literal["remand", "repeat", "branch", "follow_up", "evaluation"]
+GateRule = Literal["downside", "any", "all"]
 closed = with_config(ConfigDict(extra="forbid", strict=True))
 
 
@@ -122,6 +123,30 @@ class Origin(TypedDict):
     debate: DebateId | None
     head: Hash | None
     seq: Positive | None
+
+
+@closed
+class GateCondition(TypedDict):
+    """One reason why a question may be worth a debate, and whether it holds."""
+
+    name: Literal["downside", "uncertain", "high_risk"]
+    met: bool
+
+
+@closed
+class Gate(TypedDict):
+    """Whether a debate was advised (`rules/gate.py`); `answer` is that of a single model."""
+
+    advised: bool
+    rule: GateRule
+    contested: bool
+    conditions: list[GateCondition]
+    confidence_ppm: Ppm | None
+    downside_micro_usd: Count | None
+    threshold_micro_usd: Count | None
+    factor: Positive
+    task_type: Name | None
+    answer: Blob | None
 
 
 @closed

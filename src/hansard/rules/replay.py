@@ -14,7 +14,7 @@ from typing import Any, cast
 
 from hansard.record.policy import Approved, Policy
 from hansard.record.policy import parse as parse_policy
-from hansard.rules import after, seating, spending, steps, wire
+from hansard.rules import after, gate, seating, spending, steps, wire
 from hansard.rules.data import (
     CallAnsweredData,
     CallFailedData,
@@ -76,6 +76,12 @@ class Replay:
         self._replies: dict[str, Mapping[str, Any] | None] = {}
         self._rejection: Mapping[str, Any] = {}  # of the last reply that does not count
 
+    @property
+    def ungated(self) -> bool:
+        """Whether the answer that a gate rests on is gone, and what it says taken as recorded."""
+        opened = self.state.opened
+        return opened is not None and gate.is_unread(opened["gate"], self._text_of)
+
     def step(self, event: Event) -> list[Difference]:
         """Check the next event, fold it in, and return the differences.
 
@@ -129,7 +135,7 @@ class Replay:
     def _derive(self, event: Event) -> Mapping[str, Any]:
         """Return the fields of an event's data that the rules determine, with their values."""
         if not self.state.seated:
-            return seating.derive(self.state, event)
+            return seating.derive(self.state, event, self._text_of)
         if self.state.closed:
             after.check(self.state, event)
             return {}

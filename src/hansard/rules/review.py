@@ -124,6 +124,7 @@ def exceptions(state: DebateState) -> tuple[str, ...]:
         "undeclared": verdict is not None and verdict["undeclared"],
         "low_confidence": verdict is not None and verdict["confidence"] == "LOW",
         "truncated": state.closed is not None and state.closed["outcome"] == "truncated",
+        "against_gate": state.spec["gate"] is not None and not state.spec["gate"]["advised"],
         "citations": any(
             row["finding"] != "verified" for case in cases for row in case["citations"]
         ),

@@ -7,9 +7,11 @@ from hashlib import sha256
 from typing import Any
 
 from hansard.record.canonical import dump
+from hansard.rules import gate
 from hansard.rules.data import Event, OpenedData, RegisteredData
 from hansard.rules.fields import Estimated, Origin, TemplateHash
 from hansard.rules.formats import format_of
+from hansard.rules.prompts import TextOf
 from hansard.rules.state import DebateState
 from hansard.rules.steps import NotDue
 from hansard.rules.transcript import CUSTOM
@@ -19,16 +21,16 @@ CALLABLE = ("python:", CUSTOM)  # names of somebody's own code
 LOCAL = (*OFFLINE, *CALLABLE)  # models that are asked without a wire; others: providers'
 
 
-def derive(state: DebateState, event: Event) -> Mapping[str, Any]:
+def derive(state: DebateState, event: Event, text_of: TextOf) -> Mapping[str, Any]:
     """Return the fields that the rules determine of the next event of an opening.
 
-    The opening first, then seats in order of position, then documents; no id twice.
-    Raises NotDue for any other event.
+    The opening first, then seats in order of position, then documents; no id twice. `text_of`
+    gives a blob's text, None where it is gone. Raises NotDue for any other event.
     """
     kind: str = event["type"]
     data: Any = event["data"]
     if state.opened is None:
-        return _opening(kind, data, event["debate"])
+        return _opening(kind, data, event["debate"], text_of)
     seats = state.spec["seats"]
     if len(state.seats) < seats:
         if kind != "debater.registered" or data["id"] in state.seats:
@@ -43,7 +45,7 @@ def derive(state: DebateState, event: Event) -> Mapping[str, Any]:
     return {}
 
 
-def _opening(kind: str, data: OpenedData, debate: str) -> Mapping[str, Any]:
+def _opening(kind: str, data: OpenedData, debate: str, text_of: TextOf) -> Mapping[str, Any]:
     if kind != "debate.opened":
         raise NotDue("debate.opened")
     rules = format_of(data["terms"])
@@ -54,6 +56,8 @@ def _opening(kind: str, data: OpenedData, debate: str) -> Mapping[str, Any]:
     if [row["role"] for row in data["templates"]] != list(rules.templates):
         raise NotDue("debate.opened with one template each for " + ", ".join(rules.templates))
     _own_words(data, debate)
+    if data["gate"] and gate.contradicts(data["gate"], data["task_type"], text_of):
+        raise NotDue("debate.opened with a gate that follows from what it was asked")
     own: list[TemplateHash] = [
         {"role": role, "sha256": sha256(dump(schema)).hexdigest()}
         for role, schema in rules.schemas(terms).items()

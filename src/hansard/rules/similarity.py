@@ -8,7 +8,7 @@ equally often are never alike.
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from functools import lru_cache
 from hashlib import sha256
 from itertools import combinations
@@ -35,6 +35,21 @@ def words(text: str) -> list[str]:
     ['dont', 'ship', 'it', 'it', 'cant', 'work']
     """
     return [word for word in _SPLIT.split(text.translate(_LOWER)) if word]
+
+
+def first_phrase(text: str, phrases: Collection[str]) -> str | None:
+    """Return the first of these phrases that a text has; None where it has none.
+
+    Its words follow each other in the text, and no negation stands right before them.
+    """
+    said, longest = words(text), max(phrase.count(" ") + 1 for phrase in phrases)
+    for n in range(len(said)):
+        if n and said[n - 1] in NEGATIONS:
+            continue
+        for end in range(n + 1, n + 1 + longest):
+            if (phrase := " ".join(said[n:end])) in phrases:
+                return phrase
+    return None
 
 
 def fold(text: str) -> str:

@@ -137,6 +137,7 @@ class Opening:
             "labels": sorted(spec.labels),
             "retention": spec.retention,
             "origin": self.origin,
+            "gate": None,
             "terms": spec.terms(),
             "question": keep(spec.question),
             "context": keep(spec.context) if spec.context else None,

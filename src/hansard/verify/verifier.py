@@ -130,6 +130,8 @@ def _resting(reading: Reading, number: int) -> tuple[Status, str] | None:
         return ("unchecked", vocabulary.fill(why["replies"], gone=gone))
     if replay and replay.uncited and "documents" in rests_on:
         return ("unchecked", why["documents"])
+    if replay and replay.ungated and "answer" in rests_on:
+        return ("unchecked", why["answer"])
     return None
 
 

@@ -30,15 +30,15 @@ class Check(TypedDict):
     `failed` is what it means that the check failed; `passed` are the sentences
     for what it looked at, and `findings` those for each defect, `differs` for
     any field that is not what it should be. A check that `rests_on` the walk
-    is unchecked where an entry could not be followed; on replies or documents,
-    where one of them is gone.
+    is unchecked where an entry could not be followed; on replies, documents or a
+    gate's answer, where one of them is gone.
     """
 
     name: str
     failed: str
     passed: NotRequired[str | dict[str, str]]
     findings: dict[str, str]
-    rests_on: NotRequired[list[Literal["walk", "replies", "documents"]]]
+    rests_on: NotRequired[list[Literal["walk", "replies", "documents", "answer"]]]
 
 
 class Row(TypedDict):

@@ -17,7 +17,9 @@ VALUES = {
     "persona": st.sampled_from([A, B, "none", "any"]),
     "model": st.sampled_from(["gpt-4o", "gpt-4o*", "*", "meta/llama:free"]),
     "max_calls": st.integers(1, 10**16 - 1).map(str),
-    "require": st.sampled_from(["requester", "owner", "task_type", "retention"]),
+    "require": st.sampled_from(["requester", "owner", "task_type", "retention", "gate"]),
+    "gate_factor": st.just("50"),
+    "gate_rule": st.sampled_from(["downside", "any", "all"]),
 }
 words = st.from_regex(r"[a-z][a-z0-9_]{0,5}", fullmatch=True)
 scopes = st.just("*") | words | st.tuples(words, words).map(".".join)

@@ -2,6 +2,7 @@
 
 import pytest
 
+from gating import gate
 from hansard.record import keys, note, policy
 from hansard.rules import demands
 from hansard.rules.demands import family
@@ -18,7 +19,7 @@ def read(*lines):
 def opening(**changes):
     limits = dict.fromkeys(("calls", "tokens", "cost_micro_usd", "elapsed_ms"))
     said = dict.fromkeys(
-        ("task_type", "retention", "requester", "owner", "instructions", "context")
+        ("task_type", "retention", "requester", "owner", "instructions", "context", "gate")
     )
     terms = {"format": "judged", "max_rounds": 2}
     opened = {"terms": terms, "limits": limits, "schemas": [], "tools": [], "documents": 0, **said}
@@ -68,6 +69,11 @@ def limited(name, number):
             None,
         ),
         ("* evidence required", opening(documents=1), opening(), 0),
+        ("* gate_factor 50", opening(gate=gate()), opening(gate=gate(factor=49)), 49),
+        ("* gate_factor 50", opening(), opening(gate=gate(factor=51)), 51),
+        ("* gate_rule any", opening(gate=gate(rule="any")), opening(gate=gate()), "downside"),
+        ("judged gate_rule all", opening(), opening(gate=gate(rule="any")), "any"),
+        ("* require gate", opening(gate=gate()), opening(), None),
         ("* require owner", opening(owner={"name": {"sha256": A}, "key": None}), opening(), None),
         (
             "* task_type contract",

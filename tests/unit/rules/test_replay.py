@@ -4,6 +4,7 @@ import pytest
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 
 from derived import ABANDONED, CASE, FIELDS, alterations, altered, fields_of, value_of
+from gating import gate
 from hansard.record import note, policy
 from hansard.record.note import Signer
 from hansard.rules.data import VerdictData
@@ -216,6 +217,10 @@ NO_PRICE = "debate.opened with an estimated cost where each model has its price"
         ({"origin": ORIGIN | {"kind": "evaluation"}}, None),
         ({"origin": ORIGIN | {"kind": "evaluation", "head": None}}, "an origin"),
         ({"origin": ORIGIN | {"kind": "evaluation", "debate": None, "head": None}}, None),
+        ({"gate": gate()}, None),
+        ({"gate": gate(task_type="contract"), "task_type": "contract"}, None),
+        ({"gate": gate(task_type="contract")}, "a gate"),
+        ({"gate": gate() | {"advised": True}}, "a gate"),
     ],
 )
 def test_what_an_opening_says_of_itself_agrees_with_itself(fields, wrong):

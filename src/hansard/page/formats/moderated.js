@@ -142,12 +142,6 @@ const tokensOf = (s, round) => {
 const REVIEW_BELOW = 5; // of 10
 const ratingNote = (whose, rating) => [rating !== null && rating < REVIEW_BELOW, "prompt_review",
 	{ who: whose, rating, limit: REVIEW_BELOW }];
-// The first phrase by which a critic's thesis concedes, if any.
-function softPhrase(thesis) {
-	const soft = WORDING.soft.split(", "), words = wordsOf(thesis);
-	const pairs = words.map((word, place) => `${word} ${words[place + 1]}`);
-	return pairs.find((pair, place) => soft.includes(pair) && !NEGATIONS.has(words[place - 1]));
-}
 // What is worth a note of the case that a turn makes, and of a moderation.
 function caseNotes(s, { step, round, case: found }) {
 	if (!found) return [];
@@ -157,7 +151,7 @@ function caseNotes(s, { step, round, case: found }) {
 	const wrong = citations.filter((row) => row.finding !== "verified").map((row) =>
 		fill(WORDING.citation, { ...row, finding: WORDING.findings[row.finding] }));
 	const cited = new Set(citations.map((row) => row.argument));
-	const phrase = softPhrase(textIn(saidBy(s.turns.at(-1)), "thesis") ?? "");
+	const phrase = phraseIn(textIn(saidBy(s.turns.at(-1)), "thesis") ?? "", WORDING.soft.split(", "));
 	const uncited = numbers(total).filter((number) => !cited.has(number));
 	return [
 		[rating && rating < least, "weak_critique", { who: whose, rating, least }],

@@ -15,7 +15,7 @@ from hansard.rules.data import TurnRecordedData, TurnRejectedData, VerdictData
 from hansard.rules.fields import Case
 from hansard.rules.formats.moderated.places import evidence_in, terms_of
 from hansard.rules.prompts import TextOf
-from hansard.rules.similarity import NEGATIONS, words
+from hansard.rules.similarity import first_phrase
 from hansard.rules.state import DebateState, Turn
 from hansard.vocabulary import fill, many
 
@@ -57,12 +57,7 @@ def soft(thesis: str) -> str | None:
     'generally reasonable'
     >>> soft("It isn't generally reasonable at all.")
     """
-    said = words(thesis)
-    for n in range(len(said)):
-        phrase = " ".join(said[n : n + 2])
-        if phrase in _SOFT and not (n and said[n - 1] in NEGATIONS):
-            return phrase
-    return None
+    return first_phrase(thesis, _SOFT)
 
 
 def _cited(who: str, case: Case) -> Iterator[Note]:
