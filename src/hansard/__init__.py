@@ -1,7 +1,8 @@
 """Structured debates between language models, with a record that proves itself.
 
 Run a debate with `run` or `run_sync`, go on with an open one with `resume`, and
-ask what it would cost with `estimate`. What is kept of it is a `Record`: read it
+ask what it would cost with `estimate`, and whether
+one is advised at all with `should_debate`. What is kept of it is a `Record`: read it
 with `read_record` or `read_export`, and show, replay, verify, export or page it.
 `open_keyring`, `read_trust` and `read_policy` say who vouches for it. Every error
 that is raised on purpose is a `HansardError` with a stable `code`: a `UsageError`
@@ -17,6 +18,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING
 
 import hansard.verify  # noqa: F401 - imported later, the package would take the function's name
+from hansard.api.gating import ask_gate, should_debate
 from hansard.api.records import (
     Record,
     list_debates,
@@ -66,6 +68,7 @@ if TYPE_CHECKING:
         ModeratedResult,
         PanelResult,
     )
+    from hansard.report.gating import GateAnswer
     from hansard.report.listing import Listing
     from hansard.report.progress import Follower, Progress
     from hansard.report.prompt import Rendered
@@ -104,6 +107,7 @@ _LATER = {
         "ModeratedResult",
         "PanelResult",
     ),
+    "report.gating": ("GateAnswer",),
     "report.listing": ("Listing",),
     "report.progress": ("Follower", "Progress"),
     "report.prompt": ("Rendered",),
@@ -137,6 +141,7 @@ __all__ = [
     "Evidence",
     "Finding",
     "Follower",
+    "GateAnswer",
     "HansardError",
     "JudgedResult",
     "JudgedSpec",
@@ -175,6 +180,7 @@ __all__ = [
     "adapters",
     "approve_policy",
     "approve_prompts",
+    "ask_gate",
     "available_models",
     "blocks",
     "draft_policy",
@@ -200,6 +206,7 @@ __all__ = [
     "run",
     "run_sync",
     "schemas",
+    "should_debate",
     "standalone_verifier",
     "stop",
     "stop_sync",

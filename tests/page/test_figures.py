@@ -164,6 +164,17 @@ ODD = {
         "evidence": (("memo", "It failed.", 1), ("late", "It failed twice.", 2)),
         "max_rounds": 2,
     },
+    "advised": {
+        "format_": "judged",
+        "task_type": "contract",
+        "gate": {"downside": "250000", "threshold": "0.043284", "confidence": "0.699999"}
+        | {"answer": "It may be so.", "rule": "all"},
+    },
+    "against the gate": {"format_": "judged", "gate": {}},
+    "against one": {"format_": "panel", "gate": {"rule": "any", "answer": "So it is."}},
+    "against all": {"format_": "consensus", "gate": {"rule": "all", "downside": 5}},
+    "lookup": {"format_": "consensus", "gate": {"contested": False, "threshold": "999999999"}},
+    "one of any": {"format_": "consensus", "gate": {"rule": "any", "confidence": "0.000001"}},
     "panel": {"debaters": IDS, "judge": None, "resolution": "majority"},
     "words": {"format_": "consensus", "options": ("go_or_not_upheld", "stop")},
 }

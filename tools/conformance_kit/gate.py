@@ -24,8 +24,8 @@ ASKED: Data = {
     "task_type": None,
     "answer": None,
 }
-DEAR = {"downside_micro_usd": 5_000_001, "threshold_micro_usd": 100_000}
-CHEAP = DEAR | {"downside_micro_usd": 5_000_000}
+DEAR: Data = {"downside_micro_usd": 5_000_001, "threshold_micro_usd": 100_000}
+CHEAP: Data = DEAR | {"downside_micro_usd": 5_000_000}
 
 
 def conditions(*met: str) -> list[Data]:

@@ -16,6 +16,7 @@ import hansard
 from hansard.cli import (
     demo,
     estimating,
+    gating,
     providing,
     reading,
     reviewing,
@@ -115,6 +116,7 @@ for _command in (
     starting.init,
     providing.models,
     estimating.estimate,
+    gating.gate,
     running.run,
     running.resume,
     running.stop,

@@ -63,7 +63,7 @@ const commonFigures = (s) => {
 	return {
 		debate, engine, format: spec.terms.format, name, collection_id, scripted,
 		task_type, requester: personOf(s, spec.requester), owner: personOf(s, spec.owner), labels,
-		retention, origin, estimate, templates, texts: textsOf(s),
+		retention, origin, estimate, gate: gateOf(s), templates, texts: textsOf(s),
 		question: textOf(s, spec.question), status: closed?.outcome ?? "open",
 		reason: closed?.reason ?? null, opened_at, closed_at: closed && s.at, entries: s.seq,
 		debater_ids: ofRole(s, ...ARGUERS).map((seat) => seat.id), layout, leading_call,

@@ -46,6 +46,7 @@ const ROWS = {
 	},
 	judge: (s) => modelsOf(s, "judge", "moderator"),
 	debaters: (s) => modelsOf(s, ...ARGUERS),
+	gate: ({ spec: { gate } }) => gate && ["text", { advice: adviceIn(gate) }],
 	models: (s) => (s.spec.scripted ? ["scripted", {}, true]
 		: ["text", { replies: many(s.answers.size, "reply") }]),
 	participation: (s) => ["text", {

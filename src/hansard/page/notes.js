@@ -80,6 +80,8 @@ const tableNotes = (s, theatre) => {
 		...pairs.map(({ critic, proposer, kin }) =>
 			[kin, "single_model", { proposer: proposer.id, critic: critic.id, kin }]),
 		...biased.map((row) => [row.kin, "self_bias", row]),
+		[s.spec.gate?.advised === false, "against_gate",
+			s.spec.gate && { why: whyAdvised(s.spec.gate) }],
 		[custom.length && told, "custom_seats", { seats: ids(custom) }],
 	];
 };

@@ -25,7 +25,8 @@ function drawSummary(state) {
 }
 
 // What the debate says of itself, in the words of `hansard show`.
-function saidRows({ requester, owner, task_type, labels, retention, origin, estimate: e }) {
+function saidRows({ requester, owner, task_type, labels, retention, origin, gate, ...row }) {
+	const { estimate: e } = row;
 	const { said: own, origins } = VOCABULARY.words, cost = (n) => amount("cost", n).split(" ")[0];
 	const person = (row) => (row ? [said(row.name), row.key && ` (key ${row.key})`] : null);
 	const rows = {
@@ -43,6 +44,7 @@ function saidRows({ requester, owner, task_type, labels, retention, origin, esti
 				least: cost(least), most: cost(most), calls: rows.estimate });
 		}
 	}
+	Object.assign(rows, gate && gateRows(gate));
 	return Object.entries(rows).filter(([, value]) => value).map(([key, value]) => [own[key], value]);
 }
 

@@ -46,6 +46,7 @@ SCRIPTS = {
         "entries.js",
         "reviews.js",
         "alike.js",
+        "advice.js",
         "notes.js",
         "results.js",
         "governance.js",

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from functools import reduce
 from typing import Any, cast
 
-from hansard.report import alike, governance, overall, reviews, signals
+from hansard.report import alike, gating, governance, overall, reviews, signals
 from hansard.report.fold import Folded, Used
 from hansard.report.governance import Watch
 from hansard.report.result import (
@@ -62,6 +62,7 @@ def common(found: Folded, watch: Watch) -> dict[str, Any]:
         "retention": spec["retention"],
         "origin": spec["origin"],
         "estimate": spec["estimate"],
+        "gate": gating.answered(spec["gate"], found.text_of),
         "scripted": spec["scripted"],
         "question": found.text(spec["question"]),
         "status": closed["outcome"] if closed else "open",

@@ -14,6 +14,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from hansard import vocabulary
+from hansard.report import gating
 from hansard.report.fold import Folded
 from hansard.report.notes import Note, Reading
 from hansard.report.result import GovernanceRow
@@ -215,6 +216,11 @@ def _completion(found: Folded) -> Found | None:
     return Found(values=values, review=closed["outcome"] != "complete")
 
 
+def _gate(found: Folded) -> Found | None:
+    gate = found.state.spec["gate"]
+    return Found(values={"advice": gating.advice(gate)}) if gate else None
+
+
 def _texts(found: Folded) -> Found | None:
     gone = any(note.code == "text_gone" for note in found.notes)
     return Found("gone" if gone else "text")
@@ -234,6 +240,7 @@ _ROWS: Mapping[str, Finding] = {
     "ceilings": _ceilings,
     "judge": _models(*JUDGING),
     "debaters": _models(*ARGUING),
+    "gate": _gate,
     "models": _from_models,
     "participation": _participation,
     "completion": _completion,

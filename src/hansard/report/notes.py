@@ -56,6 +56,7 @@ NoteCode = Literal[
     "theatre",
     "single_model",
     "self_bias",
+    "against_gate",
     "custom_seats",
     "no_ceiling",
     "nothing_to_cite",

@@ -6,13 +6,13 @@ from collections.abc import Iterator, Sequence
 from typing import Any, cast
 
 from hansard import vocabulary
-from hansard.report import alike
+from hansard.report import alike, gating
 from hansard.report.fold import Folded
 from hansard.report.notes import Note, NoteCode, note
 from hansard.report.words import amount, kin, listed, place, rejection
 from hansard.rules import spending
 from hansard.rules.data import TurnRejectedData
-from hansard.rules.fields import UNTRIED, Ceiling
+from hansard.rules.fields import UNTRIED, Ceiling, Gate
 from hansard.rules.prompts import TextOf
 from hansard.rules.state import DebateState, Turn
 from hansard.rules.terms import ARGUING, JUDGING
@@ -90,8 +90,15 @@ def _over_ceiling(state: DebateState) -> Iterator[Note]:
             yield note("over_ceiling", spent=used, limit=amount(ceiling, limit))
 
 
+def _against(gate: Gate | None) -> Iterator[Note]:
+    """Say that the gate does not advise this debate."""
+    if gate and not gate["advised"]:
+        yield note("against_gate", why=gating.why(gate))
+
+
 def of_table(state: DebateState, text_of: TextOf) -> Iterator[Note]:
     """Yield what must be known of who sits at the table: all of it is known at the opening."""
+    spec = state.spec
     for code in _OFFLINE:
         seats = [key for key, seat in state.seats.items() if seat["model"].startswith(f"{code}:")]
         if seats:
@@ -113,8 +120,8 @@ def of_table(state: DebateState, text_of: TextOf) -> Iterator[Note]:
         for found in dict.fromkeys(filter(None, of.values())):
             judged = listed(seat for seat, row in of.items() if row == found)
             yield note("self_bias", judge=judge["id"], judged=judged, kin=found)
+    yield from _against(spec["gate"])
     custom = [key for key, seat in state.seats.items() if seat["model"].startswith(CUSTOM)]
-    spec = state.spec
     meant = spec["context"] or spec["instructions"] or spec["tools"]
     if custom and (meant or any(state.seats[key]["persona"] for key in custom)):
         yield note("custom_seats", seats=listed(custom))

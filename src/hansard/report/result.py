@@ -7,6 +7,7 @@ from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, JsonValue
 
+from hansard.report.gating import GateAnswer
 from hansard.report.notes import Note
 from hansard.report.words import GONE, stopper
 from hansard.rules.fields import (
@@ -325,6 +326,7 @@ class Result(Part):
     retention: str | None = Field(description="The class that says how long the record is kept")
     origin: Origin | None = Field(description="The debate that this one goes back to")
     estimate: Estimated | None = Field(description="What was expected before the first call")
+    gate: GateAnswer | None = Field(description="Whether a debate was advised, and why")
     scripted: bool = Field(description="Whether any reply came from a script or a record")
     question: str | None
     status: Status

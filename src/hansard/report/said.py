@@ -1,4 +1,4 @@
-"""What a debate says of itself, in rows: who asks, who answers for the result, what was expected.
+"""What a debate says of itself, in rows: who asks, who answers, what was expected, its gate.
 
 Terminal and Markdown show the same rows in the same words; the page has its port.
 """
@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from hansard import vocabulary
+from hansard.report import gating
 from hansard.report.result import Named, Result
 from hansard.report.words import GONE, dollars
 from hansard.vocabulary import fill
@@ -27,6 +28,8 @@ def rows(result: Result) -> Iterator[tuple[str, str]]:
         "estimate": expected(result),
     }
     yield from ((_LABELS[name], words) for name, words in listed.items() if words)
+    if result.gate:
+        yield from gating.rows(result.gate)
 
 
 def _person(person: Named | None) -> str | None:

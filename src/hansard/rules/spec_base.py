@@ -12,6 +12,7 @@ from pydantic_core import InitErrorDetails, PydanticCustomError
 from hansard.rules.data import MOST_LABELS
 from hansard.rules.fields import Layout, Name
 from hansard.rules.similarity import fold
+from hansard.rules.spec_gate import GateSpec
 from hansard.rules.spec_parts import (
     MODEL,
     Advocate,
@@ -55,7 +56,7 @@ class BaseSpec(Strict):
     APART: ClassVar[frozenset[str]] = frozenset(
         {
             "name", "collection_id", "task_type", "requester", "owner", "retention", "context",
-            "instructions", "tool_rounds", "limits", "seed", "review", "attempts",
+            "gate", "instructions", "tool_rounds", "limits", "seed", "review", "attempts",
             "timeout_seconds", "retry_seconds", "layout", "leading_call", "agent_types",
         }
     )  # fmt: skip
@@ -75,6 +76,9 @@ class BaseSpec(Strict):
     )
     retention: Name | None = Field(
         default=None, description="The class that says how long the record is kept"
+    )
+    gate: GateSpec | None = Field(
+        default=None, description="What decides whether this question is worth a debate"
     )
     model: str | None = Field(
         default=None, pattern=MODEL, description="Answers in every seat that names no other"

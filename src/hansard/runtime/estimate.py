@@ -32,7 +32,7 @@ from hansard.rules.state import DebateState, Step, evolve
 from hansard.rules.steps import Ask, Conclude
 from hansard.rules.terms import Role
 from hansard.runtime.files import Files
-from hansard.runtime.inputs import read_evidence, read_templates
+from hansard.runtime.inputs import read_templates, read_texts
 from hansard.runtime.opening import Opening, schemas_of, unsalted
 from hansard.runtime.outcomes import Keep
 from hansard.runtime.output import PLAIN
@@ -120,7 +120,7 @@ def rehearsed(
     spec: AnySpec, files: Files, models: Models | None = None, tools: Tools | None = None
 ) -> Opening:
     """Return the opening of a debate that is not run, as `estimate` needs it, and raise as much."""
-    spec = read_evidence(spec, files)
+    spec = read_texts(spec, files)
     table = spec.table()
     unasked = {row.id: silent(row.model, files, models) for row in table}
     schemas = schemas_of(spec, table, files)
@@ -141,7 +141,8 @@ def estimate(
     """
     opening = rehearsed(spec, files, models, tools)
     spec, table = opening.spec, opening.spec.table()
-    opened, (most, expected, fewest) = _courses(opening)
+    opened, courses = _courses(opening)
+    most, expected, fewest = courses
     priced = {row["model"] for row in opened["prices"]}
     return Estimate(
         format=spec.format,
@@ -156,7 +157,7 @@ def estimate(
         tool_calls=most.calls * spec.tool_rounds if spec.tools else 0,
         missing_tools=tuple(name for name in spec.tools if name not in opening.tools),
         seconds=spec.limits.seconds,
-        warnings=warned(opening),
+        warnings=warned(opening, None if _is_long(spec) else _recorded(courses)),
     )
 
 
@@ -165,10 +166,16 @@ def expectation(opening: Opening) -> Estimated | None:
 
     Costs are those without the cache, in micro-US-dollars.
     """
-    roles = [row.role for row in opening.spec.table()]
-    if most_turns(opening.spec.terms(), roles) > MOST_REHEARSED:
-        return None
-    _, courses = _courses(opening)
+    return None if _is_long(opening.spec) else _recorded(_courses(opening)[1])
+
+
+def _is_long(spec: AnySpec) -> bool:
+    """Say whether a debate is too long to be rehearsed first."""
+    return most_turns(spec.terms(), [row.role for row in spec.table()]) > MOST_REHEARSED
+
+
+def _recorded(courses: Sequence[Course]) -> Estimated:
+    """Return what is recorded of the courses that a debate can take."""
     costs = [course.cost_micro_usd for course in courses]
     # Courses of as many calls differ by a few bytes of filler: the order is made sure of.
     known = sorted(cost for cost in costs if cost is not None) or costs

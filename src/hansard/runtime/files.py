@@ -29,7 +29,7 @@ from hansard.record.bundle import MAX_EXPORT
 from hansard.rules.spec_parts import OwnPath
 from hansard.verify.checks import MAX_DOCUMENT
 
-Kind = Literal["spec", "script", "schema", "template", "document", "export"]
+Kind = Literal["spec", "script", "schema", "template", "document", "answer", "export"]
 
 MIB = 1 << 20
 LIMITS: dict[Kind, int] = {  # bytes
@@ -38,6 +38,7 @@ LIMITS: dict[Kind, int] = {  # bytes
     "schema": MIB,
     "template": MIB,
     "document": MAX_DOCUMENT,
+    "answer": MAX_DOCUMENT,
     "export": MAX_EXPORT,
 }
 

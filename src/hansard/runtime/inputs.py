@@ -19,6 +19,7 @@ from pydantic_core import ErrorDetails
 
 from hansard.errors import UsageError
 from hansard.rules.formats import DEFAULT, FORMATS, SPECS, AnySpec
+from hansard.rules.spec_gate import SingleAnswer
 from hansard.rules.spec_parts import Evidence, OwnPath
 from hansard.runtime.files import Files, Kind, check_size, decoded, read_own
 from hansard.runtime.notation import parse
@@ -172,6 +173,21 @@ def _mistake(
         )
     named = f"{field}: " if field else ""
     return code, f"{place}{named}{sentence or row['msg']}"
+
+
+def read_texts(spec: AnySpec, files: Files) -> AnySpec:
+    """Return the spec with the text of every file that stands for one: documents, an answer."""
+    spec, gate = read_evidence(spec, files), spec.gate
+    if gate is None or gate.answer is None:
+        return spec
+    text, file = gate.answer.text, gate.answer.file
+    if file is not None:
+        text = files.text(file, "answer", "spec.gate_answer")
+        if not text.strip():
+            raise UsageError("spec.gate_answer", f"the answer in {file} is empty; give it a text")
+    check_size((text or "").encode(), "the answer of the gate", "answer")
+    asked = gate.model_copy(update={"answer": SingleAnswer(text=text)})
+    return spec.model_copy(update={"gate": asked})
 
 
 def read_evidence(spec: AnySpec, files: Files) -> AnySpec:

@@ -13,7 +13,7 @@ from hansard.errors import UsageError
 from hansard.record.canonical import dump
 from hansard.record.policy import Policy
 from hansard.rules.events import Fact
-from hansard.rules.fields import Blob, Estimated, Origin
+from hansard.rules.fields import Blob, Estimated, Gate, Origin
 from hansard.rules.formats import AnySpec, format_of, most_turns
 from hansard.rules.seating import OFFLINE
 from hansard.rules.spec_parts import Person, Seated
@@ -103,7 +103,8 @@ class Opening:
         """
         table = self.spec.table()
         limits = self._limits(table)
-        opened = Fact("debate.opened", {**self._opened(keep, table, limits), "estimate": estimate})
+        said = {"estimate": estimate, "gate": self._gate(keep, estimate)}
+        opened = Fact("debate.opened", {**self._opened(keep, table, limits), **said})
         capped = bool(limits["tokens"] or limits["cost_micro_usd"])
         seats = [
             Fact("debater.registered", self._seat(keep, row, position, capped=capped))
@@ -137,7 +138,6 @@ class Opening:
             "labels": sorted(spec.labels),
             "retention": spec.retention,
             "origin": self.origin,
-            "gate": None,
             "terms": spec.terms(),
             "question": keep(spec.question),
             "context": keep(spec.context) if spec.context else None,
@@ -160,6 +160,15 @@ class Opening:
             "limits": limits,
             "scripted": any(row.model.startswith(OFFLINE) for row in table),
         }
+
+    def _gate(self, keep: Keep, estimate: Estimated | None) -> Gate | None:
+        """Return what the spec's gate answers, where it has one."""
+        gate = self.spec.gate
+        if gate is None:
+            return None
+        text = gate.answer.text if gate.answer else None
+        expected = estimate["cost_expected_micro_usd"] if estimate else None
+        return gate.asked(self.spec.task_type, None if text is None else keep(text), expected)
 
     def _seat(self, keep: Keep, row: Seated, position: int, *, capped: bool) -> dict[str, Any]:
         settings = row.settings.model_dump()

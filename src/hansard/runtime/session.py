@@ -25,7 +25,7 @@ from hansard.runtime.clock import CLOCK, Clock
 from hansard.runtime.engine import Engine
 from hansard.runtime.estimate import expectation
 from hansard.runtime.files import Files, stored_files
-from hansard.runtime.inputs import read_evidence, read_templates
+from hansard.runtime.inputs import read_templates, read_texts
 from hansard.runtime.journal import Journal
 from hansard.runtime.models.base import Closing, Model
 from hansard.runtime.opening import Opening, schemas_of
@@ -106,7 +106,7 @@ async def run(
     """
     clock = clock or CLOCK
     files = Files(folder, tuple(allow))
-    spec = read_evidence(spec, files)
+    spec = read_texts(spec, files)
     table = spec.table()
     asked = {row.id: (row.model, row.settings.base_url) for row in table}
     seats = find_models(asked, files, store, models)
@@ -121,9 +121,9 @@ async def run(
     )
     if policy:
         hold(opening, policy)
-    for row in warned(opening):
-        warnings.warn(SpecWarning(row.code, row.message), stacklevel=_to_the_caller())
     expected = expectation(opening)
+    for row in warned(opening, expected):
+        warnings.warn(SpecWarning(row.code, row.message), stacklevel=_to_the_caller())
     debate = clock.debate_id()
     journal = Journal(store, Chain(debate), clock)
     recording = Recording(journal, observe=observe, progress=progress)

@@ -17,6 +17,7 @@ from hansard.report import overall
 from hansard.report.formats import DISPLAYS
 from hansard.report.words import listed
 from hansard.rules.events import Event
+from hansard.rules.fields import Estimated
 from hansard.rules.spec_parts import has_server
 from hansard.rules.state import DebateState, evolve
 from hansard.runtime.opening import Opening, unsalted
@@ -29,6 +30,7 @@ WarningCode = Literal[  # in the order in which they are told
     "single_model",
     "self_bias",
     "custom_seats",
+    "against_gate",
     "no_ceiling",
     "nothing_to_cite",
     "price_unknown",
@@ -45,14 +47,17 @@ class Warned(BaseModel):
     message: str
 
 
-def warned(opening: Opening) -> tuple[Warned, ...]:
-    """Return what must be known before the debate that `opening` opens costs anything."""
+def warned(opening: Opening, expected: Estimated | None) -> tuple[Warned, ...]:
+    """Return what must be known before the debate that `opening` opens costs anything.
+
+    `expected` is what will be recorded of what it is expected to take.
+    """
     order = get_args(WarningCode)
-    return tuple(sorted(_found(opening), key=lambda row: order.index(row.code)))
+    return tuple(sorted(_found(opening, expected), key=lambda row: order.index(row.code)))
 
 
-def _found(opening: Opening) -> Iterator[Warned]:
-    state, texts = _opened(opening)
+def _found(opening: Opening, expected: Estimated | None) -> Iterator[Warned]:
+    state, texts = _opened(opening, expected)
     if "review" not in opening.spec.model_fields_set:
         yield _only_here("unnamed_review")
     notes = [
@@ -76,11 +81,11 @@ def _only_here(code: WarningCode, **values: object) -> Warned:
     return Warned(code=code, message=vocabulary.warning(code, **values))
 
 
-def _opened(opening: Opening) -> tuple[DebateState, dict[str, str]]:
+def _opened(opening: Opening, expected: Estimated | None) -> tuple[DebateState, dict[str, str]]:
     """Return the state in which the debate would begin, and its texts by name."""
     texts: dict[str, str] = {}
     state = DebateState()
-    for seq, fact in enumerate(opening.facts(unsalted(texts)), 1):
+    for seq, fact in enumerate(opening.facts(unsalted(texts), expected), 1):
         row = {"seq": seq, "at": _AT, "debate": "", "type": fact.type, "data": fact.data}
         evolve(state, cast(Event, row))
     return state, texts

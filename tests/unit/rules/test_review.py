@@ -41,6 +41,7 @@ def moderated(confidence="HIGH", *citations):
 EXCEPTIONS = {
     "escalated": lambda: closed(SPLIT, rule="unanimity"),
     "truncated": lambda: closed(limits={"calls": 1}),
+    "against_gate": lambda: closed(gate={}),
     "low_confidence": lambda: moderated("LOW"),
     "citations": lambda: moderated("HIGH", ("memo", "it stood")),
 }

@@ -1,0 +1,66 @@
+"""`gate`: whether a question is worth a debate, before anything is spent."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+import click
+
+import hansard
+from hansard.cli.console import console, document, fields
+from hansard.cli.context import allow_option
+from hansard.report.gating import rows
+from hansard.report.safe import one_line
+
+NOT_ADVISED = 3
+
+
+@click.command()
+@click.argument("spec", type=click.Path(path_type=Path))
+@click.option("--downside", metavar="USD", help="What a wrong answer would cost.")
+@click.option(
+    "--confidence", metavar="X", help="A single model's own confidence in its answer, 0 to 1."
+)
+@click.option(
+    "--answer",
+    metavar="FILE",
+    type=click.Path(path_type=Path),
+    help="What a single model answers: whether it hedges is looked at.",
+)
+@click.option("--lookup", is_flag=True, help="The question is a factual lookup, not contested.")
+@click.option("--json", "as_json", is_flag=True, help="Print the answer as JSON instead.")
+@allow_option
+def gate(
+    spec: Path,
+    downside: str | None,
+    confidence: str | None,
+    answer: Path | None,
+    lookup: bool,
+    as_json: bool,
+    allow: tuple[Path, ...],
+) -> None:
+    """Say whether the debate that SPEC describes is advised.
+
+    A debate costs several times what a single answer costs. It is advised where
+    the downside of a wrong answer is more than 50 times the cost of the debate;
+    the `gate` of SPEC may ask otherwise. Each condition is printed, met or not,
+    with its numbers. An option stands in place of what SPEC says. No model is
+    called, no key is needed, and nothing is recorded.
+
+    Exit codes: 0 a debate is advised; 2 the spec cannot be run; 3 none is advised.
+    """
+    found = hansard.ask_gate(
+        spec,
+        downside=downside,
+        confidence=confidence,
+        answer=answer,
+        contested=False if lookup else None,
+        allow=allow,
+    )
+    if as_json:
+        click.echo(document(found))
+    else:
+        console().print(fields([(label, one_line(words, 1000)) for label, words in rows(found)]))
+    if not found.advised:
+        sys.exit(NOT_ADVISED)
