@@ -13,6 +13,7 @@ from pydantic.json_schema import GenerateJsonSchema
 
 from hansard.errors import UsageError
 from hansard.report.formats import DISPLAYS, DebateResult
+from hansard.report.gating import GateAnswer
 from hansard.report.listing import Listing
 from hansard.rules.events import TYPES, Event
 from hansard.rules.formats import DEFAULT, SPECS, DebateSpec
@@ -79,6 +80,7 @@ _PUBLISHED: list[tuple[str, str, Any, Literal["validation", "serialization"]]] =
     ("report", "The report of a debate", DebateResult, "serialization"),
     ("list", "The debates in a store", Listing, "serialization"),
     ("estimate", "The calls, tokens and cost that a debate may need", Estimate, "serialization"),
+    ("gate", "Whether a debate is advised", GateAnswer, "serialization"),
     ("models", "The models that can be used here", AvailableModels, "serialization"),
     *(
         (

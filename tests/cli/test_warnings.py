@@ -56,6 +56,11 @@ CASES = {
         {"judge": {"model": "custom:mine"}, "context": "We sell."},
         "Custom functions fill judge; persona, instructions, context and tools do not reach them",
     ),
+    "against_gate": (
+        "judged",
+        {"gate": {"rule": "any"}},
+        "The gate does not advise this debate: none of the conditions is met",
+    ),
     "no_ceiling": (
         "moderated",
         {"framer": UNPRICED},

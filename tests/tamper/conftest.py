@@ -114,6 +114,13 @@ TROUBLED = spec(
     owner="Bo Ek",
     labels=["pilot", "q4"],
     retention="7y",
+    gate={
+        "downside": "250000",
+        "threshold": "2.5",
+        "confidence": "0.8",
+        "answer": "It may be so.",
+        "rule": "any",
+    },
 )
 ORIGIN = {
     "kind": "branch",

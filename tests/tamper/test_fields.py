@@ -39,6 +39,10 @@ BLIND = {
     "debate.opened estimate": "an estimate made before the first call",
     "debate.opened estimate.calls_least": "an estimate, as long as it is in order",
     "debate.opened estimate.calls_most": "an estimate, as long as it is in order",
+    "debate.opened gate.confidence_ppm": "what it was asked, as long as no condition turns on it",
+    "debate.opened gate.downside_micro_usd": "likewise",
+    "debate.opened gate.factor": "likewise",
+    "debate.opened gate.threshold_micro_usd": "likewise",
     "debate.opened tools": "repeated: a tool's definition is named once or twice alike",
     "debate.opened tools.*.tool": "the definition that is hashed has the name that models saw",
     "debate.opened tool_rounds": "as long as no step used up, or would have used up, its rounds",
@@ -99,6 +103,16 @@ debate.opened       instructions.sha256         here 8.missing
 debate.opened       estimate.cost_expected_micro_usd  here 9.not_due
 debate.opened       estimate.cost_least_micro_usd  here 9.not_due
 debate.opened       estimate.cost_most_micro_usd  here 9.not_due
+debate.opened       gate                        record 8.unnamed
+debate.opened       gate.advised                here 9.not_due
+debate.opened       gate.answer                 here 9.not_due
+debate.opened       gate.answer.sha256          here 8.missing
+debate.opened       gate.conditions             here 9.not_due
+debate.opened       gate.conditions.*.met       here 9.not_due
+debate.opened       gate.contested              here 9.not_due
+debate.opened       gate.downside_micro_usd     here 9.not_due
+debate.opened       gate.task_type              here 9.not_due
+debate.opened       gate.threshold_micro_usd    here 9.not_due
 debate.opened       labels                      here 9.not_due
 debate.opened       origin.debate               here 9.not_due
 debate.opened       origin.head                 here 9.not_due
@@ -125,6 +139,7 @@ debate.opened       schemas.*.sha256            here 10.missing
 debate.opened       scripted                    later 9.not_due
 debate.opened       seats                       later 9.not_due
 debate.opened       seed                        later 11.prompt
+debate.opened       task_type                   here 9.not_due
 debate.opened       templates                   here 9.not_due
 debate.opened       templates.*.role            here 9.not_due
 debate.opened       templates.*.sha256          here 10.missing, later 10.not_approved
