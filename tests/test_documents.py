@@ -80,7 +80,7 @@ def test_no_example_is_left_out():
     """As many as there are fences: a block that is indented or unclosed would not be run."""
     fences = sum(page.count(f"```{kind}") for page in PAGES.values() for kind in LANGUAGES)
     assert sum(len(blocks(kind)) for kind in LANGUAGES) == fences
-    assert len(blocks("python")) == 4
+    assert len(blocks("python")) == 5
 
 
 def fitting(schema):
@@ -94,12 +94,21 @@ def fitting(schema):
 
 
 POLICIES = [row for name, row in blocks("yaml") if name.startswith("policies")]
-SPECS = [(name, row) for name, row in blocks("yaml") if not name.startswith("policies")]
+GATES = [row for name, row in blocks("yaml") if name.startswith("gate")]
+SPECS = [(name, row) for name, row in blocks("yaml") if not name.startswith(("policies", "gate"))]
 
 
 @pytest.mark.parametrize("example", POLICIES)
 def test_the_examples_of_policies_can_be_signed(example):
     assert read_draft(yaml.safe_load(example))
+
+
+@pytest.mark.parametrize("example", GATES)
+def test_the_examples_of_gates_can_be_asked(example, tmp_path):
+    (tmp_path / "single.md").write_text("Perhaps.")
+    spec = {"format": "panel", "question": "Why?", "model": "python:mine", "judge": {}}
+    found = hansard.ask_gate(spec | yaml.safe_load(example), folder=tmp_path)
+    assert (found.hedge, found.task_type) == ("perhaps", "contract")
 
 
 def test_every_format_has_an_example():

@@ -28,6 +28,8 @@ _STRICT = """\
   max_calls: 60
   max_seconds: 900
   max_cost_micro_usd: 2000000
+  gate_factor: 50  # where a gate was asked; with `gate` under `require`, one must be
+  gate_rule: downside  # or: any, all
   # provider: [openai, anthropic]
   # model: [gpt-4o*, claude-*]
   # served: [gpt-4o*, claude-*]
