@@ -1,7 +1,7 @@
 "use strict";
 // Runs the page's figures under Node: one JSON document a line in, one a line out.
 // in:  {events, texts: [[name, text]], at: how many entries, each time}
-// out: {found: figures at each of these, ms: how long they took}; a Map is {map: [[key, value]]}
+// out: {found: figures at each of these, with the words of a gate, ms: how long they took}; a Map is {map: [[key, value]]}
 const fs = require("node:fs");
 const readline = require("node:readline");
 const vm = require("node:vm");
@@ -18,6 +18,7 @@ const plain = (key, value) => (value instanceof Map ? { map: [...value] } : valu
     const found = at.map((length) => {
       const began = performance.now(), figures = figuresOf(events.slice(0, length), named);
       ms.push(performance.now() - began);
+      if (figures?.gate) figures.gate_rows = gateRows(figures.gate);
       return figures;
     });
     process.stdout.write(`${JSON.stringify({ found, ms }, plain)}\n`);

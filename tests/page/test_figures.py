@@ -15,6 +15,7 @@ from hypothesis import HealthCheck, given, settings
 from hansard import vocabulary
 from hansard.cli.starting import write_example
 from hansard.record import blob, bundle
+from hansard.report import gating
 from hansard.report.notes import NoteCode
 from hansard.report.view import build
 from hansard.rules.events import parse
@@ -295,6 +296,17 @@ def test_as_in_the_json_report(records, figures):
         events, texts = records[name]
         report = build(events[:at], texts.get).model_dump(mode="json")
         assert list(differences(numbers_of(report), found)) == [], f"{name}, {at} entries"
+
+
+def test_a_gate_is_told_in_the_same_words(figures):
+    told = set()
+    for row in figures.values():
+        if row["gate"]:
+            words = dict(gating.rows(gating.GateAnswer.model_validate(row["gate"])))
+            labels = vocabulary.words("said")
+            assert {labels[name]: said for name, said in row["gate_rows"].items()} == words
+            told |= set(words.values())
+    assert len(told) > 20
 
 
 def pattern(sentence):

@@ -132,7 +132,7 @@ const EVENTS = {
 				.map(([role]) => role);
 			s.opened_at = s.at;
 		},
-		texts: (s, d) => [[d.question, "question"]],
+		texts: (s, d) => [[d.question, "question"], [d.gate?.answer, "answer"]],
 	},
 	"debate.resumed": {
 		headline: "The debate was interrupted, and another process took it over",

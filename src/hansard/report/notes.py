@@ -234,8 +234,10 @@ def _turn(state: DebateState, data: TurnRecordedData) -> Texts:
     yield _what("turn", who=place(data["step"])), state.turns[-1].reply
 
 
-def _question(_: DebateState, data: OpenedData) -> Texts:
+def _opened(_: DebateState, data: OpenedData) -> Texts:
     yield _what("question"), data["question"]
+    if data["gate"]:
+        yield _what("answer"), data["gate"]["answer"]
 
 
 def _evidence(_: DebateState, data: EvidenceData) -> Texts:
@@ -279,7 +281,7 @@ def _hold(_: DebateState, data: HoldData) -> Texts:
 
 
 _TEXTS: Mapping[str, Callable[[DebateState, Any], Texts]] = {
-    "debate.opened": _question,
+    "debate.opened": _opened,
     "debater.registered": _seat,
     "evidence.admitted": _evidence,
     "tool.called": _arguments,
