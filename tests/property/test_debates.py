@@ -12,6 +12,7 @@ import altering
 from derived import alterations, altered, value_of
 from exporting import both, exported
 from hansard.rules.fields import SENT_BACK
+from hansard.rules.gate import is_low
 from hansard.rules.replay import Difference, NotDue, Replay
 from hansard.rules.similarity import normalised, words
 from hansard.runtime.models.base import Wire
@@ -103,6 +104,14 @@ def _panel(draw):
 
 
 DRAWN = {"consensus": _consensus, "judged": _judged, "moderated": _moderated, "panel": _panel}
+GATES = (
+    None,
+    None,
+    {},
+    {"answer": "Perhaps so.", "rule": "any", "confidence": "0.9"},
+    {"answer": "So it is.", "downside": "2.51", "threshold": "0.05"},
+    {"answer": "Perhaps so.", "confidence": "0.1", "rule": "all"},
+)
 LIMITS = st.one_of(
     st.builds(lambda n: {"calls": n}, st.integers(1, 12)),
     st.builds(lambda n: {"tokens": 1000 * n}, st.integers(1, 30)),
@@ -129,6 +138,7 @@ def setups(draw, policies=True, formats=tuple(DRAWN)):
         "context": draw(st.sampled_from([None, "A small team."])),
         "instructions": draw(st.sampled_from([None, "Be brief."])),
         "output_schema": draw(st.sampled_from([None, None, SHAPE])),
+        "gate": draw(st.sampled_from(GATES)),
     }
     if fields["model"] == "python:test" and draw(st.booleans()):
         fields["prices"] = (PRICE,)
@@ -414,6 +424,9 @@ def test_it_replays_without_a_difference_event_by_event(debate):
             assert with_texts.state == without.state == fold(debate.record.events[:number])
     assert with_texts.state == without.state == debate.state
     assert (with_texts.unread, with_texts.uncited, with_texts.uncompared) == ([], [], 0)
+    gate = debate.state.spec["gate"]
+    unread = gate and gate["answer"] and not is_low(gate["confidence_ppm"])
+    assert (with_texts.ungated, without.ungated) == (False, bool(unread))
     read = debate.record.all("turn.recorded", "verdict.recorded")
     assert without.unread == [row["step"] for row in read]
 
