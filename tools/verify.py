@@ -134,10 +134,10 @@ SENTENCES = {  # what a finding says; `*` is any field that is not what it shoul
     "15.*": "`{field}` is not what tokens, prices and ceilings give",
     "16.*": "`{field}` is not what the debate rules give",
     "18.*": "`{field}` is not what the policy allows",
-    "19.head": "This review was signed over something else than the closed debate",
+    "19.head": "This review was signed over something else than what came before it",
     "19.conditions": "A review names conditions exactly where that is its outcome",
     "19.signature": "The signature of this review is not by the key {name}",
-    "20.head": "This entry speaks of something else than the closed debate",
+    "20.head": "This entry speaks of something else than what came before it",
     "20.condition": "No review before this entry has this condition",
     "20.signature": "The signature of this entry is not by the key {name}",
 }
@@ -3054,7 +3054,13 @@ def take_after(walk: Walk, event: Json) -> None:
         need(walk.held == (kind == "hold.lifted"), AFTERWARDS)
         walk.held = not walk.held
     check, reported = PEOPLE[kind], len(walk.findings)
-    if data["head"] not in [event["prev"], *(earlier["prev"] for earlier in walk.after)]:
+    key = public_key(event)
+    unseen: list[str] = []  # heads that came after all that this key signed before
+    for earlier in walk.after:
+        unseen.append(earlier["prev"])
+        if key is not None and public_key(earlier) == key:
+            unseen = []
+    if data["head"] not in [*unseen, event["prev"]]:
         walk.report(f"{check}.head", event["prev"], data["head"])
     if kind == "review.signed" and bool(data["conditions"]) != (data["outcome"] == "conditions"):
         walk.report("19.conditions", None, data["outcome"])
@@ -3070,6 +3076,12 @@ def take_after(walk: Walk, event: Json) -> None:
     if len(walk.findings) > reported:
         walk.faulty.add(len(walk.after))
     walk.after.append(event)
+
+
+def public_key(event: Json) -> str | None:
+    """Return the key that an entry names, without name and key id; None where nobody signed it."""
+    signature = event["data"]["signature"]
+    return signature["key"].split("+", 2)[2] if signature else None
 
 
 def is_signed(event: Json) -> bool:

@@ -242,6 +242,41 @@ def reviewers() -> Iterator[Case]:
     )
 
 
+def repeated(record: Record, seq: int) -> Record:
+    """Add an entry once more at the end, as somebody can who does not hold its key."""
+    event = record.event(seq)
+    return record.insert(len(record.lines) + 1, event["type"], event["data"])
+
+
+def repetitions() -> Iterator[Case]:
+    """Entries that the same key signed before what it had signed already."""
+    record = decided()
+    head = digest(record.lines[-1])
+    changed = review(review(record), "rejected")
+    stood = hold(hold(hold(record), lift=True))
+    why = "Whoever signs again has seen what the same key signed before."
+    for name, code, made in (
+        ("review-repeated", "19.head", repeated(changed, 13)),
+        ("review-repeated-at-once", "19.head", repeated(review(record), 13)),
+        ("review-renamed-repeated", "19.head", review(changed, by=RENAMED, head=head)),
+        ("review-not-after-the-last", "19.head", review(noted(record), head=head)),
+        ("after-lifted-repeated", "20.head", repeated(stood, 14)),
+        ("after-noted-repeated", "20.head", repeated(noted(record), 13)),
+    ):
+        yield bad(name, code, len(made.lines), why, export(made))
+    yield good(
+        "after-seen-before",
+        "It is signed over what the same key said last, and somebody else spoke since.",
+        export(noted(noted(review(record), BEN), head=digest(review(record).lines[-1]))),
+        TWO,
+    )
+    yield good(
+        "after-unsigned-earlier-head",
+        "Nobody signed either of two outcomes that name the same head.",
+        export(noted(noted(record, None), None, head=head)),
+    )
+
+
 @group
 def faults() -> Iterator[Case]:
     """Reviews, outcomes and holds that contradict themselves, or what came before."""
@@ -253,6 +288,7 @@ def faults() -> Iterator[Case]:
         export(review(review(record), by=BEN, head=twelfth)),
         TWO,
     )
+    yield from repetitions()
     other = review(voting("other", {"ann": "a", "ben": "a"}))
     replayed = other.event(len(other.lines))["data"]
     copied = texts(record, ANN.name)[0]

@@ -17,6 +17,9 @@ for (const kind of ["placed", "lifted"]) {
 	entryType(`hold.${kind}`, form(`${HEAD} reason:blob? ${BY_KEY}?`));
 }
 
+// The key that an entry names, without name and id: it has seen what it signed before.
+const keyOf = ({ signature }) => signature?.key.replace(/^[^+]*\+[^+]*\+/, "");
+
 // An entry after the close; signatures are checked once all are taken.
 function takeAfter(walk, event) {
 	const { type, data, prev } = event, check = PEOPLE[type], { after } = walk;
@@ -26,7 +29,9 @@ function takeAfter(walk, event) {
 		walk.held = !walk.held;
 	}
 	const faults = walk.findings.length;
-	if (![prev, ...after.map((row) => row.event.prev)].includes(data.head)) {
+	const own = after.findLastIndex((row) => keyOf(data) && keyOf(row.event.data) === keyOf(data));
+	const unseen = after.slice(own + 1).map((row) => row.event.prev);
+	if (![prev, ...unseen].includes(data.head)) {
 		walk.report(`${check}.head`, prev, data.head);
 	}
 	if (type === "review.signed" && (data.outcome === "conditions") !== data.conditions.length > 0) {

@@ -47,7 +47,8 @@ def check(state: DebateState, event: Event) -> None:
 def faults(before: Sequence[Event], event: Event) -> Iterator[Fault]:
     """Yield what contradicts itself, or those `before` it, in an entry after the close."""
     data: Any = event["data"]
-    if data["head"] not in {event["prev"], *(row["prev"] for row in before)}:
+    heads = {event["prev"], *(row["prev"] for row in _since_own(before, event))}
+    if data["head"] not in heads:
         yield Fault("head", event["prev"], data["head"])
     if event["type"] == "review.signed":
         if (data["outcome"] == "conditions") != bool(data["conditions"]):
@@ -56,6 +57,23 @@ def faults(before: Sequence[Event], event: Event) -> Iterator[Fault]:
         yield Fault("condition", None, data["condition"])
     if data["signature"] and not is_signed(event):
         yield Fault("signature", None, data["signature"]["key"].partition("+")[0])
+
+
+def _since_own(before: Sequence[Event], event: Event) -> Sequence[Event]:
+    """Return the entries after the last one by the key that signed `event`, which it has seen.
+
+    Else whoever does not hold the key could repeat what it signed once.
+    """
+    key = _public(event)
+    own = [place for place, row in enumerate(before, 1) if key and _public(row) == key]
+    return before[own[-1] :] if own else before
+
+
+def _public(event: Event) -> str | None:
+    """Return the public key of an entry, without its name and id, as it is spelled."""
+    data: Any = event["data"]
+    key: str | None = data["signature"] and data["signature"]["key"]
+    return key and key.split("+", 2)[2]
 
 
 def _conditions(before: Sequence[Event]) -> set[str]:

@@ -2,6 +2,8 @@
 
 import pytest
 
+from hansard.record.line import line_hash
+from hansard.record.note import Signer
 from hansard.rules import after
 from hansard.rules.events import Fact
 from hansard.rules.replay import NotDue, Replay
@@ -77,7 +79,7 @@ def test_the_head_is_that_of_the_close_or_of_a_later_entry():
     heads = [event["prev"] for event in debate.record.events]
     first = review(debate)
     review(debate, head=first.data["head"], by=BOB)
-    note(debate, head=first.data["head"])
+    note(debate, None, head=first.data["head"])
     assert differences(debate) == []
     for head in (heads[-1], A):
         debate = closed()
@@ -85,6 +87,28 @@ def test_the_head_is_that_of_the_close_or_of_a_later_entry():
         assert differences(debate) == [("head", first.data["head"], head)]
         note(debate, head=head)
         assert differences(debate)[-1][::2] == ("head", head)
+
+
+def test_whoever_signs_again_has_seen_what_they_signed_before():
+    debate = closed()
+    first = review(debate)
+    second = review(debate, "rejected")
+    head = debate.record.events[-1]["prev"]
+    note(debate, BOB, head=first.data["head"])
+    note(debate, head=line_hash(debate.record.lines[-2]))
+    assert differences(debate) == []
+    for said in (first, second):  # repeated by somebody who cannot sign
+        debate.add(said)
+        prev = debate.record.events[-1]["prev"]
+        assert differences(debate)[-1] == ("head", prev, said.data["head"])
+    renamed = Signer("house/another", ANN.private)  # one key, whatever it is called
+    note(debate, renamed, head=head)
+    assert differences(debate)[-1][::2] == ("head", head)
+    hold(debate)
+    lifted = hold(debate, lift=True)
+    hold(debate)
+    debate.add(lifted)
+    assert differences(debate)[-1][::2] == ("head", lifted.data["head"])
 
 
 def test_conditions_are_there_exactly_where_they_are_the_outcome():
@@ -160,12 +184,12 @@ def test_a_signature_is_over_all_of_it_by_the_key_that_it_names(changes):
 def test_a_signature_is_of_this_debate_and_of_this_type():
     debate = closed()
     said = {"head": debate.record.events[-1]["prev"], "reason": None}
-    said["head"] = note(debate).data["head"]
+    said["head"] = note(debate, None).data["head"]
     other = signed("hold.placed", said, ANN, debate="0" * 8 + DEBATE[8:])
     debate.add(other)
     assert differences(debate) == [("signature", None, "house/ann")]
     debate = closed()
-    said["head"] = note(debate).data["head"]
+    said["head"] = note(debate, None).data["head"]
     lifted = signed("hold.lifted", said, ANN)
     debate.add(Fact("hold.placed", lifted.data))
     assert differences(debate) == [("signature", None, "house/ann")]
