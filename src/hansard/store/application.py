@@ -373,3 +373,7 @@ def _guard() -> Iterator[None]:
         yield
     except (OSError, sqlite3.Error, PersistenceError) as error:
         raise DataError("store.failed", f"the store cannot be read or written: {error}") from None
+    except UnicodeDecodeError:  # an error of SQLite that quotes what is no text
+        raise DataError(
+            "store.corrupt", "the store cannot be read: it was damaged; restore it from a copy"
+        ) from None

@@ -51,7 +51,7 @@ def examine(path: Path) -> None:
         uri = f"{path.absolute().as_uri()}?mode=ro"
         with closing(sqlite3.connect(uri, timeout=LOCK_SECONDS, uri=True)) as connection:
             known = _application(connection) == APPLICATION_ID or _is_blank(connection)
-    except sqlite3.Error as error:
+    except (sqlite3.Error, UnicodeDecodeError) as error:  # one may quote what is no text
         raise DataError(
             "store.corrupt", f"{path} cannot be read as a store: {error}; restore it from a copy"
         ) from None

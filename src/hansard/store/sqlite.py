@@ -29,9 +29,11 @@ from typing_extensions import override
 
 from hansard import private
 from hansard.errors import DataError
-from hansard.record.bundle import Head
+from hansard.record.bundle import MAX_EXPORT, Head
 from hansard.store import file as files
 from hansard.store.file import LOCK_SECONDS
+
+MOST_BYTES = 2 * MAX_EXPORT  # that are read at once: no record that can be exported has as many
 
 _TABLES = (
     """CREATE TABLE IF NOT EXISTS blobs
@@ -153,12 +155,28 @@ class Recorder(SQLiteApplicationRecorder):
 
     @contextmanager
     def snapshot(self) -> Iterator[Callable[..., list[sqlite3.Row]]]:
-        """Give a `select` all of whose rows are as they stood at one moment."""
+        """Give a `select` all of whose rows are as they stood at one moment.
+
+        They have a bound together: in a file from a stranger, any number of long values may lie
+        in the same few pages. Raises DataError `store.size`.
+        """
         with self.datastore.transaction(commit=False) as c:
+            left = MOST_BYTES
 
             def select(statement: str, *params: object) -> list[sqlite3.Row]:
+                nonlocal left
                 c.execute(statement, params)
-                return list(c.fetchall())
+                rows = list[sqlite3.Row]()
+                for row in iter(c.fetchone, None):
+                    left -= sum(len(value) for value in row if isinstance(value, (bytes, str)))
+                    if left < 0:
+                        raise DataError(
+                            "store.size",
+                            f"{self.datastore.pool.db_name} has more than {MOST_BYTES:,} bytes of "
+                            "a debate, which is more than Hansard reads",
+                        )
+                    rows.append(row)
+                return rows
 
             yield select
 

@@ -162,6 +162,28 @@ def test_a_store_in_whose_schema_a_name_is_wild_is_refused_in_one_line(planted):
     assert refusal(lambda: read(planted)) == "store.foreign"
 
 
+@pytest.mark.parametrize("part", ["name", "sql"])
+def test_a_schema_that_is_no_text_is_refused(planted, part):
+    with closing(sqlite3.connect(planted)) as connection, connection:
+        connection.execute("PRAGMA writable_schema = ON")
+        change = f"UPDATE sqlite_master SET {part} = CAST(x'7aff7a' AS TEXT) WHERE name = 'blobs'"
+        connection.execute(change)
+    assert refusal(lambda: read(planted)) in ("store.failed", "store.foreign", "store.corrupt")
+
+
+def test_more_than_any_record_has_is_not_read(shelf, monkeypatch):
+    """The pages of a store may form a ring, so a small file can hold any number of long texts."""
+    shelf.fill()
+    size = sum(map(len, shelf.store.lines(DEBATE)))
+    shelf.sql(("INSERT INTO blobs VALUES (?, 'x', zeroblob(5000))", DEBATE.replace("-", "")))
+    monkeypatch.setattr("hansard.store.sqlite.MOST_BYTES", 5000)
+    assert refusal(lambda: shelf.store.bundle(DEBATE), shelf.path) == "store.size"
+    monkeypatch.setattr("hansard.store.sqlite.MOST_BYTES", size)
+    assert len(shelf.store.lines(DEBATE)) == 3
+    monkeypatch.setattr("hansard.store.sqlite.MOST_BYTES", size - 1)
+    assert refusal(lambda: shelf.store.lines(DEBATE)) == "store.size"
+
+
 def test_the_schema_of_a_store_is_not_trusted(shelf):
     shelf.fill()
     assert shelf.store._recorder.select("PRAGMA trusted_schema")[0][0] == 0
