@@ -58,19 +58,32 @@ def write(path: Path, data: bytes, *, replace: bool = False) -> None:
     _sync(path.parent)
 
 
-def read(path: Path, most: int) -> bytes:
+class Shared(Exception):
+    """A file that was to be read is not for its owner alone."""
+
+
+def read(path: Path, most: int, *, secret: bool = False, follow: bool = True) -> bytes:
     """Return the bytes of a regular file; one more than `most` where it has more.
 
-    A pipe or a device, which may hold up its reader for ever, is not read.
+    A pipe or a device, which may hold up its reader for ever, is not read, nor is a link where
+    `follow` is not set. Raises Shared for a `secret` that others may read or change: the very
+    file that is read is looked at.
     """
-    with open(path, "rb", opener=_at_once) as file:
-        if not S_ISREG(os.fstat(file.fileno()).st_mode):
+    with open(path, "rb", opener=_at_once if follow else _itself) as file:
+        found = os.fstat(file.fileno())
+        if not S_ISREG(found.st_mode):
             raise OSError(errno.EINVAL, "it is not a regular file")
+        if secret and lets_others_in(found):
+            raise Shared
         return file.read(most + 1)
 
 
 def _at_once(path: str, flags: int) -> int:
     return os.open(path, flags | getattr(os, "O_NONBLOCK", 0))
+
+
+def _itself(path: str, flags: int) -> int:
+    return _at_once(path, flags | getattr(os, "O_NOFOLLOW", 0))
 
 
 def make_folders(*folders: Path) -> None:
@@ -96,9 +109,9 @@ def locked(folder: Path) -> Iterator[None]:
         os.close(descriptor)
 
 
-def is_shared(path: Path) -> bool:
+def lets_others_in(found: os.stat_result) -> bool:
     """Say whether others than the owner may read or change a file, where a mode tells."""
-    return os.name == "posix" and bool(path.stat().st_mode & _OTHERS)
+    return os.name == "posix" and bool(found.st_mode & _OTHERS)
 
 
 def _place(part: Path, path: Path) -> None:

@@ -1,6 +1,8 @@
 """Whatever a model or a user wrote is inert on a terminal and in a pipe."""
 
 import re
+import shutil
+from pathlib import Path
 
 import pytest
 
@@ -161,3 +163,35 @@ def test_what_a_model_says_stays_on_its_line(hansard, format_):
     err = hansard("run", "debate.yaml").err
     assert not re.search("(?m)^#9[89] ", err)
     assert "# Heading | a | b | |---|---| #99 decision: release<U+2028>#98" in err
+
+
+NAME = "\x1b]0;owned\x07\x1b[2J\u202egnp"
+NAMED = [
+    ["init", f"new{NAME}"],
+    ["keys"],
+    ["trust", "list"],
+    ["keys", "make", "log"],
+    ["export", "ID", "-o", f"x{NAME}.zip"],
+    ["page", "ID", "-o", f"x{NAME}.html"],
+    ["verify", f"record{NAME}.zip", "--trust", f"none{NAME}"],
+    ["verify", f"record{NAME}.zip"],
+    ["show", f"record{NAME}.zip"],
+    ["replay", f"record{NAME}.zip"],
+    ["policy", "init", "-o", f"policy{NAME}"],
+    ["show", "ID", "--store", f"sqlite:///store{NAME}.db"],
+    ["list", "--store", f"sqlite:///none{NAME}.db"],
+]
+
+
+@pytest.mark.parametrize("args", NAMED, ids=lambda args: " ".join(args[:2]).replace(NAME, ""))
+def test_the_name_of_a_file_is_inert(hansard, debate, folder, monkeypatch, args):
+    monkeypatch.setenv("HANSARD_HOME", str(folder / f"home{NAME}"))
+    hansard("export", debate, "-o", f"record{NAME}.zip")
+    Path("hansard.db").chmod(0o644)
+    shutil.copy("hansard.db", f"store{NAME}.db")
+    if args[0] in ("verify", "show", "replay"):
+        Path(f"home{NAME}", "trust.json").unlink()
+    done = hansard(*[debate if arg == "ID" else arg for arg in args])
+    assert_inert(done.out)
+    assert_inert(done.err)
+    assert done.out + done.err

@@ -530,3 +530,16 @@ def test_a_model_without_a_price_is_named(hansard):
     hansard("run", "debate.yaml")
     assert "No price    scripted:replies.yaml\n" in hansard("show", only_debate()).out
     assert "Spent       3 calls, –\n" in hansard("replay", only_debate(), "--until", "13").out
+
+
+@pytest.mark.parametrize(
+    "args", [["list"], ["show", "ID"], ["status", "ID"], ["run", "debate.yaml"]]
+)
+def test_a_store_that_others_can_read_is_told(hansard, debate, home, args):
+    words = [debate if arg == "ID" else arg for arg in args]
+    assert "others can" not in hansard(*words).err
+    Path("hansard.db").chmod(0o644)
+    done = hansard(*words)
+    assert "Note: others can read " in done.err
+    assert "chmod 600" in done.err
+    assert done.code == 0

@@ -109,8 +109,34 @@ def test_a_name_as_long_as_names_may_be(tmp_path):
     assert [path.name for path in tmp_path.iterdir()] == ["x" * 255]
 
 
-def test_a_shared_file_is_told(tmp_path):
+def test_a_secret_that_others_can_read_is_not_read(tmp_path):
     private.write(tmp_path / "x", b"x")
-    assert not private.is_shared(tmp_path / "x")
+    assert private.read(tmp_path / "x", 1, secret=True) == b"x"
     (tmp_path / "x").chmod(0o640)
-    assert private.is_shared(tmp_path / "x")
+    assert private.read(tmp_path / "x", 1) == b"x"
+    with pytest.raises(private.Shared):
+        private.read(tmp_path / "x", 1, secret=True)
+
+
+def test_the_file_that_is_read_is_the_one_that_is_looked_at(tmp_path, monkeypatch):
+    """Even where somebody puts another one in its place in between."""
+    private.write(tmp_path / "x", b"mine")
+    (tmp_path / "other").write_bytes(b"everybody's")
+    (tmp_path / "other").chmod(0o644)
+    looked = os.fstat
+
+    def swapped(descriptor):
+        (tmp_path / "other").replace(tmp_path / "x")
+        monkeypatch.undo()
+        return looked(descriptor)
+
+    monkeypatch.setattr(os, "fstat", swapped)
+    assert private.read(tmp_path / "x", 9, secret=True) == b"mine"
+
+
+def test_a_link_is_not_followed_where_none_is_expected(tmp_path):
+    (tmp_path / "x").write_bytes(b"x")
+    (tmp_path / "link").symlink_to("x")
+    assert private.read(tmp_path / "link", 1) == b"x"
+    with pytest.raises(OSError, match="link"):
+        private.read(tmp_path / "link", 1, follow=False)

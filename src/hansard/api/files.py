@@ -23,10 +23,10 @@ def read_file(path: Path, most: int = MAX_FILE) -> bytes:
     return data
 
 
-def _read(path: Path, most: int) -> bytes:
+def _read(path: Path, most: int, *, follow: bool = True) -> bytes:
     """Return at most one byte more than `most`: enough to see that it is too much."""
     try:
-        return private.read(path, most)
+        return private.read(path, most, follow=follow)
     except OSError as error:
         raise UsageError("input.unreadable", f"{path} cannot be read: {error.strerror}") from None
 
@@ -61,7 +61,7 @@ def _files(folder: Path) -> Iterator[tuple[str, bytes]]:
     left = MAX_EXPORT
     found = islice(_names(folder, ""), MAX_FILES + 1)
     for name, item in sorted(found, key=lambda row: row[0].removesuffix("/")):
-        content = _read(item, left) if is_name(name) and left >= 0 else b""
+        content = _read(item, left, follow=False) if is_name(name) and left >= 0 else b""
         left -= len(content)
         yield name, content
 

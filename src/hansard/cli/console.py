@@ -26,9 +26,19 @@ _UNBOUNDED = 1_000_000  # columns, where nobody looks at a width
 
 
 class _Console(Console):
+    def print(self, *objects: Any, **more: Any) -> None:
+        """Print; a text that was not made safe is, for the name of a file may be anybody's."""
+        super().print(*map(_inert, objects), **more)
+
     def on_broken_pipe(self) -> None:
         """Leave a closed pipe to `main`, which is quiet about it in every command alike."""
         raise BrokenPipeError
+
+
+def _inert(found: Any) -> Any:
+    if not isinstance(found, Text) or shown(found.plain) == found.plain:
+        return found
+    return Text(shown(found.plain), style=found.style)
 
 
 def is_terminal(*, stderr: bool = False) -> bool:

@@ -13,6 +13,7 @@ import click
 
 import hansard
 from hansard.api.records import DEFAULT_STORE
+from hansard.report.safe import shown
 
 ALTERED = "record.altered"
 F = TypeVar("F", bound=Callable[..., Any])
@@ -50,19 +51,22 @@ def open_store(*, create: bool = False) -> hansard.Store:
     """Open the store that is meant."""
     named: str | None = click.get_current_context().obj
     url = named or os.environ.get("HANSARD_STORE") or DEFAULT_STORE
-    return hansard.open_store(url, create=create)
+    store = hansard.open_store(url, create=create)
+    if store.exposed:
+        click.echo(f"Note: {shown(store.exposed)}", err=True)
+    return store
 
 
 def next_step(command: str) -> str:
     """Return a command to be typed next, on the same store."""
     named: str | None = click.get_current_context().obj
-    return f"hansard {command}" + (f" --store {shlex.quote(named)}" if named else "")
+    return shown(f"hansard {command}" + (f" --store {shlex.quote(named)}" if named else ""))
 
 
 def keyring() -> hansard.Keyring:
     """Return one's own keys: a key that is made says so, and a passphrase is asked for."""
     ask = _ask if sys.stdin.isatty() and sys.stderr.isatty() else None
-    return hansard.open_keyring(tell=lambda said: click.echo(said, err=True), ask=ask)
+    return hansard.open_keyring(tell=lambda said: click.echo(shown(said), err=True), ask=ask)
 
 
 def _ask(words: str, new: bool) -> str:
@@ -112,7 +116,7 @@ def sound_source(source: str) -> hansard.Record:
     if not find_export(source):
         return _sound(record, record.debate[:8])
     if record.verification.level == 0:
-        step = f"hansard verify {shlex.quote(source)}"
+        step = shown(f"hansard verify {shlex.quote(source)}")
         click.echo(f"Note: who signed this export is not confirmed; `{step}` says why", err=True)
     return _sound(record, source)
 

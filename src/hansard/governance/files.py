@@ -24,10 +24,10 @@ def is_there(path: Path) -> bool:
     return True
 
 
-def read(path: Path) -> bytes:
+def read(path: Path, *, secret: bool = False) -> bytes:
     """Return a file's bytes; raises DataError `key.unreadable`, also for one that is too large."""
     try:
-        data = private.read(path, MAX_FILE)
+        data = private.read(path, MAX_FILE, secret=secret)
     except OSError as error:
         raise _unreadable(path, error) from None
     if len(data) > MAX_FILE:
@@ -58,17 +58,14 @@ def read_secret(path: Path) -> bytes:
     that mends it.
     """
     try:
-        shared = private.is_shared(path)
-    except OSError as error:
-        raise _unreadable(path, error) from None
-    if shared:
+        return read(path, secret=True)
+    except private.Shared:
         command = f"chmod 600 {shlex.quote(str(path))}"
         raise UsageError(
             "key.shared",
             f"others can read {path}: run `{command}`, "
             "and rotate the key if somebody may have copied it",
-        )
-    return read(path)
+        ) from None
 
 
 def write(path: Path, data: bytes) -> None:

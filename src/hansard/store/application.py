@@ -26,7 +26,7 @@ from hansard.errors import DataError, UsageError
 from hansard.record.blob import unpack
 from hansard.record.bundle import Bundle, Head
 from hansard.rules.events import Event, parse
-from hansard.store.file import Tally, examine, examine_beside
+from hansard.store.file import Tally, examine, examine_beside, exposed
 from hansard.store.sqlite import Extras, Recorder, RunnerLock
 
 _SCHEME = "sqlite:///"
@@ -174,11 +174,14 @@ class Store:
             with _guard():
                 examine_beside(path)
             examine(path)
+        elif create and path.parent.is_dir():
+            with _guard():
+                examine_beside(_absolute(path))
         elif not create:
             raise UsageError(
                 "store.missing", f"there is no store at {path}; run a debate first, or name --store"
             )
-        elif not path.parent.is_dir():
+        else:
             raise UsageError(
                 "store.missing", f"there is no folder {path.parent} for the store; create it first"
             )
@@ -297,6 +300,11 @@ class Store:
             head=_head(*heads[0]) if heads else Head(0, ""),
             policies={policy: kept[policy]} if policy in kept else {},
         )
+
+    @property
+    def exposed(self) -> str | None:
+        """Who beside you can read or change the store's file, in words; None where nobody can."""
+        return exposed(self._path) if self._path else None
 
     @property
     def place(self) -> Path | None:

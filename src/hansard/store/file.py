@@ -15,6 +15,7 @@ is no regular file, or would make SQLite touch a file elsewhere, is refused befo
 from __future__ import annotations
 
 import os
+import shlex
 import sqlite3
 import time
 from collections.abc import Sequence
@@ -67,11 +68,12 @@ def examine_beside(path: Path) -> None:
     only where several databases were written at once, which Hansard never does. Raises OSError
     and DataError `store.beside`.
     """
-    real = os.path.realpath(path)  # SQLite names these files after the file a link leads to
+    real = Path(os.path.realpath(path))  # SQLite names these files after what a link leads to
+    store = real.stat() if real.exists() else None
     for end in ("-wal", "-shm"):
-        regular(Path(real + end))
+        _own(Path(f"{real}{end}"), store)
     journal = Path(f"{real}-journal")
-    if not regular(journal):
+    if not _own(journal, store):
         return
     with suppress(FileNotFoundError), journal.open("rb") as file:  # its writer may be done
         file.seek(-min(len(_NAMES_ANOTHER), file.seek(0, os.SEEK_END)), os.SEEK_END)
@@ -81,6 +83,38 @@ def examine_beside(path: Path) -> None:
                 f"{journal} names another file, which SQLite would delete; no store leaves such "
                 "a journal: name another store, or find out who put it there",
             )
+
+
+def _own(path: Path, store: os.stat_result | None) -> os.stat_result | None:
+    """Return what a file beside a store is, as `regular` does.
+
+    SQLite writes texts into what is there. So of a store that is for its owner alone, that is
+    for nobody else either. Raises OSError and DataError `store.beside`.
+    """
+    found = regular(path)
+    if os.name != "posix" or not found or (store and private.lets_others_in(store)):
+        return found
+    owners = {0, os.geteuid(), *([store.st_uid] if store else [])}
+    if found.st_uid not in owners or private.lets_others_in(found):
+        raise DataError(
+            "store.beside",
+            f"{path} is open to others, and the store beside it is not: find out who put it "
+            f"there; if it is yours, run `chmod 600 {shlex.quote(str(path))}`",
+        )
+    return found
+
+
+def exposed(path: Path) -> str | None:
+    """Say who beside its owner, or instead of them, has a store's file; None where nobody has."""
+    if os.name != "posix" or not path.exists():
+        return None
+    found = path.stat()
+    if found.st_uid != os.geteuid():
+        return f"{path} belongs to another user, who can read and change what is in it"
+    if private.lets_others_in(found):
+        what = "read and change" if found.st_mode & 0o022 else "read"
+        return f"others can {what} {path}: run `chmod 600 {shlex.quote(str(path))}`"
+    return None
 
 
 def regular(path: Path) -> os.stat_result | None:

@@ -78,7 +78,9 @@ def test_a_journal_that_names_a_file_deletes_none(planted, tmp_path, linked):
 @pytest.mark.parametrize("left", [b"", MAGIC[:4], "whole"])
 def test_a_journal_that_names_no_file_is_sqlites_own_matter(planted, left):
     pages = planted.stat().st_size // PAGE
-    Path(f"{planted}-journal").write_bytes(journal(pages) if left == "whole" else left)
+    beside = Path(f"{planted}-journal")
+    beside.touch(0o600)
+    beside.write_bytes(journal(pages) if left == "whole" else left)
     assert read(planted) == [DEBATE]
 
 
@@ -187,6 +189,57 @@ def test_more_than_any_record_has_is_not_read(shelf, monkeypatch):
 def test_the_schema_of_a_store_is_not_trusted(shelf):
     shelf.fill()
     assert shelf.store._recorder.select("PRAGMA trusted_schema")[0][0] == 0
+
+
+@pytest.mark.parametrize("end", ["-wal", "-shm", "-journal"])
+@pytest.mark.parametrize("store", ["there", "new"])
+@pytest.mark.parametrize("mode", [0o666, 0o644, 0o660])
+def test_what_others_can_read_beside_a_store_of_ones_own_is_not_written(
+    planted, tmp_path, end, store, mode
+):
+    path = planted if store == "there" else tmp_path / "new.db"
+    beside = Path(f"{path}{end}")
+    beside.touch()
+    beside.chmod(mode)
+    said = refusal(lambda: Store.open(f"sqlite:///{path}", create=True), f"chmod 600 {beside}")
+    assert said == "store.beside"
+    assert beside.exists()
+    beside.chmod(0o600)
+    Store.open(f"sqlite:///{path}", create=True).close()
+    if store == "there":  # where others share the store, they share what is beside it
+        path.chmod(mode)
+        beside.chmod(mode)
+        Store.open(f"sqlite:///{path}").close()
+
+
+@pytest.mark.parametrize("store", ["there", "new"])
+def test_what_belongs_to_somebody_else_beside_a_store_is_not_written(
+    planted, tmp_path, monkeypatch, store
+):
+    path = planted if store == "there" else tmp_path / "new.db"
+    beside = Path(f"{path}-wal")
+    beside.touch(0o600)
+    found = beside.lstat()
+    theirs = os.stat_result((found.st_mode, *found[1:4], os.geteuid() + 1, *found[5:]))
+    real = Path.lstat
+    monkeypatch.setattr(Path, "lstat", lambda self: theirs if self == beside else real(self))
+    said = refusal(lambda: Store.open(f"sqlite:///{path}", create=True), beside)
+    assert said == "store.beside"
+
+
+def test_who_beside_its_owner_has_a_store_is_told(shelf, monkeypatch):
+    assert shelf.store.exposed is None
+    shelf.fill()
+    assert shelf.store.exposed is None
+    for mode, what in ((0o644, "read"), (0o640, "read"), (0o666, "read and change")):
+        shelf.path.chmod(mode)
+        assert (
+            shelf.store.exposed == f"others can {what} {shelf.path}: run `chmod 600 {shelf.path}`"
+        )
+    theirs = os.geteuid() + 1
+    monkeypatch.setattr(os, "geteuid", lambda: theirs)
+    assert "belongs to another user" in shelf.store.exposed
+    assert Store.open("sqlite:///:memory:").exposed is None
 
 
 @pytest.mark.parametrize("begun", ["an empty file", "an empty database"])
