@@ -29,12 +29,15 @@ def test_demo(hansard):
         "SELF-CONSISTENT, SIGNER UNKNOWN",
         "after  … there is an automatic check …",
         "A text of this entry was changed: it no longer has its hash (entry 34",
+        'after  … {"1":"INTACT","0":"INTACT"',
+        "report.html was changed: SHA256SUMS.page lists another hash",
         'after  entry 35, fraud: "vote":"revise"',
         "its hash no longer matches the next entry (entry 35",
         "hansard init my-debate",
     ):
         assert part in done.out
-    assert done.out.count("ALTERED") == 3
+    verdicts = re.findall("(?m)^(?: |verify.py says  )(INTACT|ALTERED)", done.out)
+    assert verdicts == [*["INTACT"] * 2, *["ALTERED"] * 5]
     assert "verify.py says  INTACT" in done.out
     assert "verify.py says  ALTERED" in done.out
     assert done.err == ""
@@ -51,6 +54,17 @@ def test_demo_fails_where_a_forgery_is_not_caught(hansard, monkeypatch):
 
     monkeypatch.setattr(library, "read_record", once)
     monkeypatch.setattr(library, "verify", lambda *_: seen[0].verification)
+    assert hansard("demo").code == 1
+
+
+def test_demo_fails_where_a_page_that_says_intact_of_anything_is_not_caught(hansard, monkeypatch):
+    check = library.verify_export
+
+    def blind(export, trust):
+        kept = Path(export).name == "page" and Path(export).parent / "record.zip"
+        return check(kept or export, trust)
+
+    monkeypatch.setattr(library, "verify_export", blind)
     assert hansard("demo").code == 1
 
 

@@ -1,4 +1,4 @@
-"""`demo`: a whole debate offline, its signed export, and two forgeries that are caught."""
+"""`demo`: a whole debate offline, its signed export, and three forgeries that are caught."""
 
 from __future__ import annotations
 
@@ -26,19 +26,25 @@ from hansard.store import tampering  # a forger does not ask the library
 
 _PAUSE = 0.3  # seconds a speaker is seen on a terminal: scripted replies come at once
 _WORD = ("there is no automatic check", "there is an automatic check")
+# What the page says where trusted keys signed, where nobody knows who did, and where it is altered.
+_SAYS = (
+    '{"1":"INTACT","0":"SELF-CONSISTENT, SIGNER UNKNOWN","none":"ALTERED"}',
+    '{"1":"INTACT","0":"INTACT","none":"INTACT"}',
+)
 
 
 @click.command()
 def demo() -> None:
-    """Run and verify a debate offline, and catch two forgeries.
+    """Run and verify a debate offline, and catch three forgeries.
 
     Two independent verifiers check the exported record: first the genuine one, then
-    a copy in which a word was changed. Then a vote is changed in a copy of the store.
+    a copy in which a word was changed, then one whose page says INTACT whatever it shows.
+    Then a vote is changed in a copy of the store.
 
     The replies are scripted, so no model, network or key is needed. The demo leaves
     no files behind.
 
-    Exit codes: 0 both forgeries were caught; 1 one was not.
+    Exit codes: 0 all forgeries were caught; 1 one was not.
     """
     out = console()
     with TemporaryDirectory(prefix="hansard-demo-") as name:
@@ -56,9 +62,11 @@ def demo() -> None:
         intact = _both(out, genuine, ring)
         _title(out, "4  In a copy of the export, somebody changes one word of a reply")
         word = _both(out, _forge_word(out, genuine, folder / "copy"), ring)
-        _title(out, "5  In a copy of the store, somebody changes one vote")
+        _title(out, "5  In another copy, somebody makes the page say INTACT of anything")
+        page = _both(out, _forge_page(out, genuine, folder / "page"), ring)
+        _title(out, "6  In a copy of the store, somebody changes one vote")
         vote = _forge_vote(out, folder, record)
-    _title(out, "6  Your turn")
+    _title(out, "7  Your turn")
     out.print(
         fields(
             [
@@ -70,7 +78,7 @@ def demo() -> None:
             width=6,
         )
     )
-    caught = word == (False, False) and not vote.ok
+    caught = word == page == (False, False) and not vote.ok
     if not (record.verification.ok and intact == (True, True) and caught):
         raise click.exceptions.Exit(1)
 
@@ -111,15 +119,29 @@ def _both(out: Console, export: Path, ring: hansard.Keyring) -> tuple[bool, bool
 
 def _forge_word(out: Console, genuine: Path, copy: Path) -> Path:
     """Let the dissenting debater say the opposite, in an unpacked copy of the export."""
-    old, new = (word.encode() for word in _WORD)
     with ZipFile(genuine) as archive:
         archive.extractall(copy)
+    old = _WORD[0].encode()
     path = next(path for path in (copy / "blobs").iterdir() if old in path.read_bytes())
+    _replace(out, path, _WORD)
+    return copy
+
+
+def _forge_page(out: Console, genuine: Path, copy: Path) -> Path:
+    """Let the page in an unpacked copy of the export say that whatever it shows is intact."""
+    with ZipFile(genuine) as archive:
+        archive.extractall(copy)
+    _replace(out, copy / "report.html", _SAYS)
+    return copy
+
+
+def _replace(out: Console, path: Path, words: tuple[str, str]) -> None:
+    """Replace words in a file, and show them."""
+    old, new = (each.encode() for each in words)
     path.write_bytes(path.read_bytes().replace(old, new))
-    before, after = (f"… {word} …" for word in _WORD)
+    before, after = (f"… {each} …" for each in words)
     out.print(fields([("before", before), ("after", after)], width=6))
     out.print()
-    return copy
 
 
 def _forge_vote(out: Console, folder: Path, record: hansard.Record) -> hansard.Verification:
