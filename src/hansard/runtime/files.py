@@ -10,7 +10,7 @@ names. So a name in a spec reaches a file only
 
 A `Path` instead of text is the caller's own, from Python: only the last two
 apply, and it begins in the working directory. Nothing that a file holds stands
-in an error's sentence.
+in an error's sentence, but for short keys of a script (`slip`).
 """
 
 from __future__ import annotations
@@ -41,6 +41,8 @@ LIMITS: dict[Kind, int] = {  # bytes
     "answer": MAX_DOCUMENT,
     "export": MAX_EXPORT,
 }
+
+_LONGEST_TOLD = 24  # characters: keys for an API have more
 
 # Without O_NONBLOCK, opening what has become a FIFO would wait for its writer.
 _OPTIONS = ("O_NONBLOCK", "O_NOFOLLOW", "O_BINARY")  # where the system has them
@@ -151,6 +153,15 @@ def folder_of(path: Path) -> Path | None:
     """Return the folder of a spec file; None where it is read from a pipe or another stream."""
     is_stream = any(path.absolute().is_relative_to(place) for place in _STREAMS)
     return path.parent if path.is_file() and not is_stream else None
+
+
+def slip(name: str) -> str:
+    """Return how an error names a key of a file: a slip as it is, but nothing as long as a secret.
+
+    >>> slip("propsal"), slip("a key for an API or a password")
+    ('propsal', '…')
+    """
+    return name if len(name) <= _LONGEST_TOLD else "…"
 
 
 @contextmanager

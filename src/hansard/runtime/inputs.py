@@ -21,7 +21,7 @@ from hansard.errors import UsageError
 from hansard.rules.formats import DEFAULT, FORMATS, SPECS, AnySpec
 from hansard.rules.spec_gate import SingleAnswer
 from hansard.rules.spec_parts import Evidence, OwnPath
-from hansard.runtime.files import Files, Kind, check_size, decoded, read_own
+from hansard.runtime.files import Files, Kind, check_size, decoded, read_own, slip
 from hansard.runtime.notation import parse
 from hansard.verify.checks import MAX_DOCUMENTS
 
@@ -95,8 +95,8 @@ def validate(
 ) -> M:
     """Return `value` as `model`, or raise UsageError naming every field to mend.
 
-    Without `quoting` the name of an unknown field is not shown: the value is of a
-    file that a spec names, which may be another file than it says. The fields
+    Without `quoting` the name of an unknown field is not shown, nor any long name: the value
+    is of a file that a spec names, which may be another file than it says. The fields
     `given` do not come from `where`, but from the caller.
     """
     if not isinstance(value, dict):
@@ -162,7 +162,8 @@ def _mistake(
         code = row["type"]
     is_unknown = row["type"] == "extra_forbidden"
     shown = row["loc"][:-1] if is_unknown and not quoting else row["loc"]
-    field = ".".join(str(part) for part in shown if part != "function-before")
+    parts = [str(part) for part in shown if part != "function-before"]
+    field = ".".join(parts if quoting else map(slip, parts))
     if is_unknown:
         close = get_close_matches(str(row["loc"][-1]), model.model_fields, 1)
         sentence = f"{sentence}; did you mean {close[0]}?" if close else sentence

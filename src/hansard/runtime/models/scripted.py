@@ -30,6 +30,7 @@ from pydantic_core import PydanticCustomError
 from hansard.rules.fields import UNTRIED, CallError, Finish
 from hansard.rules.spec_parts import PriceSpec
 from hansard.rules.terms import PHASES
+from hansard.runtime.files import slip
 from hansard.runtime.models.base import Completion, ModelError, Request, ToolCall
 
 
@@ -117,11 +118,14 @@ class Script(BaseModel):
         for speaker, rounds in replies.items():
             for round_, phases in rounds.items():
                 if round_ != "*" and not round_.isdecimal():
-                    _refuse(f"{speaker}: {round_!r} is no round; write 0, 1, 2, … or '*'")
+                    _refuse(
+                        f"{slip(speaker)}: {slip(round_)!r} is no round; write 0, 1, 2, … or '*'"
+                    )
                 for phase in phases:
                     if phase != "*" and not _PHASE(phase):
                         known = ", ".join(PHASES)
-                        _refuse(f"{speaker}, round {round_}: there is no phase {phase!r} ({known})")
+                        place = f"{slip(speaker)}, round {slip(round_)}"
+                        _refuse(f"{place}: there is no phase {slip(phase)!r} ({known})")
         return replies
 
     def find(self, speaker: str, round_: int, phase: str) -> list[Entry]:

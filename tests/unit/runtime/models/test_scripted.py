@@ -154,3 +154,26 @@ def test_a_mistake_in_a_script_is_refused(model, text):
         model(text)
     assert caught.value.code == WRONG[text]
     assert str(caught.value).startswith("replies.yaml: ")
+
+
+SECRET = "a-key-of-somebody-for-an-API-of-theirs"
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        f"replies: {{{SECRET}: x}}",
+        f"replies: {{{SECRET}: {{x: {{proposal: y}}}}}}",
+        f"replies: {{a: {{{SECRET}: x}}}}",
+        f"replies: {{a: {{{SECRET}: {{proposal: x}}}}}}",
+        f"replies: {{a: {{1: {{{SECRET}: x}}}}}}",
+        f"replies: {{a: {{1: {{proposal: [{{reply: x, {SECRET}: 1}}]}}}}}}",
+        f"{SECRET}: x",
+    ],
+)
+def test_no_error_quotes_a_key_that_may_be_a_secret(model, text):
+    with pytest.raises(UsageError) as caught:
+        model(text)
+    assert SECRET[:8] not in str(caught.value)
+    with pytest.raises(UsageError, match=r"1\.propsal|'propsal'|propsal: |unknown"):
+        model(text.replace(SECRET, "propsal"))
