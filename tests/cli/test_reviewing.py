@@ -92,12 +92,19 @@ def test_the_last_review_of_a_key_counts(hansard, ended):
         (("remanded",), "review.comment"),
         (("remanded", "--comment", " "), "review.text"),
         (("rejected", "--comment", "\udcff"), "review.text"),
+        (("rejected", "--comment", "x" * 10_001), "review.text"),
+        (("conditions", "--condition", "x" * 10_001), "review.text"),
     ],
 )
 def test_a_review_that_says_too_little_is_refused(hansard, ended, said, code):
     before = entries(ended)
     assert f"[{code}]" in review(hansard, ended, *said, code=2).err
     assert entries(ended) == before
+
+
+def test_a_long_comment_is_recorded(hansard, ended):
+    review(hansard, ended, "rejected", "--comment", "x" * 10_000)
+    assert "INTACT" not in hansard("verify", ended).out
 
 
 def test_whose_review_would_not_count_is_refused(hansard, ended, tmp_path):

@@ -19,6 +19,7 @@ import os
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
+from os.path import samestat
 from pathlib import Path
 from stat import S_ISREG
 from typing import Literal
@@ -208,7 +209,19 @@ def _is_secret(real: Path) -> bool:
         home = Keyring.default_folder()
     except UsageError:  # nobody can tell where it would be: there is none
         return False
-    return real.is_relative_to(os.path.realpath(home))
+    return real.is_relative_to(os.path.realpath(home)) or _is_below(real, home)
+
+
+def _is_below(real: Path, folder: Path) -> bool:
+    """Say whether a path leads through a folder, however that is spelled on its way.
+
+    Where case does not matter, or a folder is mounted twice, one has several names.
+    """
+    try:
+        found = folder.stat()
+        return any(samestat(found, each.stat()) for each in real.parents)
+    except OSError:  # no such folder
+        return False
 
 
 def _open(real: Path, name: object) -> int:

@@ -32,6 +32,7 @@ from hansard.runtime.session import taken_up
 from hansard.store.application import Store
 from hansard.vocabulary import fill
 
+MAX_SAID = 10_000  # characters of a text: a thousand entries of them leave room for an export
 _LONGEST = 64  # characters of a name (FORMAT.md §3)
 
 
@@ -55,6 +56,12 @@ class Adding:
             ) from None
         if not text.strip():
             raise UsageError("review.text", f"the text of `{name}` is empty")
+        if len(text) > MAX_SAID:
+            raise UsageError(
+                "review.text",
+                f"the text of `{name}` has more than {MAX_SAID:,} characters; name a document "
+                "that holds it",
+            )
         return self.recording.journal.blob(text)
 
     def add(self, kind: str, data: Mapping[str, Any], signer: Signer | None) -> None:

@@ -126,6 +126,13 @@ def test_keys_are_never_read(place, name):
     assert refused(read, place, own).code == "spec.file_keys"
 
 
+def test_keys_are_never_read_however_their_folder_is_spelled(place, monkeypatch):
+    """As where case does not matter: there a path has several spellings, and none is a link."""
+    (place / "HOME").symlink_to(place / "home")
+    monkeypatch.setattr(os.path, "realpath", lambda path, **_: os.path.abspath(path))  # noqa: PTH100
+    assert refused(read, place, "../HOME/keys/export.pem", place).code == "spec.file_keys"
+
+
 def test_keys_below_the_specs_own_folder_are_never_read(place, monkeypatch):
     monkeypatch.setenv("HANSARD_HOME", str(place / "spec" / "inner"))
     assert refused(read, place, "in/note.md").code == "spec.file_keys"
