@@ -173,7 +173,7 @@ class Store:
         elif path.exists():
             with _guard():
                 examine_beside(path)
-            examine(path)
+                examine(path)
         elif create and path.parent.is_dir():
             with _guard():
                 examine_beside(_absolute(path))

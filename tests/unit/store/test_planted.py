@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import shutil
 import sqlite3
@@ -162,6 +163,14 @@ def test_a_store_in_whose_schema_a_name_is_wild_is_refused_in_one_line(planted):
     with closing(sqlite3.connect(planted)) as connection:
         connection.execute(f'CREATE TABLE "z\n\x1b[2J{"x" * 999}" (x)')
     assert refusal(lambda: read(planted)) == "store.foreign"
+
+
+def test_a_store_that_cannot_be_read_is_one_clear_error(planted, monkeypatch):
+    def broken(*_, **__):
+        raise OSError(errno.EIO, "Input/output error")
+
+    monkeypatch.setattr(Path, "open", broken)
+    assert refusal(lambda: read(planted), "Input/output error") == "store.failed"
 
 
 @pytest.mark.parametrize("part", ["name", "sql"])
