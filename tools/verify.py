@@ -31,7 +31,7 @@ Contents, in the order of the checks. To go to one, search for `- 9 schedule`:
    result      what all checks found, and what they rest on                    verify
    command     the command line, what is printed, and the exit code              main
 
-Exit code 0: the level asked for is reached; 1: it is not; 2: wrong use, or EXPORT
+Exit code 0: what is asked for is reached; 1: it is not; 2: wrong use, or EXPORT
 cannot be opened at all or is no export.
 """
 
@@ -64,6 +64,8 @@ NAMES = (
 )  # fmt: skip
 MORE = {18: "policy", 19: "review", 20: "notes"}  # the checks that only some records have
 POLICY, REVIEW, NOTES = MORE
+TEMPLATES = 10  # and the texts that a policy is about
+POLICED = "a policy, and that the record was compared with all of it (checks 10 and 18)"
 WALKED = (*range(9, 17), 19, 20)  # those that the walk over the record carries (§11)
 LARGEST = 2**53 - 1  # the largest integer of a line or a reply (§1, §5)
 DEEPEST = 32  # nested containers (§1, §5)
@@ -4037,12 +4039,14 @@ def arguments(words: list[str] | None) -> argparse.Namespace:
     parser = argparse.ArgumentParser(
         prog="verify.py",
         description="Verify the exported record of one debate.",
-        epilog="Exit codes: 0 the level asked for is reached, 1 it is not, 2 wrong use, no export.",
+        epilog="Exit codes: 0 what is asked for is reached, 1 it is not, 2 wrong use, no export.",
     )
     parser.add_argument("export", metavar="EXPORT", help="a zip or a folder")
     parser.add_argument("--trust", metavar="FILE", help="the keys that you trust")
     parser.add_argument("--since", metavar="CHECKPOINT", help="not supported yet")
     parser.add_argument("--require-level", type=int, choices=(0, 1, 2), default=1)
+    policed = "fail a record that names no policy, or was not compared with all of it"
+    parser.add_argument("--require-policy", action="store_true", help=policed)
     parser.add_argument("--json", action="store_true", help="print one JSON document")
     return parser.parse_args(words)
 
@@ -4075,7 +4079,11 @@ def main(words: list[str] | None = None) -> int:
         print(json.dumps(result, indent=2) if options.json else as_text(result, asked), flush=True)
     except BrokenPipeError:  # nobody reads on, but the exit code still counts
         os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
-    return 0 if result["level"] is not None and result["level"] >= asked else 1
+    passed = {check["number"] for check in result["checks"] if check["status"] == "pass"}
+    unruled = options.require_policy and not {TEMPLATES, POLICY} <= passed
+    if unruled and result["level"] is not None:
+        print(f"verify.py: required: {POLICED}", file=sys.stderr)
+    return 0 if result["level"] is not None and result["level"] >= asked and not unruled else 1
 
 
 if __name__ == "__main__":

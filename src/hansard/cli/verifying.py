@@ -46,9 +46,16 @@ _LEVELS = click.Choice(["0", "1", "2"])
     type=_LEVELS,
     help="0: the record agrees with itself. 1: a key that you trust signed it (exports).",
 )
+@click.option(
+    "--require-policy",
+    is_flag=True,
+    help="Fail a record that names no policy, or was not compared with all of it.",
+)
 @click.option("--json", "as_json", is_flag=True, help="Print checks and findings as JSON.")
 @store_option
-def verify(source: str, trust: Path | None, level: str | None, as_json: bool) -> None:
+def verify(
+    source: str, trust: Path | None, level: str | None, require_policy: bool, as_json: bool
+) -> None:
     """Verify a record: the debate ID in the store, an export, or a page.
 
     No computed result is taken on trust: every link, text, turn, prompt, reply,
@@ -56,7 +63,7 @@ def verify(source: str, trust: Path | None, level: str | None, as_json: bool) ->
     that you trust, and so must its page. The code of a page that comes alone must be
     exactly what this release writes, because other code could show anything.
 
-    Exit codes: 0 the required level is reached; 1 it is not, or the code of a page
+    Exit codes: 0 what is required is reached; 1 it is not, or the code of a page
     that comes alone is not that of this release; 2 there is no such debate or file, it cannot be
     read, or it is not a Hansard export.
     """
@@ -74,7 +81,10 @@ def verify(source: str, trust: Path | None, level: str | None, as_json: bool) ->
         print_verification(console(), found)
         if found.ok and not reached:
             _say_how_to_trust(required, trust)
-    if not reached or _is_forged(found.page):
+    unruled = require_policy and found.ok and not found.policed
+    if unruled:
+        click.echo(f"Required: {words('policed')['required']}", err=True)
+    if not reached or unruled or _is_forged(found.page):
         raise click.exceptions.Exit(1)
 
 

@@ -16,6 +16,7 @@ from hansard.errors import DataError
 
 Status = Literal["pass", "fail", "unchecked", "unsupported"]
 Verdict = Literal["INTACT", "SELF-CONSISTENT, SIGNER UNKNOWN", "ALTERED"]
+TEMPLATES = 10  # and the texts that a policy is about
 POLICY, REVIEW, NOTES = 18, 19, 20  # of records that have what they look at, and of no others
 _NAMES = {number: row["name"] for number, row in vocabulary.checks().items()}
 CHECKS = {number: name for number, name in _NAMES.items() if number < POLICY}
@@ -139,6 +140,15 @@ class Verification(_Result):
     def ok(self) -> bool:
         """Whether every check that could be made holds."""
         return self.level is not None
+
+    @property
+    def policed(self) -> bool:
+        """Whether the record names a policy, and was compared with all of it.
+
+        Who signed the policy is for `level` to say: 1 asks for a trusted key.
+        """
+        passed = {check.number for check in self.checks if check.status == "pass"}
+        return {TEMPLATES, POLICY} <= passed
 
     @property
     def told(self) -> str:
