@@ -72,6 +72,22 @@ def test_conditions_hold_a_decision_back_until_they_are_met(hansard, ended):
     assert "review      pass" in hansard("verify", ended).out
 
 
+def test_list_names_the_debates_whose_review_stands_so(hansard, ended):
+    def listed(*words):
+        rows = json.loads(hansard("list", "--json", *words).out)["debates"]
+        return [(row["reviewed"], row["released"]) for row in rows]
+
+    usual = listed()
+    review(hansard, ended, "rejected", "--comment", "Not now.")
+    assert listed("--review", "rejected") == [("rejected", False)]
+    assert listed("--review", "approved") == []
+    assert ended[:8] in hansard("list", "--review", "rejected").out
+    review(hansard, ended, "approved")
+    assert listed("--review", "approved") == [("approved", True)]
+    assert len(listed()) == len(usual)
+    hansard("list", "--review", "not required", code=2)
+
+
 def test_the_last_review_of_a_key_counts(hansard, ended):
     review(hansard, ended, "rejected", "--comment", "Not now.")
     assert "rejected: Ann Lee" in " ".join(hansard("status", ended, code=3).out.split())

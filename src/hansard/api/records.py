@@ -192,8 +192,8 @@ def open_store(url: str = DEFAULT_STORE, create: bool = True) -> Store:
 def list_debates(store: Store, trust: Trust | None = None) -> Listing:
     """Return the debates of a store, in the order they were opened.
 
-    The record of each is verified: of one that does not hold only its id and
-    that are listed. `trust` names the keys whose reviews count. Raises DataError where
+    The record of each is verified: of one that does not hold only its id and its
+    state are listed. `trust` names the keys whose reviews count. Raises DataError where
     the store itself cannot be read.
 
     >>> with open_store("sqlite:///:memory:") as store:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from typing import NamedTuple
+from typing import NamedTuple, get_args
 
 import click
 from rich.cells import cell_len
@@ -19,6 +19,7 @@ from hansard.cli.context import (
     read_source,
     sound_source,
     store_option,
+    trust_of,
 )
 from hansard.cli.summary import ARROW, option, outcome, say_notes
 from hansard.report.formats.display import LENGTH
@@ -28,6 +29,7 @@ from hansard.report.replayed import Differing
 from hansard.report.safe import one_line, shown
 from hansard.report.standing import Standing
 from hansard.report.words import GONE, percent, stance
+from hansard.rules.review import ReviewState
 
 _BAD = ("altered", "unreadable")
 _UNVERIFIED = "ALTERED: this is not what was recorded."
@@ -84,18 +86,26 @@ _COLUMNS = (
 
 
 @click.command("list")
+@click.option(
+    "--review",
+    type=click.Choice([state for state in get_args(ReviewState) if state != "not required"]),
+    help="Only the debates whose review stands so, by the keys in your trust file.",
+)
 @click.option("--json", "as_json", is_flag=True, help="Print the list as JSON.")
 @store_option
-def list_(as_json: bool) -> None:
+def list_(review: ReviewState | None, as_json: bool) -> None:
     """List the debates in the store.
 
-    Each record is verified; altered ones are marked.
+    Each record is verified; altered ones are marked, and stand in every list.
 
     Exit codes: 0 listed, even if a record was altered; 2 there is no store, or it
     cannot be read.
     """
     with open_store() as store:
-        listing = hansard.list_debates(store)
+        listing = hansard.list_debates(store, trust_of(None) if review or as_json else None)
+    if review:
+        rows = (row for row in listing.debates if row.state in _BAD or row.reviewed == review)
+        listing = hansard.Listing(debates=tuple(rows))
     if as_json:
         click.echo(document(listing))
         return

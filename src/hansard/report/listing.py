@@ -7,6 +7,7 @@ from typing import Literal
 from pydantic import BaseModel, ConfigDict, Field
 
 from hansard.report.formats import DebateResult
+from hansard.rules.review import ReviewState
 from hansard.rules.terms import DecisionRule
 
 State = Literal["open", "closed", "truncated", "failed", "altered", "unreadable"]
@@ -33,6 +34,12 @@ class Entry(_Part):
     rule: DecisionRule | None = None
     review: str | None = Field(
         default=None, description="Who must look, where the decision is left to a person"
+    )
+    reviewed: ReviewState | None = Field(
+        default=None, description="How its review stands, by the keys that the reader trusts"
+    )
+    released: bool | None = Field(
+        default=None, description="Whether the decision may be acted on, by the same keys"
     )
     output_missing: bool = Field(
         default=False, description="Whether nobody wrote the output that was asked for"
@@ -67,6 +74,8 @@ def entry(result: DebateResult) -> Entry:
         decision_text=result.decision_text,
         rule=result.decision_rule,
         review=result.review,
+        reviewed=None if result.status == "open" else result.reviewed.state,
+        released=result.released,
         output_missing=result.output_missing is not None,
         stopped=result.truncated.stopper if result.truncated else None,
         votes=result.votes_held,
