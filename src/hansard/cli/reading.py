@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from typing import NamedTuple, get_args
+from typing import NamedTuple
 
 import click
 from rich.cells import cell_len
@@ -26,10 +26,10 @@ from hansard.report.formats.display import LENGTH
 from hansard.report.listing import Entry
 from hansard.report.markdown import markdown
 from hansard.report.replayed import Differing
+from hansard.report.reviews import STATES
 from hansard.report.safe import one_line, shown
 from hansard.report.standing import Standing
 from hansard.report.words import GONE, percent, stance
-from hansard.rules.review import ReviewState
 
 _BAD = ("altered", "unreadable")
 _UNVERIFIED = "ALTERED: this is not what was recorded."
@@ -88,12 +88,12 @@ _COLUMNS = (
 @click.command("list")
 @click.option(
     "--review",
-    type=click.Choice([state for state in get_args(ReviewState) if state != "not required"]),
+    type=click.Choice(STATES),
     help="Only the debates whose review stands so, by the keys in your trust file.",
 )
 @click.option("--json", "as_json", is_flag=True, help="Print the list as JSON.")
 @store_option
-def list_(review: ReviewState | None, as_json: bool) -> None:
+def list_(review: str | None, as_json: bool) -> None:
     """List the debates in the store.
 
     Each record is verified; altered ones are marked, and stand in every list.

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
-from typing import Any, cast
+from typing import Any, cast, get_args
 
 from hansard import vocabulary
 from hansard.record.keys import Trust
@@ -16,7 +16,7 @@ from hansard.record.policy import Policy
 from hansard.report.result import Condition, NotedOutcome, Result, Reviewed, SignedReview
 from hansard.report.words import GONE
 from hansard.rules import after
-from hansard.rules.review import Signed, review_of
+from hansard.rules.review import ReviewState, Signed, review_of
 from hansard.rules.state import DebateState
 from hansard.vocabulary import fill, many
 
@@ -35,6 +35,8 @@ class Reader:
     vouched: bool = True
 
 
+# Those of a review that was required, or that somebody signed.
+STATES = tuple(state for state in get_args(ReviewState) if state != "not required")
 TextOfBlob = Callable[[Any], str | None]
 
 
