@@ -178,6 +178,7 @@ def played(request, tmp_path_factory):
     return format_, home, points
 
 
+@pytest.mark.slow
 def test_every_format_killed_and_resumed(played, asked, resume):
     format_, home, points = played
     with Store.open(f"sqlite:///{home}/none/h.db") as store:

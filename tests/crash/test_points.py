@@ -170,6 +170,7 @@ def batches(world):
     return len(counted)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("how", ["not stored", "stored"])
 def test_a_crash_at_every_batch_of_the_long_example(worlds, how):
     undisturbed = worlds(SPLIT)
@@ -195,6 +196,7 @@ def come_to(state):
     return turns, state.counts, state.similarities, {**state.decision, "review": ""}, state.closed
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("format_", PLAYED)
 @pytest.mark.parametrize("how", ["not stored", "stored"])
 def test_a_crash_at_every_batch_of_every_format(worlds, format_, how):
