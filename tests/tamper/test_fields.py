@@ -266,7 +266,7 @@ turn.rejected       keyword                     here 12.keyword
 turn.rejected       member                      here 12.member
 turn.rejected       rating                      here 12.rating
 turn.rejected       step                        here 9.step
-turn.forfeited      cut                         here 9.not_due, here 15.cut
+turn.forfeited      cut                         here 9.not_due
 turn.forfeited      cut.by                      record 8.unnamed
 turn.forfeited      cut.by.sha256               here 8.missing
 turn.forfeited      cut.reason                  record 8.unnamed
