@@ -282,12 +282,13 @@ def holds_file(data: bytes) -> bool:
     return False
 
 
-def read_file(path: Path, most: int) -> bytes:
+def read_file(path: Path, most: int, *, follow: bool = True) -> bytes:
     """Return at most one byte more than `most`: enough to see that it is too much.
 
-    Whatever else took the file's place may hold up its reader for ever, and is not read.
+    Whatever else took the file's place may hold up its reader for ever, and is not read, nor is a
+    link where `follow` is not set.
     """
-    with open(path, "rb", opener=at_once) as file:
+    with open(path, "rb", opener=at_once if follow else itself) as file:
         if not stat.S_ISREG(os.fstat(file.fileno()).st_mode):
             raise CannotOpen(f"{path} is not a regular file")
         return file.read(most + 1)
@@ -298,6 +299,11 @@ def at_once(path: str, flags: int) -> int:
     return os.open(path, flags | getattr(os, "O_NONBLOCK", 0))
 
 
+def itself(path: str, flags: int) -> int:
+    """Open a file, and not what a link in its place leads to."""
+    return at_once(path, flags | getattr(os, "O_NOFOLLOW", 0))
+
+
 def read_folder(folder: Path) -> dict[str, bytes]:
     """Return the files of a folder, of which no more is read than shows that it is too much."""
     found = sorted(islice(list_folder(folder, ""), MOST_FILES + 1))
@@ -306,7 +312,7 @@ def read_folder(folder: Path) -> dict[str, bytes]:
         require(regular and NAME.fullmatch(name) is not None, "1.name", spelled(name))
     files, left = dict[str, bytes](), LARGEST_EXPORT
     for name, _, path in found:
-        files[name] = read_file(path, left)
+        files[name] = read_file(path, left, follow=False)
         left -= len(files[name])
         require(left >= 0, "1.size")
     return files

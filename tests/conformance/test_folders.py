@@ -45,3 +45,20 @@ def test_both_verifiers_of_folders(changed, capsys):
     assert said(ended, capsys.readouterr().out) == [code] * bool(code)
     result = CliRunner().invoke(cli, ["verify", *words], prog_name="hansard")
     assert said(result.exit_code, result.stdout) == [code] * bool(code)
+
+
+def test_a_link_that_takes_the_place_of_a_file_is_not_followed(tmp_path, monkeypatch, capsys):
+    """It is put there once the folder was listed."""
+    top = tmp_path / "export"
+    shutil.copytree(case("decided-in-the-proposals").export, top)
+    lister = verify.list_folder
+
+    def listed(folder, prefix):
+        yield from list(lister(folder, prefix))
+        if not prefix and not (top / "VERIFY.md").is_symlink():
+            (top / "VERIFY.md").unlink()
+            (top / "VERIFY.md").symlink_to(__file__)
+
+    monkeypatch.setattr(verify, "list_folder", listed)
+    assert verify.main([str(top)]) == 2
+    assert "cannot be opened" in capsys.readouterr().err
