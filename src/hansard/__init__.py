@@ -1,9 +1,9 @@
 """Structured debates between language models, with a record that proves itself.
 
 Run a debate with `run` or `run_sync`, go on with an open one with `resume`, and
-ask what it would cost with `estimate`, and whether
-one is advised at all with `should_debate`. What is kept of it is a `Record`: read it
-with `read_record` or `read_export`, and show, replay, verify, export or page it.
+ask what it would cost with `estimate`, and whether one is advised at all with
+`should_debate`. What is kept of it is a `Record`: read it with `read_record` or
+`read_export`, and show, replay, verify, export or page it.
 `open_keyring`, `read_trust` and `read_policy` say who vouches for it. Every error
 that is raised on purpose is a `HansardError` with a stable `code`: a `UsageError`
 where the call cannot be honoured, a `DataError` where bytes that were read are bad,

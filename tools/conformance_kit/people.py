@@ -254,7 +254,7 @@ def repetitions() -> Iterator[Case]:
     head = digest(record.lines[-1])
     changed = review(review(record), "rejected")
     stood = hold(hold(hold(record), lift=True))
-    why = "Whoever signs again has seen what the same key signed before."
+    why = "A key cannot sign again without having seen what it signed before."
     for name, code, made in (
         ("review-repeated", "19.head", repeated(changed, 13)),
         ("review-repeated-at-once", "19.head", repeated(review(record), 13)),

@@ -1,4 +1,4 @@
-"""What a debate says of itself, in rows: who asks, who answers, what was expected, its gate.
+"""What a debate says of itself, in rows: who asks, who answers for it, its cost, its gate.
 
 Terminal and Markdown show the same rows in the same words; the page has its port.
 """

@@ -62,7 +62,7 @@ def faults(before: Sequence[Event], event: Event) -> Iterator[Fault]:
 def _since_own(before: Sequence[Event], event: Event) -> Sequence[Event]:
     """Return the entries after the last one by the key that signed `event`, which it has seen.
 
-    Else whoever does not hold the key could repeat what it signed once.
+    Otherwise anybody could add a copy of an older entry, and undo what the owner said since.
     """
     key = _public(event)
     own = [place for place, row in enumerate(before, 1) if key and _public(row) == key]

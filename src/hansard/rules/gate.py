@@ -72,7 +72,7 @@ def rests_on(gate: Gate) -> str | None:
 def contradicts(gate: Gate, task_type: str | None, text_of: TextOf) -> bool:
     """Say whether a recorded gate does not follow from what it was asked.
 
-    Where the answer is gone, what is recorded of it is accepted.
+    If the answer is gone, nobody can tell whether it hedges: what the record says is accepted.
     """
     name, hedged = rests_on(gate), False
     if name is not None:
