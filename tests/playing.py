@@ -141,5 +141,6 @@ def request(**changes: Any) -> Request:
         "schemas": (),
         "tools": (),
         "render": list,
+        "seen": None,
     }
     return Request(**fields | changes)

@@ -31,6 +31,7 @@ def request(tools=(), **settings):
         schemas=(),
         tools=tools,
         render=lambda: [Message("system", ["Be ", "brief."]), Message("user", ["Why?"])],
+        seen=None,
     )
 
 

@@ -45,8 +45,7 @@ if TYPE_CHECKING:
     from hansard.api.specs import Spec
     from hansard.record.policy import Policy
     from hansard.report.formats import DebateResult
-    from hansard.report.progress import Progress
-    from hansard.runtime.recording import Observer
+    from hansard.runtime.recording import Observer, OnProgress
     from hansard.runtime.seats import Models
     from hansard.runtime.tools import Tools
     from hansard.store.application import Store
@@ -72,7 +71,7 @@ async def run(
     folder: Path | str | None = None,
     allow: Iterable[Path | str] = (),
     observe: Observer | None = None,
-    progress: Callable[[Progress], None] | None = None,
+    progress: OnProgress | None = None,
 ) -> DebateResult:
     """Run one debate to its end and return what became of it.
 
@@ -157,7 +156,7 @@ def run_sync(
     folder: Path | str | None = None,
     allow: Iterable[Path | str] = (),
     observe: Observer | None = None,
-    progress: Callable[[Progress], None] | None = None,
+    progress: OnProgress | None = None,
 ) -> DebateResult:
     """Do what `run` does, from code that is not async.
 
@@ -194,7 +193,7 @@ async def resume(
     models: Models | None = None,
     tools: Tools | None = None,
     observe: Observer | None = None,
-    progress: Callable[[Progress], None] | None = None,
+    progress: OnProgress | None = None,
 ) -> DebateResult:
     """Go on with a debate that was left open, and return what became of it.
 
@@ -232,7 +231,7 @@ def resume_sync(
     models: Models | None = None,
     tools: Tools | None = None,
     observe: Observer | None = None,
-    progress: Callable[[Progress], None] | None = None,
+    progress: OnProgress | None = None,
 ) -> DebateResult:
     """Do what `resume` does, from code that is not async.
 

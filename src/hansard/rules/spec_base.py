@@ -6,15 +6,22 @@ from abc import abstractmethod
 from collections.abc import Iterator, Mapping
 from typing import Any, ClassVar, Self
 
-from pydantic import BaseModel, Field, ValidationError, model_validator
+from pydantic import (
+    BaseModel,
+    Field,
+    ModelWrapValidatorHandler,
+    PrivateAttr,
+    ValidationError,
+    model_validator,
+)
 from pydantic_core import InitErrorDetails, PydanticCustomError
 
 from hansard.rules.data import MOST_LABELS
 from hansard.rules.fields import Layout, Name
+from hansard.rules.own import ModelName, Own, names_of
 from hansard.rules.similarity import fold
 from hansard.rules.spec_gate import GateSpec
 from hansard.rules.spec_parts import (
-    MODEL,
     Advocate,
     Alias,
     Ceilings,
@@ -80,8 +87,8 @@ class BaseSpec(Strict):
     gate: GateSpec | None = Field(
         default=None, description="What decides whether this question is worth a debate"
     )
-    model: str | None = Field(
-        default=None, pattern=MODEL, description="Answers in every seat that names no other"
+    model: ModelName | None = Field(
+        default=None, description="Answers in every seat that names no other"
     )
     settings: Settings = Field(
         default=Settings(), description="Of every seat that does not say otherwise"
@@ -142,21 +149,30 @@ class BaseSpec(Strict):
         default={}, description="By role; default: sub for who argues, primary for who decides"
     )
 
-    @model_validator(mode="before")
+    _output_class: type[BaseModel] | None = PrivateAttr(None)  # what `output_schema` was made of
+
+    @model_validator(mode="wrap")
     @classmethod
-    def _from_python(cls, value: object) -> object:
+    def _from_python(cls, value: object, read: ModelWrapValidatorHandler[Self]) -> Self:
         """Admit what only Python can give: instructions from a function, a pydantic model."""
         if not isinstance(value, dict):
-            return value
+            return read(value)
         row: dict[str, Any] = dict(value)
         instructions, schema = row.get("instructions"), row.get("output_schema")
         if callable(instructions):
             row["instructions"] = instructions(
                 {"question": row.get("question")}, row.get("context")
             )
-        if isinstance(schema, type) and issubclass(schema, BaseModel):
-            row["output_schema"] = schema.model_json_schema()
-        return row
+        if not (isinstance(schema, type) and issubclass(schema, BaseModel)):
+            return read(row)
+        spec = read(row | {"output_schema": schema.model_json_schema()})
+        spec._output_class = schema
+        return spec
+
+    @property
+    def output_class(self) -> type[BaseModel] | None:
+        """The pydantic model that `output_schema` was made of, if it was made of one."""
+        return self._output_class
 
     @model_validator(mode="after")
     def _holds_together(self) -> Self:
@@ -174,7 +190,7 @@ class BaseSpec(Strict):
 
     def _between(self) -> Mistakes:
         """Yield the mistakes between fields, the table aside."""
-        if self.model is not None and self.model not in self.models:
+        if isinstance(self.model, str) and self.model not in self.models:
             try:
                 known_model(self.model, self.models)
             except PydanticCustomError as error:
@@ -241,7 +257,13 @@ class BaseSpec(Strict):
         if self.synthesizer or (self.output_schema is not None and self.synthesizer is None):
             seat = self.synthesizer if isinstance(self.synthesizer, Seat) else Seat()
             rows.append(self._seated("synthesizer", seat))
-        return rows
+        names = names_of([row.own or row.model for row in rows])
+        return [row._replace(model=name) for row, name in zip(rows, names, strict=True)]
+
+    def functions(self) -> dict[str, Own]:
+        """Return the functions that sit at the table, by the names that `python:` gives them."""
+        rows = (row for row in self.table() if row.own is not None)
+        return {row.model.partition(":")[2]: row.own for row in rows if row.own is not None}
 
     @property
     @abstractmethod
@@ -264,8 +286,12 @@ class BaseSpec(Strict):
                 "spec.model",
                 f"{name} has no model; give it a `model`, or set `model` for the whole debate",
             )
-        alias = self.models.get(chosen)
-        model = alias.model if alias else known_model(chosen, self.models)
+        own, alias = None, None
+        if isinstance(chosen, str):
+            alias = self.models.get(chosen)
+            model = alias.model if alias else known_model(chosen, self.models)
+        else:
+            own, model = chosen, names_of([chosen])[0]
         settings = (self.settings.but(alias.settings) if alias else self.settings).but(
             seat.settings
         )
@@ -274,7 +300,7 @@ class BaseSpec(Strict):
                 "spec.base_url",
                 f"{name} has a `base_url`, but {model} calls no server; remove `base_url`",
             )
-        return Seated(role, name, model, seat.persona, settings, stance)
+        return Seated(role, name, model, seat.persona, settings, stance, own)
 
     def agent_type(self, role: Role) -> str:
         """Return what a seat of this role is called where it is watched (D 18)."""

@@ -37,6 +37,7 @@ from pydantic_core import PydanticCustomError
 
 from hansard.record.note import KEY_NAME
 from hansard.rules.fields import Decimal, KeyName, Name, Structured, Url
+from hansard.rules.own import MODEL, ModelName, Own
 from hansard.rules.replies import VISIBLE
 from hansard.rules.similarity import fold
 from hansard.rules.terms import ABSTAIN, UNDECLARED, Role
@@ -232,9 +233,6 @@ def provider_of(model: str) -> str:
     return model.partition(":")[0]
 
 
-MODEL = r"^[A-Za-z0-9._:/@+=-]{1,256}$"
-
-
 def _or_model_name(schema: JsonDict) -> None:
     """Say in the published schema that a model's name alone will do."""
     row: JsonDict = {**schema}
@@ -265,12 +263,11 @@ class Seat(Strict):
     """Who fills a role: which model answers, from which point of view, with which settings."""
 
     id: Name | None = Field(default=None, description="Default: the role's name")
-    model: str | None = Field(
+    model: ModelName | None = Field(
         default=None,
         description="provider:name, as in openai:<model>, anthropic:<model>, "
         "scripted:replies.yaml, recorded:<debate>, python:<name>, custom:<name>, or a name from "
-        "`models`; default: the debate's `model`",
-        pattern=MODEL,
+        "`models`; default: the debate's `model`. From Python also a function",
     )
     persona: Text | None = Field(default=None, description="Ignored in a seat that is custom:…")
     settings: Settings = Settings()
@@ -344,7 +341,7 @@ def between_stances(rows: list[Advocate]) -> Mistakes:
 
 
 class Seated(NamedTuple):
-    """One row of the table: a role, and who fills it."""
+    """One row of the table: a role, and who fills it; `own` is the function that does."""
 
     role: Role
     id: str
@@ -352,6 +349,7 @@ class Seated(NamedTuple):
     persona: str | None
     settings: Settings
     stance: Advocate | None = None
+    own: Own | None = None
 
 
 def _or_name(schema: JsonDict) -> None:

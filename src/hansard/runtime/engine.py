@@ -36,6 +36,7 @@ from hansard.runtime.models.base import (
     ToolCall,
     complete,
 )
+from hansard.runtime.models.seen import Seen
 from hansard.runtime.output import checker
 from hansard.runtime.pacing import Pace, Release, nothing, server_of
 from hansard.runtime.recording import Recording
@@ -96,9 +97,15 @@ class Engine:
                     await self._ask(due)
                 else:
                     self._do(due)
-            await self._journal.commit()
+            await self._commit()
         finally:
             self._stop()
+            self._recording.unheard()
+
+    async def _commit(self) -> None:
+        """Store what was recorded, and wait until whoever watches has heard of it."""
+        await self._journal.commit()
+        await self._recording.heard()
 
     def _due(self) -> Due | None:
         """Return what is to be done; once somebody raised, only what is in flight is waited for."""
@@ -192,7 +199,7 @@ class Engine:
         """Make calls once their start is stored; none where a hook has raised: each may cost."""
         stored = False
         try:
-            await self._journal.commit()
+            await self._commit()
             stored = not self._recording.broken
         finally:
             for step, call, release in started:
@@ -263,6 +270,7 @@ class Engine:
             schemas=call.schemas,
             tools=tuple(self._tools[row["tool"]].definition for row in call.tools),
             render=lambda: self._render(call.prompt),
+            seen=Seen(self.state, step, self._texts),
         )
 
     def _render(self, prompt: Prompt) -> list[Message]:
@@ -310,7 +318,7 @@ class Engine:
             self._failed(call, ModelError("timeout", wire=call.watch.look()))
         for tool in self._using.timed_out(now):
             self._returned(tool.data, "the tool did not answer in time", ok=False)
-        await self._journal.commit()
+        await self._commit()
 
     def _collect(self) -> None:
         """Record the ends of all calls and tools that are over."""

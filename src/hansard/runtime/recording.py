@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable, Iterable, Mapping
+from asyncio import CancelledError
+from collections.abc import Awaitable, Callable, Coroutine, Iterable, Iterator, Mapping
+from contextlib import contextmanager
 from functools import reduce
+from inspect import isawaitable
 
 from hansard.errors import UsageError
 from hansard.report.progress import Follower, Progress
@@ -13,8 +16,11 @@ from hansard.rules.state import DebateState, evolve
 from hansard.runtime.journal import Journal
 
 # Hears of every event once it is stored. One that takes two arguments is also given the texts
-# of the record so far, by name: the `sha256` of a blob.
-Observer = Callable[[Event], None] | Callable[[Event, Mapping[str, str]], None]
+# of the record so far, by name: the `sha256` of a blob. What an async one has to do is awaited
+# before the debate goes on.
+Heard = Awaitable[None] | None
+Observer = Callable[[Event], Heard] | Callable[[Event, Mapping[str, str]], Heard]
+OnProgress = Callable[[Progress], Heard]
 
 
 class Stop(Exception):
@@ -59,12 +65,13 @@ class Recording:
         events: Iterable[Event] = (),
         *,
         observe: Observer | None = None,
-        progress: Callable[[Progress], None] | None = None,
+        progress: OnProgress | None = None,
     ) -> None:
         self.journal = journal
         self.events = list(events)
         self.state = reduce(evolve, self.events, DebateState())
-        self._watchers: list[Callable[[Event], None]] = []
+        self._watchers: list[Callable[[Event], Iterable[object]]] = []
+        self._owed: list[Awaitable[object]] = []  # what async hooks have still to do
         self._untold: list[Event] = []
         self.broken: BaseException | None = None
         self.stop: Stop | None = None
@@ -91,32 +98,54 @@ class Recording:
         """Tell whoever watches of what has been stored since, until one of them breaks."""
         told, self._untold = self._untold, []
         for event in told:
-            for watch in () if self.broken else self._watchers:
-                try:
-                    watch(event)
-                except Stop as stop:
-                    self.stop = self.stop or stop
-                except BaseException as error:  # noqa: BLE001 - raised again once all is stored
-                    self.broken = error
-                    break
+            for watch in self._watchers:
+                with self._caught():
+                    self._owed += () if self.broken else filter(isawaitable, watch(event))
 
-    def _following(self, progress: Callable[[Progress], None]) -> Callable[[Event], None]:
+    async def heard(self) -> None:
+        """Await what async hooks have to do, one after the other."""
+        while self._owed and not self.broken:
+            owed = self._owed.pop(0)
+            with self._caught(but=CancelledError):  # that is whoever cancels the debate
+                await owed
+        self.unheard()
+
+    def unheard(self) -> None:
+        """Let go of what async hooks have still to do."""
+        for owed in self._owed:
+            if isinstance(owed, Coroutine):
+                owed.close()
+        self._owed.clear()
+
+    @contextmanager
+    def _caught(self, but: type[BaseException] | tuple[()] = ()) -> Iterator[None]:
+        """Keep what a hook raises until all is stored."""
+        try:
+            yield
+        except Stop as stop:
+            self.stop = self.stop or stop
+        except but:
+            raise
+        except BaseException as error:  # noqa: BLE001 - raised again once all is stored
+            self.broken = error
+
+    def _following(self, progress: OnProgress) -> Callable[[Event], Iterable[object]]:
         follower = Follower()
         for event in self.events:
             follower.fold(event)
 
-        def follow(event: Event) -> None:
+        def follow(event: Event) -> Iterator[object]:
             for row in follower.follow(event, self.texts):
-                progress(row)
+                yield progress(row)
 
         return follow
 
 
-def _watcher(observe: Observer, texts: Mapping[str, str]) -> Callable[[Event], None]:
+def _watcher(observe: Observer, texts: Mapping[str, str]) -> Callable[[Event], Iterable[object]]:
     """Return an observer that is called with the event alone."""
     if _takes_texts(observe):
-        return lambda event: observe(event, texts)  # type: ignore[call-arg]
-    return observe  # type: ignore[return-value]
+        return lambda event: [observe(event, texts)]  # type: ignore[call-arg]
+    return lambda event: [observe(event)]  # type: ignore[call-arg]
 
 
 def _takes_texts(observe: Observer) -> bool:

@@ -8,6 +8,7 @@ from collections.abc import Mapping
 from hansard.errors import UsageError
 from hansard.record.bundle import Bundle, of_files
 from hansard.record.keys import Trust
+from hansard.rules.formats import AnySpec
 from hansard.runtime.files import Files
 from hansard.runtime.inputs import load_named, validate
 from hansard.runtime.models.base import Model
@@ -22,6 +23,22 @@ from hansard.verify.verifier import verify, verify_export
 
 _ID = re.compile(r"[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}").fullmatch
 Models = Mapping[str, Model | ModelFunction]
+
+
+def given_to(spec: AnySpec, models: Models | None) -> Models:
+    """Return the callables by name: those that `models` gives, and those in the spec itself.
+
+    Raises UsageError `model.named_twice` where two of them have one name.
+    """
+    own, given = spec.functions(), models or {}
+    for name, function in own.items():
+        if name in given and given[name] is not function:
+            raise UsageError(
+                "model.named_twice",
+                f"the function in a seat is called {name}, and so is another under `models`; "
+                "rename one of them",
+            )
+    return {**own, **given}
 
 
 def find_models(

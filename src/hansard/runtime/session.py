@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import sys
 import warnings
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from hashlib import sha256
 from pathlib import Path
 
@@ -15,7 +15,6 @@ from hansard.record.bundle import Bundle
 from hansard.record.chain import Chain
 from hansard.record.line import line_hash
 from hansard.record.policy import Policy
-from hansard.report.progress import Progress
 from hansard.rules.events import parse
 from hansard.rules.fields import Origin
 from hansard.rules.formats import AnySpec
@@ -31,8 +30,8 @@ from hansard.runtime.models.base import Closing, Model
 from hansard.runtime.opening import Opening, schemas_of
 from hansard.runtime.output import checker
 from hansard.runtime.policed import hold
-from hansard.runtime.recording import Observer, Recording, Stop
-from hansard.runtime.seats import Models, find_models
+from hansard.runtime.recording import Observer, OnProgress, Recording, Stop
+from hansard.runtime.seats import Models, find_models, given_to
 from hansard.runtime.tools import Tool, Tools, find_tools
 from hansard.runtime.warned import warned
 from hansard.store.application import Store
@@ -94,7 +93,7 @@ async def run(
     origin: Origin | None = None,
     clock: Clock | None = None,
     observe: Observer | None = None,
-    progress: Callable[[Progress], None] | None = None,
+    progress: OnProgress | None = None,
 ) -> Recording:
     """Open the debate that `spec` describes, run it to its end and return its record.
 
@@ -107,7 +106,7 @@ async def run(
     clock = clock or CLOCK
     files = Files(folder, tuple(allow))
     spec = read_texts(spec, files)
-    table = spec.table()
+    table, models = spec.table(), given_to(spec, models)
     asked = {row.id: (row.model, row.settings.base_url) for row in table}
     seats = find_models(asked, files, store, models)
     opening = Opening(
@@ -148,7 +147,7 @@ async def resume(
     tools: Tools | None = None,
     clock: Clock | None = None,
     observe: Observer | None = None,
-    progress: Callable[[Progress], None] | None = None,
+    progress: OnProgress | None = None,
 ) -> Recording:
     """Go on with a debate that a process left open, and return its record at its end.
 
@@ -203,7 +202,7 @@ def _reopened(
     store: Store,
     clock: Clock,
     observe: Observer | None = None,
-    progress: Callable[[Progress], None] | None = None,
+    progress: OnProgress | None = None,
 ) -> tuple[Bundle, Recording]:
     """Return the bytes of an open debate that holds, and its record to be added to."""
     bundle, recording = taken_up(debate, store, clock, observe, progress)
@@ -219,7 +218,7 @@ def taken_up(
     store: Store,
     clock: Clock,
     observe: Observer | None = None,
-    progress: Callable[[Progress], None] | None = None,
+    progress: OnProgress | None = None,
 ) -> tuple[Bundle, Recording]:
     """Return the bytes of a debate that holds, and its record to be added to.
 

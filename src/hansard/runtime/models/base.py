@@ -18,6 +18,7 @@ from hansard.rules.prompts import Message
 from hansard.rules.replies import Schema
 from hansard.rules.spec_parts import PriceSpec
 from hansard.rules.terms import Role
+from hansard.runtime.models.seen import Document, Said, Seen, Stance
 from hansard.verify.checks import MAX_REPLY
 
 MAX_TEXT = 16_000_000  # characters, of what is no reply: a store keeps a text in one value
@@ -126,8 +127,10 @@ class Watch:
 class Request:
     """What one call asks of a model.
 
-    `messages` are rendered when first read; a model that does not read them
-    costs nothing for a long transcript. The reply is JSON that fits
+    Everything the seat may see is here twice: by name (`question`, `stance`, `transcript`, …),
+    for a function that makes its own of it, and as the prompt that was rendered from it
+    (`messages`, `prompt`). Both are made when they are first read; who does not read them
+    pays nothing for a long transcript. The reply is JSON that fits
     `reply_schema`, or where it is `in_words` a text as it stands. `schemas` are
     those of all roles that the same model answers in JSON, this one's among them:
     where a wire counts the schema into the cached prefix, it asks for one envelope
@@ -148,12 +151,58 @@ class Request:
     schemas: tuple[Schema, ...]
     tools: tuple[ToolDefinition, ...]
     render: Callable[[], list[Message]]
+    seen: Seen = field(compare=False, repr=False)
     watch: Watch = field(default_factory=Watch, compare=False, repr=False)
 
     @property
     def in_words(self) -> bool:
         """Whether the reply is plain text; a deliverable is JSON whatever its schema."""
         return self.role != "synthesizer" and self.reply_schema.get("type") == "string"
+
+    @property
+    def question(self) -> str:
+        """The question that is debated."""
+        return self.seen.question
+
+    @property
+    def persona(self) -> str | None:
+        """The point of view that the seat was given, in words."""
+        return self.seen.persona
+
+    @property
+    def context(self) -> str | None:
+        """The background that the seat is told; a moderator is told none."""
+        return self.seen.context
+
+    @property
+    def stance(self) -> Stance | None:
+        """The stance that the seat argues, if it argues one."""
+        return self.seen.stance
+
+    @property
+    def stances(self) -> tuple[Stance, ...]:
+        """All stances that are argued, in order."""
+        return self.seen.stances
+
+    @property
+    def options(self) -> tuple[str, ...]:
+        """What can be decided for: the options, or the labels of the stances."""
+        return self.seen.options
+
+    @property
+    def evidence(self) -> tuple[Document, ...]:
+        """The documents that are visible by this round."""
+        return self.seen.evidence
+
+    @property
+    def transcript(self) -> tuple[Said, ...]:
+        """What was said so far, in the order and under the titles in which the seat is told it."""
+        return self.seen.transcript
+
+    @property
+    def decision(self) -> str | None:
+        """What was decided, for whoever speaks after it."""
+        return self.seen.decision
 
     @cached_property
     def messages(self) -> list[Message]:

@@ -8,41 +8,54 @@ import json
 import threading
 import warnings
 from collections.abc import Awaitable, Callable, Mapping
+from dataclasses import is_dataclass
 from typing import Any, cast
 
+from pydantic import BaseModel
+from pydantic_core import PydanticSerializationError, to_jsonable_python
+
 from hansard.errors import UsageError
-from hansard.rules.spec_parts import PriceSpec
+from hansard.rules.own import name_of
+from hansard.rules.spec_parts import PriceSpec, Settings
 from hansard.rules.transcript import CUSTOM
 from hansard.runtime.models.base import Completion, Model, Request
 
-Reply = str | Mapping[str, Any] | Completion
-ModelFunction = Callable[[Request], Reply | Awaitable[Reply]]
+# Takes the Request, or where its parameter is annotated `str` the prompt as one text.
+ModelFunction = Callable[[Any], Any]
+REPLIES = "text, a mapping, a dataclass, a pydantic model or a Completion"
 
 
 class CallableModel:
-    """A sync or async function of a Request.
+    """A sync or async function of a Request, or of the prompt where its parameter is a `str`.
 
-    It returns the reply's text, a mapping (written as JSON), or a Completion
-    to state tokens as well. A sync function runs in a thread of its own, so
-    one that hangs holds up neither the debate nor the end of the process.
+    It returns the reply's text, a mapping, dataclass or pydantic model (written as JSON), or
+    a Completion to state tokens as well. A sync function runs in a thread of its own, so
+    one that hangs holds up neither the debate nor the end of the process. `settings` are those
+    that the function states of itself, if it has any: they are recorded. Raises UsageError
+    `model.signature` for a function that cannot be called with one argument.
     """
 
     def __init__(self, function: ModelFunction, price: PriceSpec | None = None) -> None:
         self.price = price
+        own = getattr(function, "settings", None)
+        self.settings = own if isinstance(own, Settings) else Settings()
         self._function = function
+        self._wants_prompt = _wants_prompt(function)
         self._warned = False
         call = getattr(function, "__call__", function)  # noqa: B004 - its async-ness, not whether
         self._is_async = inspect.iscoroutinefunction(function) or inspect.iscoroutinefunction(call)
 
     async def complete(self, request: Request) -> Completion:
         """Call the function; whatever it raises is the engine's to record."""
+        given = request.prompt if self._wants_prompt else request
         if self._is_async:
-            reply = await cast(Awaitable[Reply], self._function(request))
+            reply = await cast(Awaitable[object], self._function(given))
         else:
-            reply = await outcome(self._function, request)
-        if request.in_words and not isinstance(reply, Completion):
-            return Completion(self._words(reply, request))
-        return as_completion(reply)
+            reply = await outcome(self._function, given)
+        if isinstance(reply, Completion):
+            return reply
+        reply = _plain(reply)
+        return Completion(self._words(reply, request) if request.in_words else _json(reply))
 
     def _words(self, reply: object, request: Request) -> str:
         """Return the words of a reply: text or `{text}`, or of a custom seat another value.
@@ -66,15 +79,45 @@ class CallableModel:
         return str(reply)
 
 
-def as_completion(reply: object) -> Completion:
-    """Return what a callable gave back as a Completion; raises TypeError for other shapes."""
-    if isinstance(reply, Completion):
+def _wants_prompt(function: ModelFunction) -> bool:
+    """Say whether a function asks for the prompt's text; UsageError for a wrong signature."""
+    try:
+        signature = inspect.signature(function, eval_str=True)
+    except NameError:  # an annotation that only a type checker can read
+        signature = inspect.signature(function)
+    except (TypeError, ValueError):  # some functions written in C tell nothing of themselves
+        return False
+    try:
+        named = signature.bind(None).arguments
+    except TypeError as error:
+        raise UsageError(
+            "model.signature",
+            f"{name_of(function)}{signature} cannot sit in a seat ({error}): it is called with one "
+            "argument, the Request, or the prompt where that is annotated `str`",
+        ) from None
+    annotation = signature.parameters[next(iter(named))].annotation if named else None
+    return annotation is str or annotation == "str"
+
+
+def _plain(reply: object) -> object:
+    """Return a dataclass or a pydantic model as the mapping that it stands for."""
+    is_data = is_dataclass(reply) and not isinstance(reply, type)
+    if not (is_data or isinstance(reply, (BaseModel, Mapping))):
         return reply
+    try:
+        value = dict(reply) if isinstance(reply, Mapping) else reply
+        return to_jsonable_python(value, inf_nan_mode="constants")
+    except PydanticSerializationError as error:
+        raise TypeError(f"a reply must be made of what JSON knows: {error}") from None
+
+
+def _json(reply: object) -> str:
+    """Return the text of a reply that is to be JSON; raises TypeError for what is no reply."""
     if isinstance(reply, str):
-        return Completion(reply)
-    if isinstance(reply, Mapping):
-        return Completion(json.dumps(dict(reply), ensure_ascii=False))
-    raise TypeError(f"a model must return text, a mapping or a Completion, not {type(reply)}")
+        return reply
+    if isinstance(reply, dict):
+        return json.dumps(reply, ensure_ascii=False)
+    raise TypeError(f"a reply is {REPLIES}, not a {type(reply).__name__}")
 
 
 async def outcome(function: Callable[..., Any], *arguments: Any) -> Any:

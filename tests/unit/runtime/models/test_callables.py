@@ -5,12 +5,18 @@ from __future__ import annotations
 import asyncio
 import functools
 import threading
+from dataclasses import dataclass
+from decimal import Decimal
+from enum import Enum
+from types import MappingProxyType
 
 import pytest
+from pydantic import BaseModel
 
 from hansard.errors import UsageError
+from hansard.rules.prompts import Message
 from hansard.runtime.models.base import Completion, ModelError
-from hansard.runtime.models.callables import CallableModel, as_completion, as_model
+from hansard.runtime.models.callables import CallableModel, as_model
 from hansard.verify.checks import MAX_REPLY
 from instant import GUARD
 from playing import request
@@ -39,6 +45,7 @@ def gives_a_coroutine(request):
     return coroutine(request)
 
 
+WORDS = {"minLength": 1, "type": "string"}
 FUNCTIONS = {
     "function": lambda request: request.speaker,
     "async function": coroutine,
@@ -62,8 +69,110 @@ def test_a_sync_function_runs_beside_the_loop(request_):
     assert asyncio.run(model.complete(request_)).text == "hansard callable"
 
 
+def answer(function, **asked):
+    return asyncio.run(CallableModel(function).complete(request(**asked))).text
+
+
 def test_a_mapping_becomes_json_in_the_readers_own_letters():
-    assert as_completion({"stance": "café"}).text == '{"stance": "café"}'
+    assert answer(lambda _: {"stance": "café"}) == '{"stance": "café"}'
+
+
+class Vote(Enum):
+    YES = "yes"
+
+
+@dataclass
+class Said:
+    stance: str
+    vote: Vote
+    price: Decimal = Decimal("2.50")
+
+
+class Model(BaseModel):
+    stance: str
+    vote: Vote
+    nested: Said | None = None
+
+
+@dataclass
+class Words:
+    text: str
+
+
+class Worded(BaseModel):
+    text: str
+
+
+JSON = '{"stance": "café", "vote": "yes"'
+
+
+@pytest.mark.parametrize(
+    ("reply", "text"),
+    [
+        (Said("café", Vote.YES), JSON + ', "price": "2.50"}'),
+        (Model(stance="café", vote=Vote.YES), JSON + ', "nested": null}'),
+        ({"stance": "café", "vote": Vote.YES}, JSON + "}"),
+        (MappingProxyType({"said": (1, Model(stance="", vote=Vote.YES))}), None),
+    ],
+)
+def test_a_dataclass_or_a_pydantic_model_is_the_mapping_that_it_stands_for(reply, text):
+    expected = '{"said": [1, {"stance": "", "vote": "yes", "nested": null}]}'
+    assert answer(lambda _: reply) == (text or expected)
+
+
+@pytest.mark.parametrize("reply", [Words("so"), Worded(text="so")])
+def test_words_may_come_in_a_dataclass_or_a_model(reply):
+    assert answer(lambda _: reply, reply_schema=WORDS) == "so"
+
+
+@pytest.mark.parametrize("reply", [7, None, ["a"], b"a", {"a": object()}, Said])
+def test_what_json_does_not_know_is_no_reply(reply):
+    with pytest.raises(TypeError, match=r"a reply (is text|must be made of what JSON knows)"):
+        answer(lambda _: reply)
+
+
+def annotated(prompt: str):
+    return prompt
+
+
+async def coroutine_of_text(prompt: str):
+    return prompt
+
+
+class Prompted:
+    def __call__(self, prompt: str):
+        return prompt
+
+
+@pytest.mark.parametrize("function", [annotated, coroutine_of_text, Prompted()])
+def test_a_parameter_annotated_str_is_given_the_prompt(function):
+    assert answer(function, render=lambda: [Message("user", ["what ", "now?"])]) == "what now?"
+
+
+def any_number(*requests):
+    return requests[0].speaker
+
+
+def with_default(request, more=1):
+    return request.speaker
+
+
+def of_an_unknown_type(request: Unheard):  # type: ignore[name-defined]  # noqa: F821
+    return request.speaker
+
+
+@pytest.mark.parametrize("function", [any_number, with_default, of_an_unknown_type])
+def test_every_function_that_one_argument_will_do_for_can_sit(function):
+    assert answer(function) == "a"
+
+
+@pytest.mark.parametrize(
+    "function", [lambda: "", lambda a, b: "", lambda *, request: "", lambda a, *, b: ""]
+)
+def test_a_function_with_another_signature_is_refused_before_it_is_called(function):
+    with pytest.raises(UsageError, match="it is called with one argument, the Request") as caught:
+        CallableModel(function)
+    assert caught.value.code == "model.signature"
 
 
 def test_a_model_is_taken_as_it_is():
@@ -114,22 +223,17 @@ def test_a_late_end_disturbs_nobody(late, request_):
 
 
 def test_messages_are_rendered_once_and_joined():
-    class Message:
-        def __init__(self, text):
-            self.text = text
-
     rendered = []
 
     def render():
         rendered.append(1)
-        return [Message("system"), Message("user")]
+        return [Message("system", ["system"]), Message("user", ["user"])]
 
     asked = request(render=render)
     assert asked.prompt == asked.prompt == "system\nuser"
     assert rendered == [1]
 
 
-WORDS = {"minLength": 1, "type": "string"}
 SHAPES = {
     "text": (lambda _: "so", "so"),
     "a mapping with text": (lambda _: {"text": "so"}, "so"),
