@@ -2,7 +2,10 @@
 
 A format adds its terms here, and what the closed union of events must know of
 it: its phases, its roles, how it decides and why it stops (FORMAT.md §3).
-Everything else of a format stands in `rules.formats`.
+Everything else of a format stands in `rules.formats`. Whoever shows a debate
+rests on three things: the terms of each format have `max_rounds`; a rule that
+counts votes ends in `_vote`; a reason that a judge could not be heard in
+`_failed`.
 """
 
 from __future__ import annotations

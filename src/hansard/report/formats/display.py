@@ -34,7 +34,8 @@ class Display(Generic[R]):
 
     The result, which is the JSON report:
 
-    - `result`: its class;
+    - `result`: its class, with `to_report()` and `source()`, and where there are options
+      with `choices` and `votes_held`;
     - `of(folded)`: the result of a folded record;
     - `source`: the shape that `result.source()` has, which is that of the format's source;
     - `published`: further shapes that the source names: by name, each with a title.
