@@ -9,11 +9,11 @@ from pathlib import Path
 
 import yaml
 
+from hansard.api.specs import read_spec
 from hansard.record.bundle import Head
 from hansard.record.line import line_hash
 from hansard.rules.events import blob_names, parse
 from hansard.runtime import session
-from hansard.runtime.inputs import load_spec
 from hansard.store.application import Batch, Store
 from hansard.store.sqlite import Extras
 
@@ -141,7 +141,7 @@ def leave_open(spec="debate.yaml", turns=2):
     hears is stored already, with whatever was stored at once with it.
     """
     with Store.open("sqlite:///:memory:", create=True) as whole:
-        asyncio.run(session.run(load_spec(Path(spec)), whole, Path()))
+        asyncio.run(session.run(read_spec(Path(spec)), whole, Path()))
         (debate,) = whole.debates()
         bundle = whole.bundle(debate)
     events = [parse(line) for line in bundle.lines]

@@ -18,6 +18,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING
 
 import hansard.verify  # noqa: F401 - imported later, the package would take the function's name
+from hansard.api.debating import Debate, debate
 from hansard.api.gating import ask_gate, should_debate
 from hansard.api.records import (
     Record,
@@ -133,6 +134,7 @@ __all__ = [
     "ConsensusResult",
     "ConsensusSpec",
     "DataError",
+    "Debate",
     "DebateResult",
     "DebateSpec",
     "Debater",
@@ -183,6 +185,7 @@ __all__ = [
     "ask_gate",
     "available_models",
     "blocks",
+    "debate",
     "draft_policy",
     "estimate",
     "formats",

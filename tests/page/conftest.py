@@ -24,10 +24,10 @@ from playwright._impl._driver import compute_driver_executable
 from playwright.sync_api import sync_playwright
 
 import chromium
+from hansard.api.specs import read_spec
 from hansard.cli.starting import write_example
 from hansard.rules.formats import FORMATS
 from hansard.runtime import session
-from hansard.runtime.inputs import load_spec
 from hansard.store.application import Store
 from page.harness import Show
 
@@ -60,7 +60,7 @@ def examples(tmp_path_factory):
     with Store.open("sqlite:///:memory:") as store:
         for name in FORMATS:
             write_example(folder / name, name)
-            spec = load_spec(folder / name / "debate.yaml")
+            spec = read_spec(folder / name / "debate.yaml")
             asyncio.run(session.run(spec, store, folder / name))
         bundles = map(store.bundle, store.debates())
         return dict(zip(FORMATS, bundles, strict=True))

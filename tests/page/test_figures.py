@@ -13,6 +13,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 
 from hansard import vocabulary
+from hansard.api.specs import read_spec
 from hansard.cli.starting import write_example
 from hansard.record import blob, bundle
 from hansard.report import gating
@@ -22,7 +23,6 @@ from hansard.rules.events import parse
 from hansard.rules.fields import SENT_BACK
 from hansard.rules.formats import FORMATS
 from hansard.runtime import session
-from hansard.runtime.inputs import load_spec
 from hansard.store.application import Store
 from kit import ROWS, export_files
 from page.harness import ROOT, ask
@@ -87,7 +87,7 @@ def golden():
 def examples(folder):
     for format_ in FORMATS:
         write_example(folder / format_, format_)
-        spec = load_spec(folder / format_ / "debate.yaml")
+        spec = read_spec(folder / format_ / "debate.yaml")
         yield format_, of_store(lambda store: session.run(spec, store, folder / format_))  # noqa: B023
 
 

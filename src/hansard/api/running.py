@@ -45,6 +45,7 @@ if TYPE_CHECKING:
     from hansard.api.specs import Spec
     from hansard.record.policy import Policy
     from hansard.report.formats import DebateResult
+    from hansard.rules.formats import AnySpec
     from hansard.runtime.recording import Observer, OnProgress
     from hansard.runtime.seats import Models
     from hansard.runtime.tools import Tools
@@ -109,9 +110,6 @@ async def run(
     are a model's failures. The debate stays open then, unless its close is recorded, and
     `resume` goes on with it; one that was kept in memory is gone.
     """
-    from hansard.report.view import build
-    from hansard.runtime import following, session
-
     given = {
         "task_type": task_type,
         "requester": requester,
@@ -121,23 +119,41 @@ async def run(
     }
     stated = {name: value for name, value in given.items() if value is not None}
     parsed, begin = located(spec, folder, stated)
+    return await play(
+        parsed,
+        begin,
+        store=store,
+        follow_up=follow_up,
+        allow=tuple(map(Path, allow)),
+        models=models,
+        tools=tools,
+        policy=policy,
+        observe=observe,
+        progress=progress,
+    )
+
+
+async def play(
+    spec: AnySpec,
+    folder: Path | None,
+    *,
+    store: Store | str | None,
+    follow_up: str | None,
+    **given: Any,
+) -> DebateResult:
+    """Do what `run` does of a spec that was read; what else is given, a session takes."""
+    from hansard.report.view import build
+    from hansard.runtime import following, session
+
     with opened(store if store is not None else IN_MEMORY, create=True) as shelf:
         origin = None
         if follow_up is not None:
-            parsed, origin = following.follow(shelf.find(follow_up), parsed, shelf)
-        found = await session.run(
-            parsed,
-            shelf,
-            begin,
-            allow=tuple(map(Path, allow)),
-            models=models,
-            tools=tools,
-            policy=policy,
-            origin=origin,
-            observe=observe,
-            progress=progress,
-        )
-        return build(found.events, found.texts.get)
+            spec, origin = following.follow(shelf.find(follow_up), spec, shelf)
+        found = await session.run(spec, shelf, folder, origin=origin, **given)
+        result = build(found.events, found.texts.get)
+    if spec.output_class is None or result.output is None:
+        return result
+    return result.model_copy(update={"output": spec.output_class.model_validate(result.output)})
 
 
 def run_sync(
@@ -163,7 +179,7 @@ def run_sync(
     Raises what `run` raises, and UsageError `api.running_loop` inside a running
     event loop.
     """
-    return _wait(
+    return wait(
         lambda: run(
             spec,
             models=models,
@@ -181,6 +197,7 @@ def run_sync(
             observe=observe,
             progress=progress,
         ),
+        "run_sync",
         "run",
     )
 
@@ -238,7 +255,7 @@ def resume_sync(
     Raises what `resume` raises, and UsageError `api.running_loop` inside a running
     event loop.
     """
-    return _wait(
+    return wait(
         lambda: resume(
             debate,
             store=store,
@@ -248,6 +265,7 @@ def resume_sync(
             observe=observe,
             progress=progress,
         ),
+        "resume_sync",
         "resume",
     )
 
@@ -283,7 +301,7 @@ def stop_sync(
     Raises what `stop` raises, and UsageError `api.running_loop` inside a running
     event loop.
     """
-    return _wait(lambda: stop(debate, store=store, by=by, reason=reason), "stop")
+    return wait(lambda: stop(debate, store=store, by=by, reason=reason), "stop_sync", "stop")
 
 
 @contextmanager
@@ -298,7 +316,10 @@ def opened(store: Store | str, *, create: bool) -> Iterator[Store]:
         yield shelf
 
 
-def _wait(start: Callable[[], Coroutine[Any, Any, DebateResult]], name: str) -> DebateResult:
+def wait(
+    start: Callable[[], Coroutine[Any, Any, DebateResult]], name: str, instead: str
+) -> DebateResult:
+    """Wait for a result in an event loop of its own; inside a running one say what to await."""
     import asyncio
 
     try:
@@ -307,5 +328,5 @@ def _wait(start: Callable[[], Coroutine[Any, Any, DebateResult]], name: str) -> 
         return asyncio.run(start())
     raise UsageError(
         "api.running_loop",
-        f"{name}_sync was called inside a running event loop; write `await {name}(…)` there",
+        f"{name} was called inside a running event loop; write `await {instead}(…)` there",
     )

@@ -47,19 +47,28 @@ def located(
     it has one. `given` are fields that stand in place of the spec's own. Raises
     UsageError `spec.*`.
     """
-    from hansard.rules.formats import AnySpec
+    from hansard.api.shapes import shaped
+    from hansard.rules.formats import DEFAULT, AnySpec
     from hansard.runtime.files import folder_of
-    from hansard.runtime.inputs import load_spec, parse_spec
+    from hansard.runtime.inputs import parse_spec, read_fields
 
     begin = Path(folder) if folder is not None else None
     if isinstance(spec, AnySpec):
         if not given:
             return spec, begin
-        spec = {name: getattr(spec, name) for name in (*spec.model_fields_set, "format")}
+        fields = {name: getattr(spec, name) for name in (*spec.model_fields_set, "format")}
+        spec = fields | ({"output_schema": spec.output_class} if spec.output_class else {})
+    value: object
     if isinstance(spec, Mapping):
-        return parse_spec(dict(spec), "spec", given), begin
-    path = Path(spec)
-    return load_spec(path, given), folder_of(path) if begin is None else begin
+        value, where = shaped(spec), "spec"
+    else:
+        path = Path(spec)
+        value, where = read_fields(path), path.name
+        begin = folder_of(path) if begin is None else begin
+    own = value.get("format", DEFAULT) if isinstance(value, dict) else DEFAULT
+    stated = shaped({"format": own, **(given or {})})
+    more = {name: row for name, row in stated.items() if name != "format" or name in (given or {})}
+    return parse_spec(value, where, more), begin
 
 
 def reachable(

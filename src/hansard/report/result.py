@@ -5,7 +5,8 @@ from __future__ import annotations
 import math
 from typing import Annotated, Any, Literal
 
-from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, JsonValue
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, JsonValue, PlainSerializer
+from pydantic_core import to_jsonable_python
 
 from hansard.report.gating import GateAnswer
 from hansard.report.notes import Note
@@ -307,7 +308,13 @@ def _finite(value: Any) -> Any:
     return None if isinstance(value, float) and not math.isfinite(value) else value
 
 
-Output = Annotated[JsonValue, BeforeValidator(_finite)]
+def _plain(value: Any) -> JsonValue:
+    """Return the JSON that an instance of the caller's own class stands for."""
+    return to_jsonable_python(value)  # type: ignore[no-any-return]
+
+
+# JSON; for a caller who asked for a class of their own, an instance of it.
+Output = Annotated[Any, BeforeValidator(_finite), PlainSerializer(_plain, return_type=JsonValue)]
 
 
 class Result(Part):
@@ -388,6 +395,11 @@ class Result(Part):
     def choices(self) -> tuple[str, ...]:
         """The options that can be voted for; none where the format has none."""
         return ()
+
+    @property
+    def winner(self) -> str | None:
+        """What won: a stance in its words, or an option; None where nothing that was declared."""
+        return self.decision_text or (self.decision if self.decision in self.choices else None)
 
     @property
     def votes_held(self) -> int | None:

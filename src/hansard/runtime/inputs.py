@@ -55,13 +55,9 @@ _WRONG = {  # each `spec.invalid_value`
 }
 
 
-def load_spec(path: Path, given: Mapping[str, object] | None = None) -> AnySpec:
-    """Read a spec from a YAML or JSON file; files it names are not read yet.
-
-    `given` are fields that stand in place of the file's own.
-    """
-    text = decoded(read_own(path), path, "spec.unreadable")
-    return parse_spec(parse(text, path.name), path.name, given)
+def read_fields(path: Path) -> object:
+    """Return what the YAML or JSON file of a spec holds; files it names are not read yet."""
+    return parse(decoded(read_own(path), path, "spec.unreadable"), path.name)
 
 
 def parse_spec(value: object, where: str, given: Mapping[str, object] | None = None) -> AnySpec:

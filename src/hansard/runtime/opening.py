@@ -171,7 +171,8 @@ class Opening:
         return gate.asked(self.spec.task_type, None if text is None else keep(text), expected)
 
     def _seat(self, keep: Keep, row: Seated, position: int, *, capped: bool) -> dict[str, Any]:
-        settings = row.settings.model_dump()
+        own = getattr(self.models[row.id], "settings", None)  # what a function states of itself
+        settings = (own.but(row.settings) if own else row.settings).model_dump()
         if settings["max_tokens"] is None and (capped or row.model.startswith(WANT_A_CAP)):
             settings["max_tokens"] = REPLY_CAP
         stance = row.stance

@@ -104,11 +104,13 @@ class Recording:
 
     async def heard(self) -> None:
         """Await what async hooks have to do, one after the other."""
-        while self._owed and not self.broken:
-            owed = self._owed.pop(0)
-            with self._caught(but=CancelledError):  # that is whoever cancels the debate
-                await owed
-        self.unheard()
+        try:
+            while self._owed and not self.broken:
+                owed = self._owed.pop(0)
+                with self._caught(but=CancelledError):  # that is whoever cancels the debate
+                    await owed
+        finally:
+            self.unheard()
 
     def unheard(self) -> None:
         """Let go of what async hooks have still to do."""

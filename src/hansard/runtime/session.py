@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import sys
 import warnings
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from hashlib import sha256
 from pathlib import Path
 
@@ -94,6 +94,7 @@ async def run(
     clock: Clock | None = None,
     observe: Observer | None = None,
     progress: OnProgress | None = None,
+    begun: Callable[[Recording], None] | None = None,
 ) -> Recording:
     """Open the debate that `spec` describes, run it to its end and return its record.
 
@@ -101,7 +102,7 @@ async def run(
     and checked before the first event is written. What a `policy` (whose
     signature the caller has checked) does not allow is refused, as UsageError
     `policy.not_allowed`. `origin` names the debate that this one goes back to.
-    `observe` and `progress` are those of `Recording`.
+    `observe` and `progress` are those of `Recording`, which `begun` is given before it starts.
     """
     clock = clock or CLOCK
     files = Files(folder, tuple(allow))
@@ -126,6 +127,8 @@ async def run(
     debate = clock.debate_id()
     journal = Journal(store, Chain(debate), clock)
     recording = Recording(journal, observe=observe, progress=progress)
+    if begun:
+        begun(recording)
     named = opening.files
     kept = named if policy is None else {**named, policy.hash: policy.data}
     approved = policy.approved(spec.format, opening.templates) if policy else None
@@ -134,6 +137,7 @@ async def run(
             recording.add(fact)
         journal.attach(tuple(kept.items()), None if folder is None else str(folder.absolute()))
         await journal.commit()
+        await recording.heard()
         engine = Engine(recording, seats, named, clock, approved, opening.tools)
         return await _play(engine, recording, seats, models)
 

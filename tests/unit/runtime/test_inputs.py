@@ -9,6 +9,7 @@ import pytest
 from pydantic import ValidationError
 
 import playing
+from hansard.api.specs import located, read_spec
 from hansard.errors import UsageError
 from hansard.rules.formats import SPECS, ConsensusSpec
 from hansard.runtime import inputs
@@ -51,27 +52,25 @@ def refused(function, *args):
 
 
 def test_a_spec_is_read_from_yaml_and_json(write):
-    from_yaml = inputs.load_spec(write(SPEC))
+    from_yaml = read_spec(write(SPEC))
     as_json = from_yaml.model_dump_json(exclude={"evidence"})
-    assert inputs.load_spec(write(as_json, "spec.json")) == from_yaml
+    assert read_spec(write(as_json, "spec.json")) == from_yaml
 
 
 def test_an_alias_stands_for_what_it_names(write):
     text = SPEC.replace('model: "python:m"', "model: &m python:m", 1)
     text = text.replace('model: "python:m"', "model: *m")
-    assert inputs.load_spec(write(text)) == inputs.load_spec(write(SPEC, "same.yaml"))
+    assert read_spec(write(text)) == read_spec(write(SPEC, "same.yaml"))
 
 
 def test_plain_words_stay_text(write):
     words = "[Yes, no, on, OFF, y, N, 2026-11-21, null_]"
-    spec = inputs.load_spec(write(SPEC.replace("[release, revise]", words)))
+    spec = read_spec(write(SPEC.replace("[release, revise]", words)))
     assert spec.options == ["Yes", "no", "on", "OFF", "y", "N", "2026-11-21", "null_"]
 
 
 def test_true_and_false_are_no_options(write):
-    assert refused(inputs.load_spec, write(SPEC.replace("revise", "true"))).code == (
-        "spec.invalid_value"
-    )
+    assert refused(read_spec, write(SPEC.replace("revise", "true"))).code == ("spec.invalid_value")
 
 
 WRONG = {
@@ -174,7 +173,7 @@ WRONG = {
 @pytest.mark.parametrize("mistake", WRONG)
 def test_a_mistake_is_named_where_it_is(write, mistake):
     text, code, words = WRONG[mistake]
-    error = refused(inputs.load_spec, write(text))
+    error = refused(read_spec, write(text))
     assert error.code == code
     assert words in str(error)
     assert "spec.yaml" in str(error)
@@ -182,7 +181,7 @@ def test_a_mistake_is_named_where_it_is(write, mistake):
 
 def test_all_mistakes_are_told_at_once_an_unknown_field_first(write):
     text = SPEC.replace("max_rounds: 1", "rounds: 1\nlabels: [a b, c]\nrequester: ''")
-    error = refused(inputs.load_spec, write(text))
+    error = refused(read_spec, write(text))
     assert [(each.code, each.sentence) for each in (error, *error.others)] == [
         (
             "spec.unknown_field",
@@ -195,7 +194,7 @@ def test_all_mistakes_are_told_at_once_an_unknown_field_first(write):
 
 
 def told(write, text):
-    error = refused(inputs.load_spec, write(text))
+    error = refused(read_spec, write(text))
     return [(each.code, each.sentence.removeprefix("spec.yaml: ")) for each in mistakes_of(error)]
 
 
@@ -295,18 +294,18 @@ def test_no_rule_reads_a_field_that_is_set_apart(format_):
 
 def test_of_very_many_mistakes_the_rest_is_counted(write):
     rows = "".join(f"wrong_{number}: 1\n" for number in range(13))
-    error = refused(inputs.load_spec, write(SPEC + rows))
+    error = refused(read_spec, write(SPEC + rows))
     assert len(error.others) == inputs.MOST_MISTAKES - 1
     assert [each.sentence.endswith("(and 3 more)") for each in error.others][-2:] == [False, True]
 
 
 def test_what_the_caller_gives_stands_in_place_of_the_file_and_is_named_without_it(write):
     path = write(SPEC + "task_type: contract\nlabels: [a]\nowner: {name: Ann, key: a/b}\n")
-    spec = inputs.load_spec(path, {"labels": ["b"], "owner": "Bo"})
+    spec = located(path, None, {"labels": ["b"], "owner": "Bo"})[0]
     assert (spec.task_type, spec.labels, spec.owner.name, spec.owner.key) == (
         *("contract", ["b"], "Bo", None),
     )
-    error = refused(inputs.load_spec, path, {"task_type": "a b"})
+    error = refused(located, path, None, {"task_type": "a b"})
     assert str(error) == "task_type: use letters, digits and ._:/@+=- only"
 
 
