@@ -1818,6 +1818,8 @@ def take_resumed(walk: Walk, _: Json) -> None:
         step.began = ""
         walk.waiting += step.out
         step.out = False
+    if walk.entry is SEATS_LOST:
+        go_on(walk)
 
 
 # -- tools (§11.2)
@@ -2750,21 +2752,29 @@ def attended(walk: Walk) -> Schedule:
             due = schedule.send(sent)
         except StopIteration as end:
             decision, reason = cast("tuple[Decision | None, str]", end.value)
-            lost = decision and seats_lost(walk)
-            return (None, "seats_lost") if lost else (decision, reason)
+            if decision:
+                yield from closing_while_lost(walk)
+            return decision, reason
         steps = [] if isinstance(due, Due) else due
+        if not steps or any(not is_out(walk, step) for step in steps):
+            yield from closing_while_lost(walk)
         for step in steps:
-            step.out = walk.lost[step.seat["id"]] >= MOST_LOST
-        forfeited = steps and all(step.out for step in steps)
-        if not forfeited and seats_lost(walk):
-            return None, "seats_lost"
+            step.out = is_out(walk, step)
         sent = yield due
 
 
-def seats_lost(walk: Walk) -> bool:
-    """Whether a seat is out, and so many are that only `escalate` is left (§8)."""
-    out = any(steps >= MOST_LOST for steps in walk.lost.values())
-    return out and walk.format.lost(walk)
+def closing_while_lost(walk: Walk) -> Course:
+    """Yield the close while so many seats are out that only `escalate` is left (§8).
+
+    It is withdrawn by a resumption, after which all of them are in.
+    """
+    while any(steps >= MOST_LOST for steps in walk.lost.values()) and walk.format.lost(walk):
+        yield SEATS_LOST
+
+
+def is_out(walk: Walk, step: Step) -> bool:
+    """Whether the seat of a step is not asked any more (§11)."""
+    return walk.lost[step.seat["id"]] >= MOST_LOST
 
 
 def still_in(walk: Walk) -> set[str]:
@@ -2782,6 +2792,9 @@ def cut_short(outcome: str, reason: str, held: Collection[Step] = ()) -> Course:
 def closing(outcome: str, reason: str) -> Due:
     """Return the close."""
     return Due("debate.closed", 16, {"outcome": outcome, "reason": reason})
+
+
+SEATS_LOST = closing("failed", "seats_lost")
 
 
 def decided(decision: str, rule: str, **more: int | None) -> Decision:

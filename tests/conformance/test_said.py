@@ -72,3 +72,10 @@ def test_what_is_said_beside_the_findings(name, capsys):
     assert (document["caveats"], {key: states[key] for key in states if states[key] != "pass"}) == (
         SAID[name]
     )
+
+
+def test_an_entry_has_one_finding_of_check_7(capsys):
+    row = case("event-two-defects_fail")
+    verify.main([str(row.export), "--trust", str(row.trust), "--json"])
+    found = json.loads(capsys.readouterr().out)["findings"]
+    assert [(each["code"], each["seq"]) for each in found] == [("7.schema", 12)]

@@ -28,7 +28,13 @@ function readExport(place) {
 function readTrust(place) {
   const rows = place ? JSON.parse(fs.readFileSync(place, "utf8")).keys : [];
   const known = rows.filter((row) => row.role !== "witness"); // the page has no use for those
-  return known.map(({ key, ...row }) => ({ ...row, ...readKey(key) }));
+  return known.map(({ key, ...row }) => ({ ...row, ...usable(key) }));
+}
+
+function usable(text) {
+  const key = readKey(text);
+  if (!key) throw new Error("a key that cannot be used");
+  return key;
 }
 
 function promptsOf(result) {

@@ -62,6 +62,14 @@ def test_how_the_review_stands(answers, name):
     }
 
 
+def test_a_weak_key_cannot_be_used(node):
+    """A page reads no trust file, but a key that its reader pastes."""
+    weak = [name for name in ROWS if name.startswith("trust-key-") and name.endswith("_fail")]
+    questions = [{"export": str(row.export), "trust": str(row.trust)} for row in map(case, weak)]
+    for said in ask(node, questions):
+        assert "a key that cannot be used" in said["error"]
+
+
 @pytest.mark.slow
 def test_room_for_documents(node, tmp_path):
     """As `tests/conformance/test_limits.py` asks the two other verifiers."""

@@ -291,6 +291,7 @@ def manifest_cases() -> Iterator[Case]:
         "A reply is listed as withheld, and it is there.",
         seal(files, text=manifest(files, {name: "personal_data"})),
     )
+    withheld = f"# withheld blobs/{'0' * 64} personal_data\n"
     texts: dict[str, tuple[str, Callable[[str], str]]] = {
         "crlf": (
             "Its lines end with CR LF.",
@@ -311,6 +312,22 @@ def manifest_cases() -> Iterator[Case]:
         "line-twice": (
             "One of its lines stands twice.",
             lambda text: text.splitlines(True)[0] + text,
+        ),
+        "name-twice": (
+            "One of its files has a second line, with another hash.",
+            lambda text: "0" * 64 + text.splitlines(True)[0][64:] + text,
+        ),
+        "name-twice-the-other-way": (
+            "One of its files has a second line, with another hash; the first one is right.",
+            lambda text: text.splitlines(True)[0] + "f" * 64 + text[64:],
+        ),
+        "withheld-twice": (
+            "Its last two lines withhold one file that is nowhere else, for one reason.",
+            lambda text: text + withheld * 2,
+        ),
+        "withheld-for-two-reasons": (
+            "Its last two lines withhold one file that is nowhere else, for two reasons.",
+            lambda text: text + withheld.replace("personal", "other") + withheld,
         ),
         "upper-case": (
             "A hash is written with upper-case letters.",

@@ -93,16 +93,24 @@ def signature_line(by: Signer, message: bytes) -> bytes:
 
 def second_signature_line(by: Signer, message: bytes) -> bytes:
     """Return another sound line of the same key: only the signer can choose another nonce."""
-    nonce = derived("another nonce")
-    scalars = []
-    for seed in (nonce, cast(Ed25519PrivateKey, by.private).private_bytes_raw()):
-        low = int.from_bytes(sha512(seed).digest()[:32], "little")
-        scalars.append(low & ((1 << 254) - 8) | 1 << 254)
-    point = Ed25519PrivateKey.from_private_bytes(nonce).public_key().public_bytes_raw()
-    hashed = int.from_bytes(sha512(point + by.key.public + message).digest(), "little")
-    s = (scalars[0] + hashed * scalars[1]) % ORDER_OF_ED25519
+    nonce, private = derived("another nonce"), cast(Ed25519PrivateKey, by.private)
+    point, hashed = commitment(nonce, by.key.public, message)
+    s = (scalar(nonce) + hashed * scalar(private.private_bytes_raw())) % ORDER_OF_ED25519
     body = base64.b64encode(by.key.id + point + s.to_bytes(32, "little"))
     return signature_line(by, message).rpartition(b" ")[0] + b" " + body + b"\n"
+
+
+def scalar(seed: bytes) -> int:
+    """Return the number by which the base point is multiplied for a private key."""
+    low = int.from_bytes(sha512(seed).digest()[:32], "little")
+    return low & ((1 << 254) - 8) | 1 << 254
+
+
+def commitment(nonce: bytes, public: bytes, message: bytes) -> tuple[bytes, int]:
+    """Return R and k of RFC 8032, 5.1.6, for a nonce of the signer's choice."""
+    point = Ed25519PrivateKey.from_private_bytes(nonce).public_key().public_bytes_raw()
+    hashed = sha512(point + public + message).digest()
+    return point, int.from_bytes(hashed, "little") % ORDER_OF_ED25519
 
 
 def malleable(data: bytes) -> bytes:

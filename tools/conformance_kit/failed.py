@@ -8,6 +8,7 @@ from functools import cache
 from conformance_kit.case import Case, altered, group, sound, undue
 from conformance_kit.debates import voting
 from conformance_kit.judged import arguing
+from conformance_kit.misread import RESUMED
 from conformance_kit.moderated import attacked, moderating, unproposed, weighed
 from conformance_kit.panel import YES_NO, drafting
 from conformance_kit.records import DIES, Record, Script, fails
@@ -16,6 +17,14 @@ from hansard.runtime.models.base import Wire
 VOTES = {"ann": "a", "ben": "b"}
 SPLIT = {**VOTES, "cy": "a"}
 REFUSED = fails("client_error", Wire(401))
+ONE_VOTE = {  # the count of `short`, were it made
+    "round": 1,
+    "phase": "proposal",
+    "tally": [{"option": "a", "votes": 1}, {"option": "b", "votes": 0}],
+    "abstentions": 1,
+    "threshold": 2,
+    "reached": False,
+}
 
 
 @cache
@@ -239,15 +248,7 @@ def seats_lost_cases() -> Iterator[Case]:
     ):
         yield sound(f"seats-kept-{key}", why, record)
     why = "A seat that the outcome needs is out, and votes are counted."
-    count = {
-        "round": 1,
-        "phase": "proposal",
-        "tally": [{"option": "a", "votes": 1}, {"option": "b", "votes": 0}],
-        "abstentions": 1,
-        "threshold": 2,
-        "reached": False,
-    }
-    yield undue("seats-lost-counted", 10, why, short().insert(10, "votes.counted", count))
+    yield undue("seats-lost-counted", 10, why, short().insert(10, "votes.counted", ONE_VOTE))
     started = {**one_sided().event(5)["data"], "step": "r1.argument.ben"}
     started["call"] = "r1.argument.ben:1"
     why = "A stance can no longer be heard, and the other one is asked."
@@ -259,3 +260,31 @@ def seats_lost_cases() -> Iterator[Case]:
     ):
         why = "Too few seats are left, and another reason is given."
         yield altered(f"seats-lost-as-{key}", "16.reason", why, record, seq, reason=reason)
+
+
+@group
+def resumed_cases() -> Iterator[Case]:
+    """A debate that was to close for lost seats is resumed, and all of them are in again."""
+    compared = {**undrafted().event(10)["data"], "heard": 1, "pairs": []}
+    for key, record, seq, kind, data in (
+        ("consensus", short(), 10, "votes.counted", ONE_VOTE),
+        ("panel", lone(), 10, "similarity.measured", compared),
+    ):
+        yield sound(
+            f"seats-lost-and-resumed-{key}",
+            "Before the debate was closed another process took it over: no seat is out any more, "
+            "and it goes on.",
+            record.without(seq).insert(seq, "debate.resumed", RESUMED).insert(seq + 1, kind, data),
+        )
+    for key, record, seq in (
+        ("consensus", short(), 10),
+        ("judged", one_sided(), 8),
+        ("panel", lone(), 10),
+    ):
+        yield undue(
+            f"seats-lost-and-resumed-{key}-but-closed",
+            seq + 1,
+            "Another process took the debate over, so that no seat is out, and closed it for seats "
+            "that were.",
+            record.insert(seq, "debate.resumed", RESUMED),
+        )

@@ -113,22 +113,24 @@ function* courseOf(walk) {
 	yield closing(decision ? "complete" : "failed", reason);
 }
 
-// What the format says is due, as long as enough seats are in (§8).
+// What the format says is due, as long as enough seats are in (§8). The close in place of it is
+// withdrawn by a resumption, after which all of them are.
 function* attended(walk) {
 	const schedule = walk.format.schedule(walk);
 	const lost = () => [...walk.lost.values()].some((steps) => steps >= MOST_LOST) &&
 		walk.format.lost?.(walk);
 	for (let sent;;) {
 		const { value, done } = schedule.next(sent), steps = done || !Array.isArray(value) ? [] : value;
+		const needed = done ? value[0] : !steps.length || steps.some((step) => !isOut(walk, step.seat));
+		while (needed && lost()) yield SEATS_LOST;
 		for (const step of steps) step.out = isOut(walk, step.seat);
-		const needed = done ? value[0] : !steps.length || steps.some((step) => !step.out);
-		if (needed && lost()) return [null, "seats_lost"];
 		if (done) return value;
 		sent = yield value;
 	}
 }
 
 const closing = (outcome, reason) => due("debate.closed", 16, { outcome, reason });
+const SEATS_LOST = closing("failed", "seats_lost");
 
 // What ends a debate early: the turns of replies in hand, and the close.
 function* cutShort(outcome, reason, held = []) {

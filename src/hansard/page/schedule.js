@@ -256,6 +256,7 @@ function takeResumed(walk) {
 		if (step.out) walk.waiting++;
 		step.out = false;
 	}
+	if (walk.entry === SEATS_LOST) goOn(walk);
 }
 
 // ---- tools (§11.2)
