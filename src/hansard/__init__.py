@@ -29,7 +29,7 @@ from hansard.api.records import (
     verify,
     verify_export,
 )
-from hansard.api.reviewing import hold, note_outcome, review
+from hansard.api.reviewing import hold, import_review, note_outcome, review, sign_review
 from hansard.api.running import resume, resume_sync, run, run_sync, stop, stop_sync
 from hansard.api.specs import available_models, estimate, formats, prompt_templates, read_spec
 from hansard.api.trust import (
@@ -187,6 +187,7 @@ __all__ = [
     "estimate",
     "formats",
     "hold",
+    "import_review",
     "list_debates",
     "not_allowed",
     "note_outcome",
@@ -207,6 +208,7 @@ __all__ = [
     "run_sync",
     "schemas",
     "should_debate",
+    "sign_review",
     "standalone_verifier",
     "stop",
     "stop_sync",

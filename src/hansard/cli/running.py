@@ -54,7 +54,7 @@ telemetry_option = click.option(
 
 def _person(_: click.Context, __: click.Parameter, given: str | None) -> object:
     """Return a name, or the name and the key as a spec has them."""
-    both = re.fullmatch(r"([^<>]*[^<> ]) *<([^<>]*)>", given or "")
+    both = re.fullmatch(r"([^<>]*)<([^<>]*)>", given or "")
     return {"name": both[1], "key": both[2]} if both else given
 
 
