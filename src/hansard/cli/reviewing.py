@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import shlex
 import sys
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -15,6 +16,7 @@ from hansard.cli.console import console, document, fields
 from hansard.cli.context import (
     find_export,
     keyring,
+    next_step,
     open_store,
     sound_record,
     sound_source,
@@ -88,10 +90,12 @@ def review(
     elif output:
         record = sound_source(source)
         _show(record, said["outcome"], yes=yes)
-        save(output, hansard.sign_review(record, **_signing(signer), **said))
+        by = _signing(signer)
+        save(output, hansard.sign_review(record, **by, **said))
         step = f"hansard review {record.debate[:8]} --import {shlex.quote(str(output))}"
-        told = f"{output}: send it to whoever keeps the record, to be recorded there: {step}"
-        console(stderr=True).print(Text(told))
+        rows = [("Written", f"{output}, signed by {by['signer'].name}")]
+        rows += [("Next", "send it to whoever keeps the record, to be recorded there:"), ("", step)]
+        console(stderr=True).print(fields(rows))
     else:
         with open_store() as store:
             record = sound_record(store, source)
@@ -200,9 +204,10 @@ def _optional(ring: hansard.Keyring, command: str | None, *, sign: bool) -> hans
 
 
 def _say(result: hansard.DebateResult) -> None:
-    console(stderr=True).print(
-        Text(f"recorded as entry {result.entries}; review: {one_line(in_words(result))}")
-    )
+    out = console(stderr=True)
+    out.print(Text(f"recorded as entry {result.entries}; review: {one_line(in_words(result))}"))
+    if step := _next(result):
+        out.print(fields(step))
 
 
 @click.command()
@@ -225,22 +230,40 @@ def status(source: str, trust: Path | None, as_json: bool) -> None:
     cannot be read; 3 not released.
     """
     keys = trust_of(trust)
+    again: tuple[str, ...] = ()
     if find_export(source):
         record = hansard.read_export(source, keys)
     else:
         with open_store() as store:
             record = hansard.read_record(store, source, keys)
+            again = hansard.remands_of(store, record.debate)
     result = record.result()
     if as_json:
         click.echo(document(result))
     else:
-        state = one_line(in_words(result))
-        decision = result.decision_text or result.decision or "none"
-        said = "yes" if result.released else "NO: do not act on it"
-        rows = [("Decision", one_line(decision)), ("Ended", result.status)]
-        rows += [(REVIEW, state), ("Released", said)]
-        if record.exported and record.verification.level != 1:
-            rows.append(("Signer", "not confirmed, so nothing is released"))
-        console().print(fields(rows))
+        console().print(fields(_standing(record, result, again)))
     if not result.released:
         raise click.exceptions.Exit(NOT_RELEASED)
+
+
+def _standing(
+    record: hansard.Record, result: hansard.DebateResult, again: Sequence[str]
+) -> list[tuple[str, str]]:
+    """Return the rows that say how a debate stands, and what to do with one that was sent back."""
+    decision = result.decision_text or result.decision or "none"
+    rows = [("Decision", one_line(decision)), ("Ended", result.status)]
+    rows.append((REVIEW, one_line(in_words(result))))
+    rows.append(("Released", "yes" if result.released else "NO: do not act on it"))
+    if record.exported and record.verification.level != 1:
+        rows.append(("Signer", "not confirmed, so nothing is released"))
+    if again:
+        rows.append(("Sent back", f"debated again as {', '.join(name[:8] for name in again)}"))
+    elif not record.exported:
+        rows += _next(result)
+    return rows
+
+
+def _next(result: hansard.DebateResult) -> list[tuple[str, str]]:
+    """Return how to debate again what a review sent back."""
+    back = result.reviewed.state == "remanded"
+    return [("Next", next_step(f"run SPEC --remand {result.debate[:8]}"))] if back else []
