@@ -60,6 +60,11 @@ class ReviewFile(_Strict):
         """Return the file's bytes."""
         return json.dumps(self.model_dump(), indent=1).encode() + b"\n"
 
+    @property
+    def salted(self) -> list[SaltedText]:
+        """All that it says in words."""
+        return [row for row in (self.reviewer, self.comment, *self.conditions) if row]
+
     def data(self, keep: Callable[[SaltedText], Blob]) -> dict[str, Any]:
         """Return the data of its entry, its texts as `keep` names them.
 

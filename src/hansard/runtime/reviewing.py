@@ -13,6 +13,8 @@ from dataclasses import dataclass
 from typing import Any, cast
 
 from hansard.errors import DataError, UsageError
+from hansard.record import blob
+from hansard.record.bundle import Bundle
 from hansard.record.canonical import TEXT
 from hansard.record.keys import Trust
 from hansard.record.line import line_hash
@@ -38,8 +40,13 @@ class Adding:
     """A closed debate that something is added to: its record, its policy, and its head."""
 
     recording: Recording
+    bundle: Bundle
     policy: Policy | None
-    head: str
+
+    @property
+    def head(self) -> str:
+        """The hash of the last entry."""
+        return line_hash(self.bundle.lines[-1])
 
     def text(self, name: str, text: str | None) -> Blob | None:
         """Keep a text; raises UsageError `review.text` for what cannot be one."""
@@ -70,8 +77,7 @@ def _adding(debate: str, store: Store, clock: Clock | None) -> Iterator[Adding]:
         bundle, recording = taken_up(debate, store, clock or CLOCK)
         state = recording.state
         check_takes(state, debate, f"end it first with `hansard resume {debate[:8]}`")
-        policy = policy_of(state.spec, bundle.policies)
-        yield Adding(recording, policy, line_hash(bundle.lines[-1]))
+        yield Adding(recording, bundle, policy_of(state.spec, bundle.policies))
 
 
 def review(
@@ -118,6 +124,7 @@ def take_in(
         journal, state = adding.recording.journal, adding.recording.state
         data = carried.data(lambda row: journal.keep(row.text, bytes.fromhex(row.salt)))
         _check_fits(adding, data)
+        _check_salts(adding.bundle, carried)
         at = journal.time()
         key = VerifierKey.parse(data["signature"]["key"])
         check_counts(state.spec, adding.policy, trust, key, at)
@@ -142,6 +149,17 @@ def _check_fits(adding: Adding, data: Mapping[str, Any]) -> None:
             "review.head",
             f"debate {debate[:8]} has no entry that this review is over, or its key has signed "
             "another since; export the record again, and have that reviewed",
+        )
+
+
+def _check_salts(bundle: Bundle, carried: ReviewFile) -> None:
+    """Refuse a salt that is used twice, which would spoil the record (`8.salt`)."""
+    own = [row.salt for row in carried.salted]
+    known = {blob.salt_of(file) for file in bundle.blobs.values()}
+    if len(set(own)) < len(own) or known.intersection(own):
+        raise UsageError(
+            "review.salt",
+            "a text of this review has a salt that is used already; have it signed again",
         )
 
 
