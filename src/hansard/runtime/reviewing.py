@@ -134,7 +134,7 @@ def take_in(
 def _check_fits(adding: Adding, data: Mapping[str, Any]) -> None:
     """Refuse a review that the record would not hold up as an entry: a bad signature or head."""
     debate, before = adding.recording.journal.debate, adding.recording.state.after
-    if data["signature"] in [cast(Any, row["data"])["signature"] for row in before]:
+    if any(row["data"] == data for row in before):
         raise UsageError("review.recorded", f"debate {debate[:8]} has this very review already")
     entry = {"type": "review.signed", "debate": debate, "prev": adding.head, "data": data}
     found = {row.field for row in after.faults(before, cast(Event, entry))}

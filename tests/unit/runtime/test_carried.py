@@ -122,6 +122,8 @@ def test_others_may_sign_meanwhile_but_not_the_same_key(ended, store):
     take_in(store, debate, later)
     refused(UsageError, "review.recorded", store, debate, later)
     refused(UsageError, "review.recorded", store, debate, mine)
+    altered = mine.model_copy(update={"outcome": "remanded", "comment": mine.reviewer})
+    refused(DataError, "review.forged", store, debate, altered)
 
 
 def test_a_salt_that_is_used_already_is_refused_since_it_would_spoil_the_record(ended, store):
