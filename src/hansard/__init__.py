@@ -26,11 +26,12 @@ from hansard.api.records import (
     open_store,
     read_export,
     read_record,
+    remands_of,
     result,
     verify,
     verify_export,
 )
-from hansard.api.reviewing import hold, note_outcome, review
+from hansard.api.reviewing import hold, import_review, note_outcome, review, sign_review
 from hansard.api.running import resume, resume_sync, run, run_sync, stop, stop_sync
 from hansard.api.specs import available_models, estimate, formats, prompt_templates, read_spec
 from hansard.api.trust import (
@@ -190,6 +191,7 @@ __all__ = [
     "estimate",
     "formats",
     "hold",
+    "import_review",
     "list_debates",
     "not_allowed",
     "note_outcome",
@@ -202,6 +204,7 @@ __all__ = [
     "read_record",
     "read_spec",
     "read_trust",
+    "remands_of",
     "result",
     "resume",
     "resume_sync",
@@ -210,6 +213,7 @@ __all__ = [
     "run_sync",
     "schemas",
     "should_debate",
+    "sign_review",
     "standalone_verifier",
     "stop",
     "stop_sync",

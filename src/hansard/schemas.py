@@ -18,6 +18,7 @@ from hansard.report.listing import Listing
 from hansard.rules.events import TYPES, Event
 from hansard.rules.formats import DEFAULT, SPECS, DebateSpec
 from hansard.runtime.available import AvailableModels
+from hansard.runtime.carried import ReviewFile
 from hansard.runtime.estimate import Estimate
 from hansard.runtime.models.scripted import Script
 from hansard.verify.findings import Verification
@@ -76,6 +77,7 @@ _PUBLISHED: list[tuple[str, str, Any, Literal["validation", "serialization"]]] =
         (f"event.{name}", f"An entry of the type {name}", event, "validation")
         for name, event in TYPES.items()
     ),
+    ("review", "A review that is signed away from the store", ReviewFile, "validation"),
     ("findings", "The result of a verification", Verification, "serialization"),
     ("report", "The report of a debate", DebateResult, "serialization"),
     ("list", "The debates in a store", Listing, "serialization"),

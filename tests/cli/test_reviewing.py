@@ -1,6 +1,8 @@
 """`review`, `outcome`, `hold` and `status`: what people say of a closed debate."""
 
 import json
+import shutil
+import zipfile
 from hashlib import sha256
 from pathlib import Path
 
@@ -107,6 +109,8 @@ def test_the_last_review_of_a_key_counts(hansard, ended):
         (("rejected",), "review.comment"),
         (("remanded",), "review.comment"),
         (("remanded", "--comment", " "), "review.text"),
+        (("approved", "--reviewer", " "), "review.text"),
+        (("approved", "--reviewer", "Ann\nLee"), "review.text"),
         (("rejected", "--comment", "\udcff"), "review.text"),
         (("rejected", "--comment", "x" * 10_001), "review.text"),
         (("conditions", "--condition", "x" * 10_001), "review.text"),
@@ -222,3 +226,162 @@ def test_an_altered_record_is_neither_reviewed_nor_released(hansard, ended):
     tampering.alter_line(Path("hansard.db"), ended, 8, b'"at":"2', b'"at":"3')
     assert "[record.altered]" in review(hansard, ended, "approved", code=1).err
     assert "[record.altered]" in hansard("status", ended, code=1).err
+
+
+# Away from the store ---------------------------------------------------------------------
+
+
+@pytest.fixture
+def away(ended, hansard, tmp_path, monkeypatch):
+    """Run a command on the machine of a reviewer, who has an export and no store."""
+    hansard("export", ended, "-o", "record.zip")
+    hansard("page", ended, "-o", "record.html")
+    place = tmp_path / "away"
+    (place / "home").mkdir(parents=True)
+    zipfile.ZipFile("record.zip").extractall(place / "record")
+    for name in ("record.zip", "record.html"):
+        shutil.copy(name, place / name)
+
+    def invoke(*args, code=0):
+        with monkeypatch.context() as there:
+            there.chdir(place)
+            there.setenv("HANSARD_HOME", str(place / "home"))
+            there.setenv("HANSARD_ORG", "away")
+            return hansard(*args, code=code)
+
+    return invoke
+
+
+SAID = ("--reviewer", "Ann Lee", "--outcome", "remanded", "--comment", "Ask the insurer.")
+FILE = Path("away/review.json")
+
+
+def known(hansard, away):
+    """Let the one who keeps the record trust the reviewer's key."""
+    hansard("trust", "add", away("keys", "make", "reviewer").out.strip(), "--role", "reviewer")
+
+
+@pytest.mark.parametrize("export", ["record.zip", "record", "record.html"])
+def test_a_review_of_an_export_is_signed_without_a_store_and_taken_in(hansard, ended, away, export):
+    said = away("review", f"./{export}", *SAID, "-o", "review.json")
+    assert said.out == ""
+    assert "Shall we release?" in said.err
+    assert f"hansard review {ended[:8]} --import review.json" in said.err
+    assert "not confirmed" in said.err  # nobody told the reviewer whose key signed it
+    there = {path.name for path in Path("away").iterdir()}
+    assert there == {"home", "record", "record.html", "record.zip", "review.json"}
+    assert FILE.stat().st_mode & 0o777 == 0o600
+    known(hansard, away)
+    told = hansard("review", ended, "--import", str(FILE)).err
+    assert "review: sent back: Ann Lee (sent back on " in told
+    assert f"hansard run SPEC --remand {ended[:8]}" in told
+    assert "remanded" in hansard("verify", ended).out
+    assert "[review.recorded]" in hansard("review", ended, "--import", str(FILE), code=2).err
+
+
+def test_what_an_import_refuses_leaves_the_record_as_it_is(hansard, ended, away):
+    before = entries(ended)
+    away("review", "record.zip", *SAID, "-o", "review.json")
+
+    def refused(path, debate=ended):
+        done = hansard("review", debate, "--import", str(path), code=2)
+        assert len(done.err.splitlines()) == 1
+        assert entries(ended) == before
+        return done.err
+
+    assert "[review.untrusted]" in refused(FILE)
+    known(hansard, away)
+    changed = Path("changed.json")
+    changed.write_text(FILE.read_text().replace("remanded", "rejected"))
+    assert "[review.forged]" in refused(changed)
+    changed.write_text(FILE.read_text().replace("Ask the", "Pay the"))
+    assert "[review.forged]" in refused(changed)
+    changed.write_text("[]")
+    assert "[review.malformed]" in refused(changed)
+    assert "[input.unreadable]" in refused("nothing.json")
+    assert "[input.unreadable]" in refused("/dev/zero")
+    assert "[store.unknown]" in refused(FILE, "zz")
+    hansard("run", write_debate(AGREED))
+    (other,) = {row["debate"] for row in listed(hansard)} - {ended}
+    assert "[review.other]" in refused(FILE, other)
+
+
+def listed(hansard):
+    return json.loads(hansard("list", "--json").out)["debates"]
+
+
+def test_a_review_file_takes_no_place_of_anything(hansard, away):
+    target = Path("away/target")
+    FILE.symlink_to("target")
+    assert "[output.exists]" in away("review", "record.zip", *SAID, "-o", "review.json", code=2).err
+    assert not target.exists()
+    FILE.unlink()
+    FILE.write_text("mine")
+    assert "[output.exists]" in away("review", "record.zip", *SAID, "-o", "review.json", code=2).err
+    assert FILE.read_text() == "mine"
+
+
+def test_an_altered_or_open_export_is_not_reviewed(hansard, away):
+    lines = Path("away/record/events.jsonl")
+    lines.write_bytes(lines.read_bytes().replace(b'"at":"2', b'"at":"3', 1))
+    altered = away("review", "./record", *SAID, "-o", "review.json", code=1)
+    assert "[record.altered]" in altered.err
+    write_debate(AGREED)
+    left = leave_open_in("open.db")
+    hansard("export", left, "-o", "away/open.zip", "--store", "sqlite:///open.db")
+    assert "[review.open]" in away("review", "open.zip", *SAID, "-o", "review.json", code=2).err
+    short = ("--reviewer", "Ann", "--outcome", "rejected")
+    said = away("review", "record.zip", *short, "-o", "review.json", code=2)
+    assert "[review.comment]" in said.err
+    assert not FILE.exists()
+
+
+def leave_open_in(name):
+    """Leave an open debate in a store of its own; return its id."""
+    kept = Path("hansard.db").rename("kept.db")
+    debate = leave_open()
+    Path("hansard.db").rename(name)
+    kept.rename("hansard.db")
+    return debate
+
+
+@pytest.mark.parametrize(
+    "args",
+    [
+        ("record.zip", *SAID),
+        ("record.zip", "--import", "review.json"),
+        ("record.zip", "-o", "review.json"),
+        ("abc", *SAID, "-o", "review.json"),
+        ("abc", "--import", "review.json", "--comment", "More."),
+        ("abc", "--import", "review.json", "--signer", "mine"),
+        ("abc", "--import", "review.json", "-o", "other.json"),
+        ("abc", "--outcome", "approved"),
+        ("abc", "--reviewer", "Ann"),
+        ("abc",),
+    ],
+)
+def test_options_of_a_review_that_do_not_go_together_are_refused(away, args):
+    assert "[review.options]" in away("review", *args, code=2).err
+    assert not Path("away/hansard.db").exists()
+
+
+# Debated again ---------------------------------------------------------------------------
+
+
+def test_what_was_sent_back_is_debated_again(hansard, ended):
+    assert "[origin.not_remanded]" in hansard("run", "debate.yaml", "--remand", ended, code=2).err
+    review(hansard, ended, "remanded", "--comment", "Ask the insurer.")
+    step = f"hansard run SPEC --remand {ended[:8]}"
+    assert f"Next        {step}" in hansard("status", ended, code=3).out
+    told = hansard("run", "debate.yaml", "--remand", ended[:8]).err
+    (again,) = {row["debate"] for row in listed(hansard)} - {ended}
+    origin = f"sent back by a review of {ended}"
+    assert f"Origin      {origin}" in told
+    assert f"Origin      {origin}" in hansard("show", again).out
+    assert f"Origin: {origin}" in hansard("report", again, "--as", "markdown").out
+    out = hansard("status", ended, code=3).out
+    assert f"Sent back   debated again as {again[:8]}" in out
+    assert step not in out
+    hansard("export", ended, "-o", "earlier.zip")
+    assert step not in hansard("status", "earlier.zip", code=3).out
+    assert "Sent back" not in hansard("status", again).out

@@ -190,6 +190,26 @@ def test_stop_refuses_words_that_are_no_unicode(hansard, option):
     assert hansard("show", debate, "--json").out == lines
 
 
+@pytest.mark.parametrize("name", [" ", "\u200b", "Ann\nLee", "x" * 201])
+def test_stop_refuses_a_name_that_is_none(hansard, name):
+    write_debate(votes("release", "revise", "escalate"))
+    debate = leave_open(turns=5)
+    done = hansard("stop", debate, "--by", name)
+    assert (done.code, done.out) == (2, "")
+    assert done.err.endswith("[stop.text]\n")
+    assert json.loads(hansard("list", "--json").out)["debates"][0]["state"] == "open"
+
+
+@pytest.mark.parametrize("option", ["--requester", "--owner"])
+@pytest.mark.parametrize("name", ["", " ", " <acme/reviewer>", "<acme/reviewer>", "\u2060"])
+def test_run_refuses_a_name_that_is_none(hansard, option, name):
+    write_debate(votes("revise", "revise", "revise"))
+    done = hansard("run", "debate.yaml", option, name)
+    assert (done.code, done.out) == (2, "")
+    assert done.err.endswith("[spec.person]\n")
+    assert not Path("hansard.db").exists()
+
+
 @pytest.mark.parametrize(
     ("votes_", "limits", "code"),
     [

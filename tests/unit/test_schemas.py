@@ -11,12 +11,14 @@ import verify
 from hansard.errors import UsageError
 from hansard.record.bundle import Bundle
 from hansard.rules.events import EVENTS
+from hansard.runtime import carried
 from hansard.runtime.inputs import parse_spec, validate
 from hansard.runtime.models.scripted import Script
+from hansard.runtime.signed import Said
 from hansard.schemas import SCHEMAS, render
 from hansard.verify.verifier import verify as verify_record
 from reporting import of
-from reviewing import reviewed
+from reviewing import ANN, TRUST, closed, reviewed
 from support import EVENTFUL, Debate, Setup, eventful, votes
 from tables import DERIVED, INPUTS
 
@@ -210,6 +212,18 @@ def test_the_pieces_of_a_judged_debate_have_schemas():
         assert not validator(f"judged.{name}").is_valid({})
     assert set(value["transcript"][0]) == {"round", "agentName", "stance", "text"}
     assert set(value["verdict"]) == {"verdict", "winner", "reasoning"}
+
+
+def test_a_review_that_is_carried_fits_its_schema():
+    for outcome, texts in (("approved", []), ("conditions", ["Ask the insurer."])):
+        said = Said(outcome, "Ann Lee", "Nearly.", texts)
+        file = carried.sign(Bundle(closed().record.lines, {}, {}), said, ANN, TRUST)
+        value = json.loads(file.dump())
+        assert validator("review").is_valid(value)
+        assert not validator("review").is_valid({**value, "at": None})
+        for name in value:
+            less = {key: row for key, row in value.items() if key != name}
+            assert not validator("review").is_valid(less)
 
 
 def test_findings_fit_their_schema():

@@ -29,6 +29,7 @@ from hansard.api.specs import located
 
 if TYPE_CHECKING:
     from hansard.api.specs import Spec
+    from hansard.record.keys import Trust
     from hansard.record.policy import Policy
     from hansard.report.formats import DebateResult
     from hansard.report.progress import Progress
@@ -105,6 +106,8 @@ class Debate:
         question: str | None = None,
         *,
         follow_up: str | None = None,
+        remand: str | None = None,
+        trust: Trust | None = None,
         observe: Observer | None = None,
         progress: OnProgress | None = None,
         **fields: Any,
@@ -132,6 +135,8 @@ class Debate:
                 tools=self._tools,
                 policy=self._policy,
                 follow_up=follow_up,
+                remand=remand,
+                trust=trust,
                 observe=observe,
                 progress=progress,
                 begun=begun,
@@ -211,6 +216,8 @@ def debate(
     question: str,
     *,
     follow_up: str | None = None,
+    remand: str | None = None,
+    trust: Trust | None = None,
     observe: Observer | None = None,
     progress: OnProgress | None = None,
     **given: Any,
@@ -224,7 +231,12 @@ def debate(
     """
     return running.wait(
         lambda: Debate(**given).run(
-            question, follow_up=follow_up, observe=observe, progress=progress
+            question,
+            follow_up=follow_up,
+            remand=remand,
+            trust=trust,
+            observe=observe,
+            progress=progress,
         ),
         "debate",
         "Debate(…).run",

@@ -217,6 +217,31 @@ def _entry(store: Store, debate: str, trust: Trust | None) -> Entry:
     return entry(record.result())
 
 
+def remands_of(store: Store, debate: str) -> tuple[str, ...]:
+    """Return the ids of the debates of a store that debate again what a review sent back.
+
+    `debate` is the id of the one that was sent back, or an unambiguous prefix of it. They
+    are those that `run(…, remand=debate)` opened, in order, whose records hold. Raises
+    UsageError `store.unknown` or `store.ambiguous`.
+
+    >>> with open_store("sqlite:///:memory:") as store:
+    ...     remands_of(store, "3f2b")
+    Traceback (most recent call last):
+    hansard.errors.UsageError: no debate in sqlite:///:memory: has an id that begins with '3f2b'
+    """
+    debate = store.find(debate)
+    return tuple(name for name in store.naming(debate) if _is_remand(store, name, debate))
+
+
+def _is_remand(store: Store, name: str, debate: str) -> bool:
+    try:
+        record = _of_store(store, name, None)
+    except DataError:
+        return False
+    origin = record.result().origin if record.verification.ok else None
+    return origin is not None and (origin["kind"], origin["debate"]) == ("remand", debate)
+
+
 def read_record(store: Store, debate: str, trust: Trust | None = None) -> Record:
     """Read a debate of a store and verify it, whatever comes of that.
 

@@ -3,18 +3,21 @@
 Each function adds one entry to the record and returns the debate's result as it stands then:
 `reviewed` says how its review stands, and `released` whether its decision may be acted on.
 `debate` is an id, or an unambiguous prefix of one; `store` a store or its URL. `trust` names the
-keys whose reviews count.
+keys whose reviews count. A review may also be signed where the store is not (`sign_review`),
+and recorded later (`import_review`).
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
 from hansard.api.records import read_record
 from hansard.api.running import opened
 
 if TYPE_CHECKING:
+    from hansard.api.records import Record
     from hansard.record.keys import Trust
     from hansard.record.note import Signer
     from hansard.report.formats import DebateResult
@@ -45,20 +48,61 @@ def review(
     count; DataError `record.altered` for a record that does not hold. Nothing is written then.
     """
     from hansard.runtime import reviewing
+    from hansard.runtime.signed import Said
 
+    said = Said(outcome, reviewer, comment, conditions)
     with opened(store, create=False) as shelf:
         found = shelf.find(debate)
-        reviewing.review(
-            found,
-            shelf,
-            signer,
-            trust,
-            outcome=outcome,
-            reviewer=reviewer,
-            comment=comment,
-            conditions=conditions,
-            head=head,
-        )
+        reviewing.review(found, shelf, said, signer, trust, head)
+        return read_record(shelf, found, trust).result()
+
+
+def sign_review(
+    record: Record,
+    outcome: Literal["approved", "conditions", "rejected", "remanded"],
+    *,
+    reviewer: str,
+    signer: Signer,
+    trust: Trust,
+    comment: str | None = None,
+    conditions: Sequence[str] = (),
+) -> bytes:
+    """Sign a review away from the store, and return the file that `import_review` takes in.
+
+    `record` is what the reviewer read (`read_export`): the review is over its last entry.
+    The other arguments are those of `review`. Nothing is recorded, and no store is needed.
+
+    Raises DataError `record.altered`, and UsageError `review.*` for a review that would
+    not count, as far as the export and `trust` tell.
+    """
+    from hansard.runtime import carried
+    from hansard.runtime.signed import Said
+
+    record.verification.require_ok(f"debate {record.debate[:8]}")
+    said = Said(outcome, reviewer, comment, conditions)
+    return carried.sign(record.bundle, said, signer, trust).dump()
+
+
+def import_review(
+    debate: str, review: Path | str | bytes, *, store: Store | str, trust: Trust
+) -> DebateResult:
+    """Record a review that `sign_review` returned: a file, or its bytes.
+
+    The record that it is over may have grown since, but not by an entry of the same key.
+    The entry has the time of now, not that of signing, and the key must be in force now.
+
+    Raises what `review` raises; UsageError `input.unreadable`, `review.other` for a review
+    of another debate, `review.head`; DataError `review.malformed`, and `review.forged`
+    where the signature is not over the review. Nothing is written then.
+    """
+    from hansard.api.files import read_file
+    from hansard.runtime import carried, reviewing
+
+    data = review if isinstance(review, bytes) else read_file(Path(review), carried.MAX_REVIEW)
+    signed = carried.parse(data)
+    with opened(store, create=False) as shelf:
+        found = shelf.find(debate)
+        reviewing.take_in(found, shelf, signed, trust)
         return read_record(shelf, found, trust).result()
 
 

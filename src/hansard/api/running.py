@@ -43,8 +43,10 @@ from hansard.errors import UsageError
 
 if TYPE_CHECKING:
     from hansard.api.specs import Spec
+    from hansard.record.keys import Trust
     from hansard.record.policy import Policy
     from hansard.report.formats import DebateResult
+    from hansard.rules.fields import Origin
     from hansard.rules.formats import AnySpec
     from hansard.runtime.recording import Observer, OnProgress
     from hansard.runtime.seats import Models
@@ -68,6 +70,8 @@ async def run(
     labels: Sequence[str] | None = None,
     retention: str | None = None,
     follow_up: str | None = None,
+    remand: str | None = None,
+    trust: Trust | None = None,
     store: Store | str | None = None,
     folder: Path | str | None = None,
     allow: Iterable[Path | str] = (),
@@ -88,9 +92,10 @@ async def run(
     `name` and `key`, the name of the key that they sign with. `follow_up` is the id of
     a debate of the same store that has ended, or an unambiguous prefix of it: its
     transcript is then a document of the evidence, and the record names it as the
-    origin. `store` is an open Store, or the URL of one to open (and make) and close
-    again; by default the record is kept in memory and gone on return, so pass a store
-    to verify it later. File names
+    origin. `remand` is the id of one that a review has sent back, by the keys of `trust`:
+    the comments of those reviews are documents as well. `store` is an open Store, or the
+    URL of one to open (and make) and close again; by default the record is kept in
+    memory and gone on return, so pass a store to verify it later. File names
     in the spec begin in `folder`, by default the folder of the spec's own file, and
     stay below it: not through a link, nor into hidden files. `allow` names further
     folders that they may lead to. A `Path` in place of a name is your own: it begins
@@ -124,6 +129,8 @@ async def run(
         begin,
         store=store,
         follow_up=follow_up,
+        remand=remand,
+        trust=trust,
         allow=tuple(map(Path, allow)),
         models=models,
         tools=tools,
@@ -139,21 +146,39 @@ async def play(
     *,
     store: Store | str | None,
     follow_up: str | None,
+    remand: str | None,
+    trust: Trust | None,
     **given: Any,
 ) -> DebateResult:
     """Do what `run` does of a spec that was read; what else is given, a session takes."""
     from hansard.report.view import build
-    from hansard.runtime import following, session
+    from hansard.runtime import session
 
     with opened(store if store is not None else IN_MEMORY, create=True) as shelf:
-        origin = None
-        if follow_up is not None:
-            spec, origin = following.follow(shelf.find(follow_up), spec, shelf)
+        spec, origin = _going_back(spec, shelf, follow_up, remand, trust)
         found = await session.run(spec, shelf, folder, origin=origin, **given)
         result = build(found.events, found.texts.get)
     if spec.output_class is None or result.output is None:
         return result
     return result.model_copy(update={"output": spec.output_class.model_validate(result.output)})
+
+
+def _going_back(
+    spec: AnySpec, store: Store, follow_up: str | None, remand: str | None, trust: Trust | None
+) -> tuple[AnySpec, Origin | None]:
+    """Return the spec with what comes from the debate that it goes back to, and that origin."""
+    from hansard.record.keys import Trust
+    from hansard.runtime import following
+
+    if follow_up is not None and remand is not None:
+        raise UsageError(
+            "origin.both", "a debate goes back to one other; name `follow_up` or `remand`"
+        )
+    if remand is not None:
+        return following.remand(store.find(remand), spec, store, trust or Trust())
+    if follow_up is not None:
+        return following.follow(store.find(follow_up), spec, store)
+    return spec, None
 
 
 def run_sync(
@@ -168,6 +193,8 @@ def run_sync(
     labels: Sequence[str] | None = None,
     retention: str | None = None,
     follow_up: str | None = None,
+    remand: str | None = None,
+    trust: Trust | None = None,
     store: Store | str | None = None,
     folder: Path | str | None = None,
     allow: Iterable[Path | str] = (),
@@ -191,6 +218,8 @@ def run_sync(
             labels=labels,
             retention=retention,
             follow_up=follow_up,
+            remand=remand,
+            trust=trust,
             store=store,
             folder=folder,
             allow=allow,

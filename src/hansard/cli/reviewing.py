@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import shlex
 import sys
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -14,18 +16,23 @@ from hansard.cli.console import console, document, fields
 from hansard.cli.context import (
     find_export,
     keyring,
+    next_step,
     open_store,
     sound_record,
+    sound_source,
     store_option,
     trust_of,
 )
+from hansard.cli.signing import save
 from hansard.cli.summary import REVIEW
 from hansard.cli.summary import outcome as outcome_rows
+from hansard.errors import UsageError
 from hansard.report.reviews import in_words
 from hansard.report.safe import one_line, shown
 from hansard.vocabulary import words
 
 NOT_RELEASED = 3
+_FILE = click.Path(path_type=Path)
 _OUTCOMES = click.Choice(list(words("reviews")))
 _SIGNER = click.option(
     "--signer",
@@ -37,9 +44,9 @@ _YES = click.option("--yes", is_flag=True, help="Do not ask before signing.")
 
 
 @click.command()
-@click.argument("debate", metavar="ID")
-@click.option("--outcome", type=_OUTCOMES, required=True, help="What you find of the decision.")
-@click.option("--reviewer", metavar="NAME", required=True, help="Your name, as it is recorded.")
+@click.argument("source", metavar="ID|EXPORT")
+@click.option("--outcome", type=_OUTCOMES, help="What you find of the decision.")
+@click.option("--reviewer", metavar="NAME", help="Your name, as it is recorded.")
 @click.option("--comment", metavar="TEXT", help="Why; required to reject or to send back.")
 @click.option(
     "--condition",
@@ -48,47 +55,87 @@ _YES = click.option("--yes", is_flag=True, help="Do not ask before signing.")
     multiple=True,
     help="What must be met first, with `--outcome conditions`; may be repeated.",
 )
+@click.option(
+    "-o", "--output", metavar="FILE", type=_FILE, help="Of an EXPORT: write the review to FILE."
+)
+@click.option(
+    "--import", "file", metavar="FILE", type=_FILE, help="Record the review that FILE holds."
+)
 @_SIGNER
 @_YES
 @store_option
 def review(
-    debate: str,
-    outcome: Any,
-    reviewer: str,
-    comment: str | None,
-    conditions: tuple[str, ...],
-    signer: str | None,
-    yes: bool,
+    source: str, file: Path | None, output: Path | None, yes: bool, signer: str | None, **said: Any
 ) -> None:
-    """Sign a review of the debate ID, which must have ended.
+    """Sign a review of the debate ID, which must have ended, or of an EXPORT.
 
     You see what you sign first: the question, the outcome and the hash of the last
     entry. Your reviewer key signs; your trust file must name it for reviews. A review by
     somebody involved is refused.
 
-    Exit codes: 0 signed; 1 the record was altered; 2 it would not count, or there is
-    no such debate.
+    A review of an EXPORT (a zip, its folder or a page) needs no store: it is written to
+    the file named by -o. Whoever keeps the record takes it in with `hansard review ID
+    --import FILE`; their trust file must name your key for reviews.
+
+    Exit codes: 0 signed, or recorded; 1 the record was altered; 2 it would not count,
+    or there is no such debate.
     """
-    with open_store() as store:
-        record = sound_record(store, debate)
-        out = console(stderr=True)
-        out.print(Text(shown(record.result().question or ""), style="bold"))
-        out.print(fields([*outcome_rows(record.result()), ("Head", record.head)]))
-        if not yes and sys.stdin.isatty():
-            click.confirm(f"Sign this as {outcome}?", abort=True, err=True)
-        ring = keyring()
-        result = hansard.review(
-            record.debate,
-            outcome,
-            store=store,
-            reviewer=reviewer,
-            signer=ring.signer("reviewer", signer),
-            trust=ring.trust(),
-            comment=comment,
-            conditions=conditions,
-            head=record.head,
-        )
-    _say(result)
+    export = find_export(source)
+    _check_options(export, file, output, signer=signer, **said)
+    if file:
+        with open_store() as store:
+            debate = sound_record(store, source).debate
+            result = hansard.import_review(debate, file, store=store, trust=keyring().trust())
+        _say(result)
+    elif output:
+        record = sound_source(source)
+        _show(record, said["outcome"], yes=yes)
+        by = _signing(signer)
+        save(output, hansard.sign_review(record, **by, **said))
+        step = f"hansard review {record.debate[:8]} --import {shlex.quote(str(output))}"
+        rows = [("Written", f"{output}, signed by {by['signer'].name}")]
+        rows += [("Next", "send it to whoever keeps the record, to be recorded there:"), ("", step)]
+        console(stderr=True).print(fields(rows))
+    else:
+        with open_store() as store:
+            record = sound_record(store, source)
+            _show(record, said["outcome"], yes=yes)
+            debate, head = record.debate, record.head
+            result = hansard.review(debate, store=store, head=head, **_signing(signer), **said)
+        _say(result)
+
+
+def _check_options(
+    export: Path | None, file: Path | None, output: Path | None, **given: object
+) -> None:
+    """Refuse options that do not go together."""
+    if file and (export or output or any(given.values())):
+        told = "--import takes the ID of a debate and nothing else: the file says the rest"
+    elif not file and not (given["outcome"] and given["reviewer"]):
+        told = "name --outcome and --reviewer, or with --import a review that is signed already"
+    elif export and output is None:
+        told = f"{export} is an export, which is not changed; name a file for the review with -o"
+    elif output and not export:
+        told = "-o goes with an export; a review of a debate of the store is recorded there"
+    else:
+        return
+    raise UsageError("review.options", told)
+
+
+def _show(record: hansard.Record, outcome: str, *, yes: bool) -> None:
+    """Show what is about to be signed, and at a terminal ask whether it shall be."""
+    result = record.result()
+    out = console(stderr=True)
+    out.print(Text(shown(result.question or ""), style="bold"))
+    out.print(fields([*outcome_rows(result), ("Head", record.head)]))
+    if not yes and sys.stdin.isatty():
+        click.confirm(f"Sign this as {outcome}?", abort=True, err=True)
+
+
+def _signing(command: str | None) -> dict[str, Any]:
+    """Return who signs, and the keys that they trust."""
+    ring = keyring()
+    return {"signer": ring.signer("reviewer", command), "trust": ring.trust()}
 
 
 @click.command()
@@ -157,9 +204,10 @@ def _optional(ring: hansard.Keyring, command: str | None, *, sign: bool) -> hans
 
 
 def _say(result: hansard.DebateResult) -> None:
-    console(stderr=True).print(
-        Text(f"recorded as entry {result.entries}; review: {one_line(in_words(result))}")
-    )
+    out = console(stderr=True)
+    out.print(Text(f"recorded as entry {result.entries}; review: {one_line(in_words(result))}"))
+    if step := _next(result):
+        out.print(fields(step))
 
 
 @click.command()
@@ -182,22 +230,40 @@ def status(source: str, trust: Path | None, as_json: bool) -> None:
     cannot be read; 3 not released.
     """
     keys = trust_of(trust)
+    again: tuple[str, ...] = ()
     if find_export(source):
         record = hansard.read_export(source, keys)
     else:
         with open_store() as store:
             record = hansard.read_record(store, source, keys)
+            again = hansard.remands_of(store, record.debate)
     result = record.result()
     if as_json:
         click.echo(document(result))
     else:
-        state = one_line(in_words(result))
-        decision = result.decision_text or result.decision or "none"
-        said = "yes" if result.released else "NO: do not act on it"
-        rows = [("Decision", one_line(decision)), ("Ended", result.status)]
-        rows += [(REVIEW, state), ("Released", said)]
-        if record.exported and record.verification.level != 1:
-            rows.append(("Signer", "not confirmed, so nothing is released"))
-        console().print(fields(rows))
+        console().print(fields(_standing(record, result, again)))
     if not result.released:
         raise click.exceptions.Exit(NOT_RELEASED)
+
+
+def _standing(
+    record: hansard.Record, result: hansard.DebateResult, again: Sequence[str]
+) -> list[tuple[str, str]]:
+    """Return the rows that say how a debate stands, and what to do with one that was sent back."""
+    decision = result.decision_text or result.decision or "none"
+    rows = [("Decision", one_line(decision)), ("Ended", result.status)]
+    rows.append((REVIEW, one_line(in_words(result))))
+    rows.append(("Released", "yes" if result.released else "NO: do not act on it"))
+    if record.exported and record.verification.level != 1:
+        rows.append(("Signer", "not confirmed, so nothing is released"))
+    if again:
+        rows.append(("Sent back", f"debated again as {', '.join(name[:8] for name in again)}"))
+    elif not record.exported:
+        rows += _next(result)
+    return rows
+
+
+def _next(result: hansard.DebateResult) -> list[tuple[str, str]]:
+    """Return how to debate again what a review sent back."""
+    back = result.reviewed.state == "remanded"
+    return [("Next", next_step(f"run SPEC --remand {result.debate[:8]}"))] if back else []

@@ -54,7 +54,7 @@ telemetry_option = click.option(
 
 def _person(_: click.Context, __: click.Parameter, given: str | None) -> object:
     """Return a name, or the name and the key as a spec has them."""
-    both = re.fullmatch(r"([^<>]*[^<> ]) *<([^<>]*)>", given or "")
+    both = re.fullmatch(r"([^<>]*)<([^<>]*)>", given or "")
     return {"name": both[1], "key": both[2]} if both else given
 
 
@@ -87,6 +87,11 @@ def _person(_: click.Context, __: click.Parameter, given: str | None) -> object:
 @click.option(
     "--follow-up", metavar="ID", help="Admit the transcript of the ended debate ID as evidence."
 )
+@click.option(
+    "--remand",
+    metavar="ID",
+    help="Debate again what a review of ID sent back: its comment is evidence, too.",
+)
 @click.option("--retention", metavar="NAME", help="Record how long to keep it, by class.")
 @allow_option
 @telemetry_option
@@ -113,7 +118,8 @@ def run(
     failed; 2 the spec cannot be run; 130 interrupted. With --exit-code, 3 a person
     must decide; 4 it was cut short.
     """
-    policy = hansard.read_policy(policy_file, keyring().trust()) if policy_file else None
+    trust = keyring().trust() if policy_file or stated["remand"] else None
+    policy = hansard.read_policy(policy_file, trust) if policy_file and trust else None
     with open_store(create=True) as store:
         around = console(stderr=True)
         with View(around) as view, _warned(around), _observed(view, telemetry) as observe:
@@ -122,6 +128,7 @@ def run(
                 allow=allow,
                 store=store,
                 policy=policy,
+                trust=trust,
                 observe=observe,
                 labels=labels or None,
                 **stated,

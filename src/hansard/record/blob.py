@@ -52,6 +52,11 @@ def check(file: bytes) -> None:
         raise DataError("8.text", "a blob's text is not UTF-8") from None
 
 
+def salt_of(file: bytes) -> str:
+    """Return the salt of a blob file, in hex."""
+    return file[len(MAGIC) : HEADER - 1].decode()
+
+
 def blob_name(file: bytes) -> str:
     """Return the name a blob file must have: the hex SHA-256 of all its bytes."""
     return sha256(file).hexdigest()

@@ -76,19 +76,22 @@ def review_of(
     due = int(days) if days else None
     reviews = tuple(_signed(state, policy, trust))
     noted = _noted(state, policy, trust)
-    last = {VerifierKey.parse(row.key).public: row for row in reviews if row.counts}
-    open_ = {key: _open(row, noted) for key, row in last.items()}
+    last = last_of(reviews)
+    open_ = [_open(row, noted) for row in last]
     found = [
-        "approved"
-        if row.data["outcome"] == "conditions" and not open_[key]
-        else row.data["outcome"]
-        for key, row in last.items()
+        "approved" if row.data["outcome"] == "conditions" and not unmet else row.data["outcome"]
+        for row, unmet in zip(last, open_, strict=True)
     ]
     over = wanted > 0 and due is not None and now is not None and _over(state, due, now)
     reached: ReviewState = _state(found, wanted, over=over)
     released = reached in SETTLED and _decided(state)
-    names = tuple(dict.fromkeys(name for names in open_.values() for name in names))
+    names = tuple(dict.fromkeys(name for names in open_ for name in names))
     return Reviewed(reached, released, wanted, asked, reviews, names, due)
+
+
+def last_of(reviews: Sequence[Signed]) -> list[Signed]:
+    """Return of each public key the last review that counts: those that stand."""
+    return list({VerifierKey.parse(row.key).public: row for row in reviews if row.counts}.values())
 
 
 def _state(found: Sequence[str], wanted: int, *, over: bool) -> ReviewState:  # noqa: PLR0911 - the first that applies

@@ -58,6 +58,7 @@ SERVERS = (
 )
 PROVIDERS = OWN + SERVERS
 MOST_OF_A_NAME = 200  # characters
+A_NAME = f"a name is 1 to {MOST_OF_A_NAME} characters on one line"
 Mistakes = Iterator[PydanticCustomError]  # of fields that do not agree with each other
 NUMBERED = re.compile(r"stance_([1-9][0-9]*)").fullmatch  # the label of one given in words alone
 
@@ -352,6 +353,17 @@ class Seated(NamedTuple):
     own: Own | None = None
 
 
+def person_name(text: str) -> str | None:
+    """Return the name of a person without white space around it; None for what is none.
+
+    >>> person_name(" Ann Lee "), person_name(" ")
+    ('Ann Lee', None)
+    """
+    name = text.strip()
+    fits = len(name) <= MOST_OF_A_NAME and name.isprintable() and VISIBLE(name)
+    return name if fits else None
+
+
 def _or_name(schema: JsonDict) -> None:
     """Say in the published schema that a person's name alone will do."""
     row: JsonDict = {**schema}
@@ -375,9 +387,9 @@ class Person(Strict):
     @field_validator("name")
     @classmethod
     def _one_line(cls, value: str) -> str:
-        name = value.strip()
-        if not 1 <= len(name) <= MOST_OF_A_NAME or not name.isprintable():
-            refuse("spec.person", f"a name is 1 to {MOST_OF_A_NAME} characters on one line")
+        name = person_name(value)
+        if name is None:
+            refuse("spec.person", A_NAME)
         return name
 
     @field_validator("key", mode="before")

@@ -1,22 +1,67 @@
-"""A follow-up: where it comes from, and the earlier debate's transcript as a document."""
+"""A debate that goes back to an earlier one, whose transcript is a document of its evidence.
+
+It is a follow-up, or a remand: a review sent the earlier one back, and the comments of the
+reviews that did are documents as well.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
 from functools import reduce
+from typing import Literal
 
 from hansard.errors import UsageError
 from hansard.record import blob
+from hansard.record.bundle import Bundle
+from hansard.record.keys import Trust
 from hansard.record.line import line_hash
 from hansard.rules.events import parse
 from hansard.rules.fields import Origin
 from hansard.rules.formats import AnySpec
+from hansard.rules.replay import policy_of
+from hansard.rules.review import last_of, review_of
 from hansard.rules.spec_base import MOST_DOCUMENTS
 from hansard.rules.spec_parts import Evidence
 from hansard.rules.state import DebateState, evolve
 from hansard.runtime.files import check_size
 from hansard.store.application import Store
 from hansard.verify.verifier import verify
+
+
+@dataclass(frozen=True, slots=True)
+class _Earlier:
+    """A debate that has ended, whose record holds."""
+
+    debate: str
+    bundle: Bundle
+    state: DebateState
+    texts: Mapping[str, str]
+
+    def transcript(self) -> Evidence:
+        """Return the document that says all that was said."""
+        text = "\n\n".join(_transcript(self.state, self.texts)) + "\n"
+        return _document(f"debate-{self.debate[:8]}", "the earlier transcript,", text)
+
+    def comments(self, trust: Trust) -> Iterator[Evidence]:
+        """Yield the comment of each review that sends the debate back, as a document.
+
+        Raises UsageError `origin.not_remanded` where its review does not stand so.
+        """
+        short, policy = self.debate[:8], policy_of(self.state.spec, self.bundle.policies)
+        found = review_of(self.state, policy, trust)
+        if found.state != "remanded":
+            raise UsageError(
+                "origin.not_remanded",
+                f"debate {short} was not sent back: by the keys that you trust its review is: "
+                f"{found.state}; to go on from it all the same, follow it up",
+            )
+        for row in last_of(found.reviews):
+            comment = row.data["comment"]
+            if row.data["outcome"] == "remanded" and comment:
+                text = f"# Why a review sent debate {self.debate} back\n\n"
+                text += f"{self.texts[comment['sha256']]}\n"
+                yield _document(f"review-{short}-{row.seq}", "the comment of a review,", text)
 
 
 def follow(debate: str, spec: AnySpec, store: Store) -> tuple[AnySpec, Origin]:
@@ -26,33 +71,61 @@ def follow(debate: str, spec: AnySpec, store: Store) -> tuple[AnySpec, Origin]:
     that does not verify, and UsageError `origin.open` for a debate that has not
     ended, `spec.duplicate` or `spec.too_many` where the document has no place.
     """
+    earlier = _earlier(debate, store)
+    return _going_back("follow_up", earlier, spec, [earlier.transcript()])
+
+
+def remand(debate: str, spec: AnySpec, store: Store, trust: Trust) -> tuple[AnySpec, Origin]:
+    """Return the spec with the transcript of `debate`, and why reviews sent it back.
+
+    Raises what `follow` raises, and UsageError `origin.not_remanded` unless its review,
+    by the keys of `trust`, stands so.
+    """
+    earlier = _earlier(debate, store)
+    documents = [earlier.transcript(), *earlier.comments(trust)]
+    return _going_back("remand", earlier, spec, documents)
+
+
+def _earlier(debate: str, store: Store) -> _Earlier:
     bundle = store.bundle(debate)
-    verify(bundle).require_ok(f"debate {debate}", "no follow-up was opened; restore the store")
-    events = [parse(line) for line in bundle.lines]
-    state = reduce(evolve, events, DebateState())
+    verify(bundle).require_ok(f"debate {debate}", "no debate was opened; restore the store")
+    state = reduce(evolve, map(parse, bundle.lines), DebateState())
     if not state.closed:
         raise UsageError(
             "origin.open",
             f"debate {debate} has not ended; end it first with `hansard resume {debate[:8]}`",
         )
-    name = f"debate-{debate[:8]}"
-    if name in {row.id for row in spec.evidence}:
+    texts = {found: blob.unpack(file) for found, file in bundle.blobs.items()}
+    return _Earlier(debate, bundle, state, texts)
+
+
+def _going_back(
+    kind: Literal["follow_up", "remand"],
+    earlier: _Earlier,
+    spec: AnySpec,
+    documents: list[Evidence],
+) -> tuple[AnySpec, Origin]:
+    taken = {row.id for row in spec.evidence} & {row.id for row in documents}
+    if taken:
         raise UsageError(
-            "spec.duplicate", f"evidence id {name} is that of the earlier transcript; use another"
+            "spec.duplicate",
+            f"evidence id {min(taken)} is that of a document of the earlier debate; use another",
         )
-    if len(spec.evidence) >= MOST_DOCUMENTS:
+    more = len(spec.evidence) + len(documents) - MOST_DOCUMENTS
+    if more > 0:
         raise UsageError(
             "spec.too_many",
-            f"with the earlier transcript there are more than {MOST_DOCUMENTS:,} documents; "
-            "remove one",
+            f"with what comes from the earlier debate there are more than {MOST_DOCUMENTS:,} "
+            f"documents; remove {more}",
         )
-    texts = {found: blob.unpack(file) for found, file in bundle.blobs.items()}
-    text = "\n\n".join(_transcript(state, texts)) + "\n"
-    check_size(text.encode(), f"evidence {name}, the earlier transcript,", "document")
-    document = Evidence(id=name, text=text)
-    head = line_hash(bundle.lines[-1])
-    origin: Origin = {"kind": "follow_up", "debate": debate, "head": head, "seq": None}
-    return spec.model_copy(update={"evidence": [*spec.evidence, document]}), origin
+    head = line_hash(earlier.bundle.lines[-1])
+    origin: Origin = {"kind": kind, "debate": earlier.debate, "head": head, "seq": None}
+    return spec.model_copy(update={"evidence": [*spec.evidence, *documents]}), origin
+
+
+def _document(name: str, what: str, text: str) -> Evidence:
+    check_size(text.encode(), f"evidence {name}, {what}", "document")
+    return Evidence(id=name, text=text)
 
 
 def _transcript(state: DebateState, texts: Mapping[str, str]) -> Iterator[str]:

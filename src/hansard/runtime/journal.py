@@ -46,7 +46,11 @@ class Journal:
 
     def blob(self, text: str) -> Blob:
         """Keep a text, salted, to be stored with the next lines; return its reference."""
-        name, file = blob.pack(text, self._clock.salt())
+        return self.keep(text, self._clock.salt())
+
+    def keep(self, text: str, salt: bytes) -> Blob:
+        """Keep a text under a salt that it has already."""
+        name, file = blob.pack(text, salt)
         self._blobs.append((name, file))
         self.texts[name] = text
         return {"sha256": name}

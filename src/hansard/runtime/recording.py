@@ -12,6 +12,7 @@ from inspect import isawaitable
 from hansard.errors import UsageError
 from hansard.report.progress import Follower, Progress
 from hansard.rules.events import Event, Fact
+from hansard.rules.spec_parts import A_NAME, person_name
 from hansard.rules.state import DebateState, evolve
 from hansard.runtime.journal import Journal
 
@@ -35,7 +36,14 @@ class Stop(Exception):
             if text is not None:
                 _check_text(name, text)
         super().__init__(reason or "")
-        self.by, self.reason = by, reason
+        self.by, self.reason = None if by is None else _name(by), reason
+
+
+def _name(by: str) -> str:
+    name = person_name(by)
+    if name is None:
+        raise UsageError("stop.text", f"`by` says who stops it: {A_NAME}")
+    return name
 
 
 def _check_text(name: str, text: str) -> None:

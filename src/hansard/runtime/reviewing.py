@@ -7,32 +7,31 @@ do so one after the other.
 
 from __future__ import annotations
 
-import base64
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, cast
 
-from hansard import vocabulary
-from hansard.errors import UsageError
+from hansard.errors import DataError, UsageError
+from hansard.record import blob
+from hansard.record.bundle import Bundle
 from hansard.record.canonical import TEXT
-from hansard.record.keys import Trust, standing
+from hansard.record.keys import Trust
 from hansard.record.line import line_hash
-from hansard.record.note import Signer
+from hansard.record.note import Signer, VerifierKey
 from hansard.record.policy import Policy
 from hansard.rules import after
-from hansard.rules.data import AFTER, MOST_CONDITIONS
-from hansard.rules.events import Fact
+from hansard.rules.data import AFTER
+from hansard.rules.events import Event, Fact
 from hansard.rules.fields import Blob
 from hansard.rules.replay import policy_of
-from hansard.rules.review import involved
+from hansard.runtime.carried import ReviewFile
 from hansard.runtime.clock import CLOCK, Clock
 from hansard.runtime.recording import Recording
 from hansard.runtime.session import taken_up
+from hansard.runtime.signed import Said, check_counts, check_takes, checked, signature, texts
 from hansard.store.application import Store
-from hansard.vocabulary import fill
 
-MAX_SAID = 10_000  # characters of a text: a thousand entries of them leave room for an export
 _LONGEST = 64  # characters of a name (FORMAT.md §3)
 
 
@@ -41,43 +40,34 @@ class Adding:
     """A closed debate that something is added to: its record, its policy, and its head."""
 
     recording: Recording
+    bundle: Bundle
     policy: Policy | None
-    head: str
+
+    @property
+    def head(self) -> str:
+        """The hash of the last entry."""
+        return line_hash(self.bundle.lines[-1])
 
     def text(self, name: str, text: str | None) -> Blob | None:
         """Keep a text; raises UsageError `review.text` for what cannot be one."""
-        if text is None:
-            return None
-        try:
-            text.encode()
-        except UnicodeEncodeError:
-            raise UsageError(
-                "review.text", f"the text of `{name}` is not Unicode; write it in UTF-8"
-            ) from None
-        if not text.strip():
-            raise UsageError("review.text", f"the text of `{name}` is empty")
-        if len(text) > MAX_SAID:
-            raise UsageError(
-                "review.text",
-                f"the text of `{name}` has more than {MAX_SAID:,} characters; name a document "
-                "that holds it",
-            )
-        return self.recording.journal.blob(text)
+        return None if text is None else self.recording.journal.blob(checked(name, text))
 
     def add(self, kind: str, data: Mapping[str, Any], signer: Signer | None) -> None:
         """Sign an entry where there is a signer, and store it with its texts."""
-        debate, spec = self.recording.journal.debate, self.recording.state.spec
-        said = {"head": self.head, **data}
+        spec = self.recording.state.spec
         values = self.policy.values("signed", spec["terms"]["format"]) if self.policy else None
         if signer is None and AFTER[kind] in (values or ()):
             raise UsageError(
                 "review.unsigned", f"the policy wants this signed ({AFTER[kind]}): name a key"
             )
-        signature = None
-        if signer:
-            value = signer.sign(after.message(kind, debate, said))
-            signature = {"key": str(signer.key), "value": base64.b64encode(value).decode()}
-        self.recording.add(Fact(kind, {**said, "signature": signature}))
+        said = {"head": self.head, **data}
+        debate = self.recording.journal.debate
+        by = signature(kind, debate, said, signer) if signer else None
+        self.put(kind, {**said, "signature": by})
+
+    def put(self, kind: str, data: Mapping[str, Any], at: str | None = None) -> None:
+        """Store an entry as it stands, with its texts."""
+        self.recording.add(Fact(kind, data), at)
         self.recording.journal.flush()
 
 
@@ -86,31 +76,16 @@ def _adding(debate: str, store: Store, clock: Clock | None) -> Iterator[Adding]:
     with store.runner(debate):
         bundle, recording = taken_up(debate, store, clock or CLOCK)
         state = recording.state
-        if not state.closed:
-            raise UsageError(
-                "review.open",
-                f"debate {debate} has not ended; end it first with `hansard resume {debate[:8]}`",
-            )
-        if len(state.after) >= after.MOST_AFTER:
-            raise UsageError(
-                "review.full",
-                f"debate {debate} has {after.MOST_AFTER:,} entries after its close already, and "
-                "takes no more",
-            )
-        policy = policy_of(state.spec, bundle.policies)
-        yield Adding(recording, policy, line_hash(bundle.lines[-1]))
+        check_takes(state, debate, f"end it first with `hansard resume {debate[:8]}`")
+        yield Adding(recording, bundle, policy_of(state.spec, bundle.policies))
 
 
 def review(
     debate: str,
     store: Store,
+    said: Said,
     signer: Signer,
     trust: Trust,
-    *,
-    outcome: str,
-    reviewer: str,
-    comment: str | None = None,
-    conditions: Sequence[str] = (),
     head: str | None = None,
     clock: Clock | None = None,
 ) -> None:
@@ -119,47 +94,73 @@ def review(
     `head` is the hash of the last entry that the reviewer saw. Raises UsageError
     `store.unknown`, `store.running` or `review.*`, and DataError `record.altered`.
     """
-    _check_review(outcome, comment, conditions)
+    said = said.checked()
     with _adding(debate, store, clock) as adding:
         if head not in (None, adding.head):
             raise UsageError(
                 "review.head",
                 f"something was added to debate {debate[:8]} since you read it; read it again",
             )
-        _check_counts(adding, signer, trust)
-        data = {
-            "reviewer": adding.text("reviewer", reviewer),
-            "outcome": outcome,
-            "comment": adding.text("comment", comment),
-            "conditions": [adding.text("condition", text) for text in conditions],
-        }
-        adding.add("review.signed", data, signer)
+        journal, opened = adding.recording.journal, adding.recording.state.spec
+        check_counts(opened, adding.policy, trust, signer.key, journal.time())
+        kept = texts(journal.blob, said.reviewer, said.comment, said.conditions)
+        adding.add("review.signed", {"outcome": said.outcome, **kept}, signer)
 
 
-def _check_review(outcome: str, comment: str | None, conditions: Sequence[str]) -> None:
-    if outcome not in vocabulary.words("reviews"):
-        known = ", ".join(vocabulary.words("reviews"))
-        raise UsageError("review.outcome", f"a review's outcome is one of: {known}")
-    if (outcome == "conditions") != bool(conditions):
+def take_in(
+    debate: str, store: Store, carried: ReviewFile, trust: Trust, clock: Clock | None = None
+) -> None:
+    """Add a review that was signed elsewhere, if it fits this record and would count.
+
+    Its `head` is what FORMAT.md §18 admits: others may have added something since, but
+    not the key that signed it. Raises what `review` raises, UsageError `review.other`, and
+    DataError `review.forged`.
+    """
+    if carried.debate != debate:
         raise UsageError(
-            "review.conditions", "conditions are named exactly where the outcome is `conditions`"
+            "review.other", f"this is a review of debate {carried.debate}, not of {debate}"
         )
-    if len(conditions) > MOST_CONDITIONS:
-        raise UsageError("review.conditions", f"a review has at most {MOST_CONDITIONS} conditions")
-    if outcome in ("rejected", "remanded") and comment is None:
-        raise UsageError("review.comment", f"say why it is {outcome}, in a comment")
+    with _adding(debate, store, clock) as adding:
+        journal, state = adding.recording.journal, adding.recording.state
+        data = carried.data(lambda row: journal.keep(row.text, bytes.fromhex(row.salt)))
+        _check_fits(adding, data)
+        _check_salts(adding.bundle, carried)
+        at = journal.time()
+        key = VerifierKey.parse(data["signature"]["key"])
+        check_counts(state.spec, adding.policy, trust, key, at)
+        adding.put("review.signed", data, at)
 
 
-def _check_counts(adding: Adding, signer: Signer, trust: Trust) -> None:
-    """Refuse a review that would not count."""
-    state, key = adding.recording.state, signer.key
-    found = standing(trust, key, "reviewer", adding.recording.journal.time())
-    if found != "trusted":
-        why = fill(vocabulary.words("standings")[found], key=key.name)
-        raise UsageError("review.untrusted", f"this review would not count: {why}")
-    if involved(state.spec, adding.policy, trust, key):
-        why = fill(vocabulary.words("standings")["involved"], key=key.name)
-        raise UsageError("review.involved", f"this review would not count: {why}")
+def _check_fits(adding: Adding, data: Mapping[str, Any]) -> None:
+    """Refuse a review that the record would not hold up as an entry: a bad signature or head."""
+    debate, before = adding.recording.journal.debate, adding.recording.state.after
+    if any(row["data"] == data for row in before):
+        raise UsageError("review.recorded", f"debate {debate[:8]} has this very review already")
+    entry = {"type": "review.signed", "debate": debate, "prev": adding.head, "data": data}
+    found = {row.field for row in after.faults(before, cast(Event, entry))}
+    if "signature" in found:
+        raise DataError(
+            "review.forged",
+            "the signature is not over this review: the file was changed after it was signed; "
+            "ask the reviewer for it again",
+        )
+    if found:
+        raise UsageError(
+            "review.head",
+            f"debate {debate[:8]} has no entry that this review is over, or its key has signed "
+            "another since; export the record again, and have that reviewed",
+        )
+
+
+def _check_salts(bundle: Bundle, carried: ReviewFile) -> None:
+    """Refuse a salt that is used twice, which would spoil the record (`8.salt`)."""
+    own = [row.salt for row in carried.salted]
+    known = {blob.salt_of(file) for file in bundle.blobs.values()}
+    if len(set(own)) < len(own) or known.intersection(own):
+        raise UsageError(
+            "review.salt",
+            "a text of this review has a salt that is used already; have it signed again",
+        )
 
 
 def note_outcome(

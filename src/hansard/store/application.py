@@ -38,6 +38,8 @@ _HEAD = "SELECT length, head FROM heads WHERE debate = ?"
 _DEBATES = "SELECT originator_id FROM stored_events WHERE originator_version = 1 ORDER BY +rowid"
 _BEGINNING = """SELECT originator_id FROM stored_events
     WHERE originator_id >= ? AND originator_id < ? AND originator_version = 1"""
+_NAMING = """SELECT originator_id FROM stored_events
+    WHERE originator_version = 1 AND instr(state, CAST(? AS BLOB)) ORDER BY +rowid"""
 _ID = frozenset("0123456789abcdef-")
 
 
@@ -237,6 +239,12 @@ class Store:
         with _guard():
             rows = self._recorder.select(_DEBATES)
         return [_id(row[0]) for row in rows]
+
+    def naming(self, debate: str) -> list[str]:
+        """Return the ids of the other debates whose opening names `debate`, as they were opened."""
+        with _guard():
+            rows = self._recorder.select(_NAMING, debate)
+        return [found for row in rows if (found := _id(row[0])) != debate]
 
     def find(self, prefix: str) -> str:
         """Return the one debate id that begins with `prefix`.

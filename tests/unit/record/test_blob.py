@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from hansard.errors import DataError
-from hansard.record.blob import blob_name, pack, unpack
+from hansard.record.blob import blob_name, pack, salt_of, unpack
 
 SALT = bytes(range(32))
 HEX = SALT.hex().encode()
@@ -24,6 +24,7 @@ def test_a_blob_is_header_salt_lf_and_text():
     name, file = pack("häll\no", SALT)
     assert file == b"hansard-blob/v1 " + HEX + b"\nh\xc3\xa4ll\no"
     assert name == sha256(file).hexdigest() == blob_name(file)
+    assert salt_of(file) == SALT.hex()
 
 
 @given(TEXTS, st.binary(min_size=32, max_size=32))

@@ -1,4 +1,4 @@
-"""A follow-up names the debate that it goes back to, and has its transcript as evidence."""
+"""A debate that goes back to an earlier one names it, and has what was said there as evidence."""
 
 from __future__ import annotations
 
@@ -13,6 +13,7 @@ from hansard.record.line import line_hash
 from hansard.report.markdown import markdown
 from hansard.verify.checks import MAX_DOCUMENT
 from playing import BASE, MODEL, answer
+from reviewing import ANN, BOB, TRUST, trusting
 
 ANSWERS = {"bot": answer}
 
@@ -123,3 +124,107 @@ def test_a_transcript_that_is_too_large_for_a_document_is_refused(store):
     long["convergence_check"] = False
     first = hansard.run_sync(long, models={"bot": lambda request: words}, store=store)
     assert refused(UsageError, store, spec(), follow_up=first.debate) == "spec.file_size"
+
+
+# Remands ---------------------------------------------------------------------------------
+
+
+def sent_back(store, *comments):
+    """The id of a debate that keys of `TRUST` have sent back with these comments."""
+    debate = run(store, spec()).debate
+    for signer, comment in zip((ANN, BOB), comments, strict=False):
+        review(store, debate, "remanded", signer, comment=comment)
+    return debate
+
+
+def review(store, debate, outcome, signer=ANN, **said):
+    hansard.review(debate, outcome, store=store, reviewer="Ann", signer=signer, trust=TRUST, **said)
+
+
+def test_what_was_sent_back_is_debated_again_with_the_comments_as_evidence(store):
+    first = sent_back(store, "What does the insurer say?", "Who pays?")
+    memo = [{"id": "memo", "text": "An hour."}]
+    second = run(store, spec(evidence=memo), remand=first[:8], trust=TRUST)
+    lines = store.bundle(first).lines
+    assert second.origin == {
+        "kind": "remand",
+        "debate": first,
+        "head": line_hash(lines[-1]),
+        "seq": None,
+    }
+    names = [f"review-{first[:8]}-{len(lines) - 1}", f"review-{first[:8]}-{len(lines)}"]
+    assert [row.id for row in second.evidence] == ["memo", f"debate-{first[:8]}", *names]
+    found = texts(store, second.debate)
+    why = f"# Why a review sent debate {first} back\n\n"
+    assert [found[row.sha256] for row in second.evidence[2:]] == [
+        f"{why}What does the insurer say?\n",
+        f"{why}Who pays?\n",
+    ]
+    prompt = hansard.read_record(store, second.debate).prompt("r1.argument.ann:1")
+    assert "| Who pays?" in prompt.messages[-1].text
+    assert hansard.verify(store, second.debate).ok
+    assert f"sent back by a review of {first}" in markdown(second)
+    assert hansard.remands_of(store, first[:8]) == (second.debate,)
+    assert hansard.remands_of(store, second.debate) == ()
+    assert hansard.result(store, first, TRUST).reviewed.state == "remanded"
+
+
+def test_only_the_comments_of_those_who_still_send_it_back_are_evidence(store):
+    first = sent_back(store, "What does the insurer say?", "Who pays?")
+    review(store, first, "remanded", comment="What does the law say?")
+    review(store, first, "approved", BOB)
+    second = run(store, spec(), remand=first, trust=TRUST)
+    found = texts(store, second.debate)
+    assert len(second.evidence) == 2
+    assert "What does the law say?" in found[second.evidence[1].sha256]
+
+
+def not_sent_back(store, debate, trust=TRUST, code="origin.not_remanded"):
+    before = store.debates()
+    assert refused(UsageError, store, spec(), remand=debate, trust=trust) == code
+    assert store.debates() == before
+
+
+def test_what_nobody_sent_back_is_not_debated_again(store):
+    first = run(store, spec()).debate
+    not_sent_back(store, first)
+    review(store, first, "remanded", comment="Why?")
+    not_sent_back(store, first, trust=None)
+    not_sent_back(store, first, trust=trusting(BOB))
+    not_sent_back(store, "abc", code="store.unknown")
+    review(store, first, "approved")
+    not_sent_back(store, first)
+    review(store, first, "remanded", comment="Why?")
+    review(store, first, "rejected", BOB, comment="No.")
+    assert run(store, spec(), remand=first, trust=TRUST).origin["kind"] == "remand"
+
+
+def test_a_debate_goes_back_to_one_other(store):
+    first = sent_back(store, "Why?")
+    both = {"follow_up": first, "remand": first, "trust": TRUST}
+    assert refused(UsageError, store, spec(), **both) == "origin.both"
+
+
+def test_the_comments_must_have_their_place_too(store):
+    first = sent_back(store, "Why?")
+    name = f"review-{first[:8]}-{len(store.bundle(first).lines)}"
+    for evidence, code in (
+        ([{"id": name, "text": "x"}], "spec.duplicate"),
+        ([{"id": f"d{number}", "text": "x"} for number in range(999)], "spec.too_many"),
+    ):
+        fields = spec(evidence=evidence)
+        assert refused(UsageError, store, fields, remand=first, trust=TRUST) == code
+
+
+def test_a_record_that_does_not_verify_is_no_remand_of_anything(store, monkeypatch):
+    first = sent_back(store, "Why?")
+    second = run(store, spec(), remand=first, trust=TRUST).debate
+    run(store, spec(question=f"Is {first} right?"), follow_up=first)
+    assert hansard.remands_of(store, first) == (second,)
+    bundle = store.bundle(second)
+    for broken in (
+        replace(bundle, lines=[*bundle.lines[:5], *bundle.lines[6:]]),
+        replace(bundle, lines=[b"{}", *bundle.lines[1:]]),
+    ):
+        monkeypatch.setattr(store, "bundle", lambda debate, broken=broken: broken)
+        assert hansard.remands_of(store, first) == ()
