@@ -1929,9 +1929,11 @@ def read_policy(name: str, policies: Texts) -> Policy | None:
         )
         scope, term, value = (each.decode() for each in found.groups()) if found else ("", "", "")
         pattern, once = POLICY_TERMS.get(term, ("[^\0-~]", True))
-        if not re.fullmatch(pattern, value) or (once and (scope, term) in rules):
+        values = rules.setdefault((scope, term), [])
+        again = values and term == "metric" and values[-1].split(":")[0] == value.split(":")[0]
+        if not re.fullmatch(pattern, value) or (once and values) or again:
             return None
-        rules.setdefault((scope, term), []).append(value)
+        values.append(value)
     return Policy(note, len(lines), rules)
 
 
@@ -2846,6 +2848,7 @@ POLICY_TERMS = {  # what a value matches, and whether a term stands once a scope
     "review": ("never|exceptions|always", True), "reviewers": ("[1-9]", True),
     "reviewer_may_be": ("requester|nobody_involved", True), "review_days": (_COUNT, True),
     "signed": ("outcome|hold", False),
+    "metric": (r"[A-Za-z0-9._/@+=-]{1,64}:(?:0|[1-9][0-9]{0,8})(?:\.[0-9]{0,5}[1-9])?", False),
 }  # fmt: skip
 MOST_POLICY_LINES, MOST_NAMED = 1_000, 10  # and the values that a finding says would have done
 TEXTS_OF_POLICY = {"template", "schema", "tool", "persona", "instructions", "context"}

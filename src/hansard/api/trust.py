@@ -101,11 +101,16 @@ def approve_prompts(
     return approve(_format_of(spec, format), templates, signer)
 
 
-def draft_policy(spec: Spec | None = None, *, format: str = "consensus") -> str:  # noqa: A002
+def draft_policy(
+    spec: Spec | None = None,
+    *,
+    format: str = "consensus",  # noqa: A002 - the spec's own word
+    folder: Path | str | None = None,
+    allow: Iterable[Path | str] = (),
+) -> str:
     """Return a policy in YAML, to be edited: strict values, and the templates of a format.
 
-    They are the packaged ones of `format`, or those that `spec` uses. Raises what
-    `prompt_templates` raises.
+    They are those that `prompt_templates` gives, and it raises what that raises.
 
     >>> print(draft_policy(format="judged").splitlines()[3])
     "*":
@@ -113,7 +118,8 @@ def draft_policy(spec: Spec | None = None, *, format: str = "consensus") -> str:
     from hansard.governance.approval import hashes
     from hansard.governance.drafting import strict
 
-    return strict(_format_of(spec, format), hashes(prompt_templates(spec, format=format)))
+    templates = prompt_templates(spec, format=format, folder=folder, allow=allow)
+    return strict(_format_of(spec, format), hashes(templates))
 
 
 def approve_policy(signer: Signer, policy: Path | str | Mapping[str, object]) -> bytes:

@@ -16,6 +16,7 @@ const POLICY_TERMS = Object.fromEntries(Object.entries({
 	task_type: `${MODEL_CHARS}{1,64}`, retention: "[A-Za-z0-9._/@+=-]{1,64}:[1-9][0-9]{0,5}",
 	review: "never|exceptions|always", reviewers: "[1-9]", review_days: COUNTED,
 	reviewer_may_be: "requester|nobody_involved", signed: "outcome|hold",
+	metric: "[A-Za-z0-9._/@+=-]{1,64}:(0|[1-9][0-9]{0,8})([.][0-9]{0,5}[1-9])?",
 }).map(([term, pattern]) => [term, new RegExp(`^(${pattern})$`)]));
 const ONCE = /^(callable|independent|max_.*|min_.*|gate_.*|cited_critique|evidence|review.*)$/;
 const OF_TEXTS = ["template", "schema", "tool", "persona", "instructions", "context"];
@@ -31,8 +32,10 @@ function readPolicy(name, policies) {
 		if (!found || (index && lines[index - 1] >= line)) return null;
 		const [, scope, term, value] = found, key = `${scope} ${term}`;
 		if (!Object.hasOwn(POLICY_TERMS, term) || !POLICY_TERMS[term].test(value)) return null;
-		if (ONCE.test(term) && rules.has(key)) return null;
-		if (rules.has(key)) rules.get(key).push(value);
+		const last = rules.get(key)?.at(-1);
+		if (last && (ONCE.test(term) ||
+			(term === "metric" && last.split(":")[0] === value.split(":")[0]))) return null;
+		if (last) rules.get(key).push(value);
 		else rules.set(key, [value]);
 	}
 	return { note, rules, lines: lines.length };
