@@ -64,8 +64,9 @@ def read_policy(policy: Path | str | bytes, trust: Trust) -> Policy:
     """Return a policy, from its file or its bytes, whose approval counts now.
 
     Raises UsageError `input.unreadable`, and DataError `policy.malformed`,
-    `policy.forged` where its text is not the one that was signed, or
-    `policy.untrusted` where no approval key of `trust` that is in force signed it.
+    `policy.forged` where its text is not the one that was signed,
+    `policy.untrusted` where no approval key of `trust` that is in force signed it, or
+    `policy.revoked` where `trust` says that it counts no more.
     """
     from hansard.governance.approval import load
     from hansard.runtime.clock import Clock
@@ -95,10 +96,22 @@ def approve_prompts(
 
     Read the templates before you sign them. Raises what `prompt_templates` raises.
     """
-    from hansard.governance.approval import approve
+    lines = template_lines(spec, format=format, folder=folder, allow=allow)
+    return approve_policy(signer, lines)
+
+
+def template_lines(
+    spec: Spec | None = None,
+    *,
+    format: str = "consensus",  # noqa: A002 - the spec's own word
+    folder: Path | str | None = None,
+    allow: Iterable[Path | str] = (),
+) -> list[Line]:
+    """Return the lines that `approve_prompts` would sign; it raises what this raises."""
+    from hansard.governance.approval import lines_for
 
     templates = prompt_templates(spec, format=format, folder=folder, allow=allow)
-    return approve(_format_of(spec, format), templates, signer)
+    return lines_for(_format_of(spec, format), templates)
 
 
 def draft_policy(
@@ -122,15 +135,15 @@ def draft_policy(
     return strict(_format_of(spec, format), hashes(templates))
 
 
-def approve_policy(signer: Signer, policy: Path | str | Mapping[str, object]) -> bytes:
+def approve_policy(signer: Signer, policy: Path | str | Mapping[str, object] | list[Line]) -> bytes:
     """Return the policy that a YAML or JSON file, or a mapping of scopes, states; signed.
 
-    Raises UsageError `input.unreadable`, and `policy.draft` with everything that is
-    wrong in it.
+    `policy` may also be the lines that were read of it. Raises UsageError
+    `input.unreadable`, and `policy.draft` with everything that is wrong in it.
     """
     from hansard.governance.approval import sign
 
-    return sign(read_draft(policy), signer)
+    return sign(policy if isinstance(policy, list) else read_draft(policy), signer)
 
 
 def read_draft(policy: Path | str | Mapping[str, object]) -> list[Line]:

@@ -21,7 +21,8 @@ const POLICY_TERMS = Object.fromEntries(Object.entries({
 const ONCE = /^(callable|independent|max_.*|min_.*|gate_.*|cited_critique|evidence|review.*)$/;
 const OF_TEXTS = ["template", "schema", "tool", "persona", "instructions", "context"];
 
-// A policy: its note, how many lines it has, and values by scope and term; null where it is none.
+// A policy: its note, how many lines it has, values by scope and term, and the hashes that revoke
+// it: its own, and that of each signature line alone; null where it is none.
 function readPolicy(name, policies) {
 	const bytes = policies.get(name) ?? new Uint8Array(), note = readNote(bytes);
 	if (!note || sha256(bytes) !== name) return null;
@@ -38,7 +39,11 @@ function readPolicy(name, policies) {
 		if (last) rules.get(key).push(value);
 		else rules.set(key, [value]);
 	}
-	return { note, rules, lines: lines.length };
+	const head = bytes.subarray(0, note.text.length + 1), names = new Set([name]);
+	for (const line of toText(bytes.subarray(head.length)).split("\n").slice(0, -1)) {
+		names.add(sha256(new Uint8Array([...head, ...toBytes(`${line}\n`)])));
+	}
+	return { note, rules, names, lines: lines.length };
 }
 
 // What the most specific scope that has a term says; null where none has it.

@@ -105,6 +105,15 @@ class Policy:
         return sha256(self.data).hexdigest()
 
     @cached_property
+    def names(self) -> frozenset[str]:
+        """The hashes that revoke it: its own, and that of each signature line alone.
+
+        Anybody can add a line of an unknown key, and the note has another hash then.
+        """
+        head, lines = note.divide(self.data)
+        return frozenset({self.hash, *(sha256(head + line).hexdigest() for line in lines)})
+
+    @cached_property
     def _values(self) -> Mapping[tuple[str, str], tuple[str, ...]]:
         found: dict[tuple[str, str], list[str]] = {}
         for line in self.lines:

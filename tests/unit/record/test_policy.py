@@ -105,6 +105,15 @@ def test_lines_stand_in_byte_order_of_lines_not_of_pairs():
     assert policy.parse(signed(text)).note.text == text.encode()
 
 
+def test_it_is_revoked_by_its_hash_and_by_that_of_each_line_alone():
+    """Anybody can add a line of their own, and then the note has another hash."""
+    one, two = (signed(TEXT), note.sign(TEXT.encode(), note.Signer("x", keys.generate())))
+    both = one + two.rpartition(b"\n\n")[2]
+    hashes = [sha256(data).hexdigest() for data in (one, two, both)]
+    assert policy.parse(one).names == {hashes[0]}
+    assert policy.parse(both).names == set(hashes)
+
+
 def test_a_metric_has_one_baseline_a_scope():
     found = read("* metric m:1", "* metric n:0.25", "judged metric m:2", "judged metric m2:0")
     assert found.values("metric", "panel") == ("m:1", "n:0.25")
