@@ -9,6 +9,7 @@ import struct
 import subprocess
 import sys
 import zipfile
+from hashlib import sha256
 from pathlib import Path
 
 import pytest
@@ -25,6 +26,7 @@ from hansard.store import tampering
 from hansard.store.application import Store
 from instant import GUARD
 from measuring import peak
+from trying import CITED, NOTHING, trial
 
 VOTES = dict(zip(NAMES, ("release", "revise", "revise"), strict=True))
 pytestmark = pytest.mark.usefixtures("home")
@@ -456,14 +458,15 @@ def test_the_prompts_of_every_format_are_shown_approved_and_checked(hansard, for
     named = ["--format", format_]
     shown = hansard("policy", "show", *named)
     assert re.findall(r"(?m)^--- (\w+) ---$", shown.out) == roles
-    done = hansard("policy", "approve", *named, "-o", "policy.txt")
+    reason = ["--override", "a pilot"] if "critic" in roles else []
+    done = hansard("policy", "approve", *named, *reason, "-o", "policy.txt")
     assert done.err.splitlines()[-1] == (
         f"policy.txt: {len(roles)} templates of {format_}, by house/approval"
     )
     listed = hansard("policy", "show", "policy.txt").out.splitlines()
     assert [line.split()[0] for line in listed] == [
         *sorted(f"{format_}.{role}" for role in roles),
-        "hash",
+        *("hash", "trial")[: 1 + bool(reason)],
     ]
     assert len({line.index(line.split()[-1]) for line in listed}) == 1, "one column"
     checked = hansard("policy", "check", "policy.txt", *named)
@@ -666,6 +669,41 @@ def test_a_policy_that_was_revoked_counts_for_what_was_opened_before(hansard, po
         assert "but was itself revoked already at" in " ".join(out.split())
     assert_refused(hansard("policy", "revoke", "debate.yaml"), "policy.malformed")
     assert_refused(hansard("policy", "revoke", policy, "--at", "soon"), "trust.time")
+
+
+def test_a_critics_prompt_is_approved_by_its_trial(hansard):
+    with library.open_store("sqlite:///hansard.db", create=True) as store:
+        good = [row.debate for row in trial(store, 20, CITED, 8)]
+        biased = [row.debate for row in trial(store, 20, NOTHING, 9)]
+    assert hansard("policy", "init", "--format", "moderated", "-o", "policy.yaml").code == 0
+
+    def approve(*words, output="policy.txt"):
+        return hansard("policy", "approve", "policy.yaml", "-o", output, *words)
+
+    def named(debates):
+        return [word for debate in debates for word in ("--trial", debate)]
+
+    before = files()
+    for words in ([], named(biased), named(good[1:])):
+        done = approve(*words)
+        assert (done.code, done.out, done.err.count("[policy.untried]")) == (2, "", 2)
+    assert "19 cases, 19 critiques, mean rating 8.00, 19 backed; wanted are 20" in done.err
+    assert_refused(approve("--trial", "nowhere"), "store.unknown")
+    Path("kept.txt.trial").write_text("of another policy")
+    assert_refused(approve(*named(good), output="kept.txt"), "output.exists")
+    Path("kept.txt.trial").unlink()
+    assert files() == before
+    assert not (Path("home") / "keys").exists(), "all is right before a key is made"
+    done = approve(*named(good))
+    assert (done.code, done.err.count("passed: moderated.critic")) == (0, 2), done.err
+    assert "policy.txt.trial: what was shown\n" in done.err
+    assert "trial" in hansard("policy", "show", "policy.txt").out
+    kept = note.parse(Path("policy.txt.trial").read_bytes())
+    digest = sha256(Path("policy.txt").read_bytes()).hexdigest()
+    assert kept.text.decode().startswith(f"hansard-trial/v1\npolicy {digest}\npassed ")
+    done = approve("--override", "A pilot", output="pilot.txt")
+    assert (done.code, done.err.count("not passed: moderated.critic")) == (0, 2)
+    assert 'override "A pilot"' in Path("pilot.txt.trial").read_text()
 
 
 def test_what_was_shown_is_signed_though_the_file_changes_meanwhile(hansard, monkeypatch):

@@ -17,8 +17,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from hansard.api.specs import located, prompt_templates, reachable
+from hansard.api.trials import try_critics
 
 if TYPE_CHECKING:
+    from hansard.api.records import Record
     from hansard.api.specs import Spec
     from hansard.governance.keyring import Keyring
     from hansard.record.keys import Trust
@@ -91,13 +93,16 @@ def approve_prompts(
     format: str = "consensus",  # noqa: A002 - the spec's own word
     folder: Path | str | None = None,
     allow: Iterable[Path | str] = (),
+    trial: Iterable[Record] = (),
+    override: str | None = None,
 ) -> bytes:
     """Return a policy that approves what `prompt_templates` gives, signed by `signer`.
 
-    Read the templates before you sign them. Raises what `prompt_templates` raises.
+    Read the templates before you sign them. Raises what `prompt_templates` raises, and
+    what `approve_policy` says of a critic's template.
     """
     lines = template_lines(spec, format=format, folder=folder, allow=allow)
-    return approve_policy(signer, lines)
+    return approve_policy(signer, lines, trial=trial, override=override)
 
 
 def template_lines(
@@ -135,15 +140,27 @@ def draft_policy(
     return strict(_format_of(spec, format), hashes(templates))
 
 
-def approve_policy(signer: Signer, policy: Path | str | Mapping[str, object] | list[Line]) -> bytes:
+def approve_policy(
+    signer: Signer,
+    policy: Path | str | Mapping[str, object] | list[Line],
+    *,
+    trial: Iterable[Record] = (),
+    override: str | None = None,
+) -> bytes:
     """Return the policy that a YAML or JSON file, or a mapping of scopes, states; signed.
 
-    `policy` may also be the lines that were read of it. Raises UsageError
-    `input.unreadable`, and `policy.draft` with everything that is wrong in it.
+    `policy` may also be the lines that were read of it. Where it lists a critic's
+    template, `trial` are the records of closed `moderated` debates in which that was
+    tried, or `override` says why it is approved without (RULES.md D 39); `trial_note`
+    keeps what they showed. Raises UsageError `input.unreadable`, `policy.draft` with
+    everything that is wrong in it, `policy.untried`, `policy.trial`, and `trial.*` for a
+    record that is no trial; DataError `record.altered` for one that does not hold.
     """
     from hansard.governance.approval import sign
 
-    return sign(policy if isinstance(policy, list) else read_draft(policy), signer)
+    lines = policy if isinstance(policy, list) else read_draft(policy)
+    try_critics(lines, trial, override)
+    return sign(lines, signer)
 
 
 def read_draft(policy: Path | str | Mapping[str, object]) -> list[Line]:

@@ -81,10 +81,15 @@ def _say_written(output: Path, record: hansard.Record, signer: hansard.Signer, r
     say.print(Text(f"Verify it first: hansard verify {shlex.quote(str(output))}; {read}"))
 
 
-def save(path: Path, data: bytes) -> None:
-    """Write a new file for its owner alone, whole or not at all; raises UsageError `output.*`."""
+def require_new(path: Path) -> None:
+    """Raise UsageError `output.exists` where something is there already."""
     if not path.name or os.path.lexists(path):  # which never raises
         raise UsageError("output.exists", f"{path} already exists; name a new file")
+
+
+def save(path: Path, data: bytes) -> None:
+    """Write a new file for its owner alone, whole or not at all; raises UsageError `output.*`."""
+    require_new(path)
     try:
         private.write(path, data)
     except FileExistsError:  # made just now by somebody else
