@@ -680,7 +680,7 @@ def check_signatures(
         if note:
             found = judge_note(note, trust, role, at, at if what == "policy" else last)
         if ended and what == "policy" and found.broken is None:
-            found = Signing(False, f"{found.words}, but was itself revoked already at {at}")
+            found = Signing(False, f"{found.words}; the policy was revoked already at {at}")
         signed = signed and found.trusted
         evidence.setdefault(found.words, []).append(what)
         if found.broken is not None:

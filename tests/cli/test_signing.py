@@ -666,7 +666,7 @@ def test_a_policy_that_was_revoked_counts_for_what_was_opened_before(hansard, po
     ):
         assert code == 1
         assert "SELF-CONSISTENT, SIGNER UNKNOWN" in out
-        assert "but was itself revoked already at" in " ".join(out.split())
+        assert "; the policy was revoked already at" in " ".join(out.split())
     assert_refused(hansard("policy", "revoke", "debate.yaml"), "policy.malformed")
     assert_refused(hansard("policy", "revoke", policy, "--at", "soon"), "trust.time")
 
@@ -753,6 +753,10 @@ def test_each_point_is_said_once(hansard, policy):
     assert (done.code, done.out.count("consensus.debater: the template")) == (1, 1)
     assert "NOT APPROVED" not in done.out
     assert done.out.count("approved\n") == 4
+    other = ("policy", "approve", "--format", "panel", "-o", "panel.txt")
+    assert hansard(*other).code == 0
+    done = hansard("policy", "check", "panel.txt", "--spec", "debate.yaml")
+    assert (done.code, done.out.count("NOT ALLOWED"), done.out.count("\n")) == (1, 5, 5)
 
 
 def test_a_policy_for_a_spec_that_is_not_there(hansard):

@@ -195,9 +195,10 @@ def check(file: Path, spec: Path | None, format_: str, allow: tuple[Path, ...]) 
     others = hansard.unapproved_prompts(found, spec, format=format_, allow=allow)
     roles = hansard.prompt_templates(spec, format=format_, allow=allow)
     points = hansard.not_allowed(found, spec, allow=allow) if spec else []
-    rows = {role: f"NOT APPROVED: {digest}" for role, digest in others.items() if not spec}
-    shown_roles = [role for role in roles if role in rows or role not in others]
-    _print([(role, rows.get(role, "approved")) for role in shown_roles])
+    said = {
+        role: f"NOT APPROVED: {others[role]}" if role in others else "approved" for role in roles
+    }
+    _print([(role, words) for role, words in said.items() if role not in others or not spec])
     for point in points:
         click.echo(f"NOT ALLOWED: {shown(point)}")
     if others or points:
@@ -205,4 +206,5 @@ def check(file: Path, spec: Path | None, format_: str, allow: tuple[Path, ...]) 
 
 
 def _print(rows: list[tuple[str, str]]) -> None:
-    console().print(fields(rows, width=max(len(label) for label, _ in rows)))
+    if rows:
+        console().print(fields(rows, width=max(len(label) for label, _ in rows)))

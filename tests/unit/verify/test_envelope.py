@@ -228,7 +228,7 @@ def test_a_policy_that_was_revoked_by_the_opening(since, counts):
     )
     assert (trusted, found, status) == (counts, [], "pass" if counts else "unchecked")
     assert words.endswith(
-        "which you trust" if counts else f"but was itself revoked already at {AT}"
+        "which you trust" if counts else f"; the policy was revoked already at {AT}"
     )
     forged = replace(genuine, note=replace(genuine.note, text=b"other\n"))
     found = look(policy=forged, named=True, trust=json.dumps(rows).encode())
