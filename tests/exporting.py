@@ -22,7 +22,7 @@ from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 
 import verify as tool
 from hansard.export.write import instructions
-from hansard.governance.approval import approve
+from hansard.governance.approval import lines_for, sign
 from hansard.page.read import verify_export
 from hansard.record import bundle as bundles
 from hansard.record import manifest, note, policy
@@ -112,7 +112,7 @@ def spec(**changes):
 
 
 def approved(by=APPROVAL, templates=None, format_="consensus"):
-    return policy.parse(approve(format_, templates or packaged_templates(format_), by))
+    return policy.parse(sign(lines_for(format_, templates or packaged_templates(format_)), by))
 
 
 def unheld():

@@ -568,7 +568,10 @@ def read_note(data: bytes) -> Note | None:
     return Note(data[: divide + 1], tuple(divided))
 
 
-def read_trust(path: Path) -> list[TrustedKey]:
+Revoked = Mapping[str, str]  # from when on a policy counts no more, by a hash of it
+
+
+def read_trust(path: Path) -> tuple[list[TrustedKey], Revoked]:
     """Read a trust file; one that is not as §14 says cannot be used at all."""
     try:
         data = read_file(path, LARGEST_TRUST)
@@ -580,8 +583,12 @@ def read_trust(path: Path) -> list[TrustedKey]:
     keys: list[TrustedKey] = []
     whose: dict[tuple[str, bytes], bytes] = {}
     if isinstance(document, dict):
-        document = {"witnesses": 0} | document
-    if not fits(document, {"v": "=1", "keys": ["object"], "witnesses": "count"}):
+        document = {"witnesses": 0, "policies": []} | document
+    policies = [{"sha256": "hash", "revoked": "time"}]
+    written = {"v": "=1", "keys": ["object"], "policies": policies, "witnesses": "count"}
+    if not fits(document, written) or any(
+        one["sha256"] >= two["sha256"] for one, two in pairwise(document["policies"])
+    ):
         raise CannotOpen(f"the trust file {path} is not written as it must be")
     for entry in (
         {"from": None, "until": None, "revoked": None} | item for item in document["keys"]
@@ -599,7 +606,7 @@ def read_trust(path: Path) -> list[TrustedKey]:
             raise CannotOpen(f"the trust file {path} holds a key that cannot be used")
         role, times = entry["role"], (entry["from"], entry["until"], entry["revoked"])
         keys.append(TrustedKey(role, name, right, decoded[1:], *times))
-    return keys
+    return keys, {row["sha256"]: row["revoked"] for row in document["policies"]}
 
 
 class Signing(NamedTuple):
@@ -659,10 +666,12 @@ def check_signatures(
     trust: list[TrustedKey],
     at: str | None,
     last: str | None,
+    ended: bool,
 ) -> tuple[list[Finding], bool, str]:
     """Judge each note; return findings, whether trusted keys signed all, the evidence.
 
     `at` is when the debate was opened, which dates a policy; the last entry dates the others.
+    `ended` says that the policy was revoked by then.
     """
     findings, signed = [], True
     evidence: dict[str, list[str]] = {}  # the notes of which the same is to be said
@@ -670,6 +679,8 @@ def check_signatures(
         found = Signing(False, "cannot be read")
         if note:
             found = judge_note(note, trust, role, at, at if what == "policy" else last)
+        if ended and what == "policy" and found.broken is None:
+            found = Signing(False, f"{found.words}; the policy was revoked already at {at}")
         signed = signed and found.trusted
         evidence.setdefault(found.words, []).append(what)
         if found.broken is not None:
@@ -1900,6 +1911,7 @@ class Policy(NamedTuple):
     """A policy that can be read: its note, how many lines it has, and values by scope and term."""
 
     note: Note
+    names: set[str]  # the hashes that revoke it: its own, and that of each signature line alone
     lines: int
     rules: Mapping[tuple[str, str], list[str]]
 
@@ -1931,10 +1943,15 @@ def read_policy(name: str, policies: Texts) -> Policy | None:
         )
         scope, term, value = (each.decode() for each in found.groups()) if found else ("", "", "")
         pattern, once = POLICY_TERMS.get(term, ("[^\0-~]", True))
-        if not re.fullmatch(pattern, value) or (once and (scope, term) in rules):
+        values = rules.setdefault((scope, term), [])
+        again = values and term == "metric" and values[-1].split(":")[0] == value.split(":")[0]
+        if not re.fullmatch(pattern, value) or (once and values) or again:
             return None
-        rules.setdefault((scope, term), []).append(value)
-    return Policy(note, len(lines), rules)
+        values.append(value)
+    head = len(note.text) + 1
+    signed = data[head:].splitlines(keepends=True)
+    names = {name, *(sha256(data[:head] + line) for line in signed)}
+    return Policy(note, names, len(lines), rules)
 
 
 # -- the policy during the walk (§15)
@@ -2859,6 +2876,7 @@ POLICY_TERMS = {  # what a value matches, and whether a term stands once a scope
     "review": ("never|exceptions|always", True), "reviewers": ("[1-9]", True),
     "reviewer_may_be": ("requester|nobody_involved", True), "review_days": (_COUNT, True),
     "signed": ("outcome|hold", False),
+    "metric": (r"[A-Za-z0-9._/@+=-]{1,64}:(?:0|[1-9][0-9]{0,8})(?:\.[0-9]{0,5}[1-9])?", False),
 }  # fmt: skip
 MOST_POLICY_LINES, MOST_NAMED = 1_000, 10  # and the values that a finding says would have done
 TEXTS_OF_POLICY = {"template", "schema", "tool", "persona", "instructions", "context"}
@@ -3751,7 +3769,9 @@ RESTING = {  # the checks that rest on texts of a kind, and are unchecked where 
 Unchecked = dict[int, str]  # why, by check
 
 
-def verify(files: Texts, trust: list[TrustedKey]) -> dict[str, Json]:
+def verify(
+    files: Texts, trust: list[TrustedKey], revoked: Revoked | None = None
+) -> dict[str, Json]:
     """Do every check but that of the container on the files of an export."""
     note, page_note = (read_note(files.get(name, b"")) for name in ("SHA256SUMS", PAGE_NOTE))
     found = Findings()
@@ -3769,7 +3789,9 @@ def verify(files: Texts, trust: list[TrustedKey]) -> dict[str, Json]:
         policy = read_policy(opened["policy"], policies)
         notes.append(("policy", "approval", policy.note if policy else None))
     at, last = (opening["at"], lines.last["at"]) if opened else (None, None)
-    broken, signed, signers = check_signatures(notes, trust, at, last)
+    times = [(revoked or {}).get(name) for name in policy.names] if policy else []
+    ended = any(time is not None and at is not None and time <= at for time in times)
+    broken, signed, signers = check_signatures(notes, trust, at, last, ended)
     found.add(broken)
     found.add(check_chain(lines))
     kept_back = {name.removeprefix("blobs/") for name in withheld if name.startswith("blobs/")}
@@ -4075,9 +4097,9 @@ def run(options: argparse.Namespace) -> dict[str, Json]:
     if options.since is not None:
         raise CannotOpen("--since needs a register, and this version reads none")
     path = Path(options.trust) if options.trust is not None else default_trust()
-    trust = read_trust(path) if path is not None else []
+    trust = read_trust(path) if path is not None else ([],)
     try:
-        return verify(open_export(Path(options.export)), trust)
+        return verify(open_export(Path(options.export)), *trust)
     except Refused as reason:
         return refused(reason.finding)
 

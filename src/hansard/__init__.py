@@ -34,6 +34,7 @@ from hansard.api.records import (
 from hansard.api.reviewing import hold, import_review, note_outcome, review, sign_review
 from hansard.api.running import resume, resume_sync, run, run_sync, stop, stop_sync
 from hansard.api.specs import available_models, estimate, formats, prompt_templates, read_spec
+from hansard.api.trials import trial_note
 from hansard.api.trust import (
     approve_policy,
     approve_prompts,
@@ -217,6 +218,7 @@ __all__ = [
     "standalone_verifier",
     "stop",
     "stop_sync",
+    "trial_note",
     "unapproved_prompts",
     "verify",
     "verify_export",

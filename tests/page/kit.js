@@ -26,9 +26,9 @@ function readExport(place) {
 }
 
 function readTrust(place) {
-  const rows = place ? JSON.parse(fs.readFileSync(place, "utf8")).keys : [];
-  const known = rows.filter((row) => row.role !== "witness"); // the page has no use for those
-  return known.map(({ key, ...row }) => ({ ...row, ...usable(key) }));
+  const given = place ? JSON.parse(fs.readFileSync(place, "utf8")) : { keys: [] };
+  const known = given.keys.filter((row) => row.role !== "witness"); // the page has no use for those
+  return [known.map(({ key, ...row }) => ({ ...row, ...usable(key) })), given.policies];
 }
 
 function usable(text) {
@@ -50,7 +50,7 @@ function promptsOf(result) {
 }
 
 async function answer(asked) {
-  const result = await verifyFiles(readExport(asked.export), readTrust(asked.trust));
+  const result = await verifyFiles(readExport(asked.export), ...readTrust(asked.trust));
   const { debate, entries, open, level, verdict, caveats, checks, findings } = result;
   const texts = result.counted;
   const prompts = asked.prompts ? promptsOf(result) : undefined;

@@ -20,7 +20,6 @@ DECISIONS = {int(number) for number in re.findall(r"^### D ([0-9]+)\.", RULES, r
 METRICS = "metrics over many debates are still to come"
 EVALUATION = "golden sets and baselines of single agents are still to come"
 LATER = {
-    "E56": "the measurement that an approval of the critic's prompt wants is still to come",
     "E74": METRICS,
     "E75": METRICS,
     "E76": METRICS,
@@ -33,7 +32,6 @@ LATER = {
     "E104": EVALUATION,
     "E105": EVALUATION,
     "E110": EVALUATION,
-    "E113": "sign-off by people is still to come",
 }
 
 # Prose, and other people's frameworks.

@@ -19,7 +19,7 @@ from conformance_kit.exports import (
     retold,
     seal,
 )
-from conformance_kit.records import EXPORT, STRANGER, derived, time_of, trust
+from conformance_kit.records import EXPORT, OPENED_AT, STRANGER, derived, time_of, trust
 from hansard.record.note import VerifierKey
 
 NO_POINT = VerifierKey("example.org/no-point", (2).to_bytes(32, "little"))
@@ -112,6 +112,40 @@ def trust_cases() -> Iterator[Case]:
         files,
         json.dumps({"v": 1, "keys": [row | revoked, row]}).encode(),
     )
+    under = export(approved())
+    (policy,) = (name[9:] for name in under if name.startswith("policies/"))
+    for key, why, rows in (
+        ("none", "The trust file has revoked policies, but none.", []),
+        (
+            "revoked-after-the-opening",
+            "The policy was revoked a microsecond after the opening.",
+            [{"sha256": policy, "revoked": OPENED_AT[:-2] + "1Z"}],
+        ),
+        (
+            "other-revoked",
+            "Two other policies were revoked.",
+            [{"sha256": digit * 64, "revoked": OPENED_AT} for digit in "0f"],
+        ),
+    ):
+        yield good(f"trust-policies-{key}", why, under, trust(policies=rows))
+    sound = {"sha256": "f" * 64, "revoked": OPENED_AT}
+    spoiled: Any
+    for key, why, spoiled in (
+        ("null", "The revoked policies are null.", None),
+        ("twice", "A policy is revoked twice.", [sound, sound]),
+        ("unsorted", "They do not stand in byte order.", [sound, sound | {"sha256": "0" * 64}]),
+        ("capitals", "A hash is in capitals.", [sound | {"sha256": "F" * 64}]),
+        ("short", "A hash is too short.", [sound | {"sha256": "f" * 63}]),
+        ("no-time", "The time is missing.", [{"sha256": "f" * 64}]),
+        ("null-time", "The time is null.", [sound | {"revoked": None}]),
+        ("date", "The time is a date.", [sound | {"revoked": "2026-01-05"}]),
+        ("more", "There is a member more.", [sound | {"reason": "old"}]),
+        ("key", "A member is a hash alone.", ["f" * 64]),
+    ):
+        given = json.dumps({**json.loads(trust()), "policies": spoiled}).encode()
+        yield untrusted(
+            f"trust-policies-{key}", f"{why} The trust file cannot be used.", files, given
+        )
     stray = {"role": "export", "key": str(NO_POINT)}
     yield good(
         "trust-key-of-no-point",

@@ -224,6 +224,53 @@ def seat_cases() -> Iterator[Case]:
         )
 
 
+BASELINES = ("0", "0.000001", "7", "30.5", "123456789.123456")
+OTHERWISE = {  # a decimal number that is not spelled so, and why not
+    "nought-first": ("07", "a nought stands first"),
+    "nought-last": ("0.50", "a nought stands last"),
+    "nothing-after-the-point": ("7.", "nothing follows the point"),
+    "nothing-before-the-point": (".5", "nothing precedes the point"),
+    "below-nought": ("-1", "it is below nought"),
+    "exponent": ("1e3", "it has an exponent"),
+    "ten-digits": ("1234567890", "it has ten digits"),
+    "seven-places": ("0.1234567", "it has seven places"),
+    "missing": ("", "there is none"),
+}
+
+
+@group
+def metric_cases() -> Iterator[Case]:
+    """What metrics are to be compared with: one spelling of each baseline, and none a check."""
+    rows = [f"* metric m{place}:{number}" for place, number in enumerate(BASELINES)]
+    yield good(
+        "policy-metrics",
+        "Baselines of metrics; two scopes have one each of the same metric.",
+        export(held(served(), *JUDGED, *rows, "judged metric m1:3")),
+    )
+    for key, (number, why) in OTHERWISE.items():
+        yield bad(
+            f"policy-metric-{key}",
+            "10.policy",
+            1,
+            f"`{number}` is not how a policy writes a baseline: {why}.",
+            export(held(served(), *JUDGED, f"* metric m:{number}")),
+        )
+    yield bad(
+        "policy-metric-twice",
+        "10.policy",
+        1,
+        "One metric has two baselines in a scope.",
+        export(held(served(), *JUDGED, "* metric m:1", "* metric m:2")),
+    )
+    yield bad(
+        "policy-metric-without-a-name",
+        "10.policy",
+        1,
+        "A baseline has no metric.",
+        export(held(served(), *JUDGED, "* metric :1")),
+    )
+
+
 HOLD = (  # what is so in `served`
     "* base_url default",
     "* callable any",

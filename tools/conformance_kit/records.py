@@ -63,11 +63,11 @@ EXPORT, APPROVAL = KEYS["export"], KEYS["approval"]
 STRANGER = signer("stranger.example/export")
 
 
-def trust(witnesses: int = 0, **until_from: tuple[str | None, ...]) -> bytes:
+def trust(witnesses: int = 0, policies: Any = None, **until_from: tuple[str | None, ...]) -> bytes:
     """Return a trust file with the key of each role, in force `from` and `until` where given.
 
     A third time is the one from which the key is revoked. With `witnesses` wanted, the
-    file names one.
+    file names one. `policies` are its revoked policies.
     """
     rows = []
     for role in ROLES:
@@ -79,6 +79,8 @@ def trust(witnesses: int = 0, **until_from: tuple[str | None, ...]) -> bytes:
         key = VerifierKey("example.org/witness", STRANGER.key.public, COSIGNATURE)
         rows.append(json.dumps({"role": "witness", "key": str(key)}, separators=(",", ":")))
         wanted = f',"witnesses":{witnesses}'
+    if policies is not None:
+        wanted += f',"policies":{json.dumps(policies, separators=(",", ":"))}'
     return ('{"v":1,"keys":[\n' + ",\n".join(rows) + f"\n]{wanted}}}\n").encode()
 
 

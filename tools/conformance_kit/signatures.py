@@ -317,6 +317,48 @@ def policy_cases() -> Iterator[Case]:
         export(base),
         trust(approval=(None, None, OPENED_AT)),
     )
+    revoked = trust(policies=[{"sha256": name, "revoked": OPENED_AT}])
+    yield unknown(
+        "policy-revoked-at-the-opening",
+        "The policy was revoked at the very time of the opening: it counts for nothing, though "
+        "its key does.",
+        export(base),
+        revoked,
+    )
+    stray = signature_line(signer("stranger.example/approval"), b"any text\n")
+    yield unknown(
+        "policy-revoked-with-another-line",
+        "The policy was revoked, and then somebody added a signature line, so that the note has "
+        "another hash: with its first line alone it is the revoked one.",
+        export(under(base, policy + stray)),
+        revoked,
+    )
+    yield unknown(
+        "policy-revoked-with-a-line-before",
+        "The same, and the line that was added stands before the other.",
+        export(under(base, policy.replace(b"\n\n", b"\n\n" + stray))),
+        revoked,
+    )
+    yield unknown(
+        "policy-revoked-with-both-lines",
+        "The hash that was revoked is that of the note with both lines.",
+        export(under(base, policy + stray)),
+        trust(policies=[{"sha256": digest(policy + stray), "revoked": OPENED_AT}]),
+    )
+    yield bad(
+        "policy-revoked-and-forged",
+        "3.policy",
+        0,
+        "The policy was revoked, and its signature is over another text besides.",
+        export(under(base, forged)),
+        trust(policies=[{"sha256": digest(forged), "revoked": OPENED_AT}]),
+    )
+    yield unknown(
+        "policy-revoked-and-signed-by-a-stranger",
+        "The policy was revoked, and is signed with a key that the reader does not know.",
+        export(under(base, approving(by=STRANGER))),
+        trust(policies=[{"sha256": digest(approving(by=STRANGER)), "revoked": OPENED_AT}]),
+    )
     yield bad(
         "policy-not-named",
         "10.unnamed",

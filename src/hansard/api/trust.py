@@ -17,8 +17,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from hansard.api.specs import located, prompt_templates, reachable
+from hansard.api.trials import try_critics
 
 if TYPE_CHECKING:
+    from hansard.api.records import Record
     from hansard.api.specs import Spec
     from hansard.governance.keyring import Keyring
     from hansard.record.keys import Trust
@@ -64,8 +66,9 @@ def read_policy(policy: Path | str | bytes, trust: Trust) -> Policy:
     """Return a policy, from its file or its bytes, whose approval counts now.
 
     Raises UsageError `input.unreadable`, and DataError `policy.malformed`,
-    `policy.forged` where its text is not the one that was signed, or
-    `policy.untrusted` where no approval key of `trust` that is in force signed it.
+    `policy.forged` where its text is not the one that was signed,
+    `policy.untrusted` where no approval key of `trust` that is in force signed it, or
+    `policy.revoked` where `trust` says that it counts no more.
     """
     from hansard.governance.approval import load
     from hansard.runtime.clock import Clock
@@ -90,22 +93,42 @@ def approve_prompts(
     format: str = "consensus",  # noqa: A002 - the spec's own word
     folder: Path | str | None = None,
     allow: Iterable[Path | str] = (),
+    trial: Iterable[Record] = (),
+    override: str | None = None,
 ) -> bytes:
     """Return a policy that approves what `prompt_templates` gives, signed by `signer`.
 
-    Read the templates before you sign them. Raises what `prompt_templates` raises.
+    Read the templates before you sign them. Raises what `prompt_templates` raises, and
+    what `approve_policy` says of a critic's template.
     """
-    from hansard.governance.approval import approve
+    lines = template_lines(spec, format=format, folder=folder, allow=allow)
+    return approve_policy(signer, lines, trial=trial, override=override)
+
+
+def template_lines(
+    spec: Spec | None = None,
+    *,
+    format: str = "consensus",  # noqa: A002 - the spec's own word
+    folder: Path | str | None = None,
+    allow: Iterable[Path | str] = (),
+) -> list[Line]:
+    """Return the lines that `approve_prompts` would sign; it raises what this raises."""
+    from hansard.governance.approval import lines_for
 
     templates = prompt_templates(spec, format=format, folder=folder, allow=allow)
-    return approve(_format_of(spec, format), templates, signer)
+    return lines_for(_format_of(spec, format), templates)
 
 
-def draft_policy(spec: Spec | None = None, *, format: str = "consensus") -> str:  # noqa: A002
+def draft_policy(
+    spec: Spec | None = None,
+    *,
+    format: str = "consensus",  # noqa: A002 - the spec's own word
+    folder: Path | str | None = None,
+    allow: Iterable[Path | str] = (),
+) -> str:
     """Return a policy in YAML, to be edited: strict values, and the templates of a format.
 
-    They are the packaged ones of `format`, or those that `spec` uses. Raises what
-    `prompt_templates` raises.
+    They are those that `prompt_templates` gives, and it raises what that raises.
 
     >>> print(draft_policy(format="judged").splitlines()[3])
     "*":
@@ -113,18 +136,31 @@ def draft_policy(spec: Spec | None = None, *, format: str = "consensus") -> str:
     from hansard.governance.approval import hashes
     from hansard.governance.drafting import strict
 
-    return strict(_format_of(spec, format), hashes(prompt_templates(spec, format=format)))
+    templates = prompt_templates(spec, format=format, folder=folder, allow=allow)
+    return strict(_format_of(spec, format), hashes(templates))
 
 
-def approve_policy(signer: Signer, policy: Path | str | Mapping[str, object]) -> bytes:
+def approve_policy(
+    signer: Signer,
+    policy: Path | str | Mapping[str, object] | list[Line],
+    *,
+    trial: Iterable[Record] = (),
+    override: str | None = None,
+) -> bytes:
     """Return the policy that a YAML or JSON file, or a mapping of scopes, states; signed.
 
-    Raises UsageError `input.unreadable`, and `policy.draft` with everything that is
-    wrong in it.
+    `policy` may also be the lines that were read of it. Where it lists a critic's
+    template, `trial` are the records of closed `moderated` debates in which that was
+    tried, or `override` says why it is approved without (RULES.md D 39); `trial_note`
+    keeps what they showed. Raises UsageError `input.unreadable`, `policy.draft` with
+    everything that is wrong in it, `policy.untried`, `policy.trial`, and `trial.*` for a
+    record that is no trial; DataError `record.altered` for one that does not hold.
     """
     from hansard.governance.approval import sign
 
-    return sign(read_draft(policy), signer)
+    lines = policy if isinstance(policy, list) else read_draft(policy)
+    try_critics(lines, trial, override)
+    return sign(lines, signer)
 
 
 def read_draft(policy: Path | str | Mapping[str, object]) -> list[Line]:

@@ -17,6 +17,7 @@ from hansard.cli import (
     demo,
     estimating,
     gating,
+    policing,
     providing,
     reading,
     reviewing,
@@ -132,7 +133,7 @@ for _command in (
     signing.export,
     signing.page,
     signing.keys,
-    signing.policy,
+    policing.policy,
     trusting.trust,
     starting.schema,
 ):

@@ -1,4 +1,4 @@
-"""`export`, `page`, `keys` and `policy`: what is signed, and with which keys."""
+"""`export`, `page` and `keys`: what is signed, and with which keys."""
 
 from __future__ import annotations
 
@@ -13,35 +13,24 @@ from rich.text import Text
 import hansard
 from hansard import private
 from hansard.api.files import read_file
-from hansard.api.trust import read_draft
 from hansard.cli.console import console, fields
-from hansard.cli.context import allow_option, keyring, open_store, sound_record, store_option
+from hansard.cli.context import keyring, open_store, sound_record, store_option
 from hansard.errors import UsageError
-from hansard.report.safe import shown
-from hansard.vocabulary import many
 
 _FILE = click.Path(path_type=Path)
-_SIGNER = click.option(
+SIGNER = click.option(
     "--signer",
     metavar="COMMAND",
     help="Sign with this command (of an HSM or KMS): it reads the text on standard input and "
     "prints the Ed25519 signature, raw or in base64.",
 )
 _ROLE = click.argument("role", type=click.Choice(hansard.Keyring.ROLES))
-_FORMAT = click.option(
-    "--format",
-    "format_",
-    type=click.Choice(hansard.formats()),
-    default="consensus",
-    show_default=True,
-    help="The packaged prompts of this format, if no spec is given.",
-)
 
 
 @click.command()
 @click.argument("debate", metavar="ID")
 @click.option("-o", "--output", metavar="FILE", type=_FILE, required=True)
-@_SIGNER
+@SIGNER
 @store_option
 def export(debate: str, output: Path, signer: str | None) -> None:
     """Export the record of the debate ID as one signed zip, FILE.
@@ -61,7 +50,7 @@ def export(debate: str, output: Path, signer: str | None) -> None:
 @click.command()
 @click.argument("debate", metavar="ID")
 @click.option("-o", "--output", metavar="FILE", type=_FILE, required=True)
-@_SIGNER
+@SIGNER
 @store_option
 def page(debate: str, output: Path, signer: str | None) -> None:
     """Write the record of the debate ID as one signed HTML page, FILE.
@@ -92,10 +81,15 @@ def _say_written(output: Path, record: hansard.Record, signer: hansard.Signer, r
     say.print(Text(f"Verify it first: hansard verify {shlex.quote(str(output))}; {read}"))
 
 
-def save(path: Path, data: bytes) -> None:
-    """Write a new file for its owner alone, whole or not at all; raises UsageError `output.*`."""
+def require_new(path: Path) -> None:
+    """Raise UsageError `output.exists` where something is there already."""
     if not path.name or os.path.lexists(path):  # which never raises
         raise UsageError("output.exists", f"{path} already exists; name a new file")
+
+
+def save(path: Path, data: bytes) -> None:
+    """Write a new file for its owner alone, whole or not at all; raises UsageError `output.*`."""
+    require_new(path)
     try:
         private.write(path, data)
     except FileExistsError:  # made just now by somebody else
@@ -158,126 +152,3 @@ def rotate(role: Any) -> None:
 def revoke(role: Any) -> None:
     """Revoke the key of ROLE: it is not valid for debates opened from now on."""
     click.echo(f"revoked {keyring().revoke(role)}")
-
-
-@click.group()
-def policy() -> None:
-    """Approve what debates may be made of, and check that they keep to it."""
-
-
-@policy.command("init")
-@click.option("--spec", type=_FILE, help="Approve the prompts that this spec uses.")
-@_FORMAT
-@click.option("-o", "--output", metavar="FILE", type=_FILE, required=True)
-def init_policy(spec: Path | None, format_: str, output: Path) -> None:
-    """Write a policy to be edited: strict values, and today's prompt templates."""
-    save(output, hansard.draft_policy(spec, format=format_).encode())
-    words = (
-        f"{output}: edit it, then sign it: hansard policy approve {shlex.quote(str(output))} -o …"
-    )
-    console(stderr=True).print(Text(words))
-
-
-@policy.command()
-@click.argument("file", type=_FILE, required=False)
-@click.option("--spec", type=_FILE, help="Approve the prompts that this spec uses.")
-@_FORMAT
-@allow_option
-@click.option("-o", "--output", metavar="FILE", type=_FILE, required=True)
-@_SIGNER
-def approve(
-    file: Path | None,
-    spec: Path | None,
-    format_: str,
-    allow: tuple[Path, ...],
-    output: Path,
-    signer: str | None,
-) -> None:
-    """Sign a policy with your approval key, and write it to the file named by -o.
-
-    FILE is the policy in YAML, as `hansard policy init` writes one. Without FILE the
-    policy approves prompt templates alone: read them before you sign. `hansard run
-    --policy` refuses every debate that is not what the policy allows.
-    """
-    if file is not None:
-        said = many(len(read_draft(file)), "line")
-    else:
-        templates = hansard.prompt_templates(spec, format=format_, allow=allow)
-        name = hansard.read_spec(spec).format if spec else format_
-        said = f"{many(len(templates), 'template')} of {name}"
-    key = keyring().signer("approval", signer)  # made now where there is none: all else is right
-    if file is not None:
-        save(output, hansard.approve_policy(key, file))
-    else:
-        save(output, hansard.approve_prompts(key, spec, format=format_, allow=allow))
-    console(stderr=True).print(Text(f"{output}: {said}, by {key.name}"))
-
-
-@policy.command("show")
-@click.argument("file", type=_FILE, required=False)
-@click.option("--spec", type=_FILE, help="Print the prompts that this spec uses.")
-@_FORMAT
-@allow_option
-def show_policy(
-    file: Path | None, spec: Path | None, format_: str, allow: tuple[Path, ...]
-) -> None:
-    """Print what the policy FILE says or, without FILE, the prompt templates.
-
-    `hansard policy check` says who signed a policy.
-    """
-    if file is None:
-        for role, body in hansard.prompt_templates(spec, format=format_, allow=allow).items():
-            click.echo(f"--- {role} ---\n{shown(body.decode())}")
-        return
-    found = hansard.parse_policy(file)
-    rows = [(f"{line.scope} {line.term}", line.value) for line in found.lines]
-    _print([*rows, ("hash", found.hash)])
-
-
-@policy.command()
-@click.argument("one", type=_FILE)
-@click.argument("other", type=_FILE)
-def diff(one: Path, other: Path) -> None:
-    """Print the lines that only the policy ONE (-) or only the policy OTHER (+) has.
-
-    Who signed them is not looked at.
-
-    Exit codes: 0 they say the same; 1 they do not; 2 a file is not a policy.
-    """
-    lines = [set(hansard.parse_policy(file).lines) for file in (one, other)]
-    apart = sorted(lines[0] ^ lines[1])
-    for line in apart:
-        click.echo(f"{'-' if line in lines[0] else '+'} {line}")
-    if apart:
-        raise click.exceptions.Exit(1)
-
-
-@policy.command()
-@click.argument("file", type=_FILE)
-@click.option("--spec", type=_FILE, help="Check this spec: its prompts, seats and limits.")
-@_FORMAT
-@allow_option
-def check(file: Path, spec: Path | None, format_: str, allow: tuple[Path, ...]) -> None:
-    """Check that FILE is validly signed and allows a spec, or approves today's prompts.
-
-    Exit codes: 0 both hold; 1 something is not allowed; 2 the signature is not valid
-    or not trusted.
-    """
-    found = hansard.read_policy(file, keyring().trust())
-    others = hansard.unapproved_prompts(found, spec, format=format_, allow=allow)
-    roles = hansard.prompt_templates(spec, format=format_, allow=allow)
-    _print(
-        [
-            (role, f"NOT APPROVED: {others[role]}" if role in others else "approved")
-            for role in roles
-        ]
-    )
-    points = hansard.not_allowed(found, spec, allow=allow) if spec else []
-    for point in points:
-        click.echo(f"NOT ALLOWED: {shown(point)}")
-    if others or points:
-        raise click.exceptions.Exit(1)
-
-
-def _print(rows: list[tuple[str, str]]) -> None:
-    console().print(fields(rows, width=max(len(label) for label, _ in rows)))

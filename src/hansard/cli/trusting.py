@@ -37,15 +37,17 @@ def trust(context: click.Context, file: Path | None) -> None:
 @trust.command("list")
 @click.pass_obj
 def list_(file: hansard.TrustFile) -> None:
-    """List the keys that you trust."""
-    rows = [
+    """List the keys that you trust, and the policies that are revoked."""
+    listed = file.read()
+    rows: list[tuple[str, Text | str]] = [
         (
             row.role,
             f"{row.key}  {row.from_ or 'always'} to {row.until or 'now'}"
             + (f", revoked from {row.revoked} on" if row.revoked else ""),
         )
-        for row in file.read().keys
+        for row in listed.keys
     ]
+    rows += [("policy", f"{row.sha256}  revoked from {row.revoked} on") for row in listed.policies]
     console().print(fields([*rows, ("trust file", str(file.path))]))
 
 

@@ -12,10 +12,10 @@ from hansard.record.note import Signer
 from hansard.record.policy import Line, Policy, parse, write
 
 
-def approve(format_: str, templates: Mapping[str, bytes], signer: Signer) -> bytes:
-    """Return a policy that approves these templates of a format, by role, signed."""
+def lines_for(format_: str, templates: Mapping[str, bytes]) -> list[Line]:
+    """Return the lines that approve these templates of a format, by role."""
     rows = hashes(templates).items()
-    return sign([Line(f"{format_}.{role}", "template", digest) for role, digest in rows], signer)
+    return [Line(f"{format_}.{role}", "template", digest) for role, digest in rows]
 
 
 def sign(lines: Iterable[Line], signer: Signer) -> bytes:
@@ -32,8 +32,8 @@ def load(data: bytes, trust: Trust, now: str) -> Policy:
     """Return a policy whose approval counts now.
 
     Raises DataError `policy.malformed`, `policy.forged` where its text is not
-    the one that was signed, or `policy.untrusted` where no trusted approval
-    key in force signed it.
+    the one that was signed, `policy.untrusted` where no trusted approval
+    key in force signed it, or `policy.revoked`.
     """
     policy = parse(data)
     signing = who_signed(policy.note, "approval", trust, now)
@@ -41,4 +41,9 @@ def load(data: bytes, trust: Trust, now: str) -> Policy:
         raise DataError("policy.forged", "the policy was altered after it was signed")
     if not signing.trusted:
         raise DataError("policy.untrusted", f"the policy is {signing.words}")
+    revoked = trust.revoked_policy(policy.names)
+    if revoked is not None and revoked <= now:
+        raise DataError(
+            "policy.revoked", f"the policy is revoked for debates opened from {revoked} on"
+        )
     return policy

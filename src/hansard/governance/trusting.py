@@ -9,8 +9,17 @@ from typing import ClassVar
 
 from hansard.errors import UsageError
 from hansard.governance import files
-from hansard.record.keys import TRUSTED_ROLES, Trust, TrustedKey, TrustedRole, parse_trust, suits
+from hansard.record.keys import (
+    TRUSTED_ROLES,
+    RevokedPolicy,
+    Trust,
+    TrustedKey,
+    TrustedRole,
+    parse_trust,
+    suits,
+)
 from hansard.record.note import VerifierKey
+from hansard.record.policy import Policy
 
 
 class TrustFile:
@@ -57,7 +66,7 @@ class TrustFile:
                 raise UsageError(
                     "trust.known", f"{self.path} has this key as {role} key already: {parsed.name}"
                 )
-            self._write(trust, [*trust.keys, row])
+            self._write(trust, keys=[*trust.keys, row])
         return row
 
     def revoke(self, named: str, at: str) -> VerifierKey:
@@ -73,6 +82,20 @@ class TrustFile:
             return row.model_copy(update={"revoked": min(time, row.revoked or time)})
 
         return self._change(named, ended)
+
+    def revoke_policy(self, policy: Policy, at: str) -> str:
+        """Let a policy count for no debate opened at `at` or later; return from when on it is.
+
+        The earlier time stays where it is revoked already. Raises UsageError `trust.time`.
+        """
+        time = time_of(at)
+        with files.edited(self.path):
+            trust = self.read()
+            rows = {row.sha256: row for row in trust.policies}
+            time = min(time, trust.revoked_policy(policy.names) or time)
+            rows |= {name: RevokedPolicy(sha256=name, revoked=time) for name in policy.names}
+            self._write(trust, policies=[rows[name] for name in sorted(rows)])
+        return time
 
     def remove(self, named: str) -> VerifierKey:
         """Take a key out of the file, in all of its roles, and return it.
@@ -93,11 +116,11 @@ class TrustFile:
                 raise UsageError(code, f"{self.path} has {words}: {named!r:.200}")
             (key,) = found
             changed = [change(row) if row.key == key else row for row in rows]
-            self._write(trust, [row for row in changed if row is not None])
+            self._write(trust, keys=[row for row in changed if row is not None])
         return VerifierKey.parse(key)
 
-    def _write(self, trust: Trust, rows: list[TrustedKey]) -> None:
-        data = trust.model_copy(update={"keys": rows}).dump()
+    def _write(self, trust: Trust, **rows: list[TrustedKey] | list[RevokedPolicy]) -> None:
+        data = trust.model_copy(update=rows).dump()
         parse_trust(data)  # two keys under one name and id are refused before they are written
         files.write(self.path, data)
 

@@ -260,15 +260,18 @@ async function judgeNote(note, trust, role, at, dated) {
 	return { by, broken: null, able, words: fill(said.signed, { keys: words.join(`${said.next} `) }) };
 }
 
-// A policy is dated by the opening, `at`, the manifest by the last entry.
-async function checkSignatures(notes, trust, at, last) {
+// A policy is dated by the opening, `at`, the manifest by the last entry. One that was revoked
+// by then, `ended`, counts for nothing.
+async function checkSignatures(notes, trust, at, last, ended) {
 	const out = { findings: [], signed: true, evidence: "", signers: [], able: true };
 	const alike = new Map(); // the notes of which the same is to be said
 	for (const [what, role, note] of notes) {
 		const judged = note ? await judgeNote(note, trust, role, at, what === "policy" ? at : last)
 			: { by: null, broken: null, able: true, words: WORDING.signers.unread };
-		const { by, broken, able } = judged;
-		const words = able ? judged.words : "this browser cannot check Ed25519 signatures";
+		const { broken, able } = judged, counts = broken || what !== "policy" || !ended;
+		const by = counts ? judged.by : null;
+		const told = counts ? judged.words : fill(WORDING.signers.withdrawn, { at, words: judged.words });
+		const words = able ? told : "this browser cannot check Ed25519 signatures";
 		const names = note ? unique(note.signatures.map(([name]) => name)) : [];
 		out.signers.push({ what, names, by, words });
 		alike.set(words, [...alike.get(words) ?? [], what]);

@@ -16,11 +16,13 @@ const POLICY_TERMS = Object.fromEntries(Object.entries({
 	task_type: `${MODEL_CHARS}{1,64}`, retention: "[A-Za-z0-9._/@+=-]{1,64}:[1-9][0-9]{0,5}",
 	review: "never|exceptions|always", reviewers: "[1-9]", review_days: COUNTED,
 	reviewer_may_be: "requester|nobody_involved", signed: "outcome|hold",
+	metric: "[A-Za-z0-9._/@+=-]{1,64}:(0|[1-9][0-9]{0,8})([.][0-9]{0,5}[1-9])?",
 }).map(([term, pattern]) => [term, new RegExp(`^(${pattern})$`)]));
 const ONCE = /^(callable|independent|max_.*|min_.*|gate_.*|cited_critique|evidence|review.*)$/;
 const OF_TEXTS = ["template", "schema", "tool", "persona", "instructions", "context"];
 
-// A policy: its note, how many lines it has, and values by scope and term; null where it is none.
+// A policy: its note, how many lines it has, values by scope and term, and the hashes that revoke
+// it: its own, and that of each signature line alone; null where it is none.
 function readPolicy(name, policies) {
 	const bytes = policies.get(name) ?? new Uint8Array(), note = readNote(bytes);
 	if (!note || sha256(bytes) !== name) return null;
@@ -31,11 +33,17 @@ function readPolicy(name, policies) {
 		if (!found || (index && lines[index - 1] >= line)) return null;
 		const [, scope, term, value] = found, key = `${scope} ${term}`;
 		if (!Object.hasOwn(POLICY_TERMS, term) || !POLICY_TERMS[term].test(value)) return null;
-		if (ONCE.test(term) && rules.has(key)) return null;
-		if (rules.has(key)) rules.get(key).push(value);
+		const last = rules.get(key)?.at(-1);
+		if (last && (ONCE.test(term) ||
+			(term === "metric" && last.split(":")[0] === value.split(":")[0]))) return null;
+		if (last) rules.get(key).push(value);
 		else rules.set(key, [value]);
 	}
-	return { note, rules, lines: lines.length };
+	const head = bytes.subarray(0, note.text.length + 1), names = new Set([name]);
+	for (const line of toText(bytes.subarray(head.length)).split("\n").slice(0, -1)) {
+		names.add(sha256(new Uint8Array([...head, ...toBytes(`${line}\n`)])));
+	}
+	return { note, rules, names, lines: lines.length };
 }
 
 // What the most specific scope that has a term says; null where none has it.

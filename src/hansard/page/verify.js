@@ -13,7 +13,8 @@ const [DOCUMENT, DOCUMENTS, REPLY] = [2 ** 21, 20 * 2 ** 20, 2 ** 20];
 
 // ---- the result: what all checks found, and what they looked at (§10, §16)
 
-async function verifyFiles(files, trust) {
+// `trust` are the reader's keys, `revoked` the policies that count no more, each from a time on.
+async function verifyFiles(files, trust, revoked = []) {
 	const sums = files.get("SHA256SUMS"), note = sums ? readNote(sums) : null;
 	const { findings: manifest, listed, withheld } = checkManifest(files, note);
 	const read = readLines(files.get("events.jsonl")), { lines, events } = read;
@@ -23,7 +24,8 @@ async function verifyFiles(files, trust) {
 	const notes = [["manifest", "export", note]];
 	if (opened?.policy) notes.push(["policy", "approval", policy?.note]);
 	const [at, last] = opened ? [events[0].at, events.at(-1).at] : [null, null];
-	const signatures = await checkSignatures(notes, trust, at, last);
+	const ended = revoked.some((row) => policy?.names.has(row.sha256) && row.revoked <= at);
+	const signatures = await checkSignatures(notes, trust, at, last, ended);
 	const blobs = checkBlobs(read, folder(files, "blobs"), withheld);
 	const { texts, counted } = blobs, partly = counted.present < counted.named;
 	const found = [manifest, signatures.findings, read.findings, checkChain(read), blobs.findings];

@@ -3,18 +3,19 @@
 A trust file names the keys that a reader believes, each for one role:
 
     {"v":1,"keys":[{"role":"export","key":"<verifier key>","from":"<time>","until":"<time>",
-                    "revoked":"<time>"}],"witnesses":0}
+                    "revoked":"<time>"}],
+     "policies":[{"sha256":"<hash of a policy>","revoked":"<time>"}],"witnesses":0}
 
-The times may be null. A key is in force for a debate opened at `from` or later and
-before `until`, and counts for nothing that is dated from `revoked` on. No check reads
-what witnesses sign yet.
+The times of a key may be null. A key is in force for a debate opened at `from` or later
+and before `until`, and counts for nothing that is dated from `revoked` on; a policy for no
+debate that was opened from `revoked` on. No check reads what witnesses sign yet.
 """
 
 from __future__ import annotations
 
 import json
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from typing import Annotated, Literal, NamedTuple, get_args
 
 from cryptography.exceptions import UnsupportedAlgorithm
@@ -69,17 +70,29 @@ class TrustedKey(_Strict):
         return self.revoked is not None and self.revoked <= dated
 
 
+class RevokedPolicy(_Strict):
+    """A policy that counts for no debate opened at `revoked` or later."""
+
+    sha256: Annotated[str, StringConstraints(pattern=r"^[0-9a-f]{64}$")]
+    revoked: _Time
+
+
 class Trust(_Strict):
     """A trust file."""
 
     v: Annotated[int, Field(ge=1, le=1)] = 1  # Literal[1] would let true pass for it
     keys: list[TrustedKey] = []
+    policies: list[RevokedPolicy] = []
     witnesses: Annotated[int, Field(ge=0, lt=1 << 53)] = 0  # who must have seen a checkpoint
 
     def dump(self) -> bytes:
         """Return the file's bytes."""
-        rows = self.model_dump(by_alias=True)
+        rows = self.model_dump(by_alias=True, exclude=None if self.policies else {"policies"})
         return json.dumps(rows, indent=1).encode() + b"\n"
+
+    def revoked_policy(self, names: Collection[str]) -> str | None:
+        """Return from when on a policy is revoked that has these hashes; None where it is not."""
+        return min((row.revoked for row in self.policies if row.sha256 in names), default=None)
 
 
 def parse_trust(data: bytes) -> Trust:
@@ -93,7 +106,9 @@ def parse_trust(data: bytes) -> Trust:
     except (ValueError, RecursionError, DataError):
         trust, parsed, suited = Trust(), set(), False
     twins = len({(key.name, key.id) for key in parsed}) < len(parsed)
-    if twins or not suited or not trust.model_fields_set >= {"v", "keys"}:
+    hashes = [row.sha256 for row in trust.policies]
+    unsorted = hashes != sorted(set(hashes))
+    if twins or unsorted or not suited or not trust.model_fields_set >= {"v", "keys"}:
         raise DataError("trust.malformed", "the trust file cannot be read; see FORMAT.md §14")
     return trust
 

@@ -154,6 +154,12 @@ def parse(note: bytes) -> Note:
     return Note(text + b"\n", tuple(map(_signature, tail.split(b"\n")[:-1])))
 
 
+def divide(note: bytes) -> tuple[bytes, list[bytes]]:
+    """Return what precedes the signature lines of a note that can be read, and each line."""
+    head, between, tail = note.rpartition(b"\n\n")
+    return head + between, tail.splitlines(keepends=True)
+
+
 def _signature(line: bytes) -> Signature:
     name, _, encoded = line.removeprefix(_DASH).partition(b" ")
     body = _decode(encoded)

@@ -28,6 +28,8 @@ _HEAD = b"hansard-policy/v1\n"
 _SCOPE = re.compile(r"\*|[a-z][a-z0-9_]*(?:\.[a-z][a-z0-9_]*)?").fullmatch
 _HASH, _NAME, _NUMBER = "[0-9a-f]{64}", "[A-Za-z0-9._:/@+=-]{1,64}", "[1-9][0-9]{0,15}"
 _TEXT = f"{_HASH}|none|any"
+_CLASS = "[A-Za-z0-9._/@+=-]{1,64}"  # a name without `:`, which ends it
+_DECIMAL = r"(?:0|[1-9][0-9]{0,8})(?:\.[0-9]{0,5}[1-9])?"
 _MODEL = r"[A-Za-z0-9._:/@+=-]{1,256}|[A-Za-z0-9._:/@+=-]{0,255}\*"
 
 
@@ -79,12 +81,13 @@ TERMS: Mapping[str, Term] = {
     "gate_rule": _term("downside|any|all"),
     "require": _term(_FACTS, many=True),
     "task_type": _term(_NAME, many=True),
-    "retention": _term("[A-Za-z0-9._/@+=-]{1,64}:[1-9][0-9]{0,5}", many=True),
+    "retention": _term(f"{_CLASS}:[1-9][0-9]{{0,5}}", many=True),
     "review": _term("never|exceptions|always"),
     "reviewers": _term("[1-9]"),
     "reviewer_may_be": _term("requester|nobody_involved"),
     "review_days": _term(_NUMBER),
     "signed": _term("outcome|hold", many=True),
+    "metric": _term(f"{_CLASS}:{_DECIMAL}", many=True),
 }
 
 
@@ -100,6 +103,15 @@ class Policy:
     def hash(self) -> str:
         """The hash by which a debate's opening names it."""
         return sha256(self.data).hexdigest()
+
+    @cached_property
+    def names(self) -> frozenset[str]:
+        """The hashes that revoke it: its own, and that of each signature line alone.
+
+        Anybody can add a line of an unknown key, and the note has another hash then.
+        """
+        head, lines = note.divide(self.data)
+        return frozenset({self.hash, *(sha256(head + line).hexdigest() for line in lines)})
 
     @cached_property
     def _values(self) -> Mapping[tuple[str, str], tuple[str, ...]]:
@@ -170,14 +182,21 @@ def read_line(text: str) -> Line:
 
 
 def check(lines: Sequence[Line]) -> None:
-    """Raise DataError `policy.malformed` for too many lines, or a term twice that stands once."""
+    """Raise DataError `policy.malformed` for too many lines, or a term twice that stands once.
+
+    A metric stands once a scope, so that it has one baseline.
+    """
     seen = set[tuple[str, str]]()
     if len(lines) > MOST_LINES:
         raise DataError("policy.malformed", f"the policy has more than {MOST_LINES:,} lines")
     for line in lines:
-        place = line.scope, line.term
-        if place in seen and not TERMS[line.term].many:
+        what = line.term
+        if what == "metric":
+            what = f"metric {line.value.partition(':')[0]}"
+        elif TERMS[what].many:
+            continue
+        if (line.scope, what) in seen:
             raise DataError(
-                "policy.malformed", f"`{line.scope}` has `{line.term}` twice; it takes one value"
+                "policy.malformed", f"`{line.scope}` has `{what}` twice; it takes one value"
             )
-        seen.add(place)
+        seen.add((line.scope, what))

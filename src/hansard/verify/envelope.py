@@ -120,8 +120,7 @@ def check_signatures(reading: Reading) -> Iterator[Finding]:
     if bundles.ASIDE & reading.files.keys():
         signings.append(("page", _signing(reading, reading.page_note, "export", last)))
     if reading.opened and reading.opened["policy"] is not None:
-        note = reading.policy.note if reading.policy else None
-        signings.append(("policy", _signing(reading, note, "approval")))
+        signings.append(("policy", _approval(reading)))
     for what, signing in signings:
         if signing.forged:
             code = f"3.{_CODES.get(what, what)}"
@@ -134,6 +133,17 @@ def check_signatures(reading: Reading) -> Iterator[Finding]:
     reading.evidence[3] = words
     if not reading.trusted:
         reading.aside[3] = ("unchecked", words)
+
+
+def _approval(reading: Reading) -> Signing:
+    """Say who signed the policy; one that was revoked before the opening counts for nothing."""
+    policy, at = reading.policy, reading.events[0]["at"]
+    signing = _signing(reading, policy.note if policy else None, "approval")
+    revoked = reading.trust.revoked_policy(policy.names) if policy else None
+    if revoked is None or revoked > at or signing.forged:
+        return signing
+    words = vocabulary.fill(vocabulary.words("signers")["withdrawn"], at=at, words=signing.words)
+    return Signing(False, words)
 
 
 def _signing(reading: Reading, note: Note | None, role: Role, dated: str | None = None) -> Signing:

@@ -1,5 +1,6 @@
 """An approval counts where it is whole, and signed by a trusted approval key in force."""
 
+import json
 from hashlib import sha256
 
 import pytest
@@ -13,7 +14,13 @@ from hansard.record.keys import Trust, parse_trust
 NOW = "2026-11-21T20:16:03.123456Z"
 LATER = NOW.replace("456Z", "457Z")
 TEMPLATES = {"protocol": b"p", "block": b"b", "debater": b"d"}
-POLICY = approval.approve("consensus", TEMPLATES, APPROVAL)
+
+
+def signed(signer):
+    return approval.sign(approval.lines_for("consensus", TEMPLATES), signer)
+
+
+POLICY = signed(APPROVAL)
 TRUST = parse_trust(trust_file(("approval", APPROVAL), ("export", EXPORT)))
 
 
@@ -51,12 +58,12 @@ def test_altered_after_it_was_signed():
 
 def test_signed_by_nobody_who_may():
     for by in (STRANGER, EXPORT):
-        assert refused(approval.approve("consensus", TEMPLATES, by)) == "policy.untrusted"
+        assert refused(signed(by)) == "policy.untrusted"
     assert refused(POLICY, Trust()) == "policy.untrusted"
 
 
 def test_signed_by_several():
-    data = approval.approve("consensus", TEMPLATES, STRANGER)
+    data = signed(STRANGER)
     line = POLICY.rpartition(b"\n\n")[2]
     assert approval.load(data + line, TRUST, NOW).lines
 
@@ -73,3 +80,16 @@ def test_in_force_now():
             assert approval.load(POLICY, trust, NOW)
         else:
             assert refused(POLICY, trust) == "policy.untrusted"
+
+
+@pytest.mark.parametrize(("since", "counts"), [(NOW, False), (LATER, True)])
+def test_revoked(since, counts):
+    revoked = [{"sha256": sha256(POLICY).hexdigest(), "revoked": since}]
+    rows = json.loads(trust_file(("approval", APPROVAL)))
+    trust = parse_trust(json.dumps(rows | {"policies": revoked}).encode())
+    stray = POLICY + note.sign(b"x\n", STRANGER).rpartition(b"\n\n")[2]
+    for data in (POLICY, stray):
+        if counts:
+            assert approval.load(data, trust, NOW)
+        else:
+            assert refused(data, trust) == "policy.revoked"

@@ -8,10 +8,11 @@ import pytest
 
 from hansard.errors import DataError, HansardError, UsageError
 from hansard.governance.trusting import TrustFile, time_of
-from hansard.record import keys
+from hansard.record import keys, note, policy
 from hansard.record.keys import Trust
 from hansard.record.note import COSIGNATURE, Signer, VerifierKey
 
+SIGNERS = [Signer(name, keys.generate()) for name in ("acme/one", "acme/two")]
 JANUARY, JUNE = "2026-01-01T00:00:00.000000Z", "2026-06-01T00:00:00.000000Z"
 
 
@@ -96,6 +97,23 @@ def test_a_key_is_revoked_in_all_of_its_roles_and_never_for_longer(file):
     assert [(row.until, row.revoked) for row in file.read().keys] == [(JANUARY, JUNE), (None, JUNE)]
     file.remove(key.name)
     assert file.read() == Trust(keys=[])
+
+
+def test_a_policy_is_revoked_and_never_for_longer(file):
+    first, second = (policy.parse(note.sign(policy.write([]), each)) for each in SIGNERS)
+    line = second.data.rpartition(b"\n\n")[2]
+    both = policy.parse(first.data + line)
+    assert file.revoke_policy(first, "2026-06-01") == JUNE
+    assert [(row.sha256, row.revoked) for row in file.read().policies] == [(first.hash, JUNE)]
+    assert file.revoke_policy(first, "2027-01-01") == JUNE
+    refused("trust.time", file.revoke_policy, second, "soon")
+    assert file.read().revoked_policy(second.names) is None
+    assert file.revoke_policy(both, JANUARY) == JANUARY, "with the policies of each line alone"
+    assert [row.sha256 for row in file.read().policies] == sorted(both.names)
+    assert {row.revoked for row in file.read().policies} == {JANUARY}
+    key = made()
+    file.add(str(key), "log")
+    assert file.read().revoked_policy(first.names) == JANUARY
 
 
 def test_a_witness_has_a_key_for_cosignatures_and_nobody_else_has(file):

@@ -143,6 +143,7 @@ def test_any_bytes_are_refused_with_one_code_or_a_file_without_a_key(data):
 
 
 GOOD = {"role": "export", "key": KEY}
+ENDED = {"sha256": "a" * 64, "revoked": AT}
 TRUST_FILES = {
     "empty": b"",
     "no JSON": b"{",
@@ -174,6 +175,14 @@ TRUST_FILES = {
     "witnesses below none": {"v": 1, "keys": [], "witnesses": -1},
     "a witness with a key that signs": {"v": 1, "keys": [GOOD | {"role": "witness"}]},
     "a signer with a key for cosignatures": {"v": 1, "keys": [GOOD | {"key": WITNESS}]},
+    "policies that are null": {"v": 1, "keys": [], "policies": None},
+    "a policy that is a hash alone": {"v": 1, "keys": [], "policies": ["a" * 64]},
+    "a policy without a time": {"v": 1, "keys": [], "policies": [{"sha256": "a" * 64}]},
+    "a policy with a null time": {"v": 1, "keys": [], "policies": [ENDED | {"revoked": None}]},
+    "a policy whose hash is none": {"v": 1, "keys": [], "policies": [ENDED | {"sha256": "a"}]},
+    "a policy with a field more": {"v": 1, "keys": [], "policies": [ENDED | {"x": 1}]},
+    "a policy twice": {"v": 1, "keys": [], "policies": [ENDED, ENDED]},
+    "policies not sorted": {"v": 1, "keys": [], "policies": [ENDED, ENDED | {"sha256": "0" * 64}]},
     "a time that is a number": {"v": 1, "keys": [GOOD | {"until": 1}]},
     "a key twice in one object": b'{"v":1,"v":1,"keys":[]}',
     "a key twice in a row": b'{"v":1,"keys":[{"role":"log","role":"export","key":"%s"}]}'
@@ -202,6 +211,17 @@ def test_two_keys_under_one_name_and_id_are_refused():
     twins = {"v": 1, "keys": [GOOD | {"key": str(key)}, GOOD | {"key": str(other)}]}
     assert malformed(twins)
     assert parse_trust(json.dumps(twins | {"keys": [twins["keys"][0]] * 2}).encode()).keys
+
+
+def test_policies_that_are_revoked_are_read_again_and_left_out_where_there_are_none():
+    rows = [ENDED, ENDED | {"sha256": "b" * 64, "revoked": JUST_BEFORE}]
+    found = parse_trust(json.dumps({"v": 1, "keys": [], "policies": rows}).encode())
+    assert parse_trust(found.dump()) == found
+    assert json.loads(found.dump())["policies"] == rows
+    assert b"policies" not in found.model_copy(update={"policies": []}).dump()
+    assert found.revoked_policy({"a" * 64}) == AT
+    assert found.revoked_policy({"a" * 64, "b" * 64, "c" * 64}) == JUST_BEFORE
+    assert found.revoked_policy({"c" * 64}) is None
 
 
 def test_nothing_is_trusted_by_an_empty_trust_file():

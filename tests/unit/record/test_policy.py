@@ -105,6 +105,23 @@ def test_lines_stand_in_byte_order_of_lines_not_of_pairs():
     assert policy.parse(signed(text)).note.text == text.encode()
 
 
+def test_it_is_revoked_by_its_hash_and_by_that_of_each_line_alone():
+    """Anybody can add a line of their own, and then the note has another hash."""
+    one, two = (signed(TEXT), note.sign(TEXT.encode(), note.Signer("x", keys.generate())))
+    both = one + two.rpartition(b"\n\n")[2]
+    hashes = [sha256(data).hexdigest() for data in (one, two, both)]
+    assert policy.parse(one).names == {hashes[0]}
+    assert policy.parse(both).names == set(hashes)
+
+
+def test_a_metric_has_one_baseline_a_scope():
+    found = read("* metric m:1", "* metric n:0.25", "judged metric m:2", "judged metric m2:0")
+    assert found.values("metric", "panel") == ("m:1", "n:0.25")
+    assert found.values("metric", "judged") == ("m2:0", "m:2")
+    with pytest.raises(DataError, match="`\\*` has `metric m` twice; it takes one value"):
+        read("* metric m:1", "* metric m:2")
+
+
 SPELLINGS = {
     "no head": TEXT.partition("\n")[2],
     "another head": TEXT.replace("v1", "v2"),
@@ -126,6 +143,10 @@ SPELLINGS = {
     "an unknown term": "hansard-policy/v1\n* max_words 9\n",
     "a number with a nought first": "hansard-policy/v1\n* max_calls 09\n",
     "a strength of eleven": "hansard-policy/v1\n* min_challenge_strength 11\n",
+    "a metric twice": "hansard-policy/v1\n* metric m:1\n* metric m:2\n",
+    "a baseline with a nought last": "hansard-policy/v1\n* metric m:0.50\n",
+    "a baseline below nought": "hansard-policy/v1\n* metric m:-1\n",
+    "a metric without a name": "hansard-policy/v1\n* metric :1\n",
     "a star in the middle": "hansard-policy/v1\n* model gpt*o\n",
     "two spaces": f"hansard-policy/v1\na.b  template {A}\n",
     "no value": "hansard-policy/v1\na.b template\n",

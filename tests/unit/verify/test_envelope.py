@@ -1,5 +1,6 @@
 """Checks 1 to 3 on the smallest export: container, manifest, signatures."""
 
+import json
 from dataclasses import replace
 from hashlib import sha256
 
@@ -216,3 +217,20 @@ def test_who_signed_the_policy():
     data = approved().data.replace(b".block", b".blocc")
     found = look(policy=Policy(data, note.parse(data), {}), named=True)
     assert found[:2] == (False, [("3.policy", 0)])
+
+
+@pytest.mark.parametrize(("since", "counts"), [(AT, False), (AT[:-2] + "7Z", True)])
+def test_a_policy_that_was_revoked_by_the_opening(since, counts):
+    genuine = approved()
+    rows = json.loads(TRUST) | {"policies": [{"sha256": genuine.hash, "revoked": since}]}
+    trusted, found, status, words = look(
+        policy=genuine, named=True, trust=json.dumps(rows).encode()
+    )
+    assert (trusted, found, status) == (counts, [], "pass" if counts else "unchecked")
+    assert words.endswith(
+        "which you trust" if counts else f"; the policy was revoked already at {AT}"
+    )
+    forged = replace(genuine, note=replace(genuine.note, text=b"other\n"))
+    found = look(policy=forged, named=True, trust=json.dumps(rows).encode())
+    assert found[:2] == (False, [("3.policy", 0)])
+    assert "revoked" not in found[3]

@@ -1,0 +1,72 @@
+"""Approving a critic's prompt by a recorded trial (RULES.md D 39)."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Sequence
+from hashlib import sha256
+from typing import TYPE_CHECKING
+
+from hansard.errors import UsageError
+
+if TYPE_CHECKING:
+    from hansard.api.records import Record
+    from hansard.governance.trial import Case, Tried
+    from hansard.record.note import Signer
+    from hansard.record.policy import Line
+
+
+def try_critics(
+    lines: Sequence[Line], trial: Iterable[Record] = (), override: str | None = None
+) -> list[Tried]:
+    """Return what a trial says of each critic's template that a policy of these lines lists.
+
+    Raises UsageError `policy.untried` where a template did not pass and `override` gives
+    no reason; `policy.trial` for a trial or a reason that is for nothing; and what
+    `approve_policy` says of records.
+    """
+    from hansard.governance import trial as trials
+
+    if override is not None and not override.strip():
+        raise UsageError("policy.trial", "the reason for approving a prompt untried is empty")
+    cases = _cases(trial)
+    found = trials.tried(lines, cases)
+    if not found and (cases or override is not None):
+        raise UsageError("policy.trial", "the policy lists no critic's template: nothing is tried")
+    trials.require(found, override)
+    return found
+
+
+def trial_note(
+    signer: Signer, policy: bytes, trial: Iterable[Record] = (), override: str | None = None
+) -> bytes | None:
+    """Return what a trial showed for a signed policy, as a signed note to be kept beside it.
+
+    None where the policy lists no critic's template. Raises what `try_critics` raises, and
+    DataError `policy.malformed`.
+    """
+    from hansard.governance import trial as trials
+    from hansard.record.policy import parse
+
+    read, records = parse(policy), list(trial)
+    found = try_critics(read.lines, records, override)
+    if not found:
+        return None
+    return trials.protocol(read.hash, found, _cases(records), override, signer)
+
+
+def _cases(trial: Iterable[Record]) -> list[Case]:
+    from hansard.governance.trial import case_of
+    from hansard.report.formats import ModeratedResult
+
+    cases = []
+    for record in trial:
+        result = record.result()
+        if not isinstance(result, ModeratedResult):
+            raise UsageError(
+                "trial.format", f"debate {record.debate[:8]} is {result.format}: it has no critic"
+            )
+        told = [result.question, *(record.text(row.sha256) for row in result.evidence)]
+        about = sha256(json.dumps(told).encode()).hexdigest()
+        cases.append(case_of(result, record.head, about))
+    return cases
