@@ -43,6 +43,7 @@ from typing import Any
 
 from hansard.errors import UsageError
 from hansard.rules.fields import Finish
+from hansard.rules.spec_parts import Settings
 from hansard.runtime.models.base import Completion, ModelError, Request, ToolCall
 from hansard.runtime.models.callables import outcome
 from hansard.runtime.models.reading import (
@@ -71,9 +72,8 @@ def openai_complete(client: Any, *, model: str, temperature: float | None = None
     """Return a model that asks OpenAI's chat completions through `client`.
 
     `client` is an `OpenAI` or `AsyncOpenAI`, made with `max_retries=0`.
-    `temperature` holds where the seat's `settings` give none; what stands there
-    is recorded, so state it there where somebody may ask. Rate limits, timeouts
-    and other statuses become a ModelError; whatever else the client raises is
+    `temperature` holds where the seat's `settings` give none, and is recorded. Rate limits,
+    timeouts and other statuses become a ModelError; whatever else the client raises is
     the engine's to record. Raises UsageError `model.client` for another object.
     """
     create = _method(client, "chat.completions.create")
@@ -92,7 +92,7 @@ def openai_complete(client: Any, *, model: str, temperature: float | None = None
         }
         return await _ask(create, model, body, _chat_completion)
 
-    return complete
+    return _stated(complete, f"openai_complete:{model}", temperature)
 
 
 def anthropic_complete(
@@ -129,6 +129,16 @@ def anthropic_complete(
         }
         return await _ask(create, model, body, _message)
 
+    return _stated(complete, f"anthropic_complete:{model}", temperature, max_tokens)
+
+
+def _stated(
+    complete: Complete, name: str, temperature: float | None, max_tokens: int | None = None
+) -> Complete:
+    """Give a model the name and the settings that are recorded of its seats."""
+    stated = {"temperature": temperature, "max_tokens": max_tokens}
+    settings = Settings(**{key: value for key, value in stated.items() if value is not None})
+    complete.__qualname__, complete.settings = name, settings  # type: ignore[attr-defined]
     return complete
 
 

@@ -6,6 +6,7 @@ import httpx2
 import pytest
 from openai import AsyncOpenAI, OpenAI
 
+import hansard
 from hansard.adapters import anthropic_complete, openai_complete
 from hansard.errors import UsageError
 from hansard.rules.prompts import Message
@@ -399,3 +400,15 @@ def test_another_object_is_no_client(adapter, client):
     with pytest.raises(UsageError) as caught:
         adapter(client, model="m")
     assert caught.value.code == "model.client"
+
+
+def test_a_client_sits_in_a_seat_itself_and_its_model_and_settings_are_recorded(messages):
+    one = openai_complete(Endpoint(chat()).client(OpenAI), model="gpt-4o", temperature=0.7)
+    other = anthropic_complete(Shape(messages=messages(message())), model="claude", temperature=0)
+    result = hansard.debate("Why?", format="panel", agents=[one, other], rounds=1)
+    assert [row.model for row in result.seats] == [
+        "python:openai_complete:gpt-4o",
+        "python:anthropic_complete:claude",
+    ]
+    assert [row.parameters["temperature"] for row in result.seats] == ["0.7", "0"]
+    assert [row.parameters["max_tokens"] for row in result.seats] == [None, 4096]

@@ -50,7 +50,7 @@ def name_of(model: Own) -> str:
         found = found.func
     name = getattr(found, "__qualname__", None) or type(found).__qualname__
     name = str(name).replace("<locals>.", "").replace("<lambda>", "lambda")
-    return re.sub(r"[^A-Za-z0-9._/@+=-]", "_", name)[-_LONGEST:]
+    return re.sub(r"[^A-Za-z0-9._:/@+=-]", "_", name)[-_LONGEST:]
 
 
 def names_of(models: Sequence[str | Own]) -> list[str]:
