@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from itertools import groupby
+from typing import NamedTuple
 
 from hansard.report.fold import Folded, words_of
 from hansard.report.result import Drift, Share
@@ -11,6 +12,7 @@ from hansard.rules import similarity
 from hansard.rules.terms import ARGUING
 
 MILLION = similarity.MILLION
+DOMINANT = 3  # times what the others wrote on average (RULES.md D 66)
 
 
 def shares(found: Folded) -> tuple[Share, ...]:
@@ -31,6 +33,34 @@ def shares(found: Folded) -> tuple[Share, ...]:
         )
         for seat, count in written.items()
     )
+
+
+class Dominant(NamedTuple):
+    """A seat that wrote far more than the others: so many characters of so many in all."""
+
+    seat: str
+    characters: int
+    total: int
+
+
+def dominant(found: Folded) -> Dominant | None:
+    """Return who wrote more than DOMINANT times what the others did on average; else None.
+
+    Only seats with one task are compared: where there are several proposers, these alone, since
+    critic and rebuttal speak once for each.
+    """
+    proposers = [seat["id"] for seat in found.state.of_role("proposer")]
+    rows = [row for row in shares(found) if len(proposers) < 2 or row.seat in proposers]
+    written = {row.seat: row.characters for row in rows if row.characters is not None}
+    if len(written) < len(rows):
+        return None  # a text is gone
+    heard = {seat: count for seat, count in written.items() if count}
+    total = sum(heard.values())
+    for seat, count in heard.items():
+        others = len(heard) - 1
+        if others and count * others > DOMINANT * (total - count):
+            return Dominant(seat, count, total)
+    return None
 
 
 def votes(found: Folded, *, together: bool = False) -> Iterator[Drift]:
