@@ -94,8 +94,8 @@ def test_a_vote_that_was_kept_against_others_and_then_given_up_for_theirs():
         "info",
         (
             "planner (round 1, consensus) changed its vote from release to revise with nothing new "
-            "to see: critic, operator had voted revise before it last voted, nobody has joined them "
-            "since, and no document was added"
+            "to see: critic, operator had voted revise before it last voted, nobody has joined "
+            "them since, and no document was added"
         ),
     )
     (row,) = (row for row in result.governance if row.code == "kept_votes")
