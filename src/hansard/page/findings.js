@@ -4,34 +4,37 @@
 
 const holders = (votes, option) =>
 	[...votes].filter(([, vote]) => vote === option).map(([seat]) => seat);
-const phaseIn = ({ round, phase }) => `${round} ${phase}`;
-// Each vote for another option than the debater's last vote. Those who speak at once, at first and
-// in drafts, see no vote of their phase.
-const changesOf = (s) => {
+// Each turn in which a vote is not the debater's last one, `before`, or not the one `held`, which may
+// be none. Those who speak at once, at first and in drafts, see no vote of their phase.
+const swaysOf = (s) => {
 	const rows = turnsOf(s, "debater"), held = new Map(), last = new Map(), found = [];
-	let seen = new Map(), group = null;
+	const phaseOf = ({ round, phase }) => `${round} ${phase}`, first = rows.length && phaseOf(rows[0]);
+	let seen, group;
 	for (const row of rows) {
-		const { seat, round, phase, vote, seq } = row, atOnce = phase === "draft" ||
-			phaseIn(row) === phaseIn(rows[0]), now = atOnce ? phaseIn(row) : seq;
+		const { seat, round, phase, vote, seq } = row, old = last.get(seat), own = old?.own ?? new Set();
+		const now = phase === "draft" || phaseOf(row) === first ? phaseOf(row) : seq;
 		if (now !== group) [seen, group] = [new Map(held), now];
-		held.set(seat, vote);
-		if (vote === null) continue;
-		const old = last.get(seat), own = old?.own ?? new Set();
-		if (old && old.vote !== vote) {
-			const towards = holders(seen, vote), known = holders(old.seen, vote);
-			const isNew = phase === "revision" || own.has(vote) ||
-				towards.some((id) => !known.includes(id)) ||
-				s.evidence.some(({ from_round: from }) => old.round < from && from <= round);
-			found.push({ seat, seq, who: who(row.step), before: old.vote, after: vote,
-				towards: list(towards), givenUp: towards.length > 0 && !isNew });
+		const towards = vote ? holders(seen, vote) : [], isNew = phase === "revision" ||
+			own.has(vote) || towards.some((id) => old?.seen.get(id) !== vote) ||
+			s.evidence.some(({ from_round: from }) => old?.round < from && from <= round);
+		const before = vote && old && old.vote !== vote ? old.vote : null;
+		if (before || (seen.has(seat) && seen.get(seat) !== vote)) {
+			found.push({ row, seat, seq, before, after: vote, held: seen.get(seat), towards,
+				givenUp: before && towards.length > 0 && !isNew });
 		}
-		last.set(seat, { vote, seen, round, own: own.add(vote) });
+		held.set(seat, vote);
+		if (vote) last.set(seat, { vote, seen, round, own: own.add(vote) });
 	}
 	return found;
 };
-const changeNotes = (changes) => changes.flatMap((row) => notesFrom([[true,
-	...(row.givenUp ? ["capitulation", row, "text"]
-		: ["drift", row, row.towards ? "towards" : "alone"])]], row.seq));
+const voteDrift = (s) => swaysOf(s).filter(({ held, after }) => held !== undefined && held !== after)
+	.map(({ row, held, after, towards }) => change(row, "vote", { before: held, after, towards }));
+const changesOf = (s) => swaysOf(s).filter(({ before }) => before);
+const changeNotes = (changes) => changes.flatMap((each) => {
+	const towards = list(each.towards), said = { ...each, who: who(each.row.step), towards };
+	return notesFrom([each.givenUp ? [true, "capitulation", said]
+		: [true, "drift", said, towards ? "towards" : "alone"]], each.seq);
+});
 
 // What a counted decision owes to votes that were given up, or to who spoke first.
 const outcomeNotes = (s, changes) => {

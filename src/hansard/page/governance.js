@@ -18,7 +18,7 @@ const decisionOf = (s) => decisionIn(s.decision.decision, decidedText(s));
 const ROWS = {
 	votes: (s) => s.counts.length && ["text", { tally: tallyInWords(s.counts.at(-1)) }],
 	kept_votes: (s) => {
-		const changes = changesOf(s), given_up = sum(changes.map((row) => row.givenUp));
+		const changes = changesOf(s), given_up = sum(changes.map((row) => +row.givenUp));
 		return s.counts.length && ["text", { votes: many(changes.length, "vote"), given_up }];
 	},
 	decision: (s) => {

@@ -9,6 +9,7 @@ from typing import NamedTuple
 from hansard.report.fold import Folded, words_of
 from hansard.report.result import Drift, Share
 from hansard.rules import similarity
+from hansard.rules.state import Turn
 from hansard.rules.terms import ARGUING
 
 MILLION = similarity.MILLION
@@ -63,14 +64,28 @@ def dominant(found: Folded) -> Dominant | None:
     return None
 
 
-def votes(found: Folded, *, together: bool = False) -> Iterator[Drift]:
-    """Yield each change of a vote, and who held the new one when it was made.
+def groups(found: Folded) -> Iterator[list[tuple[Turn, int]]]:
+    """Yield the debaters' turns in groups that see the same votes, since they speak at once.
 
-    Where all speak `together` they could only see what was held before the round.
+    That is so in the first phase of every format in which they vote, and in drafts.
     """
+    rows = list(found.turns("debater"))
+    first = _phase(rows[0]) if rows else None
+    for phase, group in groupby(rows, key=_phase):
+        if phase in (first, (phase[0], "draft")):
+            yield list(group)
+        else:
+            yield from ([row] for row in group)
+
+
+def _phase(row: tuple[Turn, int]) -> tuple[int, str]:
+    return row[0].data["round"], row[0].data["phase"]
+
+
+def votes(found: Folded) -> Iterator[Drift]:
+    """Yield each change of a vote, also to or from none, and who held the new one by then."""
     held: dict[str, str | None] = {}
-    place = (lambda row: row[0].data["round"]) if together else (lambda row: row[1])
-    for _, rows in groupby(found.turns("debater"), key=place):
+    for rows in groups(found):
         before = dict(held)
         for turn, _ in rows:
             seat = turn.data["speaker"]

@@ -8,10 +8,9 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
-from itertools import groupby
 from typing import NamedTuple
 
-from hansard.report import hollow
+from hansard.report import hollow, signals
 from hansard.report.fold import Folded
 from hansard.report.notes import Note, note
 from hansard.report.words import listed, place
@@ -44,7 +43,7 @@ def changes(found: Folded) -> Iterator[Change]:
     held: dict[str, str | None] = {}
     last: dict[str, _Cast] = {}
     own: defaultdict[str, set[str]] = defaultdict(set)
-    for rows in _groups(found):
+    for rows in signals.groups(found):
         seen = dict(held)
         for turn, seq in rows:
             seat, vote, round_ = turn.data["speaker"], turn.vote, turn.data["round"]
@@ -61,21 +60,6 @@ def changes(found: Folded) -> Iterator[Change]:
                 yield Change(turn, seq, old.vote, vote, towards, given_up)
             last[seat] = _Cast(vote, seen, round_)
             own[seat].add(vote)
-
-
-def _groups(found: Folded) -> Iterator[list[tuple[Turn, int]]]:
-    """Yield the debaters' turns in groups that see the same votes, since they speak at once."""
-    rows = list(found.turns("debater"))
-    first = _phase(rows[0]) if rows else None
-    for phase, group in groupby(rows, key=_phase):
-        if phase in (first, (phase[0], "draft")):
-            yield list(group)
-        else:
-            yield from ([row] for row in group)
-
-
-def _phase(row: tuple[Turn, int]) -> tuple[int, str]:
-    return row[0].data["round"], row[0].data["phase"]
 
 
 def _holders(votes: Mapping[str, str | None], option: str) -> tuple[str, ...]:

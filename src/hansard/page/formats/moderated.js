@@ -327,7 +327,7 @@ FORMATS.moderated = {
 	},
 	rows: CASE_ROWS,
 	charts: (f) => [drawScores(f)],
-	decided: (f) => f.moderation && h("p", `The moderator's confidence: ${lower(f.moderation.confidence)}.`),
+	decided: (f) => f.moderation && h("p", `The moderator's own confidence: ${lower(f.moderation.confidence)}.`),
 	concluded: (f, m = f.moderation) => m && [
 		f.turns.filter((row) => row.role === "framer").map((row) =>
 			h("p", h("span.key", "Proposition: "), said(textIn(saidBy(row), "thesis")))),
