@@ -27,7 +27,19 @@ from hansard.store.application import Store
 from kit import ROWS, export_files
 from page.harness import ROOT, ask
 from playing import spec_of
-from support import EVENTFUL, SERVED, Debate, Fail, Setup, eventful, say, script, vote, votes
+from support import (
+    EVENTFUL,
+    SERVED,
+    Debate,
+    Fail,
+    Setup,
+    argued,
+    eventful,
+    say,
+    script,
+    vote,
+    votes,
+)
 
 LEFT_OUT = {"report", "speaker_selected_by", "judge_view"}  # the page shows none of them
 LEFT_OUT |= {"reviewed", "released"}  # they rest on the reader's trust file (people.js)
@@ -203,12 +215,47 @@ def odd():
     seats = [{"id": "planner"}, {"id": "critic", "model": SERVED}, {"id": "operator"}]
     record = Debate(Setup(debaters=seats), script(usual=usual)).run().record
     yield "some compared", (record.events, record.texts)
+    yield from swayed()
+    for served in ("test-2025-08-07", "test-mini", "so it is"):
+        usual = vote("release", more={"model": served})
+        record = Debate(Setup(model=SERVED), script(usual=usual)).run().record
+        yield f"served {served}", (record.events, record.texts)
     fail = Fail("rate_limited", wait_ms=12_345)
     setup = Setup(limits={"seconds": 60, "calls": 40}, attempts=2)
     record = Debate(setup, script({"planner": fail}, vote("release")), tick=1000).run().record
     first, *others = record.events
     at = first["at"].replace(".000000Z", ".000007Z")  # no whole milliseconds before the end
     yield "times", ([{**first, "at": at}, *others], record.texts)
+
+
+def swayed():
+    """Votes that are given up, an outcome that hangs on them, and one who writes most."""
+    late = {"evidence": (("memo", "It failed.", 1), ("late", "It failed twice.", 2))}
+    for step in ("r1.critique", "r1.revision", "r1.consensus", "r2.proposal"):
+        ends, held = {}, False
+        for phase in ("r1.proposal", "r1.critique", "r1.revision", "r1.consensus", "r2.proposal"):
+            held |= phase == step
+            ends[f"{phase}.critic"] = vote("revise" if held else "release")
+        for more in ({}, late):
+            setup = Setup(rule="unanimity", **more)
+            record = Debate(setup, script(ends, vote("revise"))).run().record
+            yield f"swayed in {step}, {len(more)}", (record.events, record.texts)
+    ends = {f"r0.draft.{seat}": say(choice="no") for seat in ("ann", "bob")}
+    ends |= {"r1.draft.ann": say(choice="no"), "r1.draft.bob": say(choice="no")}
+    ends |= {"r2.draft.cat": say(choice="no")}
+    setup = Setup("panel", options=["yes", "no"], judge=None, resolution="majority")
+    record = Debate(setup, script(ends, say(choice="yes"))).run().record
+    yield "swayed in a panel", (record.events, record.texts)
+    claims = [argued(("memo", "sixty days")), argued()]
+    gives_up = say(concessions=[{"objection": 2, "reason": "so"}])
+    ends = {"critique": say(counter_arguments=claims), "rebuttal": gives_up}
+    record = Debate(Setup("moderated", max_rounds=2, **late), script(ends)).run().record
+    yield "conceded", (record.events, record.texts)
+    for name, seat in (("judged", "ann"), ("moderated", "2")):
+        more = {"positions": ADVOCATES} if name == "moderated" else {}
+        words = say("x" * 400, thesis="𝒜" * 4000)
+        record = Debate(Setup(name, **more), script({seat: words})).run().record
+        yield f"wordy {name}", (record.events, record.texts)
 
 
 def random():

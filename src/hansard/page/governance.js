@@ -17,6 +17,10 @@ const decisionOf = (s) => decisionIn(s.decision.decision, decidedText(s));
 
 const ROWS = {
 	votes: (s) => s.counts.length && ["text", { tally: tallyInWords(s.counts.at(-1)) }],
+	kept_votes: (s) => {
+		const changes = changesOf(s), given_up = sum(changes.map((row) => +row.givenUp));
+		return s.counts.length && ["text", { votes: many(changes.length, "vote"), given_up }];
+	},
 	decision: (s) => {
 		if (!s.decision) return null;
 		const { votes, threshold, rule } = s.decision;

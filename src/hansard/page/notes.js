@@ -54,9 +54,12 @@ const truncatedNotes = (s, { step, ceiling, ...cut }) => {
 
 // The debate as a whole: what its format notes, who sits at the table, what was used
 
-const notesOf = (s, theatre) => [
-	...notesFrom([...s.format.whole?.(s) ?? [], ...tableNotes(s, theatre), ...useNotes(s)]),
-	...s.notes,
+const notesOf = (s, theatre, changes = changesOf(s)) => [
+	...notesFrom([
+		...s.format.whole?.(s) ?? [], ...tableNotes(s, theatre), ...useNotes(s), ...servedNotes(s),
+		...dominantNotes(s), ...outcomeNotes(s, changes),
+	]),
+	...[...s.notes, ...changeNotes(changes)].sort((one, other) => one.seq - other.seq),
 ];
 const tableNotes = (s, theatre) => {
 	const seats = seated(s), ids = (rows) => list(rows.map((seat) => seat.id));

@@ -40,21 +40,6 @@ const change = ({ seat, round, phase }, what, more) => ({
 	what, speaker: seat, round_index: round, phase, before: null, after: null, towards: [],
 	before_ppm: null, after_ppm: null, ...more,
 });
-// Each change of a vote, and who held the new one: before the turns of one place were taken.
-const voteDrift = (s, place) => {
-	const held = new Map(), found = [];
-	let before = new Map(), now = null;
-	for (const row of turnsOf(s, "debater")) {
-		if (place(row) !== now) [before, now] = [new Map(held), place(row)];
-		const { seat, vote: after } = row, last = before.get(seat);
-		if (before.has(seat) && last !== after) {
-			const towards = [...before].filter(([, vote]) => after && vote === after).map(([id]) => id);
-			found.push(change(row, "vote", { before: last, after, towards }));
-		}
-		held.set(seat, after);
-	}
-	return found;
-};
 // How many characters each seat that argues wrote, and which share that is.
 const sharesOf = (s) => {
 	const written = new Map(ofRole(s, ...ARGUERS).map((seat) => [seat.id, 0]));

@@ -49,6 +49,7 @@ SCRIPTS = {
         "advice.js",
         "notes.js",
         "results.js",
+        "findings.js",
         "governance.js",
         "figures.js",
     ),

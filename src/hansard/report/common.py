@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from functools import reduce
 from typing import Any, cast
 
-from hansard.report import alike, gating, governance, overall, reviews, signals
+from hansard.report import alike, gating, governance, overall, reviews, signals, swayed
 from hansard.report.fold import Folded, Used
 from hansard.report.governance import Watch
 from hansard.report.result import (
@@ -44,10 +44,12 @@ def common(found: Folded, watch: Watch) -> dict[str, Any]:
     turns = [row.data for row in state.turns if row.role != "synthesizer"]
     entered = dict.fromkeys((row["round"], row["phase"]) for row in turns)
     people, released = reviews.reviewed(state, found.text, found.reader)
+    changed = tuple(swayed.changes(found))
     noted = (
         *watch.whole(state),
         *overall.notes(found),
-        *found.notes,
+        *swayed.of_outcome(state, changed),
+        *sorted((*found.notes, *swayed.of_turns(changed)), key=lambda row: row.seq or 0),
     )
     return {
         "debate": state.debate,

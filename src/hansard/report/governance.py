@@ -14,7 +14,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from hansard import vocabulary
-from hansard.report import gating
+from hansard.report import gating, swayed
 from hansard.report.fold import Folded
 from hansard.report.notes import Note, Reading
 from hansard.report.result import GovernanceRow
@@ -94,6 +94,13 @@ def _votes(found: Folded) -> Found | None:
     tally = [fill(words["option"], **row) for row in last["tally"]]
     tally.append(fill(words["abstained"], abstentions=last["abstentions"]))
     return Found(values={"tally": listed(tally)})
+
+
+def _kept_votes(found: Folded) -> Found | None:
+    if not found.state.counts:
+        return None
+    changed = [row.given_up for row in swayed.changes(found)]
+    return Found(values={"votes": many(len(changed), "vote"), "given_up": sum(changed)})
 
 
 def _decided(found: Folded) -> str | None:
@@ -228,6 +235,7 @@ def _texts(found: Folded) -> Found | None:
 
 _ROWS: Mapping[str, Finding] = {
     "votes": _votes,
+    "kept_votes": _kept_votes,
     "decision": _decision,
     "replies": _replies,
     "schedule": _schedule,

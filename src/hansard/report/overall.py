@@ -6,10 +6,10 @@ from collections.abc import Iterator, Sequence
 from typing import Any, cast
 
 from hansard import vocabulary
-from hansard.report import alike, gating
+from hansard.report import alike, gating, served, signals
 from hansard.report.fold import Folded
 from hansard.report.notes import Note, NoteCode, note
-from hansard.report.words import amount, kin, listed, place, rejection
+from hansard.report.words import amount, kin, listed, percent, place, rejection
 from hansard.rules import spending
 from hansard.rules.data import TurnRejectedData
 from hansard.rules.fields import UNTRIED, Ceiling, Gate
@@ -41,6 +41,17 @@ def notes(found: Folded) -> Iterator[Note]:
     yield from _charged(state)
     if found.sent_otherwise:
         yield note("sent_otherwise", calls=_named(found.sent_otherwise))
+    for asked, name, calls in served.otherwise(found):
+        yield note("served_otherwise", asked=asked, served=name, calls=_named(calls))
+    yield from _dominant(found)
+
+
+def _dominant(found: Folded) -> Iterator[Note]:
+    """Say who wrote far more than the others, once all have spoken (RULES.md D 66)."""
+    row = signals.dominant(found) if found.state.closed else None
+    if row:
+        share = percent(signals.MILLION * row.characters // row.total)
+        yield note("dominance", seat=row.seat, share=share, times=signals.DOMINANT)
 
 
 def _named(rows: Sequence[str]) -> str:

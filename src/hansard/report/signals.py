@@ -4,13 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from itertools import groupby
+from typing import NamedTuple
 
 from hansard.report.fold import Folded, words_of
 from hansard.report.result import Drift, Share
 from hansard.rules import similarity
+from hansard.rules.state import Turn
 from hansard.rules.terms import ARGUING
 
 MILLION = similarity.MILLION
+DOMINANT = 3  # times what the others wrote on average (RULES.md D 66)
 
 
 def shares(found: Folded) -> tuple[Share, ...]:
@@ -33,14 +36,56 @@ def shares(found: Folded) -> tuple[Share, ...]:
     )
 
 
-def votes(found: Folded, *, together: bool = False) -> Iterator[Drift]:
-    """Yield each change of a vote, and who held the new one when it was made.
+class Dominant(NamedTuple):
+    """A seat that wrote far more than the others: so many characters of so many in all."""
 
-    Where all speak `together` they could only see what was held before the round.
+    seat: str
+    characters: int
+    total: int
+
+
+def dominant(found: Folded) -> Dominant | None:
+    """Return who wrote more than DOMINANT times what the others did on average; else None.
+
+    Only seats with one task are compared: where there are several proposers, these alone, since
+    critic and rebuttal speak once for each.
     """
+    proposers = [seat["id"] for seat in found.state.of_role("proposer")]
+    rows = [row for row in shares(found) if len(proposers) < 2 or row.seat in proposers]
+    written = {row.seat: row.characters for row in rows if row.characters is not None}
+    if len(written) < len(rows):
+        return None  # a text is gone
+    heard = {seat: count for seat, count in written.items() if count}
+    total = sum(heard.values())
+    for seat, count in heard.items():
+        others = len(heard) - 1
+        if others and count * others > DOMINANT * (total - count):
+            return Dominant(seat, count, total)
+    return None
+
+
+def groups(found: Folded) -> Iterator[list[tuple[Turn, int]]]:
+    """Yield the debaters' turns in groups that see the same votes, since they speak at once.
+
+    That is so in the first phase of every format in which they vote, and in drafts.
+    """
+    rows = list(found.turns("debater"))
+    first = _phase(rows[0]) if rows else None
+    for phase, group in groupby(rows, key=_phase):
+        if phase in (first, (phase[0], "draft")):
+            yield list(group)
+        else:
+            yield from ([row] for row in group)
+
+
+def _phase(row: tuple[Turn, int]) -> tuple[int, str]:
+    return row[0].data["round"], row[0].data["phase"]
+
+
+def votes(found: Folded) -> Iterator[Drift]:
+    """Yield each change of a vote, also to or from none, and who held the new one by then."""
     held: dict[str, str | None] = {}
-    place = (lambda row: row[0].data["round"]) if together else (lambda row: row[1])
-    for _, rows in groupby(found.turns("debater"), key=place):
+    for rows in groups(found):
         before = dict(held)
         for turn, _ in rows:
             seat = turn.data["speaker"]

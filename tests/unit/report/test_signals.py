@@ -3,8 +3,10 @@
 import pytest
 
 import support
+from hansard.report.view import build
 from hansard.rules.demands import family
 from hansard.runtime.models.base import ModelError
+from playing import POSITIONS
 from reporting import note_of, noted, of, ran
 from support import Debate, Setup
 
@@ -180,3 +182,57 @@ def test_what_does_not_reach_a_function_is_said_in_one_note():
     said = note_of(at_table(*models, context="background"), "custom_seats").message
     assert said.startswith("Custom functions fill proposer, rebuttal; persona, instructions,")
     assert noted(at_table(*models), "custom_seats") == []
+
+
+# Who wrote most (RULES.md D 66)
+
+
+def argued_by(*lengths, **changes):
+    """The notes on a debate whose stances write so many characters."""
+    ends = {f"r1.argument.s{n}": "x" * length for n, length in enumerate(lengths)}
+    seats = [{"id": f"s{n}", "label": f"l{n}", "stance": f"So {n}."} for n in range(len(lengths))]
+    result = ran("judged", ends, debaters=seats, max_rounds=1, **changes)
+    return [words for _, words in noted(result, "dominance")]
+
+
+@pytest.mark.parametrize(
+    ("lengths", "share"),
+    [
+        ((31, 10), "75.6%"),
+        ((10, 10, 31), "60.7%"),
+        ((10, 50, 120, 60), None),
+        ((10, 50, 121, 60), "50.2%"),
+        ((30, 10), None),
+        ((10, 10, 30), None),
+        ((10, 10, 10), None),
+    ],
+)
+def test_whoever_wrote_more_than_three_times_the_others_on_average(lengths, share):
+    said = f"wrote {share} of all that was argued, more than 3 times what each of the others wrote"
+    found = argued_by(*lengths)
+    assert len(found) == (share is not None)
+    assert all(f"s{lengths.index(max(lengths))} {said} on average" == words for words in found)
+
+
+def test_dominance_informs_and_is_said_of_a_closed_debate_only():
+    ends = {"ann": support.say("x" * 400), "bob": support.say("y"), "cat": support.say("z")}
+    record = Debate(Setup("judged"), support.script(ends)).run().record
+    closed, still_open = (build(rows, record.texts.get) for rows in
+                          (record.events, record.events[:-1]))  # fmt: skip
+    assert note_of(closed, "dominance").severity == "info"
+    assert noted(still_open, "dominance") == []
+    gone = build(record.events, lambda _: None)
+    assert noted(gone, "dominance") == []
+
+
+def test_a_seat_that_was_never_heard_makes_nobody_dominant():
+    ends = {"argument": ModelError("client_error"), "r1.argument.ann": "x" * 400}
+    assert noted(ran("judged", ends, max_rounds=1), "dominance") == []
+
+
+@pytest.mark.parametrize(("words", "count"), [(1, 0), (300, 1)])
+def test_of_several_proposers_only_they_are_compared(words, count):
+    critique = {"thesis": "x" * 3000}
+    ends = {"critique": critique, "r1.proposition.p1": {"thesis": "x" * words}}
+    found = noted(ran("moderated", ends, positions=POSITIONS), "dominance")
+    assert [said.partition(" ")[0] for _, said in found] == ["p1"] * count

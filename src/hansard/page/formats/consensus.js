@@ -57,7 +57,7 @@ FORMATS.consensus = {
 	lost: (walk) => stillIn(walk).length < walk.terms.threshold,
 
 	result: consensusResult,
-	drift: (s) => voteDrift(s, (row) => row.seq),
+	drift: (s) => voteDrift(s),
 	notes: { "votes.counted": tieAtThreshold },
 	whole: (s) => {
 		const { threshold } = s.spec.terms, debaters = s.votes.size;

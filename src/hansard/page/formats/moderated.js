@@ -153,6 +153,8 @@ function caseNotes(s, { step, round, case: found }) {
 	const cited = new Set(citations.map((row) => row.argument));
 	const phrase = phraseIn(textIn(saidBy(s.turns.at(-1)), "thesis") ?? "", WORDING.soft.split(", "));
 	const uncited = numbers(total).filter((number) => !cited.has(number));
+	const against = s.turns.at(-1).role === "rebuttal" && s.turns.at(-2)?.case;
+	const standing = against ? against.arguments - against.struck.length : 0;
 	return [
 		[rating && rating < least, "weak_critique", { who: whose, rating, least }],
 		[rating && visible && wrong.length === citations.length, "uncited_critique", { who: whose }],
@@ -162,6 +164,7 @@ function caseNotes(s, { step, round, case: found }) {
 			{ who: whose, citations: wrong.join("; "), struck: list(struck) }],
 		[uncited.length, "uncited", { who: whose, arguments: list(uncited) }],
 		[unanswered.length, "unanswered", { who: whose, objections: list(unanswered) }],
+		[standing > 0 && !total && !unanswered.length, "capitulation", { who: whose }, "conceded"],
 	];
 }
 function moderationNotes(s, d) {
@@ -324,7 +327,7 @@ FORMATS.moderated = {
 	},
 	rows: CASE_ROWS,
 	charts: (f) => [drawScores(f)],
-	decided: (f) => f.moderation && h("p", `The moderator's confidence: ${lower(f.moderation.confidence)}.`),
+	decided: (f) => f.moderation && h("p", `The moderator's own confidence: ${lower(f.moderation.confidence)}.`),
 	concluded: (f, m = f.moderation) => m && [
 		f.turns.filter((row) => row.role === "framer").map((row) =>
 			h("p", h("span.key", "Proposition: "), said(textIn(saidBy(row), "thesis")))),

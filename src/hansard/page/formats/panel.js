@@ -273,7 +273,7 @@ FORMATS.panel = {
 	},
 
 	result: panelResult,
-	drift: (s, { options, rounds }) => (options.length ? voteDrift(s, (row) => row.round)
+	drift: (s, { options, rounds }) => (options.length ? voteDrift(s)
 		: answerDrift(s, rounds)),
 	notes: {
 		"votes.counted": leadersTie, "similarity.measured": similarNotes,

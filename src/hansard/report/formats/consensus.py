@@ -181,7 +181,7 @@ def of(found: Folded) -> ConsensusResult:
         )
     return ConsensusResult(
         **common(found, WATCH),
-        drift=tuple(signals.votes(found, together=False)),
+        drift=tuple(signals.votes(found)),
         options=tuple(terms["options"]),
         rule=terms["rule"],
         consensus_threshold=terms["threshold"],

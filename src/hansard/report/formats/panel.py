@@ -212,7 +212,7 @@ def of(found: Folded) -> PanelResult:
     last = {seat: last[seat] for seat in state.votes if seat in last}
     final, winner = _answer(found, last)
     counted = state.counts[-1] if state.counts else None
-    drift = signals.votes(found, together=True) if terms["options"] else signals.answers(rounds)
+    drift = signals.votes(found) if terms["options"] else signals.answers(rounds)
     return PanelResult(
         **common(found, WATCH),
         drift=tuple(drift),

@@ -63,7 +63,7 @@ def _moderation(found: Moderation, sides: Mapping[str, str]) -> Iterator[str]:
         return
     yield (
         f"Round {found.round_index}, by `{found.speaker}` (entry {found.seq}). "
-        f"Confidence: `{found.confidence}`."
+        f"The moderator's own confidence: `{found.confidence}`."
     )
     if found.upholds is not None:
         yield f"The proposition is {'upheld' if found.upholds else 'not upheld'}."

@@ -17,7 +17,9 @@ def rows(result: ModeratedResult) -> Iterator[Row]:
         yield Row("Moderation", "none was heard")
         return
     sides = {row.label: stance(row.label, row.text, TITLE) for row in result.positions}
-    yield Row("Confidence", f"{found.confidence}, in round {found.round_index}")
+    yield Row(
+        "Confidence", f"{found.confidence}, in round {found.round_index}: the moderator's own word"
+    )
     if found.ranking:
         yield Row("Ranking", " → ".join(sides[label] for label in found.ranking))
     scores = [f"{sides.get(side, side)} {score}" for side, score in found.scores.items()]

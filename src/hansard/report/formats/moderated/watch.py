@@ -42,6 +42,15 @@ def _recorded(state: DebateState, data: TurnRecordedData, text_of: TextOf) -> It
     yield from _cited(who, case)
     if case["unanswered"]:
         yield note("unanswered", who=who, objections=listed(case["unanswered"]))
+    if _conceded(state, case):
+        yield note("capitulation", "conceded", who=who)
+
+
+def _conceded(state: DebateState, case: Case) -> bool:
+    """Whether a rebuttal concedes all objections that stand (RULES.md D 64)."""
+    critique = state.turns[-2].case if state.turns[-1].role == "rebuttal" else None
+    standing = critique["arguments"] - len(critique["struck"]) if critique else 0
+    return standing > 0 and not case["arguments"] and not case["unanswered"]
 
 
 def _thesis(turn: Turn, text_of: TextOf) -> str:
