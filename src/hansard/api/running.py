@@ -46,7 +46,7 @@ if TYPE_CHECKING:
     from hansard.record.policy import Policy
     from hansard.report.formats import DebateResult
     from hansard.report.progress import Progress
-    from hansard.runtime.recording import Observer
+    from hansard.runtime.recording import Observer, Recording
     from hansard.runtime.seats import Models
     from hansard.runtime.tools import Tools
     from hansard.store.application import Store
@@ -110,7 +110,6 @@ async def run(
     are a model's failures. The debate stays open then, unless its close is recorded, and
     `resume` goes on with it; one that was kept in memory is gone.
     """
-    from hansard.report.view import build
     from hansard.runtime import following, session
 
     given = {
@@ -138,7 +137,7 @@ async def run(
             observe=observe,
             progress=progress,
         )
-        return build(found.events, found.texts.get)
+        return _result(found)
 
 
 def run_sync(
@@ -208,7 +207,6 @@ async def resume(
     `debate.closed`, `store.running`, `tool.changed` or `model.*`, and DataError `record.altered`
     for a record that does not hold, to which nothing is added.
     """
-    from hansard.report.view import build
     from hansard.runtime import session
 
     with opened(store, create=False) as shelf:
@@ -221,7 +219,7 @@ async def resume(
             observe=observe,
             progress=progress,
         )
-        return build(found.events, found.texts.get)
+        return _result(found)
 
 
 def resume_sync(
@@ -268,12 +266,11 @@ async def stop(
     `store.running` while another process runs it; DataError `record.altered` for a
     record that does not hold, to which nothing is added.
     """
-    from hansard.report.view import build
     from hansard.runtime import session
 
     with opened(store, create=False) as shelf:
         found = await session.stop(shelf.find(debate), shelf, by=by, reason=reason)
-        return build(found.events, found.texts.get)
+        return _result(found)
 
 
 def stop_sync(
@@ -297,6 +294,14 @@ def opened(store: Store | str, *, create: bool) -> Iterator[Store]:
         return
     with Store.open(store, create=create) as shelf:
         yield shelf
+
+
+def _result(found: Recording) -> DebateResult:
+    """Return what became of a debate; a review that its policy asks for is still to come."""
+    from hansard.report.reviews import Reader
+    from hansard.report.view import build
+
+    return build(found.events, found.texts.get, Reader(found.policy))
 
 
 def _wait(start: Callable[[], Coroutine[Any, Any, DebateResult]], name: str) -> DebateResult:

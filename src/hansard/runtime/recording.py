@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterable, Mapping
 from functools import reduce
 
 from hansard.errors import UsageError
+from hansard.record.policy import Policy
 from hansard.report.progress import Follower, Progress
 from hansard.rules.events import Event, Fact
 from hansard.rules.state import DebateState, evolve
@@ -50,7 +51,7 @@ class Recording:
     recorded, whose texts `journal` has. `observe` is called with every event that is
     added, once it is stored, and `progress` with what it means. The first error that one
     of them raises is `broken`, and from then on they hear of nothing more; the first `Stop`
-    is `stop`, and they hear of the end.
+    is `stop`, and they hear of the end. `policy` is the one that the opening names.
     """
 
     def __init__(
@@ -68,6 +69,7 @@ class Recording:
         self._untold: list[Event] = []
         self.broken: BaseException | None = None
         self.stop: Stop | None = None
+        self.policy: Policy | None = None
         journal.on_stored = self._tell
         if observe:
             self._watchers.append(_watcher(observe, self.texts))

@@ -24,7 +24,6 @@ from hansard.rules import after
 from hansard.rules.data import AFTER, MOST_CONDITIONS
 from hansard.rules.events import Fact
 from hansard.rules.fields import Blob
-from hansard.rules.replay import policy_of
 from hansard.rules.review import involved
 from hansard.runtime.clock import CLOCK, Clock
 from hansard.runtime.recording import Recording
@@ -97,8 +96,7 @@ def _adding(debate: str, store: Store, clock: Clock | None) -> Iterator[Adding]:
                 f"debate {debate} has {after.MOST_AFTER:,} entries after its close already, and "
                 "takes no more",
             )
-        policy = policy_of(state.spec, bundle.policies)
-        yield Adding(recording, policy, line_hash(bundle.lines[-1]))
+        yield Adding(recording, recording.policy, line_hash(bundle.lines[-1]))
 
 
 def review(
