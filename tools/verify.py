@@ -4040,6 +4040,16 @@ def default_trust() -> Path | None:
         return None
 
 
+def others_can_change(path: Path) -> bool:
+    """Whether anybody but the reader and root can change a file, where a mode tells."""
+    try:
+        status = path.stat()
+    except OSError:
+        return False
+    known = os.name != "posix" or status.st_uid in (0, os.geteuid())
+    return not known or (os.name == "posix" and bool(status.st_mode & 0o022))
+
+
 def arguments(words: list[str] | None) -> argparse.Namespace:
     """Read the command line."""
     parser = argparse.ArgumentParser(
@@ -4063,6 +4073,9 @@ def run(options: argparse.Namespace) -> dict[str, Json]:
         raise CannotOpen("--since needs a register, and this version reads none")
     path = Path(options.trust) if options.trust is not None else default_trust()
     trust = read_trust(path) if path is not None else []
+    if path is not None and others_can_change(path):
+        said = f"note: others can change {path}; make it your own, and run chmod go-w on it"
+        print(inert(f"verify.py: {said}"), file=sys.stderr)
     try:
         return verify(open_export(Path(options.export)), trust)
     except Refused as reason:

@@ -83,7 +83,7 @@ def review(
             store=store,
             reviewer=reviewer,
             signer=ring.signer("reviewer", signer),
-            trust=ring.trust(),
+            trust=trust_of(None),
             comment=comment,
             conditions=conditions,
             head=record.head,
@@ -121,7 +121,7 @@ def outcome(
             note=note,
             condition=condition,
             signer=_optional(ring, signer, sign=sign),
-            trust=ring.trust(),
+            trust=trust_of(None),
         )
     _say(result)
 
@@ -147,7 +147,7 @@ def hold(debate: str, lift: bool, reason: str | None, sign: bool, signer: str | 
             lift=lift,
             reason=reason,
             signer=_optional(ring, signer, sign=sign),
-            trust=ring.trust(),
+            trust=trust_of(None),
         )
     _say(result)
 

@@ -21,11 +21,11 @@ import hansard
 from hansard.cli.console import console, document, fields
 from hansard.cli.context import (
     allow_option,
-    keyring,
     next_step,
     open_store,
     sound_record,
     store_option,
+    trust_of,
 )
 from hansard.cli.interrupting import INTERRUPTED
 from hansard.cli.live import View
@@ -113,7 +113,7 @@ def run(
     failed; 2 the spec cannot be run; 130 interrupted. With --exit-code, 3 a person
     must decide; 4 it was cut short.
     """
-    policy = hansard.read_policy(policy_file, keyring().trust()) if policy_file else None
+    policy = hansard.read_policy(policy_file, trust_of(None)) if policy_file else None
     with open_store(create=True) as store:
         around = console(stderr=True)
         with View(around) as view, _warned(around), _observed(view, telemetry) as observe:

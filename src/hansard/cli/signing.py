@@ -15,7 +15,14 @@ from hansard import private
 from hansard.api.files import read_file
 from hansard.api.trust import read_draft
 from hansard.cli.console import console, fields
-from hansard.cli.context import allow_option, keyring, open_store, sound_record, store_option
+from hansard.cli.context import (
+    allow_option,
+    keyring,
+    open_store,
+    sound_record,
+    store_option,
+    trust_of,
+)
 from hansard.errors import UsageError
 from hansard.report.safe import shown
 from hansard.vocabulary import many
@@ -263,7 +270,7 @@ def check(file: Path, spec: Path | None, format_: str, allow: tuple[Path, ...]) 
     Exit codes: 0 both hold; 1 something is not allowed; 2 the signature is not valid
     or not trusted.
     """
-    found = hansard.read_policy(file, keyring().trust())
+    found = hansard.read_policy(file, trust_of(None))
     others = hansard.unapproved_prompts(found, spec, format=format_, allow=allow)
     roles = hansard.prompt_templates(spec, format=format_, allow=allow)
     _print(
