@@ -3776,7 +3776,8 @@ def verify(files: Texts, trust: list[TrustedKey]) -> dict[str, Json]:
     partly = counted["present"] < counted["named"]
     recorded = "; those present are as recorded" if partly else ", each as recorded"
     evidence = {
-        1: f"{many(len(files), 'file')}, all of which belong in an export",
+        1: f"{many(len(files), 'file')}, all of which belong in an export"
+        + "; no page" * (not files.keys() & {PAGE, PAGE_NOTE}),
         2: f"{many(listed, 'file')} as listed{more}", 3: signers,
         8: texts_in_words(counted) + recorded,
     }  # fmt: skip
