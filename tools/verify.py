@@ -3811,7 +3811,8 @@ def verify(
     partly = counted["present"] < counted["named"]
     recorded = "; those present are as recorded" if partly else ", each as recorded"
     evidence = {
-        1: f"{many(len(files), 'file')}, all of which belong in an export",
+        1: f"{many(len(files), 'file')}, all of which belong in an export"
+        + "; no page" * (not files.keys() & {PAGE, PAGE_NOTE}),
         2: f"{many(listed, 'file')} as listed{more}", 3: signers,
         8: texts_in_words(counted) + recorded,
     }  # fmt: skip
@@ -4075,6 +4076,16 @@ def default_trust() -> Path | None:
         return None
 
 
+def others_can_change(path: Path) -> bool:
+    """Whether anybody but the reader and root can change a file, where a mode tells."""
+    try:
+        status = path.stat()
+    except OSError:
+        return False
+    known = os.name != "posix" or status.st_uid in (0, os.geteuid())
+    return not known or (os.name == "posix" and bool(status.st_mode & 0o022))
+
+
 def arguments(words: list[str] | None) -> argparse.Namespace:
     """Read the command line."""
     parser = argparse.ArgumentParser(
@@ -4098,6 +4109,9 @@ def run(options: argparse.Namespace) -> dict[str, Json]:
         raise CannotOpen("--since needs a register, and this version reads none")
     path = Path(options.trust) if options.trust is not None else default_trust()
     trust = read_trust(path) if path is not None else ([],)
+    if path is not None and others_can_change(path):
+        said = f"note: others can change {path}; make it your own, and run chmod go-w on it"
+        print(inert(f"verify.py: {said}"), file=sys.stderr)
     try:
         return verify(open_export(Path(options.export)), *trust)
     except Refused as reason:

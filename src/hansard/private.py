@@ -27,6 +27,7 @@ _NEW = (
     os.O_RDWR | os.O_CREAT | os.O_EXCL | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_BINARY", 0)
 )
 _OTHERS = 0o077  # the bits of a mode that let anybody but the owner in
+_CHANGE = 0o022  # those of them that let anybody change a file
 
 
 def create(path: Path) -> int:
@@ -112,6 +113,11 @@ def locked(folder: Path) -> Iterator[None]:
 def lets_others_in(found: os.stat_result) -> bool:
     """Say whether others than the owner may read or change a file, where a mode tells."""
     return os.name == "posix" and bool(found.st_mode & _OTHERS)
+
+
+def lets_others_change(found: os.stat_result) -> bool:
+    """Say whether others than the owner may change a file, where a mode tells."""
+    return os.name == "posix" and bool(found.st_mode & _CHANGE)
 
 
 def _place(part: Path, path: Path) -> None:

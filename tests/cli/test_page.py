@@ -262,7 +262,22 @@ def test_the_page_of_an_export(hansard, page, files, zipped):
 def test_an_export_without_a_page(hansard, page, files):
     code, out, found = in_export(hansard, files)
     assert (code, last(out), found["page"]) == (0, "INTACT", None)
-    assert "page" not in out
+    assert found["checks"][0]["evidence"].endswith("belong in an export; no page")
+    assert out.count("page") == 1
+
+
+def test_a_page_and_its_note_that_were_taken_out_together_are_missed(hansard, zipped):
+    whole = unpack(zipped.read_bytes())
+    told = [
+        in_export(hansard, {name: whole[name] for name in whole.keys() - out})[2]
+        for out in (set(), {"report.html", "SHA256SUMS.page"})
+    ]
+    assert [row["verdict"] for row in told] == ["INTACT", "INTACT"]
+    assert ["no page" in row["checks"][0]["evidence"] for row in told] == [False, True]
+
+
+def test_a_page_by_itself_does_not_miss_another(hansard, page):
+    assert "no page" not in hansard("verify", page).out
 
 
 @pytest.mark.parametrize("data", [b"", b"<p>", forged, lambda data: data[:-1]])

@@ -12,8 +12,8 @@ from threading import Timer
 import pytest
 
 import verify
-from cli_support import process
-from exporting import STRANGER
+from cli_support import only_debate, process
+from exporting import STRANGER, run_tool
 from hansard.record.keys import parse_trust
 from instant import GUARD
 
@@ -140,3 +140,26 @@ def test_a_pipe_or_a_device_in_place_of_a_file_holds_nothing_up(hansard, zipped,
         assert "file" in done.err
     for file in (pipe, "/dev/zero"):
         assert verify.main([str(zipped), "--trust", str(file)]) == 2
+
+
+@pytest.mark.skipif(os.name != "posix", reason="modes")
+@pytest.mark.parametrize(("mode", "told"), [(0o644, 0), (0o600, 0), (0o664, 1), (0o646, 1)])
+def test_a_trust_file_that_others_can_change_is_told_once(hansard, zipped, home, mode, told):
+    hansard("keys", "make", "reviewer")
+    path = home / "trust.json"
+    path.chmod(mode)
+    debate = only_debate()
+    note = f"Note: others can change {path}, and so whose keys you trust: run `chmod go-w {path}`"
+    for words in (
+        ("verify", zipped),
+        ("status", debate),
+        ("list", "--review", "waiting"),
+        ("review", debate, "--outcome", "approved", "--reviewer", "Ann"),
+        ("outcome", debate, "--label", "right"),
+        ("hold", debate),
+        ("trust", "list"),
+    ):
+        done = hansard(*words)
+        assert (done.code, done.err.count(note)) == (0, told), words
+    code, _, err = run_tool(zipped, "--trust", path)
+    assert (code, err.count("verify.py: note: others can change")) == (0, told)

@@ -65,6 +65,14 @@ FAULTS = {
     "no object": (lambda shape: Raw(body=b"[]"), "server_error", "malformed", 200, None),
     "no reply": (lambda shape: shape.nothing, "server_error", "malformed", 200, None),
     "too long": (too_long, "server_error", "too-large", 200, None),
+    "too many values": (
+        lambda shape: Raw(body=b'{"choices":[' + b"{}," * 300 + b"{}]}"),
+        "server_error", "too-large", 200, None,
+    ),
+    "in UTF-16": (
+        lambda shape: Raw(body='{"choices":[]}'.encode("utf-16")),
+        "server_error", "malformed", 200, None,
+    ),
 }  # fmt: skip
 
 
@@ -74,6 +82,7 @@ def test_a_fault_has_a_class_and_is_one_request(serve, monkeypatch, name, fault)
     shape = SHAPES[name]
     answer, kind, detail, code, wait = FAULTS[fault]
     monkeypatch.setattr(client, "MAX_BODY", 4_000)
+    monkeypatch.setattr(client, "MAX_VALUES", 300)
     begun, begin = [], Exchange.begin
 
     def counted(self, body):

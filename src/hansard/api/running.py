@@ -48,7 +48,7 @@ if TYPE_CHECKING:
     from hansard.report.formats import DebateResult
     from hansard.rules.fields import Origin
     from hansard.rules.formats import AnySpec
-    from hansard.runtime.recording import Observer, OnProgress
+    from hansard.runtime.recording import Observer, OnProgress, Recording
     from hansard.runtime.seats import Models
     from hansard.runtime.tools import Tools
     from hansard.store.application import Store
@@ -151,13 +151,12 @@ async def play(
     **given: Any,
 ) -> DebateResult:
     """Do what `run` does of a spec that was read; what else is given, a session takes."""
-    from hansard.report.view import build
     from hansard.runtime import session
 
     with opened(store if store is not None else IN_MEMORY, create=True) as shelf:
         spec, origin = _going_back(spec, shelf, follow_up, remand, trust)
         found = await session.run(spec, shelf, folder, origin=origin, **given)
-        result = build(found.events, found.texts.get)
+        result = _result(found)
     if spec.output_class is None or result.output is None:
         return result
     return result.model_copy(update={"output": spec.output_class.model_validate(result.output)})
@@ -253,7 +252,6 @@ async def resume(
     `debate.closed`, `store.running`, `tool.changed` or `model.*`, and DataError `record.altered`
     for a record that does not hold, to which nothing is added.
     """
-    from hansard.report.view import build
     from hansard.runtime import session
 
     with opened(store, create=False) as shelf:
@@ -266,7 +264,7 @@ async def resume(
             observe=observe,
             progress=progress,
         )
-        return build(found.events, found.texts.get)
+        return _result(found)
 
 
 def resume_sync(
@@ -314,12 +312,11 @@ async def stop(
     `store.running` while another process runs it; DataError `record.altered` for a
     record that does not hold, to which nothing is added.
     """
-    from hansard.report.view import build
     from hansard.runtime import session
 
     with opened(store, create=False) as shelf:
         found = await session.stop(shelf.find(debate), shelf, by=by, reason=reason)
-        return build(found.events, found.texts.get)
+        return _result(found)
 
 
 def stop_sync(
@@ -343,6 +340,14 @@ def opened(store: Store | str, *, create: bool) -> Iterator[Store]:
         return
     with Store.open(store, create=create) as shelf:
         yield shelf
+
+
+def _result(found: Recording) -> DebateResult:
+    """Return what became of a debate; a review that its policy asks for is still to come."""
+    from hansard.report.reviews import Reader
+    from hansard.report.view import build
+
+    return build(found.events, found.texts.get, Reader(found.policy))
 
 
 def wait(

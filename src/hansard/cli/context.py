@@ -52,9 +52,17 @@ def open_store(*, create: bool = False) -> hansard.Store:
     named: str | None = click.get_current_context().obj
     url = named or os.environ.get("HANSARD_STORE") or DEFAULT_STORE
     store = hansard.open_store(url, create=create)
-    if store.exposed:
-        click.echo(f"Note: {shown(store.exposed)}", err=True)
+    say_exposed(store)
     return store
+
+
+def say_exposed(place: hansard.Store | hansard.TrustFile) -> None:
+    """Say once who else can read or change what is relied on, if anybody can."""
+    told: set[str] = click.get_current_context().meta.setdefault(__name__, set())
+    said = place.exposed
+    if said and said not in told:
+        told.add(said)
+        click.echo(f"Note: {shown(said)}", err=True)
 
 
 def next_step(command: str) -> str:
@@ -83,7 +91,9 @@ def _ask(words: str, new: bool) -> str:
 
 def trust_of(path: Path | None) -> hansard.Trust:
     """Return the keys that the reader trusts: those of a file, or one's own trust file's."""
-    return keyring().trust() if path is None else hansard.read_trust(path)
+    ring = keyring()
+    say_exposed(hansard.TrustFile(path or ring.trust_file))
+    return ring.trust() if path is None else hansard.read_trust(path)
 
 
 def read_source(source: str) -> hansard.Record:

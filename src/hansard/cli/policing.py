@@ -13,7 +13,14 @@ import hansard
 from hansard.api.trials import try_critics
 from hansard.api.trust import read_draft, template_lines
 from hansard.cli.console import console, fields
-from hansard.cli.context import allow_option, keyring, open_store, sound_record, store_option
+from hansard.cli.context import (
+    allow_option,
+    keyring,
+    open_store,
+    sound_record,
+    store_option,
+    trust_of,
+)
 from hansard.cli.signing import SIGNER, require_new, save
 from hansard.report.safe import shown
 from hansard.vocabulary import many
@@ -138,7 +145,7 @@ def show_policy(
         return
     found = hansard.parse_policy(file)
     rows = [(f"{line.scope} {line.term}", line.value) for line in found.lines]
-    revoked = keyring().trust().revoked_policy(found.names)
+    revoked = trust_of(None).revoked_policy(found.names)
     more = [("revoked", f"for debates opened from {revoked} on")] if revoked else []
     more += [("trial", str(_beside(file)))] if _beside(file).is_file() else []
     _print([*rows, ("hash", found.hash), *more])
@@ -191,7 +198,7 @@ def check(file: Path, spec: Path | None, format_: str, allow: tuple[Path, ...]) 
     Exit codes: 0 both hold; 1 something is not allowed; 2 the signature is not valid
     or not trusted, or the policy is revoked.
     """
-    found = hansard.read_policy(file, keyring().trust())
+    found = hansard.read_policy(file, trust_of(None))
     others = hansard.unapproved_prompts(found, spec, format=format_, allow=allow)
     roles = hansard.prompt_templates(spec, format=format_, allow=allow)
     points = hansard.not_allowed(found, spec, allow=allow) if spec else []

@@ -85,7 +85,7 @@ def review(
     if file:
         with open_store() as store:
             debate = sound_record(store, source).debate
-            result = hansard.import_review(debate, file, store=store, trust=keyring().trust())
+            result = hansard.import_review(debate, file, store=store, trust=trust_of(None))
         _say(result)
     elif output:
         record = sound_source(source)
@@ -135,7 +135,7 @@ def _show(record: hansard.Record, outcome: str, *, yes: bool) -> None:
 def _signing(command: str | None) -> dict[str, Any]:
     """Return who signs, and the keys that they trust."""
     ring = keyring()
-    return {"signer": ring.signer("reviewer", command), "trust": ring.trust()}
+    return {"signer": ring.signer("reviewer", command), "trust": trust_of(None)}
 
 
 @click.command()
@@ -168,7 +168,7 @@ def outcome(
             note=note,
             condition=condition,
             signer=_optional(ring, signer, sign=sign),
-            trust=ring.trust(),
+            trust=trust_of(None),
         )
     _say(result)
 
@@ -194,7 +194,7 @@ def hold(debate: str, lift: bool, reason: str | None, sign: bool, signer: str | 
             lift=lift,
             reason=reason,
             signer=_optional(ring, signer, sign=sign),
-            trust=ring.trust(),
+            trust=trust_of(None),
         )
     _say(result)
 

@@ -21,11 +21,11 @@ import hansard
 from hansard.cli.console import console, document, fields
 from hansard.cli.context import (
     allow_option,
-    keyring,
     next_step,
     open_store,
     sound_record,
     store_option,
+    trust_of,
 )
 from hansard.cli.interrupting import INTERRUPTED
 from hansard.cli.live import View
@@ -118,7 +118,7 @@ def run(
     failed; 2 the spec cannot be run; 130 interrupted. With --exit-code, 3 a person
     must decide; 4 it was cut short.
     """
-    trust = keyring().trust() if policy_file or stated["remand"] else None
+    trust = trust_of(None) if policy_file or stated["remand"] else None
     policy = hansard.read_policy(policy_file, trust) if policy_file and trust else None
     with open_store(create=True) as store:
         around = console(stderr=True)

@@ -11,7 +11,7 @@ from rich.text import Text
 
 import hansard
 from hansard.cli.console import console, fields
-from hansard.cli.context import keyring
+from hansard.cli.context import keyring, say_exposed
 
 _KEY = click.argument("key", metavar="KEY")
 
@@ -32,6 +32,7 @@ def trust(context: click.Context, file: Path | None) -> None:
     nothing. Later, name it by its name, its id or the whole key.
     """
     context.obj = hansard.TrustFile(file or keyring().trust_file)
+    say_exposed(context.obj)
 
 
 @trust.command("list")

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import os
+import shlex
 from collections.abc import Callable
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import ClassVar
 
+from hansard import private
 from hansard.errors import UsageError
 from hansard.governance import files
 from hansard.record.keys import (
@@ -39,6 +42,20 @@ class TrustFile:
         """Return what the file says; no keys where there is no file."""
         there = files.is_there(self.path)
         return parse_trust(files.read(self.path)) if there else Trust()
+
+    @property
+    def exposed(self) -> str | None:
+        """Who beside you and root can change the file, in words; None where nobody can."""
+        try:
+            found = self.path.stat()
+        except OSError:
+            return None
+        if os.name == "posix" and found.st_uid not in (0, os.geteuid()):
+            return f"{self.path} belongs to another user, who can change whose keys you trust"
+        if private.lets_others_change(found):
+            command = f"chmod go-w {shlex.quote(str(self.path))}"
+            return f"others can change {self.path}, and so whose keys you trust: run `{command}`"
+        return None
 
     def add(
         self, key: str, role: TrustedRole, *, start: str | None = None, end: str | None = None

@@ -5,12 +5,12 @@
 function reviewInWords({ walk: { review, held }, texts }) {
 	if (!review || !(review.wanted || review.reviews.length || held)) return "";
 	const { reviewed: own, exceptions: asked, standings } = VOCABULARY.words;
-	const { state, wanted, exceptions, open, reviews } = review;
+	const { state, wanted, exceptions, reviews } = review, open = new Set(review.open);
 	const counting = reviews.filter((row) => row.standing === "trusted");
 	const others = reviews.filter((row) => row.standing !== "trusted");
 	const last = [...new Map(counting.map((row) => [row.key, row])).values()];
 	const unmet = last.flatMap(({ event }) => event.data.conditions)
-		.filter((row) => open.includes(row.sha256)).length;
+		.filter((row) => open.has(row.sha256)).length;
 	const reasons = others.map(({ standing, key }) =>
 		fill(standings[standing] ?? "this browser cannot check the key {key}", { key }));
 	return [
@@ -31,9 +31,12 @@ const reviewerInWords = ({ event: { at, data }, key }, texts) => fill(VOCABULARY
 });
 
 // Of each condition of all reviews, numbered in their order, whether it is met.
-const conditionsInWords = ({ walk: { review }, texts }) => (review?.reviews ?? []).flatMap((row) =>
-	row.event.data.conditions.map((blob) => [row, blob])).map(([row, blob], index) => {
-	const met = row.standing === "trusted" && !review.open.includes(blob.sha256);
-	return fill(VOCABULARY.words.conditions[met ? "met" : "open"],
-		{ number: index + 1, text: shown({ texts }, blob) });
-});
+const conditionsInWords = ({ walk: { review }, texts }) => {
+	const open = new Set(review?.open);
+	return (review?.reviews ?? []).flatMap((row) => row.event.data.conditions.map((blob) => [row, blob]))
+		.map(([row, blob], index) => {
+			const met = row.standing === "trusted" && !open.has(blob.sha256);
+			return fill(VOCABULARY.words.conditions[met ? "met" : "open"],
+				{ number: index + 1, text: shown({ texts }, blob) });
+		});
+};

@@ -16,6 +16,7 @@ from __future__ import annotations
 import json
 from collections import Counter
 from collections.abc import Collection, Sequence
+from functools import lru_cache
 from typing import Annotated, Literal, NamedTuple, get_args
 
 from cryptography.exceptions import UnsupportedAlgorithm
@@ -124,6 +125,10 @@ def _no_twins(pairs: list[tuple[str, object]]) -> None:
         raise ValueError("a key stands twice")
 
 
+# The keys of a trust file, each parsed once: a record may ask of all of them a thousand times.
+verifier_key = lru_cache(maxsize=4096)(VerifierKey.parse)
+
+
 class Signing(NamedTuple):
     """Who signed a note, as far as a trust file tells."""
 
@@ -167,7 +172,7 @@ def who_signed(
 
 def standing(trust: Trust, key: VerifierKey, role: Role, at: str) -> Standing:
     """Say how a key stands to `role` in a trust file, for what it signed at `at`."""
-    rows = [row for row in trust.keys if VerifierKey.parse(row.key) == key]
+    rows = [row for row in trust.keys if verifier_key(row.key) == key]
     return _standing(rows, role, at, at)
 
 

@@ -43,7 +43,7 @@ TextOfBlob = Callable[[Any], str | None]
 def reviewed(state: DebateState, text: TextOfBlob, reader: Reader) -> tuple[Reviewed, bool]:
     """Return what people say of a debate, and whether its decision is released."""
     found = review_of(state, reader.policy, reader.trust, reader.now)
-    first = state.seq - len(state.after) + 1
+    first, open_ = state.seq - len(state.after) + 1, frozenset(found.open)
     outcomes = [
         _outcome(seq, cast(Any, event), text)
         for seq, event in enumerate(state.after, first)
@@ -54,14 +54,14 @@ def reviewed(state: DebateState, text: TextOfBlob, reader: Reader) -> tuple[Revi
         wanted=found.wanted,
         exceptions=found.exceptions,
         days=found.due,
-        reviews=tuple(_review(row, text, found.open) for row in found.reviews),
+        reviews=tuple(_review(row, text, open_) for row in found.reviews),
         outcomes=tuple(outcomes),
         held=after.is_held(state),
     )
     return shown, found.released and reader.vouched
 
 
-def _review(row: Signed, text: TextOfBlob, open_: tuple[str, ...]) -> SignedReview:
+def _review(row: Signed, text: TextOfBlob, open_: frozenset[str]) -> SignedReview:
     data = row.data
     return SignedReview(
         seq=row.seq,

@@ -10,7 +10,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
-from hansard.record.keys import Standing, Trust, standing
+from hansard.record.keys import Standing, Trust, standing, verifier_key
 from hansard.record.note import VerifierKey
 from hansard.record.policy import Policy
 from hansard.rules import after, spending
@@ -164,7 +164,7 @@ def involved(opened: OpenedData, policy: Policy | None, trust: Trust, key: Verif
     values = policy.values("reviewer_may_be", opened["terms"]["format"]) if policy else None
     people = [] if values == ("requester",) else [opened["requester"]]
     people += [opened["owner"]] if values == ("nobody_involved",) else []
-    keys = [VerifierKey.parse(row.key) for row in trust.keys]
+    keys = [verifier_key(row.key) for row in trust.keys]
     names = {key.name, *(each.name for each in keys if each.public == key.public)}
     return any(person["key"] in names for person in people if person)
 

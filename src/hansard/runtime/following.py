@@ -129,10 +129,10 @@ def _document(name: str, what: str, text: str) -> Evidence:
 
 
 def _transcript(state: DebateState, texts: Mapping[str, str]) -> Iterator[str]:
-    """Yield the question, how it ended, and every turn in order, as Markdown."""
+    """Yield the question, how it ended, and every turn in order, as Markdown; replies indented."""
     closed, decision = state.closed, state.decision
     yield f"# Transcript of debate {state.debate}"
-    yield f"Question: {texts[state.spec['question']['sha256']]}"
+    yield f"Question: {_said(texts[state.spec['question']['sha256']])}"
     if closed:
         yield f"Outcome: {closed['outcome']} ({closed['reason']})"
     if decision:
@@ -140,8 +140,16 @@ def _transcript(state: DebateState, texts: Mapping[str, str]) -> Iterator[str]:
     for seat in state.seats.values():
         if seat["stance"]:
             words = texts[seat["stance"]["text"]["sha256"]]
-            yield f"Stance {seat['stance']['label']}, of {seat['id']}: {words}"
+            yield f"Stance {seat['stance']['label']}, of {seat['id']}: {_said(words)}"
     for turn in state.turns:
         data = turn.data
         yield f"## {data['speaker']}, {turn.role}, round {data['round']}, {data['phase']}"
-        yield texts[turn.reply["sha256"]] if turn.reply else "No reply."
+        yield f"    {_said(texts[turn.reply['sha256']])}" if turn.reply else "No reply."
+
+
+def _said(text: str) -> str:
+    """Indent what somebody said, so that no line of it begins as one of the transcript's own does.
+
+    White space is folded where a quote is looked up, so that it is found all the same.
+    """
+    return text.replace("\n", "\n    ")

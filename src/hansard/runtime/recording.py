@@ -10,6 +10,7 @@ from functools import reduce
 from inspect import isawaitable
 
 from hansard.errors import UsageError
+from hansard.record.policy import Policy
 from hansard.report.progress import Follower, Progress
 from hansard.rules.events import Event, Fact
 from hansard.rules.spec_parts import A_NAME, person_name
@@ -64,7 +65,7 @@ class Recording:
     recorded, whose texts `journal` has. `observe` is called with every event that is
     added, once it is stored, and `progress` with what it means. The first error that one
     of them raises is `broken`, and from then on they hear of nothing more; the first `Stop`
-    is `stop`, and they hear of the end.
+    is `stop`, and they hear of the end. `policy` is the one that the opening names.
     """
 
     def __init__(
@@ -83,6 +84,7 @@ class Recording:
         self._untold: list[Event] = []
         self.broken: BaseException | None = None
         self.stop: Stop | None = None
+        self.policy: Policy | None = None
         journal.on_stored = self._tell
         if observe:
             self._watchers.append(_watcher(observe, self.texts))

@@ -24,7 +24,6 @@ from hansard.rules import after
 from hansard.rules.data import AFTER
 from hansard.rules.events import Event, Fact
 from hansard.rules.fields import Blob
-from hansard.rules.replay import policy_of
 from hansard.runtime.carried import ReviewFile
 from hansard.runtime.clock import CLOCK, Clock
 from hansard.runtime.recording import Recording
@@ -77,7 +76,7 @@ def _adding(debate: str, store: Store, clock: Clock | None) -> Iterator[Adding]:
         bundle, recording = taken_up(debate, store, clock or CLOCK)
         state = recording.state
         check_takes(state, debate, f"end it first with `hansard resume {debate[:8]}`")
-        yield Adding(recording, bundle, policy_of(state.spec, bundle.policies))
+        yield Adding(recording, bundle, recording.policy)
 
 
 def review(

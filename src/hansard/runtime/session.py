@@ -18,7 +18,7 @@ from hansard.record.policy import Policy
 from hansard.rules.events import parse
 from hansard.rules.fields import Origin
 from hansard.rules.formats import AnySpec
-from hansard.rules.replay import approved_by
+from hansard.rules.replay import approved_in, policy_of
 from hansard.rules.state import DebateState, speaker_of
 from hansard.runtime.clock import CLOCK, Clock
 from hansard.runtime.engine import Engine
@@ -127,6 +127,7 @@ async def run(
     debate = clock.debate_id()
     journal = Journal(store, Chain(debate), clock)
     recording = Recording(journal, observe=observe, progress=progress)
+    recording.policy = policy
     if begun:
         begun(recording)
     named = opening.files
@@ -171,7 +172,8 @@ async def resume(
         }
         files = stored_files(store.folder(debate), store.place, tuple(allow))
         seats = find_models(asked, files, store, models)
-        approved = approved_by(state.spec, bundle.policies)
+        policy = recording.policy
+        approved = approved_in(state.spec, policy) if policy else None
         engine = Engine(recording, seats, bundle.templates, clock, approved, found)
         engine.resumed()
         return await _play(engine, recording, seats, models)
@@ -239,7 +241,9 @@ def taken_up(
     chain = Chain(debate, seq=len(events), prev=end, at=at)
     journal = Journal(store, chain, clock)
     journal.texts.update((name, blob.unpack(file)) for name, file in bundle.blobs.items())
-    return bundle, Recording(journal, events, observe=observe, progress=progress)
+    recording = Recording(journal, events, observe=observe, progress=progress)
+    recording.policy = policy_of(recording.state.spec, bundle.policies)
+    return bundle, recording
 
 
 def _check_deliverable(state: DebateState, bundle: Bundle) -> None:

@@ -112,7 +112,7 @@ def exposed(path: Path) -> str | None:
     if found.st_uid != os.geteuid():
         return f"{path} belongs to another user, who can read and change what is in it"
     if private.lets_others_in(found):
-        what = "read and change" if found.st_mode & 0o022 else "read"
+        what = "read and change" if private.lets_others_change(found) else "read"
         return f"others can {what} {path}: run `chmod 600 {shlex.quote(str(path))}`"
     return None
 

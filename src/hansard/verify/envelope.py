@@ -60,7 +60,8 @@ def check_manifest(reading: Reading) -> Iterator[Finding]:
         why = vocabulary.passed(1, "store")
         reading.aside |= dict.fromkeys((1, 2, 3), ("unsupported", why))
         return
-    reading.say(1, files=vocabulary.many(len(reading.files), "file"))
+    bare = not (reading.of_page or bundles.ASIDE & reading.files.keys())
+    reading.say(1, "bare" if bare else "text", files=vocabulary.many(len(reading.files), "file"))
     yield from _page_note(reading, reading.files)
     data = reading.files.get(manifests.NAME)
     if data is None:

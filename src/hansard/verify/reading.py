@@ -77,6 +77,7 @@ class Reading:
     bundle: Bundle
     files: Mapping[str, bytes] | None = None
     trust: Trust = field(default_factory=Trust)
+    of_page: bool = False  # the files are those in a page, which holds none itself
     manifest: Manifest = field(default_factory=lambda: Manifest({}))
     note: Note | None = None  # the signed manifest
     page_note: Note | None = None  # the signed note that covers the page

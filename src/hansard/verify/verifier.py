@@ -15,6 +15,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from hansard import vocabulary
 from hansard.errors import DataError
 from hansard.record import bundle as bundles
+from hansard.record import page as pages
 from hansard.record.bundle import Bundle
 from hansard.record.keys import Trust
 from hansard.rules.review import SETTLED
@@ -57,7 +58,8 @@ def verify_export(export: bytes | Mapping[str, bytes], trust: Trust) -> Verifica
         bundle = bundles.of_files(files)
     except DataError as error:
         return _refused(finding(error.code, 0, found=error.found))
-    return _verify(Reading(bundle, files, trust))
+    of_page = isinstance(export, bytes) and pages.is_page(export)
+    return _verify(Reading(bundle, files, trust, of_page=of_page))
 
 
 def _verify(reading: Reading) -> Verification:

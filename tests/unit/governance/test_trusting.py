@@ -1,6 +1,7 @@
 """A trust file is edited as a whole, never by hand: added to, revoked, removed, listed."""
 
 import json
+import os
 import stat
 from concurrent.futures import ThreadPoolExecutor
 
@@ -176,3 +177,21 @@ def test_what_is_no_time(text):
     with pytest.raises(UsageError) as caught:
         time_of(text)
     assert caught.value.code == "trust.time"
+
+
+@pytest.mark.skipif(os.name != "posix", reason="modes")
+def test_a_file_of_another_user_or_that_others_can_change_is_told(tmp_path, monkeypatch):
+    file = TrustFile(tmp_path / "trust.json")
+    assert file.exposed is None, "there is none"
+    file.add(str(Signer("house/export", keys.generate()).key), "export")
+    assert file.exposed is None
+    file.path.chmod(0o644)
+    assert file.exposed is None, "others may read whom you trust"
+    file.path.chmod(0o620)
+    assert (file.exposed or "").endswith(f"run `chmod go-w {file.path}`")
+    file.path.chmod(0o600)
+    if os.geteuid() == 0:
+        os.chown(file.path, 4711, -1)
+    else:
+        monkeypatch.setattr(os, "geteuid", lambda: 4711)
+    assert "belongs to another user" in file.exposed

@@ -59,7 +59,7 @@ def test_an_export_that_is_whole(export):
     assert reading.bundle.blobs == {A: b"text"}
     assert codes == []
     assert reading.evidence == {
-        1: "3 files, all of which belong in an export",
+        1: "3 files, all of which belong in an export; no page",
         2: "2 files as listed",
     }
 

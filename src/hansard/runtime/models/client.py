@@ -8,13 +8,13 @@ from typing import Any
 import httpx2
 
 from hansard.rules.fields import CallError
-from hansard.runtime.models.wire import EXCHANGE, MAX_BODY, Exchange
+from hansard.runtime.models.wire import EXCHANGE, MAX_BODY, MAX_VALUES, Exchange
 
 _PLAIN = {"accept", "accept-encoding", "connection", "content-length", "content-type", "host"}
 
 
 class _TooLarge(Exception):
-    """A response longer than MAX_BODY."""
+    """A response longer than MAX_BODY, or with more than MAX_VALUES."""
 
 
 class RecordingClient(httpx2.AsyncClient):
@@ -56,7 +56,22 @@ async def _bounded(response: httpx2.Response) -> bytes:
         body += chunk
         if len(body) > MAX_BODY:
             raise _TooLarge
+    if b"\0" in body:  # JSON in UTF-16, as some libraries read too: nothing in it can be counted
+        raise httpx2.DecodingError("no JSON in UTF-8")
+    if _is_crowded(body):
+        raise _TooLarge
     return bytes(body)
+
+
+def _is_crowded(body: bytearray) -> bool:
+    """Say whether a body has more than MAX_VALUES, by the signs of JSON outside of strings.
+
+    Each comma and each opening bracket stands for a value at most, with at most two strings.
+    """
+    plain = body.replace(b"\\\\", b"").replace(b'\\"', b"")
+    parts = plain.split(b'"', 4 * MAX_VALUES + 4)
+    signs = sum(part.count(sign) for part in parts[::2] for sign in (b",", b"{", b"["))
+    return signs > MAX_VALUES or len(parts) > 4 * MAX_VALUES + 4
 
 
 def _whole(exchange: Exchange, request: httpx2.Request) -> httpx2.Response:

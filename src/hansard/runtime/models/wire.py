@@ -41,7 +41,8 @@ from hansard.runtime.models.base import Closing, Completion, ModelError, Request
 from hansard.runtime.models.envelope import envelope, refers, unwrap
 from hansard.runtime.models.reading import status_error, wait_of, words
 
-MAX_BODY = 64_000_000  # bytes of a response, counted while they are read
+MAX_BODY = 16_000_000  # bytes of a response, counted while they are read: a reply has few of them
+MAX_VALUES = 20_000  # in a response: a vendor's library makes objects of thousands of bytes of them
 REPLY = "reply"  # the name of what is asked for: of a schema, or of a tool
 ASKED = "Give your reply."  # what the tool that takes a reply is for
 _REQUEST_IDS = ("x-request-id", "request-id", "x-amzn-requestid")
