@@ -453,7 +453,8 @@ WRONG = {
     ),
     "a surrogate in a tool": (asking(("now", "\ud800")), "server_error", "malformed"),
     "a lone surrogate": (completion("\ud800"), "server_error", "malformed"),
-    "too deep": (Raw(body=b"[" * 200_000), "server_error", "malformed"),
+    "too deep": (Raw(body=b"[" * 19_000), "server_error", "malformed"),
+    "too many values": (Raw(body=b"[" * 200_000), "server_error", "too-large"),
 }
 
 
