@@ -16,6 +16,14 @@ from conformance_kit.panel import alike, chosen, combined, counted_texts, majori
 from conformance_kit.records import Record
 from conformance_kit.tool_use import one_tool
 
+UNORDERED: tuple[tuple[str, dict[str, Any], str], ...] = (
+    ("struck-unsorted", {"struck": [2, 1]}, "What is struck is listed in ascending order."),
+    ("struck-twice", {"struck": [1, 1]}, "What is struck is listed once."),
+    ("struck-beyond", {"struck": [1, 99]}, "There are no 99 arguments, so it strikes none such."),
+    ("unanswered-unsorted", {"unanswered": [2, 1]}, "Objections are listed in ascending order."),
+    ("unanswered-twice", {"unanswered": [1, 1]}, "An objection is listed once."),
+)
+
 
 def kept_back(name: str, why: str, record: Record, *texts: tuple[int, str]) -> Case:
     """A record that must be accepted without some texts, each given by its entry and field."""
@@ -168,6 +176,10 @@ def withheld_turn_cases() -> Iterator[Case]:
             {"case": {**case, "arguments": 0, "citations": [], "struck": []}},
             "There is one argument at least.",
         ),
+        *(
+            (f"proposition-{key}", moderated(), 13, {"case": {**case, **lists}}, why)
+            for key, lists, why in UNORDERED
+        ),
         ("ranking-short", ranked(), 32, {"ranking": ["ben"]}, "There are two positions."),
         ("ranking-twice", ranked(), 32, {"ranking": ["ben", "ben"]}, "Each is ranked once."),
         ("ranking-and-upholds", ranked(), 32, {"upholds": True}, "There is no proposition."),
@@ -291,6 +303,7 @@ def withheld_field_cases() -> Iterator[Case]:
         zip_of(withholding(guessed, guessed.file_of(7, "text"))),
     )
     for key, code, seq, document, fields, why in (
+        *((f"document-{key}", "9.not_due", 14, 7, lists, why) for key, lists, why in UNORDERED),
         ("document-arguments", "12.arguments", 14, 7, {"arguments": 3}, "There are four."),
         ("document-rating", "12.rating", 20, 7, {"rating": 9}, "The critic gave itself 5."),
         (
