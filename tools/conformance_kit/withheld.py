@@ -176,10 +176,6 @@ def withheld_turn_cases() -> Iterator[Case]:
             {"case": {**case, "arguments": 0, "citations": [], "struck": []}},
             "There is one argument at least.",
         ),
-        *(
-            (f"proposition-{key}", moderated(), 13, {"case": {**case, **lists}}, why)
-            for key, lists, why in UNORDERED
-        ),
         ("ranking-short", ranked(), 32, {"ranking": ["ben"]}, "There are two positions."),
         ("ranking-twice", ranked(), 32, {"ranking": ["ben", "ben"]}, "Each is ranked once."),
         ("ranking-and-upholds", ranked(), 32, {"upholds": True}, "There is no proposition."),
@@ -187,6 +183,11 @@ def withheld_turn_cases() -> Iterator[Case]:
         answered = record.seq("call.answered", call=record.event(seq)["data"]["call"])
         said = f"The reply is withheld, and its turn says what none can give. {why}"
         yield lost(key, "9.not_due", said, record, (answered, "reply"), seq, **fields)
+    for key, lists, why in UNORDERED:
+        said = f"The reply is withheld, and its turn says what none can give. {why}"
+        record, fields = moderated(), {"case": {**case, **lists}}
+        where = (record.seq("call.answered", call=record.event(13)["data"]["call"]), "reply")
+        yield lost(f"proposition-{key}", "9.not_due", said, record, where, 13, **fields)
 
 
 @group

@@ -125,7 +125,7 @@ function couldSay(walk, role, says) {
 	if (role in ARGUING) {
 		const number = says.case ? says.case.arguments : -1;
 		return says.vote === null && Number(role !== "rebuttal") <= number && number <= 100 &&
-			inOrder(says.case);
+			numbersFit(says.case);
 	}
 	const { options = [] } = walk.terms, votes = role === "debater" && options.length && options;
 	return (votes || [null]).includes(says.vote) && says.case === null;
@@ -177,7 +177,7 @@ function caseOf(walk, step, value, recorded) {
 	if (!allThere(walk, step)) {
 		walk.goneDocuments = true;
 		const stated = { unanswered: [], citations: [], struck: [], ...recorded, ...made };
-		need(inOrder(stated), "a turn that says what a reply can");
+		need(numbersFit(stated), "a turn that says what a reply can");
 		return stated;
 	}
 	const citations = rows.flatMap((row, index) => row.citations.map((cited, at) =>
@@ -196,7 +196,7 @@ function caseOf(walk, step, value, recorded) {
 }
 
 // Whether the numbers of a case ascend, and those that are struck are of its arguments.
-function inOrder({ struck, unanswered, arguments: most }) {
+function numbersFit({ struck, unanswered, arguments: most }) {
 	const ascend = (list) => list.every((number, at) => !at || list[at - 1] < number);
 	return ascend(struck) && ascend(unanswered) && (struck.at(-1) ?? 0) <= most;
 }
