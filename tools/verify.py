@@ -2406,7 +2406,8 @@ def could_say(walk: Walk, role: str, says: Json) -> bool:
         return walk.format.could_rule(walk, says)
     if role in ARGUING:
         number = says["case"]["arguments"] if says["case"] else -1
-        return says["vote"] is None and (role != "rebuttal") <= number <= 100
+        allowed = says["vote"] is None and (role != "rebuttal") <= number <= 100
+        return allowed and in_order(says["case"])
     votes = (walk.terms.get("options") or [None]) if role == "debater" else [None]
     return says["vote"] in votes and says["case"] is None
 
@@ -2472,7 +2473,9 @@ def case_of(walk: Walk, step: Step, value: Json, recorded: Json) -> Json:
     if not all_there(walk, visible(walk, step)):
         walk.gone_documents = True
         unknown: dict[str, Json] = {"unanswered": [], "citations": [], "struck": []}
-        return (recorded or unknown) | case
+        stated: Json = (recorded or unknown) | case
+        need(in_order(stated), "a turn that says what a reply can")
+        return stated
     citations: list[Json] = [
         {"argument": number, "citation": index, "finding": find(walk, citation, step.round)}
         for number, row in enumerate(rows, 1)
@@ -2487,6 +2490,12 @@ def case_of(walk: Walk, step: Step, value: Json, recorded: Json) -> Json:
         unanswered -= answered | set(step.against.struck)
     found = {"unanswered": sorted(unanswered), "citations": citations, "struck": sorted(struck)}
     return case | found
+
+
+def in_order(case: Json) -> bool:
+    """Whether the numbers of a case ascend, and those that are struck are of its arguments."""
+    ascending = all(case[name] == sorted(set(case[name])) for name in ("struck", "unanswered"))
+    return ascending and max(case["struck"], default=0) <= case["arguments"]
 
 
 def visible(walk: Walk, step: Step) -> list[Json]:

@@ -65,6 +65,13 @@ def manifest_cases() -> Iterator[Case]:
         seal(gone, text=manifest(files, {name: "personal_data"})),
     )
     yield bad(
+        "withheld-alone-and-there",
+        "2.unlisted",
+        0,
+        "A reply that is there has a line as withheld and none as a file: that is two findings.",
+        seal(files, text=manifest(gone, {name: "personal_data"})),
+    )
+    yield bad(
         "manifest-of-nothing",
         "2.malformed",
         0,

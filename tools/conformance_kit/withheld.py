@@ -16,6 +16,14 @@ from conformance_kit.panel import alike, chosen, combined, counted_texts, majori
 from conformance_kit.records import Record
 from conformance_kit.tool_use import one_tool
 
+UNORDERED: tuple[tuple[str, dict[str, Any], str], ...] = (
+    ("struck-unsorted", {"struck": [2, 1]}, "What is struck is listed in ascending order."),
+    ("struck-twice", {"struck": [1, 1]}, "What is struck is listed once."),
+    ("struck-beyond", {"struck": [1, 99]}, "There are no 99 arguments, so it strikes none such."),
+    ("unanswered-unsorted", {"unanswered": [2, 1]}, "Objections are listed in ascending order."),
+    ("unanswered-twice", {"unanswered": [1, 1]}, "An objection is listed once."),
+)
+
 
 def kept_back(name: str, why: str, record: Record, *texts: tuple[int, str]) -> Case:
     """A record that must be accepted without some texts, each given by its entry and field."""
@@ -175,6 +183,11 @@ def withheld_turn_cases() -> Iterator[Case]:
         answered = record.seq("call.answered", call=record.event(seq)["data"]["call"])
         said = f"The reply is withheld, and its turn says what none can give. {why}"
         yield lost(key, "9.not_due", said, record, (answered, "reply"), seq, **fields)
+    for key, lists, why in UNORDERED:
+        said = f"The reply is withheld, and its turn says what none can give. {why}"
+        record, fields = moderated(), {"case": {**case, **lists}}
+        where = (record.seq("call.answered", call=record.event(13)["data"]["call"]), "reply")
+        yield lost(f"proposition-{key}", "9.not_due", said, record, where, 13, **fields)
 
 
 @group
@@ -291,6 +304,7 @@ def withheld_field_cases() -> Iterator[Case]:
         zip_of(withholding(guessed, guessed.file_of(7, "text"))),
     )
     for key, code, seq, document, fields, why in (
+        *((f"document-{key}", "9.not_due", 14, 7, lists, why) for key, lists, why in UNORDERED),
         ("document-arguments", "12.arguments", 14, 7, {"arguments": 3}, "There are four."),
         ("document-rating", "12.rating", 20, 7, {"rating": 9}, "The critic gave itself 5."),
         (

@@ -124,7 +124,8 @@ function couldSay(walk, role, says) {
 	if (role in TURNS) return walk.format.couldRule(walk, says);
 	if (role in ARGUING) {
 		const number = says.case ? says.case.arguments : -1;
-		return says.vote === null && Number(role !== "rebuttal") <= number && number <= 100;
+		return says.vote === null && Number(role !== "rebuttal") <= number && number <= 100 &&
+			numbersFit(says.case);
 	}
 	const { options = [] } = walk.terms, votes = role === "debater" && options.length && options;
 	return (votes || [null]).includes(says.vote) && says.case === null;
@@ -175,7 +176,9 @@ function caseOf(walk, step, value, recorded) {
 	const made = { arguments: rows.length, rating: value.challenge_strength ?? null };
 	if (!allThere(walk, step)) {
 		walk.goneDocuments = true;
-		return { unanswered: [], citations: [], struck: [], ...recorded, ...made };
+		const stated = { unanswered: [], citations: [], struck: [], ...recorded, ...made };
+		need(numbersFit(stated), "a turn that says what a reply can");
+		return stated;
 	}
 	const citations = rows.flatMap((row, index) => row.citations.map((cited, at) =>
 		({ argument: index + 1, citation: at + 1, finding: lookUp(walk, cited, step.round) })));
@@ -190,6 +193,12 @@ function caseOf(walk, step, value, recorded) {
 			.filter((number) => !answered.includes(number) && !step.against.struck.includes(number));
 	}
 	return { unanswered, citations, struck, ...made };
+}
+
+// Whether the numbers of a case ascend, and those that are struck are of its arguments.
+function numbersFit({ struck, unanswered, arguments: most }) {
+	const ascend = (list) => list.every((number, at) => !at || list[at - 1] < number);
+	return ascend(struck) && ascend(unanswered) && (struck.at(-1) ?? 0) <= most;
 }
 
 // The documents that can be cited at a step, and whether their texts are all at hand.

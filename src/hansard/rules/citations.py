@@ -58,3 +58,9 @@ def hold(rows: Iterable[Citation]) -> bool:
 def struck(rows: Iterable[Citation]) -> list[int]:
     """Return the arguments that rest on a citation which does not hold."""
     return sorted({row["argument"] for row in rows if row["finding"] != "verified"})
+
+
+def in_order(case: Mapping[str, Any]) -> bool:
+    """Whether a case's numbers ascend, and those that are struck are of its arguments."""
+    ascending = all(case[name] == sorted(set(case[name])) for name in ("struck", "unanswered"))
+    return ascending and max(case["struck"], default=0) <= case["arguments"]

@@ -14,7 +14,7 @@ from typing import Any, cast
 
 from hansard.record.policy import Approved, Policy
 from hansard.record.policy import parse as parse_policy
-from hansard.rules import after, gate, seating, spending, steps, wire
+from hansard.rules import after, citations, gate, seating, spending, steps, wire
 from hansard.rules.data import (
     CallAnsweredData,
     CallFailedData,
@@ -355,7 +355,10 @@ class Replay:
             self.uncited.append(due.step.id)
             known = {name: case[name] for name in ("arguments", "rating")}
             stated = data["case"] or {"unanswered": [], "citations": [], "struck": []}
-            return {**fact.data, "case": {**stated, **known}}
+            stated = {**stated, **known}
+            if not citations.in_order(stated):
+                raise NotDue(f"{name_of(due)} with what a reply can say")
+            return {**fact.data, "case": stated}
         return fact.data
 
     def _compared(self, kind: str, due: Compare, data: Mapping[str, Any]) -> Mapping[str, Any]:

@@ -617,6 +617,10 @@ def not_due(debate, change, step):
 
 
 EMPTY = {"arguments": 1, "rating": None, "unanswered": [], "citations": [], "struck": []}
+UNORDERED = (
+    *({"struck": [2, 1]}, {"struck": [1, 1]}, {"struck": [1, 99]}),
+    *({"unanswered": [2, 1]}, {"unanswered": [1, 1]}),
+)
 
 
 @pytest.mark.parametrize(
@@ -624,6 +628,11 @@ EMPTY = {"arguments": 1, "rating": None, "unanswered": [], "citations": [], "str
     [
         ("r1.framing.framer", {}, [{"case": EMPTY}, {"vote": "x"}]),
         ("r1.proposition.proposer", {"case": EMPTY}, [{"case": None}, {"vote": "x"}]),
+        (
+            "r1.proposition.proposer",
+            {"case": EMPTY | {"arguments": 2, "struck": [1, 2], "unanswered": [1, 2]}},
+            [{"case": EMPTY | {"arguments": 2} | lists} for lists in UNORDERED],
+        ),
         (
             "r1.moderation.moderator",
             {"upholds": True},
@@ -677,6 +686,9 @@ def test_citations_of_a_document_that_is_gone_are_taken_as_recorded():
     assert without_memo(debate, case=recorded | {"arguments": 3})[1] == ["arguments"]
     assert without_memo(debate, case=recorded | {"rating": 3})[1] == ["rating"]
     assert without_memo(debate, case=None)[1][0] == "case"
+    for lists in UNORDERED:
+        with pytest.raises(NotDue, match=r"r1\.proposition\.proposer with what a reply can say"):
+            without_memo(debate, case=recorded | lists)
 
 
 WANTED = "debater.registered for the seats of the terms, from framer to moderator"

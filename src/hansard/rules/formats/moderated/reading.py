@@ -196,8 +196,10 @@ def admits(state: DebateState, step: Step, data: Mapping[str, Any]) -> bool:
     if role == "framer":
         return data["vote"] is None and data["case"] is None
     if role != "moderator":
-        number = data["case"]["arguments"] if data["case"] else -1
-        return data["vote"] is None and (role != "rebuttal") <= number <= MOST
+        case: Case | None = data["case"]
+        if data["vote"] is not None or case is None or not citations.in_order(case):
+            return False
+        return (role != "rebuttal") <= case["arguments"] <= MOST
     if (data["winner"], data["undeclared"], data["choice"]) != (None, False, None):
         return False
     proposers = sorted(seat["id"] for seat in state.of_role("proposer"))
