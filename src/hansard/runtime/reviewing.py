@@ -157,7 +157,7 @@ def _check_counts(adding: Adding, signer: Signer, trust: Trust) -> None:
     if found != "trusted":
         why = fill(vocabulary.words("standings")[found], key=key.name)
         raise UsageError("review.untrusted", f"this review would not count: {why}")
-    if involved(state.spec, adding.policy, trust, key):
+    if involved(state, adding.policy, trust, key):
         why = fill(vocabulary.words("standings")["involved"], key=key.name)
         raise UsageError("review.involved", f"this review would not count: {why}")
 
