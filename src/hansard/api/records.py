@@ -36,6 +36,7 @@ if TYPE_CHECKING:
     from hansard.record.note import Signer
     from hansard.record.policy import Approved
     from hansard.report.formats import DebateResult
+    from hansard.report.gated import GateRecord
     from hansard.report.listing import Entry, Listing
     from hansard.report.prompt import Rendered
     from hansard.report.replayed import Replayed
@@ -89,12 +90,27 @@ class Record:
         """Return what became of the debate, open or closed.
 
         A text that is gone is None. `released` says whether people have approved what
-        must be approved. Raises DataError `record.altered`.
+        must be approved. Raises DataError `record.altered`, and UsageError `record.gate`
+        for the record of a gate, of which there was no debate.
         """
         from hansard.report.view import build
 
+        self._hold(debated=True)
+        return build(self.events, self.text, self._reader())
+
+    def gate(self) -> GateRecord | None:
+        """Return what the gate answered, of a record of its own; None for that of a debate.
+
+        Raises DataError `record.altered`.
+        """
+        from hansard.report.gated import build
+
         self._hold()
         return build(self.events, self.text, self._reader())
+
+    def standing(self) -> DebateResult | GateRecord:
+        """Return what `gate` returns, or else the `result`; raises DataError `record.altered`."""
+        return self.gate() or self.result()
 
     def _reader(self) -> Reader:
         from hansard.record.keys import Trust
@@ -117,7 +133,7 @@ class Record:
         """
         from hansard.report.prompt import render
 
-        self._hold()
+        self._hold(debated=True)
         return render(self.events, self.bundle.templates, self.text, call, self._approved())
 
     def replay(self, until: int | None = None, *, unverified: bool = False) -> Replayed:
@@ -129,10 +145,12 @@ class Record:
         walk shows is not what was recorded. Raises UsageError `replay.until` for an
         entry that there is not, and DataError for an entry that cannot be read.
         """
+        from hansard.report.gated import refuse
         from hansard.report.replayed import replay
 
         if not unverified:
             self._hold()
+        refuse(self.events)
         return replay(self.events, self.text, self._approved(), until)
 
     def export(self, signer: Signer) -> bytes:
@@ -159,9 +177,16 @@ class Record:
         self._hold()
         return page(signed(self.bundle, signer))
 
-    def _hold(self) -> None:
-        """Raise DataError `record.altered` unless every check that could be made holds."""
+    def _hold(self, *, debated: bool = False) -> None:
+        """Raise DataError `record.altered` unless every check that could be made holds.
+
+        And UsageError `record.gate` for the record of a gate, where a debate is wanted.
+        """
+        from hansard.report.gated import refuse
+
         self.verification.require_ok(f"debate {self.debate[:8]}")
+        if debated:
+            refuse(self.events)
 
     def _approved(self) -> Approved | None:
         """Return the template hashes that the record's policy approves; None without one."""
@@ -214,7 +239,7 @@ def _entry(store: Store, debate: str, trust: Trust | None) -> Entry:
         return Entry(debate=debate, state="unreadable")
     if not record.verification.ok:
         return Entry(debate=debate, state="altered")
-    return entry(record.result())
+    return entry(record.standing())
 
 
 def read_record(store: Store, debate: str, trust: Trust | None = None) -> Record:

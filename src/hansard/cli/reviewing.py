@@ -19,7 +19,7 @@ from hansard.cli.context import (
     store_option,
     trust_of,
 )
-from hansard.cli.summary import REVIEW
+from hansard.cli.summary import REVIEW, gate_rows
 from hansard.cli.summary import outcome as outcome_rows
 from hansard.report.reviews import in_words
 from hansard.report.safe import one_line, shown
@@ -72,8 +72,13 @@ def review(
     with open_store() as store:
         record = sound_record(store, debate)
         out = console(stderr=True)
-        out.print(Text(shown(record.result().question or ""), style="bold"))
-        out.print(fields([*outcome_rows(record.result()), ("Head", record.head)]))
+        found = record.standing()
+        out.print(Text(shown(found.question or ""), style="bold"))
+        head = ("Head", record.head)
+        if isinstance(found, hansard.GateRecord):
+            out.print(gate_rows(found, head))
+        else:
+            out.print(fields([*outcome_rows(found), head]))
         if not yes and sys.stdin.isatty():
             click.confirm(f"Sign this as {outcome}?", abort=True, err=True)
         ring = keyring()
@@ -156,7 +161,7 @@ def _optional(ring: hansard.Keyring, command: str | None, *, sign: bool) -> hans
     return ring.signer("reviewer", command) if sign or command else None
 
 
-def _say(result: hansard.DebateResult) -> None:
+def _say(result: hansard.DebateResult | hansard.GateRecord) -> None:
     console(stderr=True).print(
         Text(f"recorded as entry {result.entries}; review: {one_line(in_words(result))}")
     )
@@ -187,9 +192,11 @@ def status(source: str, trust: Path | None, as_json: bool) -> None:
     else:
         with open_store() as store:
             record = hansard.read_record(store, source, keys)
-    result = record.result()
+    result = record.standing()
     if as_json:
         click.echo(document(result))
+    elif isinstance(result, hansard.GateRecord):
+        console().print(gate_rows(result, ("Released", "NO: there is nothing to act on")))
     else:
         state = one_line(in_words(result))
         decision = result.decision_text or result.decision or "none"

@@ -8,6 +8,7 @@ from functools import reduce
 from hansard.errors import UsageError
 from hansard.record import blob
 from hansard.record.line import line_hash
+from hansard.report import gated
 from hansard.rules.events import parse
 from hansard.rules.fields import Origin
 from hansard.rules.formats import AnySpec
@@ -29,6 +30,7 @@ def follow(debate: str, spec: AnySpec, store: Store) -> tuple[AnySpec, Origin]:
     bundle = store.bundle(debate)
     verify(bundle).require_ok(f"debate {debate}", "no follow-up was opened; restore the store")
     events = [parse(line) for line in bundle.lines]
+    gated.refuse(events)
     state = reduce(evolve, events, DebateState())
     if not state.closed:
         raise UsageError(

@@ -66,9 +66,10 @@ class Adding:
 
     def add(self, kind: str, data: Mapping[str, Any], signer: Signer | None) -> None:
         """Sign an entry where there is a signer, and store it with its texts."""
-        debate, spec = self.recording.journal.debate, self.recording.state.spec
-        said = {"head": self.head, **data}
-        values = self.policy.values("signed", spec["terms"]["format"]) if self.policy else None
+        debate, opened = self.recording.journal.debate, self.recording.state.opened
+        said, values = {"head": self.head, **data}, None
+        if self.policy and opened:
+            values = self.policy.values("signed", opened["terms"]["format"])
         if signer is None and AFTER[kind] in (values or ()):
             raise UsageError(
                 "review.unsigned", f"the policy wants this signed ({AFTER[kind]}): name a key"
@@ -86,7 +87,7 @@ def _adding(debate: str, store: Store, clock: Clock | None) -> Iterator[Adding]:
     with store.runner(debate):
         bundle, recording = taken_up(debate, store, clock or CLOCK)
         state = recording.state
-        if not state.closed:
+        if not state.ended:
             raise UsageError(
                 "review.open",
                 f"debate {debate} has not ended; end it first with `hansard resume {debate[:8]}`",
@@ -97,7 +98,7 @@ def _adding(debate: str, store: Store, clock: Clock | None) -> Iterator[Adding]:
                 f"debate {debate} has {after.MOST_AFTER:,} entries after its close already, and "
                 "takes no more",
             )
-        policy = policy_of(state.spec, bundle.policies)
+        policy = policy_of(state.opened, bundle.policies) if state.opened else None
         yield Adding(recording, policy, line_hash(bundle.lines[-1]))
 
 
