@@ -3995,7 +3995,7 @@ def judge_people(
     rows = []
     for number, entries in ((REVIEW, reviews), (NOTES, notes)):
         status = "pass"
-        text = f"{many(len(notes), 'note')} on the closed debate, "
+        text = f"{many(len(notes), 'note')} after the end, "
         text += f"{len(notes) - notes.count(None)} of them signed"
         if number == REVIEW:
             status = "pass" if counting == len(reviews) else "unchecked"
