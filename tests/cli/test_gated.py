@@ -117,8 +117,10 @@ def test_what_needs_a_debate_is_refused_in_one_sentence(hansard, asked, words):
     done = hansard(*words, asked)
     assert (done.code, done.out) == (2, "")
     assert done.err.splitlines() == [
-        f"error: record {asked[:8]} is that of a gate: no debate was held; `hansard show "
-        f"{asked[:8]}` says what was answered {REFUSED}"
+        (
+            f"error: record {asked[:8]} is that of a gate: no debate was held; `hansard show "
+            f"{asked[:8]}` says what was answered {REFUSED}"
+        )
     ]
     assert listed(hansard)[0]["state"] == "gate"
 
