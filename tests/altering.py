@@ -111,9 +111,9 @@ def _words(bundle: Bundle) -> list[tuple[str, ...]]:
     seats = [row["data"]["id"] for row in rest if row["type"] == "debater.registered"]
     models = {row["data"]["model"] for row in rest if row["type"] == "debater.registered"}
     answers = [row["data"]["reply"]["sha256"] for row in rest if row["type"] == "call.answered"]
-    templates = [row["sha256"] for row in opened["data"]["templates"]]
+    templates = [row["sha256"] for row in opened["data"].get("templates", ())]
     types = {event["type"] for event in (opened, *rest)}
-    terms = opened["data"]["terms"]
+    terms = opened["data"].get("terms", {})  # a gate has none
     named = [terms.get(key, []) for key in ("options", "stances", "positions")]
     sets = (*named, seats, models, answers[:2], templates, types)
     return [*ENUMS, *(tuple(words) for words in sets)]

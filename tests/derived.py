@@ -21,6 +21,7 @@ CASE = tuple(f"case.{name}" for name in fields.Case.__annotations__)
 # what is derived of some entries alone (`fields_of`).
 LEFT_OUT = {
     "debate.opened": {"rules", "terms", "scripted"},
+    "gate.answered": {"rules"},
     "call.started": {"step"},
     "call.refused": {"step", "role", "approved"},
     "call.answered": {"tools", "finish"},

@@ -957,6 +957,10 @@ TYPES: dict[str, Form] = {
         "scripted:bool",
         templates=HASHES, schemas=HASHES, tools=TOOLS, prices=PRICES, limits=CEILINGS,
     ),
+    "gate.answered": form(
+        "engine:id rules:=1 question:blob requester:person|null owner:person|null labels:labels "
+        "retention:name|null gate:gate"
+    ),
     "debate.resumed": form("engine:id"),
     "debater.registered": form(
         "id:name role:role position:positive model:id persona:blob|null stance:stance|null "
@@ -1414,7 +1418,8 @@ class Walk:
     # how it ended
     decision: Json = None
     closed: Json = None  # the data of the close
-    after: list[Json] = field(default_factory=list)  # the entries after it, in order
+    shut: bool = False  # closed, or a gate's answer: what people say is due, and nothing else
+    after: list[Json] = field(default_factory=list)  # the entries after that, in order
     faulty: set[int] = field(default_factory=set)  # which of them have a finding, from 0
     held: bool = False  # a hold stands
     followed: int = 0  # entries that were due
@@ -1439,10 +1444,10 @@ class Walk:
         kind, data, answer = event["type"], event["data"], self.answer
         self.place, self.at, self.answer = place, event["at"], None
         self.debate = event["debate"]
-        if self.course is None:
-            take_opening(self, kind, data)
-        elif self.closed:
+        if self.shut:
             take_after(self, event)
+        elif self.course is None:
+            take_opening(self, kind, data)
         elif self.asked:
             need(kind == "tool.called", "tool.called")
             take_called(self, data)
@@ -1529,8 +1534,13 @@ Course = Generator[list[Step] | Due, Json, None]  # all that is due, to the clos
 
 def take_opening(walk: Walk, kind: str, data: Json) -> None:
     """Take the opening, then the seats, then the evidence (§11.1)."""
+    if walk.opening is None and kind == "gate.answered":
+        check_labels(kind, data["labels"])
+        check_gate(walk, kind, data["gate"], data["gate"]["task_type"])
+        walk.opening, walk.shut = data, True
+        return
     if walk.opening is None:
-        need(kind == "debate.opened", "debate.opened")
+        need(kind == "debate.opened", "debate.opened or gate.answered")
         take_opened(walk, data)
     elif len(walk.seats) < walk.opening["seats"]:
         need(kind == "debater.registered", "debater.registered")
@@ -1562,7 +1572,8 @@ def take_opened(walk: Walk, data: Json) -> None:
     right = right and fewest <= len(options) <= 100
     need(right, "debate.opened with other options")
     check_own_words(data, walk.debate)
-    check_gate(walk, data)
+    if data["gate"] is not None:
+        check_gate(walk, "debate.opened", data["gate"], data["task_type"])
     synthesizer = [item for item in schemas[-1:] if item["role"] == "synthesizer"]
     terms = terms | kind(terms).derived(data["seats"] - len(synthesizer))
     walk.format = kind(terms)
@@ -1583,11 +1594,15 @@ def take_opened(walk: Walk, data: Json) -> None:
         walk.templates.append((item["role"], item["sha256"], approved or []))
 
 
+def check_labels(entry: str, labels: list[str]) -> None:
+    """Labels stand in order, each once."""
+    need(labels == sorted(set(labels)), f"{entry} with its labels in order, each once")
+
+
 def check_own_words(data: Json, debate: str) -> None:
     """What a debate says of itself agrees with itself (§11.1)."""
     estimate, origin = data["estimate"], data["origin"]
-    ordered = data["labels"] == sorted(set(data["labels"]))
-    need(ordered, "debate.opened with its labels in order, each once")
+    check_labels("debate.opened", data["labels"])
     if estimate is not None:
         costs = [estimate[name] for name in COSTS]
         rising = None not in costs and costs == sorted(costs)
@@ -1624,11 +1639,8 @@ def hedges(text: str) -> bool:
     return False
 
 
-def check_gate(walk: Walk, data: Json) -> None:
-    """The gate follows from what it was asked (§3)."""
-    gate = data["gate"]
-    if gate is None:
-        return
+def check_gate(walk: Walk, entry: str, gate: Json, task_type: str | None) -> None:
+    """The gate of an entry follows from what it was asked (§3)."""
     downside, threshold = gate["downside_micro_usd"], gate["threshold_micro_usd"]
     confidence, answer = gate["confidence_ppm"], gate["answer"]
     uncertain = confidence is not None and confidence < LOW_CONFIDENCE
@@ -1642,13 +1654,13 @@ def check_gate(walk: Walk, data: Json) -> None:
     conditions = [
         {"name": "downside", "met": known and downside > threshold * gate["factor"]},
         {"name": "uncertain", "met": uncertain},
-        {"name": "high_risk", "met": data["task_type"] in HIGH_RISK},
+        {"name": "high_risk", "met": task_type in HIGH_RISK},
     ]
     met = [row["met"] for row in conditions]
     enough = {"downside": met[0], "any": any(met), "all": all(met)}
-    right = gate["task_type"] == data["task_type"] and gate["conditions"] == conditions
+    right = gate["task_type"] == task_type and gate["conditions"] == conditions
     right = right and gate["advised"] == (gate["contested"] and enough[gate["rule"]])
-    need(right, "debate.opened with a gate that follows from what it was asked")
+    need(right, f"{entry} with a gate that follows from what it was asked")
 
 
 def check_seats(walk: Walk) -> None:
@@ -1695,7 +1707,7 @@ def take_scheduled(walk: Walk, data: Json) -> None:
         raise NotDue(f"{kind} with what answers can give")
     walk.compare(check, data, **derived)
     if kind == "debate.closed":
-        walk.closed = data | derived
+        walk.closed, walk.shut = data | derived, True
     else:
         go_on(walk, data | derived)
 
@@ -1888,6 +1900,9 @@ def end_turn(walk: Walk, step: Step, reply: Reply | None, says: Json) -> None:
 
 
 # ---------------------------------------------------------------- 10 templates (§10, §15)
+
+
+NO_TEMPLATES: Json = {"templates": [], "schemas": [], "tools": [], "policy": None}  # of a gate
 
 
 def check_templates(opening: Json, templates: Texts, policies: Texts) -> Iterator[Finding]:
@@ -3091,7 +3106,7 @@ def check_policy(
 PEOPLE = {  # the entries that may follow a close, and their check
     "review.signed": REVIEW, "outcome.noted": NOTES, "hold.placed": NOTES, "hold.lifted": NOTES,
 }  # fmt: skip
-AFTERWARDS = "a review, an outcome or a hold: the debate is closed"
+AFTERWARDS = "a review, an outcome or a hold, and nothing else"
 
 
 def take_after(walk: Walk, event: Json) -> None:
@@ -3154,7 +3169,7 @@ def involved(opening: Json, *roles: str) -> list[str]:
 
 def review(walk: Walk, trust: list[TrustedKey]) -> tuple[str, int]:
     """Return the state of the review of a closed debate, and how many reviews count."""
-    kind = walk.terms["format"]
+    kind = walk.terms and walk.terms["format"]
     rules = walk.policy.values if walk.policy else lambda *_: None
     may_be = rules("reviewer_may_be", kind)
     barred = [] if may_be == ["requester"] else involved(walk.opening, "requester")
@@ -3183,9 +3198,9 @@ def review(walk: Walk, trust: list[TrustedKey]) -> tuple[str, int]:
         approves = data["outcome"] == "approved" or (data["outcome"] == "conditions" and met)
         found.append("approved" if approves else data["outcome"])
     when = (rules("review", kind) or ["exceptions"])[0]
-    asked = when == "always" or (when == "exceptions" and is_exception(walk))
     wanted = 0
-    if asked and walk.closed["outcome"] != "failed":
+    held = walk.closed is not None and walk.closed["outcome"] != "failed"
+    if held and (when == "always" or (when == "exceptions" and is_exception(walk))):
         wanted = int((rules("reviewers", kind) or ["1"])[0])
     return state_of(found, wanted), counting
 
@@ -3791,13 +3806,14 @@ def verify(
     found.add(read_lines(lines))
     opening = next(lines.events(), {"type": None, "at": None, "debate": None})
     opened = opening["data"] if opening["type"] == "debate.opened" else None
+    begins = opened or opening["type"] == "gate.answered"
     policies, policy = folder(files, "policies"), None
     notes = [("manifest", "export", note)]
     notes += [("page", "export", page_note)] if files.keys() & {PAGE, PAGE_NOTE} else []
     if opened and opened["policy"] is not None:
         policy = read_policy(opened["policy"], policies)
         notes.append(("policy", "approval", policy.note if policy else None))
-    at, last = (opening["at"], lines.last["at"]) if opened else (None, None)
+    at, last = (opening["at"], lines.last["at"]) if begins else (None, None)
     times = [(revoked or {}).get(name) for name in policy.names] if policy else []
     ended = any(time is not None and at is not None and time <= at for time in times)
     broken, signed, signers = check_signatures(notes, trust, at, last, ended)
@@ -3808,7 +3824,8 @@ def verify(
     walk = Walk(held, policy)
     if lines.whole and lines.read:
         found.add(walk.walk(lines.events()))
-        found.add(check_templates(opened, folder(files, "templates"), policies) if opened else ())
+        naming = opened or (NO_TEMPLATES if begins else None)
+        found.add(check_templates(naming, folder(files, "templates"), policies) if naming else ())
     gone: set[str] = set()
     if policy and lines.whole:
         breaches, gone = check_policy(policy, opened, lines.events(), held)
@@ -3830,18 +3847,18 @@ def verify(
     if gone:
         unchecked[10] = f"gone, so not compared with the policy: {', '.join(sorted(gone))}"
     named = opened is not None and opened["policy"] is not None
-    stands, counting = review(walk, trust) if walk.ended and walk.closed else ("", 0)
+    stands, counting = review(walk, trust) if walk.ended and walk.shut else ("", 0)
     asking = stands not in ("", "approved", "not required")
     unread = [name for name in REGISTER if name in files]
     caveats = (
-        (not findings and not walk.closed, "open: a longer version may exist"),
+        (not findings and not walk.shut, "open: a longer version may exist"),
         (partly, texts_in_words(counted)),
         (walk.gone_turns, f"{walk.gone_turns} of {many(len(walk.turns), 'turn')} unchecked"),
         (unread, "register not checked"),
         (asking and not findings, f"review: {stands}"),
     )
     return {
-        "debate": opening["debate"], "entries": lines.total, "open": not walk.closed,
+        "debate": opening["debate"], "entries": lines.total, "open": not walk.shut,
         "level": None if findings else int(signed), "verdict": verdict(findings, signed),
         "caveats": [words for holds, words in caveats if holds], "texts": counted,
         "checks": judge(found, evidence, unchecked_of_walk(walk, lines) | unchecked)
@@ -3921,6 +3938,8 @@ def evidence_of_walk(walk: Walk) -> dict[int, str]:
 
 def evidence_of_outcome(walk: Walk) -> str:
     """Say how the debate ended."""
+    if walk.shut and not walk.closed:
+        return "only the gate was asked: there is no decision to check"
     rows = []
     if walk.decision:
         rows.append(f"{walk.decision['decision']} by {walk.decision['rule']}")
@@ -4021,7 +4040,7 @@ def judge_people(
     rows = []
     for number, entries in ((REVIEW, reviews), (NOTES, notes)):
         status = "pass"
-        text = f"{many(len(notes), 'note')} on the closed debate, "
+        text = f"{many(len(notes), 'note')} after the end, "
         text += f"{len(notes) - notes.count(None)} of them signed"
         if number == REVIEW:
             status = "pass" if counting == len(reviews) else "unchecked"

@@ -71,6 +71,7 @@ if TYPE_CHECKING:
         ModeratedResult,
         PanelResult,
     )
+    from hansard.report.gated import GateRecord
     from hansard.report.gating import GateAnswer
     from hansard.report.listing import Listing
     from hansard.report.progress import Follower, Progress
@@ -110,6 +111,7 @@ _LATER = {
         "ModeratedResult",
         "PanelResult",
     ),
+    "report.gated": ("GateRecord",),
     "report.gating": ("GateAnswer",),
     "report.listing": ("Listing",),
     "report.progress": ("Follower", "Progress"),
@@ -146,6 +148,7 @@ __all__ = [
     "Finding",
     "Follower",
     "GateAnswer",
+    "GateRecord",
     "HansardError",
     "JudgedResult",
     "JudgedSpec",

@@ -13,6 +13,7 @@ from pydantic.json_schema import GenerateJsonSchema
 
 from hansard.errors import UsageError
 from hansard.report.formats import DISPLAYS, DebateResult
+from hansard.report.gated import GateRecord
 from hansard.report.gating import GateAnswer
 from hansard.report.listing import Listing
 from hansard.rules.events import TYPES, Event
@@ -83,6 +84,7 @@ _PUBLISHED: list[tuple[str, str, Any, Literal["validation", "serialization"]]] =
     ("list", "The debates in a store", Listing, "serialization"),
     ("estimate", "The calls, tokens and cost that a debate may need", Estimate, "serialization"),
     ("gate", "Whether a debate is advised", GateAnswer, "serialization"),
+    ("gate-record", "The record of a gate alone", GateRecord, "serialization"),
     ("models", "The models that can be used here", AvailableModels, "serialization"),
     *(
         (

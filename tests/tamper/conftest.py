@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from exporting import unheld
+from gating import recorded
 from hansard.record import keys, note
 from hansard.record import policy as policies
 from hansard.record.bundle import Bundle
@@ -170,6 +171,7 @@ def stopped(ends, said, **fields) -> Bundle:
 def made(store: Store) -> dict[str, Bundle]:
     """The records by name; `other` is a second debate of the plain kind."""
     return {
+        "asked": recorded(),
         "decided": play(store, spec(), agreed),
         "plain": play(store, spec(), split),
         "rich": play(store, TROUBLED, troubled, die_at=11, policy=policy(), origin=ORIGIN),

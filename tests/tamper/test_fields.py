@@ -23,6 +23,7 @@ from support import EVENTFUL
 # Fields of which some change cannot show in a record that is chained anew, and why.
 BLIND = {
     "* at": "the clock's word; only its order is checked",
+    "* debate": "which record a single entry is, that nobody signed",
     "* engine": "who wrote the record is its own word",
     "debate.opened name": "what the debate is called is its own word",
     "debate.opened collection_id": "what it is filed under is its own word",
@@ -64,6 +65,15 @@ BLIND = {
     "debate.opened terms.resolution": "of a debate that was cut short before it",
     "debate.opened terms.fallback": "where it was not needed",
     "debate.opened terms.rule": "majority and a threshold of that number, while nobody has won",
+    "gate.answered gate.confidence_ppm": "what it was asked, as long as no condition turns on it",
+    "gate.answered gate.downside_micro_usd": "likewise",
+    "gate.answered gate.factor": "likewise",
+    "gate.answered gate.threshold_micro_usd": "likewise",
+    "gate.answered labels": "its own words, as long as they are in order",
+    "gate.answered labels.*": "its own words, as long as they are in order",
+    "gate.answered owner.key": "whose key that is is its own word",
+    "gate.answered requester.key": "whose key that is is its own word",
+    "gate.answered retention": "how long it is kept is its own word",
     "debater.registered agent_type": "passed on to telemetry",
     "call.started reserved_tokens_in": "the size of what is sent, unless there is a price",
     "call.answered model": "which model served is the provider's word",
@@ -278,6 +288,22 @@ turn.forfeited      reason                      here 9.reason
 turn.forfeited      round                       here 9.round
 turn.forfeited      speaker                     here 9.speaker
 turn.forfeited      step                        here 9.step
+gate.answered       gate.advised                here 9.not_due
+gate.answered       gate.answer                 here 9.not_due
+gate.answered       gate.answer.sha256          here 8.missing
+gate.answered       gate.conditions             here 9.not_due
+gate.answered       gate.conditions.*.met       here 9.not_due
+gate.answered       gate.contested              here 9.not_due
+gate.answered       gate.downside_micro_usd     here 9.not_due
+gate.answered       gate.factor                 here 9.not_due
+gate.answered       gate.task_type              here 9.not_due
+gate.answered       gate.threshold_micro_usd    here 9.not_due
+gate.answered       labels                      here 9.not_due
+gate.answered       owner                       record 8.unnamed
+gate.answered       owner.name.sha256           here 8.missing
+gate.answered       question.sha256             here 8.missing
+gate.answered       requester                   record 8.unnamed
+gate.answered       requester.name.sha256       here 8.missing
 votes.counted       abstentions                 here 14.abstentions
 votes.counted       phase                       here 14.phase
 votes.counted       reached                     here 14.reached
@@ -373,6 +399,7 @@ BLIND_UNHEARD = {
     "debater.registered parameters.seed",
 }
 RECORDS = (
+    "asked",
     "decided",
     "plain",
     "reviewed",

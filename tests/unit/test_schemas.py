@@ -8,6 +8,7 @@ from jsonschema import Draft202012Validator
 from pydantic_core import ValidationError
 
 import verify
+from gating import recorded
 from hansard.errors import UsageError
 from hansard.record.bundle import Bundle
 from hansard.rules.events import EVENTS
@@ -159,7 +160,8 @@ def test_every_line_of_a_record_fits_the_event_schema_and_that_of_its_type():
     seen = set()
     refused = Debate(Setup(approved={}), script=lambda call: None).run()
     played = [event for name in EVENTFUL for event in eventful(name).record.events]
-    for event in (*played, *reviewed().record.events, *refused.record.events):
+    gates = map(json.loads, recorded().lines)
+    for event in (*played, *reviewed().record.events, *refused.record.events, *gates):
         assert union.is_valid(event)
         assert validator(f"event.{event['type']}").is_valid(event)
         if (name := f"event.{event['type']}") not in seen:
@@ -304,8 +306,9 @@ def fullest():
     """Events that hold together, of each type, every member that those of EVENTFUL hold."""
     refused = Debate(Setup(approved={}), script=lambda call: None).run()
     seen = set()
-    for debate in (*map(eventful, EVENTFUL), reviewed(), refused):
-        for line in debate.record.lines:
+    records = [debate.record.lines for debate in (*map(eventful, EVENTFUL), reviewed(), refused)]
+    for lines in (*records, recorded().lines):
+        for line in lines:
             event = json.loads(line)
             terms = event["data"].get("terms", {}).get("format")
             found = {(event["type"], terms, path) for path in places(event["data"])}

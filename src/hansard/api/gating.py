@@ -5,14 +5,17 @@ from __future__ import annotations
 from collections.abc import Iterable
 from decimal import Decimal
 from pathlib import Path
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Literal, cast
 
+from hansard.api.records import read_record
+from hansard.api.running import opened
 from hansard.api.specs import located
 
 if TYPE_CHECKING:
     from hansard.api.specs import Spec
     from hansard.report.gating import GateAnswer
     from hansard.runtime.seats import Models
+    from hansard.store.application import Store
 
     Dollars = str | int | float | Decimal
 
@@ -71,21 +74,25 @@ def ask_gate(
     models: Models | None = None,
     folder: Path | str | None = None,
     allow: Iterable[Path | str] = (),
+    store: Store | str | None = None,
 ) -> GateAnswer:
     """Say whether a debate of `spec` is advised, as its record would.
 
     What is given stands in place of what the spec's `gate` says: `downside` in US dollars,
     `confidence` from 0 to 1, `answer` as a text or as the `Path` of a file of your own. Where
     the gate states no threshold, it is what this debate is expected to cost. The other
-    arguments are those of `estimate`, and it raises what that raises: no model is asked, and
-    nothing is recorded.
+    arguments are those of `estimate`, and it raises what that raises: no model is asked.
+
+    Nothing is recorded, unless a `store` is given, or the URL of one: then the answer is a
+    `GateRecord`, whose `debate` is the id of a record of its own. Record what is not debated,
+    to note later what came of it (`note_outcome`); a debate records its gate itself.
 
     >>> spec = {"format": "panel", "question": "What comes first?", "model": "python:steady"}
     >>> ask_gate(spec | {"judge": {}, "task_type": "security", "gate": {"rule": "any"}}).advised
     True
     """
     from hansard.runtime.files import Files
-    from hansard.runtime.gating import of_spec
+    from hansard.runtime.gating import of_spec, record
 
     stated = {
         "downside": downside,
@@ -99,4 +106,9 @@ def ask_gate(
         own = parsed.gate
         kept = {name: getattr(own, name) for name in own.model_fields_set} if own else {}
         parsed, begin = located(spec, folder, {"gate": kept | given})
-    return of_spec(parsed, Files(begin, tuple(map(Path, allow))), models)
+    files = Files(begin, tuple(map(Path, allow)))
+    if store is None:
+        return of_spec(parsed, files, models)
+    with opened(store, create=True) as shelf:
+        made = read_record(shelf, record(parsed, files, shelf, models))
+        return cast("GateAnswer", made.gate())

@@ -36,10 +36,12 @@ if TYPE_CHECKING:
     from hansard.record.note import Signer
     from hansard.record.policy import Approved
     from hansard.report.formats import DebateResult
+    from hansard.report.gated import GateRecord
     from hansard.report.listing import Entry, Listing
     from hansard.report.prompt import Rendered
     from hansard.report.replayed import Replayed
     from hansard.report.reviews import Reader
+    from hansard.rules.data import OpenedData
     from hansard.rules.events import Event
     from hansard.store.application import Store
     from hansard.verify.findings import Verification
@@ -89,12 +91,33 @@ class Record:
         """Return what became of the debate, open or closed.
 
         A text that is gone is None. `released` says whether people have approved what
-        must be approved. Raises DataError `record.altered`.
+        must be approved. Raises DataError `record.altered`, and UsageError `record.gate`
+        for the record of a gate, of which there was no debate.
         """
         from hansard.report.view import build
 
+        self._hold(debated=True)
+        return build(self.events, self.text, self._reader())
+
+    def gate(self) -> GateRecord | None:
+        """Return what the gate answered, of a record of its own; None for that of a debate.
+
+        Raises DataError `record.altered`.
+        """
+        from hansard.report.gated import build
+
         self._hold()
         return build(self.events, self.text, self._reader())
+
+    def standing(self) -> DebateResult | GateRecord:
+        """Return what `gate` returns, or else the `result`; raises DataError `record.altered`."""
+        return self.gate() or self.result()
+
+    @property
+    def _opened(self) -> OpenedData | None:
+        """What the opening says; None of a record that begins otherwise, as that of a gate."""
+        first = self.events[0]
+        return first["data"] if first["type"] == "debate.opened" else None
 
     def _reader(self) -> Reader:
         from hansard.record.keys import Trust
@@ -102,9 +125,7 @@ class Record:
         from hansard.rules.replay import policy_of
         from hansard.runtime.clock import Clock
 
-        first = self.events[0]
-        opened = first["data"] if first["type"] == "debate.opened" else None
-        policy = policy_of(opened, self.bundle.policies) if opened else None
+        policy = policy_of(self._opened, self.bundle.policies)
         vouched = not self.exported or self.verification.level == 1
         return Reader(policy, self.trust or Trust(), Clock().now(), vouched)
 
@@ -117,7 +138,7 @@ class Record:
         """
         from hansard.report.prompt import render
 
-        self._hold()
+        self._hold(debated=True)
         return render(self.events, self.bundle.templates, self.text, call, self._approved())
 
     def replay(self, until: int | None = None, *, unverified: bool = False) -> Replayed:
@@ -129,10 +150,12 @@ class Record:
         walk shows is not what was recorded. Raises UsageError `replay.until` for an
         entry that there is not, and DataError for an entry that cannot be read.
         """
+        from hansard.report.gated import refuse
         from hansard.report.replayed import replay
 
         if not unverified:
             self._hold()
+        refuse(self.events)
         return replay(self.events, self.text, self._approved(), until)
 
     def export(self, signer: Signer) -> bytes:
@@ -159,18 +182,23 @@ class Record:
         self._hold()
         return page(signed(self.bundle, signer))
 
-    def _hold(self) -> None:
-        """Raise DataError `record.altered` unless every check that could be made holds."""
+    def _hold(self, *, debated: bool = False) -> None:
+        """Raise DataError `record.altered` unless every check that could be made holds.
+
+        And UsageError `record.gate` for the record of a gate, where a debate is wanted.
+        """
+        from hansard.report.gated import refuse
+
         self.verification.require_ok(f"debate {self.debate[:8]}")
+        if debated:
+            refuse(self.events)
 
     def _approved(self) -> Approved | None:
         """Return the template hashes that the record's policy approves; None without one."""
         from hansard.rules.replay import approved_by
 
-        first = self.events[0]
-        if first["type"] != "debate.opened":
-            return None
-        return approved_by(first["data"], self.bundle.policies)
+        opened = self._opened
+        return approved_by(opened, self.bundle.policies) if opened else None
 
 
 def open_store(url: str = DEFAULT_STORE, create: bool = True) -> Store:
@@ -214,7 +242,7 @@ def _entry(store: Store, debate: str, trust: Trust | None) -> Entry:
         return Entry(debate=debate, state="unreadable")
     if not record.verification.ok:
         return Entry(debate=debate, state="altered")
-    return entry(record.result())
+    return entry(record.standing())
 
 
 def remands_of(store: Store, debate: str) -> tuple[str, ...]:
@@ -238,7 +266,8 @@ def _is_remand(store: Store, name: str, debate: str) -> bool:
         record = _of_store(store, name, None)
     except DataError:
         return False
-    origin = record.result().origin if record.verification.ok else None
+    opened = record._opened if record.verification.ok else None
+    origin = opened["origin"] if opened else None
     return origin is not None and (origin["kind"], origin["debate"]) == ("remand", debate)
 
 

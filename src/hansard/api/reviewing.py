@@ -1,10 +1,10 @@
 """What people say of a closed debate: reviews, outcomes and holds, signed and recorded.
 
-Each function adds one entry to the record and returns the debate's result as it stands then:
-`reviewed` says how its review stands, and `released` whether its decision may be acted on.
-`debate` is an id, or an unambiguous prefix of one; `store` a store or its URL. `trust` names the
-keys whose reviews count. A review may also be signed where the store is not (`sign_review`),
-and recorded later (`import_review`).
+Each function adds one entry to the record and returns the debate's result as it stands then
+(of a gate's own record, the `GateRecord`): `reviewed` says how its review stands, and `released`
+whether its decision may be acted on. `debate` is an id, or an unambiguous prefix of one; `store` a
+store or its URL. `trust` names the keys whose reviews count. A review may also be signed where
+the store is not (`sign_review`), and recorded later (`import_review`).
 """
 
 from __future__ import annotations
@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from hansard.record.keys import Trust
     from hansard.record.note import Signer
     from hansard.report.formats import DebateResult
+    from hansard.report.gated import GateRecord
     from hansard.store.application import Store
 
 
@@ -35,7 +36,7 @@ def review(
     comment: str | None = None,
     conditions: Sequence[str] = (),
     head: str | None = None,
-) -> DebateResult:
+) -> DebateResult | GateRecord:
     """Sign a review of a closed debate, over its last entry.
 
     `reviewer` is the name that is recorded; the key says who signed. With the outcome
@@ -54,7 +55,7 @@ def review(
     with opened(store, create=False) as shelf:
         found = shelf.find(debate)
         reviewing.review(found, shelf, said, signer, trust, head)
-        return read_record(shelf, found, trust).result()
+        return read_record(shelf, found, trust).standing()
 
 
 def sign_review(
@@ -85,7 +86,7 @@ def sign_review(
 
 def import_review(
     debate: str, review: Path | str | bytes, *, store: Store | str, trust: Trust
-) -> DebateResult:
+) -> DebateResult | GateRecord:
     """Record a review that `sign_review` returned: a file, or its bytes.
 
     The record that it is over may have grown since, but not by an entry of the same key.
@@ -103,7 +104,7 @@ def import_review(
     with opened(store, create=False) as shelf:
         found = shelf.find(debate)
         reviewing.take_in(found, shelf, signed, trust)
-        return read_record(shelf, found, trust).result()
+        return read_record(shelf, found, trust).standing()
 
 
 def note_outcome(
@@ -115,7 +116,7 @@ def note_outcome(
     condition: int | None = None,
     signer: Signer | None = None,
     trust: Trust | None = None,
-) -> DebateResult:
+) -> DebateResult | GateRecord:
     """Note what came of a decision under a `label`, or that a `condition` is met.
 
     Conditions are numbered from 1 through all reviews, in their order; one is met once
@@ -127,7 +128,7 @@ def note_outcome(
     with opened(store, create=False) as shelf:
         found = shelf.find(debate)
         reviewing.note_outcome(found, shelf, signer, label=label, note=note, condition=condition)
-        return read_record(shelf, found, trust).result()
+        return read_record(shelf, found, trust).standing()
 
 
 def hold(
@@ -138,7 +139,7 @@ def hold(
     reason: str | None = None,
     signer: Signer | None = None,
     trust: Trust | None = None,
-) -> DebateResult:
+) -> DebateResult | GateRecord:
     """Forbid that anything of a record is deleted, or `lift` that again.
 
     Raises what `note_outcome` raises, and UsageError `hold.placed` or `hold.none`.
@@ -148,4 +149,4 @@ def hold(
     with opened(store, create=False) as shelf:
         found = shelf.find(debate)
         reviewing.hold(found, shelf, signer, reason=reason, lift=lift)
-        return read_record(shelf, found, trust).result()
+        return read_record(shelf, found, trust).standing()

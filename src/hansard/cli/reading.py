@@ -21,7 +21,7 @@ from hansard.cli.context import (
     store_option,
     trust_of,
 )
-from hansard.cli.summary import ARROW, option, outcome, say_notes
+from hansard.cli.summary import ARROW, gate_rows, option, outcome, say_notes
 from hansard.report.formats.display import LENGTH
 from hansard.report.listing import Entry
 from hansard.report.markdown import markdown
@@ -30,6 +30,7 @@ from hansard.report.reviews import STATES
 from hansard.report.safe import one_line, shown
 from hansard.report.standing import Standing
 from hansard.report.words import GONE, percent, stance
+from hansard.vocabulary import words
 
 _BAD = ("altered", "unreadable")
 _UNVERIFIED = "ALTERED: this is not what was recorded."
@@ -62,6 +63,8 @@ def _cut(text: str) -> str:
 
 
 def _decision(row: Entry) -> str:
+    if row.advised is not None:
+        return _cut(words("gated")["advised" if row.advised else "against"])
     if row.decision is None:
         return "–"
     if row.review is None:
@@ -164,9 +167,11 @@ def show(source: str, call: str | None) -> None:
     if call is not None:
         _show_prompt(record, call)
         return
-    result = record.result()
-    out = console()
+    result, out = record.standing(), console()
     out.print(Text(shown(result.question or GONE), style="bold"))
+    if isinstance(result, hansard.GateRecord):
+        out.print(gate_rows(result))
+        return
     rows = outcome(result)
     if result.evidence:
         rows.append(("Evidence", ", ".join(row.id for row in result.evidence)))
@@ -240,8 +245,10 @@ def report(source: str, form: str) -> None:
 
     Exit codes: 0 printed; 1 the record was altered; 2 there is no such debate.
     """
-    result = sound_source(source).result()
-    if form == "json":
+    record = sound_source(source)
+    gate = record.gate() if form == "json" else None
+    result = gate or record.result()
+    if isinstance(result, hansard.GateRecord) or form == "json":
         click.echo(document(result))
     elif form == "source":
         click.echo(document(result.source()))

@@ -24,7 +24,7 @@ from hansard.cli.context import (
     trust_of,
 )
 from hansard.cli.signing import save
-from hansard.cli.summary import REVIEW
+from hansard.cli.summary import REVIEW, gate_rows
 from hansard.cli.summary import outcome as outcome_rows
 from hansard.errors import UsageError
 from hansard.report.reviews import in_words
@@ -124,10 +124,13 @@ def _check_options(
 
 def _show(record: hansard.Record, outcome: str, *, yes: bool) -> None:
     """Show what is about to be signed, and at a terminal ask whether it shall be."""
-    result = record.result()
+    result, head = record.standing(), ("Head", record.head)
     out = console(stderr=True)
     out.print(Text(shown(result.question or ""), style="bold"))
-    out.print(fields([*outcome_rows(result), ("Head", record.head)]))
+    if isinstance(result, hansard.GateRecord):
+        out.print(gate_rows(result, head))
+    else:
+        out.print(fields([*outcome_rows(result), head]))
     if not yes and sys.stdin.isatty():
         click.confirm(f"Sign this as {outcome}?", abort=True, err=True)
 
@@ -203,7 +206,7 @@ def _optional(ring: hansard.Keyring, command: str | None, *, sign: bool) -> hans
     return ring.signer("reviewer", command) if sign or command else None
 
 
-def _say(result: hansard.DebateResult) -> None:
+def _say(result: hansard.DebateResult | hansard.GateRecord) -> None:
     out = console(stderr=True)
     out.print(Text(f"recorded as entry {result.entries}; review: {one_line(in_words(result))}"))
     if step := _next(result):
@@ -237,9 +240,11 @@ def status(source: str, trust: Path | None, as_json: bool) -> None:
         with open_store() as store:
             record = hansard.read_record(store, source, keys)
             again = hansard.remands_of(store, record.debate)
-    result = record.result()
+    result = record.standing()
     if as_json:
         click.echo(document(result))
+    elif isinstance(result, hansard.GateRecord):
+        console().print(gate_rows(result, ("Released", "NO: there is nothing to act on")))
     else:
         console().print(fields(_standing(record, result, again)))
     if not result.released:
@@ -263,7 +268,8 @@ def _standing(
     return rows
 
 
-def _next(result: hansard.DebateResult) -> list[tuple[str, str]]:
-    """Return how to debate again what a review sent back."""
-    back = result.reviewed.state == "remanded"
+def _next(result: hansard.DebateResult | hansard.GateRecord) -> list[tuple[str, str]]:
+    """Return how to debate again what a review sent back; nothing of a gate, never debated."""
+    debated = not isinstance(result, hansard.GateRecord)
+    back = debated and result.reviewed.state == "remanded"
     return [("Next", next_step(f"run SPEC --remand {result.debate[:8]}"))] if back else []

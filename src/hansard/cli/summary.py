@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
+from rich.console import RenderableType
 from rich.text import Text
 
 import hansard
 from hansard import vocabulary
 from hansard.cli.console import console, fields, money, style_of
 from hansard.cli.context import next_step
-from hansard.report import reviews, said
+from hansard.report import gated, reviews, said
 from hansard.report.formats import display_of
 from hansard.report.notes import DOUBTFUL, Note
 from hansard.report.safe import one_line
@@ -20,6 +21,12 @@ from hansard.report.words import STOPPED, percent, stance
 ARROW = " → "
 REVIEW = vocabulary.words("reviewed")["label"]
 Rows = list[tuple[str, Text | str]]
+
+
+def gate_rows(found: hansard.GateRecord, *more: tuple[str, str]) -> RenderableType:
+    """Return what the record of a gate says, and that nothing was decided."""
+    rows = [*gated.rows(found), ("Decision", vocabulary.words("gated")["alone"]), *more]
+    return fields([(label, one_line(words, 1000)) for label, words in rows])
 
 
 def outcome(result: hansard.DebateResult) -> Rows:

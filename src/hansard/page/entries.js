@@ -134,6 +134,12 @@ const EVENTS = {
 		},
 		texts: (s, d) => [[d.question, "question"], [d.gate?.answer, "answer"]],
 	},
+	"gate.answered": {
+		headline: "The gate is asked: {advice}",
+		take: () => {},
+		texts: (s, d) => [[d.question, "question"], [d.gate.answer, "answer"]],
+		values: ({ gate }) => ({ advice: adviceIn(gate) }),
+	},
 	"debate.resumed": {
 		headline: "The debate was interrupted, and another process took it over",
 		take: (s) => { s.resumes += 1; },

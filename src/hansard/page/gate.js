@@ -15,9 +15,8 @@ const isLow = ({ confidence_ppm: ppm }) => ppm !== null && ppm < LOW_PPM;
 // The first phrase by which an answer hedges.
 const hedgeIn = (text) => phraseIn(compared(text), HEDGES);
 
-// The gate of an opening follows from what it was asked.
-function checkGate(walk, { gate, task_type: kind }) {
-	if (!gate) return;
+// The gate of an entry follows from what it was asked.
+function checkGate(walk, entry, gate, kind) {
 	const { rule, contested, conditions, answer } = gate, rests = answer && !isLow(gate);
 	const [downside, threshold] = [gate.downside_micro_usd, gate.threshold_micro_usd];
 	walk.goneAnswer = Boolean(rests) && !walk.texts.has(answer.sha256);
@@ -34,5 +33,15 @@ function checkGate(walk, { gate, task_type: kind }) {
 	const derived = Object.entries(met).map(([name, holds]) => ({ name, met: holds }));
 	need(gate.task_type === kind && canonical(conditions) === canonical(derived) &&
 		gate.advised === (contested && enough[rule]),
-		"debate.opened with a gate that follows from what it was asked");
+		`${entry} with a gate that follows from what it was asked`);
+}
+
+// A record of its own, where no debate was held.
+entryType("gate.answered", form(`engine:id rules:=1 question:blob requester:person? owner:person?
+	labels:labels retention:name? gate:gate`));
+
+function takeGate(walk, data) {
+	checkLabels("gate.answered", data.labels);
+	checkGate(walk, "gate.answered", data.gate, data.gate.task_type);
+	Object.assign(walk, { opening: data, shut: true });
 }

@@ -3,7 +3,7 @@
 // counts, and whether the decision is released.
 
 const BY_KEY = "signature:signature", HEAD = "head:hash";
-const AFTERWARDS = "a review, an outcome or a hold: the debate is closed";
+const AFTERWARDS = "a review, an outcome or a hold, and nothing else";
 const MOST_AFTER = 1000;
 WORDS.verifier = matching(/^[A-Za-z0-9._:/@=-]{1,128}\+[0-9a-f]{8}\+[A-Za-z0-9+/]{44}$/);
 WORDS.base64 = matching(/^[A-Za-z0-9+/]{86}==$/);
@@ -70,7 +70,7 @@ async function checkPeople(walk, trust) {
 			row.standing = "involved";
 		}
 	}
-	if (walk.ended && walk.closed) walk.review = reviewOf(walk);
+	if (walk.ended && walk.shut) walk.review = reviewOf(walk);
 	return findings;
 }
 
@@ -100,7 +100,7 @@ function exceptionsOf({ opening, decision, closed, turns }) {
 
 // A verifier reads no clock, so nothing is overdue.
 function reviewOf(walk) {
-	const { after, closed } = walk, exceptions = exceptionsOf(walk), last = new Map();
+	const { after, closed } = walk, exceptions = closed ? exceptionsOf(walk) : [], last = new Map();
 	const reviews = after.filter(({ event }) => event.type === "review.signed");
 	for (const row of reviews) if (row.standing === "trusted") last.set(row.public, row);
 	const noted = after.filter((row) => row.standing === "trusted");
@@ -113,7 +113,7 @@ function reviewOf(walk) {
 	});
 	const when = ruling(walk, "review") ?? "exceptions";
 	const asked = when === "always" || (when === "exceptions" && exceptions.length > 0);
-	const wanted = asked && closed.outcome !== "failed" ? Number(ruling(walk, "reviewers") ?? 1) : 0;
+	const wanted = asked && closed && closed.outcome !== "failed" ? Number(ruling(walk, "reviewers") ?? 1) : 0;
 	const approvals = found.filter((outcome) => outcome === "approved").length;
 	const state = [
 		["disagreement", approvals && found.includes("rejected")],
@@ -121,7 +121,7 @@ function reviewOf(walk) {
 		["approved", approvals && approvals >= wanted], ["partly", found.length],
 		["not required", !wanted], ["waiting", true],
 	].find(([, applies]) => applies)[0];
-	const released = ["approved", "not required"].includes(state) && closed.outcome === "complete" &&
+	const released = ["approved", "not required"].includes(state) && closed?.outcome === "complete" &&
 		!exceptions.includes("escalated") && !exceptions.includes("undeclared");
 	return { state, released, wanted, exceptions, reviews, open };
 }

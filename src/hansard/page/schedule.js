@@ -27,8 +27,11 @@ entryType("evidence.admitted", form("document:name text:blob from_round:positive
 
 function takeOpening(walk, type, data) {
 	const { seats, documents } = walk;
-	if (!walk.opening) {
-		need(type === "debate.opened", "debate.opened");
+	if (!walk.opening && type === "gate.answered") {
+		takeGate(walk, data);
+		return;
+	} else if (!walk.opening) {
+		need(type === "debate.opened", "debate.opened or gate.answered");
 		takeOpened(walk, data);
 	} else if (seats.size < walk.opening.seats) {
 		need(type === "debater.registered", "debater.registered");
@@ -57,7 +60,7 @@ function takeOpened(walk, data) {
 	const right = distinct(options) && !meant && options.length <= 100;
 	need(right && options.length >= fewest, "debate.opened with other options");
 	checkOwnWords(data, walk.debate);
-	checkGate(walk, data);
+	if (data.gate) checkGate(walk, "debate.opened", data.gate, data.task_type);
 	const synthesizer = data.schemas.slice(-1).filter((row) => row.role === "synthesizer");
 	const number = data.seats - synthesizer.length;
 	const terms = { ...data.terms, ...format.derived?.(data.terms, number) };
@@ -78,10 +81,15 @@ function takeOpened(walk, data) {
 		[role, hash, walk.policy && (policyValues(walk.policy, "template", terms.format, role) ?? [])]);
 }
 
+function checkLabels(entry, labels) {
+	need(canonical(labels) === canonical([...new Set(labels)].sort()),
+		`${entry} with its labels in order, each once`);
+}
+
 // What a debate says of itself agrees with itself (§11.1).
 function checkOwnWords({ labels, estimate, origin }, own) {
 	const same = (one, other) => canonical(one) === canonical(other);
-	need(same(labels, [...new Set(labels)].sort()), "debate.opened with its labels in order, each once");
+	checkLabels("debate.opened", labels);
 	if (estimate) {
 		const costs = COSTS.map((name) => estimate[name]), none = costs.every((cost) => cost === null);
 		const rising = !costs.includes(null) && same(costs, [...costs].sort((a, b) => a - b));
@@ -128,7 +136,7 @@ function takeScheduled(walk, data) {
 	const derived = typeof fields === "function" ? fields(data) : fields;
 	need(derived, `${kind} with what answers can give`);
 	walk.compare(check, data, derived);
-	if (kind === "debate.closed") walk.closed = { ...data, ...derived };
+	if (kind === "debate.closed") Object.assign(walk, { closed: { ...data, ...derived }, shut: true });
 	else goOn(walk, { ...data, ...derived });
 }
 

@@ -3,7 +3,8 @@
 // open; and the table of the governance checks.
 
 function drawSummary(state) {
-	const f = page.figures;
+	const f = page.figures, [first] = page.events;
+	if (first?.type === "gate.answered") return drawGated(first, state);
 	if (!f) {
 		return h("section", { id: "summary" }, drawAltered(),
 			h("h1", "This record cannot be read"), drawIntegrity(state));
@@ -22,6 +23,23 @@ function drawSummary(state) {
 		h("div.cards", attempt(() => drawDecision(f, state)), drawIntegrity(state),
 			attempt(drawReview)),
 		attempt(() => h("div.cards.two", drawConcluded(f), drawOpen(f))));
+}
+
+// The record of a gate: what it answered, and what came of it.
+function drawGated({ at, debate, data }, state) {
+	const s = { texts: page.result.texts, spec: data }, gate = gateOf(s), { gated } = WORDING;
+	const facts = [["Asked", `${at.slice(0, 10)} ${at.slice(11, 16)} UTC`], ["Record", debate.slice(0, 8)],
+		...saidRows({ ...data, requester: personOf(s, data.requester), owner: personOf(s, data.owner),
+			task_type: gate.task_type, gate })];
+	const outcomes = page.events.filter((event) => event?.type === "outcome.noted");
+	return h("section", { id: "summary" }, state === "altered" && drawAltered(),
+		h("h1", said(textOf(s, data.question))),
+		h("dl.facts", facts.map(([name, value]) => h("div", h("dt", name), h("dd", value)))),
+		outcomes.map((event) => signed("p.alert", "info", [headline(event), ". ", ref(event.seq)])),
+		state !== "altered" && drawSignOff(),
+		h("div.cards", card(asFound("The gate"), state === "altered" ? "c4" : "warn",
+			h(`${state === "altered" ? "s" : "strong.warn"}.long`, gated[gate.advised ? "advised" : "against"]),
+			h("p", `${adviceIn(gate)}; ${gated.alone}.`)), drawIntegrity(state)));
 }
 
 // What the debate says of itself, in the words of `hansard show`.

@@ -19,11 +19,12 @@ async function verifyFiles(files, trust, revoked = []) {
 	const { findings: manifest, listed, withheld } = checkManifest(files, note);
 	const read = readLines(files.get("events.jsonl")), { lines, events } = read;
 	const opened = events[0]?.type === "debate.opened" ? events[0].data : null;
+	const begins = opened ?? (events[0]?.type === "gate.answered" ? NO_TEMPLATES : null);
 	const policies = folder(files, "policies"), templates = folder(files, "templates");
 	const policy = opened?.policy ? readPolicy(opened.policy, policies) : null;
 	const notes = [["manifest", "export", note]];
 	if (opened?.policy) notes.push(["policy", "approval", policy?.note]);
-	const [at, last] = opened ? [events[0].at, events.at(-1).at] : [null, null];
+	const [at, last] = begins ? [events[0].at, events.at(-1).at] : [null, null];
 	const ended = revoked.some((row) => policy?.names.has(row.sha256) && row.revoked <= at);
 	const signatures = await checkSignatures(notes, trust, at, last, ended);
 	const blobs = checkBlobs(read, folder(files, "blobs"), withheld);
@@ -35,7 +36,7 @@ async function verifyFiles(files, trust, revoked = []) {
 		walk.walk(events);
 		const signed = await checkPeople(walk, trust);
 		found.push([...walk.findings, ...signed].sort((a, b) => a.seq - b.seq));
-		if (opened) found.push(checkTemplates(opened, templates, policies));
+		if (begins) found.push(checkTemplates(begins, templates, policies));
 		if (policy) found.push((policed = checkPolicy(policy, opened, events, texts)).findings);
 	}
 	const counts = {}, findings = found.flat().filter((row) => {
@@ -58,14 +59,14 @@ async function verifyFiles(files, trust, revoked = []) {
 	const level = findings.length ? null : Number(signed), { goneTurns: gone, turns } = walk;
 	const unread = ["checkpoint", "register.jsonl"].filter((name) => files.has(name));
 	const said = WORDING.caveats, caveats = [
-		level !== null && !walk.closed && said.open, partly && textsInWords(counted),
+		level !== null && !walk.shut && said.open, partly && textsInWords(counted),
 		gone && fill(said.turns, { gone, turns: many(turns.length, "turn") }),
 		unread.length && said.register,
 		level !== null && !["approved", "not required", undefined].includes(walk.review?.state) &&
 			fill(said.review, { state: walk.review.state }),
 	].filter(Boolean);
 	return {
-		debate: events[0]?.debate ?? null, entries: read.total, open: !walk.closed, level,
+		debate: events[0]?.debate ?? null, entries: read.total, open: !walk.shut, level,
 		verdict: WORDING.verdicts[level ?? "none"], caveats, counted,
 		checks: [...judge(findings, counts, evidence, signed, missing(read, walk),
 			opened?.policy ? { policed, gone: policed?.gone ?? [] } : null, people),
@@ -124,7 +125,7 @@ function evidenceOfWalk(walk) {
 			comparisons: many(count("similarity.measured"), "comparison"),
 		}),
 		15: passed(15, { calls: many(count("call.answered") + count("call.failed"), "call") }),
-		16: passed(16, { outcome: rows.join("; ") }, !rows.length && "open"),
+		16: passed(16, { outcome: rows.join("; ") }, walk.shut && !closed ? "gate" : !rows.length && "open"),
 	};
 }
 
@@ -325,6 +326,8 @@ function checkBlobs(read, blobs, withheld) {
 }
 
 // ---- 10 templates (§10, §15)
+
+const NO_TEMPLATES = { templates: [], schemas: [], tools: [], policy: null }; // of a gate
 
 function checkTemplates(opening, templates, policies) {
 	const findings = [], named = new Map(), { policy } = opening; // under the first name of each hash

@@ -108,6 +108,7 @@ function draw() {
 		drawTranscript(), drawVerify());
 	drawEntries(0);
 	drawVerdict();
+	for (const link of document.querySelectorAll("nav a")) if (!at(link.hash.slice(1))) link.remove();
 	if (page.figures) go(page.figures.turns[0]?.seq);
 	addEventListener("hashchange", follow);
 	follow();

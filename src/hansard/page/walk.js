@@ -88,10 +88,10 @@ class Walk {
 		const { type, data, at, debate } = event, { answer } = this, { take, anytime, abandoning } = TYPES.get(type);
 		Object.assign(this, { at, debate });
 		this.answer = null;
-		if (!this.course) {
-			takeOpening(this, type, data);
-		} else if (this.closed) {
+		if (this.shut) { // closed, or never a debate
 			takeAfter(this, event);
+		} else if (!this.course) {
+			takeOpening(this, type, data);
 		} else if (this.asked) {
 			need(type === "tool.called", "tool.called");
 			takeCalled(this, data);
@@ -128,7 +128,7 @@ class Walk {
 
 	// What a reader is told is due.
 	next() {
-		if (this.closed) return [];
+		if (this.shut) return [];
 		if (!this.course) {
 			return [this.seats.size < this.opening.seats ? "debater.registered" : "evidence.admitted"];
 		}

@@ -7,10 +7,11 @@ from typing import Literal
 from pydantic import BaseModel, ConfigDict, Field
 
 from hansard.report.formats import DebateResult
+from hansard.report.gated import GateRecord
 from hansard.rules.review import ReviewState
 from hansard.rules.terms import DecisionRule
 
-State = Literal["open", "closed", "truncated", "failed", "altered", "unreadable"]
+State = Literal["open", "closed", "truncated", "failed", "gate", "altered", "unreadable"]
 
 
 class _Part(BaseModel):
@@ -22,11 +23,15 @@ class Entry(_Part):
 
     debate: str
     state: State = Field(
-        description="altered: a check failed; unreadable: it cannot be read at all"
+        description="gate: only the gate was asked; altered: a check failed; unreadable: it "
+        "cannot be read at all"
     )
     opened_at: str | None = None
     question: str | None = None
     format: str | None = None
+    advised: bool | None = Field(
+        default=None, description="Of a record in which only the gate was asked: what it answered"
+    )
     decision: str | None = None
     decision_text: str | None = Field(
         default=None, description="The words of the stance that was decided for"
@@ -62,8 +67,18 @@ class Listing(_Part):
     debates: tuple[Entry, ...]
 
 
-def entry(result: DebateResult) -> Entry:
-    """Return the entry of a debate whose record holds."""
+def entry(result: DebateResult | GateRecord) -> Entry:
+    """Return the entry of a debate, or of a gate, whose record holds."""
+    if isinstance(result, GateRecord):
+        return Entry(
+            debate=result.debate,
+            state="gate",
+            opened_at=result.at,
+            question=result.question,
+            advised=result.advised,
+            reviewed=result.reviewed.state,
+            released=result.released,
+        )
     return Entry(
         debate=result.debate,
         state="closed" if result.status == "complete" else result.status,

@@ -8,12 +8,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
-from typing import Any, cast, get_args
+from typing import Any, Protocol, cast, get_args
 
 from hansard import vocabulary
 from hansard.record.keys import Trust
 from hansard.record.policy import Policy
-from hansard.report.result import Condition, NotedOutcome, Result, Reviewed, SignedReview
+from hansard.report.result import Condition, NotedOutcome, Reviewed, SignedReview
 from hansard.report.words import GONE
 from hansard.rules import after
 from hansard.rules.review import ReviewState, Signed, review_of
@@ -88,12 +88,20 @@ def _outcome(seq: int, event: dict[str, Any], text: TextOfBlob) -> NotedOutcome:
     )
 
 
-def in_words(result: Result) -> str:
-    """Say how the review of a debate stands."""
+class Spoken(Protocol):
+    """What people have said something of: a debate's result, or the record of a gate."""
+
+    @property
+    def reviewed(self) -> Reviewed:
+        """What they said."""
+
+
+def in_words(result: Spoken) -> str:
+    """Say how its review stands."""
     return "; ".join(_sentences(result.reviewed))
 
 
-def notable(result: Result) -> str | None:
+def notable(result: Spoken) -> str | None:
     """Say how the review stands; None where none is required and nobody said anything."""
     found = result.reviewed
     return in_words(result) if found.wanted or found.reviews or found.held else None
@@ -122,7 +130,7 @@ def _sentences(found: Reviewed) -> Iterator[str]:
         yield words["held"]
 
 
-def conditions(result: Result) -> Iterator[str]:
+def conditions(result: Spoken) -> Iterator[str]:
     """Say of each condition of all reviews, numbered in their order, whether it is met."""
     words = vocabulary.words("conditions")
     rows = (condition for row in result.reviewed.reviews for condition in row.conditions)

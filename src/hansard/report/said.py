@@ -16,18 +16,26 @@ from hansard.vocabulary import fill
 _LABELS = vocabulary.words("said")
 
 
+def people(
+    requester: Named | None, owner: Named | None, **filed: str | None
+) -> Iterator[tuple[str, str]]:
+    """Yield who asks and who answers for it, and under what it is filed: labels and words."""
+    yield _LABELS["requester"], _person(requester) or _LABELS["unasked"]
+    yield _LABELS["owner"], _person(owner) or _LABELS["unanswered"]
+    yield from ((_LABELS[name], words) for name, words in filed.items() if words)
+
+
 def rows(result: Result) -> Iterator[tuple[str, str]]:
     """Yield each row's label and words: plain text, in which people's names stand as they are."""
-    yield _LABELS["requester"], _person(result.requester) or _LABELS["unasked"]
-    yield _LABELS["owner"], _person(result.owner) or _LABELS["unanswered"]
-    listed = {
-        "task_type": result.task_type,
-        "labels": ", ".join(result.labels),
-        "retention": result.retention,
-        "origin": origin(result),
-        "estimate": expected(result),
-    }
-    yield from ((_LABELS[name], words) for name, words in listed.items() if words)
+    yield from people(
+        result.requester,
+        result.owner,
+        task_type=result.task_type,
+        labels=", ".join(result.labels),
+        retention=result.retention,
+        origin=origin(result),
+        estimate=expected(result),
+    )
     if result.gate:
         yield from gating.rows(result.gate)
 

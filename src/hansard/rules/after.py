@@ -1,4 +1,4 @@
-"""What may follow a close: reviews, outcomes and holds, and who signed them (FORMAT.md §18).
+"""What may follow a close, or a gate's answer, and who signed it (FORMAT.md §18).
 
 None of it changes what was decided. Each entry names the head that its signer saw, and
 holds the key that signed it, so that a signature is checked without any trust file; whose

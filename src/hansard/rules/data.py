@@ -100,6 +100,23 @@ class OpenedData(TypedDict):
 
 
 @closed
+class GateAnsweredData(TypedDict):
+    """A question that was asked of the gate and not debated: a record of its own begins with it.
+
+    The task type is that of `gate`. No model was called, so nothing is said of seats or costs.
+    """
+
+    engine: Id
+    rules: One
+    question: Blob
+    requester: Person | None
+    owner: Person | None
+    labels: Annotated[list[Name], Field(max_length=MOST_LABELS)]
+    retention: Name | None
+    gate: Gate
+
+
+@closed
 class ResumedData(TypedDict):
     """A process took the debate over; calls open until here are abandoned next."""
 
@@ -418,6 +435,7 @@ class Entry(TypedDict, Generic[Kind, Data]):
 
 Event = (
     Entry[Literal["debate.opened"], OpenedData]
+    | Entry[Literal["gate.answered"], GateAnsweredData]
     | Entry[Literal["debate.resumed"], ResumedData]
     | Entry[Literal["debater.registered"], RegisteredData]
     | Entry[Literal["evidence.admitted"], EvidenceData]
@@ -443,7 +461,7 @@ Event = (
     | Entry[Literal["hold.lifted"], HoldData]
 )
 
-# Of each type of entry that may follow a close, what a policy calls it.
+# Of each type of entry that may follow a close, or a gate's answer, what a policy calls it.
 AFTER: Mapping[str, str] = {
     "review.signed": "review",
     "outcome.noted": "outcome",

@@ -79,8 +79,8 @@ class Replay:
     @property
     def ungated(self) -> bool:
         """Whether the answer that a gate rests on is gone, and what it says taken as recorded."""
-        opened = self.state.opened
-        return opened is not None and gate.is_unread(opened["gate"], self._text_of)
+        said = self.state.said
+        return said is not None and gate.is_unread(said["gate"], self._text_of)
 
     def step(self, event: Event) -> list[Difference]:
         """Check the next event, fold it in, and return the differences.
@@ -98,7 +98,7 @@ class Replay:
         elif event["type"] in ("call.answered", "call.failed"):
             ended = {**recorded, **derived}
             differences = [*self._wired(ended), *self._timed(ended, event["at"])]
-        elif self.state.closed:
+        elif self.state.ended:
             differences = [Difference(*fault) for fault in after.faults(self.state.after, event)]
         if {**recorded, **derived} != recorded:
             event = cast(Event, {**event, "data": {**recorded, **derived}})
@@ -134,11 +134,11 @@ class Replay:
 
     def _derive(self, event: Event) -> Mapping[str, Any]:
         """Return the fields of an event's data that the rules determine, with their values."""
-        if not self.state.seated:
-            return seating.derive(self.state, event, self._text_of)
-        if self.state.closed:
+        if self.state.ended:
             after.check(self.state, event)
             return {}
+        if not self.state.seated:
+            return seating.derive(self.state, event, self._text_of)
         due = self.due()
         if isinstance(due, Announce | Read) and event["type"] != name_of(due):
             raise NotDue(name_of(due))
@@ -420,9 +420,9 @@ def approved_by(opened: OpenedData, policies: Mapping[str, bytes]) -> Approved |
     return approved_in(opened, policy) if policy else None
 
 
-def policy_of(opened: OpenedData, policies: Mapping[str, bytes]) -> Policy | None:
-    """Return the policy that an opening names; None where it names none that is there."""
-    data = policies.get(opened["policy"] or "")
+def policy_of(opened: OpenedData | None, policies: Mapping[str, bytes]) -> Policy | None:
+    """Return the policy that an opening names; None where none is named, or there."""
+    data = policies.get((opened and opened["policy"]) or "")
     return parse_policy(data) if data else None
 
 

@@ -14,7 +14,7 @@ from hansard.record.keys import Standing, Trust, standing, verifier_key
 from hansard.record.note import VerifierKey
 from hansard.record.policy import Policy
 from hansard.rules import after, spending
-from hansard.rules.data import OpenedData, ReviewData
+from hansard.rules.data import ReviewData
 from hansard.rules.state import DebateState
 
 ReviewState = Literal[
@@ -120,6 +120,8 @@ def _open(review: Signed, noted: Mapping[str, int]) -> list[str]:
 
 def exceptions(state: DebateState) -> tuple[str, ...]:
     """Return, in words of the vocabulary, why a debate asks for a review by default."""
+    if state.gated:  # there was none
+        return ()
     decision, verdict = state.decision, state.verdict
     cases = [turn.case for turn in state.turns if turn.case]
     found = {
@@ -159,11 +161,11 @@ def _over(state: DebateState, days: int, now: str) -> bool:
     return spending.milliseconds(state.at, now) > days * _DAY_MS
 
 
-def involved(opened: OpenedData, policy: Policy | None, trust: Trust, key: VerifierKey) -> bool:
+def involved(state: DebateState, policy: Policy | None, trust: Trust, key: VerifierKey) -> bool:
     """Say whether a key may not review, since it is that of somebody involved by any name."""
-    values = policy.values("reviewer_may_be", opened["terms"]["format"]) if policy else None
-    people = [] if values == ("requester",) else [opened["requester"]]
-    people += [opened["owner"]] if values == ("nobody_involved",) else []
+    may_be, said = _value(state, policy, "reviewer_may_be"), state.gated or state.spec
+    people = [] if may_be == "requester" else [said["requester"]]
+    people += [said["owner"]] if may_be == "nobody_involved" else []
     keys = [verifier_key(row.key) for row in trust.keys]
     names = {key.name, *(each.name for each in keys if each.public == key.public)}
     return any(person["key"] in names for person in people if person)
@@ -190,7 +192,7 @@ def _standing(state: DebateState, policy: Policy | None, trust: Trust, place: in
     if key is None or any(after.faults(state.after[:place], event)):
         return "faulty"
     found = standing(trust, key, "reviewer", event["at"])
-    if found == "trusted" and involved(state.spec, policy, trust, key):
+    if found == "trusted" and involved(state, policy, trust, key):
         return "involved"
     return found
 

@@ -1,4 +1,7 @@
-"""How a record begins: its opening, its seats in order, its documents (FORMAT.md §11, rule 1)."""
+"""How a record begins: its opening, its seats in order, its documents (FORMAT.md §11, rule 1).
+
+Or a gate's answer, after which no debate is held.
+"""
 
 from __future__ import annotations
 
@@ -8,7 +11,7 @@ from typing import Any
 
 from hansard.record.canonical import dump
 from hansard.rules import gate
-from hansard.rules.data import Event, OpenedData, RegisteredData
+from hansard.rules.data import Event, GateAnsweredData, OpenedData, RegisteredData
 from hansard.rules.fields import Estimated, Origin, TemplateHash
 from hansard.rules.formats import format_of
 from hansard.rules.prompts import TextOf
@@ -29,6 +32,8 @@ def derive(state: DebateState, event: Event, text_of: TextOf) -> Mapping[str, An
     """
     kind: str = event["type"]
     data: Any = event["data"]
+    if kind == "gate.answered" and state.opened is None:
+        return _gated(data, text_of)
     if state.opened is None:
         return _opening(kind, data, event["debate"], text_of)
     seats = state.spec["seats"]
@@ -47,7 +52,7 @@ def derive(state: DebateState, event: Event, text_of: TextOf) -> Mapping[str, An
 
 def _opening(kind: str, data: OpenedData, debate: str, text_of: TextOf) -> Mapping[str, Any]:
     if kind != "debate.opened":
-        raise NotDue("debate.opened")
+        raise NotDue("debate.opened or gate.answered")
     rules = format_of(data["terms"])
     synthesizer = data["schemas"][-1:] if _synthesizes(data) else []
     terms = rules.settled(data["terms"], data["seats"] - len(synthesizer))
@@ -65,11 +70,22 @@ def _opening(kind: str, data: OpenedData, debate: str, text_of: TextOf) -> Mappi
     return {"terms": terms, "schemas": own + synthesizer}
 
 
+def _gated(data: GateAnsweredData, text_of: TextOf) -> Mapping[str, Any]:
+    _in_order("gate.answered", data["labels"])
+    if gate.contradicts(data["gate"], data["gate"]["task_type"], text_of):
+        raise NotDue("gate.answered with what follows from what it was asked")
+    return {}
+
+
+def _in_order(kind: str, labels: list[str]) -> None:
+    if labels != sorted(set(labels)):
+        raise NotDue(f"{kind} with labels in order, each once")
+
+
 def _own_words(data: OpenedData, debate: str) -> None:
     """What a debate says of itself agrees with itself."""
-    labels, expected, origin = data["labels"], data["estimate"], data["origin"]
-    if labels != sorted(set(labels)):
-        raise NotDue("debate.opened with labels in order, each once")
+    expected, origin = data["estimate"], data["origin"]
+    _in_order("debate.opened", data["labels"])
     if expected and not (
         expected["calls_least"] <= expected["calls_most"] and _ascend(_costs(expected))
     ):

@@ -23,6 +23,7 @@ from hansard.rules.data import (
     CutData,
     DecisionData,
     EvidenceData,
+    GateAnsweredData,
     OpenedData,
     RegisteredData,
     ResumedData,
@@ -175,6 +176,7 @@ class DebateState:
     at: str = ""
     opened: OpenedData | None = None
     spec: OpenedData = field(init=False)  # the same, once the debate is opened
+    gated: GateAnsweredData | None = None  # the gate answered, and no debate was opened
     seated: bool = False  # every seat and document that the opening announces is there
     seats: dict[str, RegisteredData] = field(default_factory=dict)
     evidence: list[EvidenceData] = field(default_factory=list)
@@ -197,13 +199,23 @@ class DebateState:
     decision: DecisionData | None = None
     synthesis: SynthesisData | None = None
     closed: ClosedData | None = None
-    after: list[Event] = field(default_factory=list)  # what people say of the closed debate
+    after: list[Event] = field(default_factory=list)  # what people say of it once it has ended
     spend: dict[str, Spend] = field(default_factory=dict)  # by seat
     used_tokens: int = 0  # against a ceiling: what is not stated counts as it was reserved
     used_micro_usd: int = 0
     failures: list[CallFailedData] = field(default_factory=list)
     rejections: int = 0
     resumes: int = 0
+
+    @property
+    def said(self) -> OpenedData | GateAnsweredData | None:
+        """What the record begins with."""
+        return self.opened or self.gated
+
+    @property
+    def ended(self) -> bool:
+        """Whether only what people say of it may follow: it is closed, or was never a debate."""
+        return self.closed is not None or self.gated is not None
 
     def of_role(self, *roles: Role) -> list[RegisteredData]:
         """Return the seats of these roles, in the order registered."""
@@ -269,6 +281,11 @@ def evolve(state: DebateState, event: Event) -> DebateState:
 def _opened(state: DebateState, data: OpenedData) -> None:
     state.opened_at = state.at
     state.opened = state.spec = data
+
+
+def _gated(state: DebateState, data: GateAnsweredData) -> None:
+    state.opened_at = state.at
+    state.gated = data
 
 
 def _resumed(state: DebateState, _: ResumedData) -> None:
@@ -458,6 +475,7 @@ def _closed(state: DebateState, data: ClosedData) -> None:
 # How each type of event changes the state: every type of FORMAT.md §3 stands here.
 _FOLDS: Mapping[str, Callable[[DebateState, Any], None]] = {
     "debate.opened": _opened,
+    "gate.answered": _gated,
     "debate.resumed": _resumed,
     "debater.registered": _registered,
     "evidence.admitted": _admitted,

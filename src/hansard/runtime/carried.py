@@ -112,7 +112,7 @@ def sign(
     state = reduce(evolve, events, DebateState())
     check_takes(state, state.debate, "ask for a new export of it once it has")
     at = max(clock.now(), events[-1]["at"])
-    check_counts(state.spec, policy_of(state.spec, bundle.policies), trust, signer.key, at)
+    check_counts(state, policy_of(state.opened, bundle.policies), trust, signer.key, at)
 
     def salted(text: str) -> SaltedText:
         return SaltedText(salt=clock.salt().hex(), text=text)

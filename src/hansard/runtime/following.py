@@ -16,6 +16,7 @@ from hansard.record import blob
 from hansard.record.bundle import Bundle
 from hansard.record.keys import Trust
 from hansard.record.line import line_hash
+from hansard.report import gated
 from hansard.rules.events import parse
 from hansard.rules.fields import Origin
 from hansard.rules.formats import AnySpec
@@ -89,7 +90,9 @@ def remand(debate: str, spec: AnySpec, store: Store, trust: Trust) -> tuple[AnyS
 def _earlier(debate: str, store: Store) -> _Earlier:
     bundle = store.bundle(debate)
     verify(bundle).require_ok(f"debate {debate}", "no debate was opened; restore the store")
-    state = reduce(evolve, map(parse, bundle.lines), DebateState())
+    events = [parse(line) for line in bundle.lines]
+    gated.refuse(events)
+    state = reduce(evolve, events, DebateState())
     if not state.closed:
         raise UsageError(
             "origin.open",

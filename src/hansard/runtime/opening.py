@@ -123,23 +123,34 @@ class Opening:
         ]
         return [opened, *seats, *documents]
 
+    def asked(self, keep: Keep, estimate: Estimated | None) -> Fact:
+        """Return the fact that begins the record of a spec's gate, where no debate follows."""
+        return Fact("gate.answered", {**self._asking(keep), "gate": self._gate(keep, estimate)})
+
+    def _asking(self, keep: Keep) -> dict[str, Any]:
+        """Return who asks what, and under what it is filed."""
+        spec = self.spec
+        return {
+            "engine": ENGINE,
+            "rules": 1,
+            "requester": _person(keep, spec.requester),
+            "owner": _person(keep, spec.owner),
+            "labels": sorted(spec.labels),
+            "retention": spec.retention,
+            "question": keep(spec.question),
+        }
+
     def _opened(
         self, keep: Keep, table: list[Seated], limits: dict[str, int | None]
     ) -> dict[str, Any]:
         spec = self.spec
         return {
-            "engine": ENGINE,
-            "rules": 1,
+            **self._asking(keep),
             "name": spec.name,
             "collection_id": spec.collection_id or spec.name,
             "task_type": spec.task_type,
-            "requester": _person(keep, spec.requester),
-            "owner": _person(keep, spec.owner),
-            "labels": sorted(spec.labels),
-            "retention": spec.retention,
             "origin": self.origin,
             "terms": spec.terms(),
-            "question": keep(spec.question),
             "context": keep(spec.context) if spec.context else None,
             "instructions": keep(spec.instructions) if spec.instructions else None,
             "review": keep(spec.review),

@@ -53,8 +53,9 @@ class Adding:
 
     def add(self, kind: str, data: Mapping[str, Any], signer: Signer | None) -> None:
         """Sign an entry where there is a signer, and store it with its texts."""
-        spec = self.recording.state.spec
-        values = self.policy.values("signed", spec["terms"]["format"]) if self.policy else None
+        opened, values = self.recording.state.opened, None
+        if self.policy and opened:
+            values = self.policy.values("signed", opened["terms"]["format"])
         if signer is None and AFTER[kind] in (values or ()):
             raise UsageError(
                 "review.unsigned", f"the policy wants this signed ({AFTER[kind]}): name a key"
@@ -100,8 +101,8 @@ def review(
                 "review.head",
                 f"something was added to debate {debate[:8]} since you read it; read it again",
             )
-        journal, opened = adding.recording.journal, adding.recording.state.spec
-        check_counts(opened, adding.policy, trust, signer.key, journal.time())
+        journal, state = adding.recording.journal, adding.recording.state
+        check_counts(state, adding.policy, trust, signer.key, journal.time())
         kept = texts(journal.blob, said.reviewer, said.comment, said.conditions)
         adding.add("review.signed", {"outcome": said.outcome, **kept}, signer)
 
@@ -126,7 +127,7 @@ def take_in(
         _check_salts(adding.bundle, carried)
         at = journal.time()
         key = VerifierKey.parse(data["signature"]["key"])
-        check_counts(state.spec, adding.policy, trust, key, at)
+        check_counts(state, adding.policy, trust, key, at)
         adding.put("review.signed", data, at)
 
 

@@ -15,6 +15,7 @@ from hansard.record.bundle import Bundle
 from hansard.record.chain import Chain
 from hansard.record.line import line_hash
 from hansard.record.policy import Policy
+from hansard.report import gated
 from hansard.rules.events import parse
 from hansard.rules.fields import Origin
 from hansard.rules.formats import AnySpec
@@ -212,6 +213,7 @@ def _reopened(
 ) -> tuple[Bundle, Recording]:
     """Return the bytes of an open debate that holds, and its record to be added to."""
     bundle, recording = taken_up(debate, store, clock, observe, progress)
+    gated.refuse(recording.events)
     if recording.state.closed:
         raise UsageError(
             "debate.closed", f"debate {debate} is closed; it cannot be resumed or stopped"
@@ -242,7 +244,7 @@ def taken_up(
     journal = Journal(store, chain, clock)
     journal.texts.update((name, blob.unpack(file)) for name, file in bundle.blobs.items())
     recording = Recording(journal, events, observe=observe, progress=progress)
-    recording.policy = policy_of(recording.state.spec, bundle.policies)
+    recording.policy = policy_of(recording.state.opened, bundle.policies)
     return bundle, recording
 
 

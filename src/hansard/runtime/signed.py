@@ -15,7 +15,7 @@ from hansard.record.keys import Trust, standing
 from hansard.record.note import Signer, VerifierKey
 from hansard.record.policy import Policy
 from hansard.rules import after
-from hansard.rules.data import MOST_CONDITIONS, OpenedData
+from hansard.rules.data import MOST_CONDITIONS
 from hansard.rules.review import involved
 from hansard.rules.spec_parts import A_NAME, person_name
 from hansard.rules.state import DebateState
@@ -91,14 +91,14 @@ def _check(outcome: str, comment: str | None, conditions: Sequence[str]) -> None
 
 
 def check_counts(
-    opened: OpenedData, policy: Policy | None, trust: Trust, key: VerifierKey, at: str
+    state: DebateState, policy: Policy | None, trust: Trust, key: VerifierKey, at: str
 ) -> None:
     """Refuse a review that would not count, as an entry of the time `at`."""
     found = standing(trust, key, "reviewer", at)
     if found != "trusted":
         why = fill(vocabulary.words("standings")[found], key=key.name)
         raise UsageError("review.untrusted", f"this review would not count: {why}")
-    if involved(opened, policy, trust, key):
+    if involved(state, policy, trust, key):
         why = fill(vocabulary.words("standings")["involved"], key=key.name)
         raise UsageError("review.involved", f"this review would not count: {why}")
 
@@ -111,7 +111,7 @@ def signature(kind: str, debate: str, said: Mapping[str, Any], signer: Signer) -
 
 def check_takes(state: DebateState, debate: str, mend: str) -> None:
     """Refuse a debate that takes nothing after its close; `mend` says how to end an open one."""
-    if not state.closed:
+    if not state.ended:
         raise UsageError("review.open", f"debate {debate} has not ended; {mend}")
     if len(state.after) >= after.MOST_AFTER:
         raise UsageError(

@@ -187,9 +187,9 @@ def check_templates(reading: Reading) -> Iterator[Finding]:
     Where an entry was rejected they are read all the same, for the signature of the policy.
     """
     opened = reading.opened
-    if opened is None:
+    if not reading.begins:
         return
-    if opened["policy"] is not None:
+    if opened and opened["policy"] is not None:
         with suppress(KeyError, DataError):
             policy = parse_policy(reading.bundle.policies[opened["policy"]])
             reading.policy = policy if policy.hash == opened["policy"] else None
@@ -198,10 +198,14 @@ def check_templates(reading: Reading) -> Iterator[Finding]:
     reading.say(10)
 
 
-def _against_opening(reading: Reading, opened: OpenedData) -> Iterator[Finding]:
+def _against_opening(reading: Reading, opened: OpenedData | None) -> Iterator[Finding]:
+    """Compare templates and policies with an opening; without one, nothing names any."""
     templates, policies = reading.bundle.templates, reading.bundle.policies
-    rows = [(row["sha256"], row["role"]) for row in (*opened["templates"], *opened["schemas"])]
-    rows += [(row["sha256"], row["tool"]) for row in opened["tools"]]
+    rows, policy = list[tuple[str, str]](), None
+    if opened:
+        policy = opened["policy"]
+        rows += [(row["sha256"], row["role"]) for row in (*opened["templates"], *opened["schemas"])]
+        rows += [(row["sha256"], row["tool"]) for row in opened["tools"]]
     named = dict(reversed(rows))  # by hash, under the first name that it has
     for digest in dict(rows):
         body, name = templates.get(digest), named[digest]
@@ -209,10 +213,10 @@ def _against_opening(reading: Reading, opened: OpenedData) -> Iterator[Finding]:
             yield finding("10.missing", 1, expected=digest, name=name)
         elif (found := sha256(body).hexdigest()) != digest:
             yield finding("10.hash", 1, expected=digest, found=found, name=name)
-    for name in sorted((*templates.keys() - named, *policies.keys() - {opened["policy"]})):
+    for name in sorted((*templates.keys() - named, *policies.keys() - {policy})):
         yield finding("10.unnamed", 0, found=name)
-    if opened["policy"] is not None and reading.policy is None:
-        yield finding("10.policy", 1, expected=opened["policy"])
+    if policy is not None and reading.policy is None:
+        yield finding("10.policy", 1, expected=policy)
 
 
 STEPS: tuple[Callable[[Reading], Iterator[Finding]], ...] = (

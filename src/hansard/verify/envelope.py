@@ -116,7 +116,7 @@ def check_signatures(reading: Reading) -> Iterator[Finding]:
     """Check 3: trusted keys, in force when the debate was opened, signed all there is to sign."""
     if reading.files is None:
         return
-    last = reading.events[-1]["at"] if reading.opened else None  # nobody signed it before
+    last = reading.events[-1]["at"] if reading.begins else None  # nobody signed it before
     signings = [("manifest", _signing(reading, reading.note, "export", last))]
     if bundles.ASIDE & reading.files.keys():
         signings.append(("page", _signing(reading, reading.page_note, "export", last)))
@@ -150,5 +150,5 @@ def _approval(reading: Reading) -> Signing:
 def _signing(reading: Reading, note: Note | None, role: Role, dated: str | None = None) -> Signing:
     if note is None:
         return Signing(False, vocabulary.words("signers")["unread"])
-    at = reading.events[0]["at"] if reading.opened else None
+    at = reading.events[0]["at"] if reading.begins else None
     return who_signed(note, role, reading.trust, at, dated)

@@ -25,7 +25,7 @@ def look(reading: Reading) -> None:
     reading.more |= {NOTES} if notes else set()
     reading.more |= {REVIEW} if len(notes) < len(signed) else set()
     reading.say(NOTES, notes=vocabulary.many(len(notes), "note"), signed=sum(notes))
-    if replay and ended and replay.state.closed:
+    if replay and ended and replay.state.ended:
         found = reading.review = review_of(replay.state, reading.policy, reading.trust)
         counting = sum(row.counts for row in found.reviews)
         reviews = vocabulary.many(len(found.reviews), "review")

@@ -104,6 +104,11 @@ class Reading:
         return first["data"] if first and first["type"] == "debate.opened" else None
 
     @property
+    def begins(self) -> bool:
+        """Whether the first entry is one that a record begins with."""
+        return bool(self.events) and self.events[0]["type"] in ("debate.opened", "gate.answered")
+
+    @property
     def withheld(self) -> frozenset[str]:
         """The names of blobs that were kept from this recipient."""
         names = self.manifest.withheld

@@ -111,4 +111,11 @@ def _say(reading: Reading, state: DebateState) -> None:
         rows.append(f"{state.decision['decision']} by {state.decision['rule']}")
     if state.closed and state.closed["outcome"] != "complete":
         rows.append(f"{state.closed['outcome']}: {state.closed['reason']}")
-    reading.say(16, "text" if rows else "open", outcome="; ".join(rows))
+    reading.say(16, _how(state, rows), outcome="; ".join(rows))
+
+
+def _how(state: DebateState, rows: list[str]) -> str:
+    """Return the variant of what check 16 says."""
+    if state.gated:
+        return "gate"
+    return "text" if rows else "open"

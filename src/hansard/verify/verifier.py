@@ -138,8 +138,8 @@ def _resting(reading: Reading, number: int) -> tuple[Status, str] | None:
 
 
 def _is_open(reading: Reading) -> bool:
-    """Say whether the debate was not closed, as far as the record could be followed."""
-    return reading.replay is None or reading.replay.state.closed is None
+    """Say whether a debate was not closed, as far as the record could be followed."""
+    return reading.replay is None or not reading.replay.state.ended
 
 
 def _caveats(reading: Reading, level: int | None) -> Iterator[str]:

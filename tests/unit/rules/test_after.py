@@ -10,7 +10,7 @@ from hansard.rules.replay import NotDue, Replay
 from reviewing import ANN, BOB, closed, hold, note, review, reviewed, say, signed
 from support import DEBATE, digest
 
-DUE = "a review, an outcome or a hold: the debate is closed"
+DUE = "a review, an outcome or a hold, and nothing else"
 A = "a" * 64
 
 

@@ -7,6 +7,7 @@ import orjson
 import pytest
 import rfc8785
 
+from gating import recorded
 from hansard.errors import DataError
 from hansard.record.canonical import MAX_INT
 from hansard.rules.events import EVENTS, blob_names, parse
@@ -18,6 +19,7 @@ REFUSED = Debate(Setup(approved={**OWN, "block": "0" * 64}), votes()).run().reco
 RECORDS = [REFUSED, reviewed().record, *(eventful(name).record for name in EVENTFUL), RECORD]
 # A case is there in the last turn of `moderated`, a stance in the first seat of `judged`.
 OF_TYPE = {event["type"]: event for record in RECORDS for event in record.events}
+OF_TYPE["gate.answered"] = parse(recorded().lines[0])
 TERMS = [record.events[0] for record in RECORDS]
 PROVIDED = ("model", "response_id", "request_id", "fingerprint", "sent")
 

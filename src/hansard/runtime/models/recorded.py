@@ -5,6 +5,7 @@ from __future__ import annotations
 from hansard.errors import UsageError
 from hansard.record import blob
 from hansard.record.bundle import Bundle
+from hansard.report import gated
 from hansard.rules.events import parse
 from hansard.rules.fields import UNTRIED, Blob
 from hansard.rules.spec_parts import PriceSpec
@@ -16,13 +17,14 @@ class RecordedModel:
 
     Calls that were abandoned or raised have no end, so attempts are counted
     without them; the last end repeats. Raises UsageError `model.recorded` for a record
-    that cannot be read.
+    that cannot be read, `record.gate` for that of a gate.
     """
 
     def __init__(self, bundle: Bundle) -> None:
         self.price: PriceSpec | None = None
         self._ends: dict[str, list[Completion | ModelError]] = {}
         events = [parse(line) for line in bundle.lines]
+        gated.refuse(events)
         tools: dict[str, list[ToolCall]] = {}
         for event in events:
             if event["type"] == "tool.called":
