@@ -64,6 +64,7 @@ if TYPE_CHECKING:
     from hansard.record.keys import Trust, TrustedKey
     from hansard.record.note import Signer, VerifierKey
     from hansard.record.policy import Policy
+    from hansard.report.following import Follower
     from hansard.report.formats import (
         ConsensusResult,
         DebateResult,
@@ -73,7 +74,7 @@ if TYPE_CHECKING:
     )
     from hansard.report.gating import GateAnswer
     from hansard.report.listing import Listing
-    from hansard.report.progress import Follower, Progress
+    from hansard.report.progress import Progress
     from hansard.report.prompt import Rendered
     from hansard.report.replayed import Replayed
     from hansard.report.standing import Standing
@@ -103,6 +104,7 @@ _LATER = {
     "record.keys": ("Trust", "TrustedKey"),
     "record.note": ("Signer", "VerifierKey"),
     "record.policy": ("Policy",),
+    "report.following": ("Follower",),
     "report.formats": (
         "ConsensusResult",
         "DebateResult",
@@ -112,7 +114,7 @@ _LATER = {
     ),
     "report.gating": ("GateAnswer",),
     "report.listing": ("Listing",),
-    "report.progress": ("Follower", "Progress"),
+    "report.progress": ("Progress",),
     "report.prompt": ("Rendered",),
     "report.replayed": ("Replayed",),
     "report.standing": ("Standing",),

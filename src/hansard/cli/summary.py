@@ -11,7 +11,6 @@ from hansard import vocabulary
 from hansard.cli.console import console, fields, money, style_of
 from hansard.cli.context import next_step
 from hansard.report import reviews, said
-from hansard.report.formats import display_of
 from hansard.report.notes import DOUBTFUL, Note
 from hansard.report.safe import one_line
 from hansard.report.signs import failure_of
@@ -27,7 +26,7 @@ def outcome(result: hansard.DebateResult) -> Rows:
     rows: Rows = [("Decision", _decision(result))]
     if result.output_missing:
         rows.append(("Output", f"missing: {one_line(result.output_missing)}"))
-    rows += display_of(result).rows(result)
+    rows += result.display.rows(result)
     if result.review is not None:
         rows.append(("Must look", one_line(result.review)))
     reviewed = reviews.notable(result)
@@ -67,7 +66,7 @@ def _decision(result: hansard.DebateResult) -> Text | str:
             why = f"{STOPPED[result.reason]}{f', {one_line(whose)}' if whose else ''}"
             return f"none: cut short, {why} ({result.reason}), {rounds}"
         return f"none: failed ({result.reason}), {rounds}. {failure_of(result)}"
-    how = display_of(result).how(result)
+    how = result.display.how(result)
     argued = f", argued by {result.argued_by}" if result.argued_by else ""
     decided = option(result, result.decision)
     decided.plain = stance(result.decision, result.decision_text)

@@ -11,12 +11,13 @@ from typing_extensions import TypedDict  # pydantic reads only this one before P
 from hansard import vocabulary
 from hansard.report import hollow, sections, signals, words
 from hansard.report.common import common
+from hansard.report.display import LENGTH, Display, Row
 from hansard.report.fold import Folded, tally_of, turn_of, words_of
-from hansard.report.formats.display import LENGTH, Display, Row
 from hansard.report.governance import Watch
 from hansard.report.notes import Note, note
-from hansard.report.result import Part, Result, Spoken, lines, tallied, told
+from hansard.report.result import Part, Spoken, lines, tallied, told
 from hansard.report.safe import one_line
+from hansard.report.shown import Shown
 from hansard.report.signs import fenced, ids, not_heard, quoted, table
 from hansard.report.words import ALIKE, GONE, percent
 from hansard.rules import similarity
@@ -83,7 +84,7 @@ class Similarity(Part):
     converged: bool = Field(description="Whether that ended the rounds")
 
 
-class PanelResult(Result):
+class PanelResult(Shown):
     """What became of a debate in the `panel` format: its final answer, and the drafts before it.
 
     A debate that was cut short has no final answer, but the `last_drafts`.
@@ -404,3 +405,4 @@ PANEL = Display(
     use=use,
     watch=WATCH,
 )
+PanelResult.display = PANEL

@@ -1,6 +1,6 @@
 """A `moderated` debate as it is shown: each round's case, attack and answer, its moderation."""
 
-from hansard.report.formats.display import Display
+from hansard.report.display import Display
 from hansard.report.formats.moderated.markdown import decision, said, use
 from hansard.report.formats.moderated.result import ModeratedResult, of
 from hansard.report.formats.moderated.source import ModeratedSource
@@ -19,3 +19,4 @@ MODERATED = Display(
     use=use,
     watch=WATCH,
 )
+ModeratedResult.display = MODERATED

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from hansard.report.formats.display import LENGTH, Row
+from hansard.report.display import LENGTH, Row
 from hansard.report.formats.moderated.result import ModeratedResult
 from hansard.report.safe import one_line
 from hansard.report.words import GONE, TITLE, stance
