@@ -291,6 +291,7 @@ CONSENSUS = Display(
     of=of,
     how=how,
     rows=rows,
+    turns=lambda result: result.transcript,
     decision=decision,
     said=said,
     use=use,

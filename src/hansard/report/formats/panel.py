@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any, Literal, cast
 
-from pydantic import Field
+from pydantic import ConfigDict, Field
 from typing_extensions import TypedDict  # pydantic reads only this one before Python 3.12
 
 from hansard import vocabulary
@@ -90,11 +90,14 @@ class PanelResult(Shown):
     A debate that was cut short has no final answer, but the `last_drafts`.
     """
 
+    model_config = ConfigDict(serialize_by_alias=True)
+
     format: Literal["panel"]
     options: tuple[str, ...]
     resolution: Resolution
-    final: str | None = Field(
-        description="The answer: a draft, the judge's words, or the option that a majority chose"
+    answer: str | None = Field(
+        alias="final",
+        description="The answer: a draft, the judge's words, or the option that a majority chose",
     )
     winner_label: str | None = Field(
         description="Whose last draft won, the first registered of those who hold a majority's "
@@ -130,7 +133,7 @@ class PanelResult(Shown):
         if self.vote_tally is not None:
             more["consensus_threshold"] = str(self.consensus_threshold)
             more["vote_tally"] = tallied(self.vote_tally)
-        more["final"] = "none" if self.final is None else one_line(self.final)
+        more["final"] = "none" if self.answer is None else one_line(self.answer)
         more["winner_label"] = self.winner_label or "none"
         more["judgment"] = "none" if self.judgment is None else one_line(self.judgment)
         return lines({**self.signals(), **more, **self.ended()})
@@ -138,7 +141,7 @@ class PanelResult(Shown):
     def source(self) -> dict[str, Any]:
         """Return the result in the shape that the format's source gives it."""
         shape: PanelSource = {
-            "final": self.final,
+            "final": self.answer,
             "winner_label": self.winner_label,
             "rounds": [
                 {
@@ -310,9 +313,9 @@ def rows(result: PanelResult) -> Iterator[Row]:
         tally = [f"{vote} {count}" for vote, count in result.vote_tally.items()]
         needed = f"{result.consensus_threshold} of {len(result.debater_ids)} needed"
         yield Row("Votes", f"{', '.join(tally)}; {needed}")
-    if result.final is not None:
+    if result.answer is not None:
         whose = f"{result.winner_label}: " if result.winner_label else ""
-        yield Row("Answer", whose + one_line(result.final, LENGTH))
+        yield Row("Answer", whose + one_line(result.answer, LENGTH))
         return
     for label, text in result.last_drafts.items():
         yield Row("Draft", f"{label}: {one_line(text or GONE, LENGTH)}")
@@ -328,14 +331,14 @@ def decision(result: PanelResult) -> Iterator[str]:
 
 
 def _final(result: PanelResult) -> Iterator[str]:
-    if result.final is not None:
+    if result.answer is not None:
         whose = f", from the last draft of `{result.winner_label}`" if result.winner_label else ""
         yield f"The final answer{whose}:"
-        yield quoted(result.final)
+        yield quoted(result.answer)
     if result.judgment is not None:
         yield "How it was found, or the judge's reply as it came:"
         yield quoted(result.judgment)
-    if result.final is None:
+    if result.answer is None:
         for label, text in result.last_drafts.items():
             yield f"The last draft of `{label}`:"
             yield quoted(text)
@@ -400,6 +403,8 @@ PANEL = Display(
     source=PanelSource,
     of=of,
     rows=rows,
+    words=lambda result: result.answer,
+    turns=lambda result: result.transcript,
     decision=decision,
     said=said,
     use=use,

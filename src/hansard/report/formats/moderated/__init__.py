@@ -4,7 +4,7 @@ from hansard.report.display import Display
 from hansard.report.formats.moderated.markdown import decision, said, use
 from hansard.report.formats.moderated.result import ModeratedResult, of
 from hansard.report.formats.moderated.source import ModeratedSource
-from hansard.report.formats.moderated.summary import rows
+from hansard.report.formats.moderated.summary import rows, turns, words
 from hansard.report.formats.moderated.watch import WATCH
 
 __all__ = ["MODERATED", "ModeratedResult"]
@@ -14,6 +14,8 @@ MODERATED = Display(
     source=ModeratedSource,
     of=of,
     rows=rows,
+    words=words,
+    turns=turns,
     decision=decision,
     said=said,
     use=use,
