@@ -30,6 +30,12 @@ def is_left(result: Result) -> bool:
     return result.decision in (ESCALATE, UNDECLARED)
 
 
+def cost_of(result: Result) -> int | None:
+    """Return what all calls cost in micro-US-dollars; None where that of a reply is not known."""
+    partly = any(note.code == "cost_incomplete" for note in result.notes)
+    return None if partly else result.totals.cost_micro_usd
+
+
 def undecided(result: Result) -> str:
     """Say that nothing was decided, and why."""
     rounds = _rounds(result)
@@ -114,9 +120,9 @@ def _all(result: R, own: Display[R]) -> Iterator[Row]:
         yield Row(name, one_line(text, HEAD))
     for note in told(result):
         yield Row("Note", f"{note.message}{f' (#{note.seq})' if note.seq else ''}")
-    cost = f"cost {dollars(result.totals.cost_micro_usd)}"
-    currency = "" if result.totals.cost_micro_usd is None else " US dollars"
-    yield Row("Debate", f"{result.debate}, {many(result.totals.calls, 'call')}, {cost}{currency}")
+    spent = cost_of(result)
+    cost = f"cost {dollars(spent)}{'' if spent is None else ' US dollars'}"
+    yield Row("Debate", f"{result.debate}, {many(result.totals.calls, 'call')}, {cost}")
 
 
 def in_short(result: Result) -> str:

@@ -37,11 +37,11 @@ class Shown(Result):
 
     @property
     def cost(self) -> Decimal | None:
-        """What the calls cost in US dollars; None where no price is known.
+        """What the calls cost in US dollars; None where nobody knows, were it of one reply.
 
-        Replies without a known price are left out: the note `cost_incomplete` says so.
+        What is known of it stands in `totals`.
         """
-        micro = self.totals.cost_micro_usd
+        micro = outcome.cost_of(self)
         return None if micro is None else Decimal(micro).scaleb(-6)
 
     @property
