@@ -64,6 +64,7 @@ if TYPE_CHECKING:
     from hansard.record.keys import Trust, TrustedKey
     from hansard.record.note import Signer, VerifierKey
     from hansard.record.policy import Policy
+    from hansard.report.following import Follower
     from hansard.report.formats import (
         ConsensusResult,
         DebateResult,
@@ -74,7 +75,7 @@ if TYPE_CHECKING:
     from hansard.report.gated import GateRecord
     from hansard.report.gating import GateAnswer
     from hansard.report.listing import Listing
-    from hansard.report.progress import Follower, Progress
+    from hansard.report.progress import Progress
     from hansard.report.prompt import Rendered
     from hansard.report.replayed import Replayed
     from hansard.report.standing import Standing
@@ -104,6 +105,7 @@ _LATER = {
     "record.keys": ("Trust", "TrustedKey"),
     "record.note": ("Signer", "VerifierKey"),
     "record.policy": ("Policy",),
+    "report.following": ("Follower",),
     "report.formats": (
         "ConsensusResult",
         "DebateResult",
@@ -114,7 +116,7 @@ _LATER = {
     "report.gated": ("GateRecord",),
     "report.gating": ("GateAnswer",),
     "report.listing": ("Listing",),
-    "report.progress": ("Follower", "Progress"),
+    "report.progress": ("Progress",),
     "report.prompt": ("Rendered",),
     "report.replayed": ("Replayed",),
     "report.standing": ("Standing",),

@@ -22,8 +22,8 @@ from cli_support import (
     write_debate,
     write_format,
 )
+from hansard.report.following import Follower
 from hansard.report.happenings import happenings
-from hansard.report.progress import Follower
 from hansard.store.application import Store
 from instant import GUARD
 from support import Debate, Reply, Setup, say, script

@@ -15,7 +15,6 @@ from hansard.cli.reading import _COLUMNS
 from hansard.cli.summary import outcome
 from hansard.page.write import script as page_script
 from hansard.report.listing import entry
-from hansard.report.markdown import markdown
 from hansard.runtime.models.base import Wire
 from reporting import of
 from support import DEFAULTS, Debate, Die, Fail, Reply, Setup, Stop, say, script, vote
@@ -124,7 +123,7 @@ def happened(debate):
 
 def report_head(result):
     """The first paragraph beneath the heading of the decision, and that the output is missing."""
-    first, _, rest = markdown(result).partition("## Decision\n\n")[2].partition("\n\n")
+    first, _, rest = result.to_markdown().partition("## Decision\n\n")[2].partition("\n\n")
     second = rest.partition("\n\n")[0]
     return f"{first} {second}" if second.startswith("**The output") else first
 

@@ -9,7 +9,6 @@ import hansard
 from cli_support import write_debate
 from hansard import UsageError
 from hansard.cli.main import cli
-from hansard.report.markdown import markdown
 from hansard.rules.formats import consensus
 from sources.played import QUESTION
 
@@ -340,7 +339,7 @@ def test_every_report_carries_the_nine_signals_as_far_as_its_format_has_them(pla
     wanted = [name for name in NINE if counted or name not in COUNTED]
     printed = result.model_dump(mode="json")
     assert [name for name in wanted if printed.get(name) is None] == []
-    written = markdown(result)
+    written = result.to_markdown()
     assert [name for name in wanted if f"\n{name}: " not in written] == []
 
 

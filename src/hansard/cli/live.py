@@ -18,8 +18,9 @@ from rich.text import Text
 
 import hansard
 from hansard.cli.console import is_terminal, money, style_of
+from hansard.report.following import Follower
 from hansard.report.happenings import Happening, happenings
-from hansard.report.progress import CallFailed, Follower
+from hansard.report.progress import CallFailed
 from hansard.report.standing import Standing, standing
 from hansard.report.words import ERRORS
 

@@ -22,9 +22,8 @@ from hansard.cli.context import (
     trust_of,
 )
 from hansard.cli.summary import ARROW, gate_rows, option, outcome, say_notes
-from hansard.report.formats.display import LENGTH
+from hansard.report.display import LENGTH
 from hansard.report.listing import Entry
-from hansard.report.markdown import markdown
 from hansard.report.replayed import Differing
 from hansard.report.reviews import STATES
 from hansard.report.safe import one_line, shown
@@ -253,7 +252,7 @@ def report(source: str, form: str) -> None:
     elif form == "source":
         click.echo(document(result.source()))
     elif form == "markdown":
-        click.echo(markdown(result).rstrip("\n"))
+        click.echo(result.to_markdown().rstrip("\n"))
     else:
         click.echo(result.to_report())
         say_notes(note.message for note in result.notes)

@@ -24,9 +24,10 @@ from hansard.cli.context import (
     trust_of,
 )
 from hansard.cli.signing import save
-from hansard.cli.summary import REVIEW, gate_rows
+from hansard.cli.summary import gate_rows
 from hansard.cli.summary import outcome as outcome_rows
 from hansard.errors import UsageError
+from hansard.report.outcome import REVIEW
 from hansard.report.reviews import in_words
 from hansard.report.safe import one_line, shown
 from hansard.vocabulary import words

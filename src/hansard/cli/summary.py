@@ -11,37 +11,25 @@ import hansard
 from hansard import vocabulary
 from hansard.cli.console import console, fields, money, style_of
 from hansard.cli.context import next_step
-from hansard.report import gated, reviews, said
-from hansard.report.formats import display_of
-from hansard.report.notes import DOUBTFUL, Note
+from hansard.report import gated, said
+from hansard.report.outcome import argued, reached, rows, told, undecided
 from hansard.report.safe import one_line
-from hansard.report.signs import failure_of
-from hansard.report.words import STOPPED, percent, stance
+from hansard.report.words import percent, stance
 
 ARROW = " → "
-REVIEW = vocabulary.words("reviewed")["label"]
 Rows = list[tuple[str, Text | str]]
 
 
 def gate_rows(found: hansard.GateRecord, *more: tuple[str, str]) -> RenderableType:
     """Return what the record of a gate says, and that nothing was decided."""
-    rows = [*gated.rows(found), ("Decision", vocabulary.words("gated")["alone"]), *more]
-    return fields([(label, one_line(words, 1000)) for label, words in rows])
+    lines = [*gated.rows(found), ("Decision", vocabulary.words("gated")["alone"]), *more]
+    return fields([(label, one_line(words, 1000)) for label, words in lines])
 
 
 def outcome(result: hansard.DebateResult) -> Rows:
     """Return the rows that say what was decided, what is open, who must look, what it cost."""
-    rows: Rows = [("Decision", _decision(result))]
-    if result.output_missing:
-        rows.append(("Output", f"missing: {one_line(result.output_missing)}"))
-    rows += display_of(result).rows(result)
-    if result.review is not None:
-        rows.append(("Must look", one_line(result.review)))
-    reviewed = reviews.notable(result)
-    if reviewed:
-        rows.append((REVIEW, one_line(reviewed)))
-        rows += [("Condition", one_line(words)) for words in reviews.conditions(result)]
-    return rows + [(label, one_line(words)) for label, words in said.rows(result)] + _used(result)
+    found: Rows = [("Decision", _decision(result)), *rows(result, result.display)]
+    return found + [(label, one_line(words)) for label, words in said.rows(result)] + _used(result)
 
 
 def _used(result: hansard.DebateResult) -> Rows:
@@ -52,33 +40,25 @@ def _used(result: hansard.DebateResult) -> Rows:
     sources = ", ".join(dict.fromkeys(row["source"] for row in result.prices))
     priced = f" (price: {sources})" if sources else ""
     cost = f"{money(total.cost_micro_usd)}{priced}  {total.calls} calls{failed}, {tokens}"
-    rows: Rows = [("Cost", cost)]
+    used: Rows = [("Cost", cost)]
     if limit is not None and charged.cost_micro_usd != total.cost_micro_usd:
         counted = f"{money(charged.cost_micro_usd)} of {money(limit)}"
-        rows.append(("Ceiling", f"{counted}: what replies do not say counts as it was reserved"))
+        used.append(("Ceiling", f"{counted}: what replies do not say counts as it was reserved"))
     if total.tokens_cached or total.tokens_cache_write:
         share = "" if total.cached_ppm is None else f" ({percent(total.cached_ppm)})"
         wrote = f", {total.tokens_cache_write:,} written" if total.tokens_cache_write else ""
         read = f"{total.tokens_cached:,} tokens in{share}{wrote}"
-        rows.append(("Cache", f"{read}, saved {money(total.saved_micro_usd)}"))
-    return rows
+        used.append(("Cache", f"{read}, saved {money(total.saved_micro_usd)}"))
+    return used
 
 
 def _decision(result: hansard.DebateResult) -> Text | str:
-    rounds = f"round {result.rounds_run} of at most {result.max_rounds}"
-    if result.decision is None or result.decision_rule is None:
-        if result.reason is None:
-            return f"none yet: still open, {rounds}"
-        if result.status == "truncated":
-            whose = result.truncated and result.truncated.stopper
-            why = f"{STOPPED[result.reason]}{f', {one_line(whose)}' if whose else ''}"
-            return f"none: cut short, {why} ({result.reason}), {rounds}"
-        return f"none: failed ({result.reason}), {rounds}. {failure_of(result)}"
-    how = display_of(result).how(result)
-    argued = f", argued by {result.argued_by}" if result.argued_by else ""
+    if result.decision is None:
+        return undecided(result)
     decided = option(result, result.decision)
     decided.plain = stance(result.decision, result.decision_text)
-    return Text.assemble(decided, f"{argued}  {how}, {rounds} ({result.decision_rule})")
+    how = reached(result, result.display)
+    return Text.assemble(decided, f"{argued(result)}  {how}")
 
 
 def option(result: hansard.DebateResult, vote: str | None) -> Text:
@@ -92,14 +72,8 @@ def say_outcome(result: hansard.DebateResult, *steps: str) -> None:
     """Print on standard error what became of a debate that was just run, and what to do next."""
     out = console(stderr=True)
     out.print(fields([*outcome(result), ("Debate", result.debate)]))
-    told = [note for note in result.notes if _at_once(note)]
-    say_notes(note.message for note in told if note.code != result.reason)  # it stands on top
+    say_notes(note.message for note in told(result))
     out.print(fields([("Next" if n == 0 else "", next_step(step)) for n, step in enumerate(steps)]))
-
-
-def _at_once(note: Note) -> bool:
-    """Whether it is a note that nobody may miss: on the debate, critical, or on its critique."""
-    return note.seq is None or note.severity == "critical" or note.code in DOUBTFUL
 
 
 def say_notes(messages: Iterable[str]) -> None:

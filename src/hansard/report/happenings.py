@@ -13,8 +13,7 @@ from hansard.report import notes, progress
 from hansard.report.formats import notings
 from hansard.report.progress import Progress
 from hansard.report.safe import one_line
-from hansard.report.sentences import compared, counted, decided, moderated, stance_of
-from hansard.report.words import STOPPED
+from hansard.report.sentences import compared, decided, moderated, stance_of
 from hansard.rules.data import VerdictData
 from hansard.rules.events import Event
 from hansard.rules.state import DebateState
@@ -55,7 +54,7 @@ def happenings(state: DebateState, event: Event, rows: Iterable[Progress]) -> It
 
 
 def _response(_: DebateState, row: progress.Response) -> Iterator[Happening]:
-    yield _said(row, row.vote or (f"strength {row.rating}" if row.rating else ""))
+    yield _said(row, row.mark)
 
 
 def _verdict(state: DebateState, row: progress.VerdictGiven) -> Iterator[Happening]:
@@ -80,15 +79,8 @@ def _said(
 
 def _finding(state: DebateState, row: progress.VerdictGiven) -> str:
     """Return a verdict in one word."""
-    if row.undeclared:
-        return "undeclared"
-    winner = stance_of(state, row.winner) or row.winner if row.winner else None
-    return row.confidence or winner or row.choice or "synthesis"
-
-
-def _tool(_: DebateState, row: progress.ToolUsed) -> Iterator[Happening]:
-    tool, came = row.tool or "of no known name", "" if row.ok else "; it gave nothing"
-    yield Happening(row.seq, "control", f"{row.speaker} used the tool {tool}{came}")
+    named = stance_of(state, row.winner) if row.winner and not row.confidence else None
+    return named or row.mark
 
 
 def _line(who: str, text: Callable[[DebateState, Any], str]) -> Callable[..., Iterator[Happening]]:
@@ -100,19 +92,21 @@ def _line(who: str, text: Callable[[DebateState, Any], str]) -> Callable[..., It
     return line
 
 
+def _told(_: DebateState, row: Progress) -> str:
+    return row.told
+
+
 _LINES: Mapping[type[Progress], Callable[[DebateState, Any], Iterator[Happening]]] = {
-    progress.DebateOpened: _line(
-        "control", lambda _, row: f"debate {row.debate} is open: {row.format}"
-    ),
-    progress.RoundStarted: _line("control", lambda _, row: f"round {row.round} begins"),
+    progress.DebateOpened: _line("control", _told),
+    progress.RoundStarted: _line("control", _told),
     progress.Response: _response,
     progress.SynthesisWritten: lambda _, row: iter([_said(row, "")]),
     progress.VerdictGiven: _verdict,
-    progress.ToolUsed: _tool,
-    progress.VotesCounted: _line("count", lambda state, _: counted(state.counts[-1])),
+    progress.ToolUsed: _line("control", _told),
+    progress.VotesCounted: _line("count", _told),
     progress.SimilarityMeasured: _line("count", lambda state, _: compared(state.similarities[-1])),
     progress.Decided: _line(
         "decision", lambda state, row: decided(state, row.decision, row.rule, row.text)
     ),
-    progress.DebateClosed: _line("control", lambda _, row: f"{row.outcome}: {STOPPED[row.reason]}"),
+    progress.DebateClosed: _line("control", _told),
 }

@@ -1,18 +1,17 @@
 """The report as Markdown, for a file or a page that renders it.
 
-Each format says what was decided and what was said (`report.formats`); the
+Each format says what was decided and what was said (`report.display`); the
 other sections are common to all. Everything that somebody wrote goes through `signs`.
 """
 
 from __future__ import annotations
 
 from hansard.report import sections
-from hansard.report.formats import DebateResult, display_of
+from hansard.report.display import Display, R
 
 
-def markdown(result: DebateResult) -> str:
+def markdown(result: R, own: Display[R]) -> str:
     """Return the whole report; every text in it is neutralised."""
-    own = display_of(result)
     parts = (
         sections.head(result),
         own.decision(result),

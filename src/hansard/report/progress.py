@@ -1,33 +1,46 @@
 """What happens in a debate, as typed facts, while it happens (D 34).
 
-The one place that says what an event means to somebody who watches. Whatever
-has a `text` holds what a model wrote, as it wrote it: show it through `safe`.
+`report.following` says which event means what. Whatever has a `text` holds what a model
+wrote, as it wrote it: show it through `safe`.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Literal, cast
 
-from hansard.report.sentences import decided_text
-from hansard.rules import replies, steps
-from hansard.rules.data import CallAnsweredData, SynthesisData, TurnRecordedData, VerdictData
-from hansard.rules.events import Event
+from hansard.report.safe import COLUMNS, escaped, one_line, untypeset
+from hansard.report.sentences import share, tallied
+from hansard.report.words import ERRORS, REASONS, STOPPED, rejection, seconds, stance, stopper
 from hansard.rules.fields import CallError, Confidence, Cut, Outcome, Rejection
-from hansard.rules.replies import Schema
-from hansard.rules.state import DebateState, evolve, step_of
 from hansard.rules.terms import CloseReason, DecisionRule, Role
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, slots=True, kw_only=True, repr=False)
 class _Happened:
-    """The entry of the record that says so."""
+    """The entry of the record that says so.
+
+    `str` and a notebook show it in one line, made safe and at most 80 characters long.
+    """
 
     seq: int
 
+    @property
+    def told(self) -> str:
+        """What happened, in words."""
+        raise NotImplementedError
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+    def __str__(self) -> str:
+        return one_line(f"#{self.seq} {self.told}", COLUMNS)
+
+    def __repr__(self) -> str:
+        return one_line(f"<{type(self).__name__} #{self.seq} {self.told}", COLUMNS - 1) + ">"
+
+    def _repr_html_(self) -> str:
+        return untypeset(escaped(str(self)))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, repr=False)
 class _Turn(_Happened):
     """Whose turn it is about."""
 
@@ -36,8 +49,13 @@ class _Turn(_Happened):
     round: int
     phase: str
 
+    @property
+    def place(self) -> str:
+        """Whose turn it is, and when."""
+        return f"round {self.round} {self.phase} {self.speaker}"
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+
+@dataclass(frozen=True, slots=True, kw_only=True, repr=False)
 class _Said(_Turn):
     """What was said: its main part as `text`, all of it as `reply`; what that one call took."""
 
@@ -46,23 +64,44 @@ class _Said(_Turn):
     cost_micro_usd: int | None
     latency_ms: int
 
+    @property
+    def mark(self) -> str:
+        """What marks it, in a word; empty for nothing."""
+        return ""
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+    @property
+    def told(self) -> str:
+        """What happened, in words."""
+        mark = f" -> {self.mark}" if self.mark else ""
+        return f"{self.place}{mark}: {self.text}"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, repr=False)
 class DebateOpened(_Happened):
     """The debate is open, in this format."""
 
     debate: str
     format: str
 
+    @property
+    def told(self) -> str:
+        """What happened, in words."""
+        return f"debate {self.debate} is open: {self.format}"
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+
+@dataclass(frozen=True, slots=True, kw_only=True, repr=False)
 class RoundStarted(_Happened):
     """The first call of a round is made."""
 
     round: int
 
+    @property
+    def told(self) -> str:
+        """What happened, in words."""
+        return f"round {self.round} begins"
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+
+@dataclass(frozen=True, slots=True, kw_only=True, repr=False)
 class Response(_Said):
     """A turn that counts: the stance, thesis, argument or answer of a seat that argues.
 
@@ -76,8 +115,13 @@ class Response(_Said):
     struck: tuple[int, ...]
     unanswered: tuple[int, ...]
 
+    @property
+    def mark(self) -> str:
+        """What marks it, in a word; empty for nothing."""
+        return self.vote or (f"strength {self.rating}" if self.rating else "")
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+
+@dataclass(frozen=True, slots=True, kw_only=True, repr=False)
 class SentBack(_Turn):
     """A reply that does not count, why, and whether it is asked for again.
 
@@ -90,8 +134,14 @@ class SentBack(_Turn):
     rating: int | None
     again: bool
 
+    @property
+    def told(self) -> str:
+        """What happened, in words."""
+        why = rejection(self.code, self.member, self.keyword, self.rating)
+        return f"{self.place}: {why}{_again(self.again)}"
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+
+@dataclass(frozen=True, slots=True, kw_only=True, repr=False)
 class CallFailed(_Turn):
     """A call that brought no reply, and whether it is made again, after how long.
 
@@ -103,23 +153,41 @@ class CallFailed(_Turn):
     again: bool
     wait_ms: int | None
 
+    @property
+    def told(self) -> str:
+        """What happened, in words."""
+        status = f" (HTTP {self.status})" if self.status else ""
+        wait = f" after {seconds(self.wait_ms)}" if self.wait_ms else ""
+        return f"{self.place}: {ERRORS[self.error]}{status}{_again(self.again)}{wait}"
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+
+@dataclass(frozen=True, slots=True, kw_only=True, repr=False)
 class Forfeited(_Turn):
     """A speaker who could not be heard."""
 
     reason: Literal["no_reply", "invalid_reply"]
 
+    @property
+    def told(self) -> str:
+        """What happened, in words."""
+        return f"{self.place} is not heard: {REASONS[self.reason]}"
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+
+@dataclass(frozen=True, slots=True, kw_only=True, repr=False)
 class ToolUsed(_Turn):
     """A tool came back; `tool` is None where a model asked for what cannot be a tool's name."""
 
     tool: str | None
     ok: bool
 
+    @property
+    def told(self) -> str:
+        """What happened, in words."""
+        came = "" if self.ok else "; it gave nothing"
+        return f"{self.speaker} used the tool {self.tool or 'of no known name'}{came}"
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+
+@dataclass(frozen=True, slots=True, kw_only=True, repr=False)
 class VotesCounted(_Happened):
     """The current votes after a phase, by option."""
 
@@ -130,8 +198,14 @@ class VotesCounted(_Happened):
     threshold: int
     reached: bool
 
+    @property
+    def told(self) -> str:
+        """What happened, in words."""
+        where = f"round {self.round} {self.phase}"
+        return f"{where}: {tallied(self.votes, self.abstentions, self.threshold, self.reached)}"
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+
+@dataclass(frozen=True, slots=True, kw_only=True, repr=False)
 class SimilarityMeasured(_Happened):
     """How alike the answers of a round are; `least_ppm` is None where no pair was compared."""
 
@@ -141,15 +215,26 @@ class SimilarityMeasured(_Happened):
     least_ppm: int | None
     threshold_ppm: int
 
+    @property
+    def told(self) -> str:
+        """What happened, in words."""
+        alike = "no two to compare" if self.least_ppm is None else f"from {share(self.least_ppm)}"
+        return f"round {self.round}: answers compared by {self.measure}, alike {alike}"
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+
+@dataclass(frozen=True, slots=True, kw_only=True, repr=False)
 class Converged(_Happened):
     """The answers of a round are alike, which ends the rounds and proves nothing."""
 
     round: int
 
+    @property
+    def told(self) -> str:
+        """What happened, in words."""
+        return f"the answers of round {self.round} are alike: the rounds end"
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+
+@dataclass(frozen=True, slots=True, kw_only=True, repr=False)
 class VerdictGiven(_Said):
     """What a judge or a moderator found; what its format does not ask for is None or empty."""
 
@@ -165,8 +250,15 @@ class VerdictGiven(_Said):
     confidence: Confidence | None
     another_round: bool | None
 
+    @property
+    def mark(self) -> str:
+        """What marks it, in a word; empty for nothing."""
+        if self.undeclared:
+            return "undeclared"
+        return self.confidence or self.winner or self.choice or "synthesis"
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+
+@dataclass(frozen=True, slots=True, kw_only=True, repr=False)
 class Truncated(_Happened):
     """The next call could have broken a ceiling, or a person stops the debate, so it ends.
 
@@ -181,8 +273,15 @@ class Truncated(_Happened):
     by: str | None
     why: str | None
 
+    @property
+    def told(self) -> str:
+        """What happened, in words."""
+        if self.ceiling == "operator":
+            return f"cut short {stopper(self.by, self.why)}"
+        return f"cut short: {STOPPED[cast(CloseReason, f'{self.ceiling}_ceiling')]}"
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+
+@dataclass(frozen=True, slots=True, kw_only=True, repr=False)
 class Decided(_Happened):
     """What was decided, in the words of the stance where it is one, and under which rule."""
 
@@ -190,18 +289,32 @@ class Decided(_Happened):
     text: str | None
     rule: DecisionRule
 
+    @property
+    def told(self) -> str:
+        """What happened, in words."""
+        return f"decided: {stance(self.decision, self.text)} ({self.rule})"
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+
+@dataclass(frozen=True, slots=True, kw_only=True, repr=False)
 class SynthesisWritten(_Said):
     """The deliverable is there."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, slots=True, kw_only=True, repr=False)
 class DebateClosed(_Happened):
     """The debate is over: how it ended, and why it stopped."""
 
     outcome: Outcome
     reason: CloseReason
+
+    @property
+    def told(self) -> str:
+        """What happened, in words."""
+        return f"{self.outcome}: {STOPPED[self.reason]}"
+
+
+def _again(again: bool) -> str:
+    return "; asked again" if again else ""
 
 
 Progress = (
@@ -221,158 +334,3 @@ Progress = (
     | SynthesisWritten
     | DebateClosed
 )
-# The member of a reply that says most, in the order in which they are looked for.
-_MAIN = ("stance", "thesis", "answer", "verdict", "synthesis", "justification")
-
-Texts = Mapping[str, str]  # of a record, by name
-_PLACE = ("step", "round", "phase", "speaker", "call")  # what every turn's data has
-
-
-class Follower:
-    """Folds the events of one debate, and says what each means."""
-
-    def __init__(self) -> None:
-        self.state = DebateState()
-        self._answers: dict[str, CallAnsweredData] = {}
-        self._round = -1  # the last one begun; a panel begins with round 0
-
-    def fold(self, event: Event) -> None:
-        """Take an event in without a word."""
-        evolve(self.state, event)
-        if event["type"] == "call.answered":
-            self._answers[event["data"]["call"]] = event["data"]
-        elif event["type"] == "call.started":
-            self._round = max(self._round, steps.place_of(event["data"]["step"]).round)
-
-    def follow(self, event: Event, texts: Texts) -> list[Progress]:
-        """Take an event in and return what happened.
-
-        `texts` are those of the record up to this event, by name.
-        """
-        before = self._round
-        self.fold(event)
-        if self._round > before:
-            return [RoundStarted(seq=event["seq"], round=self._round)]
-        means = _MEANS.get(event["type"])
-        return [*means(self, event["seq"], event["data"], texts)] if means else []
-
-    def _response(self, seq: int, data: Any, texts: Texts) -> Iterator[Progress]:
-        case = data["case"] or {"rating": None, "struck": (), "unanswered": ()}
-        yield Response(
-            **self._said(seq, data, texts),
-            vote=data["vote"],
-            rating=case["rating"],
-            struck=tuple(case["struck"]),
-            unanswered=tuple(case["unanswered"]),
-        )
-
-    def _verdict(self, seq: int, data: Any, texts: Texts) -> Iterator[Progress]:
-        found = {name: data[name] for name in data if name not in _PLACE}
-        found["ranking"] = tuple(data["ranking"])
-        found["scores"] = {row["side"]: row["score"] for row in data["scores"]}
-        yield VerdictGiven(**self._said(seq, data, texts), **found)
-
-    def _synthesis(self, seq: int, data: Any, texts: Texts) -> Iterator[Progress]:
-        yield SynthesisWritten(**self._said(seq, data, texts))
-
-    def _sent_back(self, seq: int, data: Any, _: Texts) -> Iterator[Progress]:
-        why = _of(data, "code", "member", "keyword", "rating", "again")
-        yield SentBack(**self._place(seq, data["step"]), **why)
-
-    def _forfeited(self, seq: int, data: Any, _: Texts) -> Iterator[Progress]:
-        yield Forfeited(**self._place(seq, data["step"]), reason=data["reason"])
-
-    def _call_failed(self, seq: int, data: Any, _: Texts) -> Iterator[Progress]:
-        why = _of(data, "error", "status", "again", "wait_ms")
-        yield CallFailed(**self._place(seq, step_of(data["call"])), **why)
-
-    def _tool_used(self, seq: int, data: Any, _: Texts) -> Iterator[Progress]:
-        step = step_of(data["call"])
-        tool = self._tool(step, data["call"], data["number"])
-        yield ToolUsed(**self._place(seq, step), tool=tool, ok=data["ok"])
-
-    def _opened(self, seq: int, data: Any, _: Texts) -> Iterator[Progress]:
-        yield DebateOpened(seq=seq, debate=self.state.debate, format=data["terms"]["format"])
-
-    def _counted(self, seq: int, data: Any, _: Texts) -> Iterator[Progress]:
-        votes = {row["option"]: row["votes"] for row in data["tally"]}
-        kept = _of(data, "round", "phase", "abstentions", "threshold", "reached")
-        yield VotesCounted(seq=seq, votes=votes, **kept)
-
-    def _measured(self, seq: int, data: Any, _: Texts) -> Iterator[Progress]:
-        least = min((row["ppm"] for row in data["pairs"]), default=None)
-        kept = _of(data, "round", "measure", "heard", "threshold_ppm")
-        yield SimilarityMeasured(seq=seq, least_ppm=least, **kept)
-        if data["converged"]:
-            yield Converged(seq=seq, round=data["round"])
-
-    def _truncated(self, seq: int, data: Any, texts: Texts) -> Iterator[Progress]:
-        by, why = (row and texts.get(row["sha256"]) for row in (data["by"], data["reason"]))
-        kept = _of(data, "ceiling", "limit", "spent", "reserved")
-        yield Truncated(seq=seq, by=by, why=why, **kept)
-
-    def _decided(self, seq: int, data: Any, texts: Texts) -> Iterator[Progress]:
-        text = decided_text(self.state, texts.get)
-        yield Decided(seq=seq, text=text, **_of(data, "decision", "rule"))
-
-    def _closed(self, seq: int, data: Any, _: Texts) -> Iterator[Progress]:
-        yield DebateClosed(seq=seq, **_of(data, "outcome", "reason"))
-
-    def _said(
-        self,
-        seq: int,
-        data: TurnRecordedData | VerdictData | SynthesisData,
-        texts: Texts,
-    ) -> Any:
-        """Return the fields of a turn that was heard."""
-        answer = self._answers[data["call"]]
-        reply = texts[answer["reply"]["sha256"]]
-        place = self._place(seq, data["step"])
-        return place | {
-            "text": _main(reply, steps.schema_of(self.state, place["role"])),
-            "reply": reply,
-            "cost_micro_usd": answer["cost_micro_usd"],
-            "latency_ms": answer["latency_ms"],
-        }
-
-    def _place(self, seq: int, step: str) -> Any:
-        """Return the fields that say whose turn it is about."""
-        round_, phase, speaker, _ = steps.place_of(step)
-        role = self.state.seats[speaker]["role"]
-        return {"seq": seq, "speaker": speaker, "role": role, "round": round_, "phase": phase}
-
-    def _tool(self, step: str, call: str, number: int) -> str | None:
-        """Return the name of a tool that came back; one that is no name is a text."""
-        tools = self.state.steps[step].tools
-        called = next(row for row in tools if (row["call"], row["number"]) == (call, number))
-        return called["tool"] if isinstance(called["tool"], str) else None
-
-
-def _main(reply: str, schema: Schema | None) -> str:
-    """Return what a reply that counts says in the first place; all of it where no part does."""
-    value = replies.value_of(reply, schema) if schema else replies.read(reply)
-    parts = (value.get(name) for name in _MAIN) if isinstance(value, dict) else (value,)
-    return next((part for part in parts if isinstance(part, str)), reply)
-
-
-def _of(data: Any, *names: str) -> Any:
-    """Return the members of these names."""
-    return {name: data[name] for name in names}
-
-
-# What each type of event means to somebody who watches; the others mean nothing by themselves.
-_MEANS: Mapping[str, Callable[[Follower, int, Any, Texts], Iterator[Progress]]] = {
-    "debate.opened": Follower._opened,
-    "turn.recorded": Follower._response,
-    "turn.rejected": Follower._sent_back,
-    "turn.forfeited": Follower._forfeited,
-    "call.failed": Follower._call_failed,
-    "tool.returned": Follower._tool_used,
-    "votes.counted": Follower._counted,
-    "similarity.measured": Follower._measured,
-    "verdict.recorded": Follower._verdict,
-    "debate.truncated": Follower._truncated,
-    "decision.reached": Follower._decided,
-    "synthesis.recorded": Follower._synthesis,
-    "debate.closed": Follower._closed,
-}

@@ -11,9 +11,13 @@ marks that make a line read as what it is not. Both are spelled out.
 
 from __future__ import annotations
 
+from html import escape
+
 from hansard.rules.prompts import spell_out as shown
 
-__all__ = ["one_line", "shown"]
+__all__ = ["COLUMNS", "escaped", "one_line", "shown", "untypeset"]
+
+COLUMNS = 80  # of what `print` shows
 
 
 def one_line(text: str, limit: int | None = None) -> str:
@@ -23,3 +27,17 @@ def one_line(text: str, limit: int | None = None) -> str:
     """
     line = " ".join(shown(text).split())
     return line if limit is None or len(line) <= limit else line[: limit - 1] + "…"
+
+
+def escaped(text: str) -> str:
+    """Return `text` as `shown`, in HTML that has no element and no attribute of its own.
+
+    >>> escaped('<img onerror="go()">')
+    '&lt;img onerror=&quot;go()&quot;&gt;'
+    """
+    return escape(shown(text))
+
+
+def untypeset(html: str) -> str:
+    """Return HTML for a notebook, in which nothing is typeset as a formula."""
+    return f'<div class="hansard tex2jax_ignore mathjax_ignore">{html}</div>'

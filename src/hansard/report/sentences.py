@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 from hansard.report.words import stance
 from hansard.rules.data import SimilarityData, VerdictData, VotesCountedData
 from hansard.rules.prompts import TextOf
@@ -33,11 +35,16 @@ def stance_of(state: DebateState, seat: str) -> str | None:
 
 def counted(count: VotesCountedData) -> str:
     """Say what was counted after a phase."""
-    votes = [f"{row['option']} {row['votes']}" for row in count["tally"] if row["votes"]]
-    votes += [f"abstain {count['abstentions']}"] if count["abstentions"] else []
-    reached = "reached" if count["reached"] else "not reached"
-    where = f"round {count['round']} {count['phase']}"
-    return f"{where}: {', '.join(votes)}; threshold {count['threshold']} {reached}"
+    votes = {row["option"]: row["votes"] for row in count["tally"]}
+    told = tallied(votes, count["abstentions"], count["threshold"], count["reached"])
+    return f"round {count['round']} {count['phase']}: {told}"
+
+
+def tallied(votes: Mapping[str, int], abstentions: int, threshold: int, reached: bool) -> str:
+    """Say how many hold each option, and whether that is enough."""
+    held = [f"{option} {count}" for option, count in votes.items() if count]
+    held += [f"abstain {abstentions}"] if abstentions else []
+    return f"{', '.join(held)}; threshold {threshold} {'reached' if reached else 'not reached'}"
 
 
 def compared(found: SimilarityData) -> str:

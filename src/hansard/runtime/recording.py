@@ -11,7 +11,8 @@ from inspect import isawaitable
 
 from hansard.errors import UsageError
 from hansard.record.policy import Policy
-from hansard.report.progress import Follower, Progress
+from hansard.report.following import Follower
+from hansard.report.progress import Progress
 from hansard.rules.events import Event, Fact
 from hansard.rules.spec_parts import A_NAME, person_name
 from hansard.rules.state import DebateState, evolve

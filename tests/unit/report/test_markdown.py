@@ -7,7 +7,6 @@ from hypothesis import strategies as st
 from markdown_it import MarkdownIt
 
 from hansard import run_sync
-from hansard.report.markdown import markdown
 from hansard.report.safe import one_line
 from hansard.report.sections import TITLE
 from hansard.report.signs import inline, quoted
@@ -59,7 +58,7 @@ def words(text):
 
 
 def report_of(debate, text_of=None):
-    return markdown(build(debate.record.events, text_of or debate.record.texts.get))
+    return build(debate.record.events, text_of or debate.record.texts.get).to_markdown()
 
 
 def consensus(text="so", question="Shall we release?"):
@@ -229,10 +228,10 @@ def stances(text):
 @pytest.mark.parametrize("format_", ["judged", "moderated", "panel"])
 def test_hostile_texts_change_nothing_in_any_format(format_):
     result = everywhere(format_, HOSTILE)
-    report = markdown(result)
+    report = result.to_markdown()
     assert result.output == {"synthesis": HOSTILE}
     assert not kinds(report) & LIVE
-    assert shape(report) == shape(markdown(everywhere(format_, "so\n" * 3)))
+    assert shape(report) == shape(everywhere(format_, "so\n" * 3).to_markdown())
     assert not re.search("[\x00-\x08\x0b-\x1f\x7f-\x9f\u2028-\u202e\u2066-\u2069]", report)
     assert len(report.splitlines()) == len(report.split("\n")) - 1
 
@@ -249,7 +248,7 @@ def test_a_text_report_has_a_line_a_signal_whatever_is_said(format_):
 @pytest.mark.parametrize("name", EVENTFUL)
 def test_every_report_can_be_read_with_its_texts_and_without(name):
     for text_of in (None, lambda _: None):
-        report = markdown(of(eventful(name), text_of))
+        report = of(eventful(name), text_of).to_markdown()
         assert not kinds(report) & LIVE
         assert "None" not in {token.content for token in tokens(report)}
         headings = [line for line in report.splitlines() if line.startswith("## ")]
@@ -260,7 +259,9 @@ def test_every_report_can_be_read_with_its_texts_and_without(name):
 
 
 def test_a_judged_report_says_who_won_and_what_the_judge_read():
-    report = markdown(ran("judged", {"verdict": {"winner": "wait", "reasoning": "cheap"}}, seed=1))
+    report = ran(
+        "judged", {"verdict": {"winner": "wait", "reasoning": "cheap"}}, seed=1
+    ).to_markdown()
     assert (
         "**Wait a week. (wait)**, argued by `bob`: the judge's verdict, after 2 of at most 2 "
         "rounds (`judge_verdict`).\n\nVerdict (entry " in report
@@ -281,7 +282,7 @@ def test_a_winner_that_nobody_heard_is_named_beside_the_escalation():
         for seat in ("ann", "bob", "cat")
     ]
     ends = {"verdict": {"winner": "for-bob"}, "bob": ModelError("client_error")}
-    report = markdown(ran("judged", ends, debaters=seats))
+    report = ran("judged", ends, debaters=seats).to_markdown()
     assert (
         "**`escalate`**: too few debaters gave a valid reply, after 2 of at most 2 rounds" in report
     )
@@ -289,13 +290,13 @@ def test_a_winner_that_nobody_heard_is_named_beside_the_escalation():
 
 
 def test_an_undeclared_winner_is_quoted_and_has_not_won():
-    report = markdown(everywhere("judged", "both"))
+    report = everywhere("judged", "both").to_markdown()
     assert "the judge named what is no declared stance:\n\n> both\n" in report
     assert "Winner:" not in report
 
 
 def test_a_moderated_report_strikes_what_rests_on_nothing():
-    report = markdown(of(eventful("moderated")))
+    report = of(eventful("moderated")).to_markdown()
     assert "Objection 2. **Struck**: it rests on a citation that does not hold.\n\n> ~~so~~" in (
         report
     )
@@ -310,7 +311,7 @@ def test_a_moderated_report_strikes_what_rests_on_nothing():
 
 
 def test_points_that_are_gone_are_not_none():
-    report = markdown(of(eventful("moderated"), lambda _: None))
+    report = of(eventful("moderated"), lambda _: None).to_markdown()
     gone = "\\[text not available\\]"
     for title in ("Still open (2):", "Resolved:", "Uncertain:", "Criteria of a good answer:"):
         assert f"{title}\n\n> {gone}\n" in report
@@ -324,7 +325,7 @@ def test_a_struck_argument_reads_as_written_and_struck():
 
 
 def test_positions_are_told_apart():
-    report = markdown(of(eventful("positions")))
+    report = of(eventful("positions")).to_markdown()
     assert "### Round 1, critique on Wait a week. (wait): `critic`" in report
     assert (
         "**Wait a week. (wait)**, argued by `bob`: the moderator ranked it first, after 1 of "
@@ -337,20 +338,20 @@ def test_positions_are_told_apart():
 
 
 def test_a_panel_report_calls_similar_wording_by_its_name():
-    report = markdown(of(eventful("panel")))
+    report = of(eventful("panel")).to_markdown()
     assert "similar wording is neither agreement nor correctness" in report
     assert "The final answer, from the last draft of `" in report
     assert "| 0 | `ann` | `bob` | " in report
     assert " | differs |" in report
     assert "### Round 2, draft: `ann`\n\nNot heard: no reply came (entry " in report
     assert "here 3 × (2 + 1) + 0 = 9" in report
-    chosen = markdown(of(eventful("choosing")))
+    chosen = of(eventful("choosing")).to_markdown()
     assert "It chooses `no`." in chosen
     assert "Options: `yes`, `no`." in chosen
 
 
 def test_a_debate_cut_short_says_so_and_shows_what_there_is():
-    report = markdown(of(eventful("truncated")))
+    report = of(eventful("truncated")).to_markdown()
     assert (
         "**None: the debate was cut short** after 1 of at most 2 rounds: the next call could "
         in (report)
@@ -362,7 +363,7 @@ def test_a_debate_cut_short_says_so_and_shows_what_there_is():
 
 
 def test_a_failed_debate_says_why():
-    report = markdown(ran("judged", {"verdict": ModelError("client_error")}))
+    report = ran("judged", {"verdict": ModelError("client_error")}).to_markdown()
     begin = "**None: the debate failed** (`judge_failed`) after 2 of at most 2 rounds: The judge "
     assert begin in report
     assert "judge (python:bot): the server rejected the request; check the seat's model" in report
@@ -376,13 +377,13 @@ def test_changes_are_told():
     assert (
         "`operator` changed its vote in round 1, critique: `escalate`, then `revise`, as held by "
         "`critic`."
-    ) in markdown(ran("consensus", ends))
+    ) in ran("consensus", ends).to_markdown()
     drafts = {"r0.draft.ann": "One two.", "r0.draft.bob": "Three four.", "r1.draft.bob": "One two!"}
     assert (
         "`bob` changed its answer in round 1, draft: towards `ann`, 0.0% alike before and 100.0% "
         "after."
-    ) in markdown(ran("panel", drafts))
-    moved = markdown(everywhere("moderated", "so"))
+    ) in ran("panel", drafts).to_markdown()
+    moved = everywhere("moderated", "so").to_markdown()
     told = "`proposer` changed its thesis in round 2, proposition, from:"
     assert f"{told}\n\n> so\n\nto:\n\n> so again\n" in moved
 

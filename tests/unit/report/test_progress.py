@@ -6,7 +6,7 @@ import pytest
 
 import hansard
 from hansard.report import progress
-from hansard.report.progress import Follower
+from hansard.report.following import Follower
 from hansard.runtime.models.base import Wire
 from support import Debate, Fail, Reply, Setup, answered, argued, say, script, vote, votes
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 import pytest
 
 from hansard.report import said
-from hansard.report.markdown import markdown
 from hansard.report.view import build
 from hansard.report.words import GONE
 from hansard.rules.events import parse
@@ -73,7 +72,7 @@ def test_where_a_debate_goes_back_to(kind, more, words):
 @pytest.mark.parametrize("format_", FORMATS)
 def test_markdown_names_engine_models_served_and_every_hash(format_):
     bundle = play(format_, context="We are two.", instructions="Be brief.", **WHO)
-    found, text = result(bundle), markdown(result(bundle))
+    found, text = result(bundle), result(bundle).to_markdown()
     assert "Recorded by `hansard/" in text
     assert "- Asked by: Zoë &lt;b" in text
     assert "- Answerable: 李小龍\n" in text

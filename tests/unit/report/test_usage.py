@@ -2,7 +2,6 @@
 
 import pytest
 
-from hansard.report.markdown import markdown
 from hansard.report.notes import of_event
 from hansard.report.words import MISSES, REJECTIONS, dollars, rejection
 from hansard.runtime.models.base import Wire
@@ -47,7 +46,7 @@ def test_a_cache_that_was_only_written_to_cost_more():
     found = result(usual=used(cached=0, written=1000), prices=True)
     assert found.seats[0].saved_micro_usd == -625
     assert found.seats[0].cached_ppm == 0
-    assert "| -0.000625 |" in markdown(found)
+    assert "| -0.000625 |" in found.to_markdown()
     assert dollars(-1_500_000) == "-1.500000"
 
 
@@ -57,7 +56,7 @@ def test_what_nobody_said_is_unknown_and_not_nothing():
     assert (silent.totals.cost_micro_usd, silent.totals.saved_micro_usd) == (None, None)
     assert silent.charged.cost_micro_usd is None
     assert silent.prices == ()
-    report = markdown(silent)
+    report = silent.to_markdown()
     assert "| 1000 | 0 | 0 | 10 | unknown | unknown |" in report
     assert "Not known: the price of `python:test`." in report
     assert result(usual=lambda _: vote("release")).totals.cached_ppm is None, "no tokens are known"
@@ -80,8 +79,9 @@ def test_a_seat_without_a_price_is_unknown_beside_one_that_has_one():
 def test_the_price_is_named_with_who_says_so():
     found = result(prices=True)
     assert found.prices == (PRICE,)
-    assert "| `python:test` | `spec` | 2.500000 | 0.250000 | 3.125000 | 10.000000 |" in markdown(
-        found
+    assert (
+        "| `python:test` | `spec` | 2.500000 | 0.250000 | 3.125000 | 10.000000 |"
+        in found.to_markdown()
     )
 
 
@@ -100,7 +100,7 @@ def test_what_counts_against_a_ceiling_stands_beside_what_is_known():
     )
     assert (
         "Ceilings: 100000 tokens (6126 tokens counted as used), 1.000000 US dollars "
-        f"({dollars(2 * 1888 + reserved)} US dollars counted as used)." in markdown(found)
+        f"({dollars(2 * 1888 + reserved)} US dollars counted as used)." in found.to_markdown()
     )
 
 
@@ -179,14 +179,14 @@ def test_the_parameters_of_the_debate_and_of_its_seats_are_shown():
     found = result(layout="role-first", leading_call=True, debaters=seats, **model)
     assert (found.layout, found.leading_call) == ("role-first", True)
     assert found.seats[1].parameters["base_url"] == SETTINGS["base_url"]
-    report = markdown(found)
+    report = found.to_markdown()
     assert (
         "Prompts were laid out as `role-first`, in parallel phases with one call ahead of the "
         "others." in report
     )
     asked = "`temperature` `0.7`, `structured` `tool`, `base_url` `http://127.0.0.1:8000/v1`"
     assert f"Settings of `bob`: {asked}." in report
-    plain = markdown(result())
+    plain = result().to_markdown()
     assert "Prompts were laid out as `shared-prefix`.\n" in plain
     assert "Settings of" not in plain
 

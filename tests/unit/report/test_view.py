@@ -3,7 +3,6 @@ import json
 import pytest
 
 from hansard.report import signals
-from hansard.report.markdown import markdown
 from hansard.report.view import build
 from hansard.report.words import GONE
 from reporting import noted, of
@@ -345,7 +344,7 @@ def test_every_beginning_of_every_record_can_be_shown(name):
         result = build(events[:length], debate.record.texts.get)
         assert result.entries == length
         assert (result.status == "open") is (length < len(events))
-        assert markdown(result).endswith("aside.\n")
+        assert result.to_markdown().endswith("aside.\n")
         assert result.to_report().startswith("debater_ids: [")
         assert result.source()
 

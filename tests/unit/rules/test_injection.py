@@ -20,7 +20,6 @@ from rich.console import Console
 import hansard
 from hansard.cli.console import document
 from hansard.cli.live import View
-from hansard.report.markdown import markdown
 from hansard.report.safe import shown
 from hansard.rules.prompts import quote
 from hostile import ALL_MARKS, CASES, HARMLESS, HOSTILE, ORDINARY, fields, replied
@@ -137,7 +136,7 @@ def test_reports_and_the_terminal_show_it_as_words(case, text):
     assert inert(report)
     assert keys(report) == keys(calm.result.to_report())
 
-    page, usual = markdown(debate.result), markdown(calm.result)
+    page, usual = debate.result.to_markdown(), calm.result.to_markdown()
     assert inert(page)
     assert not {"link_open", "image", "html_inline", "html_block"} & {r.type for r in tokens(page)}
     assert [*map(place, headings(page)[1:])] == [*map(place, headings(usual)[1:])]

@@ -10,7 +10,6 @@ import hansard
 from hansard.errors import DataError, UsageError
 from hansard.record import blob
 from hansard.record.line import line_hash
-from hansard.report.markdown import markdown
 from hansard.verify.checks import MAX_DOCUMENT
 from playing import BASE, MODEL, answer
 from reviewing import ANN, BOB, TRUST, trusting
@@ -62,7 +61,7 @@ def test_the_earlier_transcript_is_evidence_and_its_head_the_origin(store, forma
     places = [text.index(words) for words in said]
     assert places[0] > 0
     assert hansard.verify(store, second.debate).ok
-    assert f"a follow-up of {first.debate}" in markdown(second)
+    assert f"a follow-up of {first.debate}" in second.to_markdown()
 
 
 def test_it_stands_after_the_other_documents_and_in_every_prompt(store):
@@ -180,7 +179,7 @@ def test_what_was_sent_back_is_debated_again_with_the_comments_as_evidence(store
     prompt = hansard.read_record(store, second.debate).prompt("r1.argument.ann:1")
     assert "| Who pays?" in prompt.messages[-1].text
     assert hansard.verify(store, second.debate).ok
-    assert f"sent back by a review of {first}" in markdown(second)
+    assert f"sent back by a review of {first}" in second.to_markdown()
     assert hansard.remands_of(store, first[:8]) == (second.debate,)
     assert hansard.remands_of(store, second.debate) == ()
     assert hansard.result(store, first, TRUST).reviewed.state == "remanded"

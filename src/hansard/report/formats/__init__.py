@@ -1,22 +1,21 @@
 """How each format of debate is shown: its result, its source's shape and its Markdown together.
 
-This is the only place that names them: whoever shows a debate asks `display_of`.
+This is the only place that names them: whoever shows a debate asks its result's `display`.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Annotated, Any, TypeVar
+from typing import Annotated, Any
 
 from pydantic import Field
 
+from hansard.report.display import Display
 from hansard.report.formats.consensus import CONSENSUS, ConsensusResult
-from hansard.report.formats.display import Display
 from hansard.report.formats.judged import JUDGED, JudgedResult
 from hansard.report.formats.moderated import MODERATED, ModeratedResult
 from hansard.report.formats.panel import PANEL, PanelResult
 from hansard.report.notes import Reading
-from hansard.report.result import Result
 
 __all__ = [
     "DISPLAYS",
@@ -26,11 +25,8 @@ __all__ = [
     "JudgedResult",
     "ModeratedResult",
     "PanelResult",
-    "display_of",
     "notings",
 ]
-
-R = TypeVar("R", bound=Result)
 
 AnyResult = ConsensusResult | JudgedResult | ModeratedResult | PanelResult
 DebateResult = Annotated[AnyResult, Field(discriminator="format")]
@@ -46,8 +42,3 @@ DISPLAYS: Mapping[str, Display[Any]] = {
 def notings(name: str) -> Mapping[str, Reading]:
     """Return the notes that the format of this name adds, by type of event."""
     return DISPLAYS[name].watch.events
-
-
-def display_of(result: R) -> Display[R]:
-    """Return how a result of this format is shown."""
-    return DISPLAYS[result.format]

@@ -11,11 +11,12 @@ from typing_extensions import TypedDict  # pydantic reads only this one before P
 
 from hansard.report import hollow, sections, signals, words
 from hansard.report.common import common
+from hansard.report.display import Display, Row
 from hansard.report.fold import Folded, tally_of, turn_of, words_of
-from hansard.report.formats.display import Display, Row
 from hansard.report.governance import Watch
 from hansard.report.notes import Note, note
-from hansard.report.result import Part, Result, Spoken, lines, listed, tallied, told
+from hansard.report.result import Part, Spoken, lines, listed, tallied, told
+from hansard.report.shown import Shown
 from hansard.report.signs import fenced, ids, not_heard, quoted, table, undecided, voted
 from hansard.rules.counting import Rule
 from hansard.rules.data import VotesCountedData
@@ -75,7 +76,7 @@ class Dissent(Part):
     vote: str | None
 
 
-class ConsensusResult(Result):
+class ConsensusResult(Shown):
     """What became of a debate in the `consensus` format: its decision and how it was counted."""
 
     format: Literal["consensus"]
@@ -290,8 +291,10 @@ CONSENSUS = Display(
     of=of,
     how=how,
     rows=rows,
+    turns=lambda result: result.transcript,
     decision=decision,
     said=said,
     use=use,
     watch=WATCH,
 )
+ConsensusResult.display = CONSENSUS

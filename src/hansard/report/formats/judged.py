@@ -12,12 +12,13 @@ from typing_extensions import TypedDict  # pydantic reads only this one before P
 
 from hansard.report import sections
 from hansard.report.common import common
+from hansard.report.display import LENGTH, Display, Row
 from hansard.report.fold import Folded, turn_of, words_of
-from hansard.report.formats.display import LENGTH, Display, Row
 from hansard.report.governance import Watch
 from hansard.report.notes import Note, note
-from hansard.report.result import Part, Result, Spoken, Stance, lines, listed, told
+from hansard.report.result import Part, Spoken, Stance, lines, listed, told
 from hansard.report.safe import one_line
+from hansard.report.shown import Shown
 from hansard.report.signs import fenced, ids, named, not_heard, quoted
 from hansard.report.words import GONE, TITLE, stance
 from hansard.rules.data import VerdictData
@@ -121,7 +122,7 @@ class JudgeView(Part):
     )
 
 
-class JudgedResult(Result):
+class JudgedResult(Shown):
     """What became of a debate in the `judged` format: assigned stances, and a judge's verdict."""
 
     format: Literal["judged"]
@@ -336,6 +337,8 @@ JUDGED = Display(
     source=JudgedSource,
     of=of,
     rows=rows,
+    words=lambda result: result.verdict.verdict if result.verdict else None,
+    turns=lambda result: result.transcript,
     decision=decision,
     said=said,
     use=use,
@@ -348,3 +351,4 @@ JUDGED = Display(
         "transcript": ("All its arguments so far", JudgedTranscript),
     },
 )
+JudgedResult.display = JUDGED

@@ -5,18 +5,19 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any, Literal, cast
 
-from pydantic import Field
+from pydantic import ConfigDict, Field
 from typing_extensions import TypedDict  # pydantic reads only this one before Python 3.12
 
 from hansard import vocabulary
 from hansard.report import hollow, sections, signals, words
 from hansard.report.common import common
+from hansard.report.display import LENGTH, Display, Row
 from hansard.report.fold import Folded, tally_of, turn_of, words_of
-from hansard.report.formats.display import LENGTH, Display, Row
 from hansard.report.governance import Watch
 from hansard.report.notes import Note, note
-from hansard.report.result import Part, Result, Spoken, lines, tallied, told
+from hansard.report.result import Part, Spoken, lines, tallied, told
 from hansard.report.safe import one_line
+from hansard.report.shown import Shown
 from hansard.report.signs import fenced, ids, not_heard, quoted, table
 from hansard.report.words import ALIKE, GONE, percent
 from hansard.rules import similarity
@@ -83,17 +84,20 @@ class Similarity(Part):
     converged: bool = Field(description="Whether that ended the rounds")
 
 
-class PanelResult(Result):
+class PanelResult(Shown):
     """What became of a debate in the `panel` format: its final answer, and the drafts before it.
 
     A debate that was cut short has no final answer, but the `last_drafts`.
     """
 
+    model_config = ConfigDict(serialize_by_alias=True)
+
     format: Literal["panel"]
     options: tuple[str, ...]
     resolution: Resolution
-    final: str | None = Field(
-        description="The answer: a draft, the judge's words, or the option that a majority chose"
+    answer: str | None = Field(
+        alias="final",
+        description="The answer: a draft, the judge's words, or the option that a majority chose",
     )
     winner_label: str | None = Field(
         description="Whose last draft won, the first registered of those who hold a majority's "
@@ -129,7 +133,7 @@ class PanelResult(Result):
         if self.vote_tally is not None:
             more["consensus_threshold"] = str(self.consensus_threshold)
             more["vote_tally"] = tallied(self.vote_tally)
-        more["final"] = "none" if self.final is None else one_line(self.final)
+        more["final"] = "none" if self.answer is None else one_line(self.answer)
         more["winner_label"] = self.winner_label or "none"
         more["judgment"] = "none" if self.judgment is None else one_line(self.judgment)
         return lines({**self.signals(), **more, **self.ended()})
@@ -137,7 +141,7 @@ class PanelResult(Result):
     def source(self) -> dict[str, Any]:
         """Return the result in the shape that the format's source gives it."""
         shape: PanelSource = {
-            "final": self.final,
+            "final": self.answer,
             "winner_label": self.winner_label,
             "rounds": [
                 {
@@ -309,9 +313,9 @@ def rows(result: PanelResult) -> Iterator[Row]:
         tally = [f"{vote} {count}" for vote, count in result.vote_tally.items()]
         needed = f"{result.consensus_threshold} of {len(result.debater_ids)} needed"
         yield Row("Votes", f"{', '.join(tally)}; {needed}")
-    if result.final is not None:
+    if result.answer is not None:
         whose = f"{result.winner_label}: " if result.winner_label else ""
-        yield Row("Answer", whose + one_line(result.final, LENGTH))
+        yield Row("Answer", whose + one_line(result.answer, LENGTH))
         return
     for label, text in result.last_drafts.items():
         yield Row("Draft", f"{label}: {one_line(text or GONE, LENGTH)}")
@@ -327,14 +331,14 @@ def decision(result: PanelResult) -> Iterator[str]:
 
 
 def _final(result: PanelResult) -> Iterator[str]:
-    if result.final is not None:
+    if result.answer is not None:
         whose = f", from the last draft of `{result.winner_label}`" if result.winner_label else ""
         yield f"The final answer{whose}:"
-        yield quoted(result.final)
+        yield quoted(result.answer)
     if result.judgment is not None:
         yield "How it was found, or the judge's reply as it came:"
         yield quoted(result.judgment)
-    if result.final is None:
+    if result.answer is None:
         for label, text in result.last_drafts.items():
             yield f"The last draft of `{label}`:"
             yield quoted(text)
@@ -399,8 +403,11 @@ PANEL = Display(
     source=PanelSource,
     of=of,
     rows=rows,
+    words=lambda result: result.answer,
+    turns=lambda result: result.transcript,
     decision=decision,
     said=said,
     use=use,
     watch=WATCH,
 )
+PanelResult.display = PANEL

@@ -1,10 +1,10 @@
 """A `moderated` debate as it is shown: each round's case, attack and answer, its moderation."""
 
-from hansard.report.formats.display import Display
+from hansard.report.display import Display
 from hansard.report.formats.moderated.markdown import decision, said, use
 from hansard.report.formats.moderated.result import ModeratedResult, of
 from hansard.report.formats.moderated.source import ModeratedSource
-from hansard.report.formats.moderated.summary import rows
+from hansard.report.formats.moderated.summary import rows, turns, words
 from hansard.report.formats.moderated.watch import WATCH
 
 __all__ = ["MODERATED", "ModeratedResult"]
@@ -14,8 +14,11 @@ MODERATED = Display(
     source=ModeratedSource,
     of=of,
     rows=rows,
+    words=words,
+    turns=turns,
     decision=decision,
     said=said,
     use=use,
     watch=WATCH,
 )
+ModeratedResult.display = MODERATED

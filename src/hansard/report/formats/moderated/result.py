@@ -26,15 +26,16 @@ from hansard.report.formats.moderated.parts import (
 )
 from hansard.report.formats.moderated.source import STATUS, ModeratedSource, round_record
 from hansard.report.formats.moderated.watch import PROMPT_REVIEW_BELOW, WATCH
-from hansard.report.result import Result, Stance, lines, listed
+from hansard.report.result import Stance, lines, listed
 from hansard.report.safe import one_line
+from hansard.report.shown import Shown
 from hansard.report.words import GONE
 from hansard.rules.fields import Case
 from hansard.rules.formats.moderated.places import target_of, terms_of
 from hansard.rules.state import Turn
 
 
-class ModeratedResult(Result):
+class ModeratedResult(Shown):
     """What became of a debate in the `moderated` format: its rounds, and the last moderation.
 
     A debate that was cut short has no decision, but the last `moderation`

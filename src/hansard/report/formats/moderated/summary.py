@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from hansard.report.formats.display import LENGTH, Row
+from hansard.report.display import LENGTH, Row
 from hansard.report.formats.moderated.result import ModeratedResult
+from hansard.report.result import Spoken
 from hansard.report.safe import one_line
 from hansard.report.words import GONE, TITLE, stance
 
@@ -34,3 +35,18 @@ def rows(result: ModeratedResult) -> Iterator[Row]:
     if result.neutrality and result.neutrality.changed is not None:
         same = "another outcome" if result.neutrality.changed else "the same outcome"
         yield Row("Neutrality", f"{same} with the sides in the other order")
+
+
+def words(result: ModeratedResult) -> str | None:
+    """Return what the moderator made of it."""
+    return result.moderation.synthesis if result.moderation else None
+
+
+def turns(result: ModeratedResult) -> list[Spoken]:
+    """Return the framing, and each round's turns and its moderation, in order."""
+    found: list[Spoken | None] = [result.framing]
+    for row in result.rounds:
+        for side in row.exchanges:
+            found += [side.proposition, side.critique, side.rebuttal]
+        found.append(row.moderation)
+    return sorted((turn for turn in found if turn), key=lambda turn: turn.seq)

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Generic, NamedTuple, TypeVar
 
 from hansard.report.fold import Folded
 from hansard.report.governance import Watch
-from hansard.report.result import Result
+from hansard.report.result import Result, Spoken
 from hansard.report.words import HOW
 
 R = TypeVar("R", bound=Result)
@@ -26,6 +26,11 @@ class Row(NamedTuple):
 def by_rule(result: Result) -> str:
     """Say how a decision came about, in the words of its rule."""
     return HOW[result.decision_rule] if result.decision_rule else "nothing was decided"
+
+
+def wordless(_: Result) -> str | None:
+    """Return no words: the decision says all."""
+    return None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -49,6 +54,11 @@ class Display(Generic[R]):
     - `how(result)`: how the decision came about;
     - `rows(result)`: what was found beside the decision, or the best standing without one.
 
+    What a caller asks of a result:
+
+    - `words(result)`: the answer of a debate that has decided, in words; None where there are none;
+    - `turns(result)`: its turns in order.
+
     The format's own sections of the Markdown report, block by block:
 
     - `decision(result)`, `said(result)`: what was decided, and what was said;
@@ -61,6 +71,8 @@ class Display(Generic[R]):
     published: Mapping[str, tuple[str, type]] = field(default_factory=dict)
     how: Callable[[R], str] = by_rule
     rows: Callable[[R], Iterator[Row]]
+    words: Callable[[R], str | None] = wordless
+    turns: Callable[[R], Sequence[Spoken]]
     decision: Callable[[R], Iterator[str]]
     said: Callable[[R], Iterator[str]]
     use: Callable[[R], str]
