@@ -16,7 +16,7 @@ from hansard.rules.events import Fact
 from hansard.rules.fields import Blob, Estimated, Gate, Origin
 from hansard.rules.formats import AnySpec, format_of, most_turns
 from hansard.rules.seating import OFFLINE
-from hansard.rules.spec_parts import Person, Seated
+from hansard.rules.spec_parts import Person, Seated, Settings
 from hansard.runtime.engine import ENGINE
 from hansard.runtime.files import Files
 from hansard.runtime.models.base import Model
@@ -172,7 +172,8 @@ class Opening:
 
     def _seat(self, keep: Keep, row: Seated, position: int, *, capped: bool) -> dict[str, Any]:
         own = getattr(self.models[row.id], "settings", None)  # what a function states of itself
-        settings = (own.but(row.settings) if own else row.settings).model_dump()
+        stated = own.but(row.settings) if isinstance(own, Settings) else row.settings
+        settings = stated.model_dump()
         if settings["max_tokens"] is None and (capped or row.model.startswith(WANT_A_CAP)):
             settings["max_tokens"] = REPLY_CAP
         stance = row.stance
