@@ -4105,13 +4105,19 @@ def default_trust() -> Path | None:
 
 
 def others_can_change(path: Path) -> bool:
-    """Whether anybody but the reader and root can change a file, where a mode tells."""
+    """Whether anybody but the reader and root can change a file, where a mode tells.
+
+    Who can change its folder can put another file in its place, unless the folder is sticky.
+    """
+    if os.name != "posix":
+        return False
     try:
-        status = path.stat()
+        file, folder = path.stat(), path.resolve().parent.stat()
     except OSError:
         return False
-    known = os.name != "posix" or status.st_uid in (0, os.geteuid())
-    return not known or (os.name == "posix" and bool(status.st_mode & 0o022))
+    shared = 0 if folder.st_mode & stat.S_ISVTX else folder.st_mode
+    known = {file.st_uid, folder.st_uid} <= {0, os.geteuid()}
+    return not known or bool((file.st_mode | shared) & 0o022)
 
 
 def arguments(words: list[str] | None) -> argparse.Namespace:
@@ -4138,7 +4144,10 @@ def run(options: argparse.Namespace) -> dict[str, Json]:
     path = Path(options.trust) if options.trust is not None else default_trust()
     trust = read_trust(path) if path is not None else ([],)
     if path is not None and others_can_change(path):
-        said = f"note: others can change {path}; make it your own, and run chmod go-w on it"
+        said = (
+            f"note: others can change {path} or its folder; make both your own, and run "
+            "chmod go-w on them"
+        )
         print(inert(f"verify.py: {said}"), file=sys.stderr)
     try:
         return verify(open_export(Path(options.export)), *trust)

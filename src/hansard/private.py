@@ -16,7 +16,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from secrets import token_hex
-from stat import S_ISREG
+from stat import S_ISDIR, S_ISREG, S_ISVTX
 
 if sys.platform == "win32":
     fcntl = None
@@ -116,8 +116,12 @@ def lets_others_in(found: os.stat_result) -> bool:
 
 
 def lets_others_change(found: os.stat_result) -> bool:
-    """Say whether others than the owner may change a file, where a mode tells."""
-    return os.name == "posix" and bool(found.st_mode & _CHANGE)
+    """Say whether others than the owner may change a file or folder, where a mode tells.
+
+    In a folder such as `/tmp` (sticky) everybody may change what is their own, and that alone.
+    """
+    shared = S_ISDIR(found.st_mode) and found.st_mode & S_ISVTX
+    return os.name == "posix" and not shared and bool(found.st_mode & _CHANGE)
 
 
 def _place(part: Path, path: Path) -> None:

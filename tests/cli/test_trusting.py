@@ -163,3 +163,7 @@ def test_a_trust_file_that_others_can_change_is_told_once(hansard, zipped, home,
         assert (done.code, done.err.count(note)) == (0, told), words
     code, _, err = run_tool(zipped, "--trust", path)
     assert (code, err.count("verify.py: note: others can change")) == (0, told)
+    path.chmod(0o600)
+    path.parent.chmod(0o770)
+    assert f"Note: others can change {path.parent}" in hansard("trust", "list").err
+    assert "verify.py: note: others can change" in run_tool(zipped, "--trust", path)[2]

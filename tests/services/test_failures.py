@@ -69,6 +69,18 @@ FAULTS = {
         lambda shape: Raw(body=b'{"choices":[' + b"{}," * 300 + b"{}]}"),
         "server_error", "too-large", 200, None,
     ),
+    "in the charset of its header": (  # of which `+AHs-` is `{`
+        lambda shape: Raw(
+            body=b"+AHs-}", headers={"content-type": "application/json; charset=utf-7"}
+        ),
+        "server_error", "malformed", 200, None,
+    ),
+    "a refusal that takes hours to decode": (
+        lambda shape: Raw(
+            400, b"{}-" + b"a" * 3_000, {"content-type": "application/json; charset=punycode"}
+        ),
+        "client_error", "http-400", 400, None,
+    ),
     "in UTF-16": (
         lambda shape: Raw(body='{"choices":[]}'.encode("utf-16")),
         "server_error", "malformed", 200, None,

@@ -45,16 +45,21 @@ class TrustFile:
 
     @property
     def exposed(self) -> str | None:
-        """Who beside you and root can change the file, in words; None where nobody can."""
+        """Who beside you and root can change the file, in words; None where nobody can.
+
+        Who can change the folder of the file can put another in its place.
+        """
         try:
-            found = self.path.stat()
+            found, folder = self.path.stat(), self.path.resolve().parent
+            around = folder.stat()
         except OSError:
             return None
-        if os.name == "posix" and found.st_uid not in (0, os.geteuid()):
-            return f"{self.path} belongs to another user, who can change whose keys you trust"
-        if private.lets_others_change(found):
-            command = f"chmod go-w {shlex.quote(str(self.path))}"
-            return f"others can change {self.path}, and so whose keys you trust: run `{command}`"
+        for place, status in ((self.path, found), (folder, around)):
+            if os.name == "posix" and status.st_uid not in (0, os.geteuid()):
+                return f"{place} belongs to another user, who can change whose keys you trust"
+            if private.lets_others_change(status):
+                command = f"chmod go-w {shlex.quote(str(place))}"
+                return f"others can change {place}, and so whose keys you trust: run `{command}`"
         return None
 
     def add(

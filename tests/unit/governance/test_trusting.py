@@ -190,6 +190,11 @@ def test_a_file_of_another_user_or_that_others_can_change_is_told(tmp_path, monk
     file.path.chmod(0o620)
     assert (file.exposed or "").endswith(f"run `chmod go-w {file.path}`")
     file.path.chmod(0o600)
+    tmp_path.chmod(0o777)
+    assert (file.exposed or "").endswith(f"run `chmod go-w {tmp_path}`")
+    tmp_path.chmod(0o1777)
+    assert file.exposed is None, "as in /tmp, nobody else may replace it"
+    tmp_path.chmod(0o700)
     if os.geteuid() == 0:
         os.chown(file.path, 4711, -1)
     else:

@@ -55,7 +55,8 @@ class CallableModel:
         if isinstance(reply, Completion):
             return reply
         reply = _plain(reply)
-        return Completion(self._words(reply, request) if request.in_words else _json(reply))
+        text = self._words(reply, request) if request.in_words else _json(reply)
+        return Completion(str.__str__(text))  # a kind of `str` may have an `encode` of its own
 
     def _words(self, reply: object, request: Request) -> str:
         """Return the words of a reply: text or `{text}`, or of a custom seat another value.
@@ -83,10 +84,10 @@ def _wants_prompt(function: ModelFunction) -> bool:
     """Say whether a function asks for the prompt's text; UsageError for a wrong signature."""
     try:
         signature = inspect.signature(function, eval_str=True)
-    except NameError:  # an annotation that only a type checker can read
-        signature = inspect.signature(function)
     except (TypeError, ValueError):  # some functions written in C tell nothing of themselves
         return False
+    except Exception:  # noqa: BLE001 - an annotation that only a type checker can read
+        signature = inspect.signature(function)
     try:
         named = signature.bind(None).arguments
     except TypeError as error:

@@ -63,6 +63,9 @@ class Seen:
         self._state, self._step, self._texts = state, step, texts
         self._turns, self._documents = len(state.turns), len(state.evidence)
         self._seat = state.seats[step.speaker]
+        # Turns in another order or under other titles: as they stand now, whenever it is read.
+        rules = format_of(state.spec["terms"])
+        self._retold = None if step.phase == "synthesis" else rules.retold(state, step)
         # What was decided, for whoever speaks after it.
         self.decision = state.decision["decision"] if state.decision else None
 
@@ -123,10 +126,9 @@ class Seen:
     @cached_property
     def transcript(self) -> tuple[Said, ...]:
         """What was said, as the seat is told of it; nobody's turn that was not heard."""
-        rules = format_of(self._state.spec["terms"])
-        step = self._step
-        told = None if step.phase == "synthesis" else rules.retold(self._state, step)
+        told = self._retold
         if told is None:
+            rules = format_of(self._state.spec["terms"])
             turns = (row for row in self._state.turns[: self._turns] if row.heard)
             told = [(rules.label(self._state, row)[0], row) for row in turns]
         return tuple(self._said(title, turn) for title, turn in told)

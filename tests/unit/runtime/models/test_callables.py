@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import functools
 import threading
+import typing
 from dataclasses import dataclass
 from decimal import Decimal
 from enum import Enum
@@ -142,6 +143,31 @@ async def coroutine_of_text(prompt: str):
 class Prompted:
     def __call__(self, prompt: str):
         return prompt
+
+
+def unknown(request: typing.Nothing):  # type: ignore[name-defined]
+    return request.speaker
+
+
+def garbled(request: "no code"):  # type: ignore[valid-type]  # noqa: F722
+    return request.speaker
+
+
+@pytest.mark.parametrize("function", [unknown, garbled])
+def test_an_annotation_that_nobody_can_read_does_not_matter(function, request_):
+    assert asyncio.run(as_model(function).complete(request_)).text == request_.speaker
+
+
+def test_a_kind_of_text_is_recorded_as_the_text_that_it_is(request_):
+    class Other(str):
+        __slots__ = ()
+
+        def encode(self, *_):
+            return b"other"
+
+    text = asyncio.run(as_model(lambda _: Other("this")).complete(request_)).text
+    assert type(text) is str
+    assert text.encode() == b"this"
 
 
 @pytest.mark.parametrize("function", [annotated, coroutine_of_text, Prompted()])

@@ -144,3 +144,21 @@ def test_seats_that_speak_at_once_do_not_see_each_other():
     assert len(drafts) == 2
     for _, transcript, *_ in drafts:
         assert {row.round for row in transcript} == {0}
+
+
+@pytest.mark.parametrize("name", SPECS)
+def test_a_request_that_is_kept_shows_the_same_when_it_is_read_after_the_end(name):
+    kept = []
+
+    def seat(request):
+        kept.append(request)
+        return answer(request)
+
+    spec = {"format": name, "question": "Do we ship?", "context": "It is Friday.", **SPECS[name]}
+    spec |= {"evidence": EVIDENCE, "synthesizer": True, "model": "python:seat", "seed": 1}
+    hansard.run_sync(spec, models={"seat": seat})
+    at_once = requests(name, seed=1)[0]
+    late = [(row, row.transcript, row.evidence, row.prompt) for row in kept]
+    assert late
+    for (_, *then), (_, *now) in zip(at_once, late, strict=True):
+        assert now == then
