@@ -10,6 +10,7 @@ import click
 import hansard
 from hansard.cli.console import console, document, fields
 from hansard.cli.context import allow_option
+from hansard.cli.own import models_of, models_option
 from hansard.report.gating import rows
 from hansard.report.safe import one_line
 
@@ -30,6 +31,7 @@ NOT_ADVISED = 3
 )
 @click.option("--lookup", is_flag=True, help="The question is a factual lookup, not contested.")
 @click.option("--json", "as_json", is_flag=True, help="Print the answer as JSON instead.")
+@models_option
 @allow_option
 def gate(
     spec: Path,
@@ -38,6 +40,7 @@ def gate(
     answer: Path | None,
     lookup: bool,
     as_json: bool,
+    models: Path | None,
     allow: tuple[Path, ...],
 ) -> None:
     """Say whether the debate that SPEC describes is advised.
@@ -56,6 +59,7 @@ def gate(
         confidence=confidence,
         answer=answer,
         contested=False if lookup else None,
+        models=models_of(models),
         allow=allow,
     )
     if as_json:
