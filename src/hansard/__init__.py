@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING
 
 import hansard.verify  # noqa: F401 - imported later, the package would take the function's name
 from hansard.api.debating import Debate, debate
+from hansard.api.functions import read_models
 from hansard.api.gating import ask_gate, should_debate
 from hansard.api.records import (
     Record,
@@ -206,6 +207,7 @@ __all__ = [
     "parse_policy",
     "prompt_templates",
     "read_export",
+    "read_models",
     "read_policy",
     "read_record",
     "read_spec",

@@ -48,12 +48,14 @@ if TYPE_CHECKING:
     from hansard.report.formats import DebateResult
     from hansard.rules.fields import Origin
     from hansard.rules.formats import AnySpec
+    from hansard.rules.spec_parts import Evidence
     from hansard.runtime.recording import Observer, OnProgress, Recording
     from hansard.runtime.seats import Models
     from hansard.runtime.tools import Tools
     from hansard.store.application import Store
 
     Who = str | Mapping[str, str]
+    Document = Path | str | Mapping[str, object] | Evidence
 
 IN_MEMORY = "sqlite:///:memory:"
 
@@ -64,6 +66,8 @@ async def run(
     models: Models | None = None,
     tools: Tools | None = None,
     policy: Policy | None = None,
+    question: str | None = None,
+    evidence: Sequence[Document] | None = None,
     task_type: str | None = None,
     requester: Who | None = None,
     owner: Who | None = None,
@@ -83,19 +87,19 @@ async def run(
     `spec` is a spec of one of the formats, the path of a YAML or JSON file, or
     the same fields as a mapping. `models` maps the NAME of each `python:NAME` or
     `custom:NAME` model to a sync or async function of a Request that returns the
-    reply's text, a mapping or a Completion; `tools` maps the name of each tool
-    of the spec to a function with annotated arguments. A `policy`
+    reply's text, a mapping or a Completion (`read_models` finds them in a file); `tools`
+    maps the name of each tool of the spec to a function with annotated arguments. A `policy`
     (`read_policy`) says what the debate may be made of, and what it does not allow
-    is refused as UsageError `policy.not_allowed`, with every point. `task_type`,
-    `requester` (who asks), `owner` (who answers for the result), `labels` and
-    `retention` stand in place of the spec's own; a person is a name, or a mapping of
-    `name` and `key`, the name of the key that they sign with. `follow_up` is the id of
-    a debate of the same store that has ended, or an unambiguous prefix of it: its
-    transcript is then a document of the evidence, and the record names it as the
-    origin. `remand` is the id of one that a review has sent back, by the keys of `trust`:
-    the comments of those reviews are documents as well. `store` is an open Store, or the
-    URL of one to open (and make) and close again; by default the record is kept in
-    memory and gone on return, so pass a store to verify it later. File names
+    is refused as UsageError `policy.not_allowed`, with every point. `question`,
+    `evidence` (such as a list of `Path`), `task_type`, `requester` (who asks), `owner`
+    (who answers for the result), `labels` and `retention` stand in place of the spec's
+    own; a person is a name, or a mapping of `name` and `key`, the name of the key that
+    they sign with. `follow_up` is the id of a debate of the same store that has ended, or
+    an unambiguous prefix of it: its transcript is then a document of the evidence, and the
+    record names it as the origin. `remand` is the id of one that a review has sent back,
+    by the keys of `trust`: the comments of those reviews are documents as well. `store` is
+    an open Store, or the URL of one to open (and make) and close again; by default the
+    record is kept in memory and gone on return, so pass a store to verify it later. File names
     in the spec begin in `folder`, by default the folder of the spec's own file, and
     stay below it: not through a link, nor into hidden files. `allow` names further
     folders that they may lead to. A `Path` in place of a name is your own: it begins
@@ -116,6 +120,8 @@ async def run(
     `resume` goes on with it; one that was kept in memory is gone.
     """
     given = {
+        "question": question,
+        "evidence": None if evidence is None else list(evidence),
         "task_type": task_type,
         "requester": requester,
         "owner": owner,
@@ -186,6 +192,8 @@ def run_sync(
     models: Models | None = None,
     tools: Tools | None = None,
     policy: Policy | None = None,
+    question: str | None = None,
+    evidence: Sequence[Document] | None = None,
     task_type: str | None = None,
     requester: Who | None = None,
     owner: Who | None = None,
@@ -211,6 +219,8 @@ def run_sync(
             models=models,
             tools=tools,
             policy=policy,
+            question=question,
+            evidence=evidence,
             task_type=task_type,
             requester=requester,
             owner=owner,

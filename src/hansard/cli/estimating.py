@@ -14,6 +14,7 @@ from rich.text import Text
 import hansard
 from hansard.cli.console import console, document, fields, money
 from hansard.cli.context import allow_option
+from hansard.cli.own import models_of, models_option
 from hansard.report.safe import one_line
 from hansard.report.words import price_source
 
@@ -23,8 +24,9 @@ _NUMBERS = ("Calls", "Tokens in", "cacheable", "out", "Cost", "with cache")
 @click.command()
 @click.argument("spec", type=click.Path(path_type=Path))
 @click.option("--json", "as_json", is_flag=True, help="Print the estimate as JSON instead.")
+@models_option
 @allow_option
-def estimate(spec: Path, as_json: bool, allow: tuple[Path, ...]) -> None:
+def estimate(spec: Path, as_json: bool, models: Path | None, allow: tuple[Path, ...]) -> None:
     """Estimate the calls, tokens and cost of running SPEC.
 
     The debate is rehearsed, with its real prompts and with filler instead of
@@ -35,7 +37,7 @@ def estimate(spec: Path, as_json: bool, allow: tuple[Path, ...]) -> None:
 
     Exit codes: 0 estimated; 2 the spec cannot be run.
     """
-    found = hansard.estimate(spec, allow=allow)
+    found = hansard.estimate(spec, models=models_of(models), allow=allow)
     if as_json:
         click.echo(document(found))
         return

@@ -11,6 +11,7 @@ import click
 import hansard
 from hansard.cli.console import console, document, fields
 from hansard.cli.context import allow_option, next_step, open_store, store_option
+from hansard.cli.own import models_of, models_option
 from hansard.report.gating import rows
 from hansard.report.safe import one_line
 
@@ -34,6 +35,7 @@ NOT_ADVISED = 3
     "--record", is_flag=True, help="Record the answer in the store, as a record of its own."
 )
 @click.option("--json", "as_json", is_flag=True, help="Print the answer as JSON instead.")
+@models_option
 @allow_option
 @store_option
 def gate(
@@ -44,6 +46,7 @@ def gate(
     lookup: bool,
     record: bool,
     as_json: bool,
+    models: Path | None,
     allow: tuple[Path, ...],
 ) -> None:
     """Say whether the debate that SPEC describes is advised.
@@ -67,6 +70,7 @@ def gate(
             confidence=confidence,
             answer=answer,
             contested=False if lookup else None,
+            models=models_of(models),
             allow=allow,
             store=store,
         )

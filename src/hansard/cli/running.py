@@ -10,7 +10,7 @@ import signal
 import sys
 import warnings
 from collections.abc import Callable, Coroutine, Iterable, Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, redirect_stdout
 from pathlib import Path
 from typing import Any
 
@@ -29,6 +29,7 @@ from hansard.cli.context import (
 )
 from hansard.cli.interrupting import INTERRUPTED
 from hansard.cli.live import View
+from hansard.cli.own import documents_of, models_of, models_option, say_where
 from hansard.cli.summary import say_outcome
 from hansard.report.safe import one_line
 
@@ -61,6 +62,16 @@ def _person(_: click.Context, __: click.Parameter, given: str | None) -> object:
 @click.command()
 @click.argument("spec", type=click.Path(path_type=Path))
 @click.option("--json", "as_json", is_flag=True, help="Print the whole result as JSON instead.")
+@models_option
+@click.option("--question", metavar="TEXT", help="Ask this in place of what SPEC asks.")
+@click.option(
+    "--evidence",
+    metavar="FILE",
+    type=click.Path(path_type=Path),
+    multiple=True,
+    help="Admit this document of yours, wherever it is; may be repeated. What SPEC admits is "
+    "left out.",
+)
 @click.option(
     "--policy",
     "policy_file",
@@ -101,6 +112,8 @@ def run(
     spec: Path,
     as_json: bool,
     exit_code: bool,
+    models: Path | None,
+    evidence: tuple[Path, ...],
     policy_file: Path | None,
     labels: tuple[str, ...],
     allow: tuple[Path, ...],
@@ -112,12 +125,13 @@ def run(
     The report goes to standard output, everything else to standard error. Warnings
     come first, before any model is called; they change no exit code. Each
     step is recorded as it is taken. Ctrl-C leaves the debate open; `hansard resume`
-    continues it. What is recorded by an option stands in place of what SPEC says.
+    continues it. What an option says stands in place of what SPEC says.
 
     Exit codes: 0 the debate ended, including in `escalate` or at a ceiling; 1 it
-    failed; 2 the spec cannot be run; 130 interrupted. With --exit-code, 3 a person
-    must decide; 4 it was cut short.
+    failed; 2 the spec cannot be run, or a function of yours raised; 130 interrupted.
+    With --exit-code, 3 a person must decide; 4 it was cut short.
     """
+    functions = models_of(models)
     trust = trust_of(None) if policy_file or stated["remand"] else None
     policy = hansard.read_policy(policy_file, trust) if policy_file and trust else None
     with open_store(create=True) as store:
@@ -125,6 +139,8 @@ def run(
         with View(around) as view, _warned(around), _observed(view, telemetry) as observe:
             work = hansard.run(
                 spec,
+                models=functions,
+                evidence=documents_of(evidence) or None,
                 allow=allow,
                 store=store,
                 policy=policy,
@@ -140,12 +156,18 @@ def run(
 @click.command()
 @click.argument("debate", metavar="ID")
 @click.option("--json", "as_json", is_flag=True, help="Print the whole result as JSON instead.")
+@models_option
 @allow_option
 @telemetry_option
 @exit_code_option
 @store_option
 def resume(
-    debate: str, as_json: bool, exit_code: bool, allow: tuple[Path, ...], telemetry: bool
+    debate: str,
+    as_json: bool,
+    exit_code: bool,
+    models: Path | None,
+    allow: tuple[Path, ...],
+    telemetry: bool,
 ) -> None:
     """Continue the open debate ID.
 
@@ -153,15 +175,18 @@ def resume(
     again.
 
     Exit codes: 0 the debate ended, as in `run`; 1 it failed, or its record was
-    altered; 2 it cannot be resumed; 130 interrupted.
+    altered; 2 it cannot be resumed, or a function of yours raised; 130 interrupted.
     """
+    functions = models_of(models)
     with open_store() as store:
         record = sound_record(store, debate)
         with View(console(stderr=True)) as view:
             for event in record.events:
                 view.fold(event)
             with _observed(view, telemetry, record.events) as observe:
-                work = hansard.resume(record.debate, store=store, allow=allow, observe=observe)
+                work = hansard.resume(
+                    record.debate, store=store, models=functions, allow=allow, observe=observe
+                )
                 result = until_closed(work, view)
         _end(result, as_json=as_json, exit_code=exit_code)
 
@@ -241,24 +266,37 @@ def _end(result: hansard.DebateResult, *, as_json: bool, exit_code: bool) -> Non
 
 
 def until_closed(work: Work, view: View) -> hansard.DebateResult:
-    """Run the debate to its end; Ctrl-C ends the process with the debate left open."""
+    """Run the debate to its end; Ctrl-C ends the process with the debate left open.
+
+    What functions of the caller print goes to standard error: only the report is output.
+    """
     before = signal.getsignal(signal.SIGINT)
     try:
-        return asyncio.run(_interruptible(work))
+        with redirect_stdout(sys.stderr):
+            return asyncio.run(_interruptible(work))
     except hansard.SeatError as error:
         if error.seat is None and error.__cause__:  # the view is ours: it is our bug
             raise error.__cause__ from None
+        view.close()
+        say_where(error.__cause__ or error, click.get_current_context().params.get("models"))
+        click.echo(f"go on, once that is mended, with: {_resume(view)}", err=True)
         raise
     except asyncio.CancelledError:
         view.close()
         short = view.debate[:8]
-        allowed = click.get_current_context().params.get("allow", ())
-        again = "".join(f" --allow {shlex.quote(str(folder))}" for folder in allowed)
-        step = next_step(f"resume {short}{again}")
-        click.echo(f"interrupted; debate {short} stays open, go on with: {step}", err=True)
+        click.echo(f"interrupted; debate {short} stays open, go on with: {_resume(view)}", err=True)
         raise click.exceptions.Exit(INTERRUPTED) from None
     finally:
         signal.signal(signal.SIGINT, before)
+
+
+def _resume(view: View) -> str:
+    """Return the command that goes on with a debate, with what it has to be told again."""
+    given = click.get_current_context().params
+    more = [f" --allow {shlex.quote(str(folder))}" for folder in given.get("allow", ())]
+    if given.get("models"):
+        more.insert(0, f" --models {shlex.quote(str(given['models']))}")
+    return next_step(f"resume {view.debate[:8]}{''.join(more)}")
 
 
 async def _interruptible(work: Work) -> hansard.DebateResult:

@@ -14,7 +14,7 @@ from hansard.runtime.models.providers import PROVIDERS, survey
 _OWN = (
     ("scripted", "scripted:replies.yaml", "replies from a file"),
     ("recorded", "recorded:5f2c19ab", "replies of a debate's record, or an export"),
-    ("python", "python:NAME", "a function of yours, given from Python"),
+    ("python", "python:NAME", "a function of yours: --models FILE.py, or from Python"),
     ("custom", "custom:NAME", "the same, with no persona or instruction"),
 )
 

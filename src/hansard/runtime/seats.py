@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
+from difflib import get_close_matches
 
 from hansard.errors import UsageError
 from hansard.record.bundle import Bundle, of_files
@@ -55,12 +56,7 @@ def find_models(
         name, base_url = one
         provider, _, rest = name.partition(":")
         if provider in ("python", "custom"):
-            if not given or rest not in given:
-                raise UsageError(
-                    "model.not_given",
-                    f"model {name} is a Python callable: pass models={{{rest!r}: …}} from Python",
-                )
-            found[one] = as_model(given[rest])
+            found[one] = as_model(_function(name, given))
         elif provider == "scripted":
             found[one] = script = scripted(files, rest)
             seats = [seat for seat, model in asked.items() if model == one]
@@ -76,6 +72,31 @@ def find_models(
     return {seat: found[one] for seat, one in asked.items()}
 
 
+def _function(model: str, given: Models | None) -> Model | ModelFunction:
+    """Return the function that a `python:` or `custom:` model names; UsageError if none is given.
+
+    >>> _function("python:aks", {"ask": str, "decide": str})
+    Traceback (most recent call last):
+    hansard.errors.UsageError: model python:aks names none of the functions that are given \
+(ask, decide); did you mean ask?
+    """
+    name = model.partition(":")[2]
+    if not given:
+        raise UsageError(
+            "model.not_given",
+            f"model {model} is a Python callable: name the file of its function with --models "
+            f"FILE.py (in Python: models={{{name!r}: …}})",
+        )
+    if name not in given:
+        close = get_close_matches(name, given, 1)
+        meant = f"; did you mean {close[0]}?" if close else ""
+        raise UsageError(
+            "model.not_given",
+            f"model {model} names none of the functions that are given ({', '.join(given)}){meant}",
+        )
+    return given[name]
+
+
 def scripted(files: Files, name: str) -> ScriptedModel:
     """Return the model that a file of replies describes."""
     return ScriptedModel(validate(Script, load_named(files, name, "script"), name, quoting=False))
@@ -86,8 +107,8 @@ def silent(model: str, files: Files, given: Models | None) -> Model:
     provider, _, name = model.partition(":")
     if provider == "scripted":
         return scripted(files, name)
-    if provider in ("python", "custom") and given and name in given:
-        return as_model(given[name])
+    if provider in ("python", "custom") and given:
+        return as_model(_function(model, given))
     return ScriptedModel(Script(replies={}))
 
 

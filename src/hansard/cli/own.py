@@ -1,0 +1,74 @@
+"""The caller's own: functions (`--models`), where one of them raised, and documents."""
+
+from __future__ import annotations
+
+import re
+import sys
+from collections.abc import Callable, Iterable
+from contextlib import redirect_stdout
+from pathlib import Path
+from typing import Any, TypeVar
+
+import click
+
+import hansard
+from hansard.api.functions import last_frame
+from hansard.report.safe import one_line, shown
+
+F = TypeVar("F", bound=Callable[..., Any])
+
+_LONGEST = 1_000  # characters of a line of code, or of what an exception says
+_LONGEST_ID = 56  # characters, so that a number fits behind it
+
+
+def models_option(command: F) -> F:
+    """Let a command be told which file has the functions that a spec names."""
+    return click.option(
+        "--models",
+        metavar="FILE",
+        type=click.Path(path_type=Path),
+        help="Run this Python file and take from it the functions that `python:NAME` and "
+        "`custom:NAME` name. Without it, no code of yours is run.",
+    )(command)
+
+
+def models_of(file: Path | None) -> dict[str, Any] | None:
+    """Return the functions of a file; what the file prints goes to standard error."""
+    if file is None:
+        return None
+    try:
+        with redirect_stdout(sys.stderr):
+            return dict(hansard.read_models(file))
+    except hansard.UsageError as error:
+        if error.__cause__:
+            say_where(error.__cause__, file)
+        raise
+
+
+def say_where(error: BaseException, file: Path | None) -> None:
+    """Show what was raised, with the last line of the caller's file on the way, as Python does."""
+    frame = last_frame(error, file) if file else None
+    if frame:
+        click.echo(f'  File "{shown(str(file))}", line {frame.lineno}, in {frame.name}', err=True)
+        if frame.line:
+            click.echo(f"    {one_line(frame.line, _LONGEST)}", err=True)
+    said = f"{type(error).__name__}: {error}" if str(error) else type(error).__name__
+    click.echo(one_line(said, _LONGEST), err=True)
+
+
+def documents_of(files: Iterable[Path]) -> list[dict[str, object]]:
+    """Return files as documents, each with an id that is made from its name.
+
+    >>> [row["id"] for row in documents_of([Path("a/log.md"), Path("log.md"), Path("My log.md")])]
+    ['log', 'log-2', 'My-log']
+    """
+    found: dict[str, Path] = {}
+    for file in files:
+        stem = file.name.strip(".").partition(".")[0]
+        name = known = re.sub(r"[^A-Za-z0-9._:/@+=-]+", "-", stem)[:_LONGEST_ID] or "document"
+        number = 1
+        while known in found:
+            number += 1
+            known = f"{name}-{number}"
+        found[known] = file
+    return [{"id": name, "file": file} for name, file in found.items()]
