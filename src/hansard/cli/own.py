@@ -59,7 +59,7 @@ def say_where(error: BaseException, file: Path | None) -> None:
 def documents_of(files: Iterable[Path]) -> list[dict[str, object]]:
     """Return files as documents, each with an id that is made from its name.
 
-    >>> [row["id"] for row in documents_of([Path("a/log.md"), Path("log.md"), Path("My log.md")])]
+    >>> [row["id"] for row in documents_of([Path("a/log.txt"), Path("log.txt"), Path("My log.txt")])]
     ['log', 'log-2', 'My-log']
     """
     found: dict[str, Path] = {}
