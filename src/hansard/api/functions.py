@@ -22,7 +22,6 @@ from pathlib import Path
 from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
-from hansard.api.files import read_file
 from hansard.errors import UsageError
 
 if TYPE_CHECKING:
@@ -76,6 +75,8 @@ def last_frame(error: BaseException, path: Path | str) -> traceback.FrameSummary
 
 def _loaded(path: Path) -> ModuleType:
     """Return the module that a file is, after running it."""
+    from hansard.api.files import read_file
+
     source, file = read_file(path), os.path.realpath(path)
     # Dataclasses and pydantic look for the module of their class under its name.
     name = f"hansard models {sha256(file.encode()).hexdigest()[:8]} {path.stem}"
