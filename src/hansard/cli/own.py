@@ -59,8 +59,8 @@ def say_where(error: BaseException, file: Path | None) -> None:
 def documents_of(files: Iterable[Path]) -> list[dict[str, object]]:
     """Return files as documents, each with an id that is made from its name.
 
-    >>> [row["id"] for row in documents_of([Path("a/log.txt"), Path("log.txt"), Path("My log.txt")])]
-    ['log', 'log-2', 'My-log']
+    >>> [row["id"] for row in documents_of([Path("a/b.txt"), Path("b.txt"), Path("My b.txt")])]
+    ['b', 'b-2', 'My-b']
     """
     found: dict[str, Path] = {}
     for file in files:
