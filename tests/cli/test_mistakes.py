@@ -9,7 +9,7 @@ import pytest
 import yaml
 
 from cli_support import NAMES, STANCES, files, leave_open, write_debate, write_format
-from hansard.cli import reading
+from hansard.report.shown import Shown
 from hansard.rules.formats import FORMATS
 
 VOTES = dict(zip(NAMES, ("release", "revise", "revise"), strict=True))
@@ -316,7 +316,7 @@ def test_a_mistake_of_ours(hansard, debate, monkeypatch):
     def broken(_):
         raise ZeroDivisionError("secret")
 
-    monkeypatch.setattr(reading, "markdown", broken)
+    monkeypatch.setattr(Shown, "to_markdown", broken)
     done = hansard("report", debate, "--as", "markdown")
     assert_refused(done, "internal", 70)
     assert "bug in Hansard: ZeroDivisionError in cli/reading.py, line" in done.err
@@ -370,7 +370,7 @@ def test_ctrl_c_elsewhere(hansard, debate, monkeypatch):
     def interrupted(_):
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(reading, "markdown", interrupted)
+    monkeypatch.setattr(Shown, "to_markdown", interrupted)
     done = hansard("report", debate, "--as", "markdown")
     assert (done.code, done.out, done.err) == (130, "", "interrupted\n")
 

@@ -46,7 +46,7 @@ from hansard.cli.main import run
 from hansard.runtime.models.scripted import ScriptedModel
 
 async def hang(self, request):
-    print("asked", flush=True, file=sys.__stdout__)
+    print("asked", flush=True)
     time.sleep({seconds}) if {block} else await asyncio.sleep({seconds})
 
 ScriptedModel.complete = hang

@@ -10,7 +10,7 @@ import signal
 import sys
 import warnings
 from collections.abc import Callable, Coroutine, Iterable, Iterator, Mapping
-from contextlib import contextmanager, redirect_stdout
+from contextlib import contextmanager, nullcontext, redirect_stdout
 from pathlib import Path
 from typing import Any
 
@@ -272,7 +272,8 @@ def until_closed(work: Work, view: View) -> hansard.DebateResult:
     """
     before = signal.getsignal(signal.SIGINT)
     try:
-        with redirect_stdout(sys.stderr):
+        own = click.get_current_context().params.get("models")
+        with redirect_stdout(sys.stderr) if own else nullcontext():
             return asyncio.run(_interruptible(work))
     except hansard.SeatError as error:
         if error.seat is None and error.__cause__:  # the view is ours: it is our bug
