@@ -106,7 +106,9 @@ def examples(folder):
 def kit():
     for name, row in ROWS.items():
         if row.expected.level is not None:
-            yield name, of_bundle(bundle.of_files(export_files(name)))
+            events, texts = of_bundle(bundle.of_files(export_files(name)))
+            if events[0]["type"] == "debate.opened":  # the record of a gate has no figures
+                yield name, (events, texts)
 
 
 def played():
