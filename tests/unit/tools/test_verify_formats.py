@@ -291,6 +291,8 @@ UNSAYABLE = [
     ("moderated", "turn.recorded", "case.arguments", 2**53 - 1, 2),
     ("moderated", "turn.recorded", "case.arguments", 101, 1),
     ("moderated", "turn.recorded", "case.arguments", 0, 1),
+    ("moderated", "turn.recorded", "case.struck", [1, 1], 2),
+    ("moderated", "turn.recorded", "case.struck", [2**53 - 1], 2),
     ("moderated", "turn.rejected", "rating", None, 0),
     ("moderated", "turn.rejected", "rating", 6, 0),
     ("moderated", "verdict.recorded", "winner", "proposer", 0),
@@ -315,7 +317,7 @@ def test_what_no_reply_could_say_is_not_due_though_it_is_gone(records, change):
 SAYABLE = [
     ("consensus", "turn.recorded", "vote", "revise", 0),
     ("judged", "verdict.recorded", "winner", "bob", 0),
-    ("moderated", "turn.recorded", "case.struck", [2**53 - 1, 2**53 - 1, 1], 2),
+    ("moderated", "turn.recorded", "case.struck", [1], 2),
     ("moderated", "verdict.recorded", "upholds", False, 1),
     ("panel, picked", "verdict.recorded", "winner", "bob", 0),
 ]
