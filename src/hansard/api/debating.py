@@ -76,7 +76,7 @@ class Debate:
         """
         self._spec, self._fields = spec, fields
         self._models, self._tools, self._policy = models, tools, policy
-        self._store, self._folder, self._allow = store, folder, tuple(allow)
+        self._store, self._folder, self._allow = store, folder, tuple(map(Path, allow))
         self._running: set[Recording] = set()
         self._read({"question": _LATER} if self._unasked else {})
 
@@ -168,8 +168,7 @@ class Debate:
         if self._unasked:
             given = {"question": _LATER, **given}
         parsed, begin = self._read(given)
-        files = Files(begin, tuple(map(Path, self._allow)))
-        return estimate(parsed, files, self._models, self._tools)
+        return estimate(parsed, Files(begin, self._allow), self._models, self._tools)
 
     def stop(self, reason: str | None = None, *, by: str | None = None) -> None:
         """Cut short whatever of it is running: with what stands once calls in flight have ended.
@@ -180,7 +179,7 @@ class Debate:
         from hansard.runtime.recording import Stop
 
         asked = Stop(reason, by=by)
-        for recording in self._running:
+        for recording in tuple(self._running):  # others may begin or end meanwhile
             recording.stop = recording.stop or asked
 
 

@@ -43,13 +43,15 @@ def read_models(path: Path | str) -> dict[str, Model | ModelFunction]:
     stands beside it, which takes no package's place. Raises UsageError `input.unreadable`, and
     `models.file` where nothing in it can be named, or from what the file itself raises.
     """
+    from hansard.rules.own import name_of
+
     module = _loaded(Path(path))
     found: dict[str, Any] = {}
     recorded: dict[str, list[Any]] = {}
     for name, value in _offered(module):
         for known, own in _seats(name, value, module.__name__):
             found[known] = own
-            recorded.setdefault(_recorded_name(own), []).append(own)
+            recorded.setdefault(name_of(own), []).append(own)
     for known, owns in recorded.items():
         if all(own == owns[0] for own in owns):
             found.setdefault(known, owns[0])
@@ -134,7 +136,7 @@ def _imported(value: object, module: ModuleType) -> bool:
     return found is value
 
 
-def _seats(name: str, value: object, home: str) -> Iterator[tuple[str, object]]:
+def _seats(name: str, value: object, home: str) -> Iterator[tuple[str, Any]]:
     """Yield what can sit in a seat of what a module binds to a name: itself, and its methods."""
     from hansard.rules.own import is_own
 
@@ -149,9 +151,3 @@ def _seats(name: str, value: object, home: str) -> Iterator[tuple[str, object]]:
             bound = isinstance(member, staticmethod | classmethod)
             if attribute[0] != "_" and (bound or (inspect.isfunction(member) and not is_class)):
                 yield f"{name}.{attribute}", getattr(value, attribute)
-
-
-def _recorded_name(own: Any) -> str:
-    from hansard.rules.own import name_of
-
-    return name_of(own)

@@ -25,11 +25,14 @@ def try_critics(
     no reason; `policy.trial` for a trial or a reason that is for nothing; and what
     `approve_policy` says of records.
     """
+    return _tried(lines, _cases(trial), override)
+
+
+def _tried(lines: Sequence[Line], cases: Sequence[Case], override: str | None) -> list[Tried]:
     from hansard.governance import trial as trials
 
     if override is not None and not override.strip():
         raise UsageError("policy.trial", "the reason for approving a prompt untried is empty")
-    cases = _cases(trial)
     found = trials.tried(lines, cases)
     if not found and (cases or override is not None):
         raise UsageError("policy.trial", "the policy lists no critic's template: nothing is tried")
@@ -48,11 +51,9 @@ def trial_note(
     from hansard.governance import trial as trials
     from hansard.record.policy import parse
 
-    read, records = parse(policy), list(trial)
-    found = try_critics(read.lines, records, override)
-    if not found:
-        return None
-    return trials.protocol(read.hash, found, _cases(records), override, signer)
+    read, cases = parse(policy), _cases(trial)
+    found = _tried(read.lines, cases, override)
+    return trials.protocol(read.hash, found, cases, override, signer) if found else None
 
 
 def _cases(trial: Iterable[Record]) -> list[Case]:

@@ -245,11 +245,11 @@ def report(source: str, form: str) -> None:
     Exit codes: 0 printed; 1 the record was altered; 2 there is no such debate.
     """
     record = sound_source(source)
-    gate = record.gate() if form == "json" else None
-    result = gate or record.result()
-    if isinstance(result, hansard.GateRecord) or form == "json":
-        click.echo(document(result))
-    elif form == "source":
+    if form == "json":
+        click.echo(document(record.standing()))
+        return
+    result = record.result()
+    if form == "source":
         click.echo(document(result.source()))
     elif form == "markdown":
         click.echo(result.to_markdown().rstrip("\n"))

@@ -132,8 +132,8 @@ def run(
     With --exit-code, 3 a person must decide; 4 it was cut short.
     """
     functions = models_of(models)
-    trust = trust_of(None) if policy_file or stated["remand"] else None
-    policy = hansard.read_policy(policy_file, trust) if policy_file and trust else None
+    policy = hansard.read_policy(policy_file, trust_of(None)) if policy_file else None
+    trust = trust_of(None) if stated["remand"] else None
     with open_store(create=True) as store:
         around = console(stderr=True)
         with View(around) as view, _warned(around), _observed(view, telemetry) as observe:

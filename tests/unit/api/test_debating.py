@@ -382,3 +382,17 @@ def test_a_file_beside_the_working_directory_may_be_named(tmp_path, monkeypatch)
 
     debate(QUESTION, format="panel", agents=[look, look], rounds=1, evidence=[Path("memo.md")])
     assert set(seen) == {"Thirty days."}
+
+
+def test_a_folder_is_allowed_by_its_name_or_as_a_path(tmp_path):
+    folder, own = tmp_path / "theirs", tmp_path / "own"
+    folder.mkdir()
+    own.mkdir()
+    (folder / "memo.md").write_text("Thirty days.")
+    spec = {"format": "panel", "agents": [draft, draft], "evidence": ["../theirs/memo.md"]}
+    for allow in ([folder], [str(folder)]):
+        kept = Debate(**spec, folder=own, allow=allow)
+        assert kept.run_sync("Why?").evidence[0].id == kept.run_sync("When?").evidence[0].id
+        assert kept.estimate("Why?").most.calls == 6
+    with pytest.raises(UsageError, match="--allow"):
+        Debate(**spec, folder=own).run_sync("Why?")

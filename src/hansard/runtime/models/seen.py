@@ -40,7 +40,7 @@ class Document:
 class Said:
     """A turn, as the seat is told of it.
 
-    `speaker` and `stance` (a label) are None where the seat is not told them. `text` is the
+    `speaker` is None where the seat is not told the name; `stance` is a label. `text` is the
     reply word for word, `value` what it says: its JSON, or where words were asked for the
     words. `struck` are the numbers of the arguments that rest on a citation which was not found.
     """
@@ -136,15 +136,14 @@ class Seen:
     def _said(self, title: str, turn: Turn) -> Said:
         data, seat = turn.data, self._state.seats[turn.data["speaker"]]
         text = self._text(turn.reply) or ""
-        named, stance = title.split(", "), seat["stance"]
-        label = stance["label"] if stance else None
+        stance = seat["stance"]
         return Said(
             title=title,
             round=data["round"],
             phase=data["phase"],
             role=turn.role,
-            speaker=seat["id"] if seat["id"] in named else None,
-            stance=label if label and label in title else None,
+            speaker=seat["id"] if seat["id"] in title.split(", ") else None,
+            stance=stance["label"] if stance else None,
             text=text,
             value=replies.value_of(text, schema_of(self._state, turn.role) or {"type": "object"}),
             struck=tuple(turn.case["struck"]) if turn.case else (),
