@@ -87,7 +87,7 @@ def _loaded(path: Path) -> ModuleType:
     before, sys.modules[name] = sys.modules.get(name), module
     try:
         with _beside(os.path.dirname(file)):  # noqa: PTH120 - of a path that is text
-            exec(compile(source, file, "exec", dont_inherit=True), module.__dict__)  # noqa: S102 - whoever calls names the file to have it run
+            exec(compile(source, file, "exec", dont_inherit=True), module.__dict__)  # noqa: S102 - the caller named the file so that it is run
     except (Exception, SystemExit) as error:
         if before is None:
             del sys.modules[name]
