@@ -219,17 +219,20 @@ def votes(**by_speaker: str) -> Script:
     return lambda call: vote(by_speaker[call.step.speaker])
 
 
-def example(schema: Mapping[str, Any]) -> Any:
-    """The least value that fits a reply schema: first names, highest numbers, shortest lists."""
+def example(schema: Mapping[str, Any], text: str = "so") -> Any:
+    """The least value that fits a reply schema: first names, highest numbers, shortest lists.
+
+    Every member that is in words says `text`.
+    """
     kind = schema["type"]
     if "enum" in schema:
         return schema["enum"][0]
     if kind == "object":
-        return {name: example(schema["properties"][name]) for name in schema["required"]}
+        return {name: example(schema["properties"][name], text) for name in schema["required"]}
     if kind == "array":
-        several = schema["items"].get("enum") or [example(schema["items"])]
+        several = schema["items"].get("enum") or [example(schema["items"], text)]
         return several[: schema["minItems"]]
-    return {"string": "so", "boolean": False}.get(kind, schema.get("maximum"))
+    return {"string": text, "boolean": False}.get(kind, schema.get("maximum"))
 
 
 def say(text: str | None = None, **members: Any) -> Callable[[Call], Reply]:

@@ -3,6 +3,7 @@
 import pytest
 
 import hansard
+from support import example
 
 EVIDENCE = [
     {"id": "memo", "text": "Payment is due within thirty days."},
@@ -26,27 +27,6 @@ SPECS = {
 }
 
 
-def answer(request):
-    """Say in every role what its schema asks for, and where it was said."""
-    where = f"{request.speaker} in round {request.round}, {request.phase}"
-    return least(request.reply_schema, where)
-
-
-def least(schema, text):
-    kind = schema["type"]
-    if "enum" in schema:
-        return schema["enum"][0]
-    if kind == "object":
-        return {name: least(row, text) for name, row in schema["properties"].items()}
-    if kind == "array":
-        return [least(schema["items"], text)] if schema["minItems"] else []
-    if kind == "integer":
-        return schema["maximum"]
-    if kind == "boolean":
-        return True
-    return text
-
-
 def leaves(value):
     """Every text of a reply that says where it was said."""
     if isinstance(value, str):
@@ -62,7 +42,8 @@ def requests(name, **changes):
 
     def seat(request):
         asked.append((request, request.transcript, request.evidence, request.prompt))
-        return answer(request)
+        where = f"{request.speaker} in round {request.round}, {request.phase}"
+        return example({"required": ["synthesis"], **request.reply_schema}, where)
 
     spec = {"format": name, "question": "Do we ship?", "context": "It is Friday.", **SPECS[name]}
     spec |= {"model": "python:seat", "evidence": EVIDENCE, "synthesizer": True, **changes}
@@ -152,7 +133,8 @@ def test_a_request_that_is_kept_shows_the_same_when_it_is_read_after_the_end(nam
 
     def seat(request):
         kept.append(request)
-        return answer(request)
+        where = f"{request.speaker} in round {request.round}, {request.phase}"
+        return example({"required": ["synthesis"], **request.reply_schema}, where)
 
     spec = {"format": name, "question": "Do we ship?", "context": "It is Friday.", **SPECS[name]}
     spec |= {"evidence": EVIDENCE, "synthesizer": True, "model": "python:seat", "seed": 1}
