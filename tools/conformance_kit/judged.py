@@ -134,6 +134,18 @@ def in_words() -> Record:
     return naming("words", "\tWait  a\nweek. ")
 
 
+def rejected_first() -> Record:
+    """Like `in_words`, but 13 rejects that reply, as if it missed its schema, and 15 is another."""
+    named = {"verdict": "So.", "winner": "ship", "reasoning": "Because."}
+    script = {
+        "r1.verdict.judge:1": Completion("{}"),
+        "r1.verdict.judge:2": Completion(json.dumps(named)),
+    }
+    record = arguing("rejected-first", script, judge={"model": "custom:bot"})
+    words = json.dumps({**named, "winner": "Wait a week."})
+    return record.text(12, "reply", words)
+
+
 @group
 def judged_good_cases() -> Iterator[Case]:
     """Records of the `judged` format that must be accepted."""

@@ -9,7 +9,14 @@ from conformance_kit.case import Case, bad, good, group
 from conformance_kit.debates import troubled
 from conformance_kit.deliverables import concluded, shaped, told_all
 from conformance_kit.exports import withholding, zip_of
-from conformance_kit.judged import in_words, judged, naming, own_judge, undeclared
+from conformance_kit.judged import (
+    in_words,
+    judged,
+    naming,
+    own_judge,
+    rejected_first,
+    undeclared,
+)
 from conformance_kit.moderated import moderated, ranked, twice_ranked, two_rounds
 from conformance_kit.moderated_defects import cased
 from conformance_kit.panel import alike, chosen, combined, counted_texts, majority, picked
@@ -94,6 +101,14 @@ def withheld_good_cases() -> Iterator[Case]:
             "is taken as recorded.",
             zip_of(withholding(record, stance)),
         )
+    record = rejected_first()
+    stance = f"blobs/{record.event(2)['data']['stance']['text']['sha256']}"
+    yield good(
+        "withheld-stance-rejected",
+        "A stance is withheld that the judge may have named by its words, and the reply was "
+        "rejected: as of any reply that is gone, that is taken as recorded.",
+        zip_of(withholding(record, stance)),
+    )
     record = naming("label", "ship")
     stance = f"blobs/{record.event(3)['data']['stance']['text']['sha256']}"
     record = record.data(13, winner="ben").until(13)
