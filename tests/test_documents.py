@@ -40,6 +40,7 @@ def as_pattern(expected):
     return "".join(lines)
 
 
+@pytest.mark.slow
 def test_the_session_goes_as_shown(tmp_path):
     environment = os.environ | {
         "PATH": f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}",

@@ -3,6 +3,7 @@
 import importlib.util
 import json
 
+import pytest
 from jsonschema import Draft202012Validator
 
 from cli_support import process
@@ -82,6 +83,7 @@ def test_json_is_the_document_of_its_schema(hansard):
     assert list(Draft202012Validator(schema).iter_errors({**found, "more": 1}))
 
 
+@pytest.mark.slow
 def test_the_value_of_no_variable_is_shown():
     odd = f"http://{KEY}@127.0.0.1:8000/{KEY}"
     for value in (KEY, f"{KEY}\n", odd, f"ftp://{KEY}"):

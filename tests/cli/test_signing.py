@@ -806,6 +806,7 @@ HOSTILE = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", HOSTILE)
 def test_a_hostile_zip_is_refused_and_nothing_is_written(hansard, name):
     Path("x.zip").write_bytes(hostile(name))
@@ -823,6 +824,7 @@ def test_a_hostile_zip_is_refused_and_nothing_is_written(hansard, name):
     assert not Path("../evil").exists()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "words", [["-m", "hansard", "verify"], [str(TOOL_FILE)]], ids=["ours", "tool"]
 )
@@ -893,6 +895,7 @@ def test_an_empty_folder_more_does_not_belong(hansard, zipped):
     assert hansard("verify", out).code == run_tool(out)[0] == 1
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("what", ["fifo", "zero", "null", "terminal"])
 def test_what_is_no_file_does_not_hang(what):
     """In a process of its own, which is ended if it hangs."""

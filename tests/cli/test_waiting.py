@@ -60,6 +60,7 @@ def without_answer(server, how):
     return process, over
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("how", ["hangs", "waits"])
 @pytest.mark.parametrize("presses", [1, 2])
 def test_ctrl_c_leaves_at_once_and_the_debate_goes_on_later(
@@ -87,6 +88,7 @@ def test_ctrl_c_leaves_at_once_and_the_debate_goes_on_later(
     assert (done.code, "decision: release\n" in done.out) == (0, True)
 
 
+@pytest.mark.slow
 def test_a_wait_is_told_and_counted_down(serving):
     answer, seen = serving.script, []
 

@@ -365,6 +365,7 @@ def test_the_archive_is_the_same_every_time_and_runs_alone(kit, tmp_path):
     assert done.stdout.endswith("3 ok, 0 wrong, 0 left out\n")
 
 
+@pytest.mark.slow
 def test_pack_writes_the_whole_kit(tmp_path):
     assert conformance.main(["pack", str(tmp_path / "kit.tar.bz2")]) == 0
     with runner.opened(tmp_path / "kit.tar.bz2") as top:

@@ -228,6 +228,7 @@ def test_all_formats_are_killed():
     assert {"consensus", *STORED} == set(PLAYED)
 
 
+@pytest.mark.slow
 def test_killed_again_and_again(tmp_path, asked, resume):
     """Every resume is killed too; what one of them was paid for, the next one keeps."""
     folder = tmp_path / "after-3"
@@ -269,6 +270,7 @@ def another(process):
     return done.stdout + done.stderr
 
 
+@pytest.mark.slow
 def test_of_two_processes_on_one_debate_one_goes_on(runner, asked, resume):
     process, folder = runner
     assert another(process) == "store.running\n"

@@ -573,6 +573,7 @@ def test_nothing_opened_has_no_figures(node):
     assert [row["found"] for row in answers] == [[None], [None]]
 
 
+@pytest.mark.slow
 def test_long_records_are_folded_fast(node):
     """Three debaters who never agree: what a step of the replay takes at its worst."""
     ends = votes(planner="release", critic="revise", operator="escalate")

@@ -407,6 +407,7 @@ def test_what_is_missing_is_said_before_anything_is_asked(serve, monkeypatch, tm
 # Whole debates
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("format_", FORMATS)
 def test_the_packaged_debates(serve, table, format_):
     def script(body):

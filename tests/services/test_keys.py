@@ -109,6 +109,7 @@ def test_a_key_in_the_address_stays_there_too(tmp_path, serve):
     assert leaks(tmp_path, done.stdout, done.stderr) == []
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", BLOCKS)
 def test_a_run_in_blocks_leaves_no_key_anywhere(tmp_path, serve, name):
     """In each phase one call is answered, and two fail, each in another way."""

@@ -168,6 +168,7 @@ def altered_lines(lines):
         yield "2.absent", sorted([*lines, more], key=lambda row: row[66:])
 
 
+@pytest.mark.slow
 def test_every_line_of_the_manifest_dropped_changed_or_added(files):
     lines = lines_of(files)
     chosen = random.Random(1).sample(list(altered_lines(lines)), 100)
@@ -250,6 +251,7 @@ def test_several_signatures(files):
 # The files
 
 
+@pytest.mark.slow
 def test_every_file_removed_altered_or_emptied(files):
     for name, body in files.items():
         removed = {key: row for key, row in files.items() if key != name}
@@ -260,6 +262,7 @@ def test_every_file_removed_altered_or_emptied(files):
             assert both(files | {name: other}).findings[0].code[0] == "2", name
 
 
+@pytest.mark.slow
 def test_every_file_removed_or_altered_and_signed_anew(files):
     """Nothing but instructions can be changed unseen, and whoever changed them is unknown."""
     refused = {"blobs": {"8.missing", "8.hash"}, "templates": {"10.missing", "10.hash"}}
