@@ -344,7 +344,8 @@ def test_as_in_the_json_report(records, figures):
     for (name, at), found in figures.items():
         events, texts = records[name]
         report = build(events[:at], texts.get).model_dump(mode="json")
-        assert list(differences(numbers_of(report), found)) == [], f"{name}, {at} entries"
+        other = list(differences(numbers_of(report), found))
+        assert not other, f"{name}, {at} entries: {other}, in\n{events}\n{texts}"
 
 
 def test_a_gate_is_told_in_the_same_words(figures):
