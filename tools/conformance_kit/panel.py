@@ -109,6 +109,14 @@ def counted_texts() -> Record:
 
 
 @cache
+def silent_at_last() -> Record:
+    """Texts are counted of a round in which the last of three debaters is not heard."""
+    first = ["Forty-one", "Forty-two", "Forty-three"]
+    last = ["Forty-one", "Forty-two", None]
+    return drafting("silent-at-last", [first, last], resolution="majority", **OFF)
+
+
+@cache
 def alike() -> Record:
     """Twelve entries: 4-9 round 0, 10 similarity, 11 decision, 12 closed."""
     return drafting("alike", [[f"{LONG} minute", f"{LONG} minute (so)"]])

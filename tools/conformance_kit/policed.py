@@ -36,7 +36,7 @@ def held(record: Record, *lines: str) -> Record:
 
 @cache
 def served() -> Record:
-    """A judged debate whose replies say who served them: 6 ann, 9 nobody, 12 no id."""
+    """A judged debate whose replies say who served them: 7 ann, 10 nobody, 13 no id."""
     verdict = ruled("ship").text
     return arguing(
         "served",
@@ -190,6 +190,19 @@ def seat_cases() -> Iterator[Case]:
         "policy-served-any",
         "The verdict was served by a model whose name is a text: a value `*` is any string.",
         export(held(served(), *JUDGED, "judged.judge served *")),
+    )
+    named = held(served(), *JUDGED, "judged.judge served gpt-*")
+    yield bad(
+        "policy-served-under-another-name",
+        "18.served",
+        13,
+        "The verdict was served by a model whose name is a text: it is compared like an id.",
+        export(named),
+    )
+    yield good(
+        "policy-served-under-a-name-withheld",
+        "The name of the model that served the verdict is withheld: it is not compared.",
+        zip_of(withholding(named, named.file_of(13, "model"))),
     )
     yield bad(
         "policy-served-by-nobody",

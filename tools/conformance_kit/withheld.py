@@ -19,7 +19,15 @@ from conformance_kit.judged import (
 )
 from conformance_kit.moderated import moderated, ranked, twice_ranked, two_rounds
 from conformance_kit.moderated_defects import cased
-from conformance_kit.panel import alike, chosen, combined, counted_texts, majority, picked
+from conformance_kit.panel import (
+    alike,
+    chosen,
+    combined,
+    counted_texts,
+    majority,
+    picked,
+    silent_at_last,
+)
 from conformance_kit.records import Record
 from conformance_kit.tool_use import one_tool
 
@@ -306,6 +314,20 @@ def withheld_field_cases() -> Iterator[Case]:
         ),
     ):
         yield lost(key, code, why, record, text, seq, **fields)
+    record, drafts = silent_at_last(), [(seat, 1) for seat in ("ann", "cat")]
+    count, answered = (
+        record.seq("votes.counted"),
+        record.seq("call.answered", call="r1.draft.ann:1"),
+    )
+    yield lost(
+        "tally-of-a-draft-not-made",
+        "9.not_due",
+        "A draft is withheld, and the tally names a debater who was not heard in that round.",
+        record,
+        (answered, "reply"),
+        count,
+        tally=[{"option": seat, "votes": votes} for seat, votes in drafts],
+    )
     found = moderated().event(13)["data"]["case"]["citations"]
     guessed = cased(
         moderated(), 13, citations=[{**row, "finding": "verified"} for row in found], struck=[]
