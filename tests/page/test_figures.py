@@ -222,6 +222,12 @@ def odd():
         usual = vote("release", more={"model": served})
         record = Debate(Setup(model=SERVED), script(usual=usual)).run().record
         yield f"served {served}", (record.events, record.texts)
+    setup = Setup(
+        limits={"seconds": 0.01}, output_schema={"type": "object", "properties": {}}
+    )  # the vote takes longer than that
+    record = Debate(setup, script(usual=vote("release")), tick=1000).run().record
+    assert record.all("turn.forfeited")[0]["cut"]["ceiling"] == "seconds"
+    yield "late for its synthesis", (record.events, record.texts)
     fail = Fail("rate_limited", wait_ms=12_345)
     setup = Setup(limits={"seconds": 60, "calls": 40}, attempts=2)
     record = Debate(setup, script({"planner": fail}, vote("release")), tick=1000).run().record

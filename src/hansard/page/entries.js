@@ -13,7 +13,7 @@ const emptyState = (texts) => ({
 	texts, spec: null, format: null, inWords: [], seats: new Map(), used: new Map(), evidence: [],
 	votes: new Map(), calls: new Map(), open: new Set(), answers: new Map(), tries: new Map(), sentBack: new Map(),
 	turns: [], rejected: [], counts: [], similarities: [], verdict: null, refused: null,
-	truncated: null, decision: null, synthesis: null, closed: null, tools: [], tokens: 0,
+	truncated: null, cut: null, decision: null, synthesis: null, closed: null, tools: [], tokens: 0,
 	lastFailed: new Map(), microUsd: 0, roundTokens: [], unpriced: 0, sentOtherwise: [], compared: 0, failed: 0,
 	abandoned: 0, resumes: 0, notes: [], leftOut: [],
 });
@@ -239,6 +239,7 @@ const EVENTS = {
 			const call = s.tries.get(d.step)?.call ?? null;
 			takeTurn(s, turnRow(s, d, "forfeited", WORDING.silences[d.reason], call));
 			s.turns.at(-1).cut = d.cut;
+			s.cut = d.cut ?? s.cut;
 		},
 		notes: (s, d) => {
 			const { role, reason: why } = s.turns.at(-1), last = role === "synthesizer";
@@ -285,7 +286,7 @@ const EVENTS = {
 	},
 	"debate.truncated": {
 		headline: "The debate is cut short before {step}: {whose}",
-		take: (s, d) => { s.truncated = d; },
+		take: (s, d) => { s.truncated = s.cut = d; },
 		texts: (s, d) => [[d.by, "by"], [d.reason, "reason"]],
 		values: ({ ceiling }) =>
 			({ whose: ceiling === "operator" ? "by a person" : `ceiling on ${ceiling}` }),

@@ -105,7 +105,7 @@ const useNotes = (s) => {
 		[s.failed, "failed", { failed: s.failed, calls: many(total.calls, "call") }, "total"],
 		[inVain.length, "forfeited", { turns: many(inVain.length, "turn"), whose: few(inVain) }, "total"],
 		...limits.map(({ name, limit, spent }) => [
-			s.closed && spent > limit && name !== s.truncated?.ceiling, "over_ceiling",
+			s.closed && spent > limit && name !== s.cut?.ceiling, "over_ceiling",
 			{ spent: amount(name, spent), limit: amount(name, limit) }]),
 		[s.refused, "refused", { role: s.refused?.role }, "total"],
 		[policy, "policy", { policy: policy?.slice(0, 16) }],
