@@ -2950,11 +2950,10 @@ class Policing:
             self.among(1, "schema", item["role"], item["sha256"])
         for item in opening["tools"]:
             self.among(1, "tool", "", item["sha256"])
-        for name in ("task_type", "retention"):
-            values = self.values(name)
-            stated = [value.split(":")[0] for value in values or []]
-            if values and opening[name] not in stated:
-                self.report(1, name, values, opening[name])
+        self.among(1, "task_type", "", opening["task_type"])
+        classes, kept = self.values("retention"), opening["retention"]
+        if classes and kept not in [value.split(":")[0] for value in classes]:
+            self.report(1, "retention", classes, kept)
         asked = [
             self.policy.rules.get((scope, "require"), [])
             for scope in ("*", opening["terms"]["format"])
@@ -3034,7 +3033,7 @@ class Policing:
         self.among(place, "provider", role, provider)
         self.among(place, "model", role, model)
         self.among(place, "base_url", role, seat["parameters"]["base_url"] or "default")
-        if self.values("callable", role) == ["none"] and provider in ("python", "custom"):
+        if self.values("callable", role) == ["none"] and seat["model"].startswith(CALLABLE):
             self.report(place, "callable", ["none"], seat["model"])
 
     def check_served(self, place: int, role: str, model: Json) -> None:
@@ -3065,11 +3064,11 @@ class Policing:
 
 def family(model: str) -> str | None:
     """Return the family of a model, nothing for replies of a script."""
-    provider, _, path = model.partition(":")
-    if provider in ("scripted", "recorded"):
-        return None
-    if provider in ("python", "custom"):
+    if model.startswith(CALLABLE):
         return model
+    if model.startswith(UNWIRED):
+        return None
+    provider, _, path = model.partition(":")
     name = path.split("/")[-1].lower()
     if provider == "bedrock":
         name = re.sub(r"^(?:[a-z-]+\.)+", "", name)

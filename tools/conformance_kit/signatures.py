@@ -201,6 +201,16 @@ def trust_cases() -> Iterator[Case]:
         export(base, twins[0]),
         trusting(*(twin.key for twin in twins)),
     )
+    for key, why, data in (
+        ("no-keys", "The trust file has no list of keys.", b'{"v":1}'),
+        ("no-version", "The trust file does not say its version.", b'{"keys":[]}'),
+        (
+            "too-large",
+            "The trust file has 4,000,001 bytes, most of which are spaces.",
+            trusting(EXPORT.key).ljust(4_000_001),
+        ),
+    ):
+        yield untrusted(f"trust-file-{key}", why, export(base), data)
     for key, public, why in (
         ("order-1", (1).to_bytes(32, "little"), "the neutral point of the curve"),
         ("order-8", bytes.fromhex(ORDER_8), "a point of order 8"),

@@ -87,9 +87,10 @@ function checkPolicy(policy, opening, events, texts) {
 		const { terms, limits } = opening, ms = limits.elapsed_ms;
 		for (const row of opening.schemas) among(1, "schema", row.role, row.sha256);
 		for (const row of opening.tools) among(1, "tool", null, row.sha256);
-		for (const name of ["task_type", "retention"]) {
-			const values = valuesOf(name), stated = values?.map((value) => value.split(":")[0]);
-			if (values && !stated.includes(opening[name])) report(1, name, values, opening[name]);
+		among(1, "task_type", null, opening.task_type);
+		const classes = valuesOf("retention"), kept = opening.retention;
+		if (classes && !classes.some((value) => value.split(":")[0] === kept)) {
+			report(1, "retention", classes, kept);
 		}
 		const asked = ["*", format].flatMap((scope) => policy.rules.get(`${scope} require`) ?? []);
 		for (const name of [...new Set(asked)].sort()) {
@@ -132,7 +133,7 @@ function checkPolicy(policy, opening, events, texts) {
 		among(place, "provider", role, provider);
 		among(place, "model", role, model.slice(provider.length + 1));
 		among(place, "base_url", role, seat.parameters.base_url ?? "default");
-		if (valuesOf("callable", role)?.[0] === "none" && /^(python|custom)$/.test(provider)) {
+		if (valuesOf("callable", role)?.[0] === "none" && /^(python|custom):/.test(model)) {
 			report(place, "callable", ["none"], model);
 		}
 	}

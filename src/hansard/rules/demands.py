@@ -45,10 +45,10 @@ def of_opening(policy: Policy, opened: OpenedData) -> Iterator[Breach]:
         yield from _one_of(policy, "schema", format_, row["role"], row["sha256"])
     for tool in opened["tools"]:
         yield from _one_of(policy, "tool", format_, None, tool["sha256"])
-    for name, stated in (("task_type", opened["task_type"]), ("retention", opened["retention"])):
-        values = policy.values(name, format_)
-        if values is not None and stated not in [value.partition(":")[0] for value in values]:
-            yield Breach(name, values, stated)
+    yield from _one_of(policy, "task_type", format_, None, opened["task_type"])
+    values, kept = policy.values("retention", format_), opened["retention"]
+    if values is not None and kept not in [value.partition(":")[0] for value in values]:
+        yield Breach("retention", values, kept)
     for name in policy.required(format_):
         if opened[name] is None:  # type: ignore[literal-required]
             yield Breach("require", [name])
