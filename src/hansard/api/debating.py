@@ -68,13 +68,15 @@ class Debate:
         A seat is its fields, or what answers in it: a function, an object that answers
         calls, or the name of a model. Seats may be a list, or a mapping by their names
         (`debaters={"ship": "Ship now."}`); `agents` may list what answers in each. A
-        function is recorded as `python:` and its own name. `store` keeps the record; by
-        default it is kept in memory, and gone on return.
+        function is recorded as `python:` and its own name. Without a spec every one of `tools`
+        is a tool of the debate. `store` keeps the record; by default it is kept in memory, and
+        gone on return.
 
         Raises UsageError for a spec that cannot be run, a function that cannot sit in a
         seat (`model.signature`), and both a spec and a `format` of its own.
         """
-        self._spec, self._fields = spec, fields
+        self._spec = spec
+        self._fields = fields if spec is not None or not tools else {"tools": [*tools], **fields}
         self._models, self._tools, self._policy = models, tools, policy
         self._store, self._folder, self._allow = store, folder, tuple(map(Path, allow))
         self._running: set[Recording] = set()
