@@ -88,13 +88,17 @@ class Debate:
 
     def _read(self, given: Mapping[str, Any]) -> tuple[Any, Path | None]:
         """Return the spec with what is `given` in place of its own fields, and its folder."""
+        from hansard.rules.spec_parts import OWN
         from hansard.runtime.models.callables import as_model
 
         fields = {**self._fields, **given}
         spec = fields if self._spec is None else self._spec
         parsed, begin = located(spec, self._folder, None if self._spec is None else fields)
-        for function in parsed.functions().values():
-            as_model(function)
+        functions = {**(self._models or {}), **parsed.functions()}
+        for row in parsed.table():
+            provider, _, name = row.model.partition(":")
+            if provider in OWN and name in functions:
+                as_model(functions[name])
         return parsed, begin
 
     def __repr__(self) -> str:

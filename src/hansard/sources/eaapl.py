@@ -28,10 +28,8 @@ from pydantic_core import to_jsonable_python
 
 from hansard.api.debating import Debate
 from hansard.errors import UsageError
-from hansard.report.progress import Progress, Response, VerdictGiven
 from hansard.rules.own import names_of
 from hansard.runtime.models.callables import outcome
-from hansard.runtime.recording import Stop
 from hansard.sources.calling import Seat, check_call, named_after
 
 if TYPE_CHECKING:
@@ -137,7 +135,8 @@ async def run_debate(
     fields |= zip(ROLES, _seated(agents, ledger), strict=True)
     evidence = [*documents, *given.pop("evidence", ())]
     debate = Debate(format="moderated", evidence=evidence, **fields, **given)
-    result = cast("ModeratedResult", await debate.run(question, progress=ledger.watch))
+    ledger.debate = debate
+    result = cast("ModeratedResult", await debate.run(question))
     source = result.source()
     return DebateResult(source["status"], source["rounds"], result)
 
@@ -149,25 +148,25 @@ def seats(*agents: Agent) -> dict[str, Seat]:
 
 
 class _Ledger:
-    """What the agents say they cost, and the stop once that is too much."""
+    """What the agents say they cost, and the stop of the `debate` once that is too much."""
 
     def __init__(self, ceiling: Decimal | None = None, rounds: int = 0) -> None:
+        self.debate: Debate | None = None
         self._ceiling, self._rounds, self._spent = ceiling, rounds, Decimal(0)
 
-    def add(self, cost: object) -> None:
-        """Add what one call cost; what is no number costs nothing that is known."""
+    def add(self, output: dict[str, Any], role: str, number: int) -> None:
+        """Take an output's cost out of it; stop where another call follows and there is no more.
+
+        A cost that is no number is none that is known. The reply that met the ceiling counts.
+        """
+        cost = output.pop("cost", None)
         if isinstance(cost, int | float) and not isinstance(cost, bool):
             self._spent += Decimal(str(cost))
-
-    def watch(self, step: Progress) -> None:
-        """Stop where another call would come and the ceiling is reached."""
-        goes_on = isinstance(step, Response) or (
-            isinstance(step, VerdictGiven)
-            and bool(step.another_round)
-            and step.round < self._rounds
-        )
-        if goes_on and self._ceiling is not None and self._spent >= self._ceiling:
-            raise Stop(
+        more = output.get("recommendAnotherRound") and number < self._rounds
+        goes_on = more if role == "moderator" else True
+        is_met = self._ceiling is not None and self._spent >= self._ceiling
+        if self.debate and goes_on and is_met:
+            self.debate.stop(
                 f"The agents state costs of {self._spent} US dollars; the ceiling is "
                 f"{self._ceiling}."
             )
@@ -187,8 +186,8 @@ def _seat(role: str, agent: Agent, ledger: _Ledger) -> Seat:
     async def complete(request: Request) -> Any:
         output = to_jsonable_python(await outcome(invoke, _inputs(role, request)))
         if not isinstance(output, dict):
-            return output  # no mapping, so it is sent back
-        ledger.add(output.pop("cost", None))
+            return output  # text, or what no function in a seat may return
+        ledger.add(output, role, request.round)
         if role == "moderator" and "upholdsProposition" not in output:
             raise UsageError(
                 "source.upholds",

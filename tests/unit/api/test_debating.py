@@ -156,8 +156,10 @@ def test_a_function_and_one_of_the_same_name_under_models_are_refused():
 
 @pytest.mark.parametrize("seat", [lambda: "", lambda a, b: "", lambda *, request: ""])
 def test_a_function_with_another_signature_is_refused_when_the_debate_is_made(seat):
-    with pytest.raises(UsageError, match="called with one argument") as caught:
-        Debate(format="panel", agents=[draft, seat])
+    given = {"model": "python:mine", "agents": 2, "models": {"mine": seat, "other": "unused"}}
+    for fields in ({"agents": [draft, seat]}, given):
+        with pytest.raises(UsageError, match="called with one argument") as caught:
+            Debate(format="panel", **fields)
     assert caught.value.code == "model.signature"
 
 
@@ -388,6 +390,21 @@ def test_where_nobody_wrote_the_output_there_is_none():
 
     given = {"format": "panel", "agents": [write, write], "rounds": 1, "model": write}
     assert debate(QUESTION, **given, output_schema=Plan).output is None
+
+
+def test_tools_are_given_by_name_without_a_list_of_their_names():
+    def lookup(what: str) -> str:
+        """Look something up."""
+        return what
+
+    seen = []
+
+    def look(request):
+        seen.append([row.name for row in request.tools])
+        return "So."
+
+    debate(QUESTION, format="panel", agents=[look, look], rounds=1, tools={"lookup": lookup})
+    assert {*map(tuple, seen)} == {("lookup",)}
 
 
 def test_functions_state_settings_that_are_recorded():

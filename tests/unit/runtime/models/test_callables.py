@@ -175,7 +175,7 @@ def test_a_parameter_annotated_str_is_given_the_prompt(function):
     assert answer(function, render=lambda: [Message("user", ["what ", "now?"])]) == "what now?"
 
 
-def by_name(speaker, round, role="nobody"):
+def by_name(speaker, round, role="nobody"):  # noqa: A002 - the member's own name
     return f"{speaker} {round} {role}"
 
 
