@@ -759,17 +759,55 @@ def test_rebuttals_may_say_which_objection_they_answer_and_what_they_cite():
 
 
 @pytest.mark.parametrize(
-    ("ceiling", "asked"), [(0.012, 1), (0.034, 3), (0.043, 4), (0.051, 5), (0.50, 10)]
+    ("ceiling", "calls", "status"),
+    [
+        (0.012, 2, "DEBATE_TRUNCATED"),
+        (0.034, 4, "DEBATE_TRUNCATED"),
+        (0.043, 5, "DEBATE_TRUNCATED"),
+        (0.051, 6, "DEBATE_TRUNCATED"),
+        (0.091, 10, "COMPLETE"),
+        (0.50, 10, "COMPLETE"),
+    ],
 )
-def test_the_costs_that_agents_state_end_the_debate_at_the_ceiling(ceiling, asked):
+def test_the_costs_that_agents_state_end_the_debate_at_the_ceiling(ceiling, calls, status):
     """The framing is free, the critic is asked twice in round 1, and the moderator wants more."""
     agents = agree(moderator=[{**last_of("moderator"), "recommendAnotherRound": True}])
     found = run_source(agents, costCeilingUSD=ceiling)
-    spoken = sum(len(row.asked) for row in agents.values()) - 1
-    assert (spoken, found.status) == (
-        asked - (asked == 10),
-        "COMPLETE" if asked == 10 else "DEBATE_TRUNCATED",
-    )
+    assert (sum(len(row.asked) for row in agents.values()), found.status) == (calls, status)
+
+
+def test_agents_that_state_tokens_are_held_to_a_ceiling_that_every_verifier_checks(store):
+    class Priced(eaapl.Scripted):
+        async def invoke(self, inputs):
+            text = json.dumps(await super().invoke(inputs))
+            return hansard.Completion(text, tokens_in=1000, tokens_out=100)
+
+    agents = {name: Priced(*row.outputs) for name, row in agree().items()}
+    names = [f"python:{Priced.__qualname__.replace('<locals>.', '')}.invoke{n}" for n in NUMBERS]
+    prices = dict.fromkeys(names, PRICES["python:seat"])
+    given = {**agents, "store": store, "prices": prices, "limits": {"cost_usd": "0.50"}}
+    found = asyncio.run(source.run_debate(eaapl.QUESTION, eaapl.CONTEXT, **given))
+    assert found.status == "COMPLETE"
+    assert found.rounds[0]["tokenCost"] == {
+        "proposer": 1100, "critic": 2200, "rebuttal": 1100, "moderator": 1100,
+    }  # fmt: skip
+    assert found.result.totals.cost_micro_usd == 6 * 3500
+    assert hansard.verify(store, found.result.debate).ok
+
+
+NUMBERS = ("", "-2", "-3", "-4", "-5")
+
+
+@pytest.mark.parametrize("form", [json.dumps, lambda said: f"Here it is:\n{said}"])
+def test_an_agent_may_return_json_as_text_and_is_asked_again_where_it_is_none(form):
+    class Texted(eaapl.Scripted):
+        async def invoke(self, inputs):
+            said = await super().invoke(inputs)
+            return form(said) if len(self.asked) == 1 else said
+
+    found = run_source({**agree(), "proposer_agent": Texted(last_of("proposer"))})
+    rejected = 1 if form is json.dumps else 2
+    assert (found.status, found.result.calls.rejected) == ("COMPLETE", rejected)
 
 
 def test_a_debate_that_is_over_is_complete_whatever_it_cost():

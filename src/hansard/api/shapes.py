@@ -36,8 +36,7 @@ def shaped(fields: Mapping[str, Any]) -> dict[str, Any]:
     if isinstance(agents, list | tuple):
         del found["agents"]
         found["debaters"] = [
-            row if _is_pair(row) else _with(f"agent_{number}", "id", _seat(row))
-            for number, row in enumerate(agents, 1)
+            _with(f"agent_{number}", "id", _seat(row)) for number, row in enumerate(agents, 1)
         ]
     elif is_own(agents):
         del found["agents"]

@@ -14,13 +14,15 @@ skeleton's inputs and returns the round record's members, under the source's own
 and any of them `cost`, in US dollars. What is cited is a row `{"argument": 1, "quote": …}`, or a
 text for the argument at the same place; code looks for it word for word in the context. Rows of
 `rebuttals` are `{"objection": 1, "answer": …}`, or a text for the objection at the same place;
-rows of `concessions` are `{"objection": 1, "reason": …}`.
+rows of `concessions` are `{"objection": 1, "reason": …}`. An output is a mapping, a dataclass or a
+pydantic model, or JSON: a text, or a `Completion` that states its tokens.
 """
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from decimal import Decimal
 from typing import TYPE_CHECKING, Any, TypedDict, cast
 
@@ -28,7 +30,9 @@ from pydantic_core import to_jsonable_python
 
 from hansard.api.debating import Debate
 from hansard.errors import UsageError
+from hansard.rules import replies
 from hansard.rules.own import names_of
+from hansard.runtime.models.base import Completion
 from hansard.runtime.models.callables import outcome
 from hansard.sources.calling import Seat, check_call, named_after
 
@@ -129,7 +133,7 @@ async def run_debate(
         said = f"{unknown[0]} is no key of the configuration; use {known}"
         raise UsageError("spec.unknown_field", said)
     agents = (framing_agent, proposer_agent, critic_agent, rebuttal_agent, moderator_agent)
-    ledger = _Ledger(Decimal(str(settings["costCeilingUSD"])), settings["maxRounds"])
+    ledger = _Ledger(Decimal(str(settings["costCeilingUSD"])))
     documents = [{"id": CONTEXT, "text": context}] if context else []
     fields: dict[str, Any] = {field: settings[key] for key, field in _FIELDS.items()}
     fields |= zip(ROLES, _seated(agents, ledger), strict=True)
@@ -150,22 +154,18 @@ def seats(*agents: Agent) -> dict[str, Seat]:
 class _Ledger:
     """What the agents say they cost, and the stop of the `debate` once that is too much."""
 
-    def __init__(self, ceiling: Decimal | None = None, rounds: int = 0) -> None:
+    def __init__(self, ceiling: Decimal | None = None) -> None:
         self.debate: Debate | None = None
-        self._ceiling, self._rounds, self._spent = ceiling, rounds, Decimal(0)
+        self._ceiling, self._spent = ceiling, Decimal(0)
 
-    def add(self, output: dict[str, Any], role: str, number: int) -> None:
-        """Take an output's cost out of it; stop where another call follows and there is no more.
+    def add(self, cost: object) -> None:
+        """Add what a call cost; what is no number is not known.
 
-        A cost that is no number is none that is known. The reply that met the ceiling counts.
+        The reply that met the ceiling counts; a debate that needs no other call is complete.
         """
-        cost = output.pop("cost", None)
         if isinstance(cost, int | float) and not isinstance(cost, bool):
             self._spent += Decimal(str(cost))
-        more = output.get("recommendAnotherRound") and number < self._rounds
-        goes_on = more if role == "moderator" else True
-        is_met = self._ceiling is not None and self._spent >= self._ceiling
-        if self.debate and goes_on and is_met:
+        if self.debate and self._ceiling is not None and self._spent >= self._ceiling:
             self.debate.stop(
                 f"The agents state costs of {self._spent} US dollars; the ceiling is "
                 f"{self._ceiling}."
@@ -184,22 +184,35 @@ def _seat(role: str, agent: Agent, ledger: _Ledger) -> Seat:
     check_call(invoke, f"{role}.invoke(inputs)", {})
 
     async def complete(request: Request) -> Any:
-        output = to_jsonable_python(await outcome(invoke, _inputs(role, request)))
-        if not isinstance(output, dict):
-            return output  # text, or what no function in a seat may return
-        ledger.add(output, role, request.round)
-        if role == "moderator" and "upholdsProposition" not in output:
-            raise UsageError(
-                "source.upholds",
-                "the moderator's output has no `upholdsProposition`: say true or false, since "
-                "nothing else in it is a decision",
-            )
+        said = await outcome(invoke, _inputs(role, request))
+        if not isinstance(said, Completion | str):
+            return _translated(role, to_jsonable_python(said), ledger)
+        text = said if isinstance(said, str) else said.text
         try:
-            return _reply(role, output)
-        except (KeyError, TypeError, ValueError, AttributeError):
-            return output  # under the source's keys, so it is sent back
+            value = replies.read(text)
+        except replies.Unreadable:
+            return said
+        text = json.dumps(_translated(role, value, ledger), ensure_ascii=False)
+        return text if isinstance(said, str) else replace(said, text=text)
 
     return named_after(invoke, complete)
+
+
+def _translated(role: str, output: Any, ledger: _Ledger) -> Any:
+    """Return what an agent said as the format wants it; as it is where it cannot be read."""
+    if not isinstance(output, dict):
+        return output
+    ledger.add(output.pop("cost", None))
+    if role == "moderator" and "upholdsProposition" not in output:
+        raise UsageError(
+            "source.upholds",
+            "the moderator's output has no `upholdsProposition`: say true or false, since "
+            "nothing else in it is a decision",
+        )
+    try:
+        return _reply(role, output)
+    except (KeyError, TypeError, ValueError, AttributeError):
+        return output  # under the source's keys, so it is sent back
 
 
 # What an agent is given

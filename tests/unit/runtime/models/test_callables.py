@@ -9,7 +9,7 @@ import typing
 from dataclasses import dataclass, fields
 from decimal import Decimal
 from enum import Enum
-from types import MappingProxyType
+from types import MappingProxyType, SimpleNamespace
 
 import pytest
 from pydantic import BaseModel
@@ -179,6 +179,10 @@ def by_name(speaker, round, role="nobody"):  # noqa: A002 - the member's own nam
     return f"{speaker} {round} {role}"
 
 
+def by_name_with_default(speaker, persona="nobody's"):
+    return f"{speaker} {persona}"
+
+
 async def by_keyword_alone(*, speaker):
     return speaker
 
@@ -192,13 +196,14 @@ class Named:
     ("function", "said"),
     [
         (by_name, "a 1 debater"),
+        (by_name_with_default, "a a pilot"),
         (by_keyword_alone, "a"),
         (Named().turn, "a proposal"),
         (functools.partial(by_name, role="preset"), "a 1 preset"),
     ],
 )
 def test_parameters_that_name_members_of_the_request_are_given_by_name(function, said):
-    assert answer(function) == said
+    assert answer(function, seen=SimpleNamespace(persona="a pilot")) == said
 
 
 def test_a_single_parameter_is_given_the_request_whatever_its_name(request_):
