@@ -33,12 +33,17 @@ def debate(
 
     `agents` is one callable or model for `n_agents_if_single` agents, or rows of a label and
     what answers. With a `judge` it picks the winner; without one the last draft most like the
-    others wins, and the note on it says that this is wording. `given` is what `hansard.debate`
+    others wins, and the note on it says that this is wording. All rounds are held, unless
+    `convergence_check=True` ends them once all drafts are alike. `given` is what `hansard.debate`
     takes besides (`store`, `evidence`, …), and so is what is raised.
     """
     is_single = isinstance(agents, str) or callable(agents) or not isinstance(agents, Sequence)
     seats = {"agents": n_agents_if_single, "model": agents} if is_single else {"agents": agents}
     picked = {} if judge is None else {"judge": judge, "resolution": "pick"}
-    stated = {"rounds": rounds, "personas": None if personas is None else [*personas]}
+    stated = {
+        "rounds": rounds,
+        "personas": None if personas is None else [*personas],
+        "convergence_check": False,
+    }
     fields = {**seats, **picked, **stated, **given}
     return cast("PanelResult", debating.debate(query, format="panel", **fields))
