@@ -58,7 +58,7 @@ from hansard.errors import (
 from hansard.version import __version__
 
 if TYPE_CHECKING:
-    from hansard import adapters, blocks, schemas
+    from hansard import adapters, blocks, schemas, sources
     from hansard.export.write import standalone_verifier
     from hansard.governance.keyring import Keyring
     from hansard.governance.trusting import TrustFile
@@ -98,7 +98,7 @@ if TYPE_CHECKING:
 
 # Where the other public names are, imported when one is asked for; the block above says it to
 # type checkers.
-_MODULES = ("adapters", "blocks", "schemas")
+_MODULES = ("adapters", "blocks", "schemas", "sources")
 _LATER = {
     "export.write": ("standalone_verifier",),
     "governance.keyring": ("Keyring",),
@@ -222,6 +222,7 @@ __all__ = [
     "schemas",
     "should_debate",
     "sign_review",
+    "sources",
     "standalone_verifier",
     "stop",
     "stop_sync",

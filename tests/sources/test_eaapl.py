@@ -14,6 +14,7 @@ from jsonschema import Draft202012Validator
 
 import hansard
 from hansard import UsageError
+from hansard.examples.sources import eaapl
 from hansard.governance.approval import lines_for, sign
 from hansard.record import policy as policies
 from hansard.record.note import Signer
@@ -21,6 +22,7 @@ from hansard.rules.formats import moderated
 from hansard.runtime import session
 from hansard.runtime.inputs import packaged_templates
 from hansard.schemas import SCHEMAS
+from hansard.sources import eaapl as source
 from hansard.verify import verifier
 from sources.played import PRICES, QUESTION, priced
 from support import answered, argued
@@ -669,3 +671,201 @@ def test_the_format_says_when_to_use_it_and_what_it_costs():
     assert "a wrong answer costs far more than a debate" in words
     assert "When not: as the default, or for a fact that can be looked up" in words
     assert "Cost: 1 + rounds x (positions x 3 + 1) calls" in words
+
+
+# The pattern's own call
+
+
+def agree(**outputs):
+    """The five agents of the example, with outputs of their own where these say so."""
+    said = {f"{name}_agent": eaapl.Scripted(*rows) for name, rows in outputs.items()}
+    return {**eaapl.agents(), **said}
+
+
+def last_of(agent):
+    return eaapl.agents()[f"{agent}_agent"].outputs[-1]
+
+
+def run_source(agents=None, **changes):
+    config = {**eaapl.CONFIG, **changes}
+    given = agree() if agents is None else agents
+    return asyncio.run(source.run_debate(eaapl.QUESTION, eaapl.CONTEXT, config, **given))
+
+
+def test_the_patterns_own_call_runs_with_its_own_agents():
+    found = asyncio.run(eaapl.main())
+    assert (found.status, len(found.rounds)) == ("COMPLETE", 1)
+    Draft202012Validator(SCHEMAS["source.moderated"]()).validate(
+        {"status": found.status, "rounds": found.rounds}
+    )
+    position = found.rounds[0]["criticPosition"]
+    assert (position["challengeStrength"], position["evidence_cited"][0]["finding"]) == (
+        7,
+        "verified",
+    )
+    assert found.result.decision == "not_upheld"
+    assert found.result.final == "Sign once data loss is capped too."
+
+
+def test_each_agent_is_given_what_the_skeleton_gives_it():
+    agents = agree(moderator=[{**last_of("moderator"), "recommendAnotherRound": True}])
+    run_source(agents)
+    asked = {name.removesuffix("_agent"): row.asked for name, row in agents.items()}
+    assert [{*row} for row in asked["framing"]] == [{"question", "context"}]
+    assert [{*row} for row in asked["proposer"]] == [
+        {"question", "context", "proposition", "previousRounds"}
+    ] * 2
+    critic = {"question", "context", "proposerOutput", "previousRounds"}
+    assert [{*row} for row in asked["critic"]] == [
+        critic,
+        critic | {"additionalInstruction"},
+        critic,
+    ]
+    assert "you rated it 4 of 10" in asked["critic"][1]["additionalInstruction"]
+    sides = {"question", "proposerOutput", "criticOutput"}
+    assert [{*row} for row in asked["rebuttal"]] == [sides | {"context"}] * 2
+    assert [{*row} for row in asked["moderator"]] == [sides | {"rebuttalOutput"}] * 2
+    assert asked["proposer"][0]["context"] == eaapl.CONTEXT
+    assert asked["proposer"][0]["proposition"] == last_of("framing")
+    (before,) = asked["proposer"][1]["previousRounds"]
+    assert (before["round"], {*before}) == (
+        1,
+        {"round", "proposerOutput", "criticOutput", "rebuttalOutput", "moderatorOutput"},
+    )
+    assert before["moderatorOutput"]["argumentQualityScore"] == {
+        "proposer": 8, "critic": 7, "rebuttal": 6,
+    }  # fmt: skip
+    assert before["moderatorOutput"]["upholdsProposition"] is False
+
+
+def test_what_rests_on_a_fabricated_quote_is_struck_and_the_others_keep_their_numbers():
+    made_up = {"argument": 1, "quote": "within ninety days"}
+    agents = agree(critic=[{**last_of("critic"), "evidence_cited": [made_up]}])
+    found = run_source(agents)
+    for name in ("rebuttal", "moderator"):
+        shown = agents[f"{name}_agent"].asked[0]["criticOutput"]
+        assert shown["counter_arguments"] == [source.STRUCK, "Data loss has no cap."]
+        assert shown["evidence_cited"] == []
+    cited = found.rounds[0]["criticPosition"]["evidence_cited"]
+    assert cited == [{**made_up, "document": "context", "finding": "not_found"}]
+
+
+def test_rebuttals_may_say_which_objection_they_answer_and_what_they_cite():
+    answer = {"objection": 2, "answer": "It is.", "evidence_cited": ["capped at one year of fees"]}
+    rebuttal = {"thesis": "Safe.", "rebuttals": [answer], "concessions": []}
+    (record,) = run_source(agree(rebuttal=[rebuttal])).rounds
+    (row,) = record["rebuttalPosition"]["rebuttals"]
+    assert (row["objection"], row["evidence_cited"][0]["finding"]) == (2, "verified")
+
+
+@pytest.mark.parametrize(
+    ("ceiling", "calls", "status"),
+    [
+        (0.012, 2, "DEBATE_TRUNCATED"),
+        (0.034, 4, "DEBATE_TRUNCATED"),
+        (0.043, 5, "DEBATE_TRUNCATED"),
+        (0.051, 6, "DEBATE_TRUNCATED"),
+        (0.091, 10, "COMPLETE"),
+        (0.50, 10, "COMPLETE"),
+    ],
+)
+def test_the_costs_that_agents_state_end_the_debate_at_the_ceiling(ceiling, calls, status):
+    """The framing is free, the critic is asked twice in round 1, and the moderator wants more."""
+    agents = agree(moderator=[{**last_of("moderator"), "recommendAnotherRound": True}])
+    found = run_source(agents, costCeilingUSD=ceiling)
+    assert (sum(len(row.asked) for row in agents.values()), found.status) == (calls, status)
+
+
+def test_agents_that_state_tokens_are_held_to_a_ceiling_that_every_verifier_checks(store):
+    class Priced(eaapl.Scripted):
+        async def invoke(self, inputs):
+            text = json.dumps(await super().invoke(inputs))
+            return hansard.Completion(text, tokens_in=1000, tokens_out=100)
+
+    agents = {name: Priced(*row.outputs) for name, row in agree().items()}
+    names = [f"python:{Priced.__qualname__.replace('<locals>.', '')}.invoke{n}" for n in NUMBERS]
+    prices = dict.fromkeys(names, PRICES["python:seat"])
+    given = {**agents, "store": store, "prices": prices, "limits": {"cost_usd": "0.50"}}
+    found = asyncio.run(source.run_debate(eaapl.QUESTION, eaapl.CONTEXT, **given))
+    assert found.status == "COMPLETE"
+    assert found.rounds[0]["tokenCost"] == {
+        "proposer": 1100, "critic": 2200, "rebuttal": 1100, "moderator": 1100,
+    }  # fmt: skip
+    assert found.result.totals.cost_micro_usd == 6 * 3500
+    assert hansard.verify(store, found.result.debate).ok
+
+
+NUMBERS = ("", "-2", "-3", "-4", "-5")
+
+
+@pytest.mark.parametrize("form", [json.dumps, lambda said: f"Here it is:\n{said}"])
+def test_an_agent_may_return_json_as_text_and_is_asked_again_where_it_is_none(form):
+    class Texted(eaapl.Scripted):
+        async def invoke(self, inputs):
+            said = await super().invoke(inputs)
+            return form(said) if len(self.asked) == 1 else said
+
+    found = run_source({**agree(), "proposer_agent": Texted(last_of("proposer"))})
+    rejected = 1 if form is json.dumps else 2
+    assert (found.status, found.result.calls.rejected) == ("COMPLETE", rejected)
+
+
+def test_a_debate_that_is_over_is_complete_whatever_it_cost():
+    assert run_source(costCeilingUSD=0.051).status == "COMPLETE"
+
+
+@pytest.mark.parametrize(
+    "outputs",
+    [
+        {"critic": [{"thesis": "Weak."}, last_of("critic")]},
+        {"critic": [{**last_of("critic"), "evidence_cited": ["a", "b", "c"]}, last_of("critic")]},
+        {"rebuttal": [{**last_of("rebuttal"), "concessions": ["All."]}, last_of("rebuttal")]},
+    ],
+)
+def test_an_output_that_is_not_what_the_record_asks_for_is_sent_back(outputs):
+    found = run_source(agree(**outputs))
+    assert found.status == "COMPLETE"
+    assert found.result.calls.rejected >= 1
+
+
+def test_a_moderator_that_says_nothing_of_the_proposition_is_a_mistake_of_its_function():
+    said = {key: row for key, row in last_of("moderator").items() if key != "upholdsProposition"}
+    with pytest.raises(hansard.SeatError) as caught:
+        run_source(agree(moderator=[said]))
+    assert caught.value.__cause__.code == "source.upholds"
+
+
+def test_a_debate_left_open_is_resumed_with_the_same_agents(store):
+    class Broken(eaapl.Scripted):
+        async def invoke(self, inputs):
+            raise KeyError("the bug")
+
+    given = {"question": eaapl.QUESTION, "context": eaapl.CONTEXT, "store": store}
+    with pytest.raises(hansard.SeatError) as caught:
+        asyncio.run(source.run_debate(**given, **{**agree(), "rebuttal_agent": Broken()}))
+    open_ = caught.value.debate
+    names = [row.model.partition(":")[2] for row in hansard.result(store, open_).seats]
+    mended = dict(zip(names, source.seats(*agree().values()).values(), strict=True))
+    result = hansard.resume_sync(open_, models=mended, store=store)
+    assert (result.decision, hansard.verify(store, open_).ok) == ("not_upheld", True)
+
+
+def nobody():
+    return last_of("critic")
+
+
+@pytest.mark.parametrize(
+    ("changes", "config", "code"),
+    [
+        ({"critic_agent": nobody}, {}, "model.signature"),
+        ({"critic_agent": {"thesis": "t"}}, {}, "model.not_callable"),
+        ({}, {"maxRound": 2}, "spec.unknown_field"),
+        ({}, {"maxRounds": 4}, "spec.max_rounds"),
+    ],
+)
+def test_a_call_that_cannot_be_kept_is_refused_before_anything_runs(changes, config, code):
+    agents = agree()
+    with pytest.raises(UsageError) as caught:
+        run_source({**agents, **changes}, **config)
+    assert caught.value.code == code
+    assert not any(row.asked for row in agents.values())

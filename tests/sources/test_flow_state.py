@@ -7,13 +7,15 @@ import warnings
 
 import pytest
 from jsonschema import Draft202012Validator
-from pydantic import BaseModel
 
 import hansard
 from hansard import SpecWarning, UsageError, blocks
 from hansard.blocks import format_transcript_for_judge as show
+from hansard.examples.sources import flow_state
 from hansard.rules.formats import judged
 from hansard.schemas import SCHEMAS
+from hansard.sources import flow_state as flow_steps
+from hansard.sources.flow_state import debate
 from sources.played import QUESTION
 
 DEBATERS = [
@@ -146,18 +148,17 @@ def test_a_debate_is_a_step_in_somebody_elses_flow():
     async def draft(topic):
         return {"question": f"Should we ship {topic} this week?"}
 
-    async def debate(given):
-        spec = {"format": "judged", "model": "python:seat", "debaters": DEBATERS, **given}
-        return await hansard.run(spec, models={"seat": seat})
+    async def announce(raw):
+        return f"{raw['question']} {raw['verdict']['verdict']}"
 
-    async def announce(result):
-        return f"{result.question} {result.verdict.verdict}"
-
-    async def seat(request):
+    async def model(request):
         return "An argument." if request.in_words else verdict_for(None) | {"verdict": "Not yet."}
 
+    rows = [{"name": row["id"], "stance": row["stance"]} for row in DEBATERS]
+    argued = debate({"name": "ship", "debaters": rows, "model": model})
+
     async def flow(topic):
-        return await announce(await debate(await draft(topic)))
+        return await announce(await argued(await draft(topic)))
 
     assert asyncio.run(flow("search")) == "Should we ship search this week? Not yet."
 
@@ -376,30 +377,104 @@ def test_an_output_that_does_not_fit_is_sent_back(argue):
     assert debate.result.output == DELIVERABLE
 
 
+def built_in(request):
+    """One model in all built-in seats."""
+    if request.role == "synthesizer":
+        return DELIVERABLE
+    return "An argument." if request.in_words else verdict_for("stance_1")
+
+
+SHIP = {"question": "Should we ship feature X this week?"}
+
+
 def test_basic_usage_reads_like_the_patterns_own():
-    class Feature(BaseModel):
-        decision: str
-        rationale: str
+    pro_con = flow_state.feature_debate(built_in)
+    assert asyncio.run(pro_con(SHIP)) == flow_state.Feature(**DELIVERABLE)
+    result = asyncio.run(pro_con.run(SHIP["question"]))
+    assert (result.name, result.collection_id) == ("feature-debate", "feature-debate")
+    assert [row.id for row in result.seats] == ["advocate", "skeptic", "judge", "synthesizer"]
+    assert result.source()["verdict"]["winner"] == "ship now"
 
-    def seat(request):
-        if request.role == "synthesizer":
-            return DELIVERABLE
-        return "An argument." if request.in_words else verdict_for("stance_1")
 
-    spec = hansard.JudgedSpec(
-        question="Should we ship feature X this week?",
-        name="feature-debate",
-        debaters=[
-            {"id": "advocate", "stance": "ship now"},
-            {"id": "skeptic", "stance": "do not ship now"},
-        ],
-        max_rounds=2,
-        output_schema=Feature,
-        model="python:seat",
+def test_a_block_beside_a_built_in_debater_reads_like_the_patterns_own():
+    raw = asyncio.run(flow_state.reviewed_debate(built_in)(SHIP))
+    assert set(raw) == {"rounds", "question", "transcript", "verdict"}
+    assert [(row["agentName"], row["stance"], row["text"]) for row in raw["transcript"][:2]] == [
+        ("a", "for", "..."),
+        ("b", "against", "An argument."),
+    ]
+
+
+def test_every_key_of_the_configuration_means_what_it_does_there():
+    asked = []
+
+    def judge(request):
+        asked.append(request)
+        return verdict_for("a staged rollout")
+
+    def model(request):
+        asked.append(request)
+        return DELIVERABLE if request.role == "synthesizer" else "An argument."
+
+    step = debate(
+        {
+            "name": "a",
+            "collectionId": "b",
+            "debaters": [
+                {"name": "ann", "stance": "Ship.", "role": "You run the pager."},
+                {"name": "bob", "stance": "Wait.", "role": None, "block": lambda request: 42},
+            ],
+            "maxRounds": 1,
+            "judge": judge,
+            "synthesizer": model,
+            "outputSchema": DECISION,
+            "instructions": lambda given, context: f"By {context}: be terse.",
+            "model": model,
+            "tools": [lookup],
+            "context": "Friday",
+            "anonymizeTranscript": False,
+            "shuffleForJudge": False,
+            "judgeAgentType": "j",
+            "synthesizerAgentType": "s",
+            "debaterAgentType": "d",
+        }
     )
-    result = hansard.run_sync(spec, models={"seat": seat})
-    assert (result.name, result.decision) == ("feature-debate", "stance_1")
-    assert Feature.model_validate(result.output) == Feature(**DELIVERABLE)
+    with pytest.warns(UserWarning, match="neither text nor"):
+        result = asyncio.run(step.run("Do we ship?"))
+    first, judged, last = asked
+    assert (first.collection_id, first.persona, first.round) == ("b", "You run the pager.", 1)
+    assert "By Friday: be terse." in first.prompt
+    assert [tool.name for tool in first.tools] == ["lookup"]
+    assert (judged.tools, last.tools, judged.context) == ((), (), None)
+    assert [row.speaker for row in judged.transcript] == ["ann", "bob"]
+    assert [row.agent_type for row in asked] == ["d", "j", "s"]
+    assert [row.model.partition(":")[0] for row in result.seats] == ["python"] + ["custom"] * 3
+    assert (result.verdict.winner, result.verdict.named) == (None, "a staged rollout")
+    assert result.output == DELIVERABLE
+
+
+@pytest.mark.parametrize(
+    ("changes", "code", "words"),
+    [
+        ({"maxRound": 2}, "spec.unknown_field", "did you mean maxRounds?"),
+        ({"uses": []}, "spec.unknown_field", "uses is no key"),
+        ({"debaters": [{"name": "a", "stance": "x", "id": "b"}]}, "spec.unknown_field", "block"),
+        ({"judge": False}, "spec.judge", "needs its judge"),
+        ({"outputSchema": DECISION, "synthesizer": False}, "spec.synthesizer", "remove one"),
+        ({"judge": lambda question, answer: None}, "model.signature", "called with one argument"),
+    ],
+)
+def test_a_configuration_that_cannot_be_kept_is_refused_before_anything_runs(changes, code, words):
+    rows = [{"name": row["id"], "stance": row["stance"]} for row in DEBATERS]
+    with pytest.raises(UsageError, match=words) as caught:
+        debate({"name": "a", "debaters": rows, "model": built_in, **changes})
+    assert caught.value.code == code
+
+
+def test_a_step_without_a_question_is_refused():
+    with pytest.raises(UsageError, match='"question"') as caught:
+        asyncio.run(flow_state.feature_debate(built_in)({}))
+    assert caught.value.code == "spec.missing_field"
 
 
 # The configuration
@@ -526,6 +601,47 @@ def test_the_building_blocks_make_a_debate_without_the_engine():
         (1, "Do not ship"),
         (2, "Ship"),
         (2, "Do not ship"),
+    ]
+
+
+def test_the_exported_pieces_make_a_debate_under_their_own_names():
+    def complete(prompt):
+        return json.dumps(verdict_for("stance_2")) if "You are the judge" in prompt else "It fails."
+
+    stances = ["Ship", "Do not ship"]
+    said = flow_steps.create_debate_transcript()
+    said.record(1, agent_name="old", stance="Ship", text="Of the debate before.")
+    flow_steps.create_debate_init_transcript({"transcript": said})()
+
+    async def run():
+        for name, stance in zip("ab", stances, strict=True):
+            given = {"model": complete, "stance": stance, "stances": stances, "role": "A pilot."}
+            text = await flow_steps.create_debater(given)(QUESTION, said, round=1)
+            row = {"transcript": said, "name": name, "stance": stance}
+            flow_steps.create_debate_record_argument(row)(1, text)
+        verdict = await flow_steps.create_judge({"model": complete, "stances": stances})(
+            QUESTION, said
+        )
+        give = {"model": lambda prompt: json.dumps(DELIVERABLE), "outputSchema": DECISION}
+        return verdict, await flow_steps.create_debate_synthesize(give)(QUESTION, said, verdict)
+
+    verdict, deliverable = asyncio.run(run())
+    assert (verdict["winner"], deliverable) == ("Do not ship", DELIVERABLE)
+    assert [(row["agent_name"], row["stance"]) for row in said] == [
+        *zip("ab", stances, strict=True)
+    ]
+
+
+def test_the_formatter_takes_the_entries_of_a_raw_result(argue):
+    entries = argue({"argument": lambda request: "An argument."}).result.source()["transcript"]
+    shown = flow_steps.format_debate_transcript_for_judge
+    once, again = (shown(entries, {"rng": random.Random(3)}) for _ in range(2))
+    assert once == again
+    assert "ann" not in once
+    plain = shown(entries, {"anonymizeTranscript": False, "shuffleForJudge": False})
+    assert [line for line in plain.splitlines() if line.startswith("[")][:2] == [
+        "[stance_1, round 1, ann]",
+        "[stance_2, round 1, bob]",
     ]
 
 

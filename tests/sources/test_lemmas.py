@@ -1,12 +1,19 @@
 """The promises of lemmas' `debate`, checked against `panel`."""
 
+import json
 from types import SimpleNamespace as Shape
 
 import pytest
+from anthropic import Anthropic
+from openai import OpenAI
 
 import hansard
 from hansard import UsageError
 from hansard.adapters import anthropic_complete, openai_complete
+from hansard.examples.sources import lemmas
+from hansard.sources.lemmas import debate
+from services.block_dialects import anthropic
+from services.server import KEY, Server, completion
 
 TWO = [{"id": "MATHEMATICIAN"}, {"id": "ENGINEER"}]
 PICK = {"winner": "agent_2", "justification": "It alone gives figures."}
@@ -17,21 +24,6 @@ def complete(request):
     if request.role == "judge":
         return PICK
     return f"{request.speaker} drafts {request.round}"
-
-
-def debate(query, agents, *, judge=None, n_agents_if_single=3, rounds=2, personas=None):
-    """The source's call, in its own words: `agents` is one callable or (label, callable) rows."""
-    spec = {"format": "panel", "question": query, "rounds": rounds, "personas": personas}
-    models = {"judge": judge} if judge else {}
-    if callable(agents):
-        spec |= {"agents": n_agents_if_single, "model": "python:agent"}
-        models |= {"agent": agents}
-    else:
-        spec |= {"debaters": [{"id": label, "model": f"python:{label}"} for label, _ in agents]}
-        models |= dict(agents)
-    if judge:
-        spec |= {"judge": {"model": "python:judge"}, "resolution": "pick"}
-    return hansard.run_sync(spec, models=models)
 
 
 # Usage
@@ -151,6 +143,68 @@ def test_adapters_put_two_vendors_clients_into_one_debate():
     assert {row["model"] for row in asked} == {"gpt-4o-mini", "claude-haiku-4-5"}
     assert {row["temperature"] for row in asked if row["model"] == "gpt-4o-mini"} == {0.7}
     assert [(row["model"], row["temperature"]) for row in graded] == [("gpt-4o", 0)]
+
+
+QUERY = "What caused the outage?"
+
+
+@pytest.fixture
+def clients():
+    """Both vendors' own clients, and what a scripted server on loopback was asked by them."""
+
+    def openai(body):
+        picked = {"winner": "CLAUDE", "justification": "It names a cause."}
+        return completion(json.dumps(picked) if body["model"] == "gpt-4o" else "The disk.")
+
+    first, second = Server(openai), Server(lambda body: anthropic("The disk, at 03:12."))
+    with first, second:
+        yield (
+            OpenAI(base_url=first.url, api_key=KEY, max_retries=0),
+            Anthropic(base_url=second.root, api_key=KEY, max_retries=0),
+            lambda: first.bodies + second.bodies,
+        )
+
+
+def test_the_sources_call_of_one_model_runs_with_the_vendors_client(clients, capsys):
+    openai, _, asked = clients
+    r = lemmas.same_model(openai)
+    assert capsys.readouterr().out == "The disk.\nwinner: agent_1\n"
+    assert r.rounds[0].drafts == dict.fromkeys(("agent_1", "agent_2", "agent_3"), "The disk.")
+    assert {(row["model"], row["temperature"]) for row in asked()} == {("gpt-4o-mini", 0.7)}
+    assert len(asked()) == 3 * (2 + 1)  # though all say the same
+    assert len({json.dumps(row["messages"]) for row in asked()[:3]}) == 3
+
+
+def test_the_sources_call_of_two_vendors_runs_with_their_clients(clients):
+    openai, claude, asked = clients
+    r = lemmas.cross_model(openai, claude, QUERY)
+    assert (r.winner_label, r.final) == ("CLAUDE", "The disk, at 03:12.")
+    assert "It names a cause." in r.judgment
+    models = [row["model"] for row in asked()]
+    assert {name: models.count(name) for name in models} == {
+        "gpt-4o-mini": 3,
+        "gpt-4o": 1,
+        "claude-haiku-4-5": 3,
+    }
+
+
+def test_the_sources_call_with_personas_runs_with_the_vendors_client(clients):
+    openai, _, asked = clients
+    r = lemmas.custom_personas(openai, QUERY)
+    assert [row.id for row in r.seats] == ["MATHEMATICIAN", "ENGINEER"]
+    told = sorted(json.dumps(row["messages"]) for row in asked()[:2])
+    assert sum("You are a pure mathematician." in row for row in told) == 1
+    assert sum("You are a practicing engineer." in row for row in told) == 1
+
+
+def test_drafts_that_are_alike_end_the_rounds_where_that_is_asked_for():
+    r = debate(QUERY, lambda request: "The disk.", convergence_check=True)
+    assert (len(r.rounds), r.calls.asked) == (1, 3)
+
+
+def test_what_lemmas_does_not_know_is_passed_on_and_the_record_is_kept(store):
+    r = debate(QUERY, complete, judge=complete, store=store, evidence=[{"id": "d", "text": "t"}])
+    assert (r.evidence[0].id, hansard.verify(store, r.debate).ok) == ("d", True)
 
 
 # Who wins, and the result

@@ -1,14 +1,20 @@
 """The promises of loomflow's `MultiAgentDebate`, checked against `panel`."""
 
 import asyncio
+import json
 import threading
 
 import pytest
 
 import hansard
 from hansard import UsageError
+from hansard.examples.sources import loomflow
 from hansard.rules.formats import panel
+from hansard.sources.loomflow import Agent, MultiAgentDebate, Team
 from instant import GUARD
+from services.block_dialects import ANTHROPIC, anthropic
+from services.dialects import CHAT
+from services.server import Server, completion
 from sources.played import QUESTION
 
 SEATS = ("optimist", "skeptic", "analyst")
@@ -239,42 +245,74 @@ def test_instructions_of_debaters_and_judge_replace_the_built_in_ones(convene):
 # The team
 
 
-def test_the_sources_example_team_runs_as_it_stands():
-    """Personas, mixed vendors, a CIO as the judge, a model for the team: awaited."""
+OPUS, GPT = "anthropic:claude-opus-4-7", "openai:gpt-4o"
 
-    async def vendor_a(request):
-        return JUDGED if request.role == "judge" else f"{request.speaker}: A, {request.round}."
 
-    async def vendor_b(request):
-        return f"{request.speaker}: B, {request.round}."
+def test_the_sources_example_team_runs_as_it_stands(monkeypatch):
+    """Personas, two vendors over their own wires, a CIO as the judge, a model for the team."""
 
-    spec = hansard.PanelSpec(
-        name="debate",
-        question="Should we adopt agent harnesses for our customer support stack?",
-        model="python:opus",
-        debaters=[
-            {"id": "optimist", "persona": "Argue for the positive case."},
-            {"id": "skeptic", "persona": "Argue for the cautious case."},
-            {"id": "analyst", "persona": "Argue from the data.", "model": "python:gpt"},
-        ],
-        judge={"persona": "You are the CIO. Pick the best decision."},
-        rounds=2,
-        convergence_similarity=0.85,
-    )
-    assert spec.declared_workers() == {
-        "debater_0": "python:opus",
-        "debater_1": "python:opus",
-        "debater_2": "python:gpt",
-        "judge": "python:opus",
+    def opus(body):
+        is_judge = "You are the CIO." in json.dumps(body)
+        return anthropic(json.dumps(JUDGED) if is_judge else "Opus thinks so.")
+
+    wires = Server(opus), Server(lambda body: completion("The figures say so."))
+    with wires[0] as first, wires[1] as second:
+        for row, server in ((ANTHROPIC, first), (CHAT, second)):
+            for name, value in row.variables(server).items():
+                monkeypatch.setenv(name, value)
+        result = asyncio.run(loomflow.main())
+    assert (result.name, result.final, result.status) == ("debate", JUDGED["answer"], "complete")
+    assert result.rounds[0].drafts == {
+        "debater_0": "Opus thinks so.",
+        "debater_1": "Opus thinks so.",
+        "debater_2": "The figures say so.",
     }
+    assert {row["model"] for row in first.bodies} == {"claude-opus-4-7"}
+    assert {row["model"] for row in second.bodies} == {"gpt-4o"}
+    assert [row.persona for row in result.seats][2] == "Argue from the data."
+    assert [row.model for row in result.seats] == [OPUS, OPUS, GPT, OPUS]
 
-    async def work():
-        return await hansard.run(spec, models={"opus": vendor_a, "gpt": vendor_b})
 
-    result = asyncio.run(work())
-    assert (result.name, result.final) == ("debate", JUDGED["answer"])
-    assert result.rounds[0].drafts["analyst"] == "analyst: B, 0."
-    assert result.rounds[2].drafts["optimist"] == "optimist: A, 2."
+def test_the_workers_of_a_team_are_its_agents_by_their_seats():
+    team = loomflow.team()
+    assert [*team.declared_workers()] == ["debater_0", "debater_1", "debater_2", "judge"]
+    assert team.declared_workers()["debater_2"] == Agent("Argue from the data.", model="gpt-4o")
+
+
+def test_a_team_runs_again_with_a_callable_as_its_model_and_as_one_of_its_debaters():
+    def model(request):
+        return f"{request.persona} {request.question}"
+
+    team = Team.debate(debaters=[Agent("For."), Agent("Against."), model], model=model, rounds=1)
+    first, second = (asyncio.run(team.run(row)) for row in ("Adopt?", "Wait?"))
+    assert first.rounds[0].drafts["debater_1"] == "Against. Adopt?"
+    assert second.rounds[1].drafts["debater_0"] == "For. Wait?"
+
+
+@pytest.mark.parametrize(
+    ("answers", "decision"),
+    [
+        (("Adopt it.", "Adopt it.", "Wait."), ("debater_0", "majority_vote")),
+        (("Adopt it now.", "Wait for the audit.", "Adopt it."), ("debater_0", "most_similar")),
+    ],
+)
+def test_a_team_without_a_judge_takes_the_answer_of_most_or_the_one_most_like_the_others(
+    answers, decision
+):
+    debaters = [lambda request, text=text: text for text in answers]
+    result = asyncio.run(Team.debate(debaters=debaters, convergence_check=False).run("Adopt?"))
+    assert (result.decision, result.decision_rule) == decision
+    assert result.final == answers[0]
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [{"debaters": [Agent("Alone.")]}, {"rounds": 0}, {"convergence_similarity": 1.5}],
+)
+def test_a_team_refuses_with_a_value_error_what_the_source_does(changes):
+    agents = [Agent("For."), Agent("Against.")]
+    with pytest.raises(ValueError, match=r"at least|must lie"):
+        MultiAgentDebate(**{"debaters": agents, "model": "gpt-4o", **changes})
 
 
 def test_declared_workers_name_the_judge_only_where_there_is_one():

@@ -9,7 +9,10 @@ import hansard
 from cli_support import write_debate
 from hansard import UsageError
 from hansard.cli.main import cli
+from hansard.examples.sources import orchestration
 from hansard.rules.formats import consensus
+from hansard.sources import orchestration as source
+from hansard.sources.orchestration import run_debate
 from sources.played import QUESTION
 
 SEATS = ("planner", "critic", "operator")
@@ -347,19 +350,82 @@ def test_every_report_carries_the_nine_signals_as_far_as_its_format_has_them(pla
 
 
 def test_a_function_that_collects_a_turn_is_all_it_takes():
-    """The card's `collect_turn(round_index, speaker_id, phase)`, in its own shape."""
+    """The card's `collect_turn(round_index, speaker_id, phase)`, and its `run_debate`."""
     called = []
 
     def collect_turn(round_index, speaker_id, phase):
         called.append((round_index, speaker_id, phase))
         return {"stance": "s", "rationale": "r", "vote": AGREEING[speaker_id]}
 
-    def seat(request):
-        return collect_turn(request.round, request.speaker, request.phase)
-
-    result = hansard.run_sync(spec_of(), models={"seat": seat})
+    result = run_debate(SEATS, 2, 2, collect_turn)
     assert result.decision == "revise"
     assert sorted(called) == sorted((1, seat, "proposal") for seat in SEATS)
+    assert {row.model for row in result.seats} == {
+        "python:test_a_function_that_collects_a_turn_is_all_it_takes.collect_turn"
+    }
+
+
+def test_the_cards_worked_examples_run_as_they_stand():
+    result, split_result = orchestration.main()
+    assert result.decision == "revise"
+    assert result.vote_tally == {"release": 1, "revise": 2}
+    assert result.decision_rule == "threshold_vote"
+    assert result.rounds_run == 1
+    assert tuple(turn.speaker_id for turn in result.transcript) == result.speaker_schedule
+    assert (
+        result.to_report()
+        == """debater_ids: [planner, critic, operator]
+rounds_run: 1
+max_rounds: 2
+phase_sequence: [proposal]
+consensus_threshold: 2
+vote_tally: {release: 1, revise: 2}
+decision: revise
+decision_rule: threshold_vote
+speaker_schedule: [planner, critic, operator]"""
+    )
+    assert split_result.decision_rule == "max_rounds_exhausted"
+    assert split_result.decision == "escalate"
+    assert split_result.rounds_run == split_result.max_rounds
+    assert split_result.vote_tally == {"release": 1, "revise": 1, "escalate": 1}
+
+
+def test_the_record_of_a_cards_debate_is_kept_and_a_debate_left_open_can_be_resumed(store):
+    broken = True
+
+    async def collect_turn(round_index, speaker_id, phase):
+        if broken and speaker_id == "critic":
+            raise KeyError("the bug")
+        return orchestration.collect_turn(round_index, speaker_id, phase)
+
+    with pytest.raises(hansard.SeatError) as caught:
+        run_debate(SEATS, 2, 2, collect_turn, store=store, review="the release board")
+    broken = False
+    (name,) = {row.model for row in hansard.result(store, caught.value.debate).seats}
+    models = {name.partition(":")[2]: source.seat(collect_turn)}
+    result = hansard.resume_sync(caught.value.debate, models=models, store=store)
+    assert (result.decision, hansard.verify(store, result.debate).ok) == ("revise", True)
+
+
+@pytest.mark.parametrize(
+    ("function", "code"),
+    [
+        (lambda round_index, speaker_id: None, "model.signature"),
+        (lambda speaker, phase: None, "model.signature"),
+        ({"planner": "release"}, "model.not_callable"),
+    ],
+)
+def test_a_function_that_cannot_collect_turns_is_refused_before_anything_runs(function, code):
+    expected = r"collect_turn\(round_index=…, speaker_id=…, phase=…\)"
+    with pytest.raises(UsageError, match=expected) as caught:
+        run_debate(SEATS, 2, 2, function)
+    assert caught.value.code == code
+
+
+@pytest.mark.parametrize(("debaters", "rounds"), [((), 2), (SEATS, 0)])
+def test_what_the_card_refuses_with_a_value_error_is_refused(debaters, rounds):
+    with pytest.raises(ValueError, match=r"list at least 2|at least 1"):
+        run_debate(debaters, rounds, 2, orchestration.collect_turn)
 
 
 @pytest.mark.parametrize(

@@ -68,13 +68,15 @@ class Debate:
         A seat is its fields, or what answers in it: a function, an object that answers
         calls, or the name of a model. Seats may be a list, or a mapping by their names
         (`debaters={"ship": "Ship now."}`); `agents` may list what answers in each. A
-        function is recorded as `python:` and its own name. `store` keeps the record; by
-        default it is kept in memory, and gone on return.
+        function is recorded as `python:` and its own name. Without a spec every one of `tools`
+        is a tool of the debate. `store` keeps the record; by default it is kept in memory, and
+        gone on return.
 
         Raises UsageError for a spec that cannot be run, a function that cannot sit in a
         seat (`model.signature`), and both a spec and a `format` of its own.
         """
-        self._spec, self._fields = spec, fields
+        self._spec = spec
+        self._fields = fields if spec is not None or not tools else {"tools": [*tools], **fields}
         self._models, self._tools, self._policy = models, tools, policy
         self._store, self._folder, self._allow = store, folder, tuple(map(Path, allow))
         self._running: set[Recording] = set()
@@ -86,13 +88,17 @@ class Debate:
 
     def _read(self, given: Mapping[str, Any]) -> tuple[Any, Path | None]:
         """Return the spec with what is `given` in place of its own fields, and its folder."""
+        from hansard.rules.spec_parts import OWN
         from hansard.runtime.models.callables import as_model
 
         fields = {**self._fields, **given}
         spec = fields if self._spec is None else self._spec
         parsed, begin = located(spec, self._folder, None if self._spec is None else fields)
-        for function in parsed.functions().values():
-            as_model(function)
+        functions = {**(self._models or {}), **parsed.functions()}
+        for row in parsed.table():
+            provider, _, name = row.model.partition(":")
+            if provider in OWN and name in functions:
+                as_model(functions[name])
         return parsed, begin
 
     def __repr__(self) -> str:

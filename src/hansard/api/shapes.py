@@ -3,20 +3,23 @@
 - A seat is its fields, or what answers in it: a function, an object that answers calls, or the
   name of a model.
 - Seats in a list may also be words: where stances are argued a stance, else the id of the seat.
-- Seats may be given by name, too, as a mapping: its keys are labels of stances, else ids. Words
-  in it that name a model are one; other words are a stance, or else a persona.
-- `agents` may list what answers in each, and then they are `agent_1`, `agent_2`, ….
+- Seats may be given by name, too, as a mapping or as a list of pairs: the names are labels of
+  stances, else ids. Words that name a model are one; other words are a stance, or else a persona.
+- `agents` may list what answers in each, and those without a name are `agent_1`, `agent_2`, …;
+  or it is one function that answers for all of them.
 
 A function in a list is called by its own name.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
-from typing import Any, get_args
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Any, TypeGuard, get_args
 
+from hansard.errors import UsageError
 from hansard.rules.formats import DEFAULT, SPECS
-from hansard.rules.own import is_own, name_of
+from hansard.rules.own import Own, is_own, name_of
 from hansard.rules.spec_parts import PROVIDERS, Advocate, Seat, provider_of
 
 
@@ -35,6 +38,14 @@ def shaped(fields: Mapping[str, Any]) -> dict[str, Any]:
         found["debaters"] = [
             _with(f"agent_{number}", "id", _seat(row)) for number, row in enumerate(agents, 1)
         ]
+    elif is_own(agents):
+        del found["agents"]
+        if found.setdefault("model", agents) is not agents:
+            raise UsageError(
+                "spec.agents",
+                "one function under `agents` answers in every seat that names no other, and so "
+                "does `model`; remove `model`, or list what answers in each",
+            )
     for name, field in spec.model_fields.items() if spec else ():
         kinds = {kind for kind in _within(field.annotation) if issubclass(kind, Seat)}
         if name not in found or not kinds:
@@ -68,26 +79,50 @@ def _seat(value: object) -> object:
 
 
 def _seats(value: object, *, argued: bool) -> object:
-    if isinstance(value, Mapping):
-        key = "label" if argued else "id"
-        return [_with(name, key, _named(row, argued=argued)) for name, row in value.items()]
-    if isinstance(value, list | tuple):
-        return [_listed(row, argued=argued) for row in value]
-    return value
+    if not isinstance(value, Mapping | list | tuple):
+        return value
+    rows: list[object] = [*(value.items() if isinstance(value, Mapping) else value)]
+    _check_names(rows)
+    return [
+        _named(*row, argued=argued) if _is_pair(row) else _listed(row, argued=argued)
+        for row in rows
+    ]
 
 
-def _named(value: object, *, argued: bool) -> object:
-    """Return the fields of a seat that has its name already."""
+def _is_pair(value: object) -> TypeGuard[tuple[str, object]]:
+    """Say whether a value is a name and what has it."""
+    return isinstance(value, tuple) and len(value) == 2 and isinstance(value[0], str)
+
+
+def _check_names(rows: Iterable[object]) -> None:
+    """Refuse functions of one name that are to call their seats after themselves."""
+    names = Counter(_called(row) for row in rows if is_own(row))
+    for name, times in names.items():
+        if times > 1:
+            raise UsageError(
+                "spec.duplicate",
+                f"{times} seats in a list would be called {name}, after their function; name "
+                f'them: {{"NAME": {name}, …}}',
+            )
+
+
+def _called(own: Own) -> str:
+    return name_of(own).rpartition(".")[2]
+
+
+def _named(name: str, value: object, *, argued: bool) -> object:
+    """Return the fields of a seat that is given with its name."""
+    row = _seat(value)
     if isinstance(value, str) and provider_of(value) not in PROVIDERS:
-        return {"stance" if argued else "persona": value}
-    return _seat(value)
+        row = {"stance" if argued else "persona": value}
+    return _with(name, "label" if argued else "id", row)
 
 
 def _listed(value: object, *, argued: bool) -> object:
     if isinstance(value, str):
         return {"stance" if argued else "id": value}
     if is_own(value):
-        return {"id": name_of(value).rpartition(".")[2], "model": value}
+        return {"id": _called(value), "model": value}
     return value
 
 

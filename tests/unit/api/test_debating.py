@@ -74,9 +74,37 @@ def test_agents_may_list_what_answers_in_each():
     }
 
 
+def test_agents_may_be_listed_with_their_names():
+    found = debate(QUESTION, format="panel", agents=[("ANN", draft), least, ("BOB", draft)])
+    assert [row.id for row in found.seats] == ["ANN", "agent_2", "BOB"]
+    assert found.rounds[0].drafts["BOB"] == "BOB says so."
+
+
+def test_one_function_under_agents_answers_for_three_with_personas_of_their_own():
+    found = debate(QUESTION, format="panel", agents=draft, rounds=1)
+    assert {row.id: row.model for row in found.seats} == {
+        f"agent_{number}": "python:draft" for number in (1, 2, 3)
+    }
+    assert len({row.persona for row in found.seats}) == 3
+    with pytest.raises(UsageError, match="remove `model`") as caught:
+        debate(QUESTION, format="panel", agents=draft, model=least)
+    assert caught.value.code == "spec.agents"
+
+
+def test_stances_may_be_listed_with_their_labels():
+    rows = [*STANCES.items()]
+    result = debate(QUESTION, format="judged", debaters=rows, model=argue, judge=decide)
+    assert [(row.label, row.text) for row in result.stances] == rows
+
+
 SHAPES = {
     "functions by name": {"debaters": {"ann": vote, "bob": vote}},
     "functions in a list": {"debaters": [vote, partial(vote)], "models": {}},
+    "pairs of name and function": {"debaters": [("ann", vote), ("bob", vote)]},
+    "pairs of name and persona": {
+        "debaters": [("ann", "You hurry."), ("bob", "You wait.")],
+        "model": vote,
+    },
     "ids": {"debaters": ["ann", "bob"], "model": vote},
     "personas by name": {"debaters": {"ann": "You hurry.", "bob": "You wait."}, "model": vote},
     "seats by name": {"debaters": {"ann": hansard.Seat(model=vote), "bob": {"model": vote}}},
@@ -92,7 +120,9 @@ SHAPES = {
 def test_seats_come_in_every_usual_shape(shape):
     given = {"format": "consensus", "options": ["yes", "no"], "rule": "unanimity", "max_rounds": 1}
     if shape == "functions in a list":
-        with pytest.raises(UsageError, match="seat id vote appears more than once"):
+        with pytest.raises(
+            UsageError, match=r"2 seats in a list would be called vote, after their function"
+        ):
             debate(QUESTION, **given, **SHAPES[shape])
         return
     result = debate(QUESTION, **given, **SHAPES[shape])
@@ -126,8 +156,10 @@ def test_a_function_and_one_of_the_same_name_under_models_are_refused():
 
 @pytest.mark.parametrize("seat", [lambda: "", lambda a, b: "", lambda *, request: ""])
 def test_a_function_with_another_signature_is_refused_when_the_debate_is_made(seat):
-    with pytest.raises(UsageError, match="called with one argument") as caught:
-        Debate(format="panel", agents=[draft, seat])
+    given = {"model": "python:mine", "agents": 2, "models": {"mine": seat, "other": "unused"}}
+    for fields in ({"agents": [draft, seat]}, given):
+        with pytest.raises(UsageError, match="called with one argument") as caught:
+            Debate(format="panel", **fields)
     assert caught.value.code == "model.signature"
 
 
@@ -358,6 +390,21 @@ def test_where_nobody_wrote_the_output_there_is_none():
 
     given = {"format": "panel", "agents": [write, write], "rounds": 1, "model": write}
     assert debate(QUESTION, **given, output_schema=Plan).output is None
+
+
+def test_tools_are_given_by_name_without_a_list_of_their_names():
+    def lookup(what: str) -> str:
+        """Look something up."""
+        return what
+
+    seen = []
+
+    def look(request):
+        seen.append([row.name for row in request.tools])
+        return "So."
+
+    debate(QUESTION, format="panel", agents=[look, look], rounds=1, tools={"lookup": lookup})
+    assert {*map(tuple, seen)} == {("lookup",)}
 
 
 def test_functions_state_settings_that_are_recorded():

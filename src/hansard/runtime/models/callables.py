@@ -9,7 +9,8 @@ import threading
 import warnings
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import is_dataclass
-from typing import Any, cast
+from functools import partial
+from typing import Any, Literal, cast
 
 from pydantic import BaseModel
 from pydantic_core import PydanticSerializationError, to_jsonable_python
@@ -20,19 +21,29 @@ from hansard.rules.spec_parts import PriceSpec, Settings
 from hansard.rules.transcript import CUSTOM
 from hansard.runtime.models.base import Completion, Model, Request
 
-# Takes the Request, or where its parameter is annotated `str` the prompt as one text.
-ModelFunction = Callable[[Any], Any]
+# Takes the Request, or where its parameter is annotated `str` the prompt as one text, or what its
+# parameters name of the Request.
+ModelFunction = Callable[..., Any]
 REPLIES = "text, a mapping, a dataclass, a pydantic model or a Completion"
+BY_NAME = (
+    "question", "round", "phase", "speaker", "role", "stance", "stances", "persona", "context",
+    "options", "evidence", "transcript", "decision", "reply_schema", "messages", "prompt",
+)  # fmt: skip
+_NAMED = (inspect.Parameter.POSITIONAL_OR_KEYWORD, inspect.Parameter.KEYWORD_ONLY)
 
 
 class CallableModel:
-    """A sync or async function of a Request, or of the prompt where its parameter is a `str`.
+    """A sync or async function of a Request, of its prompt, or of what its parameters name of it.
+
+    With one argument it is given the Request, or the prompt where that is annotated `str`. With
+    several whose names are all members of the Request (`BY_NAME`) it is given these, by name:
+    `def turn(question, speaker, round)`.
 
     It returns the reply's text, a mapping, dataclass or pydantic model (written as JSON), or
     a Completion to state tokens as well. A sync function runs in a thread of its own, so
     one that hangs holds up neither the debate nor the end of the process. `settings` are those
     that the function states of itself, if it has any: they are recorded. Raises UsageError
-    `model.signature` for a function that cannot be called with one argument.
+    `model.signature` for a function that cannot be called so.
     """
 
     def __init__(self, function: ModelFunction, price: PriceSpec | None = None) -> None:
@@ -40,23 +51,32 @@ class CallableModel:
         own = getattr(function, "settings", None)
         self.settings = own if isinstance(own, Settings) else Settings()
         self._function = function
-        self._wants_prompt = _wants_prompt(function)
+        self._names = _wanted(function)
         self._warned = False
         call = getattr(function, "__call__", function)  # noqa: B004 - its async-ness, not whether
         self._is_async = inspect.iscoroutinefunction(function) or inspect.iscoroutinefunction(call)
 
     async def complete(self, request: Request) -> Completion:
         """Call the function; whatever it raises is the engine's to record."""
-        given = request.prompt if self._wants_prompt else request
+        call = self._call(request)
         if self._is_async:
-            reply = await cast(Awaitable[object], self._function(given))
+            reply = await cast(Awaitable[object], call())
         else:
-            reply = await outcome(self._function, given)
+            reply = await outcome(call)
         if isinstance(reply, Completion):
             return reply
         reply = _plain(reply)
         text = self._words(reply, request) if request.in_words else _json(reply)
         return Completion(str.__str__(text))  # a kind of `str` may have an `encode` of its own
+
+    def _call(self, request: Request) -> Callable[[], object]:
+        """Return the call of the function, with what it is given."""
+        if isinstance(self._names, str):
+            return partial(self._function, getattr(request, self._names))
+        if self._names:
+            given = {name: getattr(request, name) for name in self._names}
+            return partial(self._function, **given)
+        return partial(self._function, request)
 
     def _words(self, reply: object, request: Request) -> str:
         """Return the words of a reply: text or `{text}`, or of a custom seat another value.
@@ -80,24 +100,36 @@ class CallableModel:
         return str(reply)
 
 
-def _wants_prompt(function: ModelFunction) -> bool:
-    """Say whether a function asks for the prompt's text; UsageError for a wrong signature."""
+def _wanted(function: ModelFunction) -> tuple[str, ...] | Literal["prompt"]:
+    """Return what a function is given by name, nothing for the Request, or the prompt alone.
+
+    Raises UsageError for a wrong signature.
+    """
     try:
         signature = inspect.signature(function, eval_str=True)
     except (TypeError, ValueError):  # some functions written in C tell nothing of themselves
-        return False
+        return ()
     except Exception:  # noqa: BLE001 - an annotation that only a type checker can read
         signature = inspect.signature(function)
+    preset = function.keywords if isinstance(function, partial) else {}
+    asked = {name: row for name, row in signature.parameters.items() if name not in preset}
+    names = tuple(asked)
+    is_known = {*names} <= {*BY_NAME} and all(row.kind in _NAMED for row in asked.values())
+    if is_known and len(names) > 1:
+        return names
     try:
-        named = signature.bind(None).arguments
+        first = next(iter(signature.bind(None).arguments), None)
     except TypeError as error:
+        if is_known and names:
+            return names
         raise UsageError(
             "model.signature",
             f"{name_of(function)}{signature} cannot sit in a seat ({error}): it is called with one "
-            "argument, the Request, or the prompt where that is annotated `str`",
+            "argument, the Request, or the prompt where that is annotated `str`; or by name with "
+            f"several of {', '.join(BY_NAME)}",
         ) from None
-    annotation = signature.parameters[next(iter(named))].annotation if named else None
-    return annotation is str or annotation == "str"
+    annotation = signature.parameters[first].annotation if first else None
+    return "prompt" if annotation is str or annotation == "str" else ()
 
 
 def _plain(reply: object) -> object:

@@ -6,18 +6,18 @@ import asyncio
 import functools
 import threading
 import typing
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from decimal import Decimal
 from enum import Enum
-from types import MappingProxyType
+from types import MappingProxyType, SimpleNamespace
 
 import pytest
 from pydantic import BaseModel
 
 from hansard.errors import UsageError
 from hansard.rules.prompts import Message
-from hansard.runtime.models.base import Completion, ModelError
-from hansard.runtime.models.callables import CallableModel, as_model
+from hansard.runtime.models.base import Completion, ModelError, Request
+from hansard.runtime.models.callables import BY_NAME, CallableModel, as_model
 from hansard.verify.checks import MAX_REPLY
 from instant import GUARD
 from playing import request
@@ -175,6 +175,46 @@ def test_a_parameter_annotated_str_is_given_the_prompt(function):
     assert answer(function, render=lambda: [Message("user", ["what ", "now?"])]) == "what now?"
 
 
+def by_name(speaker, round, role="nobody"):  # noqa: A002 - the member's own name
+    return f"{speaker} {round} {role}"
+
+
+def by_name_with_default(speaker, persona="nobody's"):
+    return f"{speaker} {persona}"
+
+
+async def by_keyword_alone(*, speaker):
+    return speaker
+
+
+class Named:
+    def turn(self, phase, speaker):
+        return f"{speaker} {phase}"
+
+
+@pytest.mark.parametrize(
+    ("function", "said"),
+    [
+        (by_name, "a 1 debater"),
+        (by_name_with_default, "a a pilot"),
+        (by_keyword_alone, "a"),
+        (Named().turn, "a proposal"),
+        (functools.partial(by_name, role="preset"), "a 1 preset"),
+    ],
+)
+def test_parameters_that_name_members_of_the_request_are_given_by_name(function, said):
+    assert answer(function, seen=SimpleNamespace(persona="a pilot")) == said
+
+
+def test_a_single_parameter_is_given_the_request_whatever_its_name(request_):
+    assert answer(lambda question: question.speaker) == "a"
+
+
+def test_every_name_that_may_be_asked_for_is_a_member_of_the_request():
+    members = {row.name for row in fields(Request)} | {*dir(Request)}
+    assert [name for name in BY_NAME if name not in members] == []
+
+
 def any_number(*requests):
     return requests[0].speaker
 
@@ -193,7 +233,16 @@ def test_every_function_that_one_argument_will_do_for_can_sit(function):
 
 
 @pytest.mark.parametrize(
-    "function", [lambda: "", lambda a, b: "", lambda *, request: "", lambda a, *, b: ""]
+    "function",
+    [
+        lambda: "",
+        lambda a, b: "",
+        lambda *, request: "",
+        lambda a, *, b: "",
+        lambda speaker, round_index: "",
+        lambda *, speaker, **more: "",
+        lambda **more: "",
+    ],
 )
 def test_a_function_with_another_signature_is_refused_before_it_is_called(function):
     with pytest.raises(UsageError, match="it is called with one argument, the Request") as caught:
