@@ -7,7 +7,7 @@ import pytest
 from jsonschema import Draft202012Validator
 
 from cli_support import process
-from hansard.rules.spec_parts import PROVIDERS
+from hansard.rules.model_names import PROVIDERS
 from hansard.runtime.inputs import parse_spec
 from hansard.runtime.models import providers
 from hansard.schemas import render

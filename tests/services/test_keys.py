@@ -14,7 +14,7 @@ import yaml
 
 from hansard.errors import UsageError
 from hansard.record.bundle import pack, to_files
-from hansard.rules.spec_parts import key_variable
+from hansard.rules.model_names import key_variable
 from hansard.runtime.models.base import ModelError
 from hansard.runtime.models.providers import open_model
 from hansard.store.application import Store

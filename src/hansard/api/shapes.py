@@ -4,7 +4,8 @@
   name of a model.
 - Seats in a list may also be words: where stances are argued a stance, else the id of the seat.
 - Seats may be given by name, too, as a mapping or as a list of pairs: the names are labels of
-  stances, else ids. Words that name a model are one; other words are a stance, or else a persona.
+  stances, else ids. Words that name a model are one, also by a slip, which is then
+  refused; other words are a stance, or else a persona.
 - `agents` may list what answers in each, and those without a name are `agent_1`, `agent_2`, …;
   or it is one function that answers for all of them.
 
@@ -19,8 +20,9 @@ from typing import Any, TypeGuard, get_args
 
 from hansard.errors import UsageError
 from hansard.rules.formats import DEFAULT, SPECS
+from hansard.rules.model_names import PROVIDERS, is_slip, provider_of
 from hansard.rules.own import Own, is_own, name_of
-from hansard.rules.spec_parts import PROVIDERS, Advocate, Seat, provider_of
+from hansard.rules.spec_parts import Advocate, Seat
 
 
 def shaped(fields: Mapping[str, Any]) -> dict[str, Any]:
@@ -113,7 +115,7 @@ def _called(own: Own) -> str:
 def _named(name: str, value: object, *, argued: bool) -> object:
     """Return the fields of a seat that is given with its name."""
     row = _seat(value)
-    if isinstance(value, str) and provider_of(value) not in PROVIDERS:
+    if isinstance(value, str) and provider_of(value) not in PROVIDERS and not is_slip(value):
         row = {"stance" if argued else "persona": value}
     return _with(name, "label" if argued else "id", row)
 

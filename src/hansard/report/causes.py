@@ -10,7 +10,7 @@ from __future__ import annotations
 from hansard import vocabulary
 from hansard.report.words import REASONS, failure, listed
 from hansard.rules.data import CallFailedData, RegisteredData
-from hansard.rules.spec_parts import key_variable, provider_of
+from hansard.rules.model_names import key_variable, provider_of
 from hansard.rules.state import DebateState, speaker_of, step_of
 from hansard.rules.terms import ARGUING, JUDGING, CloseReason
 from hansard.vocabulary import fill

@@ -18,9 +18,9 @@ from typing import Any, NamedTuple, cast
 from hansard.rules import spending
 from hansard.rules.data import CallStartedData
 from hansard.rules.fields import ToolHash
+from hansard.rules.model_names import has_server
 from hansard.rules.prompts import Message, Prompt, Renderer
 from hansard.rules.replies import Schema
-from hansard.rules.spec_parts import has_server
 from hansard.rules.state import DebateState, Step
 from hansard.rules.steps import schema_of, start
 from hansard.rules.transcript import CUSTOM, Prompter

@@ -18,6 +18,7 @@ from pydantic_core import InitErrorDetails, PydanticCustomError
 
 from hansard.rules.data import MOST_LABELS
 from hansard.rules.fields import Layout, Name
+from hansard.rules.model_names import has_server, known_model
 from hansard.rules.own import ModelName, Own, names_of
 from hansard.rules.similarity import fold
 from hansard.rules.spec_gate import GateSpec
@@ -36,8 +37,6 @@ from hansard.rules.spec_parts import (
     Strict,
     Text,
     between_stances,
-    has_server,
-    known_model,
     mistake,
     refuse,
     unique,

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 import unicodedata
 from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from typing import (
     Annotated,
     Any,
@@ -17,7 +17,6 @@ from typing import (
     get_args,
     runtime_checkable,
 )
-from urllib.parse import urlsplit
 
 from pydantic import (
     AfterValidator,
@@ -37,6 +36,7 @@ from pydantic_core import PydanticCustomError
 
 from hansard.record.note import KEY_NAME
 from hansard.rules.fields import Decimal, KeyName, Name, Structured, Url
+from hansard.rules.model_names import known_model
 from hansard.rules.own import MODEL, ModelName, Own
 from hansard.rules.replies import VISIBLE
 from hansard.rules.similarity import fold
@@ -44,19 +44,6 @@ from hansard.rules.terms import ABSTAIN, UNDECLARED, Role
 
 Text = Annotated[str, Field(min_length=1, max_length=4_000_000)]
 NAME = re.compile(r"[A-Za-z0-9._:/@+=-]{1,64}").fullmatch
-OWN = ("scripted", "recorded", "python", "custom")  # answer without a server of a provider's
-SERVERS = (
-    "openai",
-    "openai-responses",
-    "anthropic",
-    "google",
-    "bedrock",
-    "ollama",
-    "vllm",
-    "lmstudio",
-    "llamacpp",
-)
-PROVIDERS = OWN + SERVERS
 MOST_OF_A_NAME = 200  # characters
 A_NAME = f"a name is 1 to {MOST_OF_A_NAME} characters on one line"
 Mistakes = Iterator[PydanticCustomError]  # of fields that do not agree with each other
@@ -201,37 +188,6 @@ class Settings(Strict):
         return self.model_copy(
             update={name: getattr(other, name) for name in other.model_fields_set}
         )
-
-
-def known_model(value: str, aliases: Iterable[str] = ()) -> str:
-    """Return a model's name, or refuse one of no provider that there is."""
-    provider, _, name = value.partition(":")
-    if provider not in PROVIDERS or not name:
-        known = ", ".join([*(f"{name}:…" for name in PROVIDERS), *aliases])
-        refuse("spec.unknown_model", f"there is no model {value}; write one of {known}")
-    return value
-
-
-def has_server(model: str) -> bool:
-    """Say whether a model is asked over the wire of a provider's."""
-    return provider_of(model) in SERVERS
-
-
-def key_variable(base_url: str) -> str:
-    """Return the variable with the key of a server that a seat names by its address.
-
-    A hyphen is two signs: `llm-example` must not be given the key of `llm.example`.
-
-    >>> key_variable("https://my-llm.example:8443/v1")
-    'HANSARD_KEY_MY__LLM_EXAMPLE_8443'
-    """
-    place = urlsplit(base_url).netloc.upper().replace("-", "__")
-    return "HANSARD_KEY_" + re.sub(r"[^A-Z0-9]", "_", place)
-
-
-def provider_of(model: str) -> str:
-    """Return what stands before the colon of a model: who is asked."""
-    return model.partition(":")[0]
 
 
 def _or_model_name(schema: JsonDict) -> None:

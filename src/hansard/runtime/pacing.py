@@ -11,8 +11,8 @@ from math import ceil, inf
 from weakref import WeakKeyDictionary, WeakSet
 
 from hansard.errors import UsageError
+from hansard.rules.model_names import provider_of
 from hansard.rules.seating import OFFLINE
-from hansard.rules.spec_parts import provider_of
 from hansard.rules.steps import RETRIED
 from hansard.runtime.clock import Clock
 from hansard.runtime.models.base import ModelError

@@ -18,7 +18,7 @@ from hansard.report.formats import DISPLAYS
 from hansard.report.words import listed
 from hansard.rules.events import Event
 from hansard.rules.fields import Estimated
-from hansard.rules.spec_parts import has_server
+from hansard.rules.model_names import has_server
 from hansard.rules.state import DebateState, evolve
 from hansard.runtime.opening import Opening, unsalted
 

@@ -5,7 +5,7 @@ import pytest
 from hansard import vocabulary
 from hansard.report.causes import causes
 from hansard.report.words import ERRORS
-from hansard.rules.spec_parts import SERVERS
+from hansard.rules.model_names import SERVERS
 from hansard.runtime.models.base import Wire
 from hansard.runtime.models.providers import PROVIDERS
 from support import Debate, Fail, Reply, Setup, script

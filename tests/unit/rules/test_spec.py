@@ -8,7 +8,8 @@ from pydantic import BaseModel, TypeAdapter, ValidationError
 from hansard.rules.fields import Url
 from hansard.rules.formats import SPECS, ConsensusSpec, DebateSpec
 from hansard.rules.formats.panel.spec import PERSONAS
-from hansard.rules.spec_parts import Advocate, key_variable
+from hansard.rules.model_names import key_variable
+from hansard.rules.spec_parts import Advocate
 
 SEATS = [{"id": name, "model": "python:m"} for name in ("planner", "critic", "operator")]
 SPEC = {

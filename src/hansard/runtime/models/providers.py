@@ -20,7 +20,7 @@ from importlib.util import find_spec
 from urllib.parse import SplitResult, urlsplit
 
 from hansard.errors import UsageError
-from hansard.rules.spec_parts import key_variable
+from hansard.rules.model_names import key_variable
 from hansard.runtime.models.base import Model
 
 _HOST = re.compile(r"[A-Za-z0-9._-]+|[0-9A-Fa-f:.]+").fullmatch

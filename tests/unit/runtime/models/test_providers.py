@@ -8,8 +8,8 @@ import sys
 import pytest
 
 from hansard.errors import UsageError
-from hansard.rules.spec_parts import PROVIDERS as KNOWN
-from hansard.rules.spec_parts import key_variable
+from hansard.rules.model_names import PROVIDERS as KNOWN
+from hansard.rules.model_names import key_variable
 from hansard.runtime.models import providers
 from hansard.runtime.models.providers import (
     PROVIDERS,
