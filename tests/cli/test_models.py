@@ -9,12 +9,15 @@ from jsonschema import Draft202012Validator
 from cli_support import process
 from hansard.rules.model_names import PROVIDERS
 from hansard.runtime.inputs import parse_spec
-from hansard.runtime.models import providers
+from hansard.runtime.models import google_cloud, provider_rows, providers
 from hansard.schemas import render
 
 KEY = "sk-planted-and-never-shown"
-VARIABLES = {name for row in providers.PROVIDERS.values() for name in (*row.keys, row.variable)}
-BARE = dict.fromkeys(VARIABLES)  # a variable of the machine that runs the tests does not count
+CLOUD = {google_cloud.PROJECT, google_cloud.LOCATION, "GOOGLE_APPLICATION_CREDENTIALS"}
+VARIABLES = {name for row in provider_rows.PROVIDERS.values() for name in (*row.keys, row.variable)}
+BARE = dict.fromkeys(
+    VARIABLES | CLOUD
+)  # a variable of the machine that runs the tests does not count
 
 
 def listed(hansard, **environ):
@@ -74,6 +77,22 @@ def test_one_line_each(hansard):
         said = row["about"] if row["usable"] else "; ".join(row["missing"])
         words = [word.strip() for word in line.split("  ") if word.strip()]
         assert words == [row["example"], "yes" if row["usable"] else "no", said]
+
+
+@pytest.mark.parametrize("value", [None, "https://llm.example"])
+def test_every_line_fits_80_columns(hansard, value):
+    done = hansard("models", env=BARE | dict.fromkeys(VARIABLES, value))
+    assert max(len(line.rstrip()) for line in done.out.splitlines()) <= 80
+
+
+def test_google_cloud_is_looked_for_in_files_alone(hansard, tmp_path, monkeypatch):
+    """Its metadata server is not asked, nor its tool run."""
+    monkeypatch.setattr(google_cloud, "_MACHINE", tmp_path / "nothing")
+    place = {"GOOGLE_CLOUD_PROJECT": "p", "CLOUDSDK_CONFIG": str(tmp_path)}
+    found = listed(hansard, **place)["vertex"]
+    assert found["missing"] == ["gcloud auth application-default login"]
+    (tmp_path / "application_default_credentials.json").write_text("{}")
+    assert listed(hansard, **place)["vertex"]["usable"]
 
 
 def test_json_is_the_document_of_its_schema(hansard):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from typing import Any
 
 from services import dialects
@@ -171,6 +172,16 @@ GOOGLE = Shape(
     tools=_google_tools,
     ends=("stop", "length", "content_filter"),
 )
+VERTEX = replace(
+    GOOGLE,
+    model="vertex:gemini-2.5-flash",
+    path="/v1beta1/publishers/google/models/gemini-2.5-flash:generateContent",
+    variables=lambda server: {
+        "GOOGLE_VERTEX_BASE_URL": server.root,
+        "GOOGLE_API_KEY": KEY,
+        "GOOGLE_CLOUD_PROJECT": "",
+    },
+)
 BEDROCK = Shape(
     model=f"bedrock:{CLAUDE}:0",
     path=f"/model/{CLAUDE}%3A0/converse",
@@ -184,5 +195,5 @@ BEDROCK = Shape(
     request_id="x-amzn-requestid",
     wrapped=True,
 )
-BLOCKS = {"anthropic": ANTHROPIC, "google": GOOGLE, "bedrock": BEDROCK}
+BLOCKS = {"anthropic": ANTHROPIC, "google": GOOGLE, "vertex": VERTEX, "bedrock": BEDROCK}
 SHAPES = {**dialects.SHAPES, **BLOCKS}

@@ -70,6 +70,25 @@ LOCAL = replace(
 )
 
 
+def _azure(server: Server) -> dict[str, str]:
+    return {"AZURE_OPENAI_ENDPOINT": server.root, "AZURE_OPENAI_API_KEY": KEY}
+
+
+AZURE = replace(CHAT, model="azure:m", path="/openai/v1/chat/completions", variables=_azure)
+MISTRAL = replace(
+    CHAT,
+    model="mistral:m",
+    variables=lambda server: {"MISTRAL_BASE_URL": server.url, "MISTRAL_API_KEY": KEY},
+    wrapped=False,
+)
+OPENROUTER = replace(
+    CHAT,
+    model="openrouter:maker/m",
+    variables=lambda server: {"OPENROUTER_BASE_URL": server.url, "OPENROUTER_API_KEY": KEY},
+    wrapped=False,
+)
+
+
 def response(*items: dict[str, Any], **more: Any) -> dict[str, Any]:
     """The body of a response with these items; `more` replaces or adds top-level fields."""
     return {
@@ -128,4 +147,11 @@ RESPONSES = Shape(
     wrapped=True,
 )
 
-SHAPES = {"chat": CHAT, "local": LOCAL, "responses": RESPONSES}
+SHAPES = {
+    "chat": CHAT,
+    "local": LOCAL,
+    "responses": RESPONSES,
+    "azure": AZURE,
+    "mistral": MISTRAL,
+    "openrouter": OPENROUTER,
+}

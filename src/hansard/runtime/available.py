@@ -8,13 +8,14 @@ from urllib.parse import urlsplit
 
 from pydantic import BaseModel, ConfigDict, Field
 
-from hansard.runtime.models.providers import PROVIDERS, survey
+from hansard.runtime.models.provider_rows import PROVIDERS
+from hansard.runtime.models.providers import survey
 
 # What answers without a provider: how it is written, and where its replies come from.
 _OWN = (
     ("scripted", "scripted:replies.yaml", "replies from a file"),
     ("recorded", "recorded:5f2c19ab", "replies of a debate's record, or an export"),
-    ("python", "python:NAME", "a function of yours: --models FILE.py, or from Python"),
+    ("python", "python:NAME", "your function: --models FILE.py, or Python"),
     ("custom", "custom:NAME", "the same, with no persona or instruction"),
 )
 
@@ -63,5 +64,6 @@ def available(environ: Mapping[str, str]) -> AvailableModels:
 
 def _about(name: str) -> str:
     provider = PROVIDERS[name]
-    place = urlsplit(provider.home).netloc if provider.home else "its own address"
-    return f"{place}, or {provider.variable}"
+    host = urlsplit(provider.home or "").netloc
+    place = provider.place or (host if provider.local else ".".join(host.split(".")[-2:]))
+    return f"{place}, {'at' if provider.path else 'or'} {provider.variable}"

@@ -16,7 +16,8 @@ from hansard.rules.seating import OFFLINE
 from hansard.rules.steps import RETRIED
 from hansard.runtime.clock import Clock
 from hansard.runtime.models.base import ModelError
-from hansard.runtime.models.providers import PROVIDERS, find_server
+from hansard.runtime.models.provider_rows import PROVIDERS
+from hansard.runtime.models.providers import find_server
 
 VARIABLE = "HANSARD_CONCURRENCY"
 AT_ONCE = 100  # calls to one provider, over all debates of a loop, where the variable says nothing

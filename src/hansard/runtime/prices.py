@@ -15,19 +15,12 @@ from typing import TYPE_CHECKING, NamedTuple
 from hansard.rules.spec_parts import PriceSpec, Seated
 from hansard.rules.spending import DEAREST
 from hansard.runtime.models.base import Model
+from hansard.runtime.models.provider_rows import PROVIDERS
 
 if TYPE_CHECKING:
     from genai_prices.data_snapshot import DataSnapshot
     from genai_prices.types import TieredPrices
 
-# Whose list a provider's models are on; a server of one's own is on none.
-_LISTS = {
-    "openai": "openai",
-    "openai-responses": "openai",
-    "anthropic": "anthropic",
-    "google": "google",
-    "bedrock": "aws",
-}
 _STEP = Decimal("0.000001")
 
 
@@ -75,11 +68,12 @@ def known_price(model: str, longest: int | None = None) -> Priced | None:
     model is not paid by the tokens of its texts.
     """
     provider, _, name = model.partition(":")
-    if provider not in _LISTS:
+    row = PROVIDERS.get(provider)
+    if row is None or row.prices is None:  # a server of one's own is on no list
         return None
     try:
         snapshot, version = _snapshot()
-        _, found = snapshot.find_provider_model(name, None, _LISTS[provider], None)
+        _, found = snapshot.find_provider_model(name, None, row.prices, None)
     except (ImportError, LookupError):
         return None
     listed = vars(found.get_prices(datetime.now(UTC)))

@@ -32,12 +32,6 @@ RESPONSE = {
     "tokens_out": "gen_ai.usage.output_tokens",
     "status": "http.response.status_code",
 }
-PROVIDERS = {
-    "openai-responses": "openai",
-    "google": "gcp.gemini",
-    "bedrock": "aws.bedrock",
-}
-
 # What only this engine knows. Each span has the entry that began it and the one that ended it.
 BEGAN, OVER = "hansard.event", "hansard.end"
 DEBATE_FORMAT, SIDE = "hansard.format", "hansard.side"

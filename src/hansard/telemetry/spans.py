@@ -17,6 +17,7 @@ from hansard.rules.data import CallStartedData, RegisteredData
 from hansard.rules.events import Event
 from hansard.rules.state import step_of
 from hansard.rules.steps import place_of
+from hansard.runtime.models.provider_rows import PROVIDERS
 from hansard.telemetry.names import (
     ADDRESS,
     AGENT_ID,
@@ -40,7 +41,6 @@ from hansard.telemetry.names import (
     OVER,
     PORT,
     PROVIDER,
-    PROVIDERS,
     REJECTED,
     REJECTION,
     REQUEST,
@@ -142,7 +142,7 @@ class DebateSpans:
                 known[AGENT_TYPE] = self.seats[place.speaker]["agent_type"]
             self.open[step] = self._begin(event, "invoke_agent", data["role"], known, self.root)
         provider, _, model = data["model"].partition(":")
-        known = _asked(data) | {PROVIDER: PROVIDERS.get(provider, provider), MODEL: model}
+        known = _asked(data) | {PROVIDER: _traced(provider), MODEL: model}
         kind = SpanKind.INTERNAL if provider in _IN_PROCESS else SpanKind.CLIENT
         parent = self.open[step]
         self.open[data["call"]] = self._begin(event, "chat", model, known, parent, kind)
@@ -281,6 +281,12 @@ def _asked(data: CallStartedData) -> dict[str, Any]:
             PORT: base.port or (443 if base.scheme == "https" else 80),
         }
     return known
+
+
+def _traced(provider: str) -> str:
+    """Return what the conventions call a provider."""
+    row = PROVIDERS.get(provider)
+    return (row and row.traced) or provider
 
 
 def _of(data: Mapping[str, Any], names: Mapping[str, str]) -> dict[str, Any]:

@@ -26,7 +26,7 @@ from hansard.runtime.models.providers import Server
 from hansard.runtime.models.reading import count, finish_of, words
 from hansard.runtime.models.wire import ASKED, Form, WireModel, decimal, given
 
-_NO_KEY = "none"  # the client insists on one, also for servers that ask for none
+NO_KEY = "none"  # the client insists on one, also for servers that ask for none
 _FINISHES: dict[str, Finish] = {
     "STOP": "stop",
     "MAX_TOKENS": "length",
@@ -46,15 +46,16 @@ class GeminiModel(WireModel):
     def __init__(self, name: str, server: Server) -> None:
         keyed = {"x-goog-api-key": server.key} if server.key else {}
         client = RecordingClient(keyed if server.plain else None)
-        vendor = Client(
-            vertexai=False,
-            api_key=server.key or _NO_KEY,
-            http_options=HttpOptions(base_url=server.base_url, httpx_async_client=client),
-        )
+        vendor = self.connect(server, client)
         model = LibraryModel(name, provider=GoogleProvider(client=vendor), profile=_profile)
         super().__init__(name, model, client, enveloped=server.enveloped)
         known = cast(GoogleModelProfile, GoogleProvider.model_profile(name) or {})
         self._combines = known.get("google_supports_tool_combination", False)
+
+    def connect(self, server: Server, client: RecordingClient) -> Client:
+        """Return the vendor's client, which sends through `client`."""
+        options = HttpOptions(base_url=server.base_url, httpx_async_client=client)
+        return Client(vertexai=False, api_key=server.key or NO_KEY, http_options=options)
 
     def form(self, request: Request) -> Form:
         """Return the form of the reply: older models take no schema where there are tools."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any, cast
 
 from openai import AsyncOpenAI
@@ -11,7 +11,7 @@ from pydantic_ai.profiles import DEFAULT_PROFILE, ModelProfile, merge_profile
 from pydantic_ai.profiles.openai import OpenAIModelProfile
 from pydantic_ai.providers.openai import OpenAIProvider
 
-from hansard.rules.fields import Parameters
+from hansard.rules.fields import Finish, Parameters
 from hansard.rules.replies import Schema
 from hansard.runtime.models.base import Completion, Request, ToolCall
 from hansard.runtime.models.client import RecordingClient
@@ -23,11 +23,20 @@ _NO_KEY = "none"  # servers on one's own machine ask for none, and the client in
 
 
 class ChatModel(WireModel):
-    """A model behind /chat/completions."""
+    """A model behind /chat/completions.
+
+    A dialect that is nearly this one says what differs: `cap` is its name of the reply
+    cap, where that does not depend on the server; `finishes` how a reply may end;
+    `seeded`, whether it calls a seed so.
+    """
+
+    cap: str | None = None
+    finishes: Mapping[str, Finish] = CHAT
+    seeded = True
 
     def __init__(self, name: str, server: Server) -> None:
-        client, provider = connect(server)
-        self._cap = cap_name(server.base_url or "")
+        client, provider = connect(server, self.headers)
+        self._cap = self.cap or cap_name(server.base_url or "")
         model = OpenAIChatModel(name, provider=provider, profile=self._profile)
         super().__init__(name, model, client, enveloped=server.enveloped)
 
@@ -46,9 +55,24 @@ class ChatModel(WireModel):
             ),
         )
 
+    def headers(self, key: str) -> dict[str, str]:
+        """Return the key as the server wants it."""
+        return bearer(key)
+
+    def more(self, asked: Parameters) -> dict[str, Any]:  # noqa: ARG002 - nothing, in OpenAI's
+        """Return what a body says beyond what OpenAI's does."""
+        return {}
+
+    def said(self, content: Any) -> Any:
+        """Return the text of a reply's content."""
+        return "" if content is None else content
+
     def settings(self, asked: Parameters) -> OpenAIChatModelSettings:
         """Return what was asked for in the library's words, without what was not."""
-        settings = cast(OpenAIChatModelSettings, super().settings(asked))
+        known = asked if self.seeded else {**asked, "seed": None}
+        settings = cast(OpenAIChatModelSettings, super().settings(known))
+        if more := self.more(asked):
+            settings["extra_body"] = more
         return settings | effort(asked)
 
     def strict(self, schema: Schema) -> bool:
@@ -65,10 +89,11 @@ class ChatModel(WireModel):
             **given(
                 temperature=decimal(asked["temperature"]),
                 top_p=decimal(asked["top_p"]),
-                seed=asked["seed"],
+                seed=asked["seed"] if self.seeded else None,
                 reasoning_effort=asked["reasoning_effort"],
             ),
             **given(**{self._cap: asked["max_tokens"]}),
+            **self.more(asked),
         }
         tools = [{"type": "function", "function": vars(row)} for row in request.tools]
         if form.mode == "native":
@@ -90,9 +115,9 @@ class ChatModel(WireModel):
         content, refusal = message.get("content"), words(message.get("refusal"))
         asked = [row["function"] for row in message.get("tool_calls") or ()]
         return Completion(
-            refusal or ("" if content is None else content),
+            refusal or self.said(content),
             model=words(body.get("model")),
-            finish="refusal" if refusal else finish_of(choice.get("finish_reason"), CHAT),
+            finish="refusal" if refusal else finish_of(choice.get("finish_reason"), self.finishes),
             **used(body.get("usage"), "prompt_tokens", "completion_tokens"),
             response_id=words(body.get("id")),
             fingerprint=words(body.get("system_fingerprint")),
@@ -105,10 +130,17 @@ def open_model(name: str, server: Server) -> ChatModel:
     return ChatModel(name, server)
 
 
-def connect(server: Server) -> tuple[RecordingClient, OpenAIProvider]:
+def bearer(key: str) -> dict[str, str]:
+    """Return the header that most servers want a key in."""
+    return {"authorization": f"Bearer {key}"}
+
+
+def connect(
+    server: Server, headers: Callable[[str], dict[str, str]] = bearer
+) -> tuple[RecordingClient, OpenAIProvider]:
     """Return a recording client, and the library's provider that sends through it."""
     key = server.key or _NO_KEY
-    client = RecordingClient({"authorization": f"Bearer {key}"} if server.plain else None)
+    client = RecordingClient(headers(key) if server.plain else None)
     vendor = AsyncOpenAI(
         api_key=key, base_url=server.base_url, max_retries=0, timeout=None, http_client=client
     )

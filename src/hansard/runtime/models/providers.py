@@ -1,4 +1,4 @@
-"""The providers: which package, key and address each needs, and the opening of its models.
+"""The servers of providers: which address and key each is asked with, and the opening of models.
 
 A spec may come from somebody else, so a provider's key goes only to the
 provider's own address, or to the one in the provider's own variable (such as
@@ -20,8 +20,9 @@ from importlib.util import find_spec
 from urllib.parse import SplitResult, urlsplit
 
 from hansard.errors import UsageError
-from hansard.rules.model_names import key_variable
+from hansard.rules.model_names import key_variable, no_model, told
 from hansard.runtime.models.base import Model
+from hansard.runtime.models.provider_rows import PROVIDERS, Provider
 
 _HOST = re.compile(r"[A-Za-z0-9._-]+|[0-9A-Fa-f:.]+").fullmatch
 _LOOPBACK = ("localhost", "127.0.0.1", "::1")
@@ -29,126 +30,19 @@ _LIBRARY = "pydantic_ai"  # beneath all dialects
 
 
 @dataclass(frozen=True)
-class Provider:
-    """One row of the table.
-
-    `dialect` is the module that speaks its language, `package` the vendor's,
-    `keys` the variables that may hold its key, in the order in which they are
-    looked at (none: the vendor's library finds its own); `variable` names the
-    one for its address, `home` is its own, None where the vendor's library
-    knows it. `enveloped`: its server counts the reply's schema into the prefix
-    that it caches. `local`: a server of one's own, which needs no key.
-    """
-
-    name: str
-    extra: str
-    dialect: str
-    package: str
-    example: str
-    keys: tuple[str, ...]
-    variable: str
-    home: str | None
-    enveloped: bool = False
-    local: bool = False
-
-    @property
-    def needs_key(self) -> bool:
-        """Whether nothing is answered without a key."""
-        return bool(self.keys) and not self.local
-
-
-def _local(name: str, home: str, example: str) -> Provider:
-    """Return a server of one's own that speaks chat completions."""
-    upper = name.upper()
-    return Provider(
-        name,
-        extra="openai",
-        dialect="openai_chat",
-        package="openai",
-        example=f"{name}:{example}",
-        keys=(f"{upper}_API_KEY",),
-        variable=f"{upper}_BASE_URL",
-        home=home,
-        local=True,
-    )
-
-
-_OPENAI = "https://api.openai.com/v1"
-_ROWS = (
-    Provider(
-        "openai",
-        extra="openai",
-        dialect="openai_chat",
-        package="openai",
-        example="openai:gpt-5-mini",
-        keys=("OPENAI_API_KEY",),
-        variable="OPENAI_BASE_URL",
-        home=_OPENAI,
-        enveloped=True,
-    ),
-    Provider(
-        "openai-responses",
-        extra="openai",
-        dialect="openai_responses",
-        package="openai",
-        example="openai-responses:gpt-5-mini",
-        keys=("OPENAI_API_KEY",),
-        variable="OPENAI_BASE_URL",
-        home=_OPENAI,
-        enveloped=True,
-    ),
-    Provider(
-        "anthropic",
-        extra="anthropic",
-        dialect="anthropic_messages",
-        package="anthropic",
-        example="anthropic:claude-haiku-4-5",
-        keys=("ANTHROPIC_API_KEY",),
-        variable="ANTHROPIC_BASE_URL",
-        home="https://api.anthropic.com",
-        enveloped=True,
-    ),
-    Provider(
-        "google",
-        extra="google",
-        dialect="google_gemini",
-        package="google.genai",
-        example="google:gemini-2.5-flash",
-        keys=("GOOGLE_API_KEY", "GEMINI_API_KEY"),
-        variable="GOOGLE_BASE_URL",
-        home="https://generativelanguage.googleapis.com",
-    ),
-    Provider(
-        "bedrock",
-        extra="bedrock",
-        dialect="bedrock_converse",
-        package="boto3",
-        example="bedrock:amazon.nova-lite-v1:0",
-        keys=(),
-        variable="AWS_ENDPOINT_URL_BEDROCK_RUNTIME",
-        home=None,
-        enveloped=True,
-    ),
-    _local("ollama", "http://127.0.0.1:11434/v1", "qwen3"),
-    _local("vllm", "http://127.0.0.1:8000/v1", "qwen3"),
-    _local("lmstudio", "http://127.0.0.1:1234/v1", "qwen3"),
-    _local("llamacpp", "http://127.0.0.1:8080/v1", "qwen3"),
-)
-PROVIDERS: Mapping[str, Provider] = {row.name: row for row in _ROWS}
-
-
-@dataclass(frozen=True)
 class Server:
     """Where a model is asked: its address (None: where the vendor's library asks) and its key.
 
-    `plain`: the server is not the vendor's, so nothing goes there that the
-    vendor's library finds in the environment, such as another key or a header.
+    `plain`: the server is not that of the library's vendor, so nothing goes there that
+    the library finds in the environment, such as another key or a header. `own`: it is
+    the provider's, where nobody is answered without a key.
     """
 
     base_url: str | None
     key: str | None = field(repr=False)
     enveloped: bool = False
     plain: bool = False
+    own: bool = False
 
 
 @dataclass(frozen=True)
@@ -173,17 +67,14 @@ def open_model(
     name, _, rest = model.partition(":")
     provider = PROVIDERS.get(name)
     if provider is None or not rest:
-        raise UsageError(
-            "model.unknown", f"unknown provider in {model}; use one of {', '.join(PROVIDERS)}"
-        )
+        raise UsageError("model.unknown", no_model(model))
     if {".", ".."} & set(rest.split("/")):  # some dialects put the name into the address
-        raise UsageError("model.unknown", f"a model's name has no part . or .. between /: {model}")
+        said = f"a model's name has no part . or .. between /: {told(model)}"
+        raise UsageError("model.unknown", said)
     server = find_server(provider, base_url, environ)
-    if _lacks_key(provider, server):
-        keys = " or ".join(provider.keys)
-        raise UsageError(
-            "model.no_key", f"{model} needs {keys}, or {provider.variable} for a server of yours"
-        )
+    if lacking := _lacking(provider, server, environ):
+        other = f", or {provider.variable} for a server of yours" if provider.home else ""
+        raise UsageError("model.no_key", f"{told(model)} needs {' and '.join(lacking)}{other}")
     try:
         dialect = import_module(f"hansard.runtime.models.{provider.dialect}")
     except ImportError as error:
@@ -198,24 +89,28 @@ def open_model(
 def find_server(provider: Provider, base_url: str | None, environ: Mapping[str, str]) -> Server:
     """Return the address to ask, and the one key that may go there; UsageError as open_model."""
     stated = _value(environ, provider.variable)
-    own = {_place(_checked(stated, provider.variable))} if stated else set()
-    own |= {_place(provider.home)} if provider.home else set()
+    stated = stated and provider.address(_checked(stated, provider.variable))
+    own = {_place(url) for url in (stated, provider.home) if url}
     if base_url and "@" in base_url:
         raise UsageError(
             "model.base_url",
             "a base_url is recorded, so it must not hold a user name or a password",
         )
-    foreign = base_url is not None and _place(_checked(base_url, "base_url")) not in own
+    base_url = base_url and provider.address(_checked(base_url, "base_url"))
+    foreign = bool(base_url) and _place(base_url or "") not in own
     names = _foreign_keys(base_url) if foreign and base_url else provider.keys
     held = {name: _value(environ, name) for name in names}
     for name, key in held.items():
         if not (key.isascii() and key.isprintable()):
             raise UsageError("model.bad_key", f"{name} contains characters that a key cannot have")
+    url = base_url or stated or provider.home
+    at_home = not (url and provider.home) or _place(url) == _place(provider.home)
     return Server(
-        base_url or stated or provider.home,
+        url,
         next(filter(None, held.values()), None),
         provider.enveloped,
-        plain=foreign or provider.local,
+        plain=foreign or provider.lent,
+        own=at_home and not foreign,
     )
 
 
@@ -238,9 +133,7 @@ def survey(environ: Mapping[str, str] = os.environ) -> list[ProviderStatus]:
     for provider in PROVIDERS.values():
         missing = [] if _installed(provider) else [_install(provider)]
         try:
-            server = find_server(provider, None, environ)
-            if _lacks_key(provider, server):
-                missing.append(" or ".join(provider.keys))
+            missing += _lacking(provider, find_server(provider, None, environ), environ)
         except UsageError as error:
             missing.append(str(error))
         rows.append(
@@ -251,11 +144,14 @@ def survey(environ: Mapping[str, str] = os.environ) -> list[ProviderStatus]:
     return rows
 
 
-def _lacks_key(provider: Provider, server: Server) -> bool:
-    """Say whether a provider's own address would be asked without a key."""
-    if server.key or not provider.needs_key or not server.base_url or not provider.home:
-        return False
-    return _place(server.base_url) == _place(provider.home)
+def _lacking(provider: Provider, server: Server, environ: Mapping[str, str]) -> list[str]:
+    """Return what has to be set, or run, before a provider's own address can be asked."""
+    if not server.own:
+        return []
+    if provider.lacking:
+        return provider.lacking(environ, server.key)
+    key = [" or ".join(provider.keys)] if provider.needs_key and not server.key else []
+    return key if server.base_url or not provider.path else [*key, provider.variable]
 
 
 def _value(environ: Mapping[str, str], name: str) -> str:

@@ -45,7 +45,13 @@ MAX_BODY = 16_000_000  # bytes of a response, counted while they are read: a rep
 MAX_VALUES = 20_000  # in a response: a vendor's library makes objects of thousands of bytes of them
 REPLY = "reply"  # the name of what is asked for: of a schema, or of a tool
 ASKED = "Give your reply."  # what the tool that takes a reply is for
-_REQUEST_IDS = ("x-request-id", "request-id", "x-amzn-requestid")
+_REQUEST_IDS = (
+    "x-request-id",
+    "request-id",
+    "x-amzn-requestid",
+    "apim-request-id",
+    "mistral-correlation-id",
+)
 
 
 @dataclass

@@ -11,8 +11,8 @@ from hansard.errors import UsageError
 from hansard.rules.model_names import PROVIDERS as KNOWN
 from hansard.rules.model_names import key_variable
 from hansard.runtime.models import providers
+from hansard.runtime.models.provider_rows import PROVIDERS
 from hansard.runtime.models.providers import (
-    PROVIDERS,
     find_server,
     open_model,
     survey,
