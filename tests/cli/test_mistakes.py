@@ -55,6 +55,28 @@ def assert_refused(done, code, exit_code=2):
     assert "\x1b" not in done.err
 
 
+NAMED = {
+    "gpt-9": "did you mean openai:gpt-9?",
+    "maker/m": "did you mean openrouter:maker/m?",
+    "azure-openai:mine": "did you mean azure:mine?",
+    "strnog": "did you mean strong?",
+    "opneai:" + "m" * 200: "m…?",
+}
+
+
+@pytest.mark.parametrize("model", NAMED)
+def test_a_wrong_model_is_asked_what_it_meant(hansard, model):
+    write_debate(
+        VOTES,
+        models={"strong": "scripted:replies.yaml"},
+        debaters=[SEAT, {"id": "two", "model": model}],
+    )
+    done = hansard("estimate", "debate.yaml")
+    assert_refused(done, "spec.unknown_model")
+    assert done.err.endswith(f"{NAMED[model]} [spec.unknown_model]\n")
+    assert len(done.err) < 260
+
+
 @pytest.mark.parametrize("case", SPECS)
 def test_a_spec_that_cannot_be_run(hansard, case):
     fields, code = SPECS[case]

@@ -72,12 +72,16 @@ HELD = {
     "openai-responses": ("OPENAI_API_KEY", "OPENAI_BASE_URL"),
     "vllm": ("VLLM_API_KEY", "VLLM_BASE_URL"),
     "ollama": ("OLLAMA_API_KEY", "OLLAMA_BASE_URL"),
+    "mistral": ("MISTRAL_API_KEY", "MISTRAL_BASE_URL"),
+    "openrouter": ("OPENROUTER_API_KEY", "OPENROUTER_BASE_URL"),
 }
 RUNS = [
     ("openai", None),
     ("openai-responses", "refused key"),
     ("vllm", None),
     ("openai", "cut off"),
+    ("mistral", "refused key"),
+    ("openrouter", "garbage"),
 ]
 
 

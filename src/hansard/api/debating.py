@@ -88,7 +88,7 @@ class Debate:
 
     def _read(self, given: Mapping[str, Any]) -> tuple[Any, Path | None]:
         """Return the spec with what is `given` in place of its own fields, and its folder."""
-        from hansard.rules.spec_parts import OWN
+        from hansard.rules.model_names import OWN
         from hansard.runtime.models.callables import as_model
 
         fields = {**self._fields, **given}

@@ -129,6 +129,17 @@ def test_seats_come_in_every_usual_shape(shape):
     assert (result.decision, len(result.seats)) == ("yes", 2)
 
 
+@pytest.mark.parametrize("given", ["seat", "seat by name", "debate"])
+def test_a_slip_in_a_models_name_is_refused_and_no_persona(given):
+    seats = {"ann": "opneai:gpt-5" if given == "seat by name" else vote, "bob": vote}
+    if given == "seat":
+        seats["ann"] = hansard.Seat(model="opneai:gpt-5")
+    model = "opneai:gpt-5" if given == "debate" else None
+    with pytest.raises(UsageError, match=r"did you mean openai:gpt-5\?") as caught:
+        debate(QUESTION, format="panel", debaters=seats, model=model)
+    assert caught.value.code == "spec.unknown_model"
+
+
 def test_words_in_a_list_are_stances_where_stances_are_argued():
     result = debate(QUESTION, format="judged", debaters=[*STANCES.values()], model=least_judged)
     assert [row.id for row in result.seats] == ["stance_1", "stance_2", "judge"]

@@ -131,7 +131,11 @@ REAL = {
     "openai": "gpt-4o-mini",
     "openai-responses": "gpt-4o-mini",
     "anthropic": "claude-haiku-4-5",
+    "azure": "gpt-5-mini",
     "google": "gemini-2.5-flash",
+    "vertex": "gemini-2.5-flash",
+    "mistral": "mistral-small-latest",
+    "openrouter": "anthropic/claude-haiku-4.5",
     "bedrock": "us.anthropic.claude-haiku-4-5-20251001-v1:0",
 }
 
