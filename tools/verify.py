@@ -1926,7 +1926,7 @@ class Policy(NamedTuple):
     """A policy that can be read: its note, how many lines it has, and values by scope and term."""
 
     note: Note
-    names: set[str]  # the hashes that revoke it: its own, and that of each signature line alone
+    names: set[str]  # the hashes that revoke it: its own, and two of each signature (§14)
     lines: int
     rules: Mapping[tuple[str, str], list[str]]
 
@@ -1964,8 +1964,8 @@ def read_policy(name: str, policies: Texts) -> Policy | None:
             return None
         values.append(value)
     head = len(note.text) + 1
-    signed = data[head:].splitlines(keepends=True)
-    names = {name, *(sha256(data[:head] + line) for line in signed)}
+    signed = [*data[head:].splitlines(keepends=True), *(row[2] for row in note.signatures)]
+    names = {name, *(sha256(data[:head] + each) for each in signed)}
     return Policy(note, names, len(lines), rules)
 
 

@@ -8,7 +8,8 @@ ask what it would cost with `estimate`, and whether one is advised at all with
 that is raised on purpose is a `HansardError` with a stable `code`: a `UsageError`
 where the call cannot be honoured, a `DataError` where bytes that were read are bad,
 a `SeatError` where your own function raised. What a spec is warned of before money
-is spent is a `SpecWarning`, and a tool that raised a `ToolWarning`.
+is spent is a `SpecWarning`, a tool that raised a `ToolWarning`, and a deliverable that your
+own class refuses an `OutputWarning`.
 
 Everything here is imported when it is first used: `from hansard import run,
 verify` costs next to nothing.
@@ -50,6 +51,7 @@ from hansard.api.trust import (
 from hansard.errors import (
     DataError,
     HansardError,
+    OutputWarning,
     SeatError,
     SpecWarning,
     ToolWarning,
@@ -160,6 +162,7 @@ __all__ = [
     "ModelError",
     "ModeratedResult",
     "ModeratedSpec",
+    "OutputWarning",
     "PageCheck",
     "PanelResult",
     "PanelSpec",

@@ -72,6 +72,15 @@ class ToolWarning(UserWarning):
     code = "tool.failed"
 
 
+class OutputWarning(UserWarning):
+    """Your own class refuses the deliverable, which fits its schema: `output` is the JSON value.
+
+    `code` is `output.refused`; `__cause__` is what the class raised.
+    """
+
+    code = "output.refused"
+
+
 class DataError(HansardError):
     """The data is bad: bytes that were read are not what they must be.
 

@@ -124,6 +124,26 @@ def test_what_is_not_there_is_refused_before_anything_runs(
     assert files() == ["debate.yaml", "seats.py"]
 
 
+ODD = {
+    "no list": "__all__ = 5\ndef ask(request): ...",
+    "no name": "globals()[''] = 1\ndef ask(request): ...",
+    "no text for a name": "globals()[5] = 1\ndef ask(request): ...",
+    "answers nothing": "class Q:\n def __getattribute__(s, n): raise KeyError(n)\nq = Q()",
+    "no equal": "class A:\n def __call__(s, r): ...\n def __eq__(s, o): 1 / 0\na, b = A(), A()",
+    "cancelled": "import asyncio\nraise asyncio.CancelledError",
+    "not here": "import sys\ndel sys.modules[__name__]\nraise GeneratorExit",
+    "mute": "class Mute(Exception):\n def __str__(self): 1 / 0\nraise Mute",
+}
+
+
+@pytest.mark.parametrize("odd", ODD)
+def test_an_odd_file_is_told_of_as_one_that_cannot_be_used(hansard, odd):
+    done = hansard("run", write(seats=ODD[odd]), "--models", "seats.py")
+    assert (done.code, done.out) == (2, "")
+    assert "seats.py cannot be used: " in done.err
+    assert done.err.endswith("[models.file]\n")
+
+
 @pytest.mark.parametrize(
     ("seats", "shown"),
     [

@@ -431,6 +431,12 @@ def test_a_policy_is_readable_shown_and_checked(hansard, policy):
     assert done.out.count("NOT ALLOWED") == 1
 
 
+def test_a_policy_of_the_longest_name_has_no_trial_beside_it(hansard, policy, folder):
+    name = "p" * 252
+    (folder / name).write_bytes((folder / policy).read_bytes())
+    assert hansard("policy", "show", name).code == 0
+
+
 def test_without_a_policy_what_is_to_be_approved_is_shown(hansard):
     done = hansard("policy", "show")
     assert (done.code, done.out.count("--- ")) == (0, 5)

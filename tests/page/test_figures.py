@@ -254,6 +254,12 @@ def swayed():
     setup = Setup("panel", options=["yes", "no"], judge=None, resolution="majority")
     record = Debate(setup, script(ends, say(choice="yes"))).run().record
     yield "swayed in a panel", (record.events, record.texts)
+    seats = [f"d{n}" for n in range(6)]
+    ends = {f"r1.critique.{seat}": vote("release") for seat in seats}
+    setup = Setup(debaters=seats, rule="unanimity", options=("release", "revise"), max_rounds=1)
+    ends |= {"r1.proposal.d0": vote("release"), "r1.revision.d5": vote("revise")}
+    record = Debate(setup, script(ends, vote("revise"))).run().record
+    yield "swayed by more than are named", (record.events, record.texts)
     claims = [argued(("memo", "sixty days")), argued()]
     gives_up = say(concessions=[{"objection": 2, "reason": "so"}])
     ends = {"critique": say(counter_arguments=claims), "rebuttal": gives_up}

@@ -18,6 +18,7 @@ from hansard.runtime.models import client, wire
 from hansard.runtime.models.base import MAX_TOOL_CALLS, ModelError, ToolCall, ToolDefinition
 from hansard.runtime.models.openai_chat import ChatModel
 from hansard.runtime.models.providers import open_model
+from hansard.runtime.notation import MAX_VALUES
 from instant import GUARD
 from playing import request
 from services.asking import SCHEMA, WORDS, ask, asked
@@ -448,6 +449,11 @@ WRONG = {
     "arguments of a kind": (asking(("now", {"q": 1})), "server_error", "malformed"),
     "too many tools": (
         asking(*[("now", "{}")] * (MAX_TOOL_CALLS + 1)),
+        "server_error",
+        "malformed",
+    ),
+    "too many arguments": (
+        asking(("now", f'{{"q": [{",".join(["[]"] * MAX_VALUES)}]}}')),
         "server_error",
         "malformed",
     ),

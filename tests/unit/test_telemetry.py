@@ -689,6 +689,15 @@ def test_an_exporter_that_cannot_be_made_is_told_without_its_words(monkeypatch):
     assert "SECRET" not in str(raised.value)
 
 
+@pytest.mark.parametrize("headers", ["Bearer sk-SECRET", "a=b,authorization: sk-SECRET"])
+def test_headers_that_cannot_be_read_are_told_of_without_their_words(monkeypatch, caplog, headers):
+    monkeypatch.setenv("OTEL_EXPORTER_OTLP_HEADERS", headers)
+    with pytest.raises(UsageError, match="URL-encoded") as raised, telemetry.exporting():
+        pass
+    assert raised.value.code == "telemetry.exporter"
+    assert "SECRET" not in str(raised.value) + caplog.text
+
+
 def test_the_environment_may_ask_for_no_exporter(monkeypatch):
     monkeypatch.setenv("OTEL_TRACES_EXPORTER", "none")
     with telemetry.exporting() as observe:

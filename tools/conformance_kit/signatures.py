@@ -7,7 +7,7 @@ import json
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 
-from conformance_kit.case import Case, bad, group, unknown, untrusted
+from conformance_kit.case import Case, bad, good, group, unknown, untrusted
 from conformance_kit.debates import (
     CONSENSUS,
     OTHER,
@@ -42,7 +42,7 @@ from conformance_kit.records import (
     trust,
 )
 from hansard.record import note
-from hansard.record.note import VerifierKey
+from hansard.record.note import Signer, VerifierKey
 
 
 @group
@@ -355,6 +355,24 @@ def policy_cases() -> Iterator[Case]:
         export(under(base, policy + stray)),
         trust(policies=[{"sha256": digest(policy + stray), "revoked": OPENED_AT}]),
     )
+    renamed = Signer("example.org/renamed", APPROVAL.private)
+    again = policy.partition(b"\n\n")[0] + b"\n"
+    signature = note.parse(policy).signatures[0].signature
+    names = sorted([name, digest(again + b"\n" + signature)])
+    for key, why, listed in (
+        ("approved", "that names it by both, and none is revoked", []),
+        ("revoked", "that names it by both; the policy was revoked under the other", names),
+    ):
+        given = json.loads(
+            trust(policies=[{"sha256": row, "revoked": OPENED_AT} for row in listed])
+        )
+        given["keys"].append({"role": "approval", "key": str(renamed.key)})
+        yield (unknown if listed else good)(
+            f"policy-{key}-under-another-name",
+            f"The line of the policy is under another name of its key, for a reader {why}.",
+            export(under(base, note.sign(again, renamed))),
+            json.dumps(given).encode(),
+        )
     yield bad(
         "policy-revoked-and-forged",
         "3.policy",

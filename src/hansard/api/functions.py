@@ -41,11 +41,26 @@ def read_models(path: Path | str) -> dict[str, Model | ModelFunction]:
     The file is run anew by each call. Its module has a name in `sys.modules` that no `import`
     finds, and its folder comes last in `sys.path` while it is run: it may import what
     stands beside it, which takes no package's place. Raises UsageError `input.unreadable`, and
-    `models.file` where nothing in it can be named, or from what the file itself raises.
+    `models.file` where nothing in it can be named, or from what the file itself, or what it
+    binds, raises.
     """
+    module = _loaded(Path(path))
+    try:
+        found = _named(module)
+    except Exception as error:
+        raise UsageError(
+            "models.file",
+            f"{path} cannot be used: {type(error).__name__} came up while its names were looked at",
+        ) from error
+    if not found:
+        raise UsageError("models.file", f"{path} has no function that a spec could name")
+    return found
+
+
+def _named(module: ModuleType) -> dict[str, Any]:
+    """Return what a spec may name of a module, by each of its names."""
     from hansard.rules.own import name_of
 
-    module = _loaded(Path(path))
     found: dict[str, Any] = {}
     recorded: dict[str, list[Any]] = {}
     for name, value in _offered(module):
@@ -55,8 +70,6 @@ def read_models(path: Path | str) -> dict[str, Model | ModelFunction]:
     for known, owns in recorded.items():
         if all(own == owns[0] for own in owns):
             found.setdefault(known, owns[0])
-    if not found:
-        raise UsageError("models.file", f"{path} has no function that a spec could name")
     return found
 
 
@@ -88,9 +101,11 @@ def _loaded(path: Path) -> ModuleType:
     try:
         with _beside(os.path.dirname(file)):  # noqa: PTH120 - of a path that is text
             exec(compile(source, file, "exec", dont_inherit=True), module.__dict__)  # noqa: S102 - the caller named the file so that it is run
-    except (Exception, SystemExit) as error:
+    except KeyboardInterrupt:
+        raise
+    except BaseException as error:
         if before is None:
-            del sys.modules[name]
+            sys.modules.pop(name, None)
         else:
             sys.modules[name] = before
         frame = last_frame(error, path)

@@ -33,15 +33,18 @@ speaker_schedule: [planner, critic, operator]
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Callable, Coroutine, Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from hansard.api.specs import located
-from hansard.errors import UsageError
+from hansard.errors import OutputWarning, UsageError
 
 if TYPE_CHECKING:
+    from pydantic import BaseModel
+
     from hansard.api.specs import Spec
     from hansard.record.keys import Trust
     from hansard.record.policy import Policy
@@ -163,9 +166,29 @@ async def play(
         spec, origin = _going_back(spec, shelf, follow_up, remand, trust)
         found = await session.run(spec, shelf, folder, origin=origin, **given)
         result = _result(found)
-    if spec.output_class is None or result.output is None:
+    return result if spec.output_class is None else _typed(result, spec.output_class)
+
+
+def _typed(result: DebateResult, wanted: type[BaseModel]) -> DebateResult:
+    """Return the result with its output as an instance of the class that was asked for.
+
+    A validator may refuse what fits the schema of its class, and a model chose what that is: the
+    debate is over and paid, so its result is not lost.
+    """
+    if result.output is None:
         return result
-    return result.model_copy(update={"output": spec.output_class.model_validate(result.output)})
+    try:
+        output = wanted.model_validate(result.output)
+    except Exception as error:  # noqa: BLE001 - a validator is the caller's own and raises anything
+        said = OutputWarning(
+            f"{wanted.__name__} refuses the deliverable ({type(error).__name__}), which fits its "
+            "schema: `output` is the JSON value that was recorded"
+        )
+        said.__cause__ = error
+        with suppress(OutputWarning):  # an error where warnings are: it must not cost the result
+            warnings.warn(said, stacklevel=2)
+        return result
+    return result.model_copy(update={"output": output})
 
 
 def _going_back(

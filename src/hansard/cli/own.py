@@ -52,8 +52,16 @@ def say_where(error: BaseException, file: Path | None) -> None:
         click.echo(f'  File "{shown(str(file))}", line {frame.lineno}, in {frame.name}', err=True)
         if frame.line:
             click.echo(f"    {one_line(frame.line, _LONGEST)}", err=True)
-    said = f"{type(error).__name__}: {error}" if str(error) else type(error).__name__
-    click.echo(one_line(said, _LONGEST), err=True)
+    kind, words = type(error).__name__, _words(error)
+    click.echo(one_line(f"{kind}: {words}" if words else kind, _LONGEST), err=True)
+
+
+def _words(error: BaseException) -> str:
+    """Return what an exception says; nothing where that raises as well."""
+    try:
+        return str(error)
+    except Exception:  # noqa: BLE001 - the caller's own class
+        return ""
 
 
 def documents_of(files: Iterable[Path]) -> list[dict[str, object]]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import shlex
 from datetime import UTC, datetime
 from pathlib import Path
@@ -147,7 +148,7 @@ def show_policy(
     rows = [(f"{line.scope} {line.term}", line.value) for line in found.lines]
     revoked = trust_of(None).revoked_policy(found.names)
     more = [("revoked", f"for debates opened from {revoked} on")] if revoked else []
-    more += [("trial", str(_beside(file)))] if _beside(file).is_file() else []
+    more += [("trial", str(_beside(file)))] if os.path.isfile(_beside(file)) else []  # noqa: PTH113 - never raises
     _print([*rows, ("hash", found.hash), *more])
 
 

@@ -53,7 +53,7 @@ function drawVotes(f) {
 const showChange = (row) => [seatName(row.speaker),
 	` changed its ${row.what} in round ${row.round_index}, ${row.phase}`,
 	row.what === "vote" && [": ", pill(row.before), " → ", pill(row.after)],
-	row.towards.length > 0 && [", towards ", said(list(row.towards))]];
+	row.towards.length > 0 && [", towards ", said(few(row.towards))]];
 const drawShares = (f) => figure("Share of the replies",
 	bars(f.shares.map((row) => [seatName(row.seat), bar([[0, (row.share_ppm ?? 0) / 1e6,
 		seatTone(row.seat)]]), row.share_ppm === null ? "–" : inPercent(row.share_ppm)])),

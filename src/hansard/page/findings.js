@@ -31,7 +31,7 @@ const voteDrift = (s) => swaysOf(s).filter(({ held, after }) => held !== undefin
 	.map(({ row, held, after, towards }) => change(row, "vote", { before: held, after, towards }));
 const changesOf = (s) => swaysOf(s).filter(({ before }) => before);
 const changeNotes = (changes) => changes.flatMap((each) => {
-	const towards = list(each.towards), said = { ...each, who: who(each.row.step), towards };
+	const towards = few(each.towards), said = { ...each, who: who(each.row.step), towards };
 	return notesFrom([each.givenUp ? [true, "capitulation", said]
 		: [true, "drift", said, towards ? "towards" : "alone"]], each.seq);
 });

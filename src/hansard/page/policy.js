@@ -22,7 +22,7 @@ const ONCE = /^(callable|independent|max_.*|min_.*|gate_.*|cited_critique|eviden
 const OF_TEXTS = ["template", "schema", "tool", "persona", "instructions", "context"];
 
 // A policy: its note, how many lines it has, values by scope and term, and the hashes that revoke
-// it: its own, and that of each signature line alone; null where it is none.
+// it: its own, and two of each signature (§14); null where it is none.
 function readPolicy(name, policies) {
 	const bytes = policies.get(name) ?? new Uint8Array(), note = readNote(bytes);
 	if (!note || sha256(bytes) !== name) return null;
@@ -40,8 +40,9 @@ function readPolicy(name, policies) {
 		else rules.set(key, [value]);
 	}
 	const head = bytes.subarray(0, note.text.length + 1), names = new Set([name]);
-	for (const line of toText(bytes.subarray(head.length)).split("\n").slice(0, -1)) {
-		names.add(sha256(new Uint8Array([...head, ...toBytes(`${line}\n`)])));
+	const rows = toText(bytes.subarray(head.length)).split("\n").slice(0, -1);
+	for (const each of [...rows.map((line) => toBytes(`${line}\n`)), ...note.signatures.map((row) => row[2])]) {
+		names.add(sha256(new Uint8Array([...head, ...each])));
 	}
 	return { note, rules, names, lines: lines.length };
 }

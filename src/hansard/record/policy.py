@@ -106,12 +106,15 @@ class Policy:
 
     @cached_property
     def names(self) -> frozenset[str]:
-        """The hashes that revoke it: its own, and that of each signature line alone.
+        """The hashes that revoke it: its own, and two of each signature.
 
-        Anybody can add a line of an unknown key, and the note has another hash then.
+        One is that with its line alone, one that of text and signature without the line's name.
+        Anybody can add a line of an unknown key, or write a line under another name that the
+        same key has for some reader, and the note has another hash then.
         """
         head, lines = note.divide(self.data)
-        return frozenset({self.hash, *(sha256(head + line).hexdigest() for line in lines)})
+        signed = [*lines, *(row.signature for row in self.note.signatures)]
+        return frozenset({self.hash, *(sha256(head + row).hexdigest() for row in signed)})
 
     @cached_property
     def _values(self) -> Mapping[tuple[str, str], tuple[str, ...]]:

@@ -20,7 +20,7 @@ from hansard.report.signs import (
     undecided,
     voted,
 )
-from hansard.report.words import GONE, HOW, amount, dollars, percent
+from hansard.report.words import GONE, HOW, amount, dollars, few, percent
 from hansard.rules.fields import Ceiling
 
 TITLE = 200  # characters of the question in the title
@@ -247,7 +247,7 @@ def seen(result: Result) -> Iterator[str]:
 def _changed(row: Drift) -> Iterator[str]:
     who = f"`{row.speaker}` changed its {row.what} in round {row.round_index}, {row.phase}"
     if row.what == "vote":
-        held = f", as held by {ids(row.towards)}" if row.towards else ""
+        held = f", as held by {few([ids([name]) for name in row.towards])}" if row.towards else ""
         yield f"{who}: {voted(row.before)}, then {voted(row.after)}{held}."
     elif row.what == "answer":
         near = f": towards {ids(row.towards)}" if row.towards else ": towards nobody's"

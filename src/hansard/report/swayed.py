@@ -13,7 +13,7 @@ from typing import NamedTuple
 from hansard.report import hollow, signals
 from hansard.report.fold import Folded
 from hansard.report.notes import Note, note
-from hansard.report.words import listed, place
+from hansard.report.words import few, listed, place
 from hansard.rules.data import DecisionData
 from hansard.rules.state import DebateState, Turn
 from hansard.vocabulary import many
@@ -74,7 +74,7 @@ def _admitted(state: DebateState, before: int, now: int) -> bool:
 def of_turns(rows: Sequence[Change]) -> Iterator[Note]:
     """Yield a note on each change."""
     for row in rows:
-        who, towards = place(row.turn.data["step"]), listed(row.towards)
+        who, towards = place(row.turn.data["step"]), few(row.towards)
         said = {"who": who, "before": row.before, "after": row.after, "towards": towards}
         if row.given_up:
             found = note("capitulation", "text", **said)

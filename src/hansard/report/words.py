@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, cast
 
 from hansard import vocabulary
@@ -112,6 +112,12 @@ def stance(label: str, text: str | None, limit: int = HEAD) -> str:
 def listed(rows: Iterable[object]) -> str:
     """Return things in a list."""
     return ", ".join(map(str, rows))
+
+
+def few(rows: Sequence[str]) -> str:
+    """Return the first three in a list, and how many more there are."""
+    names, more = listed(rows[:3]), len(rows) - 3
+    return fill(vocabulary.word("more"), names=names, more=more) if more > 0 else names
 
 
 def dollars(micro_usd: int | None) -> str:

@@ -172,21 +172,9 @@ class Store:
         path = None if name == ":memory:" else Path(name)
         if path is None:
             name = f"file:{uuid4()}?mode=memory&cache=shared"
-        elif path.exists():
-            with _guard():
-                examine_beside(path)
-                examine(path)
-        elif create and path.parent.is_dir():
-            with _guard():
-                examine_beside(_absolute(path))
-        elif not create:
-            raise UsageError(
-                "store.missing", f"there is no store at {path}; run a debate first, or name --store"
-            )
         else:
-            raise UsageError(
-                "store.missing", f"there is no folder {path.parent} for the store; create it first"
-            )
+            with _guard():  # a name may be too long, or in a folder that is closed
+                _examine(path, create=create)
         if path is not None:
             # `file:x.db` is a name, and a process may change its folder.
             name = str(path := _absolute(path))
@@ -370,6 +358,23 @@ def _named(lines: Sequence[bytes]) -> tuple[list[str], str]:
     data = opened["data"]
     rows = (*data["templates"], *data["schemas"], *data["tools"])
     return [row["sha256"] for row in rows], data["policy"] or ""
+
+
+def _examine(path: Path, *, create: bool) -> None:
+    """Refuse what cannot be opened as a store; raises OSError and what `Store.open` raises."""
+    if path.exists():
+        examine_beside(path)
+        examine(path)
+    elif not create:
+        raise UsageError(
+            "store.missing", f"there is no store at {path}; run a debate first, or name --store"
+        )
+    elif not path.parent.is_dir():
+        raise UsageError(
+            "store.missing", f"there is no folder {path.parent} for the store; create it first"
+        )
+    else:
+        examine_beside(_absolute(path))
 
 
 def _absolute(path: Path) -> Path:

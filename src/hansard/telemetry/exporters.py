@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import os
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -31,12 +32,19 @@ def exporting() -> Iterator[SpanObserver]:
         if not found:
             raise _not_installed(f"opentelemetry-exporter-{name.replace('_', '-')}")
         try:
-            exporter = found[0].load()()
+            with _unsaid() as said:
+                exporter = found[0].load()()
         except Exception as error:  # noqa: BLE001 - its text may quote a header, so a key
             kind = type(error).__name__
             raise UsageError(
                 "telemetry.exporter", f"exporter {name} cannot be made: {kind}; check OTEL_*"
             ) from None
+        if said:
+            raise UsageError(
+                "telemetry.exporter",
+                f"exporter {name} cannot read its headers: write OTEL_EXPORTER_OTLP_HEADERS as "
+                "name=value, with commas between them and each value URL-encoded",
+            )
         provider.add_span_processor(BatchSpanProcessor(exporter))
     observer = SpanObserver(provider)
     try:
@@ -44,6 +52,23 @@ def exporting() -> Iterator[SpanObserver]:
     finally:
         observer.close()
         provider.shutdown()
+
+
+@contextmanager
+def _unsaid() -> Iterator[list[logging.LogRecord]]:
+    """Keep what the library says of headers that it cannot read: it quotes them, so a key."""
+    said = list[logging.LogRecord]()
+
+    def keep(record: logging.LogRecord) -> bool:
+        said.append(record)
+        return False
+
+    logger = logging.getLogger("opentelemetry.util.re")
+    logger.addFilter(keep)
+    try:
+        yield said
+    finally:
+        logger.removeFilter(keep)
 
 
 def _exporters() -> list[str]:

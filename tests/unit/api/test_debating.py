@@ -4,15 +4,16 @@ from __future__ import annotations
 
 import asyncio
 import json
+import warnings
 from contextlib import aclosing
 from functools import partial
 from pathlib import Path
 
 import pytest
-from pydantic import BaseModel
+from pydantic import BaseModel, field_validator
 
 import hansard
-from hansard import Debate, UsageError, debate
+from hansard import Debate, OutputWarning, UsageError, debate
 from instant import GUARD
 
 QUESTION = "Shall we ship?"
@@ -393,6 +394,31 @@ def test_without_a_class_the_output_is_json():
     schema = {"type": "object", "required": ["step"], "properties": {"step": {"type": "string"}}}
     given = {"format": "panel", "agents": [write, write], "rounds": 1, "model": write}
     assert debate(QUESTION, **given, output_schema=schema).output == {"step": "So."}
+
+
+class Careful(BaseModel):
+    step: str
+
+    @field_validator("step")
+    @classmethod
+    def _known(cls, step):
+        raise {"wrong": ValueError("a secret"), "bug": KeyError("a secret")}[step]
+
+
+@pytest.mark.parametrize("step", ["wrong", "bug"])
+@pytest.mark.parametrize("strict", [False, True])
+def test_what_a_validator_refuses_costs_no_result(step, strict):
+    def write(request):
+        return {"step": step} if request.role == "synthesizer" else least(request)
+
+    given = {"format": "panel", "agents": [write, write], "rounds": 1, "model": write}
+    with warnings.catch_warnings(record=True) as told:
+        warnings.simplefilter("error" if strict else "always", OutputWarning)
+        result = debate(QUESTION, **given, output_schema=Careful)
+    assert (result.status, result.output) == ("complete", {"step": step})
+    said = [str(row.message) for row in told if row.category is OutputWarning]
+    assert len(said) == (not strict)
+    assert all("Careful refuses" in row and "secret" not in row for row in said)
 
 
 def test_where_nobody_wrote_the_output_there_is_none():

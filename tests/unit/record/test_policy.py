@@ -105,13 +105,22 @@ def test_lines_stand_in_byte_order_of_lines_not_of_pairs():
     assert policy.parse(signed(text)).note.text == text.encode()
 
 
-def test_it_is_revoked_by_its_hash_and_by_that_of_each_line_alone():
+def test_it_is_revoked_by_its_hash_and_by_two_of_each_signature():
     """Anybody can add a line of their own, and then the note has another hash."""
     one, two = (signed(TEXT), note.sign(TEXT.encode(), note.Signer("x", keys.generate())))
     both = one + two.rpartition(b"\n\n")[2]
     hashes = [sha256(data).hexdigest() for data in (one, two, both)]
-    assert policy.parse(one).names == {hashes[0]}
-    assert policy.parse(both).names == set(hashes)
+    body = [TEXT.encode() + b"\n" + note.parse(data).signatures[0].signature for data in (one, two)]
+    bare = [sha256(data).hexdigest() for data in body]
+    assert policy.parse(one).names == {hashes[0], bare[0]}
+    assert policy.parse(both).names == {*hashes, *bare}
+
+
+def test_a_line_under_another_name_of_its_key_has_a_name_in_common_with_it():
+    secret = keys.generate()
+    lines = (note.sign(TEXT.encode(), note.Signer(name, secret)) for name in ("x", "y"))
+    one, two = (policy.parse(data).names for data in lines)
+    assert len(one & two) == 1
 
 
 def test_a_metric_has_one_baseline_a_scope():

@@ -66,6 +66,19 @@ def test_each_change_of_a_vote_is_noted_where_it_was_made():
     )
 
 
+def test_of_many_who_held_a_vote_three_are_named():
+    """Each of 99 seats may change its vote in each of 33,000 turns."""
+    seats = [f"d{n}" for n in range(6)]
+    ends = {f"r1.proposal.{seat}": vote("revise") for seat in seats[1:]}
+    ends |= {"r1.critique.d0": vote("revise")}
+    setup = Setup(debaters=seats, rule="unanimity", max_rounds=1)
+    record = Debate(setup, script(ends, vote("release"))).run().record
+    result = build(record.events, record.texts.get)
+    first = next(note for note in result.notes if note.code == "drift")
+    assert first.message.endswith(", as d1, d2, d3 and 2 more had voted")
+    assert "held by `d1`, `d2`, `d3` and 2 more." in result.to_markdown()
+
+
 def test_votes_that_stay_are_no_drift():
     result = swayed(r1_proposal="abb", r1_critique="abb", r1_revision="abb", r1_consensus="abb")
     assert of_turns(result) == []

@@ -16,6 +16,7 @@ from hansard.errors import SeatError, ToolWarning, UsageError
 from hansard.runtime import session
 from hansard.runtime.models import base
 from hansard.runtime.models.base import Completion, ToolCall
+from hansard.runtime.notation import MAX_VALUES
 from hansard.runtime.tools import Tool, find_tools
 from playing import answer, spec_of
 
@@ -310,6 +311,15 @@ def test_a_reply_may_not_ask_for_more_than_a_record_holds(table):
         table.play("judged", model, use={"look_up": look_up}, max_rounds=1, attempts=1)
     (failed,) = table.data("call.failed")
     assert (failed["error"], failed["detail"]) == ("raised", "ValueError")
+    assert not table.data("tool.called")
+
+
+@pytest.mark.parametrize("crowd", ["[]", '{"a":0}', '"x"'])
+def test_arguments_are_counted_before_a_parser_makes_objects_of_them(table, crowd):
+    model = asking(("look_up", f'{{"what": [{",".join([crowd] * MAX_VALUES)}]}}'))
+    with pytest.raises(SeatError) as raised:
+        table.play("judged", model, use={"look_up": look_up}, max_rounds=1, attempts=1)
+    assert "at most 100000 values" in str(raised.value.__cause__)
     assert not table.data("tool.called")
 
 

@@ -52,6 +52,13 @@ def test_a_store_that_is_not_there_is_made_only_when_asked(tmp_path):
     assert list(tmp_path.iterdir()) == []
 
 
+@pytest.mark.parametrize("name", ["x" * 5000, "x" * 300 + "/h.db"])
+@pytest.mark.parametrize("create", [False, True])
+def test_a_name_that_no_file_can_have_is_told_as_what_it_is(tmp_path, name, create):
+    url = f"sqlite:///{tmp_path}/{name}"
+    assert code_of(Store.open, url, create=create) == "store.failed"
+
+
 def test_a_new_store_makes_no_file_before_something_is_stored(shelf):
     assert shelf.store.debates() == []
     assert list(shelf.path.parent.iterdir()) == []

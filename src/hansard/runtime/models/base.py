@@ -19,6 +19,7 @@ from hansard.rules.replies import Schema
 from hansard.rules.spec_parts import PriceSpec
 from hansard.rules.terms import Role
 from hansard.runtime.models.seen import Document, Said, Seen, Stance
+from hansard.runtime.notation import MAX_VALUES, is_crowded
 from hansard.verify.checks import MAX_REPLY
 
 MAX_TEXT = 16_000_000  # characters, of what is no reply: a store keeps a text in one value
@@ -86,6 +87,8 @@ class Completion:
             raise ValueError("sent is what was sent where it differs from what was rendered")
         if len(self.tool_calls) > MAX_TOOL_CALLS:
             raise ValueError(f"a reply asks for at most {MAX_TOOL_CALLS} tools")
+        if any(is_crowded(row.arguments.encode()) for row in self.tool_calls):
+            raise ValueError(f"the arguments of a tool hold at most {MAX_VALUES} values")
         if type(self.finish) is not str or self.finish not in get_args(Finish):
             raise ValueError(f"finish must be one of {get_args(Finish)}")
         counts = (self.tokens_in, self.tokens_cached, self.tokens_cache_write, self.tokens_out)

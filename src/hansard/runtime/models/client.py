@@ -9,6 +9,7 @@ import httpx2
 
 from hansard.rules.fields import CallError
 from hansard.runtime.models.wire import EXCHANGE, MAX_BODY, MAX_VALUES, Exchange
+from hansard.runtime.notation import is_crowded
 
 _PLAIN = {"accept", "accept-encoding", "connection", "content-length", "content-type", "host"}
 
@@ -58,20 +59,9 @@ async def _bounded(response: httpx2.Response) -> bytes:
             raise _TooLarge
     if b"\0" in body:  # JSON in UTF-16, as some libraries read too: nothing in it can be counted
         raise httpx2.DecodingError("no JSON in UTF-8")
-    if _is_crowded(body):
+    if is_crowded(body, MAX_VALUES):
         raise _TooLarge
     return bytes(body)
-
-
-def _is_crowded(body: bytearray) -> bool:
-    """Say whether a body has more than MAX_VALUES, by the signs of JSON outside of strings.
-
-    Each comma and each opening bracket stands for a value at most, with at most two strings.
-    """
-    plain = body.replace(b"\\\\", b"").replace(b'\\"', b"")
-    parts = plain.split(b'"', 4 * MAX_VALUES + 4)
-    signs = sum(part.count(sign) for part in parts[::2] for sign in (b",", b"{", b"["))
-    return signs > MAX_VALUES or len(parts) > 4 * MAX_VALUES + 4
 
 
 def _whole(exchange: Exchange, request: httpx2.Request) -> httpx2.Response:

@@ -6,9 +6,7 @@ import json
 
 import pytest
 
-pytest.importorskip("pydantic_ai")
-
-from hansard.runtime.models import client
+from hansard.runtime.notation import is_crowded
 
 MOST = 10
 FULL = {
@@ -20,13 +18,8 @@ FULL = {
 }
 
 
-@pytest.fixture(autouse=True)
-def _few(monkeypatch):
-    monkeypatch.setattr(client, "MAX_VALUES", MOST)
-
-
 def crowded(text):
-    return client._is_crowded(bytearray(text.encode()))
+    return is_crowded(bytearray(text.encode()), MOST)
 
 
 @pytest.mark.parametrize("name", FULL)
