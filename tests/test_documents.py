@@ -61,8 +61,9 @@ def test_the_session_goes_as_shown(name, tmp_path):
         "HANSARD_STORE": f"sqlite:///{tmp_path}/hansard.db",
         "HANSARD_HOME": str(tmp_path / "home"),
     }
-    work = tmp_path / "work"
+    work, where = tmp_path / "work", tmp_path / "where"
     work.mkdir()
+    where.write_text(str(work))
     (work / "verify.py").write_bytes(hansard.standalone_verifier().read_bytes())
     real = []
 
@@ -70,8 +71,8 @@ def test_the_session_goes_as_shown(name, tmp_path):
         for stand_in, debate in zip(IDS, real, strict=False):
             command = command.replace(stand_in, debate)
         done = subprocess.run(
-            ["bash", "-c", f"exec 2>&1; {command}"],
-            cwd=work, env=environment, capture_output=True, text=True, check=False,
+            ["bash", "-c", f"exec 2>&1; cd {where.read_text()}\n{command}\npwd > {where}"],
+            env=environment, capture_output=True, text=True, check=False,
         )  # fmt: skip
         real.extend(row for row in NEW.findall(done.stdout) if row not in real)
         found = done.stdout
