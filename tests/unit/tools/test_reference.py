@@ -39,6 +39,7 @@ def test_both_pages_are_written(reference, tmp_path, capsys):
     library = (tmp_path / "new" / "library.md").read_text()
     for name in set(hansard.__all__) - {"__version__"}:
         assert f"### `{name}`\n" in library, name
+    assert "#### `sources.lemmas.debate`\n" in library
     assert "async run(\n    spec: Spec,\n    *,\n" in library
     assert "    format: str = 'consensus',\n" in library
     assert "```pycon\n>>> formats()" in library
