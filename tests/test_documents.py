@@ -22,13 +22,25 @@ PATHS = [ROOT / "README.md", ROOT / "schemas" / "RULES.md", *sorted(ROOT.glob("t
 PAGES = {path.name: path.read_text(encoding="utf-8") for path in PATHS}
 README = PAGES["README.md"]
 LANGUAGES = ("console", "python", "yaml")
-ID = "0a1b2c3d"  # stands for the id of the one debate of the session
+BLOCK = re.compile(rf"^```({'|'.join(LANGUAGES)})\n(.*?)^```$", re.DOTALL | re.MULTILINE)
+NAMED = re.compile(r"# ([\w-]+\.(?:py|yaml))\n")  # such an example is a file of the session
+IDS = ("0a1b2c3d", "1b2c3d4e")  # stand for the ids of the debates of a session, in their order
+NEW = re.compile(r"^Debate +([0-9a-f]{8})-", re.MULTILINE)
+# An example that names it is run by tests/peers/test_documents.py: [dev] does not bring it.
+WITH_PEERS = "langgraph"
 
 
 def blocks(language):
     """The examples in a language, each with the name of its document."""
-    block = re.compile(rf"^```{language}\n(.*?)^```$", re.DOTALL | re.MULTILINE)
-    return [(name, example) for name, page in PAGES.items() for example in block.findall(page)]
+    return [
+        (name, example)
+        for name, page in PAGES.items()
+        for kind, example in BLOCK.findall(page)
+        if kind == language
+    ]
+
+
+SESSIONS = sorted({name for name, _ in blocks("console")})
 
 
 def as_pattern(expected):
@@ -41,47 +53,56 @@ def as_pattern(expected):
 
 
 @pytest.mark.slow
-def test_the_session_goes_as_shown(tmp_path):
+@pytest.mark.parametrize("name", SESSIONS)
+def test_the_session_goes_as_shown(name, tmp_path):
+    """Each document is read alone, in an empty folder beside `verify.py` of the release."""
     environment = os.environ | {
         "PATH": f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}",
         "HANSARD_STORE": f"sqlite:///{tmp_path}/hansard.db",
+        "HANSARD_HOME": str(tmp_path / "home"),
     }
+    work, where = tmp_path / "work", tmp_path / "where"
+    work.mkdir()
+    where.write_text(str(work))
+    (work / "verify.py").write_bytes(hansard.standalone_verifier().read_bytes())
+    real = []
 
     def shell(command):
+        for stand_in, debate in zip(IDS, real, strict=False):
+            command = command.replace(stand_in, debate)
         done = subprocess.run(
-            ["bash", "-c", f"{command} 2>&1"],
-            cwd=tmp_path, env=environment, capture_output=True, text=True, check=False,
+            ["bash", "-c", f"exec 2>&1; cd {where.read_text()}\n{command}\npwd > {where}"],
+            env=environment, capture_output=True, text=True, check=False,
         )  # fmt: skip
-        return done.stdout
+        real.extend(row for row in NEW.findall(done.stdout) if row not in real)
+        found = done.stdout
+        for stand_in, debate in zip(IDS, real, strict=False):
+            found = found.replace(debate, stand_in)
+        return found
 
-    real = None
-    steps = [
-        (name, step)
-        for name, text in blocks("console")
-        for step in re.split(r"^\$ ", text, flags=re.MULTILINE)[1:]
-    ]
-    for name, step in steps:
-        environment["HANSARD_HOME"] = str(tmp_path / f"home of {name}")
-        command, _, expected = step.partition("\n")
-        if ID in command and real is None:
-            listed = shell("hansard list --json")
-            real = re.search(r'"debate": "([0-9a-f]{8})', listed)[1]
-        found = shell(command.replace(ID, real or ID)).replace(real or ID, ID)
-        if real is None:
-            found = re.sub(r"^(Debate +)[0-9a-f]{8}-", rf"\g<1>{ID}-", found, flags=re.MULTILINE)
-        assert re.fullmatch(as_pattern(expected), found), f"$ {command}\n{found}"
+    for kind, example in BLOCK.findall(PAGES[name]):
+        if file := NAMED.match(example):
+            (work / file[1]).write_text(example, encoding="utf-8")
+        for step in re.split(r"^\$ ", example, flags=re.MULTILINE)[1:] if kind == "console" else ():
+            command, _, expected = step.partition("\n")
+            found = shell(command)
+            assert re.fullmatch(as_pattern(expected), found), f"$ {command}\n{found}"
 
 
-@pytest.mark.parametrize(("name", "example"), blocks("python"))
-def test_the_library_examples_run(name, example):
-    exec(compile(example, name, "exec"), {})
+ALONE = [row for row in blocks("python") if WITH_PEERS not in row[1]]
+
+
+@pytest.mark.parametrize(("name", "example"), ALONE)
+def test_the_library_examples_run(name, example, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    exec(compile(example, name, "exec"), {"__name__": "example"})
 
 
 def test_no_example_is_left_out():
     """As many as there are fences: a block that is indented or unclosed would not be run."""
     fences = sum(page.count(f"```{kind}") for page in PAGES.values() for kind in LANGUAGES)
     assert sum(len(blocks(kind)) for kind in LANGUAGES) == fences
-    assert len(blocks("python")) == 13
+    assert len(blocks("python")) == 22
 
 
 def fitting(schema):
@@ -96,7 +117,11 @@ def fitting(schema):
 
 POLICIES = [row for name, row in blocks("yaml") if name.startswith("policies")]
 GATES = [row for name, row in blocks("yaml") if name.startswith("gate")]
-SPECS = [(name, row) for name, row in blocks("yaml") if not name.startswith(("policies", "gate"))]
+SPECS = [
+    (name, row)
+    for name, row in blocks("yaml")
+    if not (name.startswith(("policies", "gate")) or NAMED.match(row))
+]
 
 
 @pytest.mark.parametrize("example", POLICIES)

@@ -1,7 +1,8 @@
 """Structured debates between language models, with a record that proves itself.
 
-Run a debate with `run` or `run_sync`, go on with an open one with `resume`, and
-ask what it would cost with `estimate`, and whether one is advised at all with
+Run a debate on a question with `debate`, or keep one as a `Debate` and run it again and
+again; run what a spec or its file says with `run` or `run_sync`. Go on with an open one with
+`resume`, ask what it would cost with `estimate`, and whether one is advised at all with
 `should_debate`. What is kept of it is a `Record`: read it with `read_record` or
 `read_export`, and show, replay, verify, export or page it.
 `open_keyring`, `read_trust` and `read_policy` say who vouches for it. Every error

@@ -12,6 +12,7 @@ from cli_support import NAMES, leave_open, only_debate, write_debate, write_form
 from hansard.cli.console import fields
 from hansard.cli.summary import outcome
 from hansard.errors import DataError
+from hansard.record.line import line_hash
 from hansard.rules.formats import FORMATS
 from hansard.runtime.models.base import ModelError
 from hansard.schemas import render
@@ -87,6 +88,18 @@ def test_show(hansard, example):
         "A reply of operations (round 1, critique) does not count",
     ):
         assert part in done.out
+
+
+def test_show_names_the_last_hash_and_commands_that_its_reader_can_type(hansard, example):
+    hansard("export", example, "-o", "my record.zip")
+    of_store, of_export = hansard("show", example), hansard("show", "my record.zip")
+    with Store.open("sqlite:///hansard.db") as store:
+        head = line_hash(store.lines(example)[-1])
+    assert f"Head        {head}\n" in of_store.out
+    assert of_export.out == of_store.out
+    assert f"hansard verify {example[:8]}\n" in of_store.err
+    assert "hansard verify 'my record.zip'\n" in of_export.err
+    assert example[:8] not in of_export.err
 
 
 def test_show_the_prompt_of_a_call(hansard, example):

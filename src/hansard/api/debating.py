@@ -233,6 +233,15 @@ def debate(
     `store`, `folder`, `allow`; the other arguments are those of `Debate.run`, whose errors
     it raises, and `api.running_loop` inside a running event loop: there, write
     `await Debate(…).run(question)`.
+
+    >>> from hansard import debate
+    >>> def ask(request):
+    ...     return f"{request.stance.text} Because."
+    >>> def decide(request):
+    ...     return {"verdict": "Wait.", "winner": "wait", "reasoning": "It is safer."}
+    >>> sides = {"ship": "Ship now.", "wait": "Wait."}
+    >>> debate("Shall we ship?", format="judged", debaters=sides, model=ask, judge=decide).decision
+    'wait'
     """
     return running.wait(
         lambda: Debate(**given).run(

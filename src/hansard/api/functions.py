@@ -1,13 +1,4 @@
-r"""The functions of a Python file, by the names that a spec has for them.
-
->>> from tempfile import TemporaryDirectory
->>> with TemporaryDirectory() as folder:
-...     file = Path(folder) / "my_seats.py"
-...     _ = file.write_text("def ask(request):\n    return 'Because.'\n")
-...     found = read_models(file)
->>> sorted(found)
-['ask']
-"""
+"""The functions of a Python file, by the names that a spec has for them."""
 
 from __future__ import annotations
 
@@ -30,7 +21,7 @@ if TYPE_CHECKING:
 
 
 def read_models(path: Path | str) -> dict[str, Model | ModelFunction]:
-    """Return what a Python file has for seats, by name: what `run` takes as `models`.
+    r"""Return what a Python file has for seats, by name: what `run` takes as `models`.
 
     This runs the file. What it binds at its top level can be named, unless the name begins
     with `_`: functions, and objects that answer calls. What it only imports is left out. If it
@@ -43,6 +34,13 @@ def read_models(path: Path | str) -> dict[str, Model | ModelFunction]:
     stands beside it, which takes no package's place. Raises UsageError `input.unreadable`, and
     `models.file` where nothing in it can be named, or from what the file itself, or what it
     binds, raises.
+
+    >>> from tempfile import TemporaryDirectory
+    >>> with TemporaryDirectory() as folder:
+    ...     file = Path(folder) / "my_seats.py"
+    ...     _ = file.write_text("def ask(request):\n    return 'Because.'\n")
+    ...     sorted(read_models(file))
+    ['ask']
     """
     module = _loaded(Path(path))
     try:

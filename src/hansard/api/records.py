@@ -278,6 +278,14 @@ def read_record(store: Store, debate: str, trust: Trust | None = None) -> Record
     reviews count. Raises UsageError
     `store.unknown` or `store.ambiguous`, and DataError where the store cannot be
     read; never for a record that does not hold, which its `verification` says.
+
+    >>> from hansard import open_store, read_record, run_sync
+    >>> spec = {"format": "panel", "question": "Why?", "agents": 2, "model": "python:ask"}
+    >>> with open_store("sqlite:///:memory:") as store:
+    ...     debate = run_sync(spec, models={"ask": lambda _: "Because."}, store=store).debate
+    ...     record = read_record(store, debate[:8])
+    >>> record.verification.ok, record.result().decision_rule
+    (True, 'most_similar')
     """
     return _of_store(store, store.find(debate), trust)
 
@@ -297,6 +305,18 @@ def read_export(path: Path | str, trust: Trust | None = None) -> Record:
     DataError `input.unknown` for what is no export, `page.damaged` for a page whose
     record cannot be read, and `record.altered` where an export has no record to be
     read at all.
+
+    >>> from tempfile import TemporaryDirectory
+    >>> from hansard import open_keyring, open_store, read_export, read_record, run_sync
+    >>> spec = {"format": "panel", "question": "Why?", "agents": 2, "model": "python:ask"}
+    >>> with TemporaryDirectory() as home, open_store("sqlite:///:memory:") as store:
+    ...     keys = open_keyring(home)
+    ...     made = run_sync(spec, models={"ask": lambda request: "Because."}, store=store)
+    ...     file = Path(home) / "record.zip"
+    ...     _ = file.write_bytes(read_record(store, made.debate).export(keys.signer("export")))
+    ...     record = read_export(file, keys.trust())
+    >>> record.verification.verdict, record.result().question
+    ('INTACT', 'Why?')
     """
     from hansard.api.files import export_at
     from hansard.page.read import verify_export
@@ -320,6 +340,14 @@ def result(store: Store, debate: str, trust: Trust | None = None) -> DebateResul
     does. Act on the decision only where `released` is true. Raises UsageError
     `store.unknown` or `store.ambiguous`, and DataError `record.altered` for a
     record that does not hold.
+
+    >>> from hansard import open_store, result, run_sync
+    >>> spec = {"format": "panel", "question": "Why?", "agents": 2, "model": "python:ask"}
+    >>> with open_store("sqlite:///:memory:") as store:
+    ...     debate = run_sync(spec, models={"ask": lambda _: "Because."}, store=store).debate
+    ...     found = result(store, debate)
+    >>> found.status, found.released
+    ('complete', True)
     """
     return read_record(store, debate, trust).result()
 
@@ -331,6 +359,14 @@ def verify(store: Store, debate: str, trust: Trust | None = None) -> Verificatio
     `debate` is its id or an unambiguous prefix of it; `trust` names the keys whose
     reviews count. Raises UsageError `store.unknown` or `store.ambiguous`; never for bytes
     that are bad.
+
+    >>> from hansard import open_store, run_sync, verify
+    >>> spec = {"format": "panel", "question": "Why?", "agents": 2, "model": "python:ask"}
+    >>> with open_store("sqlite:///:memory:") as store:
+    ...     debate = run_sync(spec, models={"ask": lambda _: "Because."}, store=store).debate
+    ...     found = verify(store, debate)
+    >>> found.ok, found.level, found.findings
+    (True, 0, [])
     """
     return read_record(store, debate, trust).verification
 
@@ -343,6 +379,16 @@ def verify_export(export: Path | str | bytes, trust: Trust | None = None) -> Ver
     whether its code is that of this release. Raises UsageError `input.unreadable`,
     and DataError `input.unknown` for what is no export, or `page.damaged` for a page
     whose record cannot be read; never for a record that does not hold.
+
+    >>> from tempfile import TemporaryDirectory
+    >>> from hansard import open_keyring, open_store, read_record, run_sync, verify_export
+    >>> spec = {"format": "panel", "question": "Why?", "agents": 2, "model": "python:ask"}
+    >>> with TemporaryDirectory() as home, open_store("sqlite:///:memory:") as store:
+    ...     keys = open_keyring(home)
+    ...     made = run_sync(spec, models={"ask": lambda request: "Because."}, store=store)
+    ...     export = read_record(store, made.debate).export(keys.signer("export"))
+    ...     verify_export(export, keys.trust()).verdict, verify_export(export).verdict
+    ('INTACT', 'SELF-CONSISTENT, SIGNER UNKNOWN')
     """
     from hansard.api.files import export_at
     from hansard.page import read

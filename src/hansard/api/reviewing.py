@@ -47,6 +47,17 @@ def review(
     Raises UsageError `store.unknown`, `store.ambiguous`, `store.running`; `review.open`,
     `review.untrusted`, `review.involved` and other `review.*` for a review that would not
     count; DataError `record.altered` for a record that does not hold. Nothing is written then.
+
+    >>> from tempfile import TemporaryDirectory
+    >>> from hansard import open_keyring, open_store, review, run_sync
+    >>> spec = {"format": "panel", "question": "Why?", "agents": 2, "model": "python:ask"}
+    >>> with TemporaryDirectory() as home, open_store("sqlite:///:memory:") as store:
+    ...     keys = open_keyring(home)
+    ...     key, trust = keys.signer("reviewer"), keys.trust()
+    ...     debate = run_sync(spec, models={"ask": lambda _: "Because."}, store=store).debate
+    ...     given = {"store": store, "reviewer": "Ann Lee", "signer": key, "trust": trust}
+    ...     review(debate, "approved", **given).reviewed.state
+    'approved'
     """
     from hansard.runtime import reviewing
     from hansard.runtime.signed import Said
@@ -75,6 +86,18 @@ def sign_review(
 
     Raises DataError `record.altered`, and UsageError `review.*` for a review that would
     not count, as far as the export and `trust` tell.
+
+    >>> from tempfile import TemporaryDirectory
+    >>> from hansard import open_keyring, open_store, read_record, run_sync, sign_review
+    >>> spec = {"format": "panel", "question": "Why?", "agents": 2, "model": "python:ask"}
+    >>> with TemporaryDirectory() as home, open_store("sqlite:///:memory:") as store:
+    ...     keys = open_keyring(home)
+    ...     key, trust = keys.signer("reviewer"), keys.trust()
+    ...     debate = run_sync(spec, models={"ask": lambda _: "Because."}, store=store).debate
+    ...     record = read_record(store, debate)  # the reviewer has it from `read_export`
+    ...     file = sign_review(record, "approved", reviewer="Ann Lee", signer=key, trust=trust)
+    >>> b"Ann Lee" in file
+    True
     """
     from hansard.runtime import carried
     from hansard.runtime.signed import Said
@@ -95,6 +118,18 @@ def import_review(
     Raises what `review` raises; UsageError `input.unreadable`, `review.other` for a review
     of another debate, `review.head`; DataError `review.malformed`, and `review.forged`
     where the signature is not over the review. Nothing is written then.
+
+    >>> from tempfile import TemporaryDirectory
+    >>> from hansard import import_review, open_keyring, open_store, run_sync, sign_review
+    >>> spec = {"format": "panel", "question": "Why?", "agents": 2, "model": "python:ask"}
+    >>> with TemporaryDirectory() as home, open_store("sqlite:///:memory:") as store:
+    ...     keys = open_keyring(home)
+    ...     key, trust = keys.signer("reviewer"), keys.trust()
+    ...     debate = run_sync(spec, models={"ask": lambda _: "Because."}, store=store).debate
+    ...     record = read_record(store, debate)
+    ...     file = sign_review(record, "approved", reviewer="Ann Lee", signer=key, trust=trust)
+    ...     import_review(debate, file, store=store, trust=trust).reviewed.state
+    'approved'
     """
     from hansard.api.files import read_file
     from hansard.runtime import carried, reviewing
@@ -122,6 +157,14 @@ def note_outcome(
     Conditions are numbered from 1 through all reviews, in their order; one is met once
     somebody notes it who may review. Raises what `review` raises, and UsageError
     `review.unsigned` where the policy wants a signature and there is none.
+
+    >>> from hansard import note_outcome, open_store, run_sync
+    >>> spec = {"format": "panel", "question": "Why?", "agents": 2, "model": "python:ask"}
+    >>> with open_store("sqlite:///:memory:") as store:
+    ...     debate = run_sync(spec, models={"ask": lambda _: "Because."}, store=store).debate
+    ...     noted = note_outcome(debate, "right", store=store, note="It held.")
+    >>> noted.reviewed.outcomes[0].note
+    'It held.'
     """
     from hansard.runtime import reviewing
 
@@ -143,6 +186,14 @@ def hold(
     """Forbid that anything of a record is deleted, or `lift` that again.
 
     Raises what `note_outcome` raises, and UsageError `hold.placed` or `hold.none`.
+
+    >>> from hansard import hold, open_store, run_sync
+    >>> spec = {"format": "panel", "question": "Why?", "agents": 2, "model": "python:ask"}
+    >>> with open_store("sqlite:///:memory:") as store:
+    ...     debate = run_sync(spec, models={"ask": lambda _: "Because."}, store=store).debate
+    ...     held = hold(debate, store=store, reason="Inquiry 14").reviewed.held
+    ...     held, hold(debate, store=store, lift=True).reviewed.held
+    (True, False)
     """
     from hansard.runtime import reviewing
 

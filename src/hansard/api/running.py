@@ -121,6 +121,14 @@ async def run(
     `Unavailable`, timeouts, connection errors and exceptions with a `status_code`, which
     are a model's failures. The debate stays open then, unless its close is recorded, and
     `resume` goes on with it; one that was kept in memory is gone.
+
+    >>> import asyncio
+    >>> from hansard import run
+    >>> spec = {"format": "panel", "question": "Why?", "agents": 2, "model": "python:ask"}
+    >>> ask = {"ask": lambda request: "Because."}
+    >>> result = asyncio.run(run(spec, models=ask))
+    >>> result.status, result.decision
+    ('complete', 'agent_1')
     """
     given = {
         "question": question,
@@ -235,6 +243,12 @@ def run_sync(
 
     Raises what `run` raises, and UsageError `api.running_loop` inside a running
     event loop.
+
+    >>> from hansard import run_sync
+    >>> spec = {"format": "panel", "question": "Why?", "agents": 2, "model": "python:ask"}
+    >>> ask = {"ask": lambda request: "Because."}
+    >>> run_sync(spec, models=ask).decision_rule
+    'most_similar'
     """
     return wait(
         lambda: run(
@@ -284,6 +298,17 @@ async def resume(
     Raises what `run` raises, UsageError `store.unknown`, `store.ambiguous`,
     `debate.closed`, `store.running`, `tool.changed` or `model.*`, and DataError `record.altered`
     for a record that does not hold, to which nothing is added.
+
+    >>> import asyncio
+    >>> from hansard import SeatError, open_store, resume, run_sync
+    >>> spec = {"format": "panel", "question": "Why?", "agents": 2, "model": "python:ask"}
+    >>> with open_store("sqlite:///:memory:") as store:
+    ...     try:
+    ...         run_sync(spec, models={"ask": lambda _: 1 / 0}, store=store)
+    ...     except SeatError as error:  # mend it, and go on
+    ...         mended = {"ask": lambda request: "Because."}
+    ...         print(asyncio.run(resume(error.debate, models=mended, store=store)).status)
+    complete
     """
     from hansard.runtime import session
 
@@ -314,6 +339,16 @@ def resume_sync(
 
     Raises what `resume` raises, and UsageError `api.running_loop` inside a running
     event loop.
+
+    >>> from hansard import SeatError, open_store, resume_sync, run_sync
+    >>> spec = {"format": "panel", "question": "Why?", "agents": 2, "model": "python:ask"}
+    >>> with open_store("sqlite:///:memory:") as store:
+    ...     try:
+    ...         run_sync(spec, models={"ask": lambda _: 1 / 0}, store=store)
+    ...     except SeatError as error:  # mend it, and go on
+    ...         mended = {"ask": lambda request: "Because."}
+    ...         print(resume_sync(error.debate, models=mended, store=store).status)
+    complete
     """
     return wait(
         lambda: resume(
@@ -344,6 +379,16 @@ async def stop(
     Raises UsageError `store.unknown`, `store.ambiguous`, `debate.closed`, or
     `store.running` while another process runs it; DataError `record.altered` for a
     record that does not hold, to which nothing is added.
+
+    >>> import asyncio
+    >>> from hansard import SeatError, open_store, run_sync, stop
+    >>> spec = {"format": "panel", "question": "Why?", "agents": 2, "model": "python:ask"}
+    >>> with open_store("sqlite:///:memory:") as store:
+    ...     try:
+    ...         run_sync(spec, models={"ask": lambda _: 1 / 0}, store=store)
+    ...     except SeatError as error:
+    ...         print(asyncio.run(stop(error.debate, store=store, by="Ann Lee")).truncated.by)
+    Ann Lee
     """
     from hansard.runtime import session
 
@@ -359,6 +404,15 @@ def stop_sync(
 
     Raises what `stop` raises, and UsageError `api.running_loop` inside a running
     event loop.
+
+    >>> from hansard import SeatError, open_store, run_sync, stop_sync
+    >>> spec = {"format": "panel", "question": "Why?", "agents": 2, "model": "python:ask"}
+    >>> with open_store("sqlite:///:memory:") as store:
+    ...     try:
+    ...         run_sync(spec, models={"ask": lambda _: 1 / 0}, store=store)
+    ...     except SeatError as error:
+    ...         print(stop_sync(error.debate, store=store, reason="No budget").status)
+    truncated
     """
     return wait(lambda: stop(debate, store=store, by=by, reason=reason), "stop_sync", "stop")
 

@@ -21,6 +21,8 @@ if TYPE_CHECKING:
 def formats() -> Mapping[str, str]:
     """Return the formats by their names, as a spec's `format` has them: what happens in each.
 
+    Never raises.
+
     >>> formats()["panel"]
     'everybody revises independent drafts'
     """
@@ -34,6 +36,13 @@ def read_spec(spec: Spec) -> AnySpec:
 
     The files that it names are not read yet. Raises UsageError `spec.*`, whose
     sentence says what to mend and where.
+
+    >>> read_spec({"format": "panel", "question": "Why?", "model": "python:ask"}).rounds
+    2
+    >>> read_spec({"format": "panel", "question": "Why?"})
+    Traceback (most recent call last):
+    hansard.errors.UsageError: spec: agent_1 has no model; give it a `model`, or set `model` for \
+the whole debate
     """
     return located(spec, None)[0]
 

@@ -47,6 +47,15 @@ def trial_note(
 
     None where the policy lists no critic's template. Raises what `try_critics` raises, and
     DataError `policy.malformed`.
+
+    >>> from tempfile import TemporaryDirectory
+    >>> from hansard import approve_prompts, open_keyring, trial_note
+    >>> with TemporaryDirectory() as home:
+    ...     key, why = open_keyring(home).signer("approval"), "a pilot until the trial is done"
+    ...     policy = approve_prompts(key, format="moderated", override=why)
+    ...     note = trial_note(key, policy, override=why)
+    >>> why in note.decode()
+    True
     """
     from hansard.governance import trial as trials
     from hansard.record.policy import parse

@@ -43,6 +43,13 @@ def open_keyring(
     gives a passphrase: it is called with the words to show and whether the passphrase
     is a new one, which may be empty. Raises UsageError `key.folder` where
     there is no home directory.
+
+    >>> from tempfile import TemporaryDirectory
+    >>> with TemporaryDirectory() as home:
+    ...     keys = open_keyring(home)
+    ...     made = keys.signer("export").key
+    ...     [row.role for row in keys.trust().keys]
+    ['export']
     """
     from hansard.governance.keyring import Keyring
     from hansard.runtime.clock import Clock
@@ -55,6 +62,13 @@ def read_trust(path: Path | str) -> Trust:
     """Read a trust file: the keys that its reader believes, each in one role for a time.
 
     Raises UsageError `input.unreadable` and DataError `trust.malformed`.
+
+    >>> from tempfile import TemporaryDirectory
+    >>> with TemporaryDirectory() as home:
+    ...     file = Path(home) / "trust.json"
+    ...     _ = file.write_text('{"v":1,"keys":[]}')
+    ...     read_trust(file).keys
+    []
     """
     from hansard.api.files import read_file
     from hansard.record.keys import parse_trust
@@ -69,6 +83,14 @@ def read_policy(policy: Path | str | bytes, trust: Trust) -> Policy:
     `policy.forged` where its text is not the one that was signed,
     `policy.untrusted` where no approval key of `trust` that is in force signed it, or
     `policy.revoked` where `trust` says that it counts no more.
+
+    >>> from tempfile import TemporaryDirectory
+    >>> with TemporaryDirectory() as home:
+    ...     keys = open_keyring(home)
+    ...     signed = approve_policy(keys.signer("approval"), {"*": {"max_calls": 60}})
+    ...     policy = read_policy(signed, keys.trust())
+    >>> len(policy.lines)
+    1
     """
     from hansard.governance.approval import load
     from hansard.runtime.clock import Clock
@@ -80,6 +102,12 @@ def parse_policy(policy: Path | str | bytes) -> Policy:
     """Return what a policy says, whoever signed it: `read_policy` looks at that as well.
 
     Raises UsageError `input.unreadable` and DataError `policy.malformed`.
+
+    >>> from tempfile import TemporaryDirectory
+    >>> with TemporaryDirectory() as home:
+    ...     signed = approve_policy(open_keyring(home).signer("approval"), {"*": {"max_calls": 60}})
+    >>> len(parse_policy(signed).lines)
+    1
     """
     from hansard.record.policy import parse
 
@@ -100,6 +128,12 @@ def approve_prompts(
 
     Read the templates before you sign them. Raises what `prompt_templates` raises, and
     what `approve_policy` says of a critic's template.
+
+    >>> from tempfile import TemporaryDirectory
+    >>> with TemporaryDirectory() as home:
+    ...     signed = approve_prompts(open_keyring(home).signer("approval"), format="judged")
+    >>> unapproved_prompts(parse_policy(signed), format="judged")
+    {}
     """
     lines = template_lines(spec, format=format, folder=folder, allow=allow)
     return approve_policy(signer, lines, trial=trial, override=override)
@@ -155,6 +189,13 @@ def approve_policy(
     keeps what they showed. Raises UsageError `input.unreadable`, `policy.draft` with
     everything that is wrong in it, `policy.untried`, `policy.trial`, and `trial.*` for a
     record that is no trial; DataError `record.altered` for one that does not hold.
+
+    >>> from tempfile import TemporaryDirectory
+    >>> draft = {"*": {"max_calls": 60, "require": ["owner"]}, "panel": {"evidence": "required"}}
+    >>> with TemporaryDirectory() as home:
+    ...     signed = approve_policy(open_keyring(home).signer("approval"), draft)
+    >>> len(parse_policy(signed).lines)
+    3
     """
     from hansard.governance.approval import sign
 
@@ -187,6 +228,13 @@ def not_allowed(
 
     The arguments are those of `estimate`, and it raises what that raises: no model is
     asked. `run` raises UsageError `policy.not_allowed` with the same points.
+
+    >>> from tempfile import TemporaryDirectory
+    >>> with TemporaryDirectory() as home:
+    ...     signed = approve_policy(open_keyring(home).signer("approval"), {"*": {"max_calls": 60}})
+    >>> spec = {"format": "panel", "question": "Why?", "agents": 2, "model": "python:ask"}
+    >>> not_allowed(parse_policy(signed), spec)[-1]
+    'panel: `max_calls` is not stated; the policy allows at most 60'
     """
     from hansard.runtime.estimate import rehearsed
     from hansard.runtime.policed import disallowed
@@ -206,6 +254,12 @@ def unapproved_prompts(
 
     The templates are those that `prompt_templates` gives, and it raises what that
     raises. None are left where every prompt is approved.
+
+    >>> from tempfile import TemporaryDirectory
+    >>> with TemporaryDirectory() as home:
+    ...     signed = approve_prompts(open_keyring(home).signer("approval"), format="judged")
+    >>> unapproved_prompts(parse_policy(signed), format="judged")
+    {}
     """
     from hansard.governance.approval import hashes
 

@@ -39,7 +39,8 @@ _BUG = 70  # EX_SOFTWARE of sysexits
 _LONGEST = 4_000  # characters of an error: it may name what a stranger named
 _EPILOG = """\b
 Exit codes: 0 done, and everything that was checked holds; 1 a check failed;
-2 wrong use, or the input cannot be read; 70 a bug in Hansard; 130 interrupted.
+2 wrong use, or the input cannot be read; 70 a bug in Hansard; 130
+interrupted.
 
 \b
 Completion for bash (zsh and fish alike):

@@ -46,9 +46,19 @@ def policy() -> None:
 @click.option("--spec", type=_FILE, help="Approve the prompts that this spec uses.")
 @_FORMAT
 @allow_option
-@click.option("-o", "--output", metavar="FILE", type=_FILE, required=True)
+@click.option(
+    "-o",
+    "--output",
+    metavar="FILE",
+    type=_FILE,
+    required=True,
+    help="Write the draft to this new file.",
+)
 def init_policy(spec: Path | None, format_: str, allow: tuple[Path, ...], output: Path) -> None:
-    """Write a policy to be edited: strict values, and today's prompt templates."""
+    """Write a policy to be edited: strict values, and today's prompt templates.
+
+    Exit codes: 0 written; 2 there is no such spec, or FILE cannot be written.
+    """
     save(output, hansard.draft_policy(spec, format=format_, allow=allow).encode())
     words = (
         f"{output}: edit it, then sign it: hansard policy approve {shlex.quote(str(output))} -o …"
@@ -61,7 +71,14 @@ def init_policy(spec: Path | None, format_: str, allow: tuple[Path, ...], output
 @click.option("--spec", type=_FILE, help="Approve the prompts that this spec uses.")
 @_FORMAT
 @allow_option
-@click.option("-o", "--output", metavar="FILE", type=_FILE, required=True)
+@click.option(
+    "-o",
+    "--output",
+    metavar="FILE",
+    type=_FILE,
+    required=True,
+    help="Write the signed policy to this new file.",
+)
 @click.option(
     "--trial",
     metavar="ID",
@@ -91,6 +108,9 @@ def approve(
     critiques rate themselves above 7 on average, and more than half of them have a
     citation that was found or an objection that was conceded. What was shown is signed,
     too, and written to the file named by -o with `.trial` after it.
+
+    Exit codes: 0 signed; 1 the record of a trial was altered; 2 something in FILE is
+    wrong, a critic's prompt did not pass, or nothing can be written.
     """
     if file is not None:
         lines = read_draft(file)
@@ -139,6 +159,8 @@ def show_policy(
 
     `hansard policy check` says who signed a policy. Whether it is revoked, your trust
     file says.
+
+    Exit codes: 0 printed; 2 FILE is not a policy, or there is no such spec.
     """
     if file is None:
         for role, body in hansard.prompt_templates(spec, format=format_, allow=allow).items():
@@ -162,6 +184,8 @@ def revoke_policy(file: Path, at: str | None, trust: Path | None) -> None:
     """Let the policy FILE count for no debate that is opened from now on, or from TIME on.
 
     Your trust file says so from then on. Whoever verifies with another one must be told.
+
+    Exit codes: 0 revoked; 2 FILE is not a policy, or TIME is no time.
     """
     listed = hansard.TrustFile(trust or keyring().trust_file)
     found = hansard.parse_policy(file)

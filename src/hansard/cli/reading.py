@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Callable, Iterable
 from typing import NamedTuple
 
@@ -166,10 +167,10 @@ def show(source: str, call: str | None) -> None:
     if call is not None:
         _show_prompt(record, call)
         return
-    result, out = record.standing(), console()
+    result, out, head = record.standing(), console(), ("Head", record.head)
     out.print(Text(shown(result.question or GONE), style="bold"))
     if isinstance(result, hansard.GateRecord):
-        out.print(gate_rows(result))
+        out.print(gate_rows(result, head))
         return
     rows = outcome(result)
     if result.evidence:
@@ -180,7 +181,7 @@ def show(source: str, call: str | None) -> None:
         rows.append(("No price", ", ".join(result.unpriced)))
     rows.append(("Held", f"{result.opened_at} to {result.closed_at or 'now: still open'}"))
     rows.append(("Record", f"{result.debate}, {result.entries} entries, as recorded"))
-    out.print(fields(rows))
+    out.print(fields([*rows, head]))
     out.print()
     out.print(_seats(result))
     if result.notes:
@@ -189,8 +190,8 @@ def show(source: str, call: str | None) -> None:
             style = "red" if note.severity == "critical" else ""
             where = f" (#{note.seq})" if note.seq else ""
             out.print(Text(f"  - {note.message}{where}", style=style))
-    short = result.debate[:8]
-    for step in (f"report {short} --as markdown", f"replay {short}", f"verify {short}"):
+    name = shlex.quote(source) if record.exported else result.debate[:8]
+    for step in (f"report {name} --as markdown", f"replay {name}", f"verify {name}"):
         console(stderr=True).print(Text(next_step(step), style="dim"))
 
 

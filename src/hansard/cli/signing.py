@@ -29,7 +29,14 @@ _ROLE = click.argument("role", type=click.Choice(hansard.Keyring.ROLES))
 
 @click.command()
 @click.argument("debate", metavar="ID")
-@click.option("-o", "--output", metavar="FILE", type=_FILE, required=True)
+@click.option(
+    "-o",
+    "--output",
+    metavar="FILE",
+    type=_FILE,
+    required=True,
+    help="Write the export to this new file.",
+)
 @SIGNER
 @store_option
 def export(debate: str, output: Path, signer: str | None) -> None:
@@ -49,7 +56,14 @@ def export(debate: str, output: Path, signer: str | None) -> None:
 
 @click.command()
 @click.argument("debate", metavar="ID")
-@click.option("-o", "--output", metavar="FILE", type=_FILE, required=True)
+@click.option(
+    "-o",
+    "--output",
+    metavar="FILE",
+    type=_FILE,
+    required=True,
+    help="Write the page to this new file.",
+)
 @SIGNER
 @store_option
 def page(debate: str, output: Path, signer: str | None) -> None:
@@ -122,7 +136,10 @@ def keys(context: click.Context) -> None:
 @keys.command()
 @_ROLE
 def make(role: Any) -> None:
-    """Make the key of ROLE, if there is none, and print its public key."""
+    """Make the key of ROLE, if there is none, and print its public key.
+
+    Exit codes: 0 printed; 2 the key cannot be made or read.
+    """
     click.echo(keyring().signer(role).key)
 
 
@@ -133,6 +150,8 @@ def import_(role: Any, file: Path) -> None:
     """Use a key that an HSM or KMS holds: FILE is its Ed25519 public key in PEM.
 
     Your trust file lists it from then on. Sign with --signer.
+
+    Exit codes: 0 imported; 2 FILE holds no such key, or ROLE has a key already.
     """
     click.echo(keyring().adopt(role, read_file(file)))
 
@@ -143,6 +162,8 @@ def rotate(role: Any) -> None:
     """Replace the key of ROLE by a new one.
 
     The old key stays valid for debates that were opened before now.
+
+    Exit codes: 0 replaced; 2 the new key cannot be made.
     """
     click.echo(keyring().rotate(role))
 
@@ -150,5 +171,8 @@ def rotate(role: Any) -> None:
 @keys.command()
 @_ROLE
 def revoke(role: Any) -> None:
-    """Revoke the key of ROLE: it is not valid for debates opened from now on."""
+    """Revoke the key of ROLE: it is not valid for debates opened from now on.
+
+    Exit codes: 0 revoked; 2 ROLE has no key.
+    """
     click.echo(f"revoked {keyring().revoke(role)}")

@@ -38,7 +38,10 @@ def trust(context: click.Context, file: Path | None) -> None:
 @trust.command("list")
 @click.pass_obj
 def list_(file: hansard.TrustFile) -> None:
-    """List the keys that you trust, and the policies that are revoked."""
+    """List the keys that you trust, and the policies that are revoked.
+
+    Exit codes: 0 listed; 2 the file is not a trust file.
+    """
     listed = file.read()
     rows: list[tuple[str, Text | str]] = [
         (
@@ -67,6 +70,8 @@ def add(file: hansard.TrustFile, key: str, role: Any, start: str | None, end: st
     """Trust KEY, as its owner gave it to you: NAME+ID+BASE64.
 
     TIME is a date or a time, such as 2026-11-22 or 2026-11-22T10:00:00Z.
+
+    Exit codes: 0 added; 2 KEY is no key, or the file is not a trust file.
     """
     _say(file, f"{file.add(key, role, start=start, end=end).key} is trusted as {role} key")
 
@@ -80,6 +85,8 @@ def revoke(file: hansard.TrustFile, key: str, at: str | None) -> None:
 
     An export is dated by its last entry, a policy by the opening of its debate: whoever
     holds the key can date both back. If it was stolen, remove it instead.
+
+    Exit codes: 0 revoked; 2 KEY is not in the file, or TIME is no time.
     """
     found = file.revoke(key, at or datetime.now(UTC).isoformat())
     _say(file, f"{found} is revoked")
@@ -89,7 +96,10 @@ def revoke(file: hansard.TrustFile, key: str, at: str | None) -> None:
 @_KEY
 @click.pass_obj
 def remove(file: hansard.TrustFile, key: str) -> None:
-    """Take KEY out of the file: whatever it signed is signed by somebody unknown."""
+    """Take KEY out of the file: whatever it signed is signed by somebody unknown.
+
+    Exit codes: 0 removed; 2 KEY is not in the file.
+    """
     _say(file, f"{file.remove(key)} is removed")
 
 

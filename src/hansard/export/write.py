@@ -51,7 +51,13 @@ def instructions() -> bytes:
 
 
 def standalone_verifier() -> Path:
-    """Return the file of the standard-library verifier that comes with this release."""
+    """Return the file of the standard-library verifier that comes with this release.
+
+    Never raises.
+
+    >>> standalone_verifier().name
+    'verify.py'
+    """
     packaged = Path(str(resources("hansard"))) / "standalone" / "verify.py"
     # In a checkout the wheel's copy does not exist yet: the file is where it is written.
     return packaged if packaged.exists() else packaged.parents[3] / "tools" / "verify.py"

@@ -104,7 +104,7 @@ class Keyring:
         a key: it is rotated or revoked first.
         """
         if self.public(role) is not None:
-            raise UsageError("key.exists", f"there is a {role} key already; revoke it first")
+            raise UsageError("key.exists", f"the role {role} has a key already; revoke it first")
         key = VerifierKey(_name(role), keys.public_from_pem(public))
         VerifierKey.parse(str(key))  # as little as any reader does it take a weak key
         self._keep(role, key)

@@ -52,11 +52,17 @@ class _Strict(BaseModel):
 class TrustedKey(_Strict):
     """A key that is believed in one role for a time."""
 
-    role: TrustedRole
-    key: str
-    from_: _Time | None = None
-    until: _Time | None = None
-    revoked: _Time | None = None
+    role: TrustedRole = Field(description="What it may sign")
+    key: str = Field(description="NAME+ID+BASE64, as its owner gave it")
+    from_: _Time | None = Field(
+        default=None, description="Of debates opened from then on, UTC; null: always"
+    )
+    until: _Time | None = Field(
+        default=None, description="Of debates opened before, UTC; null: still"
+    )
+    revoked: _Time | None = Field(
+        default=None, description="For nothing that is dated from then on; null: not revoked"
+    )
 
     model_config = ConfigDict(alias_generator=lambda name: name.rstrip("_"))
 
@@ -81,10 +87,14 @@ class RevokedPolicy(_Strict):
 class Trust(_Strict):
     """A trust file."""
 
-    v: Annotated[int, Field(ge=1, le=1)] = 1  # Literal[1] would let true pass for it
-    keys: list[TrustedKey] = []
-    policies: list[RevokedPolicy] = []
-    witnesses: Annotated[int, Field(ge=0, lt=1 << 53)] = 0  # who must have seen a checkpoint
+    v: Annotated[int, Field(ge=1, le=1)] = Field(
+        default=1, description="The version of the file"
+    )  # Literal[1] would let true pass for it
+    keys: list[TrustedKey] = Field(default=[], description="Whom the reader believes")
+    policies: list[RevokedPolicy] = Field(default=[], description="Policies that count no more")
+    witnesses: Annotated[int, Field(ge=0, lt=1 << 53)] = Field(
+        default=0, description="How many must have seen a checkpoint; not used yet"
+    )  # who must have seen a checkpoint
 
     def dump(self) -> bytes:
         """Return the file's bytes."""

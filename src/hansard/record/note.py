@@ -38,7 +38,10 @@ KEY_NAME = re.compile(r"[A-Za-z0-9._:/@=-]{1,128}").fullmatch
 
 @dataclass(frozen=True, slots=True)
 class VerifierKey:
-    """A public key under a name; `algorithm` says what it signs."""
+    """A key's 32 bytes (`public`) under a `name`; `algorithm` says what it signs.
+
+    As text it is NAME+ID+BASE64.
+    """
 
     name: str
     public: bytes
@@ -97,7 +100,7 @@ class PrivateKey(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Signer:
-    """A private key under a name."""
+    """A private key (`private`) under a `name`: what signs."""
 
     name: str
     private: PrivateKey

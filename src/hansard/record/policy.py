@@ -93,7 +93,7 @@ TERMS: Mapping[str, Term] = {
 
 @dataclass(frozen=True)
 class Policy:
-    """A policy as it was read, and the note it stands in."""
+    """A policy as it was read: its bytes (`data`), the `note` it stands in, and its `lines`."""
 
     data: bytes
     note: Note

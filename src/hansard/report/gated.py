@@ -24,14 +24,16 @@ from hansard.vocabulary import fill
 class GateRecord(GateAnswer):
     """The record of a gate's answer after which no debate was held."""
 
-    record: Literal["hansard-gate/v1"] = "hansard-gate/v1"
+    record: Literal["hansard-gate/v1"] = Field(
+        default="hansard-gate/v1", description="The form of this record"
+    )
     debate: str = Field(description="The id of the record")
-    engine: str
+    engine: str = Field(description="What recorded it, as in hansard/0.1.0")
     at: str = Field(description="When the gate was asked")
     question: str | None = Field(description="Null where the text is gone")
     requester: Named | None = Field(description="Who asks; null where nobody is named")
     owner: Named | None = Field(description="Who answers for it; null: nobody is named")
-    labels: tuple[str, ...]
+    labels: tuple[str, ...] = Field(description="As the spec lists them")
     retention: str | None = Field(description="The class that says how long the record is kept")
     entries: int = Field(description="How many entries the record has")
     reviewed: Reviewed = Field(description="What people say of it")

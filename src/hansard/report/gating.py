@@ -25,15 +25,17 @@ class GateAnswer(BaseModel):
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
-    advised: bool
+    advised: bool = Field(description="Whether a debate is advised")
     rule: GateRule = Field(description="Which conditions advise a debate")
     contested: bool = Field(description="False: a factual lookup")
     conditions: tuple[GateCondition, ...] = Field(description="downside, uncertain, high_risk")
     confidence_ppm: int | None = Field(description="A single model's own, in millionths")
-    downside_micro_usd: int | None
+    downside_micro_usd: int | None = Field(
+        description="What a wrong answer would cost; null: not stated"
+    )
     threshold_micro_usd: int | None = Field(description="What a debate costs")
-    factor: int
-    task_type: str | None
+    factor: int = Field(description="How many times what a debate costs the downside must be")
+    task_type: str | None = Field(description="What kind of question it is; null: not stated")
     answered: bool = Field(description="Whether the answer of a single model was given")
     answer: str | None = Field(description="That answer; null where there is none, or it is gone")
     hedge: str | None = Field(description="The first phrase by which it hedges")

@@ -63,8 +63,10 @@ class Entry(_Part):
 class Listing(_Part):
     """The debates of a store, in the order they were opened."""
 
-    listing: Literal["hansard-list/v1"] = "hansard-list/v1"
-    debates: tuple[Entry, ...]
+    listing: Literal["hansard-list/v1"] = Field(
+        default="hansard-list/v1", description="The form of this list"
+    )
+    debates: tuple[Entry, ...] = Field(description="In the order they were opened")
 
 
 def entry(result: DebateResult | GateRecord) -> Entry:

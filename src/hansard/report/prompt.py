@@ -16,7 +16,11 @@ from hansard.rules.steps import Ask
 
 @dataclass(frozen=True, slots=True)
 class Rendered:
-    """The prompt of one call: its messages, and the digests derived and recorded."""
+    """The prompt of one call: its `messages`, each with a role and a text.
+
+    `digest` is the SHA-256 of its recipe as derived, `recorded` the one in the entry `seq`,
+    which was written before the call. In a record that holds they are the same.
+    """
 
     seq: int
     messages: list[Message]

@@ -29,8 +29,10 @@ class Differing:
 
 @dataclass(frozen=True, slots=True)
 class Replayed:
-    """What a replay showed: how many of the entries asked for come out the same, and which do not.
+    """What a replay showed: how many entries come out the same, and which do not.
 
+    Of the `entries` asked for, `same` come out the same; `differing` has the others, each with
+    what was derived and what was recorded.
     `standing` and `due` say where the debate stood after the last entry that could
     be followed (None where the first could not), and what came next.
     """

@@ -320,45 +320,57 @@ Output = Annotated[Any, BeforeValidator(_finite), PlainSerializer(_plain, return
 class Result(Part):
     """What became of a debate, in any format. One that is open or was cut short has no decision."""
 
-    report: Literal["hansard-report/v1"] = "hansard-report/v1"
-    debate: str
-    engine: str
-    format: str
-    name: str | None
-    collection_id: str | None
+    report: Literal["hansard-report/v1"] = Field(
+        default="hansard-report/v1", description="The form of this report"
+    )
+    debate: str = Field(description="Its id")
+    engine: str = Field(description="What recorded it, as in hansard/0.1.0")
+    format: str = Field(description="The format of the debate")
+    name: str | None = Field(description="As the spec says; null where it says none")
+    collection_id: str | None = Field(
+        description="The group of debates that it belongs to; null: none"
+    )
     task_type: str | None = Field(description="What kind of question it is")
     requester: Named | None = Field(description="Who asks; null where nobody is named")
     owner: Named | None = Field(description="Who answers for the result; null: nobody is named")
-    labels: tuple[str, ...]
+    labels: tuple[str, ...] = Field(description="As the spec lists them")
     retention: str | None = Field(description="The class that says how long the record is kept")
     origin: Origin | None = Field(description="The debate that this one goes back to")
     estimate: Estimated | None = Field(description="What was expected before the first call")
     gate: GateAnswer | None = Field(description="Whether a debate was advised, and why")
     scripted: bool = Field(description="Whether any reply came from a script or a record")
-    question: str | None
-    status: Status
+    question: str | None = Field(description="Null where the text is gone")
+    status: Status = Field(
+        description="complete, truncated, failed or open; only a complete one has a decision"
+    )
     reason: CloseReason | None = Field(description="Why it stopped; null while it is open")
-    opened_at: str
-    closed_at: str | None
+    opened_at: str = Field(description="UTC, to the microsecond")
+    closed_at: str | None = Field(description="UTC; null while it is open")
     entries: int = Field(description="How many entries the record has")
 
     debater_ids: tuple[str, ...] = Field(description="The seats that argue")
     layout: Layout = Field(description="What stands first in a prompt")
     leading_call: bool = Field(description="Whether one call of a parallel phase went first")
-    max_rounds: int
-    rounds_run: int
+    max_rounds: int = Field(description="The most rounds there could be")
+    rounds_run: int = Field(description="Rounds begun")
     speaker_schedule: tuple[str, ...] = Field(description="Who spoke, up to the decision")
     phase_sequence: tuple[Phase, ...] = Field(description="Phases entered, in order")
-    decision: str | None
+    decision: str | None = Field(
+        description="An option, a label or an outcome; null where nothing was decided"
+    )
     decision_text: str | None = Field(
         description="The words of the stance that was decided for; null where they are gone, or "
         "the decision is none"
     )
-    decision_rule: DecisionRule | None
-    speaker_selected_by: Literal["schedule"] = "schedule"
+    decision_rule: DecisionRule | None = Field(
+        description="The rule that gave the decision; null where there is none"
+    )
+    speaker_selected_by: Literal["schedule"] = Field(
+        default="schedule", description="Always the schedule: no model picks who is next"
+    )
     output: Output = Field(description="The synthesizer's deliverable; null where there is none")
     output_missing: str | None = Field(description="Why nobody wrote the output asked for")
-    truncated: Truncation | None
+    truncated: Truncation | None = Field(description="What cut it short; null where nothing did")
 
     reviewed: Reviewed = Field(description="What people say of the closed debate")
     released: bool = Field(
@@ -366,24 +378,30 @@ class Result(Part):
         "record is known, and every review that is required approves it"
     )
     review: str | None = Field(description="Who must look; null unless a person must decide")
-    seats: tuple[Participant, ...]
-    evidence: tuple[Document, ...]
+    seats: tuple[Participant, ...] = Field(description="Who sat at the table, with use and cost")
+    evidence: tuple[Document, ...] = Field(description="The documents, in the order admitted")
     prices: tuple[Price, ...] = Field(description="Per million tokens, each with who says so")
-    limits: Limits
-    charged: Charged
-    totals: Usage
+    limits: Limits = Field(description="The ceilings, as recorded")
+    charged: Charged = Field(description="What counts against the ceilings")
+    totals: Usage = Field(description="Tokens and cost of all seats together")
     ceilings: tuple[CeilingUse, ...] = Field(description="Those that were set")
-    calls: Calls
+    calls: Calls = Field(description="How many calls there were, by how they ended")
     asked: tuple[Asked, ...] = Field(description="Every call, in order")
     templates: tuple[TemplateHash, ...] = Field(description="By role, by plain SHA-256")
     texts: tuple[TextUse, ...] = Field(description="Of the opening, in the order recorded")
     tools: tuple[ToolUse, ...] = Field(description="Tools used, in the order asked for")
-    resumes: int
-    drift: tuple[Drift, ...]
-    shares: tuple[Share, ...]
-    theatre: tuple[Theatre, ...]
-    notes: tuple[Note, ...]
-    governance: tuple[GovernanceRow, ...]
+    resumes: int = Field(description="How often it was resumed after it had stopped")
+    drift: tuple[Drift, ...] = Field(
+        description="Votes, answers and theses that changed between two turns of one speaker"
+    )
+    shares: tuple[Share, ...] = Field(description="How much each seat wrote")
+    theatre: tuple[Theatre, ...] = Field(
+        description="Seats too much alike for their agreement to mean much"
+    )
+    notes: tuple[Note, ...] = Field(description="What a reader must know beside the decision")
+    governance: tuple[GovernanceRow, ...] = Field(
+        description="One row for each rule that an auditor asks for"
+    )
 
     @property
     def unpriced(self) -> tuple[str, ...]:

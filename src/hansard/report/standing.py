@@ -19,6 +19,16 @@ from hansard.rules.steps import Ask, Conclude, Due
 class Standing:
     """Where a debate stands. Money is in micro-US-dollars.
 
+    `debate` is its id; `entries` have been recorded, the last one at the time `at` (UTC).
+    `seats` are the ids of those at the table, all of them once it is `seated`; `options` is
+    what can be voted for, chosen, or declared the winner, and `threshold` how many must hold
+    one (None where nobody counts). `turns` were recorded of `most_turns`
+    that there can be (0 until everybody is seated), in `rounds_run` of `max_rounds` rounds.
+    `speaking` are those whose calls are in flight. `calls` were started; they cost
+    `cost_micro_usd` as far as that is known (None without any price). Against the ceiling
+    `cost_limit_micro_usd` (None: there is none) counts `charged_micro_usd`, with what calls
+    in flight have reserved. `moderated` and `cut_short` are sentences, None where it was not.
+
     `round` and `phase` are those of the calls in flight, else of the last turn;
     None before the first. `votes` has the vote of each debater that counts now,
     where the format declares options. `counted`, `compared`, `found` and `decided`

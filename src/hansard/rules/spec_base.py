@@ -69,7 +69,7 @@ class BaseSpec(Strict):
 
     format: str
 
-    question: Text
+    question: Text = Field(description="What is debated")
     name: Name | None = Field(default=None, description="Recorded with the debate")
     collection_id: Name | None = Field(default=None, description="Default: the name")
     task_type: Name | None = Field(
@@ -95,7 +95,11 @@ class BaseSpec(Strict):
     models: dict[Name, Alias] = Field(
         default={}, description="Short names for models and their settings, for this debate"
     )
-    evidence: list[Evidence] = Field(default=[], max_length=MOST_DOCUMENTS)
+    evidence: list[Evidence] = Field(
+        default=[],
+        max_length=MOST_DOCUMENTS,
+        description="Documents that everybody sees, quoted and cited by their ids",
+    )
     context: Text | None = Field(
         default=None, description="Background, for built-in roles only; a moderator sees none"
     )
@@ -118,8 +122,10 @@ class BaseSpec(Strict):
         default=[], max_length=100, description="Python functions that built-in roles may call"
     )
     tool_rounds: int = Field(default=4, ge=1, le=100, description="Tool rounds in one turn")
-    limits: Ceilings = Ceilings()
-    seed: int = Field(default=0, ge=0, lt=10**77)
+    limits: Ceilings = Field(default=Ceilings(), description="The most that the debate may use")
+    seed: int = Field(
+        default=0, ge=0, lt=10**77, description="For whatever is drawn by chance; it is recorded"
+    )
     review: Text = Field(
         default="the person who answers for this question",
         description="Who must look when the debate ends in escalate",

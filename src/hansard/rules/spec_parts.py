@@ -162,11 +162,19 @@ Dollars = Annotated[
 class Settings(Strict):
     """What a model is asked to keep to; decimals as text, recorded as written."""
 
-    temperature: Number | None = None
-    top_p: Number | None = None
-    seed: int | None = Field(default=None, ge=0, le=(1 << 53) - 1)
-    max_tokens: int | None = Field(default=None, ge=1, le=10**9)
-    reasoning_effort: Name | None = None
+    temperature: Number | None = Field(
+        default=None, description="As the provider takes it, such as 0.7"
+    )
+    top_p: Number | None = Field(default=None, description="As the provider takes it, from 0 to 1")
+    seed: int | None = Field(
+        default=None, ge=0, le=(1 << 53) - 1, description="Where the provider takes one"
+    )
+    max_tokens: int | None = Field(
+        default=None, ge=1, le=10**9, description="The most that one reply may have"
+    )
+    reasoning_effort: Name | None = Field(
+        default=None, description="In the provider's own word, such as low"
+    )
     structured: Structured | None = Field(
         default=None,
         description="How JSON is asked for: by the server's own schema mode, as a tool call, or "
@@ -227,7 +235,9 @@ class Seat(Strict):
         "`models`; default: the debate's `model`. From Python also a function",
     )
     persona: Text | None = Field(default=None, description="Ignored in a seat that is custom:…")
-    settings: Settings = Settings()
+    settings: Settings = Field(
+        default=Settings(), description="In place of the debate's own, field by field"
+    )
 
 
 class Debater(Seat):
@@ -362,10 +372,12 @@ class Person(Strict):
 class Ceilings(Strict):
     """What a debate may use at the most; tested before every call."""
 
-    calls: int | None = Field(default=None, ge=1, le=10**9)
+    calls: int | None = Field(
+        default=None, ge=1, le=10**9, description="Requests to models, retries among them"
+    )
     tokens: int | None = Field(default=None, ge=1, le=10**12, description="In and out together")
-    seconds: float | None = Field(default=None, gt=0, le=10**8)
-    cost_usd: Dollars | None = None
+    seconds: float | None = Field(default=None, gt=0, le=10**8, description="From the opening on")
+    cost_usd: Dollars | None = Field(default=None, description="US dollars, as a decimal")
 
     @field_validator("cost_usd", mode="before")
     @classmethod
@@ -395,7 +407,9 @@ class Evidence(Strict):
         default_factory=str, validate_default=True, description="Default: the file's stem"
     )
     file: FileName | None = Field(default=None, description="Markdown or plain text, UTF-8")
-    text: Text | None = None
+    text: Text | None = Field(
+        default=None, description="The document itself, in place of `file`; it needs an id"
+    )
     from_round: int = Field(default=1, ge=1, description="The first round in which it is seen")
 
     @model_validator(mode="before")

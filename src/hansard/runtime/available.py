@@ -38,8 +38,12 @@ class Available(_Part):
 class AvailableModels(_Part):
     """Everything that can stand before the colon of a `model:`."""
 
-    models: Literal["hansard-models/v1"] = "hansard-models/v1"
-    providers: tuple[Available, ...]
+    models: Literal["hansard-models/v1"] = Field(
+        default="hansard-models/v1", description="The form of this list"
+    )
+    providers: tuple[Available, ...] = Field(
+        description="What needs nobody first, then the providers"
+    )
 
 
 def available(environ: Mapping[str, str]) -> AvailableModels:

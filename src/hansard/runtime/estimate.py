@@ -91,14 +91,16 @@ class Course(Use):
 class Estimate(_Part):
     """What a debate would take."""
 
-    estimate: Literal["hansard-estimate/v1"] = "hansard-estimate/v1"
-    format: str
-    layout: Layout
+    estimate: Literal["hansard-estimate/v1"] = Field(
+        default="hansard-estimate/v1", description="The form of this estimate"
+    )
+    format: str = Field(description="The format of the debate")
+    layout: Layout = Field(description="What stands first in a prompt")
     scripted: bool = Field(description="Whether any reply would come from a script, not a model")
     most: Course = Field(description="Nobody agrees before the rounds are used up")
     expected: Course = Field(description="Everybody agrees once half of the most calls are made")
     fewest: Course = Field(description="Everybody agrees at once")
-    prices: tuple[Price, ...]
+    prices: tuple[Price, ...] = Field(description="Per million tokens, each with who says so")
     unpriced: tuple[str, ...] = Field(description="The models whose prices are unknown")
     retry_calls: int = Field(description="What retries may add to the most calls")
     tool_calls: int = Field(description="What rounds of tools may add to the most calls")

@@ -34,11 +34,15 @@ class _Result(BaseModel):
 class Finding(_Result):
     """One defect: a stable code `<check>.<defect>`, the entry it is in, and its evidence."""
 
-    code: str = Field(pattern=r"^[0-9]+\.[a-z_]+$")
+    code: str = Field(
+        pattern=r"^[0-9]+\.[a-z_]+$", description="The check and the defect, as in 12.vote"
+    )
     seq: int = Field(ge=0, description="The entry's place in the record; 0 is the record itself")
-    message: str
-    expected: JsonValue = None
-    found: JsonValue = None
+    message: str = Field(description="One sentence")
+    expected: JsonValue = Field(
+        default=None, description="What follows from the rest; null where nothing can be said"
+    )
+    found: JsonValue = Field(default=None, description="What is there")
 
     @property
     def check(self) -> int:
@@ -80,10 +84,10 @@ def told(findings: Sequence[Finding], count: int) -> str:
 class Check(_Result):
     """One numbered check, whether it holds, and on what evidence."""
 
-    number: int
-    name: str
-    status: Status
-    evidence: str
+    number: int = Field(description="As in FORMAT.md §10")
+    name: str = Field(description="One word")
+    status: Status = Field(description="unchecked: not all that it needs is there")
+    evidence: str = Field(description="One sentence on what was looked at")
 
 
 class Texts(_Result):
@@ -120,18 +124,18 @@ class Verification(_Result):
     """The result of verifying one record. `ok` says that no check failed."""
 
     debate: str | None = Field(description="The debate's id as its first entry states it")
-    entries: int
+    entries: int = Field(description="How many entries the record has")
     open: bool = Field(description="Whether the debate has not been closed")
     level: int | None = Field(
         description="1: signed by trusted keys; 0: the record agrees with itself; null: it does not"
     )
-    verdict: Verdict
+    verdict: Verdict = Field(description="In words; ALTERED where a check failed")
     caveats: list[str] = Field(
         description="What a reader of the verdict alone would miss; it belongs beside the verdict"
     )
-    texts: Texts
-    checks: list[Check]
-    findings: list[Finding]
+    texts: Texts = Field(description="How many of the texts are there")
+    checks: list[Check] = Field(description="By number")
+    findings: list[Finding] = Field(description="Every defect; none where all holds")
     page: PageCheck | None = Field(
         default=None, description="What was found of the page that was read; null without one"
     )

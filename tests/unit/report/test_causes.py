@@ -31,7 +31,7 @@ def failed(status, error="client_error"):
         ("ollama:m", failed(None, "unreachable"), "check the network and the seat's `base_url`"),
         ("openai:m", failed(418), "check the seat's model and settings"),
         ("python:f", failed(401), "check the credentials"),
-        ("scripted:s.yaml", failed(None, "no_reply"), "no reply; add the reply to the script"),
+        ("scripted:s.yaml", failed(None, "no_reply"), "no reply to a call that it never made"),
     ],
 )
 def test_all_seats_of_one_model_are_named_with_what_to_mend(model, ends, mend):

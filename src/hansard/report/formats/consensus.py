@@ -79,15 +79,17 @@ class Dissent(Part):
 class ConsensusResult(Shown):
     """What became of a debate in the `consensus` format: its decision and how it was counted."""
 
-    format: Literal["consensus"]
-    options: tuple[str, ...]
-    rule: Rule
-    consensus_threshold: int
+    format: Literal["consensus"] = Field(description="The format of the debate")
+    options: tuple[str, ...] = Field(description="What could be voted for")
+    rule: Rule = Field(description="How votes become a decision")
+    consensus_threshold: int = Field(description="How many debaters had to hold one option")
     vote_tally: dict[str, int] = Field(
         description="Options somebody holds, by the first debater who does; then `abstain`"
     )
-    dissent: tuple[Dissent, ...]
-    transcript: tuple[Stated, ...]
+    dissent: tuple[Dissent, ...] = Field(description="Who did not hold what was decided")
+    transcript: tuple[Stated, ...] = Field(
+        description="The turns in order, those that were not heard among them"
+    )
 
     @property
     def choices(self) -> tuple[str, ...]:

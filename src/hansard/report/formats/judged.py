@@ -125,11 +125,13 @@ class JudgeView(Part):
 class JudgedResult(Shown):
     """What became of a debate in the `judged` format: assigned stances, and a judge's verdict."""
 
-    format: Literal["judged"]
-    stances: tuple[Argued, ...]
-    verdict: Verdict | None
+    format: Literal["judged"] = Field(description="The format of the debate")
+    stances: tuple[Argued, ...] = Field(description="What was argued, and by whom")
+    verdict: Verdict | None = Field(description="What the judge said; null where no verdict counts")
     judge_view: JudgeView | None = Field(description="Null where no judge was asked")
-    transcript: tuple[Argument, ...]
+    transcript: tuple[Argument, ...] = Field(
+        description="The arguments in order, those that were not heard among them"
+    )
 
     def to_report(self) -> str:
         """Return the signals of the debate, one a line, without a last line end."""

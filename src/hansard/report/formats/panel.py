@@ -92,9 +92,9 @@ class PanelResult(Shown):
 
     model_config = ConfigDict(serialize_by_alias=True)
 
-    format: Literal["panel"]
-    options: tuple[str, ...]
-    resolution: Resolution
+    format: Literal["panel"] = Field(description="The format of the debate")
+    options: tuple[str, ...] = Field(description="What could be answered; none where that was free")
+    resolution: Resolution = Field(description="How the answer was to be found")
     answer: str | None = Field(
         alias="final",
         description="The answer: a draft, the judge's words, or the option that a majority chose",
@@ -110,10 +110,16 @@ class PanelResult(Shown):
     vote_tally: dict[str, int] | None = Field(
         description="Where it was counted: of each option, or first debater to give an answer"
     )
-    rounds: tuple[PanelRound, ...]
+    rounds: tuple[PanelRound, ...] = Field(
+        description="The rounds from 0, with how alike their drafts were"
+    )
     last_drafts: dict[str, str | None] = Field(description="The last of each that was heard")
-    similarities: tuple[Similarity, ...]
-    transcript: tuple[Draft, ...]
+    similarities: tuple[Similarity, ...] = Field(
+        description="Each pair of drafts that was compared"
+    )
+    transcript: tuple[Draft, ...] = Field(
+        description="The drafts in order, those that were not heard among them"
+    )
 
     @property
     def choices(self) -> tuple[str, ...]:

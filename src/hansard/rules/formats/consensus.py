@@ -65,12 +65,22 @@ class ConsensusSpec(BaseSpec):
     TEMPLATES: ClassVar[Mapping[str, tuple[str, ...]]] = TEMPLATES
     TAKEN: ClassVar[frozenset[str]] = frozenset()  # a decision is an option, and never a seat
 
-    format: Literal["consensus"] = "consensus"
-    debaters: list[Debater] = Field(min_length=2, max_length=99)
+    format: Literal["consensus"] = Field(
+        default="consensus", description="The format of the debate"
+    )
+    debaters: list[Debater] = Field(
+        min_length=2, max_length=99, description="Who debates, in the order in which they speak"
+    )
     options: list[Name] = Field(min_length=2, max_length=100, description="What may be voted for")
-    rule: Literal["threshold", "majority", "unanimity"] = "threshold"
-    threshold: int | None = Field(default=None, ge=1)
-    max_rounds: int = Field(ge=1, le=1000)
+    rule: Literal["threshold", "majority", "unanimity"] = Field(
+        default="threshold", description="How votes become a decision"
+    )
+    threshold: int | None = Field(
+        default=None,
+        ge=1,
+        description="How many must hold one option; only with the rule `threshold`",
+    )
+    max_rounds: int = Field(ge=1, le=1000, description="The most rounds there can be")
 
     def _between(self) -> Mistakes:
         yield from super()._between()

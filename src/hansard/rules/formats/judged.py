@@ -50,10 +50,14 @@ class JudgedSpec(BaseSpec):
 
     TEMPLATES: ClassVar[Mapping[str, tuple[str, ...]]] = TEMPLATES
 
-    format: Literal["judged"] = "judged"
-    debaters: Advocates = Field(min_length=2, max_length=98)
+    format: Literal["judged"] = Field(default="judged", description="The format of the debate")
+    debaters: Advocates = Field(
+        min_length=2,
+        max_length=98,
+        description="The stances, in the order in which they are argued",
+    )
     judge: Seat = Field(default=Seat(), description="Reads all of it once, after the last round")
-    max_rounds: int = Field(default=2, ge=1, le=1000)
+    max_rounds: int = Field(default=2, ge=1, le=1000, description="How many rounds are argued")
     anonymize_transcript: bool = Field(default=True, description="The judge sees no names")
     shuffle_for_judge: bool = Field(
         default=True, description="The judge sees each round in an order drawn from the seed"

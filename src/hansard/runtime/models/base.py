@@ -39,7 +39,7 @@ class ToolDefinition:
 
 @dataclass(frozen=True)
 class ToolCall:
-    """What a model asked of a tool: its name and its arguments, in the words it used."""
+    """What a model asked of a tool: its `name` and its `arguments`, in the words it used."""
 
     name: str
     arguments: str
@@ -47,14 +47,19 @@ class ToolCall:
 
 @dataclass(frozen=True)
 class Completion:
-    """What came back: the exact text of the reply, and what is known about it.
+    """What came back: the exact `text` of the reply, and what is known about it.
 
-    `tokens_in` includes what was read from a cache (`tokens_cached`) and written
-    to one (`tokens_cache_write`); None is unknown, as of `model`, which the
-    provider says has served it. `status` is HTTP's. `sent_as_rendered` is None where
-    nothing went over a wire; where it is False, `sent` is the body that was sent. These
-    three are recorded of a provider's models alone. A reply with `tool_calls` is no turn:
-    the tools are run, and the model is asked again with what they gave.
+    `finish` says how it ended: `stop` in full, `length` cut off, or in another way. Counts are
+    of tokens: `tokens_out` written, and `tokens_in` read, which includes what was read from a
+    cache (`tokens_cached`) and written to one (`tokens_cache_write`). None is unknown, as of
+    `model`, which the provider says has served it, and of the provider's ids (`response_id`,
+    `request_id`, `fingerprint`). `status` is HTTP's. `sent_as_rendered` is None where nothing
+    went over a wire; where it is False, `sent` is the body that was sent. These three are
+    recorded of a provider's models alone. A reply with `tool_calls` is no turn: the tools are
+    run, and the model is asked again with what they gave.
+
+    Raises TypeError or ValueError for what no record can hold, such as a reply of more than
+    1 MiB.
     """
 
     text: str
@@ -132,13 +137,18 @@ class Request:
 
     Everything the seat may see is here twice: by name (`question`, `stance`, `transcript`, …),
     for a function that makes its own of it, and as the prompt that was rendered from it
-    (`messages`, `prompt`). Both are made when they are first read; who does not read them
-    pays nothing for a long transcript. The reply is JSON that fits
-    `reply_schema`, or where it is `in_words` a text as it stands. `schemas` are
-    those of all roles that the same model answers in JSON, this one's among them:
-    where a wire counts the schema into the cached prefix, it asks for one envelope
-    of them, so that all these calls share the prefix. A model that asks over a wire
-    lets `watch` say what it has seen there.
+    (`messages`, `prompt`). Both are made when they are first read, of `seen` and by `render`;
+    who does not read them pays nothing for a long transcript. The reply is JSON that fits
+    `reply_schema`, or where it is `in_words` a text as it stands.
+
+    `call` is r<round>.<phase>.<speaker>:<attempt>; a `round` counts from 1, and 0 is that of a
+    panel's first drafts. `phase` is what is done in it, `speaker` the id of the seat, `role` and
+    `agent_type` what it is. `model` and `parameters` are what the seat asks for, as recorded;
+    `tools` are those that the reply may ask for, and `collection_id` groups debates. `schemas`
+    are those of all roles that the same model answers in JSON, this one's among them: where a
+    wire counts the schema into the cached prefix, it asks for one envelope of them, so that all
+    these calls share the prefix. A model that asks over a wire lets `watch` say what it has
+    seen there.
     """
 
     call: str

@@ -42,18 +42,30 @@ class ModeratedResult(Shown):
     there was; the points in it that are unresolved are open.
     """
 
-    format: Literal["moderated"]
-    positions: tuple[Stance, ...]
-    framing: Framing | None
+    format: Literal["moderated"] = Field(description="The format of the debate")
+    positions: tuple[Stance, ...] = Field(
+        description="The positions that were ranked; none where one proposition was argued"
+    )
+    framing: Framing | None = Field(
+        description="The proposition; null where the framer was not heard"
+    )
     moderation: Moderation | None = Field(description="The last that was heard: the best standing")
     wants_more: bool = Field(
         description="Whether the moderator wanted another round when the last one was over"
     )
-    neutrality: Neutrality | None
-    require_critic_retry_below: int
-    min_challenge_strength: int
-    require_cited_critique: bool
-    rounds: tuple[Round, ...]
+    neutrality: Neutrality | None = Field(
+        description="The moderation with the sides in the other order; null where not asked"
+    )
+    require_critic_retry_below: int = Field(
+        description="From 1 to 10: a critique that rated itself below was sent back"
+    )
+    min_challenge_strength: int = Field(
+        description="A last critique that rated itself below is weak, from 1 to 10"
+    )
+    require_cited_critique: bool = Field(
+        description="Whether a critique without a citation that holds was sent back once"
+    )
+    rounds: tuple[Round, ...] = Field(description="The rounds, each with its turns")
 
     def to_report(self) -> str:
         """Return the signals of the debate, one a line, without a last line end."""

@@ -35,19 +35,21 @@ class ModeratedSpec(BaseSpec):
     TEMPLATES: ClassVar[Mapping[str, tuple[str, ...]]] = TEMPLATES
     COST_CEILING: ClassVar[int | None] = 500_000  # where the prices are known (D 21)
 
-    format: Literal["moderated"] = "moderated"
-    framer: Seat = Seat()
+    format: Literal["moderated"] = Field(
+        default="moderated", description="The format of the debate"
+    )
+    framer: Seat = Field(default=Seat(), description="Turns the question into a proposition")
     proposer: Seat | None = Field(default=None, description="Not with `positions`")
     positions: Advocates = Field(
         default=[], max_length=90, description="Two or more, each with a proposer of its own"
     )
-    critic: Seat | None = None
-    rebuttal: Seat | None = None
+    critic: Seat | None = Field(default=None, description="Attacks the proposal")
+    rebuttal: Seat | None = Field(default=None, description="Answers every objection")
     moderator: Seat = Field(
         default=Seat(), description="Best of another model family than proposer and critic"
     )
     critique: bool = Field(default=True, description="With `positions`, false: nobody attacks them")
-    max_rounds: int = Field(default=1, ge=1)
+    max_rounds: int = Field(default=1, ge=1, description="The most rounds there can be, up to 3")
     require_critic_retry_below: int = Field(
         default=6, ge=1, le=10, description="A critique that rates itself below is sent back once"
     )

@@ -57,7 +57,7 @@ class PanelSpec(BaseSpec):
 
     TEMPLATES: ClassVar[Mapping[str, tuple[str, ...]]] = TEMPLATES
 
-    format: Literal["panel"] = "panel"
+    format: Literal["panel"] = Field(default="panel", description="The format of the debate")
     debaters: list[Debater] = Field(
         default=[], max_length=98, description="Labelled seats; or `agents` of one model"
     )
@@ -65,7 +65,9 @@ class PanelSpec(BaseSpec):
         default=None, ge=2, le=98, description="How many of the debate's model; default: 3"
     )
     personas: list[Text] | None = Field(default=None, description="One for each agent or debater")
-    judge: Seat | None = None
+    judge: Seat | None = Field(
+        default=None, description="Who combines or picks the answer; left out: nobody"
+    )
     rounds: int = Field(default=2, ge=1, le=1000, description="After the independent round 0")
     options: list[Name] = Field(
         default=[],
@@ -73,7 +75,7 @@ class PanelSpec(BaseSpec):
         description="What may be answered, where that is a choice",
         json_schema_extra={"anyOf": [{"maxItems": 0}, {"minItems": 2}]},
     )
-    convergence_check: bool = True
+    convergence_check: bool = Field(default=True, description="Stop once the drafts are alike")
     convergence_similarity: Number = Field(
         default="0.85", description="From 0 to 1; at 1 answers must be the same"
     )
