@@ -71,7 +71,7 @@ OPEN_ALL = "document.querySelectorAll('details').forEach((node) => { node.open =
 CLICK_ALL = """document.querySelectorAll("button, a, summary, .line").forEach((node) => {
   if (node.textContent !== "Print") node.dispatchEvent(new MouseEvent("click", { bubbles: true }));
 })"""
-VERDICT = ("#verdict", "#summary .card:nth-of-type(2)")
+VERDICT = ("#verdict", "#trust")
 # How many elements of each name there are: blocks of data and boxes of code points aside.
 ELEMENTS = """() => {
   const counted = {};

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from typing import Any, cast
 
 from hansard import vocabulary
 from hansard.report import alike, gating, served, signals
 from hansard.report.fold import Folded
 from hansard.report.notes import Note, NoteCode, note
-from hansard.report.words import amount, kin, listed, percent, place, rejection
+from hansard.report.words import amount, few, kin, listed, percent, place, rejection
 from hansard.rules import spending
 from hansard.rules.data import TurnRejectedData
 from hansard.rules.fields import UNTRIED, Ceiling, Gate
@@ -20,7 +20,6 @@ from hansard.rules.transcript import CUSTOM
 from hansard.vocabulary import fill, many
 
 _OFFLINE: tuple[NoteCode, ...] = ("scripted", "recorded")  # also what their models begin with
-_NAMED = 3  # calls or turns, before they are only counted
 
 
 def notes(found: Folded) -> Iterator[Note]:
@@ -40,9 +39,9 @@ def notes(found: Folded) -> Iterator[Note]:
         yield note("cost_incomplete", replies=many(found.unpriced, "reply"))
     yield from _charged(state)
     if found.sent_otherwise:
-        yield note("sent_otherwise", calls=_named(found.sent_otherwise))
+        yield note("sent_otherwise", calls=few(found.sent_otherwise))
     for asked, name, calls in served.otherwise(found):
-        yield note("served_otherwise", asked=asked, served=name, calls=_named(calls))
+        yield note("served_otherwise", asked=asked, served=name, calls=few(calls))
     yield from _dominant(found)
 
 
@@ -54,18 +53,12 @@ def _dominant(found: Folded) -> Iterator[Note]:
         yield note("dominance", seat=row.seat, share=share, times=signals.DOMINANT)
 
 
-def _named(rows: Sequence[str]) -> str:
-    """Return the first few in a list, and how many more there are."""
-    names, more = listed(rows[:_NAMED]), len(rows) - _NAMED
-    return fill(vocabulary.word("more"), names=names, more=more) if more > 0 else names
-
-
 def _rejected(found: Folded) -> Iterator[Note]:
     """Say which turns were forfeited although replies came, and why the last one did not count."""
     steps = [row.data["step"] for row in found.state.turns if _reason(row) == "invalid_reply"]
     if steps:
         whose = [_why(found.rejected[step]) for step in steps]
-        yield note("forfeited", "total", turns=many(len(steps), "turn"), whose=_named(whose))
+        yield note("forfeited", "total", turns=many(len(steps), "turn"), whose=few(whose))
 
 
 def _reason(turn: Turn) -> object:

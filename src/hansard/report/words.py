@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, cast
 
 from hansard import vocabulary
@@ -15,6 +15,7 @@ from hansard.rules.terms import CloseReason, DecisionRule
 from hansard.vocabulary import fill, many
 
 HEAD = 200  # characters of what somebody wrote, in a line that leads
+FEW = 3  # names in a list, before the others are only counted
 TITLE = 80  # in a title, or beside others in a line
 GONE = vocabulary.word("gone")
 ALIKE = vocabulary.word("alike")
@@ -112,6 +113,16 @@ def stance(label: str, text: str | None, limit: int = HEAD) -> str:
 def listed(rows: Iterable[object]) -> str:
     """Return things in a list."""
     return ", ".join(map(str, rows))
+
+
+def few(rows: Sequence[str]) -> str:
+    """Return the first few in a list, and how many more there are.
+
+    >>> few(["ann", "bob"]), few(["ann", "bob", "cat", "dan", "eve"])
+    ('ann, bob', 'ann, bob, cat and 2 more')
+    """
+    names, more = listed(rows[:FEW]), len(rows) - FEW
+    return fill(vocabulary.word("more"), names=names, more=more) if more > 0 else names
 
 
 def dollars(micro_usd: int | None) -> str:
