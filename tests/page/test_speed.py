@@ -83,7 +83,7 @@ def test_a_long_debate(show, long_debate, tell):
     assert page.input_value("#slider") == str(places[-1])
     keys = page.evaluate(SEARCH, "nobody knows why. The lo")
     tell(
-        f"a search of {last:,} entries: first key {keys[0]:.0f} ms, then {median(keys[1:]):.0f} ms, "
+        f"search of {last:,} entries: first key {keys[0]:.0f} ms, then {median(keys[1:]):.0f} ms, "
         f"at most {max(keys[1:]):.0f} ms (target {SEARCH_MS} ms)"
     )
     tell(
