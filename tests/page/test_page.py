@@ -35,7 +35,7 @@ SUMMED_UP = {
     "ceiling-in-a-phase": ("1 of at most", "nothing was decided", "Cut short."),
     "reply-withheld": ("as far as the texts are available", "[text not available]"),
     "refused-before-the-first-call": ("The question itself: nothing was decided",),
-    "tie-until-the-last-round": ("more than one option", "Nothing was agreed:"),
+    "tie-until-the-last-round": ("more than one option", "The question itself"),
     "just-opened": ("1 entry, linked in order", "What was recorded follows"),
 }
 ALTERED, SIGNED = "vote-altered_fail", "decided-by-two-of-three"
@@ -122,6 +122,16 @@ def test_how_the_review_stands_by_the_keys_that_the_reader_gave(show):
     assert paste(page, "reviewer-0", KEYS["reviewer"]) == "Signed with this key."
     assert "Review: approved: example.org/reviewer" in page.inner_text("#summary")
     assert "review: waiting" not in page.inner_text("#verdict")
+
+
+def test_a_rejection_leads(show):
+    page = show(export_files("review-rejected"))
+    doubted = (
+        "A review by a key that is not confirmed rejects this or sends it back. a: 2 of 2 votes"
+    )
+    assert page.inner_text("#lead") == doubted
+    paste(page, "reviewer-0", KEYS["reviewer"])
+    assert page.inner_text("#lead") == "Rejected in review. a: 2 of 2 votes"
 
 
 def test_conditions_of_a_review_and_whether_they_are_met(show):

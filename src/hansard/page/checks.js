@@ -32,7 +32,7 @@ function exceptions() {
 		shaken.length > 0 && look("fail", "These rest on a check that failed:",
 			`${list(shaken.map((row) => row.name))}.`),
 		...rows.filter((row) => row.status === "review").sort((one, other) => grave(other) - grave(one))
-			.map((row) => look("review", [toldOf(row), refs(row)], `${row.name}: ${row.rule}`)),
+			.map((row) => look("review", [toldOf(row), refs(row)], `Rule “${row.name}”: ${row.rule}`)),
 		...open.map((check) => look("unchecked", ["Not checked: ", said(check.evidence), "."],
 			list([`${check.number} ${check.name}`, ...waiting(check)]))),
 	].filter(Boolean);
@@ -47,11 +47,13 @@ const passedRows = () => [
 
 function drawChecks() {
 	const found = exceptions(), rows = passedRows();
+	const unsure = page.result.checks.some((row) => row.number === 3 && row.status === "unchecked") &&
+		"signer not confirmed";
 	return h("section.card", { id: "checks", "aria-labelledby": "checks-title" },
 		h("h2", { id: "checks-title" }, "What needs a look"),
 		found.length ? h("ul.plain", found) : signed("p.signed", verdict() === "altered" ? "bad" : "good",
-			verdict() === "altered" ? "What is said above." : "Nothing: every check passed."),
-		lazily([sign("good"), ` ${rows.length} passed`], () => table("rules", "Checks that passed",
+			verdict() === "altered" ? "What is said above." : "Nothing: all that could be checked here holds."),
+		lazily([sign("good"), ` ${rows.length} passed`, unsure && `, ${unsure}`], () => table("rules", "Checks that passed",
 			["Check", "Rule", "Found"], rows.map(([name, rule, what]) =>
 				[h("strong", name), h("span.dim", rule), what])), "printed"));
 }

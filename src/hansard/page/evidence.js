@@ -44,7 +44,8 @@ function inSource(quote, name) {
 	const found = quote.length <= 2000 && new RegExp(pattern, "u").exec(text);
 	if (!found) return h("p.dim", "Its place is not shown here: read the document.");
 	const { index, 0: whole } = found, end = index + whole.length;
-	return h("p.said.reading", { dir: "auto" }, index > AROUND && "… ",
-		text.slice(Math.max(0, index - AROUND), index), h("mark", whole), text.slice(end, end + AROUND),
-		end + AROUND < text.length && " …");
+	const before = text.slice(Math.max(0, index - AROUND), index), after = text.slice(end, end + AROUND);
+	return h("p.said.reading", { dir: "auto" },
+		index > AROUND ? before.replace(/^\S*\s/, "… ") : before, h("mark", whole),
+		end + AROUND < text.length ? after.replace(/\s\S*$/, " …") : after);
 }

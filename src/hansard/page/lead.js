@@ -52,6 +52,14 @@ const shortLead = (f) => {
 		{ needed, all: voters(f).length, tally: tallied(f.vote_tally) }));
 };
 
+// How the review stands; `doubted` where none counts, and one by a key that nobody confirmed speaks
+// against the decision.
+const leadingState = (review) => {
+	const { state = "not required", reviews = [] } = review ?? {};
+	const against = reviews.some(({ standing, event }) => !["trusted", "faulty"].includes(standing) &&
+		["rejected", "remanded"].includes(event.data.outcome));
+	return against && ["not required", "waiting"].includes(state) ? "doubted" : state;
+};
 // How the review stands, what became of the debate, and how.
 const leadOf = (f, state = "not required") => {
 	if (f.decision_rule) {

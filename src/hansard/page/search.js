@@ -1,6 +1,6 @@
 "use strict";
 // Finding one's way in the transcript: a rail of rounds and turns, filters, and a search over every
-// text. What is searched is put together once, when somebody first searches.
+// text. What is searched is put together once, when somebody comes to search.
 
 const FLAGS = {
 	look: ["wants a look", (n, turn, event) =>
@@ -19,7 +19,8 @@ function drawFilters() {
 		h("option", { value: "" }, label), rows.map((name, i) => h("option", { value: i }, name)));
 	return h("div.controls.filters", { role: "search" },
 		h("input", { id: "words", type: "search", "aria-label": "Search every text", autocomplete: "off",
-			placeholder: "Search every text", spellcheck: "false", input: search }),
+			placeholder: "Search every text", spellcheck: "false", input: search,
+			focus: () => setTimeout(searchable) }), // before the first key
 		turns.length > 0 && [
 			pick("by-seat", "All seats", seatsOf(turns)), pick("by-phase", "All phases", phasesOf(turns)),
 			pick("by-flag", "Flagged or not", Object.values(FLAGS).map(([label]) => label))],

@@ -19,7 +19,7 @@ function drawSummary(state) {
 // The sentence that leads; what an altered record says became of the debate is struck.
 function drawLead(f, state) {
 	const altered = state === "altered";
-	const [review, head, tail] = leadOf(f, page.result.walk?.review?.state);
+	const [review, head, tail] = leadOf(f, leadingState(page.result.walk?.review));
 	return h("p", { id: "lead" }, altered && h("span.dim", "As the altered record says: "),
 		h(altered ? "s" : "span", review && `${review}. `, h("strong", said(head)), ": ", said(tail)));
 }
@@ -177,8 +177,8 @@ function drawConcluded(f) {
 	const rows = [f.output !== null && parts(f.output), formatOf(f).concluded?.(f)].flat()
 		.filter(Boolean);
 	if (!rows.length && (agreedOnNothing(f) || !f.decision)) rows.push(...drawStanding(f));
-	return (rows.length > 0 || f.status !== "failed") && h("article.card", { id: "concluded" }, h("h2", asFound("What was concluded")),
-		rows.length ? rows : h("p", "No answer was found."));
+	return rows.length > 0 &&
+		h("article.card", { id: "concluded" }, h("h2", asFound("What was concluded")), rows);
 }
 
 // How far a debate came that has no answer.
@@ -186,7 +186,7 @@ function drawStanding(f) {
 	const no = f.decision ? "Nothing was agreed: a person must decide."
 		: { open: "Still open.", truncated: "Cut short." }[f.status] ?? "It failed without an answer.";
 	const standing = formatOf(f).undecided?.(f);
-	return f.status === "failed" && !standing?.length ? [] : [h("p", no), standing];
+	return standing && standing.length !== 0 ? [h("p", no), standing] : [];
 }
 
 // Notes on what was left open, or on how little an outcome may mean.

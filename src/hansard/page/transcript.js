@@ -158,7 +158,7 @@ function argument({ citations, objection, ...rest }, found, place) {
 
 function citation({ quote, document: id }, finding) {
 	const { evidence } = page.figures, source = placeIn(evidence, id), holds = finding === "verified";
-	return [signed("p.signed", holds ? "good" : "bad", "“", said(quote), "” ",
+	return [signed("span.signed", holds ? "good" : "bad", "“", said(quote), "” ",
 		source < 0 ? said(id) : h("a", { href: `#d${source + 1}` }, said(id)),
 		h("span.dim", `, ${spaced(finding)}`)),
 	holds && source >= 0 && lazily("In its source", () => inSource(quote, evidence[source].sha256))];

@@ -40,7 +40,7 @@ def cost_of(result: Result) -> int | None:
 def lead(result: R, own: Display[R]) -> Lead:
     """Return what became of a debate as one sentence in its parts; a failed one decided nothing."""
     if result.decision_rule is not None:
-        state = result.reviewed.state
+        state = reviews.leading(result)
         waits = is_left(result) and state in ("waiting", "overdue")  # the sentence says so itself
         review = "" if waits else vocabulary.words("lead_reviews").get(state, "")
         return own.lead(result, result.decision_rule)._replace(review=review)
