@@ -33,7 +33,8 @@ function drawDocument(row, id, cited) {
 			signed("li.signed", finding === "verified" ? "good" : "bad", seatName(turn.seat), " ",
 				ref(turn.seq), ": “", said(`${quote}`), "” ", h("span.dim", spaced(finding))))),
 		text === null ? h("p", h("em", GONE))
-			: lazily("Read the document", () => h("div.reading", typeset(text)), "printed"));
+			: lazily("Read the document", () => h("div.reading",
+				{ tabindex: 0, role: "group", "aria-label": "Text of the document" }, typeset(text)), "printed"));
 }
 
 // A citation beside its source: the words around it, as the document has them.
