@@ -9,6 +9,13 @@ const vm = require("node:vm");
 const [, , script] = process.argv; // of the page
 vm.runInThisContext(fs.readFileSync(script, "utf8"), { filename: script });
 const STATES = ["not required", ...Object.keys(VOCABULARY.words.lead_reviews)];
+const said = (figures, state) => { // an altered record need not have one
+  try {
+    return sentenceOf(leadOf(figures, state));
+  } catch {
+    return null;
+  }
+};
 const plain = (key, value) => (value instanceof Map ? { map: [...value] } : value);
 
 (async () => {
@@ -20,7 +27,7 @@ const plain = (key, value) => (value instanceof Map ? { map: [...value] } : valu
       const began = performance.now(), figures = figuresOf(events.slice(0, length), named);
       ms.push(performance.now() - began);
       if (figures?.gate) figures.gate_rows = gateRows(figures.gate);
-      if (figures) figures.sentences = STATES.map((state) => sentenceOf(leadOf(figures, state)));
+      if (figures) figures.sentences = STATES.map((state) => said(figures, state));
       return figures;
     });
     process.stdout.write(`${JSON.stringify({ found, ms }, plain)}\n`);

@@ -25,7 +25,8 @@ function toldOf({ notes, found }) {
 // the line on trust speaks of the signature.
 function exceptions() {
 	const rows = rules(), { checks } = page.result;
-	const open = checks.filter((row) => row.number !== 3 && ["unchecked", "unsupported"].includes(row.status));
+	const open = checks.filter((row) =>
+		row.number !== 3 && ["unchecked", "unsupported"].includes(row.status));
 	const shaken = rows.filter((row) => row.on?.status === "fail");
 	const waiting = (check) => rows.filter((row) => row.on === check).map((row) => row.name);
 	return [
@@ -46,13 +47,13 @@ const passedRows = () => [
 ];
 
 function drawChecks() {
-	const found = exceptions(), rows = passedRows();
+	const found = exceptions(), rows = passedRows(), altered = verdict() === "altered";
 	const unsure = page.result.checks.some((row) => row.number === 3 && row.status === "unchecked") &&
 		"signer not confirmed";
 	return h("section.card", { id: "checks", "aria-labelledby": "checks-title" },
 		h("h2", { id: "checks-title" }, "What needs a look"),
-		found.length ? h("ul.plain", found) : signed("p.signed", verdict() === "altered" ? "bad" : "good",
-			verdict() === "altered" ? "What is said above." : "Nothing: all that could be checked here holds."),
+		found.length ? h("ul.plain", found) : signed("p.signed", altered ? "bad" : "good",
+			altered ? "What is said above." : "Nothing: all that could be checked here holds."),
 		lazily([sign("good"), ` ${rows.length} passed`, unsure && `, ${unsure}`], () => table("rules", "Checks that passed",
 			["Check", "Rule", "Found"], rows.map(([name, rule, what]) =>
 				[h("strong", name), h("span.dim", rule), what])), "printed"));

@@ -47,7 +47,8 @@ const leftLead = (f, how = WORDING.how[f.decision_rule]) => {
 };
 const shortLead = (f) => {
 	const needed = f.consensus_threshold;
-	const enough = [...f.vote_tally].filter(([option, count]) => option !== "abstain" && count >= needed);
+	const enough = [...f.vote_tally]
+		.filter(([option, count]) => option !== "abstain" && count >= needed);
 	return leftLead(f, leadWords(enough.length > 1 ? "tied" : "none_reached",
 		{ needed, all: voters(f).length, tally: tallied(f.vote_tally) }));
 };

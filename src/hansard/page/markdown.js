@@ -57,9 +57,8 @@ function blockAt(lines, at, depth) {
 	}
 	if (isStructured(line)) {
 		if (RULE.test(line)) return [h("hr"), at + 1];
-		if (line.includes("|") && isStructured(lines[at + 1] ?? "") && COLUMNS.test(lines[at + 1] ?? "")) {
-			return tableAt(lines, at);
-		}
+		const next = lines[at + 1] ?? "";
+		if (line.includes("|") && isStructured(next) && COLUMNS.test(next)) return tableAt(lines, at);
 		if (QUOTE.test(line) && depth < DEEPEST_QUOTE) {
 			const end = until(lines, at, (each) => QUOTE.test(each));
 			const inner = lines.slice(at, end).map((each) => each.replace(QUOTE, "")).join("\n");
@@ -87,8 +86,10 @@ function tableAt(lines, at) {
 	const rows = lines.slice(at + 2, end).filter((line) => line.includes("|")).map(cells);
 	const stop = rows.length ? end : at + 2;
 	return [h("div.scroll", { tabindex: 0, role: "group", "aria-label": "Table of the document" },
-		h("table.plain", h("thead", h("tr", cells(lines[at]).map((cell) => h(cell ? "th" : "td", inline(cell))))),
-			h("tbody", rows.map((row) => h("tr", row.map((cell) => h("td", inline(cell)))))))), stop];
+		h("table.plain",
+			h("thead", h("tr", cells(lines[at]).map((cell) => h(cell ? "th" : "td", inline(cell))))),
+			h("tbody", rows.map((row) => h("tr", row.map((cell) => h("td", inline(cell)))))))),
+	stop];
 }
 
 // A list, with lists in its items by how far they are indented.

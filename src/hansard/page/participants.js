@@ -38,5 +38,5 @@ function drawSeat(seat) {
 			table("plain", "Calls", ["Call", "Served", "Fingerprint", "Template", "Prompt", "Reply"],
 				calls.map((row) => [[row.call, " ", ref(row.seq)],
 					...[row.served, row.fingerprint].map((text) => said(text ?? "not stated")),
-					hash(row.template), hash(row.prompt), row.reply ? hash(row.reply) : "none"]))));
+					hash(row.template), hash(row.prompt), row.reply ? hash(row.reply) : "none"])), "printed"));
 }

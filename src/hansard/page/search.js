@@ -42,9 +42,10 @@ function search() {
 		(!seat || turn?.seat === seat) && (!phase || (turn && spaced(turn.phase) === phase)) &&
 		(!sought || texts[n - 1].lower.includes(sought)) && (!flag || flag(n, turn, event));
 	const narrowed = sought || seat || phase || flag;
-	page.wanted = narrowed ? page.events.flatMap((event, i) => (holds(i + 1, event) ? [i + 1] : [])) : null;
-	at("found").textContent = narrowed
-		? `${plural(page.wanted.length, "match", "matches")} in ${plural(page.events.length, "entry", "entries")}` : "";
+	page.wanted = narrowed
+		? page.events.flatMap((event, i) => (holds(i + 1, event) ? [i + 1] : [])) : null;
+	at("found").textContent = narrowed ? `${plural(page.wanted.length, "match", "matches")} in ` +
+		plural(page.events.length, "entry", "entries") : "";
 	drawEntries(0);
 }
 

@@ -47,8 +47,9 @@ const day = (at) => `${at.slice(0, 10)} ${at.slice(11, 16)} UTC`;
 const facts = (rows) =>
 	h("dl.facts", rows.map(([name, value]) => h("div", h("dt", name), h("dd", value))));
 function drawFacts(f) {
-	const { requester, owner, estimate, ...more } = saidRows(f), expected = f.estimate?.cost_expected_micro_usd;
+	const { requester, owner, estimate, ...more } = saidRows(f);
 	const cost = money(f.totals.cost_micro_usd), served = unique(f.asked.map((row) => row.served));
+	const expected = f.estimate?.cost_expected_micro_usd;
 	const policy = f.policy && ["Policy", [h("code", f.policy.slice(0, 16)), "…"]];
 	return [facts([
 		["Held", day(f.opened_at)], requester, owner,

@@ -18,8 +18,9 @@ function drawTranscript() {
 // The entries that are wanted, from one of them on: all, or those that are searched for.
 function drawEntries(begin, whole = false) {
 	const found = wanted(), all = found ?? page.events.map((_, i) => i + 1), rows = [];
-	const at_once = found ? FOUND_AT_ONCE : AT_ONCE, paged = !whole && all.length > (found ? at_once : WHOLE);
-	const end = paged ? Math.min(all.length, begin + at_once) : all.length;
+	const atOnce = found ? FOUND_AT_ONCE : AT_ONCE;
+	const paged = !whole && all.length > (found ? atOnce : WHOLE);
+	const end = paged ? Math.min(all.length, begin + atOnce) : all.length;
 	let round = null, quiet = null;
 	for (const n of all.slice(paged ? begin : 0, end)) {
 		const event = page.events[n - 1], turn = page.turns.get(event?.seq);
@@ -40,7 +41,7 @@ function drawEntries(begin, whole = false) {
 			: `Entries ${quiet.from} to ${n}`) + `: ${quiet.kind}`;
 	}
 	const pager = () => (!paged ? "" : h("p.controls",
-		begin > 0 && button("Earlier", () => drawEntries(Math.max(0, begin - at_once))),
+		begin > 0 && button("Earlier", () => drawEntries(Math.max(0, begin - atOnce))),
 		`${found ? "Matches" : "Entries"} ${begin + 1} to ${end} of ${all.length}`,
 		end < all.length && button("Later", () => drawEntries(end))));
 	page.from = begin;
@@ -175,8 +176,8 @@ function follow() {
 	if (!(n <= page.events.length) || !at("entries")) return;
 	const found = wanted(), all = found ?? page.events;
 	if (found && !found.includes(n)) return wantAll(n);
-	const at_once = found ? FOUND_AT_ONCE : AT_ONCE, index = found ? found.indexOf(n) : n - 1;
-	const begin = all.length > (found ? at_once : WHOLE) ? index - index % at_once : 0;
+	const atOnce = found ? FOUND_AT_ONCE : AT_ONCE, index = found ? found.indexOf(n) : n - 1;
+	const begin = all.length > (found ? atOnce : WHOLE) ? index - index % atOnce : 0;
 	if (begin !== page.from) drawEntries(begin);
 	const node = at(`e${n}`);
 	for (let each = node; each; each = each.parentElement.closest("details")) each.open = true;
