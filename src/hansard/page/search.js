@@ -65,7 +65,7 @@ function searchable() {
 	page.index = page.events.map((event) => {
 		if (!event) return { text: "", lower: "" };
 		const turn = page.turns.get(event.seq);
-		const texts = turn ? [turn.text, turn.reason] : Array.from(namedBlobs(event.data))
+		const texts = turn ? [...turn.value ? wordsIn(turn.value) : [turn.text], turn.reason] : Array.from(namedBlobs(event.data))
 			.filter((name) => !told.has(name)).map((name) => page.result.texts.get(name));
 		const notes = (page.notes.get(event.seq) ?? []).map((note) => note.message);
 		const text = [attempt(() => headline(event), ""), ...texts, ...notes].filter(Boolean).join("\n");
@@ -73,6 +73,9 @@ function searchable() {
 	});
 	return page.index;
 }
+
+const wordsIn = (value) => (typeof value === "object" && value
+	? Object.values(value).flatMap(wordsIn) : [String(value)]);
 
 // The first place where an entry has the words that are sought.
 function snippet(n) {
