@@ -1,7 +1,7 @@
 "use strict";
 // Runs the page's scripts under Node as far as its first screen, without a browser.
 // in:  the paths of its scripts, and a line {events, texts: [[name, text]]} for each record
-// out: {alerts, decision}: what a reader is told before the cards, and the card of the decision
+// out: {alerts, lead}: the sentence that leads, and what else a reader is told of at once
 const fs = require("node:fs");
 const readline = require("node:readline");
 const vm = require("node:vm");
@@ -24,10 +24,10 @@ const flat = (parts) => parts.flat(9).filter(Boolean).map((part) => part.text ??
 (async () => {
 	for await (const line of readline.createInterface({ input: process.stdin })) {
 		const { events, texts } = JSON.parse(line), f = figuresOf(events, new Map(texts));
-		globalThis.page = { figures: f, result: { caveats: [] } };
+		globalThis.page = { figures: f, result: { caveats: [], checks: [] } };
 		const found = {
-			alerts: plainWords(f).map(([, ...text]) => flat(text)),
-			decision: drawDecision(f, "intact").parts.map((part) => part.text ?? ""),
+			alerts: [plainWords(f), exceptions().map((row) => row.text)].flat().map((text) => flat([text])),
+			lead: drawLead(f, "intact").text,
 		};
 		process.stdout.write(`${JSON.stringify(found)}\n`);
 	}

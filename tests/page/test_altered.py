@@ -100,7 +100,7 @@ def test_altered(glance, code):
     assert f"({code})" in first
     assert not seq or page.locator(f"#e{seq}").count() == 1
     if decided(name) and page.inner_text("h1") != "This record cannot be read":
-        struck = page.locator("#summary .card").first.locator("s")
+        struck = page.locator("#lead s")
         assert (
             struck.evaluate("node => getComputedStyle(node).textDecorationLine") == "line-through"
         )

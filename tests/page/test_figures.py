@@ -22,6 +22,7 @@ from hansard.report.view import build
 from hansard.rules.events import parse
 from hansard.rules.fields import SENT_BACK
 from hansard.rules.formats import FORMATS
+from hansard.rules.prompts import spell_out
 from hansard.runtime import session
 from hansard.store.application import Store
 from kit import ROWS, export_files
@@ -32,6 +33,7 @@ from support import (
     SERVED,
     Debate,
     Fail,
+    Reply,
     Setup,
     argued,
     eventful,
@@ -228,12 +230,37 @@ def odd():
     record = Debate(setup, script(usual=vote("release")), tick=1000).run().record
     assert record.all("turn.forfeited")[0]["cut"]["ceiling"] == "seconds"
     yield "late for its synthesis", (record.events, record.texts)
+    yield from led()
     fail = Fail("rate_limited", wait_ms=12_345)
     setup = Setup(limits={"seconds": 60, "calls": 40}, attempts=2)
     record = Debate(setup, script({"planner": fail}, vote("release")), tick=1000).run().record
     first, *others = record.events
     at = first["at"].replace(".000000Z", ".000007Z")  # no whole milliseconds before the end
     yield "times", ([{**first, "at": at}, *others], record.texts)
+
+
+def led():
+    """Debates that were cut short with something in hand, and deliverables of several shapes."""
+    split = votes(planner="release", critic="revise", operator="escalate")
+    record = Debate(Setup(limits={"calls": 4}), split).run().record
+    yield "votes in hand", (record.events, record.texts)
+    ends = script({"moderation": say(recommend_another_round=True, synthesis="So far “so”.")})
+    limits = {"calls": 7, "cost_usd": None}
+    record = Debate(Setup("moderated", max_rounds=2, limits=limits), ends).run().record
+    assert record.all("debate.truncated")
+    yield "a moderation in hand", (record.events, record.texts)
+    shape = {"type": "object", "properties": {}}
+    for number, said in enumerate(
+        (
+            '{"answer":["no"],"summary":" ","title":"Pay up to 600 EUR, and no more. Then look."}',
+            '{"__proto__":{"decision":"no"},"toString":"no"}',
+            '{"decision":"Pay \u202e“600” EUR\\n<b>today</b>!"}',
+            f'{{"decision":"{"𝒜" * 200}. So."}}',
+        )
+    ):
+        ends = script({"synthesis": Reply(said)}, vote("release"))
+        record = Debate(Setup(synthesizer=True, output_schema=shape), ends).run().record
+        yield f"deliverable {number}", (record.events, record.texts)
 
 
 def swayed():
@@ -358,6 +385,28 @@ def test_as_in_the_json_report(records, figures):
         report = build(events[:at], texts.get).model_dump(mode="json")
         other = list(differences(numbers_of(report), found))
         assert not other, f"{name}, {at} entries: {other}, in\n{events}\n{texts}"
+
+
+def test_the_sentence_that_leads_is_the_same(records, figures):
+    """In every state of its review, and each of its sentences is said somewhere."""
+    said = set()
+    states = ["not required", *vocabulary.words("lead_reviews")]
+    for (name, at), found in figures.items():
+        events, texts = records[name]
+        result = build(events[:at], texts.get)
+        for state, sentence in zip(states, found["sentences"], strict=True):
+            reviewed = result.reviewed.model_copy(update={"state": state, "reviews": ()})
+            assert result.model_copy(update={"reviewed": reviewed}).sentence == sentence, name
+            assert "\n" not in sentence
+            assert spell_out(sentence) == sentence
+            said.add(sentence)
+    words = {**vocabulary.words("lead"), **vocabulary.words("lead_reviews")}
+    unsaid = {
+        key
+        for key, words in words.items()
+        if not any(pattern(words).search(sentence) for sentence in said)
+    }
+    assert unsaid == set()
 
 
 def test_a_gate_is_told_in_the_same_words(figures):

@@ -1,9 +1,10 @@
 """What a reader sees first of debates of every format, however they ended, beside what happened.
 
 `tests/golden/first_lines.txt` has a part for each: what happened as the entries say it, the first
-line of `show`, the row of `list`, the head of the Markdown report and of the page. After a change
-that is meant, `pytest tests/page/test_first_lines.py --rewrite` writes it anew; read the difference
-as somebody would who knows nothing else of the debate.
+line of `show`, the row of `list`, the head of the Markdown report, and the sentence that leads the
+page with what the page says beside it. After a change that is meant, `pytest
+tests/page/test_first_lines.py --rewrite` writes it anew; read the difference as somebody would who
+knows nothing else of the debate.
 """
 
 import json
@@ -15,6 +16,7 @@ from hansard.cli.reading import _COLUMNS
 from hansard.cli.summary import outcome
 from hansard.page.write import script as page_script
 from hansard.report.listing import entry
+from hansard.report.outcome import lead
 from hansard.runtime.models.base import Wire
 from reporting import of
 from support import DEFAULTS, Debate, Die, Fail, Reply, Setup, Stop, say, script, vote
@@ -121,6 +123,11 @@ def happened(debate):
     return f"{end}; decided: {decided}; {heard} of {len(turns)} turns heard; {calls}"
 
 
+def outcome_in(result):
+    """The sentence that leads, as it is without the keys of any reader."""
+    return lead(result, result.display)._replace(review="").sentence
+
+
 def report_head(result):
     """The first paragraph beneath the heading of the decision, and that the output is missing."""
     first, _, rest = result.to_markdown().partition("## Decision\n\n")[2].partition("\n\n")
@@ -154,6 +161,7 @@ def test_what_is_seen_first_says_what_happened(node, rewrite):
     parts = []
     for (name, debate), head in zip(debates.items(), heads(node, debates.values()), strict=True):
         result = of(debate)
+        assert head["lead"] == outcome_in(result)
         label, first = outcome(result)[0]
         cells = [f"{row.title} {row.cell(entry(result))}" for row in _COLUMNS[3:5] + _COLUMNS[6:]]
         parts.append(
@@ -164,7 +172,7 @@ def test_what_is_seen_first_says_what_happened(node, rewrite):
                     f"show      {label}  {getattr(first, 'plain', first)}{missing(result)}",
                     f"list      {'  '.join(cells)}",
                     f"markdown  {report_head(result)}",
-                    f"page      {' | '.join(filter(None, [*head['alerts'], *head['decision']]))}",
+                    f"page      {' | '.join([head['lead'], *head['alerts']])}",
                 )
             )
         )

@@ -31,8 +31,8 @@ def test_the_first_screen_says_what_was_answered(show, name, head, said):
 
 def test_there_are_no_parts_of_a_debate(show):
     page = show(export_files("asked-noted"))
-    assert page.locator("nav a").all_inner_texts() == ["Summary", "Transcript", "Verify"]
-    assert page.locator("#replay, #figures, #checks").count() == 0
+    assert page.locator("nav a").all_inner_texts() == ["Summary", "Checks", "Transcript", "Verify"]
+    assert page.locator("#replay, #figures, #participants").count() == 0
     page.goto(page.url.partition("#")[0] + "#e2")
     assert page.locator("#e2[open]").count() == 1
 

@@ -82,15 +82,5 @@ function drawFigures() {
 	const f = page.figures;
 	return section("figures", asFound("Votes, scores and cost"),
 		"Counted again in this page from the entries.", h("div.cards",
-			formatOf(f).charts(f), drawShares(f), drawCost(f)), drawAsked(f));
+			formatOf(f).charts(f), drawShares(f), drawCost(f)));
 }
-
-const hash = (name) => h("code", name);
-const drawAsked = (f) => h("div.card", lazily("Models and prompts", () => [
-	table("plain", "Calls", ["Call", "Asked", "Served", "Fingerprint", "Template", "Prompt", "Reply"],
-		f.asked.map((row) => [[row.call, " ", ref(row.seq)], row.model,
-			...[row.served, row.fingerprint].map((text) => said(text ?? "not stated")),
-			hash(row.template), hash(row.prompt), row.reply ? hash(row.reply) : "none"])),
-	table("plain", "Templates and texts", ["Template or text", "SHA-256"],
-		[...f.templates.map((row) => [`template ${row.role}`, hash(row.sha256)]),
-			...f.texts.map((row) => [row.what, hash(row.sha256)])])]));

@@ -58,12 +58,12 @@ const outputMissing = (s) => {
 const commonFigures = (s) => {
 	const { spec, decision, closed, debate, opened_at, truncated, tools, resumes } = s;
 	const { engine, name, collection_id, scripted, layout, leading_call, prices, limits } = spec;
-	const { task_type, labels, retention, origin, estimate, templates } = spec;
+	const { task_type, labels, retention, origin, estimate, templates, policy } = spec;
 	const turns = scheduled(s), theatre = theatreOf(s);
 	return {
 		debate, engine, format: spec.terms.format, name, collection_id, scripted,
 		task_type, requester: personOf(s, spec.requester), owner: personOf(s, spec.owner), labels,
-		retention, origin, estimate, gate: gateOf(s), templates, texts: textsOf(s),
+		retention, origin, estimate, policy, gate: gateOf(s), templates, texts: textsOf(s),
 		question: textOf(s, spec.question), status: closed?.outcome ?? "open",
 		reason: closed?.reason ?? null, opened_at, closed_at: closed && s.at, entries: s.seq,
 		debater_ids: ofRole(s, ...ARGUERS).map((seat) => seat.id), layout, leading_call,

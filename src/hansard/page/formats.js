@@ -8,6 +8,8 @@
 // - `title(turn)`: what stands above a turn in a prompt;
 // - `schedule(debate)`: yields steps, which are due at once, and is sent their turns; or an entry,
 //   and is sent its data as derived. It returns a decision, if any, and why the debate ended;
-// - `result(s, terms)`, `drift(s, result)`, `notes` by type of event, and `charts(f)`.
+// - `result(s, terms)`, `drift(s, result)`, `notes` by type of event, and `charts(f)`;
+// - `lead(f)`: what was decided, and how, in words (lead.js); `stood(f)`: where a debate stood that
+//   was cut short.
 const FORMATS = {};
 const formatOf = ({ format }) => FORMATS[format];

@@ -1,5 +1,5 @@
 "use strict";
-// What every part of the page needs: amounts, verdicts, and the colours of seats and votes.
+// What every part of the page needs: amounts, verdicts, and the colours of seats and options.
 
 const number = (n) => (n === null ? "–" : n.toLocaleString("en-US"));
 const money = (micro) => (micro === null ? "no known price"
@@ -7,6 +7,7 @@ const money = (micro) => (micro === null ? "no known price"
 const plural = (n, one, many = `${one}s`) => `${number(n)} ${n === 1 ? one : many}`;
 const clock = (event) => event.at.slice(11, 19);
 const toneOf = (note) => (note.severity === "info" ? "info" : "warn");
+const capital = (text) => `${text.charAt(0).toUpperCase()}${text.slice(1)}`;
 const spaced = (name) => name.replace(/[_.]/g, " ");
 
 const VERDICTS = {
@@ -17,18 +18,16 @@ const VERDICTS = {
 };
 const STATUS = {
 	pass: ["good", "Passed"], fail: ["bad", "Failed"], unchecked: ["info", "Not checked"],
-	unsupported: ["info", "Not supported"],
-	passed: ["good", "Passed"], review: ["warn", "To review"],
+	unsupported: ["info", "Not supported"], review: ["warn", "To review"],
 };
-// A seat and an option have one colour everywhere, by their place.
+// A seat and an option have one colour everywhere, by their place. No colour of an option praises
+// or blames it: green and red are those of the checks alone.
 const seatTone = (id) => {
 	const place = page.figures.seats.findIndex((seat) => seat.id === id);
 	return `c${Math.max(0, place) % 6}`;
 };
-// No colour of an option praises or blames it.
-const TONES = ["c3", "c5", "c0", "c1", "c2", "c4"];
-const voteTone = (vote) => (vote === "escalate" ? "warn"
-	: TONES[(page.figures.options ?? []).indexOf(vote) % 6] ?? "c4");
+const TONES = ["c3", "c4", "c5", "c0", "c1", "c2"]; // not in the order of the seats
+const voteTone = (vote) => TONES[(page.figures.options ?? []).indexOf(vote) % 6] ?? "dim";
 const seatName = (id) => h(`strong.${seatTone(id)}`, said(id));
 const pill = (vote) =>
 	(vote === null ? "abstained" : h(`span.pill.${voteTone(vote)}`, said(vote)));

@@ -51,6 +51,18 @@ const signed = (kind, tone, ...text) => h(`${kind}.${tone}`, sign(tone), h("span
 const section = (id, title, note, ...children) =>
 	h("section", { id, "aria-labelledby": `${id}-title` },
 		h("div.title", h("h2", { id: `${id}-title` }, title), h("p.dim", note)), children);
+// What opens: `fill` gives what is in it once somebody opens it. Printing opens those of the kind
+// `printed` (view.js).
+const lazily = (title, fill, kind = "extra") => {
+	const node = h(`details.${kind}`, { toggle: () => unfold(node) }, h("summary", title));
+	node.fill = fill;
+	return node;
+};
+function unfold(node) {
+	if (node.fill && node.open) put(node, node.fill());
+	if (node.open) node.fill = null;
+}
+const behind = (title, ...inside) => h("details.printed", h("summary", title), inside);
 // A wide one scrolls by itself, also by keyboard.
 const table = (kind, caption, head, rows) => h("div.scroll",
 	{ tabindex: 0, role: "group", "aria-label": caption }, h(`table.${kind}`, h("caption", caption),

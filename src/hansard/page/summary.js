@@ -1,48 +1,73 @@
 "use strict";
-// The first screen: what was asked and decided, whether the record can be relied on, what is still
-// open; and the table of the governance checks.
+// The first screen: what was asked, what became of it in one sentence, whether the record can be
+// relied on, and what is known of the debate; then what was concluded and what is still open.
 
 function drawSummary(state) {
 	const f = page.figures, [first] = page.events;
 	if (first?.type === "gate.answered") return drawGated(first, state);
 	if (!f) {
-		return h("section", { id: "summary" }, drawAltered(),
-			h("h1", "This record cannot be read"), drawIntegrity(state));
+		return h("section", { id: "summary" }, drawAltered(), h("h1", "This record cannot be read"));
 	}
-	const facts = [
-		["Held", `${f.opened_at.slice(0, 10)} ${f.opened_at.slice(11, 16)} UTC`],
-		["Format", f.format], ["Record", f.debate.slice(0, 8)],
-		["Replies", f.scripted ? "scripted" : "from models"],
-		["Cost", money(f.totals.cost_micro_usd)], ...saidRows(f),
-	];
 	return h("section", { id: "summary" }, state === "altered" && drawAltered(),
 		f.name !== null && h("p.dim", said(f.name)), h("h1", said(f.question)),
-		h("dl.facts", facts.map(([name, value]) => h("div", h("dt", name), h("dd", value)))),
-		attempt(() => plainWords(f).map(([tone, ...text]) => signed("p.alert", tone, text))),
-		state !== "altered" && drawSignOff(),
-		h("div.cards", attempt(() => drawDecision(f, state)), drawIntegrity(state),
-			attempt(drawReview)),
-		attempt(() => h("div.cards.two", drawConcluded(f), drawOpen(f))));
+		attempt(() => drawLead(f, state)), drawTrust(state),
+		attempt(() => drawFacts(f)),
+		attempt(() => plainWords(f).map((text) => signed("p.alert", "warn", text))),
+		state !== "altered" && drawSignOff());
+}
+
+// The sentence that leads; what an altered record says became of the debate is struck.
+function drawLead(f, state) {
+	const altered = state === "altered";
+	const [review, head, tail] = leadOf(f, leadingState(page.result.walk?.review));
+	return h("p", { id: "lead" }, altered && h("span.dim", "As the altered record says: "),
+		h(altered ? "s" : "span", review && `${review}. `, h("strong", said(head)), ": ", said(tail)));
 }
 
 // The record of a gate: what it answered, and what came of it.
 function drawGated({ at, debate, data }, state) {
 	const s = { texts: page.result.texts, spec: data }, gate = gateOf(s), { gated } = WORDING;
-	const facts = [["Asked", `${at.slice(0, 10)} ${at.slice(11, 16)} UTC`], ["Record", debate.slice(0, 8)],
+	const altered = state === "altered";
+	const rows = { asked: ["Asked", day(at)], record: ["Record", debate.slice(0, 8)],
 		...saidRows({ ...data, requester: personOf(s, data.requester), owner: personOf(s, data.owner),
-			task_type: gate.task_type, gate })];
+			task_type: gate.task_type, gate }) };
 	const outcomes = page.events.filter((event) => event?.type === "outcome.noted");
-	return h("section", { id: "summary" }, state === "altered" && drawAltered(),
+	return h("section", { id: "summary" }, altered && drawAltered(),
 		h("h1", said(textOf(s, data.question))),
-		h("dl.facts", facts.map(([name, value]) => h("div", h("dt", name), h("dd", value)))),
+		h("p", { id: "lead" }, h(altered ? "s" : "span",
+			h("strong", gated[gate.advised ? "advised" : "against"]), `: ${gated.alone}.`)),
+		drawTrust(state), facts(Object.values(rows)),
 		outcomes.map((event) => signed("p.alert", "info", [headline(event), ". ", ref(event.seq)])),
-		state !== "altered" && drawSignOff(),
-		h("div.cards", card(asFound("The gate"), state === "altered" ? "c4" : "warn",
-			h(`${state === "altered" ? "s" : "strong.warn"}.long`, gated[gate.advised ? "advised" : "against"]),
-			h("p", `${adviceIn(gate)}; ${gated.alone}.`)), drawIntegrity(state)));
+		!altered && drawSignOff());
 }
 
-// What the debate says of itself, in the words of `hansard show`.
+// What is known of the debate
+
+const day = (at) => `${at.slice(0, 10)} ${at.slice(11, 16)} UTC`;
+const facts = (rows) =>
+	h("dl.facts", rows.map(([name, value]) => h("div", h("dt", name), h("dd", value))));
+function drawFacts(f) {
+	const { requester, owner, estimate, ...more } = saidRows(f);
+	const cost = money(f.totals.cost_micro_usd), served = unique(f.asked.map((row) => row.served));
+	const expected = f.estimate?.cost_expected_micro_usd;
+	const policy = f.policy && ["Policy", [h("code", f.policy.slice(0, 16)), "…"]];
+	return [facts([
+		["Held", day(f.opened_at)], requester, owner,
+		["Cost", Number.isInteger(expected) ? `${cost} (expected ${money(expected)})` : cost],
+		f.resumes > 0 && ["Interrupted", plural(f.resumes, "time")],
+	].filter(Boolean)),
+	behind("More about this debate", facts([
+		["Format", f.format], ["Rounds", `${f.rounds_run} of at most ${f.max_rounds}`],
+		f.stopped && ["Ended", `${f.stopped} (${f.reason})`], ...Object.values(more), estimate, policy,
+		["Models asked", list(unique(f.seats.map((seat) => seat.model)))],
+		["Models served", served.length ? served.map((name, i) => [i > 0 && ", ", said(name ?? "not stated")])
+			: "none was asked"],
+		["Closed", f.closed_at ? day(f.closed_at) : "not yet"], ["Recorded by", f.engine],
+		["Record", h("code", f.debate)],
+	].filter(Boolean)))];
+}
+
+// What the debate says of itself, in the words of `hansard show`: a label and a value for each.
 function saidRows({ requester, owner, task_type, labels, retention, origin, gate, ...row }) {
 	const { estimate: e } = row;
 	const { said: own, origins } = VOCABULARY.words, cost = (n) => amount("cost", n).split(" ")[0];
@@ -63,19 +88,44 @@ function saidRows({ requester, owner, task_type, labels, retention, origin, gate
 		}
 	}
 	Object.assign(rows, gate && gateRows(gate));
-	return Object.entries(rows).filter(([, value]) => value).map(([key, value]) => [own[key], value]);
+	return Object.fromEntries(Object.entries(rows).filter(([, value]) => value)
+		.map(([key, value]) => [key, [own[key], value]]));
 }
 
-// How the review stands, as far as the keys that the reader gave can show it.
-function drawSignOff() {
-	const { walk } = page.result, says = reviewInWords(page.result);
-	const tone = { approved: "good", "not required": "info" }[walk.review?.state] ?? "warn";
-	return [
-		says && signed("p.alert", tone, [`${VOCABULARY.words.reviewed.label}: `, said(says), ". ",
-			walk.review.reviews.length && h("a", { href: "#keys" }, "Compare the keys")]),
-		...conditionsInWords(page.result).map((text) =>
-			signed("p.alert", "info", ["Condition ", said(text)])),
-	];
+// Whether the record can be relied on
+
+const compareKey = (text) => h("a", { href: "#keys" }, text);
+function trustIn(state) {
+	const signer = signerOf("manifest"), by = signer?.by, names = list(signer?.names ?? []);
+	if (state === "intact") return ["Intact. Signed by ", said(by), ", whose key you gave."];
+	if (state === "foreign") {
+		return ["A key you gave did not sign this. It may be forged: ask the sender before you rely " +
+			"on it. ", compareKey("Compare another key"), "."];
+	}
+	if (by) return ["Signed by ", said(by), ", whose key you gave. ", compareKey("Paste the key"),
+		" of who approved its prompts, too."];
+	const claimed = names ? ["Signed in the name of ", said(names), ". "] : ["Nobody signed it. "];
+	if (state === "partly") {
+		return [...claimed, "This browser cannot check signatures: use ", h("code", "hansard verify"), "."];
+	}
+	return names ? [...claimed, compareKey("Paste the key you were given"), " to confirm it."]
+		: [...claimed, "Anyone could have written it: ask the sender for a signed export."];
+}
+// One line with one action, and behind it what was looked at.
+function drawTrust(state) {
+	if (state === "altered") return null;
+	const { checks, entries } = page.result, by = (n) => checks.find((row) => row.number === n);
+	const line = (status, ...text) => signed("li.signed", STATUS[status][0], text);
+	const followed = checks.filter((row) => row.number > 8 && row.number < 17)
+		.every((row) => row.status === "pass");
+	return h("div", { id: "trust" }, signed("p.signed", VERDICTS[state][1], trustIn(state)),
+		behind("What was checked", h("ul.plain",
+			line("pass", `${plural(entries, "entry", "entries")}, linked in order`),
+			line(by(8).status, by(8).evidence),
+			followed ? line("pass", page.figures?.decision ? "Turns, votes and decision follow from the replies"
+				: "What was recorded follows the rules")
+				: line("unchecked", "Checked as far as the texts are available"),
+			line("unchecked", h("a", { href: "#claims" }, "What is proven, and what is not")))));
 }
 
 const MOST_OF_A_CHECK = 5; // findings that are listed
@@ -97,154 +147,64 @@ function drawFindings(check, rows) {
 		more > 0 && h("li", `… and ${plural(more, "finding")} more`))];
 }
 
-// It stands in `drawSignOff` at more length.
-const reviewCaveat = () => fill(WORDING.caveats.review, { state: page.result.walk?.review?.state });
-
-// What a reader must know before the cards, a sentence each.
-const PLAIN = ["scripted", "recorded", "truncated", "refused", ...FAILED,
-	"hollow_consensus", "weak_critique", "uncited_critique", "soft_critique"];
-function plainWords(f) {
-	const told = new Map(f.notes.filter((note) => PLAIN.includes(note.code))
-		.map((note) => [note.code, note])); // the last of each kind
+// How the review stands, as far as the keys that the reader gave can show it.
+function drawSignOff() {
+	const { walk } = page.result, says = reviewInWords(page.result);
+	const tone = { approved: "good", "not required": "info" }[walk.review?.state] ?? "warn";
 	return [
-		OPEN_ENDS.includes(f.decision) && ["warn", "A person must decide",
-			f.review ? [": ", said(f.review)] : "."],
-		...Array.from(told.values(), (note) =>
-			[toneOf(note), note.message, ". ", note.seq && ref(note.seq)]),
-		f.output_missing && ["warn", "The output is missing: ", said(f.output_missing), "."],
-		f.stopper && ["warn", "Stopped ", said(f.stopper), "."],
-		f.resumes > 0 && ["info", `The debate was interrupted ${plural(f.resumes, "time")}.`],
-		...page.result.caveats.filter((text) => text !== reviewCaveat()).map((text) => ["warn", `${text[0].toUpperCase()}${text.slice(1)}.`]),
-	].filter(Boolean);
+		says && signed("p.alert", tone, [`${VOCABULARY.words.reviewed.label}: `, said(says), ". ",
+			walk.review.reviews.length > 0 && compareKey("Compare the keys")]),
+		...conditionsInWords(page.result).map((text) =>
+			signed("p.alert", "info", ["Condition ", said(text)])),
+	];
 }
 
-const card = (title, tone, head, ...children) =>
-	h(`article.card.top.${tone}`, h("h2.key", title), h("p.head", head), children);
+// What the verdict would leave out: it stands in `drawSignOff` how the review stands.
+const plainWords = (f) => [
+	...page.result.caveats.filter((text) =>
+		text !== fill(WORDING.caveats.review, { state: page.result.walk?.review?.state }))
+		.map((text) => `${capital(text)}.`),
+	f.output_missing && ["The output is missing: ", said(f.output_missing), "."],
+].filter(Boolean);
+
+// What was concluded, and what is still open
 
 // Enough votes may also ask for a person: that is an agreement.
 const agreedOnNothing = (f) => f.decision === "escalate" && !/_vote$/.test(f.decision_rule);
-// The decision in a word or two: an option is left as it is spelled.
-const decisionInWords = (f) => (f.decision
-	? formatOf(f).decision?.(f) || decisionIn(f.decision, f.decision_text)
-	: { open: "Still open", truncated: "Cut short" }[f.status] ?? "Failed");
 const drawTally = (f) =>
 	[...f.vote_tally ?? []].map(([vote, count]) => h("p", pill(vote), ` ${count}`));
-
-function drawDecision(f, state) {
-	const altered = state === "altered", by = f.decided_on, format = formatOf(f);
-	const tone = f.decision && !format.decision?.(f) ? voteTone(f.decision) : "warn";
-	const needed = by?.threshold ?? null, no = agreedOnNothing(f);
-	const tied = f.counts.at(-1)?.tally.filter((row) => row.votes >= needed).length > 1;
-	const how = needed === null ? f.how ?? f.stopped ?? "There is no decision yet"
-		: no ? `${tied ? "A tie: more than one option has" : "No option has"} enough votes ` +
-				`(${needed} needed)`
-			: `${by.votes} of ${plural(f.debater_ids.length, "vote")}, ${needed} needed`;
-	const rounds = f.rounds_run > 0 && `, ${f.status === "complete" ? "after" : "in round"} ` +
-		`${f.rounds_run} of at most ${plural(f.max_rounds, "round")}`;
-	const words = decisionInWords(f), long = words.length > 20 ? ".long" : "";
-	return card(asFound("Decision"),
-		altered ? "c4" : tone, h(`${altered ? "s" : `strong.${tone}`}${long}`, said(words)),
-		h("p", how, rounds, "."), (!f.decision || no) && drawTally(f), format.decided?.(f));
-}
-
-// What to do where no key has confirmed the signer.
-const ANYBODY = "It agrees with itself, but anyone could have written it: ";
-const TRUST = {
-	consistent: `${ANYBODY}ask the sender for the export key by another route.`,
-	partly: `${ANYBODY}check its signature with hansard verify.`,
-	foreign: "A key you gave did not sign this. It may be forged: ask the sender before you rely on it.",
-};
-
-function drawIntegrity(state) {
-	const [name, tone] = VERDICTS[state], { checks, entries, caveats } = page.result;
-	const by = (n) => checks.find((row) => row.number === n);
-	const line = (status, ...text) => signed("li.signed", STATUS[status][0], text);
-	const rules = checks.filter((row) => row.number > 8 && row.number < 17);
-	const signer = signerOf("manifest");
-	const names = signer?.names.length && ["Signed by ", said(list(signer.names)),
-		", not confirmed. ", h("a", { href: "#keys" }, "Compare the key")];
-	const whose = signer?.by ? line("pass", "Signed by ", said(signer.by), ", whose key you gave")
-		: line("unchecked", names || "Not signed");
-	const failing = checks.filter((row) => row.status === "fail");
-	return card("Record integrity", tone,
-		[sign(tone), h(`strong.${tone}${name.length > 20 ? ".long" : ""}`, name)],
-		h("ul.plain", failing.length ? failing.map((row) =>
-			line("fail", VOCABULARY.checks[row.number].failed)) : [
-			line("pass", `${plural(entries, "entry", "entries")}, linked in order`),
-			line(by(8).status, by(8).evidence),
-			rules.every((row) => row.status === "pass")
-				? line("pass", page.figures?.decision
-					? "Turns, votes and decision follow from the replies"
-					: "What was recorded follows the rules")
-				: line("unchecked", "Checked as far as the texts are available"), whose]),
-		TRUST[state] && h("p", state === "consistent" && signer?.by
-			? "The approver of its prompts is not confirmed: compare that key too." : TRUST[state],
-		" ", h("a", { href: "#claims" }, "What is proven")),
-		caveats.map((text) => h("p.warn", h("strong", text))));
-}
-
-// The rows of the governance table, with the status of the checks that they rest on.
-const rules = () => page.figures.governance.map((row) => {
-	const checks = page.result.checks.filter((each) => row.checks.includes(each.number));
-	const status = (name) => checks.find((each) => each.status === name);
-	const worst = status("fail") ?? (!row.review && status("unchecked"));
-	return worst ? { ...row, status: worst.status, found: worst.evidence }
-		: { ...row, status: row.review ? "review" : "passed" };
-});
-
-function drawReview() {
-	const rows = rules(), look = rows.filter((row) => ["review", "fail"].includes(row.status));
-	const passed = rows.filter((row) => row.status === "passed").length;
-	const failing = rows.some((row) => row.status === "fail");
-	const open = rows.length - passed - look.length; // not checked, or not in full
-	const tone = failing ? "bad" : look.length ? "warn" : open ? "info" : "good";
-	const head = look.length ? `${look.length} to review`
-		: open ? `${open} not checked` : "All passed";
-	return card("Governance", tone,
-		[sign(tone), h(`strong.${tone}`, head)],
-		h("p", `${passed} of ${rows.length} passed, recomputed from the entries.`,
-			open > 0 && ` ${open} not fully checked.`),
-		h("ul.plain", look.map((row) =>
-			signed("li.signed", STATUS[row.status][0], h("strong", row.name), ": ",
-				row.notes[0]?.message ?? row.found))));
-}
 
 function drawConcluded(f) {
 	const rows = [f.output !== null && parts(f.output), formatOf(f).concluded?.(f)].flat()
 		.filter(Boolean);
-	if (!rows.length && (agreedOnNothing(f) || !f.decision)) rows.push(drawStanding(f));
-	return h("article.card", h("h2", asFound("What was concluded")),
-		rows.length ? rows : h("p", "No answer was found."));
+	if (!rows.length && (agreedOnNothing(f) || !f.decision)) rows.push(...drawStanding(f));
+	return rows.length > 0 &&
+		h("article.card", { id: "concluded" }, h("h2", asFound("What was concluded")), rows);
 }
 
 // How far a debate came that has no answer.
 function drawStanding(f) {
 	const no = f.decision ? "Nothing was agreed: a person must decide."
 		: { open: "Still open.", truncated: "Cut short." }[f.status] ?? "It failed without an answer.";
-	return [h("p", no), formatOf(f).undecided?.(f)];
+	const standing = formatOf(f).undecided?.(f);
+	return standing && standing.length !== 0 ? [h("p", no), standing] : [];
 }
 
-const OPEN = ["unanswered", "tie", "forfeited", "still_open", "undeclared_winner"];
+// Notes on what was left open, or on how little an outcome may mean.
+const OPEN = ["unanswered", "tie", "forfeited", "still_open", "undeclared_winner", "hollow_consensus"];
+// What the deliverable itself leaves open, where it has a part with such a name.
+const leftOpen = ({ output }) => (!isObject(output) ? [] : WORDING.deliverable.open.split(", ")
+	.filter((name) => Object.hasOwn(output, name))
+	.flatMap((name) => [output[name]].flat().filter(isWritten)
+		.map((text) => [h("span.dim", `${spaced(name)}: `), said(text)])));
 function drawOpen(f) {
 	const { points, dissents } = formatOf(f), rows = [
 		...(f.decision && !OPEN_ENDS.includes(f.decision) ? []
 			: [`The question itself: nothing ${f.status === "open" ? "is" : "was"} decided.`]),
-		...points?.(f) ?? [], ...dissents?.(f) ?? [],
+		...points?.(f) ?? [], ...leftOpen(f), ...dissents?.(f) ?? [],
 		...f.notes.filter((note) => OPEN.includes(note.code))
 			.map((note) => [note.message, ". ", note.seq && ref(note.seq)]),
 	];
-	return h("article.card", h("h2", asFound("What is still open")), rows.length
-		? h("ul", rows.map((row) => h("li", row))) : h("p", points ? "Nothing is listed as open."
-			: "Nobody was asked what is still open."));
+	return rows.length > 0 && h("article.card", { id: "open" }, h("h2", asFound("What is still open")),
+		h("ul", rows.map((row) => h("li", row))));
 }
-
-const outcome = (status) =>
-	signed("span.signed", STATUS[status][0], h("strong", STATUS[status][1]));
-
-const drawChecks = () => section("checks", "Governance checks",
-	"Each rule, and what this page found.",
-	h("div.card", table("rules", "Governance checks", ["Result", "Check", "Rule", "Found"],
-		rules().map((row) => [outcome(row.status), h("strong", row.name), h("span.dim", row.rule),
-			[row.found, unique(row.notes.map((note) => note.seq)).filter(Boolean).slice(0, 12)
-				.map((seq) => [" ", ref(seq)]),
-				row.notes.slice(0, 12).map((note) => h("p.dim", note.message))]]))));

@@ -28,7 +28,7 @@ function drawReplay() {
 				input: () => go(Number(at("slider").value)),
 			})),
 		h("p.unseen", { id: "told", role: "status" }),
-		h("p.dim", `A box is a turn${page.figures.options?.length ? ", with the vote cast in it" : ""}`,
+		h("p.dim", `A box is a turn, with its ${page.figures.options?.length ? "vote" : "phase"} in it`,
 			"; dashed: it does not count. ",
 			"A dot is another entry; orange: it wants a look."),
 		h("div.state", h("div", { id: "now" }),
@@ -48,7 +48,7 @@ function bands() {
 }
 
 function marks(all, lanes) {
-	const drawn = new Set(), few = all <= 60;
+	const drawn = new Set(), letters = all <= 30 ? 3 : all <= 90 ? 1 : 0; // that a mark has room for
 	return page.events.map((event, i) => {
 		const turn = page.turns.get(event?.seq), lane = turn ? lanes.indexOf(turn.seat) : lanes.length;
 		const loud = page.notes.get(event?.seq)?.some((note) => note.severity !== "info");
@@ -59,9 +59,9 @@ function marks(all, lanes) {
 		drawn.add(pixels);
 		const cx = share((i + 0.5) / all), cy = TOP + (lane + 0.5) * LANE;
 		if (!turn) return s(`circle.${kind}`, { cx, cy, r: loud ? 5 : 3 });
-		const width = all > 200 ? 3 : share(0.9 / all), text = few && turn.vote?.slice(0, 3);
+		const width = all > 200 ? 3 : share(0.9 / all), text = (turn.vote ?? turn.phase).slice(0, letters);
 		const x = share((i + 0.05) / all);
-		return [s(`rect.${kind}`, { x, y: cy - 10, width, height: 20, rx: 3 }),
+		return [s(`rect.${kind}`, { x, y: cy - 10, width, height: 20, rx: 3 }, s("title", who(turn.step))),
 			text && s("text", { x: cx, y: cy }, text)];
 	});
 }

@@ -3,31 +3,37 @@
 // its prompt as it was sent and its line as it was hashed.
 
 const WHOLE = 2000, AT_ONCE = 500; // entries: a transcript of more is drawn page by page
+const FOUND_AT_ONCE = 20; // of those that are searched for
+const LONG = 3000; // characters of a turn, beyond which it is folded
 
 function drawTranscript() {
 	const turns = [...page.turns.values()];
 	const idle = turns.filter((turn) => ["rejected", "sent_back"].includes(turn.status)).length;
 	return section("transcript", "Transcript", `${plural(turns.length - idle, "turn")}` +
 		(idle ? ` and ${plural(idle, "reply that does", "replies that do")} not count` : "") +
-		`, in ${plural(page.events.length, "entry", "entries")}`, h("div", { id: "entries" }));
+		`, in ${plural(page.events.length, "entry", "entries")}`, drawFilters(),
+	h("div.read", page.figures && turns.length > 0 && drawRail(), h("div", { id: "entries" })));
 }
 
-function drawEntries(begin) {
-	const all = page.events.length, paged = all > WHOLE, rows = [];
-	const end = paged ? Math.min(all, begin + AT_ONCE) : all;
+// The entries that are wanted, from one of them on: all, or those that are searched for.
+function drawEntries(begin, whole = false) {
+	const found = wanted(), all = found ?? page.events.map((_, i) => i + 1), rows = [];
+	const atOnce = found ? FOUND_AT_ONCE : AT_ONCE;
+	const paged = !whole && all.length > (found ? atOnce : WHOLE);
+	const end = paged ? Math.min(all.length, begin + atOnce) : all.length;
 	let round = null, quiet = null;
-	for (let n = begin + 1; n <= end; n++) {
+	for (const n of all.slice(paged ? begin : 0, end)) {
 		const event = page.events[n - 1], turn = page.turns.get(event?.seq);
 		const row = entry(n, `e${n}`, false);
 		if (turn && turn.round !== round) rows.push(h("h3.round", `Round ${round = turn.round}`));
-		const kind = EVENTS[event?.type]?.folded;
+		const kind = !found && EVENTS[event?.type]?.folded;
 		if (!kind) quiet = null;
 		else if (quiet?.kind !== kind) {
 			quiet = { kind, from: n, node: h("details.between", h("summary")) };
 			rows.push(quiet.node);
 		}
 		if (!quiet) {
-			rows.push(row);
+			rows.push(found ? snippet(n) : null, row);
 			continue;
 		}
 		quiet.node.append(row);
@@ -35,11 +41,11 @@ function drawEntries(begin) {
 			: `Entries ${quiet.from} to ${n}`) + `: ${quiet.kind}`;
 	}
 	const pager = () => (!paged ? "" : h("p.controls",
-		begin > 0 && button("Earlier", () => drawEntries(begin - AT_ONCE)),
-		`Entries ${begin + 1} to ${end} of ${all}`,
-		end < all && button("Later", () => drawEntries(end))));
+		begin > 0 && button("Earlier", () => drawEntries(Math.max(0, begin - atOnce))),
+		`${found ? "Matches" : "Entries"} ${begin + 1} to ${end} of ${all.length}`,
+		end < all.length && button("Later", () => drawEntries(end))));
 	page.from = begin;
-	at("entries").replaceChildren(pager(), ...rows, pager());
+	at("entries").replaceChildren(pager(), ...rows.filter(Boolean), pager());
 }
 
 // One entry: a card for a turn, a line that opens for any other.
@@ -61,25 +67,29 @@ function entry(n, id, open) {
 }
 
 function drawTurn(turn, n, event, kind, attributes, rest) {
-	const counted = turn.status === "counted", silent = turn.status === "forfeited";
-	const about = [spaced(turn.phase), clock(event), turn.model,
-		turn.latency_ms && `${(turn.latency_ms / 1000).toFixed(1)} s`,
+	const heard = turn.status === "counted", silent = turn.status === "forfeited";
+	const about = [clock(event), turn.latency_ms && `${(turn.latency_ms / 1000).toFixed(1)} s`,
 		turn.cost_micro_usd !== null && money(turn.cost_micro_usd)];
-	return h(`article.entry.card.${seatTone(turn.seat)}${counted ? "" : ".out"}${kind}`, attributes,
+	return h(`article.entry.card.${seatTone(turn.seat)}${heard ? "" : ".out"}${kind}`, attributes,
 		h("header", h("a.n", { href: `#e${n}` }, `#${n}`), seatName(turn.seat),
+			h("a", { href: `#${turn.step}` }, `${spaced(turn.phase)}, round ${turn.round}`),
 			h("span.dim", about.filter(Boolean).join(" · ")),
 			turn.case?.rating && h("span.dim", `rates itself ${turn.case.rating} of 10`),
-			/^(scripted|recorded):/.test(turn.model) && h("span.pill.c4", "scripted"),
-			!counted && h("span.pill.warn", silent ? "not heard" : `does not count: ${turn.reason}`),
+			!heard && h("span.pill.warn", silent ? "not heard" : `does not count: ${turn.reason}`),
 			turn.vote !== null && pill(turn.vote)),
-		silent ? h("p", `No turn counts here: ${turn.reason}.`) : attempt(() => reply(turn)), rest);
+		silent ? h("p", `No turn counts here: ${turn.reason}.`) : shortened(turn), rest);
 }
 
-const lazily = (title, fill) => {
-	const node = h("details", { toggle: () => node.children.length < 2 && put(node, fill()) },
-		h("summary", title));
-	return node;
-};
+// What a turn says: a long one is folded, and one button shows all of it.
+function shortened(turn) {
+	const isLong = turn.text?.length > LONG;
+	const body = h(`div.body${isLong ? ".long" : ""}`, attempt(() => reply(turn)));
+	const more = button("Show all of it", () => {
+		body.classList.toggle("long");
+		more.textContent = body.matches(".long") ? "Show all of it" : "Show less";
+	});
+	return [body, h("p", { hidden: isLong ? null : "" }, more)];
+}
 
 const copy = (text) => button("Copy", async ({ target }) => {
 	const shown = target.previousElementSibling; // the view may be drawn anew meanwhile
@@ -144,22 +154,44 @@ function argument({ citations, objection, ...rest }, found, place) {
 	return [h(struck ? "s" : "div", objection && h("p.dim", `On objection ${objection}`),
 		Object.values(rest).map((text) => words(`${text}`))),
 	struck && signed("p.signed", "warn", "Struck: it rests on a citation that does not hold."),
-	h("ul.plain", citations.map((cited, i) =>
-		signed("li.signed", finding(i) === "verified" ? "good" : "bad",
-			"“", said(cited.quote), "” ",
-			h("span.dim", said(cited.document), `, ${spaced(finding(i))}`))))];
+	h("ul.plain", citations.map((cited, i) => h("li", citation(cited, finding(i)))))];
 }
 
-// The address names an entry: show it, open it, and set the replay to it.
+function citation({ quote, document: id }, finding) {
+	const { evidence } = page.figures, source = placeIn(evidence, id), holds = finding === "verified";
+	return [signed("span.signed", holds ? "good" : "bad", "“", said(quote), "” ",
+		source < 0 ? said(id) : h("a", { href: `#d${source + 1}` }, said(id)),
+		h("span.dim", `, ${spaced(finding)}`)),
+	holds && source >= 0 && lazily("In its source", () => inSource(quote, evidence[source].sha256))];
+}
+
+// The address names an entry, a turn by its step, or a document: show and open it, and set the
+// replay to it.
 function follow() {
-	const n = Number(/^#e([1-9][0-9]{0,8})$/.exec(location.hash)?.[1]);
+	const to = decoded(location.hash.slice(1)), step = /^r[0-9]+\./.test(to);
+	const place = /^d[1-9][0-9]{0,3}$/.test(to) && at(to)?.querySelector("details.printed");
+	if (place) place.open = true;
+	const n = step ? page.figures?.turns.findLast((turn) => turn.step === to)?.seq
+		: Number(/^e([1-9][0-9]{0,8})$/.exec(to)?.[1]);
 	if (!(n <= page.events.length) || !at("entries")) return;
-	const begin = page.events.length > WHOLE ? n - 1 - (n - 1) % AT_ONCE : 0;
+	const found = wanted(), all = found ?? page.events;
+	if (found && !found.includes(n)) return wantAll(n);
+	const atOnce = found ? FOUND_AT_ONCE : AT_ONCE, index = found ? found.indexOf(n) : n - 1;
+	const begin = all.length > (found ? atOnce : WHOLE) ? index - index % atOnce : 0;
 	if (begin !== page.from) drawEntries(begin);
 	const node = at(`e${n}`);
 	for (let each = node; each; each = each.parentElement.closest("details")) each.open = true;
 	node.lastElementChild.open = true;
+	node.querySelector(".long")?.classList.remove("long");
 	if (page.figures) go(n);
 	node.scrollIntoView();
 	(node.matches("details") ? node.firstChild : node).focus({ preventScroll: true });
+}
+
+function decoded(fragment) {
+	try {
+		return decodeURIComponent(fragment);
+	} catch {
+		return "";
+	}
 }

@@ -11,6 +11,7 @@ const page = {
 	events: [], figures: null, // of all events; null where an altered record makes no sense
 	turns: new Map(), notes: new Map(), // those of the figures by entry
 	from: 0, // the entries before the first one that the transcript shows
+	wanted: null, sought: "", index: null, // the entries and words searched for (search.js)
 	place: 1, playing: 0, // the entry at which the replay stands, and its timer
 };
 
@@ -39,7 +40,8 @@ async function start() {
 	page.files = readZip(page.zip);
 	await check();
 	page.events = page.result.lines.map((line) => line.event);
-	page.figures = attempt(() => figuresAt(page.events.length), null);
+	const found = attempt(() => figuresAt(page.events.length), null);
+	page.figures = found && attempt(() => ({ ...found }), null); // all of it, once
 	page.turns = new Map(page.figures?.turns.map((turn) => [turn.seq, turn]));
 	page.notes = new Map();
 	for (const note of page.figures?.notes ?? []) {
@@ -103,22 +105,23 @@ function failed(error) {
 }
 
 function draw() {
-	at("main").replaceChildren(h("div", { id: "top" }),
-		...(page.figures ? [attempt(drawReplay)] : []),
-		drawTranscript(), drawVerify());
+	at("main").replaceChildren(...[h("div", { id: "top" }),
+		...(page.figures ? [drawFigures, drawParticipants, drawEvidence, drawReplay] : [])
+			.map((part) => attempt(part)),
+		drawTranscript(), drawVerify()].filter(Boolean));
 	drawEntries(0);
 	drawVerdict();
 	for (const link of document.querySelectorAll("nav a")) if (!at(link.hash.slice(1))) link.remove();
-	if (page.figures) go(page.figures.turns[0]?.seq);
+	if (page.figures) go(page.events.length);
 	addEventListener("hashchange", follow);
 	follow();
 }
 
 // What depends on the reader's keys: drawn again when they change.
 function drawVerdict() {
-	const state = told();
-	at("top").replaceChildren(drawSummary(state),
-		...(page.figures ? [attempt(drawChecks), attempt(drawFigures)] : []));
+	const state = told(), f = page.figures;
+	at("top").replaceChildren(...[drawSummary(state), attempt(drawChecks),
+		f && attempt(() => h("div.cards.two", drawConcluded(f), drawOpen(f)))].filter(Boolean));
 	at("proof").replaceChildren(...drawProof());
 	at("claims").replaceChildren(...drawClaims(state));
 	conclude(state);
@@ -135,6 +138,16 @@ function foot(name) {
 	document.title = `Debate record ${id.slice(0, 8)}`;
 }
 
+// What is folded on the screen is there on paper.
+addEventListener("beforeprint", () => {
+	if (!at("entries")) return;
+	page.wanted = null;
+	drawEntries(0, true);
+	for (const node of document.querySelectorAll("details.printed")) {
+		node.open = true;
+		unfold(node);
+	}
+});
 addEventListener("error", (event) => failed(event.error ?? event.message));
 addEventListener("unhandledrejection", (event) => failed(event.reason));
 start().catch(failed);

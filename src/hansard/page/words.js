@@ -32,14 +32,18 @@ const who = (step) => fill(WORDING.place, placeOf(step));
 const nameKin = ({ model, family }) =>
 	fill(model ? WORDING.kin.model : WORDING.kin.family, { model, family });
 
+// A text on one line, cut at the limit.
+const oneLine = (text, limit = Infinity) => {
+	const line = [...spellOut(text).trim().replace(/\s+/g, " ")];
+	return (line.length > limit ? [...line.slice(0, limit - 1), "…"] : line).join("");
+};
+
 // A stance on one line: in its words, cut at the limit, and with the label that its author gave it;
 // where the words are gone, or a decision is no stance, the label is all.
 const stanceIn = (label, text, limit = 200) => {
 	const own = /^stance_[1-9][0-9]*$/.test(label) || label === text ? "" : ` (${label})`;
-	const line = [...spellOut(text ?? "").trim().replace(/\s+/g, " ")];
-	const most = Math.max(limit - own.length, 1);
-	const cut = line.length > most ? [...line.slice(0, most - 1), "…"] : line;
-	return line.length ? cut.join("") + own : label;
+	const line = oneLine(text ?? "", Math.max(limit - own.length, 1));
+	return line ? line + own : label;
 };
 
 // Only some of our own outcomes have words: an option is left as it is spelled.

@@ -8,8 +8,10 @@ from typing import Generic, NamedTuple, TypeVar
 
 from hansard.report.fold import Folded
 from hansard.report.governance import Watch
+from hansard.report.lead import Lead
 from hansard.report.result import Result, Spoken
 from hansard.report.words import HOW
+from hansard.rules.terms import DecisionRule
 
 R = TypeVar("R", bound=Result)
 
@@ -49,8 +51,10 @@ class Display(Generic[R]):
 
     - `watch`: what the format adds to the notes and the governance rows.
 
-    A summary of a few lines:
+    What a reader sees first, and a summary of a few lines:
 
+    - `lead(result, rule)`: what was decided by this rule and how, as a sentence in parts;
+    - `standing(result)`: where a debate stood that was cut short, in a few words;
     - `how(result)`: how the decision came about;
     - `rows(result)`: what was found beside the decision, or the best standing without one.
 
@@ -69,6 +73,8 @@ class Display(Generic[R]):
     of: Callable[[Folded], R]
     source: type
     published: Mapping[str, tuple[str, type]] = field(default_factory=dict)
+    lead: Callable[[R, DecisionRule], Lead]
+    standing: Callable[[R], str]
     how: Callable[[R], str] = by_rule
     rows: Callable[[R], Iterator[Row]]
     words: Callable[[R], str | None] = wordless

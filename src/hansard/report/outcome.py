@@ -12,6 +12,7 @@ from unicodedata import east_asian_width
 from hansard import vocabulary
 from hansard.report import reviews
 from hansard.report.display import Display, R, Row
+from hansard.report.lead import Lead, say
 from hansard.report.notes import DOUBTFUL, Note
 from hansard.report.result import Result
 from hansard.report.safe import COLUMNS, escaped, one_line, untypeset
@@ -34,6 +35,24 @@ def cost_of(result: Result) -> int | None:
     """Return what all calls cost in micro-US-dollars; None where that of a reply is not known."""
     partly = any(note.code == "cost_incomplete" for note in result.notes)
     return None if partly else result.totals.cost_micro_usd
+
+
+def lead(result: R, own: Display[R]) -> Lead:
+    """Return what became of a debate as one sentence in its parts; a failed one decided nothing."""
+    if result.decision_rule is not None:
+        state = reviews.leading(result)
+        waits = is_left(result) and state in ("waiting", "overdue")  # the sentence says so itself
+        review = "" if waits else vocabulary.words("lead_reviews").get(state, "")
+        return own.lead(result, result.decision_rule)._replace(review=review)
+    if result.reason is None:
+        running = say("running", round=result.rounds_run, rounds=result.max_rounds)
+        return Lead("", say("open"), running)
+    why = STOPPED[result.reason]
+    if result.truncated is None:
+        return Lead("", say("failed"), why)
+    whose = result.truncated.stopper
+    why += f", {one_line(whose, HEAD)}" if whose else ""
+    return Lead("", say("truncated"), say("why", why=why, standing=own.standing(result)))
 
 
 def undecided(result: Result) -> str:

@@ -6,7 +6,7 @@ reader's clock: a `Reader` brings both. Without a trust file no review counts.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Protocol, cast, get_args
 
@@ -37,6 +37,7 @@ class Reader:
 
 # Those of a review that was required, or that somebody signed.
 STATES = tuple(state for state in get_args(ReviewState) if state != "not required")
+UNREVIEWED: Sequence[ReviewState] = ("not required", "waiting", "overdue")
 TextOfBlob = Callable[[Any], str | None]
 
 
@@ -94,6 +95,19 @@ class Spoken(Protocol):
     @property
     def reviewed(self) -> Reviewed:
         """What they said."""
+
+
+def leading(result: Spoken) -> str:
+    """Return how the review stands in a line that leads: its state, or `doubted`.
+
+    That is where no review counts, and one by a key that nobody confirmed speaks against it.
+    """
+    found = result.reviewed
+    against = any(
+        row.outcome in ("rejected", "remanded") and not row.counts and row.standing != "faulty"
+        for row in found.reviews
+    )
+    return "doubted" if against and found.state in UNREVIEWED else found.state
 
 
 def in_words(result: Spoken) -> str:

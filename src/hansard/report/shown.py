@@ -18,6 +18,15 @@ class Shown(Result):
     display: ClassVar[Display[Any]]
 
     @property
+    def sentence(self) -> str:
+        """What became of the debate, in one sentence that code makes: `revise: 2 of 3 votes`.
+
+        A debate that is open, failed or was cut short is said to be that. What models wrote
+        stands in it in quotation marks, cut, with control and bidi characters spelled out.
+        """
+        return outcome.lead(self, self.display).sentence
+
+    @property
     def final(self) -> Any:
         """What a caller wants as the answer; None where nothing was decided.
 

@@ -15,6 +15,7 @@ from hansard.rules.terms import CloseReason, DecisionRule
 from hansard.vocabulary import fill, many
 
 HEAD = 200  # characters of what somebody wrote, in a line that leads
+FEW = 3  # names in a list, before the others are only counted
 TITLE = 80  # in a title, or beside others in a line
 GONE = vocabulary.word("gone")
 ALIKE = vocabulary.word("alike")
@@ -115,8 +116,12 @@ def listed(rows: Iterable[object]) -> str:
 
 
 def few(rows: Sequence[str]) -> str:
-    """Return the first three in a list, and how many more there are."""
-    names, more = listed(rows[:3]), len(rows) - 3
+    """Return the first few in a list, and how many more there are.
+
+    >>> few(["ann", "bob"]), few(["ann", "bob", "cat", "dan", "eve"])
+    ('ann, bob', 'ann, bob, cat and 2 more')
+    """
+    names, more = listed(rows[:FEW]), len(rows) - FEW
     return fill(vocabulary.word("more"), names=names, more=more) if more > 0 else names
 
 

@@ -57,6 +57,14 @@ FORMATS.consensus = {
 	lost: (walk) => stillIn(walk).length < walk.terms.threshold,
 
 	result: consensusResult,
+	lead: (f) => {
+		if (f.decision_rule === "max_rounds_exhausted") return shortLead(f);
+		const found = countedLead(f);
+		return f.review === null ? found : leftLead(f, list(found));
+	},
+	stood: (f) => (f.vote_tally.size
+		? leadWords("theirs", { tally: tallied(f.vote_tally), all: voters(f).length })
+		: leadWords("nothing")),
 	drift: (s) => voteDrift(s),
 	notes: { "votes.counted": tieAtThreshold },
 	whole: (s) => {
@@ -68,12 +76,10 @@ FORMATS.consensus = {
 	},
 	charts: (f) => [drawVotes(f)],
 	standing: (f) => [h("h4", "Votes that count"), voteBars(f, false)],
-	decided: (f) => f.dissent.map((row) =>
-		h("p", "Dissent: ", seatName(row.speaker), " ", pill(row.vote))),
 	concluded: (f) => (f.decision && !agreedOnNothing(f) ? f.seats : [])
 		.filter((seat) => seat.votes.at(-1) === f.decision).map((seat) =>
 			[h("p.by", seatName(seat.id), " ", pill(f.decision)), words(stanceOfLast(f, seat.id))]),
-	undecided: (f) => !f.decision && f.vote_tally.size > 0 &&
+	undecided: (f) => f.status !== "failed" && !f.decision && f.vote_tally.size > 0 &&
 		[h("p", "No option has enough votes yet:"), drawTally(f)],
 	dissents: (f) => f.dissent.map((row) =>
 		[seatName(row.speaker), " ", pill(row.vote), " ", said(stanceOfLast(f, row.speaker))]),

@@ -41,7 +41,7 @@ const judgedResult = (s) => {
 const drawSides = (f) => figure("Sides",
 	table("plain", "Sides", ["Stance", "Argued by", "Verdict"], f.stances.map((row) =>
 		[said(stanceIn(row.label, row.text, 80)), seatName(row.debater),
-			row.label === f.verdict?.winner_label ? h("span.pill.good", "won") : "–"])),
+			row.label === f.verdict?.winner_label ? h("strong", "won") : "–"])),
 	f.stances.map((row) => h("p.dim", h("strong", said(row.label)), ": ", said(row.text))));
 
 const MANY_ROUNDS = 4; // above, debaters give in to each other
@@ -85,6 +85,14 @@ FORMATS.judged = {
 		new Set([...walk.spoken, ...stillIn(walk).map(({ id }) => id)]).size < 2,
 
 	result: judgedResult,
+	lead: (f) => {
+		if (!f.verdict || f.decision_rule !== "judge_verdict") return leftLead(f);
+		const { winner_label: label, winner_id: who } = f.verdict;
+		if (label === null) return [delivered(f) ?? opening(f.verdict.verdict), leadWords("combined")];
+		const { text } = f.stances.find((row) => row.label === label);
+		return [stanceIn(label, text, MOST_WORDS), leadWords("judge", { who })];
+	},
+	stood: () => leadWords("unruled"),
 	drift: () => [], // whoever argues a stance is told to keep it, and nobody votes
 	notes: {
 		"verdict.recorded": (s, d) => [[d.undeclared, "undeclared_winner", { judge: d.speaker }]],
@@ -94,9 +102,6 @@ FORMATS.judged = {
 		return [[rounds > MANY_ROUNDS, "many_rounds", { rounds, limit: MANY_ROUNDS }]];
 	},
 	charts: (f) => [drawSides(f)],
-	decision: (f) => f.verdict && f.verdict.winner === null &&
-		(f.verdict.undeclared ? "No declared stance won" : "Several stances combined"),
-	decided: (f) => f.verdict?.winner_id && h("p", "Argued by ", seatName(f.verdict.winner_id), "."),
 	concluded: ({ verdict: v }) => v && [
 		h("p.key", "The judge's verdict, entry ", ref(v.seq)), words(v.verdict), words(v.reasoning)],
 };

@@ -212,6 +212,9 @@ const CASE_ROWS = {
 	}, v.unresolved > 0],
 };
 
+// What the framer put to the debate.
+const thesisOf = (f) => textIn(saidBy(f.turns.find((row) => row.role === "framer" && isHeard(row))),
+	"thesis");
 // A side as a line shows it: a position in its words, a critic by its role.
 const positionIn = ({ positions }, label) =>
 	stanceIn(label, positions.find((row) => row.label === label)?.text, 80);
@@ -305,6 +308,18 @@ FORMATS.moderated = {
 	schedule: scheduleModerated,
 
 	result: moderatedResult,
+	lead: (f) => {
+		const { decision, moderation: m, positions } = f, confidence = lower(m?.confidence);
+		const sure = (words) => leadWords("confident", { words, confidence });
+		if (f.decision_rule === "moderator_synthesis") {
+			return [leadWords(decision === "upheld" ? "upheld" : "not_upheld"), sure(opening(thesisOf(f)))];
+		}
+		if (f.decision_rule !== "moderator_ranking") return leftLead(f);
+		return [stanceIn(decision, positions.find((row) => row.label === decision)?.text, MOST_WORDS),
+			sure(leadWords("ranked", { all: positions.length }))];
+	},
+	stood: ({ moderation: m }) => (m ? leadWords("moderated", { words: opening(m.synthesis) })
+		: leadWords("unruled")),
 	drift: thesisDrift,
 	notes: {
 		"turn.recorded": caseNotes,
@@ -327,7 +342,6 @@ FORMATS.moderated = {
 	},
 	rows: CASE_ROWS,
 	charts: (f) => [drawScores(f)],
-	decided: (f) => f.moderation && h("p", `The moderator's own confidence: ${lower(f.moderation.confidence)}.`),
 	concluded: (f, m = f.moderation) => m && [
 		f.turns.filter((row) => row.role === "framer").map((row) =>
 			h("p", h("span.key", "Proposition: "), said(textIn(saidBy(row), "thesis")))),

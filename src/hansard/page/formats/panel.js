@@ -237,6 +237,13 @@ function drawSimilar(f) {
 				row.converged ? "yes" : "no"])));
 }
 
+// The judge's reply but for the answer that it gives; else how the answer was found.
+function drawJudgment({ turns, judgment }) {
+	const { value } = turns.find((row) => row.role === "judge" && isHeard(row)) ?? {};
+	return value ? members(Object.entries(value).filter(([key]) => key !== "answer"))
+		: h("p.dim", said(judgment));
+}
+
 FORMATS.panel = {
 	phases: "draft|verdict",
 	terms: ["max_rounds:thousand convergence_ppm:ppm? resolution:synthesis|pick|majority|" +
@@ -273,6 +280,22 @@ FORMATS.panel = {
 	},
 
 	result: panelResult,
+	lead: (f) => {
+		const { decision_rule: rule, final, winner_label: who, options } = f;
+		if (rule === "majority_vote" && options.length) return countedLead(f);
+		if (rule === "no_majority" && options.length) return shortLead(f);
+		if (final === null) return leftLead(f);
+		const words = opening(final === GONE ? null : final);
+		if (rule === "judge_synthesis") {
+			return [options.length ? leadWords("carried", { words, option: f.decision }) : words,
+				leadWords("answer")];
+		}
+		return [words, rule === "judge_pick" ? leadWords("picked", { who })
+			: rule === "most_similar" ? leadWords("similar", { who, alike: WORDING.alike })
+				: leadWords("alike", { votes: f.vote_tally.get(f.decision) ?? 0, all: f.debater_ids.length })];
+	},
+	stood: ({ last_drafts: { size } }) => (size ? leadWords("drafts", { drafts: many(size, "draft") })
+		: leadWords("nothing")),
 	drift: (s, { options, rounds }) => (options.length ? voteDrift(s)
 		: answerDrift(s, rounds)),
 	notes: {
@@ -284,9 +307,7 @@ FORMATS.panel = {
 		return [[isUnseen(s), "hollow_consensus", { drafts }, "drafts"]];
 	},
 	charts: (f) => [f.vote_tally && drawVotes(f), f.similarities.length > 0 && drawSimilar(f)],
-	decision: (f) => f.decision_rule === "judge_synthesis" && "Answer by the judge",
-	decided: (f) => f.winner_label && h("p", "Argued by ", seatName(f.winner_label), "."),
-	concluded: (f) => f.final && [words(f.final), h("p.dim", said(f.judgment))],
+	concluded: (f) => f.final && [words(f.final), drawJudgment(f)],
 	undecided: (f) => [...f.last_drafts].map(([id, draft]) =>
 		[h("p.by", "The last draft of ", seatName(id), ":"), words(draft)]),
 };

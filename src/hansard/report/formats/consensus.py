@@ -14,6 +14,8 @@ from hansard.report.common import common
 from hansard.report.display import Display, Row
 from hansard.report.fold import Folded, tally_of, turn_of, words_of
 from hansard.report.governance import Watch
+from hansard.report.lead import Lead, counted, left, say, short, voters
+from hansard.report.lead import tallied as few_votes
 from hansard.report.notes import Note, note
 from hansard.report.result import Part, Spoken, lines, listed, tallied, told
 from hansard.report.shown import Shown
@@ -25,7 +27,7 @@ from hansard.rules.formats import consensus
 from hansard.rules.formats.consensus import PHASES
 from hansard.rules.prompts import TextOf
 from hansard.rules.state import DebateState
-from hansard.rules.terms import Phase
+from hansard.rules.terms import DecisionRule, Phase
 from hansard.vocabulary import many
 
 
@@ -214,6 +216,21 @@ def how(result: ConsensusResult) -> str:
     return f"{votes}, {result.consensus_threshold} needed"
 
 
+def lead(result: ConsensusResult, rule: DecisionRule) -> Lead:
+    """Return the option with its count, or that none has enough votes."""
+    if rule == "max_rounds_exhausted":
+        return left(result, short(result, result.consensus_threshold, result.vote_tally))
+    found = counted(result, result.votes_held or 0)
+    return left(result, f"{found.head}, {found.tail}") if result.review else found
+
+
+def standing(result: ConsensusResult) -> str:
+    """Say how the votes stood."""
+    if not result.vote_tally:
+        return say("nothing")
+    return say("theirs", tally=few_votes(result.vote_tally), all=len(voters(result)))
+
+
 def rows(result: ConsensusResult) -> Iterator[Row]:
     """Yield the votes that stand, or who dissents from a decision."""
     if result.decision is None and result.vote_tally:
@@ -291,6 +308,8 @@ CONSENSUS = Display(
     result=ConsensusResult,
     source=ConsensusSource,
     of=of,
+    lead=lead,
+    standing=standing,
     how=how,
     rows=rows,
     turns=lambda result: result.transcript,

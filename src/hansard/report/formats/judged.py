@@ -15,6 +15,8 @@ from hansard.report.common import common
 from hansard.report.display import LENGTH, Display, Row
 from hansard.report.fold import Folded, turn_of, words_of
 from hansard.report.governance import Watch
+from hansard.report.lead import LIMIT, Lead, by_rule, delivered, say
+from hansard.report.lead import quoted as opening
 from hansard.report.notes import Note, note
 from hansard.report.result import Part, Spoken, Stance, lines, listed, told
 from hansard.report.safe import one_line
@@ -26,6 +28,7 @@ from hansard.rules.fields import closed
 from hansard.rules.formats import judged
 from hansard.rules.prompts import TextOf
 from hansard.rules.state import DebateState
+from hansard.rules.terms import DecisionRule
 
 MANY_ROUNDS = 4  # above, debaters give in to each other
 
@@ -256,6 +259,17 @@ def _judge_view(found: Folded, labels: dict[str, str]) -> JudgeView | None:
     )
 
 
+def lead(result: JudgedResult, rule: DecisionRule) -> Lead:
+    """Return the stance that won, in its words; several combined, in the deliverable's."""
+    found = result.verdict
+    if found is None or rule != "judge_verdict":
+        return by_rule(result, rule)
+    won = _won(result)
+    if won is None:
+        return Lead("", delivered(result) or opening(found.verdict), say("combined"))
+    return Lead("", stance(won.label, won.text, LIMIT), say("judge", who=won.debater))
+
+
 def rows(result: JudgedResult) -> Iterator[Row]:
     """Yield the verdict, and the winner where that is not what was decided."""
     found = result.verdict
@@ -338,6 +352,8 @@ JUDGED = Display(
     result=JudgedResult,
     source=JudgedSource,
     of=of,
+    lead=lead,
+    standing=lambda _: say("unruled"),
     rows=rows,
     words=lambda result: result.verdict.verdict if result.verdict else None,
     turns=lambda result: result.transcript,

@@ -14,6 +14,8 @@ from hansard.report.common import common
 from hansard.report.display import LENGTH, Display, Row
 from hansard.report.fold import Folded, tally_of, turn_of, words_of
 from hansard.report.governance import Watch
+from hansard.report.lead import Lead, by_rule, counted, left, say, short
+from hansard.report.lead import quoted as opening
 from hansard.report.notes import Note, note
 from hansard.report.result import Part, Spoken, lines, tallied, told
 from hansard.report.safe import one_line
@@ -26,7 +28,7 @@ from hansard.rules.fields import closed
 from hansard.rules.formats.panel.reading import terms_of
 from hansard.rules.prompts import TextOf
 from hansard.rules.state import DebateState, Turn
-from hansard.rules.terms import Resolution
+from hansard.rules.terms import DecisionRule, Resolution
 from hansard.vocabulary import fill, many
 
 
@@ -313,6 +315,33 @@ def _tally(found: Folded) -> dict[str, int]:
     return tally | ({"abstain": count["abstentions"]} if count["abstentions"] else {})
 
 
+def lead(result: PanelResult, rule: DecisionRule) -> Lead:
+    """Return the answer in its words, and whose it is; an option with its count."""
+    if rule == "majority_vote" and result.options:
+        return counted(result, result.votes_held or 0)
+    if rule == "no_majority" and result.options:
+        return left(result, short(result, result.consensus_threshold or 0, result.vote_tally or {}))
+    if result.answer is None:
+        return by_rule(result, rule)
+    whose = result.winner_label
+    votes = {"votes": result.votes_held, "all": len(result.debater_ids)}
+    how = {
+        "judge_synthesis": say("answer"),
+        "judge_pick": say("picked", who=whose),
+        "most_similar": say("similar", who=whose, alike=ALIKE),
+    }
+    words = opening(None if result.answer == GONE else result.answer)
+    if rule == "judge_synthesis" and result.options:
+        words = say("carried", words=words, option=result.decision)
+    return Lead("", words, how.get(rule) or say("alike", **votes))
+
+
+def standing(result: PanelResult) -> str:
+    """Say how many drafts there are."""
+    drafts = many(len(result.last_drafts), "draft")
+    return say("drafts", drafts=drafts) if result.last_drafts else say("nothing")
+
+
 def rows(result: PanelResult) -> Iterator[Row]:
     """Yield the count of a majority, and the answer, or else the last drafts."""
     if result.vote_tally is not None:
@@ -408,6 +437,8 @@ PANEL = Display(
     result=PanelResult,
     source=PanelSource,
     of=of,
+    lead=lead,
+    standing=standing,
     rows=rows,
     words=lambda result: result.answer,
     turns=lambda result: result.transcript,

@@ -4,7 +4,7 @@ from hansard.report.display import Display
 from hansard.report.formats.moderated.markdown import decision, said, use
 from hansard.report.formats.moderated.result import ModeratedResult, of
 from hansard.report.formats.moderated.source import ModeratedSource
-from hansard.report.formats.moderated.summary import rows, turns, words
+from hansard.report.formats.moderated.summary import lead, rows, standing, turns, words
 from hansard.report.formats.moderated.watch import WATCH
 
 __all__ = ["MODERATED", "ModeratedResult"]
@@ -13,6 +13,8 @@ MODERATED = Display(
     result=ModeratedResult,
     source=ModeratedSource,
     of=of,
+    lead=lead,
+    standing=standing,
     rows=rows,
     words=words,
     turns=turns,

@@ -6,9 +6,33 @@ from collections.abc import Iterator
 
 from hansard.report.display import LENGTH, Row
 from hansard.report.formats.moderated.result import ModeratedResult
+from hansard.report.lead import LIMIT, Lead, by_rule, quoted, say
 from hansard.report.result import Spoken
 from hansard.report.safe import one_line
 from hansard.report.words import GONE, TITLE, stance
+from hansard.rules.terms import DecisionRule
+
+
+def lead(result: ModeratedResult, rule: DecisionRule) -> Lead:
+    """Return the proposition and whether it is upheld, or the position that was ranked first."""
+    found = result.moderation
+    if found is None or rule not in ("moderator_synthesis", "moderator_ranking"):
+        return by_rule(result, rule)
+    sure = str(found.confidence).lower()
+    if rule == "moderator_ranking":
+        first = next(row for row in result.positions if row.label == result.decision)
+        words = say("ranked", all=len(result.positions))
+        head = stance(first.label, first.text, LIMIT)
+    else:
+        words = quoted(result.framing.thesis if result.framing else None)
+        head = say("upheld" if result.decision == "upheld" else "not_upheld")
+    return Lead("", head, say("confident", words=words, confidence=sure))
+
+
+def standing(result: ModeratedResult) -> str:
+    """Say what the moderator last wrote."""
+    found = result.moderation
+    return say("moderated", words=quoted(found.synthesis)) if found else say("unruled")
 
 
 def rows(result: ModeratedResult) -> Iterator[Row]:

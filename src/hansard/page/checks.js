@@ -1,0 +1,60 @@
+"use strict";
+// What was checked, exceptions first: each governance row with the checks that it rests on, and the
+// checks of the record. What passed is folded.
+
+// The governance rows: one that rests on a check that failed, or was not made, does not stand.
+const rules = () => (page.figures?.governance ?? []).map((row) => {
+	const checks = page.result.checks.filter((each) => row.checks.includes(each.number));
+	const status = (name) => checks.find((each) => each.status === name);
+	const on = status("fail") ?? (!row.review && status("unchecked")) ?? null;
+	return { ...row, on, status: on ? on.status : row.review ? "review" : "pass" };
+});
+const refs = (row) => unique(row.notes.map((note) => note.seq)).filter(Boolean).slice(0, 12)
+	.map((seq) => [" ", ref(seq)]);
+const look = (status, found, rule) => signed("li.signed", STATUS[status][0],
+	h("span", found), h("span.dim", ` ${rule}`));
+
+// Grave ones come first. Of many notes the first two are told: the entries show them all.
+const grave = (row) => Number(row.notes.some((note) => note.severity === "critical"));
+function toldOf({ notes, found }) {
+	const told = notes.map((note) => note.message.replaceAll("`", "")), more = told.length - 2;
+	return `${told.slice(0, 2).join(". ") || capital(found)}.${more > 0 ? ` And ${more} more.` : ""}`;
+}
+
+// What a reader should look at, in a list. The findings of an altered record stand above it, and
+// the line on trust speaks of the signature.
+function exceptions() {
+	const rows = rules(), { checks } = page.result;
+	const open = checks.filter((row) =>
+		row.number !== 3 && ["unchecked", "unsupported"].includes(row.status));
+	const shaken = rows.filter((row) => row.on?.status === "fail");
+	const waiting = (check) => rows.filter((row) => row.on === check).map((row) => row.name);
+	return [
+		shaken.length > 0 && look("fail", "These rest on a check that failed:",
+			`${list(shaken.map((row) => row.name))}.`),
+		...rows.filter((row) => row.status === "review").sort((one, other) => grave(other) - grave(one))
+			.map((row) => look("review", [toldOf(row), refs(row)], `Rule “${row.name}”: ${row.rule}`)),
+		...open.map((check) => look("unchecked", ["Not checked: ", said(check.evidence), "."],
+			list([`${check.number} ${check.name}`, ...waiting(check)]))),
+	].filter(Boolean);
+}
+
+const passedRows = () => [
+	...rules().filter((row) => row.status === "pass").map((row) => [row.name, row.rule, row.found]),
+	...page.result.checks.filter((row) => row.status === "pass")
+		.map((row) => [`${row.number} ${row.name}`, "A check of the record, entry by entry.",
+			said(row.evidence)]),
+];
+
+function drawChecks() {
+	const found = exceptions(), rows = passedRows(), altered = verdict() === "altered";
+	const unsure = page.result.checks.some((row) => row.number === 3 && row.status === "unchecked") &&
+		"signer not confirmed";
+	return h("section.card", { id: "checks", "aria-labelledby": "checks-title" },
+		h("h2", { id: "checks-title" }, "What needs a look"),
+		found.length ? h("ul.plain", found) : signed("p.signed", altered ? "bad" : "good",
+			altered ? "What is said above." : "Nothing: all that could be checked here holds."),
+		lazily([sign("good"), ` ${rows.length} passed`, unsure && `, ${unsure}`], () => table("rules", "Checks that passed",
+			["Check", "Rule", "Found"], rows.map(([name, rule, what]) =>
+				[h("strong", name), h("span.dim", rule), what])), "printed"));
+}
