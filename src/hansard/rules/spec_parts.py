@@ -429,6 +429,10 @@ class Evidence(Strict):
                     {"stem": stem},
                 )
             row = {**row, "id": stem}
+        if isinstance(row, dict) and "id" not in row and "text" in row:
+            raise PydanticCustomError(
+                "spec.evidence_id", "a document that is given as text needs an `id`; add one"
+            )
         return row
 
     @field_validator("text")

@@ -7,12 +7,12 @@ where. Nothing is written before all of it has been read.
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from difflib import get_close_matches
 from functools import cache
 from importlib.resources import files as resources
 from pathlib import Path
-from typing import TypeVar, cast
+from typing import Any, TypeVar, cast, get_args
 
 from pydantic import BaseModel, ValidationError
 from pydantic_core import ErrorDetails
@@ -20,13 +20,15 @@ from pydantic_core import ErrorDetails
 from hansard.errors import UsageError
 from hansard.rules.formats import DEFAULT, FORMATS, SPECS, AnySpec
 from hansard.rules.spec_gate import SingleAnswer
-from hansard.rules.spec_parts import Evidence, OwnPath
+from hansard.rules.spec_parts import Advocate, Evidence, OwnPath, Seat
 from hansard.runtime.files import Files, Kind, check_size, decoded, read_own, slip
 from hansard.runtime.notation import parse
 from hansard.verify.checks import MAX_DOCUMENTS
 
 _SHARED = ("block", "again", "synthesizer")
 _FIELD = re.compile(r"\{\{([^{}]*)\}\}")  # one way to match: linear in any template
+# What pydantic calls its own wrappers and the kinds of a union; no field has such a name.
+_INNER = re.compile(r"^function-|\[.*\]$")
 MOST_MISTAKES = 10  # of a spec, that are told at once
 M = TypeVar("M", bound=BaseModel)
 
@@ -41,7 +43,7 @@ _CODES = {
     "less_than_equal": ("spec.out_of_range", "this must be at most {le}"),
 }
 _WRONG = {  # each `spec.invalid_value`
-    "string_type": "this must be text; put it in quotes",
+    "string_type": "this must be text; in a file, put it in quotes",
     "string_too_short": "this is too short: write {min_length} or more characters",
     "string_too_long": "this is too long: write at most {max_length} characters",
     "literal_error": "this must be {expected}",
@@ -50,7 +52,7 @@ _WRONG = {  # each `spec.invalid_value`
     ),
     **dict.fromkeys(("float_type", "float_parsing"), "this must be a number, such as 0.5"),
     **dict.fromkeys(("bool_type", "bool_parsing"), "this must be true or false"),
-    "list_type": "this must be a list",
+    "list_type": "this must be a list, such as [one, two]",
     **dict.fromkeys(("dict_type", "model_type"), "this must be fields with their values"),
 }
 
@@ -144,6 +146,7 @@ def _mistakes(
     code, sentence = told[-1]
     if len(rows) > MOST_MISTAKES:
         told[-1] = code, f"{sentence} (and {len(rows) - MOST_MISTAKES} more)"
+    told = list(dict.fromkeys(told))  # a field that can be of two kinds is of neither
     return UsageError(*told[0], [UsageError(*each) for each in told[1:]])
 
 
@@ -158,11 +161,17 @@ def _mistake(
         code = row["type"]
     is_unknown = row["type"] == "extra_forbidden"
     shown = row["loc"][:-1] if is_unknown and not quoting else row["loc"]
-    parts = [str(part) for part in shown if part != "function-before"]
+    parts = [str(part) for part in shown if not _INNER.search(str(part))]
     field = ".".join(parts if quoting else map(slip, parts))
     if is_unknown:
-        close = get_close_matches(str(row["loc"][-1]), model.model_fields, 1)
-        sentence = f"{sentence}; did you mean {close[0]}?" if close else sentence
+        sentence = _unknown(row["loc"], model)
+    kinds = _at(model, row["loc"])
+    if row["type"] in ("dict_type", "model_type") and any(issubclass(kind, Seat) for kind in kinds):
+        argued = any(issubclass(kind, Advocate) for kind in kinds)
+        example = "label: NAME, stance: TEXT" if argued else "id: NAME"
+        sentence = f"a seat has fields, such as {{{example}}}"
+    if parts == ["output_schema"]:
+        sentence = "this must be a JSON Schema, the name of its file, or a pydantic class"
     if row["type"] == "string_pattern_mismatch":
         is_id = "A-Z" in row["ctx"]["pattern"]
         sentence = (
@@ -170,6 +179,42 @@ def _mistake(
         )
     named = f"{field}: " if field else ""
     return code, f"{place}{named}{sentence or row['msg']}"
+
+
+def _unknown(where: Sequence[int | str], model: type[BaseModel]) -> str:
+    """Return what is said of a field that does not exist: which one may have been meant."""
+    name, holders = str(where[-1]), _at(model, where[:-1])
+    known = list(dict.fromkeys(field for holder in holders for field in holder.model_fields))
+    close = get_close_matches(name, known, 1)
+    if close:
+        return f"unknown field; did you mean {close[0]}?"
+    if len(where) > 1:
+        return f"unknown field; use {', '.join(known)}" if known else "unknown field"
+    others = [each for each, spec in SPECS.items() if name in spec.model_fields]
+    if not others or model not in SPECS.values():
+        return "unknown field"
+    own = next(each for each, spec in SPECS.items() if spec is model)
+    have = f"{' and '.join(others)} {'has' if len(others) == 1 else 'have'} it"
+    return f"unknown field; {have}, {own} has not: is `format` right?"
+
+
+def _at(model: type[BaseModel], where: Sequence[int | str]) -> tuple[type[BaseModel], ...]:
+    """Return the classes that can stand at a place of a model; none where anything can."""
+    found: tuple[type[BaseModel], ...] = (model,)
+    for part in where:
+        if isinstance(part, str):
+            fields = [row.model_fields[part] for row in found if part in row.model_fields]
+            if fields:
+                found = tuple(kind for field in fields for kind in _models(field.annotation))
+    return found
+
+
+def _models(annotation: Any) -> Iterator[type[BaseModel]]:
+    """Yield the models that an annotation is made of."""
+    if isinstance(annotation, type) and issubclass(annotation, BaseModel):
+        yield annotation
+    for inner in get_args(annotation):
+        yield from _models(inner)
 
 
 def read_texts(spec: AnySpec, files: Files) -> AnySpec:

@@ -194,7 +194,7 @@ def test_a_document_has_an_id_of_its_own_or_its_files(row, name, from_round):
     [
         ("run book.md", ("spec.evidence_id", "evidence.0")),
         (".md", ("spec.evidence_id", "evidence.0")),
-        ({"text": "words"}, ("string_pattern_mismatch", "evidence.0.id")),
+        ({"text": "words"}, ("spec.evidence_id", "evidence.0")),
         ({"id": "memo"}, ("spec.evidence_source", "evidence.0")),
         ({"id": "memo", "file": "a.md", "text": "b"}, ("spec.evidence_source", "evidence.0")),
         ({"id": "memo", "text": ""}, ("string_too_short", "evidence.0.text")),

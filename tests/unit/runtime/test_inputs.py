@@ -248,12 +248,17 @@ def test_one_thing_that_two_rules_see_is_told_once(write):
         ("timeout_seconds", 0, "this must be more than 0.0"),
         ("timeout_seconds", "soon", "this must be a number, such as 0.5"),
         ("question", "", "this is too short: write 1 or more characters"),
-        ("question", 7, "this must be text; put it in quotes"),
+        ("question", 7, "this must be text; in a file, put it in quotes"),
         ("attempts", "two", "this must be a whole number, such as 2"),
         ("attempts", 1.5, "this must be a whole number, such as 2"),
         ("leading_call", "perhaps", "this must be true or false"),
         ("layout", "own", "this must be 'shared-prefix' or 'role-first'"),
-        ("options", "release", "this must be a list"),
+        ("options", "release", "this must be a list, such as [one, two]"),
+        (
+            "output_schema",
+            3,
+            "this must be a JSON Schema, the name of its file, or a pydantic class",
+        ),
         ("limits", 3, "this must be fields with their values"),
     ],
 )
@@ -263,6 +268,47 @@ def test_what_is_wrong_with_a_value_is_said_in_plain_words(field, value, sentenc
     with pytest.raises(UsageError) as caught:
         inputs.parse_spec({**spec, "max_rounds": 1, "threshold": 2, field: value}, "spec")
     assert str(caught.value) == f"spec: {field}: {sentence}"
+
+
+@pytest.mark.parametrize(
+    ("fields", "sentence"),
+    [
+        (
+            {"settings": {"temprature": 1}},
+            "settings.temprature: unknown field; did you mean temperature?",
+        ),
+        ({"limits": {"cost": 1}}, "limits.cost: unknown field; did you mean cost_usd?"),
+        (
+            {"prices": {"python:m": {"usd": "1"}}},
+            "prices.python:m.usd: unknown field; use input, output, cached, cache_write",
+        ),
+        (
+            {"judge": {}},
+            "judge: unknown field; judged and panel have it, consensus has not: is `format` right?",
+        ),
+        ({"reveiw": "Ann"}, "reveiw: unknown field; did you mean review?"),
+        ({"nothing_like_it": 1}, "nothing_like_it: unknown field"),
+        ({"debaters": ["a", "b"]}, "debaters.0: a seat has fields, such as {id: NAME}"),
+        (
+            {"evidence": [{"text": "t"}]},
+            "evidence.0: a document that is given as text needs an `id`; add one",
+        ),
+    ],
+)
+def test_what_is_meant_is_said_also_of_fields_within_fields(fields, sentence):
+    seats = [{"id": name, "model": "python:m"} for name in "ab"]
+    spec = {"question": "q", "debaters": seats, "options": ["release", "revise"]}
+    with pytest.raises(UsageError) as caught:
+        inputs.parse_spec({**spec, "max_rounds": 1, "threshold": 2, **fields}, "spec")
+    assert caught.value.sentence == f"spec: {sentence}"
+
+
+def test_a_name_is_no_field_of_a_stance():
+    rows = [{"name": "ship", "stance": "Ship."}, {"label": "wait", "stance": "Wait."}]
+    with pytest.raises(UsageError) as caught:
+        inputs.parse_spec({"format": "judged", "question": "q", "debaters": rows}, "spec")
+    said = "use id, model, persona, settings, stance, label"
+    assert caught.value.sentence == f"spec: debaters.0.name: unknown field; {said}"
 
 
 def test_a_panel_is_told_all_that_contradicts_itself_too(write):
