@@ -26,6 +26,7 @@ from typing import TYPE_CHECKING, Any
 
 from hansard.api import running
 from hansard.api.specs import located
+from hansard.errors import UsageError
 
 if TYPE_CHECKING:
     from hansard.api.specs import Spec
@@ -73,8 +74,10 @@ class Debate:
         gone on return.
 
         Raises UsageError for a spec that cannot be run, a function that cannot sit in a
-        seat (`model.signature`), and both a spec and a `format` of its own.
+        seat (`model.signature`), both a spec and a `format` of its own, and for what belongs to
+        a run.
         """
+        _check(spec, tools, fields)
         self._spec = spec
         self._fields = fields if spec is not None or not tools else {"tools": [*tools], **fields}
         self._models, self._tools, self._policy = models, tools, policy
@@ -255,6 +258,26 @@ def debate(
         "debate",
         "Debate(…).run",
     )
+
+
+_OF_A_RUN = ("progress", "observe", "follow_up", "remand", "trust")
+
+
+def _check(spec: object, tools: object, fields: Mapping[str, Any]) -> None:
+    """Refuse what is often put in a wrong place, with the right one."""
+    for name in _OF_A_RUN:
+        if name in fields:
+            said = f"`{name}` belongs to a run: give it to `run`, `run_sync` or `stream`"
+            raise UsageError("spec.unknown_field", said)
+    if isinstance(spec, str) and "format" in fields:
+        raise UsageError(
+            "spec.format",
+            "what comes first is the file of a spec, which has its own `format`: give a question "
+            "to `run`, or as `question=…`",
+        )
+    if not isinstance(tools, Mapping | None):
+        said = "`tools` are functions by name: write tools={NAME: FUNCTION}"
+        raise UsageError("tool.not_given", said)
 
 
 def _stated(question: str | None, fields: Mapping[str, Any]) -> dict[str, Any]:

@@ -168,11 +168,17 @@ async def play(
     **given: Any,
 ) -> DebateResult:
     """Do what `run` does of a spec that was read; what else is given, a session takes."""
+    from hansard.record.policy import Policy
     from hansard.runtime import session
 
+    policy = given["policy"]
+    if not isinstance(policy, Policy | None):
+        kind = type(policy).__name__
+        raise UsageError("policy.read", f"`policy` is what `read_policy` gives, not a {kind}")
     with opened(store if store is not None else IN_MEMORY, create=True) as shelf:
         spec, origin = _going_back(spec, shelf, follow_up, remand, trust)
-        found = await session.run(spec, shelf, folder, origin=origin, **given)
+        kept = store is not None
+        found = await session.run(spec, shelf, folder, origin=origin, kept=kept, **given)
         result = _result(found)
     return result if spec.output_class is None else _typed(result, spec.output_class)
 
@@ -425,6 +431,9 @@ def opened(store: Store | str, *, create: bool) -> Iterator[Store]:
     if isinstance(store, Store):
         yield store
         return
+    if not isinstance(store, str):
+        said = f"`store` is the URL of a store, or an open one, not a {type(store).__name__}"
+        raise UsageError("store.url", f"{said}; write sqlite:///PATH/FILE.db")
     with Store.open(store, create=create) as shelf:
         yield shelf
 

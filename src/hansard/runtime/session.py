@@ -28,6 +28,7 @@ from hansard.runtime.files import Files, stored_files
 from hansard.runtime.inputs import read_templates, read_texts
 from hansard.runtime.journal import Journal
 from hansard.runtime.models.base import Closing, Model
+from hansard.runtime.models.callables import NoReply
 from hansard.runtime.opening import Opening, schemas_of
 from hansard.runtime.output import checker
 from hansard.runtime.policed import hold
@@ -43,35 +44,51 @@ _BETWEEN = (str(Path(__file__).parents[1]), str(Path(asyncio.__file__).parent))
 
 
 async def _play(
-    engine: Engine, recording: Recording, seats: Mapping[str, Model], given: Models | None
+    engine: Engine,
+    recording: Recording,
+    seats: Mapping[str, Model],
+    given: Models | None,
+    *,
+    kept: bool = True,
 ) -> Recording:
     """Run the engine to the end, and close the models that were opened for it, not the given."""
     try:
         await engine.run()
     finally:
-        kept = {id(model) for model in (given or {}).values()}
+        theirs = {id(model) for model in (given or {}).values()}
         for model in {id(model): model for model in seats.values()}.values():
-            if isinstance(model, Closing) and id(model) not in kept:
+            if isinstance(model, Closing) and id(model) not in theirs:
                 await model.aclose()
-    _raise_bug(engine, recording)
+    _raise_bug(engine, recording, kept=kept)
     return recording
 
 
-def _raise_bug(engine: Engine, recording: Recording) -> None:
+def _raise_bug(engine: Engine, recording: Recording, *, kept: bool) -> None:
     """Raise SeatError from what the caller's own callable or hook raised, if one did."""
-    debate, state = recording.journal.debate, recording.state
-    left = "the debate is closed" if state.closed else f"debate {debate} stays open: resume it once"
-    mended = "" if state.closed else " that is mended"
+    debate, is_closed = recording.journal.debate, recording.state.closed
+    left = f"debate {debate} stays open: resume it once that is mended"
+    if is_closed:
+        left = "the debate is closed"
+    elif not kept:
+        left = (
+            f"debate {debate} was kept in memory and is gone: name a `store`, so that one can be "
+        )
+        left += "resumed"
     if engine.raised:
         step, error = engine.raised
-        seat, kind = speaker_of(step), type(error).__name__
-        said = f"{seat} raised {kind} in {step}; nothing was retried, and {left}{mended}"
-        raise SeatError("seat.raised", said, debate, seat, step) from error
+        seat, said = speaker_of(step), f"raised {type(error).__name__} in {step}{_why(error)}"
+        message = f"{seat} {said}; nothing was retried, and {left}"
+        raise SeatError("seat.raised", message, debate, seat, step) from error
     if isinstance(recording.broken, Exception):
-        said = f"a hook raised {type(recording.broken).__name__}; {left}{mended}"
+        said = f"a hook raised {type(recording.broken).__name__}; {left}"
         raise SeatError("hook.raised", said, debate, None, None) from recording.broken
     if recording.broken:
         raise recording.broken
+
+
+def _why(error: BaseException) -> str:
+    """Return what Hansard itself says of it; what others say may hold a secret."""
+    return f": {error}" if isinstance(error, (NoReply, UsageError)) else ""
 
 
 def _to_the_caller() -> int:
@@ -96,6 +113,7 @@ async def run(
     observe: Observer | None = None,
     progress: OnProgress | None = None,
     begun: Callable[[Recording], None] | None = None,
+    kept: bool = True,
 ) -> Recording:
     """Open the debate that `spec` describes, run it to its end and return its record.
 
@@ -104,6 +122,7 @@ async def run(
     signature the caller has checked) does not allow is refused, as UsageError
     `policy.not_allowed`. `origin` names the debate that this one goes back to.
     `observe` and `progress` are those of `Recording`, which `begun` is given before it starts.
+    The store is gone after the run unless it is `kept`.
     """
     clock = clock or CLOCK
     files = Files(folder, tuple(allow))
@@ -132,16 +151,16 @@ async def run(
     if begun:
         begun(recording)
     named = opening.files
-    kept = named if policy is None else {**named, policy.hash: policy.data}
+    files_of = named if policy is None else {**named, policy.hash: policy.data}
     approved = policy.approved(spec.format, opening.templates) if policy else None
     with store.runner(debate):
         for fact in opening.facts(journal.blob, expected):
             recording.add(fact)
-        journal.attach(tuple(kept.items()), None if folder is None else str(folder.absolute()))
+        journal.attach(tuple(files_of.items()), None if folder is None else str(folder.absolute()))
         await journal.commit()
         await recording.heard()
         engine = Engine(recording, seats, named, clock, approved, opening.tools)
-        return await _play(engine, recording, seats, models)
+        return await _play(engine, recording, seats, models, kept=kept)
 
 
 async def resume(

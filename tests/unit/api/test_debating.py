@@ -480,3 +480,45 @@ def test_a_folder_is_allowed_by_its_name_or_as_a_path(tmp_path):
         assert kept.estimate("Why?").most.calls == 6
     with pytest.raises(UsageError, match="--allow"):
         Debate(**spec, folder=own).run_sync("Why?")
+
+
+@pytest.mark.parametrize(
+    ("given", "code", "words"),
+    [
+        ({"progress": print}, "spec.unknown_field", "`progress` belongs to a run"),
+        ({"tools": [argue]}, "tool.not_given", "tools={NAME: FUNCTION}"),
+        ({"store": Path("x.db")}, "store.url", "write sqlite:///PATH/FILE.db"),
+        ({"policy": "policy.txt"}, "policy.read", "what `read_policy` gives, not a str"),
+    ],
+)
+def test_what_stands_in_a_wrong_place_is_told_the_right_one(given, code, words):
+    with pytest.raises(UsageError) as caught:
+        Debate(**JUDGED, model=argue, judge=decide, **given).run_sync(QUESTION)
+    assert caught.value.code == code
+    assert words in str(caught.value)
+
+
+def test_a_question_is_not_taken_for_the_file_of_a_spec():
+    with pytest.raises(UsageError, match="give a question to `run`"):
+        Debate(QUESTION, **JUDGED, model=argue, judge=decide)
+
+
+@pytest.mark.parametrize(
+    ("answer", "words"),
+    [
+        (lambda _: None, "raised NoReply in r1.argument.ship: its function must return text, not "),
+        (lambda _: 1 / 0, "raised ZeroDivisionError in r1.argument.ship; nothing was retried"),
+    ],
+)
+def test_a_seat_error_says_what_hansard_knows_of_it(answer, words):
+    with pytest.raises(hansard.SeatError) as caught:
+        debate(QUESTION, **JUDGED, model=answer, judge=decide)
+    assert words in str(caught.value)
+
+
+def test_a_debate_that_was_kept_in_memory_cannot_be_resumed_and_says_so(tmp_path):
+    given = {**JUDGED, "model": lambda _: 1 / 0, "judge": decide}
+    with pytest.raises(hansard.SeatError, match="was kept in memory and is gone: name a `store`"):
+        debate(QUESTION, **given)
+    with pytest.raises(hansard.SeatError, match="stays open: resume it once that is mended"):
+        debate(QUESTION, **given, store=f"sqlite:///{tmp_path}/h.db")

@@ -32,6 +32,10 @@ BY_NAME = (
 _NAMED = (inspect.Parameter.POSITIONAL_OR_KEYWORD, inspect.Parameter.KEYWORD_ONLY)
 
 
+class NoReply(TypeError):
+    """What a function returned is no reply."""
+
+
 class CallableModel:
     """A sync or async function of a Request, of its prompt, or of what its parameters name of it.
 
@@ -81,7 +85,7 @@ class CallableModel:
     def _words(self, reply: object, request: Request) -> str:
         """Return the words of a reply: text or `{text}`, or of a custom seat another value.
 
-        No reply, bytes and exceptions are no words of anybody's: TypeError.
+        No reply, bytes and exceptions are no words of anybody's: NoReply.
         """
         if isinstance(reply, Mapping) and isinstance(reply.get("text"), str):
             return str(reply["text"])
@@ -89,7 +93,7 @@ class CallableModel:
             return reply
         nothing = reply is None or isinstance(reply, (BaseException, bytes))
         if nothing or not request.model.startswith(CUSTOM):
-            raise TypeError(f"a model that is asked for words must return text, not {type(reply)}")
+            raise NoReply(f"its function must return text, not {type(reply).__name__}")
         if not self._warned:
             self._warned = True
             kind = type(reply).__name__
@@ -141,16 +145,16 @@ def _plain(reply: object) -> object:
         value = dict(reply) if isinstance(reply, Mapping) else reply
         return to_jsonable_python(value, inf_nan_mode="constants")
     except PydanticSerializationError as error:
-        raise TypeError(f"a reply must be made of what JSON knows: {error}") from None
+        raise NoReply(f"a reply must be made of what JSON knows: {error}") from None
 
 
 def _json(reply: object) -> str:
-    """Return the text of a reply that is to be JSON; raises TypeError for what is no reply."""
+    """Return the text of a reply that is to be JSON; raises NoReply for what is none."""
     if isinstance(reply, str):
         return reply
     if isinstance(reply, dict):
         return json.dumps(reply, ensure_ascii=False)
-    raise TypeError(f"a reply is {REPLIES}, not a {type(reply).__name__}")
+    raise NoReply(f"its function must return {REPLIES}, not {type(reply).__name__}")
 
 
 async def outcome(function: Callable[..., Any], *arguments: Any) -> Any:
