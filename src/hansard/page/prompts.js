@@ -199,8 +199,9 @@ const MARK = new RegExp(
 const codePoint = (char) =>
 	`<U+${char.codePointAt(0).toString(16).toUpperCase().padStart(4, "0")}>`;
 const spellOut = (text) => text.replace(CONTROL, codePoint);
-const quote = (text) =>
-	spellOut(text).replace(MARK, codePoint).split("\n").map((line) => `| ${line}\n`).join("");
+const quote = (text) => // a page of a document ends a line
+	spellOut(text.replaceAll("\f", "\n")).replace(MARK, codePoint).split("\n")
+		.map((line) => `| ${line}\n`).join("");
 
 // A structured reply as numbered points, its struck arguments marked.
 function asPoints(text, struck) {
@@ -223,7 +224,7 @@ function asPoints(text, struck) {
 			return rows.length ? rows : [`${indent}${name}: none`];
 		}
 		const words = typeof value === "string" ? value : JSON.stringify(value);
-		return [`${indent}${name}: ${words.replaceAll("\n", `\n${indent}  > `)}`];
+		return [`${indent}${name}: ${words.replace(/[\n\f]/g, `\n${indent}  > `)}`];
 	};
 	if (!isObject(value)) return text;
 	return ORDER.get(value)

@@ -63,7 +63,8 @@ function entry(n, id, open) {
 	return h(`details.entry${kind}`, { id, open: open ? "" : null },
 		h("summary", h("span.n", `#${n}`), event && h("span.n", clock(event)),
 			event ? headline(event) : "This line is no entry of a record"),
-		flags, event && named(event.data), more);
+		flags, event && named(event.data),
+		event?.type === "evidence.admitted" && event.data.source && taken(event.data), more);
 }
 
 function drawTurn(turn, n, event, kind, attributes, rest) {
@@ -115,8 +116,22 @@ function drawPrompt(call) {
 }
 
 // The texts that an entry names, as they were written.
-const named = (data) => Object.entries(data).filter(([, value]) => value?.sha256)
+const named = (data) => Object.entries(data)
+	.filter(([name, value]) => value?.sha256 && name !== "original")
 	.map(([name, value]) => quoted(name, page.result.texts.get(value.sha256)));
+
+// The file that a document was taken from. It is saved as bytes, and never shown here.
+function taken({ document, source, original }) {
+	const { texts } = page.result, hash = texts.get(source.file.sha256);
+	const spelled = original && texts.get(original.sha256), found = hashOfOriginal(spelled ?? "-");
+	const file = found && found === (hash ?? found) ? atob(spelled) : null;
+	const kind = WORDING.media[source.media_type]?.toLowerCase() ?? "bin";
+	const name = `${document.replace(/[^A-Za-z0-9._-]/g, "-")}.${kind}`;
+	const bytes = () => Uint8Array.from(file, (char) => char.charCodeAt(0));
+	return [h("p.key", "file"), h("p", takenFrom(source, original)),
+		h("p.key", "SHA-256 of the file"), h("pre", hash ?? GONE),
+		file !== null && button(`Save ${name}`, () => save(name, bytes()))];
+}
 
 const LEADS = ["thesis", "stance"], ABOVE = [...LEADS, "vote", "challenge_strength"];
 
@@ -157,13 +172,20 @@ function argument({ citations, objection, ...rest }, found, place) {
 	h("ul.plain", citations.map((cited, i) => h("li", citation(cited, finding(i)))))];
 }
 
-function citation({ quote, document: id }, finding) {
-	const { evidence } = page.figures, source = placeIn(evidence, id), holds = finding === "verified";
+function citation(cited, finding) {
+	const { quote, document: id } = cited, holds = finding === "verified";
+	const { evidence } = page.figures, source = placeIn(evidence, id);
 	return [signed("span.signed", holds ? "good" : "bad", "“", said(quote), "” ",
 		source < 0 ? said(id) : h("a", { href: `#d${source + 1}` }, said(id)),
-		h("span.dim", `, ${spaced(finding)}`)),
+		h("span.dim", onPage(cited, holds), `, ${spaced(finding)}`)),
 	holds && source >= 0 && lazily("In its source", () => inSource(quote, evidence[source].sha256))];
 }
+
+// The page of a citation that holds, as it follows its document.
+const onPage = (cited, holds) => {
+	const place = holds && pageOf(page.result.walk, cited);
+	return place ? fill(WORDING.on_page, { page: place }) : "";
+};
 
 // The address names an entry, a turn by its step, or a document: show and open it, and set the
 // replay to it.

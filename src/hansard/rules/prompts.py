@@ -23,6 +23,7 @@ from hansard.rules.fields import Blob
 TextOf = Callable[[str], str | None]  # a blob's text by its name; None where it is gone
 
 START = b"\0" * 32
+PAGE_BREAK = "\f"  # between the pages of a document's text: a line begins after it
 _FIELD = re.compile(r"\{\{([a-z][a-z0-9_]*)\}\}")
 _CONTROL = re.compile(
     "[\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u180e\u200b\u200e\u200f\u2028-\u202e\u2060-\u2069\ufeff"
@@ -167,10 +168,11 @@ class Message:
 def quote(text: str) -> str:
     """Prefix each line with `| ` and spell out control characters and a chat template's marks.
 
-    Nothing inside can close the quote: a line begins only at U+000A, and every
-    other character that some reader takes for a line break is spelled out.
+    Nothing inside can close the quote: a line begins only at U+000A, as which a page
+    break counts, and every other character that some reader takes for a line break is
+    spelled out.
     """
-    spelled = _MARK.sub(_spell, spell_out(text))
+    spelled = _MARK.sub(_spell, spell_out(text.replace(PAGE_BREAK, "\n")))
     return "".join(f"| {line}\n" for line in spelled.split("\n"))
 
 
@@ -224,7 +226,7 @@ def _point(name: str, value: Any, indent: str, struck: frozenset[int]) -> list[s
         return rows or [f"{indent}{name}: none"]
     words = value if isinstance(value, str) else json.dumps(value)
     # No line within a text can be taken for a point of its own: it begins with a sign.
-    continued = words.replace("\n", f"\n{indent}  > ")
+    continued = words.replace(PAGE_BREAK, "\n").replace("\n", f"\n{indent}  > ")
     return [f"{indent}{name}: {continued}"]
 
 

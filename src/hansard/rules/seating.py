@@ -47,6 +47,8 @@ def derive(state: DebateState, event: Event, text_of: TextOf) -> Mapping[str, An
         row["document"] for row in state.evidence
     }:
         raise NotDue("evidence.admitted")
+    if data["original"] and not data["source"]:
+        raise NotDue("evidence.admitted without an original, since it has no source")
     return {}
 
 
