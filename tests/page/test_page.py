@@ -4,6 +4,7 @@ import io
 import json
 import re
 from hashlib import sha256
+from pathlib import Path
 from unicodedata import normalize
 
 import pytest
@@ -11,6 +12,7 @@ from axe_playwright_python.sync_playwright import Axe
 from playwright.sync_api import expect
 from pypdf import PdfReader
 
+from conformance_kit import sources
 from exporting import EXPORT, STRANGER, exported, run_tool
 from hansard.record import bundle as bundles
 from hansard.rules.formats import FORMATS
@@ -348,3 +350,41 @@ def test_print(show, exports, examples):
     whole = " ".join("".join(texts).split())
     assert "Transcript" in whole
     assert "There is no" not in whole
+
+
+# Documents that were files
+
+
+def test_a_citation_shows_its_page_and_a_file_is_saved_as_it_was(show):
+    page = show(export_files("source-of-two-pages"))
+    cited = page.locator("#entries .entry li.signed").first
+    assert "clause, p. 2, verified" in cited.inner_text()
+    assert "clause, p. 1, verified" in page.inner_text("#entries")
+    entry = page.locator("#e7")
+    entry.locator("summary").first.click()
+    said = entry.inner_text()
+    assert "PDF, 2 pages, text taken by conformance/1, original kept" in said
+    assert sha256(sources.FILE).hexdigest() in said
+    assert sources.SPELLED[:30] not in said
+    with page.expect_download() as saved:
+        entry.get_by_role("button", name="Save clause.pdf").click()
+    assert saved.value.suggested_filename == "clause.pdf"
+    assert Path(saved.value.path()).read_bytes() == sources.FILE
+
+
+@pytest.mark.parametrize(
+    ("name", "offered"),
+    [
+        ("source-of-two-pages", 1),
+        ("source-without-original", 0),
+        ("withheld-source-original", 0),
+        ("withheld-source-file", 1),
+        ("source-file-of-another_fail", 0),
+        ("source-original-broken_fail", 0),
+    ],
+)
+def test_only_a_file_that_has_its_hash_is_offered(show, name, offered):
+    page = show(export_files(name))
+    entry = page.locator("#e7")
+    entry.locator("summary").first.click()
+    assert entry.get_by_role("button", name="Save clause.pdf").count() == offered

@@ -64,8 +64,12 @@ _SENTENCES = {
     "work": f"could not be read to its end with {MOST_SECONDS} s and {MOST_MEMORY:,} bytes of "
     "memory; save it anew in its program, or give the part that matters",
 }
-# Problems of one code.
-_CODES = {"entities": "damaged"} | dict.fromkeys(("pages", "text", "unfolds", "work"), "bounds")
+# The codes of problems that do not give their own name to one.
+_CODES = {
+    "entities": "evidence_damaged",
+    "extra": "missing_extra",
+    **dict.fromkeys(("pages", "text", "unfolds", "work"), "evidence_bounds"),
+}
 
 
 @dataclass(frozen=True)
@@ -86,10 +90,10 @@ class Admitted(Evidence):
 
 
 def refused(problem: str, name: object, kind: Kind = "pdf") -> UsageError:
-    """Return the error for a document, `spec.evidence_*`."""
-    code = _CODES.get(problem, problem)
+    """Return the error for a document, `spec.evidence_*` or `spec.missing_extra`."""
+    code = _CODES.get(problem, f"evidence_{problem}")
     sentence = _SENTENCES[problem].format(what=kind.upper())
-    return UsageError(f"spec.evidence_{code}", f"{name} {sentence}")
+    return UsageError(f"spec.{code}", f"{name} {sentence}")
 
 
 def kind_of(data: bytes, name: object) -> Kind | None:
@@ -116,8 +120,8 @@ def read(data: bytes, name: object, kind: Kind, *, most: int) -> tuple[str, Take
     """Return the text of a PDF or DOCX, and what it was taken from.
 
     The file is kept where it has at most 8 MiB, and its base64 at most `most` characters.
-    Raises UsageError `spec.evidence_extra`, `_scan`, `_empty`, `_encrypted`, `_damaged` or
-    `_bounds`.
+    Raises UsageError `spec.missing_extra`, or `spec.evidence_scan`, `_empty`, `_encrypted`,
+    `_damaged` or `_bounds`.
     """
     if find_spec(_PACKAGES[kind]) is None:
         raise refused("extra", name, kind)

@@ -5,8 +5,7 @@
 BOUNDS is JSON: `memory` and `output` in bytes, `seconds` of processor time, `pages`, `text`
 and `xml` in bytes, and `path`, where to import from. It prints one JSON object: `text`,
 `pages` and `extractor`, or the `problem`, one of those that `documents` has words for. A
-file may do no more to the process that runs a debate than end this one. It imports nothing
-of the package, which would take longer than most extractions.
+file may do no more to the process that runs a debate than end this one.
 """
 
 from __future__ import annotations
@@ -18,7 +17,6 @@ import sys
 import zipfile
 import zlib
 from collections.abc import Iterator
-from contextlib import suppress
 from html.parser import HTMLParser
 from typing import Any
 
@@ -37,23 +35,6 @@ _WRONG_PASSWORD = 4  # an error of PDFium's
 
 class Problem(Exception):
     """Why there is no text: the name of a sentence in `documents`."""
-
-
-def bound(memory: int, seconds: int, output: int) -> None:
-    """Bound what this process may use, where the system lets it."""
-    try:
-        import resource  # noqa: PLC0415 - Windows has none
-    except ImportError:
-        return
-    rows = (
-        (resource.RLIMIT_AS, memory),
-        (resource.RLIMIT_CPU, seconds),
-        (resource.RLIMIT_FSIZE, output),
-        (resource.RLIMIT_CORE, 0),
-    )
-    for what, most in rows:
-        with suppress(ValueError, OSError):
-            resource.setrlimit(what, (most, most))
 
 
 def clean(text: str) -> str:
@@ -226,7 +207,9 @@ def main(kind: str, told: str) -> Iterator[str]:
     """Yield the answer of this process, within its bounds."""
     bounds = json.loads(told)
     sys.path[:] = bounds["path"]
-    bound(bounds["memory"], bounds["seconds"], bounds["output"])
+    from hansard.runtime.fitting import limit  # noqa: PLC0415 - found on that path
+
+    limit(bounds["seconds"], bounds["memory"], bounds["output"])
     try:
         data = sys.stdin.buffer.read()
         yield json.dumps((from_pdf if kind == "pdf" else from_docx)(data, bounds))

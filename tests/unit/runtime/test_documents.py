@@ -173,7 +173,7 @@ def test_a_part_is_not_read_beyond_the_size_that_the_zip_states():
 def test_without_its_package_a_file_is_refused_with_what_to_install(kind, package, monkeypatch):
     monkeypatch.setattr(documents, "find_spec", lambda name: None if name == package else name)
     error = refused(CLAUSE if kind == "pdf" else TERMS, kind)
-    assert error.code == "spec.evidence_extra"
+    assert error.code == "spec.missing_extra"
     assert f"is a {kind.upper()}, which needs" in str(error)
     assert str(error).endswith("pip install 'hansard[documents]'")
 
