@@ -357,17 +357,21 @@ def test_print(show, exports, examples):
 
 def test_a_citation_shows_its_page_and_a_file_is_saved_as_it_was(show):
     page = show(export_files("source-of-two-pages"))
-    cited = page.locator("#entries .entry li.signed").first
-    assert "clause, p. 2, verified" in cited.inner_text()
-    assert "clause, p. 1, verified" in page.inner_text("#entries")
-    entry = page.locator("#e7")
-    entry.locator("summary").first.click()
-    said = entry.inner_text()
+    cited = page.inner_text("#entries")
+    assert "clause, p. 2, verified" in cited
+    assert "clause, p. 1, verified" in cited
+    paper = page.locator("#d1")
+    said = paper.inner_text()
     assert "PDF, 2 pages, text taken by conformance/1, original kept" in said
-    assert sha256(sources.FILE).hexdigest() in said
-    assert sources.SPELLED[:30] not in said
+    assert f"SHA-256 of the file {sha256(sources.FILE).hexdigest()}" in said
+    assert "verified, p. 2" in said
+    paper.get_by_text("Read the document").click()
+    said = paper.inner_text()
+    assert said.index("Page 1") < said.index("\nwithin thirty days.") < said.index("Page 2")
+    page.locator("#e7 summary").first.click()
+    assert sources.SPELLED[:30] not in page.locator("#e7").inner_text()
     with page.expect_download() as saved:
-        entry.get_by_role("button", name="Save clause.pdf").click()
+        paper.get_by_role("button", name="Save clause.pdf").click()
     assert saved.value.suggested_filename == "clause.pdf"
     assert Path(saved.value.path()).read_bytes() == sources.FILE
 
@@ -385,6 +389,4 @@ def test_a_citation_shows_its_page_and_a_file_is_saved_as_it_was(show):
 )
 def test_only_a_file_that_has_its_hash_is_offered(show, name, offered):
     page = show(export_files(name))
-    entry = page.locator("#e7")
-    entry.locator("summary").first.click()
-    assert entry.get_by_role("button", name="Save clause.pdf").count() == offered
+    assert page.get_by_role("button", name="Save clause.pdf").count() == offered

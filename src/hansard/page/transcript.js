@@ -63,8 +63,7 @@ function entry(n, id, open) {
 	return h(`details.entry${kind}`, { id, open: open ? "" : null },
 		h("summary", h("span.n", `#${n}`), event && h("span.n", clock(event)),
 			event ? headline(event) : "This line is no entry of a record"),
-		flags, event && named(event.data),
-		event?.type === "evidence.admitted" && event.data.source && taken(event.data), more);
+		flags, event && named(event.data), more);
 }
 
 function drawTurn(turn, n, event, kind, attributes, rest) {
@@ -115,23 +114,10 @@ function drawPrompt(call) {
 	}
 }
 
-// The texts that an entry names, as they were written.
+// The texts that an entry names, as they were written; a file is saved from its document.
 const named = (data) => Object.entries(data)
 	.filter(([name, value]) => value?.sha256 && name !== "original")
 	.map(([name, value]) => quoted(name, page.result.texts.get(value.sha256)));
-
-// The file that a document was taken from. It is saved as bytes, and never shown here.
-function taken({ document, source, original }) {
-	const { texts } = page.result, hash = texts.get(source.file.sha256);
-	const spelled = original && texts.get(original.sha256), found = hashOfOriginal(spelled ?? "-");
-	const file = found && found === (hash ?? found) ? atob(spelled) : null;
-	const kind = WORDING.media[source.media_type]?.toLowerCase() ?? "bin";
-	const name = `${document.replace(/[^A-Za-z0-9._-]/g, "-")}.${kind}`;
-	const bytes = () => Uint8Array.from(file, (char) => char.charCodeAt(0));
-	return [h("p.key", "file"), h("p", takenFrom(source, original)),
-		h("p.key", "SHA-256 of the file"), h("pre", hash ?? GONE),
-		file !== null && button(`Save ${name}`, () => save(name, bytes()))];
-}
 
 const LEADS = ["thesis", "stance"], ABOVE = [...LEADS, "vote", "challenge_strength"];
 

@@ -9,7 +9,7 @@ const fill = (sentence, values) =>
 	sentence.replace(/\{([a-z_]+)\}/g, (place, name) => values[name]);
 
 // What file the text of a document was taken from, and how.
-const takenFrom = ({ media_type: type, pages, extractor }, original) =>
+const takenFrom = ({ media_type: type, pages, extractor, original }) =>
 	fill(WORDING.source[pages ? "pages" : "bare"], {
 		kind: WORDING.media[type] ?? type, pages: many(pages, "page"), extractor,
 		kept: WORDING.source[original ? "kept" : "not_kept"],
