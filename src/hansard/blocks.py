@@ -3,7 +3,8 @@
 A transcript, a debater, a judge, a synthesizer, and the formatter that the
 judge's view follows: plain async callables over your own `complete(prompt)`,
 sync or async, which returns a reply's text. Templates, quoting and the strict
-reading of replies are those of the `judged` format. Nothing here is recorded,
+reading of replies are those of the `judged` format: of members beyond the schema
+nothing is read. Nothing here is recorded,
 retried or counted: `hansard.run` does that.
 
 A stance is given in words. Models are told of it by a label as well: `stance_1`,
@@ -393,8 +394,11 @@ async def _text(complete: Complete, prompt: str) -> str:
 
 
 def _read(text: str, schema: Schema) -> Any:
-    """Return what a reply says; raises DataError `reply.*` where it is not what was asked for."""
-    value = _readable(text, schema)
+    """Return what a reply says, as of a function in a seat.
+
+    Raises DataError `reply.*` where it is not what was asked for.
+    """
+    value = replies.named(_readable(text, schema), schema)
     found = replies.mismatch(value, schema)
     if found:
         member, keyword = found

@@ -136,6 +136,7 @@ class Seen:
     def _said(self, title: str, turn: Turn) -> Said:
         data, seat = turn.data, self._state.seats[turn.data["speaker"]]
         text = self._text(turn.reply) or ""
+        schema = schema_of(self._state, turn.role) or {"type": "object"}
         stance = seat["stance"]
         return Said(
             title=title,
@@ -145,6 +146,6 @@ class Seen:
             speaker=seat["id"] if seat["id"] in title.split(", ") else None,
             stance=stance["label"] if stance else None,
             text=text,
-            value=replies.value_of(text, schema_of(self._state, turn.role) or {"type": "object"}),
+            value=replies.named(replies.value_of(text, schema), schema),
             struck=tuple(turn.case["struck"]) if turn.case else (),
         )
