@@ -32,7 +32,7 @@ from hansard.runtime.opening import Opening, schemas_of
 from hansard.runtime.output import checker
 from hansard.runtime.policed import hold
 from hansard.runtime.recording import Observer, OnProgress, Recording, Stop
-from hansard.runtime.seats import Models, find_models, given_to
+from hansard.runtime.seats import Models, find_models, given_to, require_fit
 from hansard.runtime.tools import Tool, Tools, find_tools
 from hansard.runtime.warned import warned
 from hansard.store.application import Store
@@ -109,6 +109,7 @@ async def run(
     files = Files(folder, tuple(allow))
     spec = read_texts(spec, files)
     table, models = spec.table(), given_to(spec, models)
+    require_fit(spec, files, models)
     asked = {row.id: (row.model, row.settings.base_url) for row in table}
     seats = find_models(asked, files, store, models)
     opening = Opening(

@@ -16,7 +16,7 @@ from pydantic import BaseModel
 from pydantic_core import PydanticSerializationError, to_jsonable_python
 
 from hansard.errors import UsageError
-from hansard.rules.own import name_of
+from hansard.rules.own import Own, name_of
 from hansard.rules.spec_parts import PriceSpec, Settings
 from hansard.rules.transcript import CUSTOM
 from hansard.runtime.models.base import Completion, Model, Request
@@ -194,10 +194,16 @@ def _unfit(error: BaseException) -> bool:
     return isinstance(error, StopIteration) or not isinstance(error, Exception)
 
 
-def as_model(model: Model | ModelFunction) -> Model:
-    """Return `model` itself, or a function as a model; raises UsageError `model.not_callable`."""
-    if isinstance(model, Model):
+def as_model(model: Model | Own) -> Model:
+    """Return `model` itself, or a function or what answers calls as a model.
+
+    Raises UsageError `model.not_callable`.
+    """
+    answers = getattr(model, "complete", None)
+    if isinstance(model, Model) and inspect.iscoroutinefunction(answers):
         return model
+    if callable(answers) and not isinstance(model, type):
+        return CallableModel(answers, getattr(model, "price", None))
     if not callable(model):
         kind = type(model).__name__
         raise UsageError("model.not_callable", f"a model is a function or a Model, not a {kind}")
