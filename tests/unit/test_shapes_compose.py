@@ -7,6 +7,7 @@ import json
 import warnings
 from dataclasses import make_dataclass
 from types import SimpleNamespace as Shape
+from typing import Any
 
 import pytest
 from pydantic import create_model
@@ -137,7 +138,8 @@ class Called(Object):
 def model_of(text):
     """A reply as a pydantic model, where it is an object."""
     value = json.loads(text) if text.startswith("{") else {"text": text}
-    return create_model("Reply", **{key: (type(row), ...) for key, row in value.items()})(**value)
+    fields: Any = {key: (type(row), ...) for key, row in value.items()}
+    return create_model("Reply", **fields)(**value)
 
 
 def data_of(text):
