@@ -15,7 +15,7 @@ from pydantic import create_model
 import hansard
 from hansard import blocks
 from hansard.adapters import anthropic_complete, openai_complete
-from hansard.errors import UsageError
+from hansard.errors import SeatError, UsageError
 from hansard.rules.replies import members, words
 from support import example
 
@@ -266,3 +266,51 @@ def test_a_block_that_was_made_otherwise_than_its_seat_is_refused(spec, field):
     with pytest.raises(UsageError, match=f"its `{field}` is another") as caught:
         hansard.debate("Ship?", format="judged", model=usual, **{**SPECS["judged"], **spec, **rows})
     assert caught.value.code == "model.piece"
+
+
+@pytest.mark.parametrize("kind", ["NoneType", "int", "list", "bytes", "ValueError", "object"])
+@pytest.mark.parametrize(("format_", "seat"), ROLES, ids=map("-".join, ROLES))
+def test_a_reply_of_an_impossible_type_is_named_with_its_type_and_its_seat(kind, format_, seat):
+    replies = {"NoneType": None, "int": 7, "list": ["so"], "bytes": b"so"}
+    reply = {**replies, "ValueError": ValueError("so"), "object": object()}[kind]
+
+    def odd(request):
+        return reply
+
+    with pytest.raises(SeatError) as caught:
+        ran(format_, seat, odd)
+    said, error = str(caught.value), caught.value
+    assert said.startswith(f"{error.seat} (python:")
+    assert f"odd) returned a reply of type {kind}; return " in said
+    assert error.step in said
+    assert "\n" not in said
+    assert isinstance(error.__cause__, TypeError)
+
+
+def test_two_functions_of_one_name_are_told_apart_and_one_that_sits_twice_is_one():
+    def named():
+        def ask(request):
+            return "Because."
+
+        return ask
+
+    one, other = named(), named()
+    result = hansard.debate("Why?", format="panel", agents=[one, other, one], rounds=1)
+    first, second, third = (row.model for row in result.seats)
+    assert second == f"{first}-2"
+    assert third == first
+    models = {first.partition(":")[2]: other}
+    with pytest.raises(UsageError) as caught:
+        hansard.debate("Why?", format="panel", agents=[one, one], rounds=1, models=models)
+    assert caught.value.code == "model.named_twice"
+
+
+@pytest.mark.parametrize("seat", SEATS["moderated"])
+@pytest.mark.parametrize(
+    "function", [lambda: "x", lambda one, two: "x", lambda *, request: "x"], ids=["0", "2", "key"]
+)
+def test_a_function_of_another_signature_is_refused_wherever_it_sits(function, seat):
+    with pytest.raises(UsageError, match="cannot sit in a seat") as caught:
+        ran("moderated", seat, function)
+    assert caught.value.code == "model.signature"
+    assert "\n" not in str(caught.value)
