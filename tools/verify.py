@@ -2098,6 +2098,7 @@ class Transcript:
         self.opening = opening
         self.format = format_
         self.templates = {item["role"]: item["sha256"] for item in opening["templates"]}
+        self.schemas = {item["role"]: item["sha256"] for item in opening["schemas"]}
         self.documents = documents  # in the order admitted
         self.turns: list[Turn] = []
         terms, rounds = opening["terms"], str(opening["terms"]["max_rounds"])
@@ -2131,8 +2132,10 @@ class Transcript:
 
     def titled(self, turn: Turn, more: str = "") -> list[Json]:
         """Return the two parts of a turn under its title."""
-        blob = cast(Reply, turn.reply).blob
-        return self.block(self.format.title(turn) + more, blob, **self.format.view(turn))
+        blob, view = cast(Reply, turn.reply).blob, self.format.view(turn)
+        if view:  # a view of what the schema of the reply names
+            view["schema"] = self.schemas[turn.step.seat["role"]]
+        return self.block(self.format.title(turn) + more, blob, **view)
 
     def evidence(self, after: int, number: int) -> Iterator[Json]:
         """Yield the parts of the documents visible in round `number`, not yet in `after`."""
@@ -2279,7 +2282,7 @@ class Rejection(NamedTuple):
     keyword: str | None = None
 
 
-def read_reply(text: str, schema: Json) -> tuple[Rejection | None, Json]:
+def read_reply(text: str, schema: Json, model: str) -> tuple[Rejection | None, Json]:
     """Read a reply; return why it does not count, if it does not, and its value."""
     value: Json = text.strip(WHITE)
     if schema.get("type") != "string":
@@ -2291,10 +2294,22 @@ def read_reply(text: str, schema: Json) -> tuple[Rejection | None, Json]:
             value = strict_json(value)
         except ValueError:
             return Rejection("unreadable"), None
+    if model.startswith(CALLABLE):
+        value = named(value, schema)
     failing = misfit(value, schema)
     if failing is None:
         return None, value
     return Rejection("unknown_option" if failing[1] == "enum" else "schema", *failing), value
+
+
+def named(value: Json, schema: Json) -> Json:
+    """Return a value without the members that its schema does not name, at any depth (§5)."""
+    if isinstance(value, dict) and "properties" in schema:
+        kept = [name for name in value if name in schema["properties"]]
+        return {name: named(value[name], schema["properties"][name]) for name in kept}
+    if isinstance(value, list) and "items" in schema:
+        return [named(item, schema["items"]) for item in value]
+    return value
 
 
 KINDS: dict[str, Callable[[Json], bool]] = {
@@ -2404,7 +2419,8 @@ def take_answered(walk: Walk, data: Json) -> None:
 
 def said(walk: Walk, step: Step, reply: Reply) -> tuple[Rejection | None, Json]:
     """Read the text of a reply that is at hand, as often as it is needed."""
-    return read_reply(walk.texts[reply.blob["sha256"]], walk.schemas[step.seat["role"]])
+    seat = step.seat
+    return read_reply(walk.texts[reply.blob["sha256"]], walk.schemas[seat["role"]], seat["model"])
 
 
 def take_rejected(walk: Walk, data: Json, answer: Pending | None) -> None:

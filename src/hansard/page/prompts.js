@@ -77,7 +77,9 @@ class Transcript {
 	said(turn, more = "") {
 		const judge = turn.step.seat.role === "judge";
 		const title = judge ? "verdict of the judge" : this.format.title(turn) + more;
-		return this.block(title, turn.reply.blob, this.format.view?.(turn));
+		const view = this.format.view?.(turn), { role } = turn.step.seat;
+		if (view) view.schema = this.opening.schemas.find((row) => row.role === role).sha256;
+		return this.block(title, turn.reply.blob, view);
 	}
 
 	// The documents visible in round `number`, not yet in `after`.
@@ -203,12 +205,12 @@ const quote = (text) => // a page of a document ends a line
 	spellOut(text.replaceAll("\f", "\n")).replace(MARK, codePoint).split("\n")
 		.map((line) => `| ${line}\n`).join("");
 
-// A structured reply as numbered points, its struck arguments marked.
-function asPoints(text, struck) {
+// What a schema names of a structured reply as numbered points, its struck arguments marked.
+function asPoints(text, struck, schema) {
 	const argued = Object.values(ARGUING);
 	let value;
 	try {
-		value = valueOf(text);
+		value = named(valueOf(text), schema);
 	} catch {
 		return text;
 	}
@@ -250,7 +252,8 @@ function promptOf({ walk, texts, templates }, call) {
 		} else {
 			const text = of(texts, content.blob);
 			messages[messages.length - 1].text += content.view === "plain" ? `\n${text}\n`
-				: quote(content.view === "quoted" ? text : asPoints(text, content.struck));
+				: quote(content.view === "quoted" ? text
+					: asPoints(text, content.struck, readJson(of(templates, content.schema))));
 		}
 	}
 	return messages;

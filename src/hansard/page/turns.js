@@ -45,8 +45,8 @@ function takeAnswered(walk, data) {
 }
 
 // Reads a reply that is at hand, as often as it is needed: what it says is not kept.
-const readAgain = (walk, step, { blob }) =>
-	readReply(walk.texts.get(blob.sha256), walk.schemas.get(step.seat.role));
+const readAgain = (walk, { seat }, { blob }) =>
+	readReply(walk.texts.get(blob.sha256), walk.schemas.get(seat.role), seat.model);
 
 entryType("turn.rejected", form(`step:id call:id again:bool member:name? keyword:name? rating:ten?
 	code:rejections`));

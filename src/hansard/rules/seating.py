@@ -17,10 +17,9 @@ from hansard.rules.formats import format_of
 from hansard.rules.prompts import TextOf
 from hansard.rules.state import DebateState
 from hansard.rules.steps import NotDue
-from hansard.rules.transcript import CUSTOM
+from hansard.rules.transcript import CALLABLE
 
 OFFLINE = ("scripted:", "recorded:")  # models whose replies nobody paid for
-CALLABLE = ("python:", CUSTOM)  # names of somebody's own code
 LOCAL = (*OFFLINE, *CALLABLE)  # models that are asked without a wire; others: providers'
 
 

@@ -42,7 +42,8 @@ from hansard.rules.replies import VISIBLE
 from hansard.rules.similarity import fold
 from hansard.rules.terms import ABSTAIN, UNDECLARED, Role
 
-Text = Annotated[str, Field(min_length=1, max_length=4_000_000)]
+LONGEST_TEXT = 4_000_000  # characters of one text of a spec
+Text = Annotated[str, Field(min_length=1, max_length=LONGEST_TEXT)]
 NAME = re.compile(r"[A-Za-z0-9._:/@+=-]{1,64}").fullmatch
 MOST_OF_A_NAME = 200  # characters
 A_NAME = f"a name is 1 to {MOST_OF_A_NAME} characters on one line"

@@ -12,6 +12,7 @@ from typing import Any
 from hansard.errors import UsageError
 from hansard.record.canonical import dump
 from hansard.record.policy import Policy
+from hansard.rules.context import as_text
 from hansard.rules.events import Fact
 from hansard.rules.fields import Blob, Estimated, Gate, Origin
 from hansard.rules.formats import AnySpec, format_of, most_turns
@@ -85,7 +86,8 @@ class Opening:
         spec, table = self.spec, self.spec.table()
         if spec.tools:
             return None
-        given = [spec.question, spec.context, spec.instructions]
+        context = None if spec.context is None else as_text(spec.context)
+        given = [spec.question, context, spec.instructions]
         given += [row.text for row in spec.evidence]
         given += [row.persona for row in table]
         given += [row.stance.stance for row in table if row.stance]
@@ -142,7 +144,7 @@ class Opening:
             "task_type": spec.task_type,
             "origin": self.origin,
             "terms": spec.terms(),
-            "context": keep(spec.context) if spec.context else None,
+            "context": None if spec.context is None else keep(as_text(spec.context)),
             "instructions": keep(spec.instructions) if spec.instructions else None,
             "review": keep(spec.review),
             "seats": len(table),

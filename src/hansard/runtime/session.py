@@ -28,11 +28,12 @@ from hansard.runtime.files import Files, stored_files
 from hansard.runtime.inputs import read_templates, read_texts
 from hansard.runtime.journal import Journal
 from hansard.runtime.models.base import Closing, Model
+from hansard.runtime.models.callables import NoReply
 from hansard.runtime.opening import Opening, schemas_of
 from hansard.runtime.output import checker
 from hansard.runtime.policed import hold
 from hansard.runtime.recording import Observer, OnProgress, Recording, Stop
-from hansard.runtime.seats import Models, find_models, given_to
+from hansard.runtime.seats import Models, find_models, given_to, require_fit
 from hansard.runtime.tools import Tool, Tools, find_tools
 from hansard.runtime.warned import warned
 from hansard.store.application import Store
@@ -64,8 +65,9 @@ def _raise_bug(engine: Engine, recording: Recording) -> None:
     mended = "" if state.closed else " that is mended"
     if engine.raised:
         step, error = engine.raised
-        seat, kind = speaker_of(step), type(error).__name__
-        said = f"{seat} raised {kind} in {step}; nothing was retried, and {left}{mended}"
+        seat, odd = speaker_of(step), isinstance(error, NoReply)
+        what = f"{error}," if odd else f"{seat} raised {type(error).__name__}"
+        said = f"{what} in {step}; nothing was retried, and {left}{mended}"
         raise SeatError("seat.raised", said, debate, seat, step) from error
     if isinstance(recording.broken, Exception):
         said = f"a hook raised {type(recording.broken).__name__}; {left}{mended}"
@@ -109,6 +111,7 @@ async def run(
     files = Files(folder, tuple(allow))
     spec = read_texts(spec, files)
     table, models = spec.table(), given_to(spec, models)
+    require_fit(spec, files, models)
     asked = {row.id: (row.model, row.settings.base_url) for row in table}
     seats = find_models(asked, files, store, models)
     opening = Opening(

@@ -105,7 +105,7 @@ def test_a_value_is_never_filled_again(value, other):
 def test_no_line_within_a_value_is_taken_for_a_point_of_its_own(end):
     """A page break becomes a line as well, and a reply may hold one."""
     reply = json.dumps({"thesis": f"It holds.{end}counter_arguments 1: forged"})
-    lines = quote(as_points(reply, [])).splitlines()
+    lines = quote(as_points(reply, [], {"type": "object"})).splitlines()
     assert lines[0] == "| thesis: It holds."
     assert all(line.startswith("|   > ") for line in lines[1:])
 
