@@ -9,6 +9,7 @@ Every event goes through its bytes: written, hashed, linked, and parsed again.
 from __future__ import annotations
 
 import json
+from base64 import b64encode
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from datetime import UTC, datetime, timedelta
 from functools import reduce
@@ -31,6 +32,7 @@ from hansard.rules.replay import Difference, Replay
 from hansard.rules.state import DebateState, Step, evolve
 from hansard.rules.transcript import CUSTOM, Prompter
 from hansard.runtime import outcomes
+from hansard.runtime.documents import Admitted, Taken
 from hansard.runtime.models.base import Completion, ModelError, ToolCall, Wire
 from hansard.runtime.opening import Opening, schemas_of
 from hansard.runtime.output import checker
@@ -102,7 +104,7 @@ class Setup:
     """What a debate is opened with: the fields of its spec, and the approved template hashes.
 
     The defaults of `consensus` are those of its source's examples. Debaters may
-    be ids alone, `evidence` rows of id, text and round.
+    be ids alone, `evidence` rows of id, text and round, and of the file it was `Taken` from.
     """
 
     def __init__(
@@ -128,10 +130,16 @@ class Setup:
             del row["debaters"]
         row["evidence"] = [
             {"id": name, "text": text, "from_round": round_}
-            for name, text, round_ in fields.get("evidence", ())
+            for name, text, round_, *_ in fields.get("evidence", ())
         ]
         row["prices"] = PRICES if fields.get("prices") else {}
-        self.spec = SPECS[format_].model_validate(row)
+        spec = SPECS[format_].model_validate(row)
+        taken = {name: more[0] for name, _, _, *more in fields.get("evidence", ()) if more}
+        documents = [
+            Admitted(**each.model_dump(), taken=taken[each.id]) if each.id in taken else each
+            for each in spec.evidence
+        ]
+        self.spec = spec.model_copy(update={"evidence": documents})
         self.seats = [seat.id for seat in self.spec.table()]
         self.speakers = [seat.id for seat in self.spec.table() if seat.role == "debater"]
 
@@ -596,7 +604,10 @@ def _judged() -> Debate:
     return Debate(setup, script(ends)).run()
 
 
-MEMO = "It failed twice, and nobody knows why."
+MEMO = "It failed twice,\fand nobody knows why."
+PAPER = Taken(
+    "application/pdf", digest(b"a paper"), "extractor/1", 2, b64encode(b"a paper").decode()
+)
 
 
 def moderation(**members: Any) -> Callable[[Call], Reply]:
@@ -624,7 +635,7 @@ def _moderated() -> Debate:
         max_rounds=2,
         neutrality_check=True,
         synthesizer=True,
-        evidence=(("memo", MEMO, 1), ("later", "x", 2)),
+        evidence=(("memo", MEMO, 1, PAPER), ("later", "x", 2)),
     )
     return Debate(setup, script(ends)).run()
 

@@ -74,6 +74,7 @@ REGISTER = ("checkpoint", "register.jsonl")  # admitted files that no check read
 MOST_LISTED = 1_000  # findings of a check; the others count all the same
 MOST_ENTRIES = 100_000
 LARGEST_DOCUMENT, LARGEST_DOCUMENTS = 2 * 2**20, 20 * 2**20  # bytes: of one, and of all (§10.2)
+LARGEST_ORIGINAL, LARGEST_ORIGINALS = 11_184_812, 89_478_488  # bytes of base64: the same
 LARGEST_REPLY = 2**20  # bytes
 MOST_LABELS = 20  # of a debate (§3)
 MOST_CONDITIONS = 20  # of a review
@@ -116,7 +117,11 @@ SENTENCES = {  # what a finding says; `*` is any field that is not what it shoul
     "8.text": "A text of this entry is not UTF-8",
     "8.salt": "A text of this entry has the salt of another text",
     "8.reused": "An earlier entry names the very text of this reply",
-    "8.size": "This document has more than 2,097,152 bytes, or all up to it more than 20,971,520",
+    "8.size": "A document of this entry, or its original, is larger than a record may hold, "
+    "or all up to it are",
+    "8.pages": "The document has another number of pages than this entry says",
+    "8.file": "The hash of the file is not that of the original, or no hash",
+    "8.original": "The original of this document is not spelled in base64",
     "8.unnamed": "No entry names this text",
     "9.not_due": "This entry was not due: from here on the record does not follow the debate rules",
     "9.*": "`{field}` is not what the debate rules give",
@@ -843,6 +848,7 @@ COSTS = ("cost_least_micro_usd", "cost_expected_micro_usd", "cost_most_micro_usd
 ESTIMATE = form(
     "calls_least:positive calls_most:positive", **dict.fromkeys(COSTS, cast(Form, "count|null"))
 )
+SOURCE = form("media_type:media_type file:blob extractor:id pages:positive|null")
 ORIGIN = form(
     "kind:remand|repeat|branch|follow_up|evaluation debate:uuid|null head:hash|null "
     "seq:positive|null"
@@ -886,6 +892,7 @@ WORDS: dict[str, Callable[[Json], bool]] = {
     "case": lambda value: fits(value, CASE),
     "cut": lambda value: fits(value, CUT),
     "person": lambda value: fits(value, {"name": "blob", "key": "key|null"}),
+    "source": lambda value: fits(value, SOURCE),
     "labels": lambda value: fits(value, ["name"]) and len(value) <= MOST_LABELS,
     "estimate": lambda value: fits(value, ESTIMATE),
     "origin": lambda value: fits(value, ORIGIN),
@@ -915,6 +922,7 @@ WORDS: dict[str, Callable[[Json], bool]] = {
         r"[0-9]{4}-(0[1-9]|1[0-2])-(0[1-9]|[12][0-9]|3[01])"
         r"T([01][0-9]|2[0-3]):[0-5][0-9]:[0-5][0-9]\.[0-9]{6}Z"
     ),
+    "media_type": matching(r"[a-z0-9][a-z0-9.+-]{0,126}/[a-z0-9][a-z0-9.+-]{0,126}"),
     "decimal": matching(r"[0-9]{1,9}(\.[0-9]{1,9})?"),
     "url": matching(r"https?://[A-Za-z0-9._:-]+(/[A-Za-z0-9._/+=-]*)?"),
     "seed": matching(r"0|[1-9][0-9]{0,76}"),
@@ -967,7 +975,9 @@ TYPES: dict[str, Form] = {
         "agent_type:name",
         parameters=PARAMETERS,
     ),
-    "evidence.admitted": form("document:name text:blob from_round:positive"),
+    "evidence.admitted": form(
+        "document:name text:blob from_round:positive source:source|null original:blob|null"
+    ),
     "call.started": form(
         "call:id step:id attempt:positive role:role model:id template:hash schema:hash "
         "prompt:hash reserved_tokens_in:count reserved_tokens_out:count "
@@ -1118,10 +1128,11 @@ class Held:
 
 @dataclass
 class Places:
-    """The first line that names each text: as anything, as a document, as a reply."""
+    """The first line that names each text: as anything, as a document, original or reply."""
 
     all: dict[str, int] = field(default_factory=dict)
     documents: dict[str, int] = field(default_factory=dict)
+    originals: dict[str, int] = field(default_factory=dict)
     replies: dict[str, int] = field(default_factory=dict)
     reused: dict[str, int] = field(default_factory=dict)  # who replies with a text named before
 
@@ -1135,6 +1146,8 @@ def read_places(events: Iterable[Json]) -> Places:
             places.all.setdefault(name, place)
         if event["type"] == "evidence.admitted":
             places.documents.setdefault(data["text"]["sha256"], place)
+            if data["original"]:
+                places.originals.setdefault(data["original"]["sha256"], place)
         elif event["type"] == "call.answered":
             reply = data["reply"]["sha256"]
             places.replies.setdefault(reply, place)
@@ -1145,7 +1158,8 @@ def read_places(events: Iterable[Json]) -> Places:
 
 def check_blobs(lines: Lines, held: Held, withheld: set[str]) -> Iterator[Finding]:
     """Compare texts and names; the texts that are sound are at hand from then on."""
-    blobs, salts, total, places = held.blobs, set[bytes](), 0, read_places(lines.events())
+    blobs, salts, places = held.blobs, set[bytes](), read_places(lines.events())
+    documents, originals = 0, 0  # the bytes of all of them so far
     for name, place in places.all.items():
         yield from reused_reply(places, name)
         if name not in blobs:
@@ -1161,8 +1175,10 @@ def check_blobs(lines: Lines, held: Held, withheld: set[str]) -> Iterator[Findin
         elif defect:
             yield finding(defect, place, None, name)
         elif name not in withheld:
-            total += (len(blobs[name]) - HEADER_SIZE) * (name in places.documents)
-            over = [*oversize(places, name, len(blobs[name]) - HEADER_SIZE, total)]
+            size = len(blobs[name]) - HEADER_SIZE
+            documents += size * (name in places.documents)
+            originals += size * (name in places.originals)
+            over = [*oversize(places, name, size, documents, originals)]
             yield from over
             if not over and name not in places.reused:
                 held.names.add(name)
@@ -1172,6 +1188,7 @@ def check_blobs(lines: Lines, held: Held, withheld: set[str]) -> Iterator[Findin
     missing, present = len(named - blobs.keys() - withheld), len(held.names)
     held.counted.update(named=len(named), present=present, withheld=kept_back, missing=missing)
     held.counted.update(damaged=len(named) - present - kept_back - missing)
+    yield from check_sources(lines, held)
 
 
 def texts_in_words(counted: Mapping[str, int]) -> str:
@@ -1187,15 +1204,63 @@ def reused_reply(places: Places, name: str) -> Iterator[Finding]:
         yield finding("8.reused", places.reused[name], None, name)
 
 
-def oversize(places: Places, name: str, size: int, total: int) -> Iterator[Finding]:
-    """Yield what is too large of a text; `total` is the size of all documents up to it."""
-    document, reply = places.documents.get(name), places.replies.get(name)
+def oversize(
+    places: Places, name: str, size: int, documents: int, originals: int
+) -> Iterator[Finding]:
+    """Yield what is too large of a text; the last two are the sizes of all up to it."""
+    document, original = places.documents.get(name), places.originals.get(name)
+    reply = places.replies.get(name)
     if document and size > LARGEST_DOCUMENT:
         yield finding("8.size", document, LARGEST_DOCUMENT, size)
-    elif document and total > LARGEST_DOCUMENTS:
-        yield finding("8.size", document, LARGEST_DOCUMENTS, total)
+    elif document and documents > LARGEST_DOCUMENTS:
+        yield finding("8.size", document, LARGEST_DOCUMENTS, documents)
+    elif original and size > LARGEST_ORIGINAL:
+        yield finding("8.size", original, LARGEST_ORIGINAL, size)
+    elif original and originals > LARGEST_ORIGINALS:
+        yield finding("8.size", original, LARGEST_ORIGINALS, originals)
     if reply and size > LARGEST_REPLY:
         yield finding("12.size", reply, LARGEST_REPLY, size)
+
+
+def check_sources(lines: Lines, held: Held) -> Iterator[Finding]:
+    """Compare what a document, its file's hash and its original say of each other (§2)."""
+    known: dict[tuple[str, str], Json] = {}  # what was read of a text, each once
+
+    def of(name: str, what: str, read: Callable[[str], Json]) -> Json:
+        if (what, name) not in known:
+            known[what, name] = read(held[name]) if name in held else None
+        return known[what, name]
+
+    for place, event in enumerate(lines.events(), 1):
+        data = event["data"]
+        if event["type"] != "evidence.admitted":
+            continue
+        original, source, digest = data["original"], data["source"], None
+        if original is not None:
+            digest = of(original["sha256"], "original", hash_of_original)
+            if digest == "":
+                yield finding("8.original", place, None, original["sha256"])
+        if source is not None:
+            pages = of(data["text"]["sha256"], "pages", lambda text: text.count("\f") + 1)
+            if pages not in (None, source["pages"] or 1):
+                yield finding("8.pages", place, pages, source["pages"])
+            stated = of(source["file"]["sha256"], "file", as_hash)
+            if stated == "" or (stated and digest and stated != digest):
+                yield finding("8.file", place, digest or None, stated or None)
+
+
+def as_hash(text: str) -> str:
+    """Return a text that is a hash in hex, and otherwise none."""
+    return text if WORDS["hash"](text) else ""
+
+
+def hash_of_original(text: str) -> str:
+    """Return the SHA-256 of a file whose base64 a text is, and no text where it is none."""
+    try:
+        data = base64.b64decode(text, validate=True)
+    except ValueError:
+        return ""
+    return sha256(data) if base64.b64encode(data).decode() == text else ""
 
 
 def read_blob(name: str, data: bytes) -> tuple[str | None, bytes]:
@@ -1552,6 +1617,7 @@ def take_opening(walk: Walk, kind: str, data: Json) -> None:
     else:
         need(kind == "evidence.admitted", "evidence.admitted")
         need(data["document"] not in walk.documents, "evidence.admitted with another id")
+        need(data["source"] or not data["original"], "evidence.admitted without an original")
         walk.documents[data["document"]] = data
     lacking = len(walk.seats) - walk.opening["seats"]
     if not lacking and len(walk.documents) == walk.opening["documents"]:
@@ -2032,6 +2098,7 @@ class Transcript:
         self.opening = opening
         self.format = format_
         self.templates = {item["role"]: item["sha256"] for item in opening["templates"]}
+        self.schemas = {item["role"]: item["sha256"] for item in opening["schemas"]}
         self.documents = documents  # in the order admitted
         self.turns: list[Turn] = []
         terms, rounds = opening["terms"], str(opening["terms"]["max_rounds"])
@@ -2065,8 +2132,10 @@ class Transcript:
 
     def titled(self, turn: Turn, more: str = "") -> list[Json]:
         """Return the two parts of a turn under its title."""
-        blob = cast(Reply, turn.reply).blob
-        return self.block(self.format.title(turn) + more, blob, **self.format.view(turn))
+        blob, view = cast(Reply, turn.reply).blob, self.format.view(turn)
+        if view:  # a view of what the schema of the reply names
+            view["schema"] = self.schemas[turn.step.seat["role"]]
+        return self.block(self.format.title(turn) + more, blob, **view)
 
     def evidence(self, after: int, number: int) -> Iterator[Json]:
         """Yield the parts of the documents visible in round `number`, not yet in `after`."""
@@ -2213,7 +2282,7 @@ class Rejection(NamedTuple):
     keyword: str | None = None
 
 
-def read_reply(text: str, schema: Json) -> tuple[Rejection | None, Json]:
+def read_reply(text: str, schema: Json, model: str) -> tuple[Rejection | None, Json]:
     """Read a reply; return why it does not count, if it does not, and its value."""
     value: Json = text.strip(WHITE)
     if schema.get("type") != "string":
@@ -2225,10 +2294,22 @@ def read_reply(text: str, schema: Json) -> tuple[Rejection | None, Json]:
             value = strict_json(value)
         except ValueError:
             return Rejection("unreadable"), None
+    if model.startswith(CALLABLE):
+        value = named(value, schema)
     failing = misfit(value, schema)
     if failing is None:
         return None, value
     return Rejection("unknown_option" if failing[1] == "enum" else "schema", *failing), value
+
+
+def named(value: Json, schema: Json) -> Json:
+    """Return a value without the members that its schema does not name, at any depth (§5)."""
+    if isinstance(value, dict) and "properties" in schema:
+        kept = [name for name in value if name in schema["properties"]]
+        return {name: named(value[name], schema["properties"][name]) for name in kept}
+    if isinstance(value, list) and "items" in schema:
+        return [named(item, schema["items"]) for item in value]
+    return value
 
 
 KINDS: dict[str, Callable[[Json], bool]] = {
@@ -2338,7 +2419,8 @@ def take_answered(walk: Walk, data: Json) -> None:
 
 def said(walk: Walk, step: Step, reply: Reply) -> tuple[Rejection | None, Json]:
     """Read the text of a reply that is at hand, as often as it is needed."""
-    return read_reply(walk.texts[reply.blob["sha256"]], walk.schemas[step.seat["role"]])
+    seat = step.seat
+    return read_reply(walk.texts[reply.blob["sha256"]], walk.schemas[seat["role"]], seat["model"])
 
 
 def take_rejected(walk: Walk, data: Json, answer: Pending | None) -> None:

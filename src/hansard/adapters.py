@@ -39,13 +39,19 @@ from __future__ import annotations
 import json
 from collections.abc import Awaitable, Callable, Mapping
 from functools import partial
-from typing import Any
+from inspect import signature
+from typing import Any, NamedTuple, Protocol, cast, overload
 
 from hansard.errors import UsageError
-from hansard.rules.fields import Finish
+from hansard.rules.fields import Finish, Parameters, Structured
+from hansard.rules.prompts import Message
+from hansard.rules.replies import Schema
 from hansard.rules.spec_parts import Settings
-from hansard.runtime.models.base import Completion, ModelError, Request, ToolCall
+from hansard.runtime.models.base import Completion, ModelError, Request, ToolCall, ToolDefinition
 from hansard.runtime.models.callables import outcome
+from hansard.runtime.models.envelope import envelope, refers
+from hansard.runtime.models.form import ASKED, Form, as_asked, is_strict, name_for
+from hansard.runtime.models.grammar import is_closed, narrowed
 from hansard.runtime.models.reading import (
     CHAT,
     cap_name,
@@ -55,7 +61,19 @@ from hansard.runtime.models.reading import (
     words,
 )
 
-Complete = Callable[[Request], Awaitable[Completion]]
+
+class Complete(Protocol):
+    """What answers in a seat, and for a prompt alone, as `hansard.blocks` asks."""
+
+    settings: Settings
+
+    @overload
+    def __call__(self, asked: Request, /) -> Awaitable[Completion]: ...
+    @overload
+    def __call__(self, asked: str, /) -> Awaitable[str]: ...
+    def __call__(self, asked: Request | str, /) -> Awaitable[Completion | str]:
+        """Return what the vendor's model says; of a prompt, its words alone."""
+
 
 # How a reply ended, in the words of Anthropic's messages.
 _MESSAGES: dict[str, Finish] = {
@@ -66,32 +84,53 @@ _MESSAGES: dict[str, Finish] = {
     "tool_use": "tool_calls",
     "refusal": "refusal",
 }
+_REFUSALS = ("http-400", "http-422")  # what a server answers that does not know what it is sent
 
 
 def openai_complete(client: Any, *, model: str, temperature: float | None = None) -> Complete:
     """Return a model that asks OpenAI's chat completions through `client`.
 
     `client` is an `OpenAI` or `AsyncOpenAI`, made with `max_retries=0`.
-    `temperature` holds where the seat's `settings` give none, and is recorded. Rate limits,
-    timeouts and other statuses become a ModelError; whatever else the client raises is
-    the engine's to record. Raises UsageError `model.client` for another object.
+    `temperature` holds where the seat's `settings` give none, and is recorded.
+
+    Where the reply is to be JSON, it is asked for by `response_format`, or as the seat's
+    `structured` says (`native`, `tool`, `text`). Where that says nothing, a server that
+    answers 400 or 422 is asked in the prompt's words alone from then on: that attempt is
+    recorded as `server_error`, and tried again like any other. A client that takes no
+    `response_format` is not given one.
+
+    It may be called with a prompt, too, as `hansard.blocks` does, and returns the reply's
+    words. Rate limits, timeouts and other statuses become a ModelError; whatever else the
+    client raises is the engine's to record. Raises UsageError `model.client` for another
+    object.
     """
     create = _method(client, "chat.completions.create")
     cap = cap_name(str(getattr(client, "base_url", "")))
 
-    async def complete(request: Request) -> Completion:
-        asked = request.parameters
-        tools = [{"type": "function", "function": vars(row)} for row in request.tools]
-        body = {
-            "messages": [{"role": row.role, "content": row.text} for row in request.messages],
-            **_sampling(request, temperature),
-            "seed": asked["seed"],
-            "reasoning_effort": asked["reasoning_effort"],
-            cap: asked["max_tokens"],
+    def body(asked: _Asked, form: Form) -> dict[str, Any]:
+        settings = asked.settings
+        tools = [{"type": "function", "function": vars(row)} for row in asked.tools]
+        wanted: dict[str, Any] = {}
+        if form.mode == "native":
+            schema = {"name": form.name, "schema": form.schema, "strict": form.strict}
+            wanted["response_format"] = {"type": "json_schema", "json_schema": schema}
+        if form.mode == "tool":
+            reply = {"name": form.name, "description": ASKED, "parameters": form.schema}
+            tools.append({"type": "function", "function": reply})
+            wanted["tool_choice"] = "required"
+        return {
+            "messages": [{"role": row.role, "content": row.text} for row in asked.messages],
+            **_sampling(settings, temperature),
+            "seed": settings["seed"],
+            "reasoning_effort": settings["reasoning_effort"],
+            cap: settings["max_tokens"],
             "tools": tools or None,
+            **wanted,
         }
-        return await _ask(create, model, body, _chat_completion)
 
+    default: Structured = "native" if _takes(create, "response_format") else "text"
+    forms = _Forms(default, lambda schema: is_strict(schema, model))
+    complete = _answering(partial(create, model=model), forms, body, _chat_completion)
     return _stated(complete, f"openai_complete:{model}", temperature)
 
 
@@ -103,43 +142,114 @@ def anthropic_complete(
     `client` is an `Anthropic` or `AsyncAnthropic`, made with `max_retries=0`.
     `max_tokens` (of the reply; the vendor wants it said) and `temperature` hold
     where the seat's `settings` give none. There is no seed and no reasoning
-    effort to be sent: a seat that asks for one fails as `client_error`. Errors
-    are those of `openai_complete`.
+    effort to be sent: a seat that asks for one fails as `client_error`.
+
+    Where the reply is to be JSON, it is asked for as the arguments of a tool, which every
+    model of the vendor's knows, or as the seat's `structured` says: `native` is
+    `output_config`. What a server that refuses it is asked, calls with a prompt, and
+    errors are as of `openai_complete`.
     """
     create = _method(client, "messages.create")
 
-    async def complete(request: Request) -> Completion:
-        asked = request.parameters
-        if asked["seed"] is not None or asked["reasoning_effort"] is not None:
+    def body(asked: _Asked, form: Form) -> dict[str, Any]:
+        settings = asked.settings
+        if settings["seed"] is not None or settings["reasoning_effort"] is not None:
             raise ModelError("client_error", "unsupported-setting")
-        messages = request.messages
-        system = "\n".join(row.text for row in messages if row.role == "system")
-        tools = [
-            {"name": row.name, "description": row.description, "input_schema": row.parameters}
-            for row in request.tools
-        ]
-        body = {
+        system = "\n".join(row.text for row in asked.messages if row.role == "system")
+        rows = [(row.name, row.description, row.parameters) for row in asked.tools]
+        wanted: dict[str, Any] = {}
+        if form.mode == "native":
+            schema = {"type": "json_schema", "schema": narrowed(form.schema)}
+            wanted["output_config"] = {"format": schema}
+        if form.mode == "tool":
+            rows.append((form.name, ASKED, form.schema))
+            wanted["tool_choice"] = {"type": "any"}
+        names = ("name", "description", "input_schema")
+        return {
             "system": system or None,
             "messages": [
-                {"role": row.role, "content": row.text} for row in messages if row.role != "system"
+                {"role": row.role, "content": row.text}
+                for row in asked.messages
+                if row.role != "system"
             ],
-            **_sampling(request, temperature),
-            "max_tokens": asked["max_tokens"] or max_tokens,
-            "tools": tools or None,
+            **_sampling(settings, temperature),
+            "max_tokens": settings["max_tokens"] or max_tokens,
+            "tools": [dict(zip(names, row, strict=True)) for row in rows] or None,
+            **wanted,
         }
-        return await _ask(create, model, body, _message)
 
+    forms = _Forms("tool" if _takes(create, "tools") else "text", is_closed)
+    complete = _answering(partial(create, model=model), forms, body, _message)
     return _stated(complete, f"anthropic_complete:{model}", temperature, max_tokens)
 
 
+class _Asked(NamedTuple):
+    """What one call is to say."""
+
+    messages: list[Message]
+    settings: Mapping[str, Any]
+    tools: tuple[ToolDefinition, ...] = ()
+
+
+class _Forms:
+    """How replies are asked for: as a seat says, else by `default` until a server refuses it."""
+
+    def __init__(self, default: Structured, strict: Callable[[Schema], bool]) -> None:
+        self.default, self._strict = default, strict
+
+    def form(self, request: Request) -> Form:
+        """Return how to ask for the reply of a request."""
+        mode, own = request.parameters["structured"] or self.default, request.reply_schema
+        wrapped = own.get("type") != "object"  # what vendors take is an object
+        if request.in_words or mode == "text" or (wrapped and refers(own)):
+            return Form("text")
+        schema = envelope([own]) if wrapped else own
+        return Form(mode, schema, name_for(request), self._strict(schema), wrapped)
+
+    def refused(self, request: Request, form: Form, error: ModelError) -> ModelError:
+        """Return the error of a call, and ask in words from now on where its form may be why."""
+        if form.mode == "text" or request.parameters["structured"]:
+            return error
+        if error.detail not in _REFUSALS:
+            return error
+        self.default = "text"
+        return ModelError("server_error", "form-refused", wire=error.wire)
+
+
+def _answering(
+    create: Callable[..., Any],
+    forms: _Forms,
+    body: Callable[[_Asked, Form], dict[str, Any]],
+    read: Callable[[Any], Completion],
+) -> Callable[[Request | str], Awaitable[Completion | str]]:
+    """Return what answers a request, or a prompt, by one call of `create`."""
+
+    async def complete(asked: Request | str) -> Completion | str:
+        if isinstance(asked, str):
+            nothing = dict.fromkeys(Parameters.__annotations__)
+            message = _Asked([Message("user", [asked])], nothing)
+            said = await _ask(create, body(message, Form("text")), read)
+            if said.finish != "stop":
+                raise ModelError("no_reply", said.finish)
+            return said.text
+        form = forms.form(asked)
+        told = _Asked(asked.messages, asked.parameters, asked.tools)
+        try:
+            return as_asked(await _ask(create, body(told, form), read), form)
+        except ModelError as error:
+            raise forms.refused(asked, form, error) from None
+
+    return complete
+
+
 def _stated(
-    complete: Complete, name: str, temperature: float | None, max_tokens: int | None = None
+    complete: Any, name: str, temperature: float | None, max_tokens: int | None = None
 ) -> Complete:
     """Give a model the name and the settings that are recorded of its seats."""
     stated = {"temperature": temperature, "max_tokens": max_tokens}
     settings = Settings(**{key: value for key, value in stated.items() if value is not None})
-    complete.__qualname__, complete.settings = name, settings  # type: ignore[attr-defined]
-    return complete
+    complete.__qualname__, complete.settings = name, settings
+    return cast(Complete, complete)
 
 
 def _method(client: object, path: str) -> Callable[..., Any]:
@@ -152,8 +262,16 @@ def _method(client: object, path: str) -> Callable[..., Any]:
     return found  # type: ignore[no-any-return]
 
 
-def _sampling(request: Request, temperature: float | None) -> dict[str, float | None]:
-    asked = request.parameters
+def _takes(create: Callable[..., Any], name: str) -> bool:
+    """Say whether a client's method can be given this argument."""
+    try:
+        rows = signature(create).parameters.values()
+    except (TypeError, ValueError):
+        return True
+    return any(row.name == name or row.kind is row.VAR_KEYWORD for row in rows)
+
+
+def _sampling(asked: Mapping[str, Any], temperature: float | None) -> dict[str, float | None]:
     stated, top_p = asked["temperature"], asked["top_p"]
     return {
         "temperature": temperature if stated is None else float(stated),
@@ -162,15 +280,21 @@ def _sampling(request: Request, temperature: float | None) -> dict[str, float | 
 
 
 async def _ask(
-    create: Callable[..., Any],
-    model: str,
-    body: Mapping[str, Any],
-    read: Callable[[Any], Completion],
+    create: Callable[..., Any], body: Mapping[str, Any], read: Callable[[Any], Completion]
 ) -> Completion:
-    """Send what is given of `body`, once, and read the answer."""
+    """Send what is given of `body`, once, and read the answer.
+
+    What the client has no argument for goes into `extra_body`; one that has none of that
+    either fails as `client_error`: nothing is left out silently.
+    """
     given = {key: value for key, value in body.items() if value is not None}
+    more = {key: given.pop(key) for key in [*given] if not _takes(create, key)}
+    if more and not _takes(create, "extra_body"):
+        raise ModelError("client_error", "unsupported-setting")
+    if more:
+        given["extra_body"] = more
     try:
-        answer = await outcome(partial(create, model=model, **given))
+        answer = await outcome(partial(create, **given))
     except Exception as error:
         told = error_of(error)
         if told is None:

@@ -3,8 +3,14 @@
 A transcript, a debater, a judge, a synthesizer, and the formatter that the
 judge's view follows: plain async callables over your own `complete(prompt)`,
 sync or async, which returns a reply's text. Templates, quoting and the strict
-reading of replies are those of the `judged` format. Nothing here is recorded,
+reading of replies are those of the `judged` format: of members beyond the schema
+nothing is read. Nothing here is recorded,
 retried or counted: `hansard.run` does that.
+
+Debater and judge can also sit in the seats of a `judged` debate, and a synthesizer in that
+of any format: called with a `Request`, each asks its `complete` what the seat is asked, and
+returns the reply's text, which is read as any other. What it was made with (stance, persona,
+order) must be what the debate says.
 
 A stance is given in words. Models are told of it by a label as well: `stance_1`,
 `stance_2`, … by its place. One that is given as an id, such as the label that it
@@ -31,7 +37,7 @@ from __future__ import annotations
 import json
 from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from random import Random
-from typing import Any, overload
+from typing import Any, TypeVar, cast, overload
 
 from pydantic import BaseModel
 from typing_extensions import TypedDict  # pydantic reads only this one before Python 3.12
@@ -41,6 +47,7 @@ from hansard.report.safe import one_line
 from hansard.rules import replies
 from hansard.rules.formats import judged
 from hansard.rules.formats.judged import shuffle_key
+from hansard.rules.own import Piece
 from hansard.rules.prompts import fill, quote
 from hansard.rules.replies import VISIBLE, Schema
 from hansard.rules.similarity import fold
@@ -48,10 +55,12 @@ from hansard.rules.spec_parts import NAME
 from hansard.rules.state import Step
 from hansard.rules.terms import JudgedTerms, Role
 from hansard.runtime.inputs import packaged_templates
+from hansard.runtime.models.base import Request
 from hansard.runtime.models.callables import outcome
 from hansard.runtime.output import checker, encoded
 
 Complete = Callable[[str], str | Awaitable[str]]
+F = TypeVar("F", bound=Callable[..., Any])
 
 
 class Entry(TypedDict):
@@ -135,19 +144,21 @@ def debater(
         raise UsageError("transcript.stance", said)
 
     async def argue(
-        question: str,
+        question: str | Request,
         entries: Iterable[Entry] = (),
         *,
         round: int = 1,  # noqa: A002 - the entry's own word
         max_rounds: int = 2,
     ) -> str:
+        if isinstance(question, Request):
+            return await _text(complete, question.prompt)
         said = format_transcript_for_judge(entries, stances=known, shuffle=False)
         values = {"max_rounds": str(max_rounds), "round": str(round), "stance": own}
         own_part = _block(f"persona of {own}", persona) if persona else ""
         prompt = _opening(question, known) + said + own_part + _filled("debater", **values)
         return str(_read(await _text(complete, prompt), _schema("debater", known)))
 
-    return argue
+    return _seated(argue, Piece("debater", {"stance": stance, "persona": persona}))
 
 
 def judge(
@@ -168,7 +179,9 @@ def judge(
     known = _declared(stances)
     labels = list(_labels(known).values())
 
-    async def decide(question: str, entries: Iterable[Entry]) -> Verdict:
+    async def decide(question: str | Request, entries: Iterable[Entry] = ()) -> Verdict | str:
+        if isinstance(question, Request):
+            return await _text(complete, question.prompt)
         rows = _heard(entries)
         shown = format_transcript_for_judge(
             rows, stances=known, anonymize=anonymize, shuffle=shuffle, seed=seed
@@ -179,7 +192,9 @@ def judge(
         won = found["winner"]
         return {**found, "winner": None if won is None else known[labels.index(won)]}
 
-    return decide
+    told = {"anonymize_transcript": anonymize, "shuffle_for_judge": shuffle, "seed": seed}
+    alone = cast(Callable[[str, Iterable[Entry]], Awaitable[Verdict]], decide)
+    return _seated(alone, Piece("judge", debate={"stances": [*stances], **told}))
 
 
 def synthesizer(
@@ -195,10 +210,14 @@ def synthesizer(
     wanted = encoded(schema.model_json_schema() if isinstance(schema, type) else schema)
     fits = checker(wanted)
 
-    async def write(question: str, entries: Iterable[Entry], verdict: Verdict) -> Any:
+    async def write(
+        question: str | Request, entries: Iterable[Entry] = (), verdict: Verdict | None = None
+    ) -> Any:
+        if isinstance(question, Request):
+            return await _text(complete, question.prompt)
         rows = _heard(entries)
         known = _argued(rows)
-        if replies.mismatch(verdict, _schema("judge", known)):
+        if verdict is None or replies.mismatch(verdict, _schema("judge", known)):
             said = "a verdict has verdict, winner (a stance that was argued, or None) and reasoning"
             raise UsageError("transcript.verdict", said)
         won = verdict["winner"]
@@ -219,7 +238,12 @@ def synthesizer(
             raise DataError("reply.output_schema", "the reply does not fit the output schema")
         return value
 
-    return write
+    return _seated(write, Piece("synthesizer", debate={"output_schema": json.loads(wanted)}))
+
+
+def _seated(function: F, piece: Piece) -> F:
+    function.piece = piece  # type: ignore[attr-defined]
+    return function
 
 
 def format_transcript_for_judge(
@@ -393,8 +417,11 @@ async def _text(complete: Complete, prompt: str) -> str:
 
 
 def _read(text: str, schema: Schema) -> Any:
-    """Return what a reply says; raises DataError `reply.*` where it is not what was asked for."""
-    value = _readable(text, schema)
+    """Return what a reply says, as of a function in a seat.
+
+    Raises DataError `reply.*` where it is not what was asked for.
+    """
+    value = replies.named(_readable(text, schema), schema)
     found = replies.mismatch(value, schema)
     if found:
         member, keyword = found

@@ -7,6 +7,7 @@ import pytest
 from jsonschema import Draft202012Validator
 
 from cli_support import process
+from hansard.installing import install_command
 from hansard.rules.model_names import PROVIDERS
 from hansard.runtime.inputs import parse_spec
 from hansard.runtime.models import google_cloud, provider_rows, providers
@@ -58,7 +59,7 @@ def test_a_provider_without_its_package_says_how_to_install_it(hansard, monkeypa
     found = listed(hansard, ANTHROPIC_API_KEY=KEY, OPENAI_API_KEY=KEY)
     assert found["openai"]["usable"]
     assert not found["anthropic"]["usable"]
-    assert found["anthropic"]["missing"] == ["pip install 'hansard[anthropic]'"]
+    assert found["anthropic"]["missing"] == [install_command("anthropic")]
 
 
 def test_a_server_of_ones_own_needs_no_key_and_says_where_it_is_asked(hansard):

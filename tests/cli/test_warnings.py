@@ -3,6 +3,7 @@
 import json
 import warnings
 from contextlib import suppress
+from pathlib import Path
 from typing import get_args
 
 import jsonschema
@@ -14,6 +15,7 @@ from hansard import vocabulary
 from hansard.report.notes import NoteCode
 from hansard.runtime.warned import WarningCode
 from hansard.schemas import render
+from papers import pdf
 
 SAME = {"model": "openai:gpt-4o"}
 PRICE = {"prices": {"openai:gpt-4o": {"input": "1", "output": "2"}}}
@@ -71,6 +73,11 @@ CASES = {
         {"require_cited_critique": True, "evidence": []},
         "Critiques are to cite the evidence (`require_cited_critique`), but there is none, so none is sent back for that",  # noqa: E501
     ),
+    "blank_pages": (
+        "moderated",
+        {"evidence": ["paper.pdf"]},
+        "1 of 2 pages of paper hold no text: if they are scans, run OCR on the file first",
+    ),
     "price_unknown": (
         "judged",
         {"judge": UNPRICED},
@@ -101,6 +108,7 @@ def stopped(monkeypatch):
 
 def write(code):
     """Write a spec that draws this warning; return its words."""
+    Path("paper.pdf").write_bytes(pdf(["One."], []))
     format_, fields, words = CASES[code]
     fields = NAMED | fields
     if format_ == "consensus":

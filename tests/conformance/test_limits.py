@@ -9,6 +9,7 @@ import verify
 from conformance_kit.debates import decided
 from conformance_kit.exports import ABOUT, export, files_of, seal, zip_of
 from conformance_kit.limits import MIB, at_the_bound, documented, started
+from conformance_kit.sources import with_original
 from exporting import both
 from hansard.record.bundle import MAX_EXPORT
 from hansard.rules import spending, state
@@ -37,6 +38,7 @@ def of_documents(*sizes):
 
 
 FULL = [2 * MIB] * 10
+KEPT = [11_184_808] * 8  # bytes of base64, 24 less than there may be
 CASES = {
     "an export of 2^27 bytes": (lambda: sized(MAX_EXPORT), [], 0),
     "an export of one byte more": (lambda: sized(MAX_EXPORT + 1), [("1.size", 0)], 1),
@@ -54,6 +56,10 @@ CASES = {
     ),
     "documents of one byte more, which is the context": (
         lambda: zip_of(export(with_context(documented(*FULL, 1), 17))), [("8.size", 16)], 1,
+    ),
+    "originals of 64 MiB": (lambda: zip_of(export(with_original(*KEPT, 24))), [], 0),
+    "originals of a little more": (
+        lambda: zip_of(export(with_original(*KEPT, 28))), [("8.size", 15)], 1,
     ),
     "a call begun as entry 99,001": (
         lambda: zip_of(export(started(99_000))), [("15.ceiling", 99_001)], 1,

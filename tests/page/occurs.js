@@ -1,5 +1,5 @@
 "use strict";
-// Runs the page's search for a quote under Node: {part, text} a line in, whether it occurs a line out.
+// Runs the page's search for a quote under Node: {part, text} a line in, where it begins a line out.
 const fs = require("node:fs");
 const readline = require("node:readline");
 const vm = require("node:vm");
@@ -9,5 +9,5 @@ vm.runInThisContext(fs.readFileSync(script, "utf8"), { filename: script });
 
 readline.createInterface({ input: process.stdin }).on("line", (line) => {
   const { part, text } = JSON.parse(line);
-  process.stdout.write(`${occurs(part, text)}\n`);
+  process.stdout.write(`${whereIn(part, text)}\n`);
 });

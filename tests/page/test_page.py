@@ -4,6 +4,7 @@ import io
 import json
 import re
 from hashlib import sha256
+from pathlib import Path
 from unicodedata import normalize
 
 import pytest
@@ -11,6 +12,7 @@ from axe_playwright_python.sync_playwright import Axe
 from playwright.sync_api import expect
 from pypdf import PdfReader
 
+from conformance_kit import sources
 from exporting import EXPORT, STRANGER, exported, run_tool
 from hansard.record import bundle as bundles
 from hansard.rules.formats import FORMATS
@@ -348,3 +350,43 @@ def test_print(show, exports, examples):
     whole = " ".join("".join(texts).split())
     assert "Transcript" in whole
     assert "There is no" not in whole
+
+
+# Documents that were files
+
+
+def test_a_citation_shows_its_page_and_a_file_is_saved_as_it_was(show):
+    page = show(export_files("source-of-two-pages"))
+    cited = page.inner_text("#entries")
+    assert "clause, p. 2, verified" in cited
+    assert "clause, p. 1, verified" in cited
+    paper = page.locator("#d1")
+    said = paper.inner_text()
+    assert "PDF, 2 pages, text taken by conformance/1, original kept" in said
+    assert f"SHA-256 of the file {sha256(sources.FILE).hexdigest()}" in said
+    assert "verified, p. 2" in said
+    paper.get_by_text("Read the document").click()
+    said = paper.inner_text()
+    assert said.index("Page 1") < said.index("Payment is due") < said.index("Page 2")
+    page.locator("#e7 summary").first.click()
+    assert sources.SPELLED[:30] not in page.locator("#e7").inner_text()
+    with page.expect_download() as saved:
+        paper.get_by_role("button", name="Save clause.pdf").click()
+    assert saved.value.suggested_filename == "clause.pdf"
+    assert Path(saved.value.path()).read_bytes() == sources.FILE
+
+
+@pytest.mark.parametrize(
+    ("name", "offered"),
+    [
+        ("source-of-two-pages", 1),
+        ("source-without-original", 0),
+        ("withheld-source-original", 0),
+        ("withheld-source-file", 1),
+        ("source-file-of-another_fail", 0),
+        ("source-original-broken_fail", 0),
+    ],
+)
+def test_only_a_file_that_has_its_hash_is_offered(show, name, offered):
+    page = show(export_files(name))
+    assert page.get_by_role("button", name="Save clause.pdf").count() == offered

@@ -43,7 +43,7 @@ def test_a_quoted_text_is_fenced_inert_and_complete(text):
 
 @given(st.dictionaries(TEXTS, JSON, max_size=4))
 def test_points_of_any_reply_are_fenced_and_inert(value):
-    quoted = quote(as_points(json.dumps(value), [1]))
+    quoted = quote(as_points(json.dumps(value), [1], {"type": "object"}))
     assert all(line.startswith("| ") for line in quoted.splitlines())
     assert shown(quoted) == quoted
     assert not [mark for mark in ALL_MARKS if mark in quoted]

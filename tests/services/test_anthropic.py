@@ -10,8 +10,8 @@ import pytest
 
 from hansard.runtime.models import anthropic_messages
 from hansard.runtime.models.base import ModelError, ToolCall, ToolDefinition
+from hansard.runtime.models.form import ASKED
 from hansard.runtime.models.providers import open_model
-from hansard.runtime.models.wire import ASKED
 from playing import FORMATS
 from services.asking import SCHEMA, ask, asked
 from services.block_dialects import ANTHROPIC, anthropic

@@ -14,8 +14,8 @@ from llmock.schema import example_for
 from hansard.errors import UsageError
 from hansard.runtime.models import bedrock_converse
 from hansard.runtime.models.base import ModelError, ToolCall, ToolDefinition
+from hansard.runtime.models.form import ASKED
 from hansard.runtime.models.providers import open_model
-from hansard.runtime.models.wire import ASKED
 from instant import GUARD
 from playing import FORMATS
 from services.asking import SCHEMA, ask, asked, give_up

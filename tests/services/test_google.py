@@ -6,7 +6,7 @@ import pytest
 
 from hansard.runtime.models import google_gemini
 from hansard.runtime.models.base import ModelError, ToolCall, ToolDefinition
-from hansard.runtime.models.wire import ASKED
+from hansard.runtime.models.form import ASKED
 from playing import FORMATS
 from services.asking import SCHEMA, ask, asked
 from services.block_dialects import GOOGLE, google

@@ -8,7 +8,8 @@ import pytest
 
 import playing
 from hansard.runtime.models.base import ModelError, ToolCall, ToolDefinition
-from hansard.runtime.models.wire import ASKED, WireModel
+from hansard.runtime.models.form import ASKED
+from hansard.runtime.models.wire import WireModel
 from services import block_dialects
 from services.asking import SCHEMA, WORDS, ask, asked
 from services.dialects import CHAT, LOCAL, RESPONSES, function_call, message, output, response

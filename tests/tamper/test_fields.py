@@ -65,6 +65,8 @@ BLIND = {
     "debate.opened terms.resolution": "of a debate that was cut short before it",
     "debate.opened terms.fallback": "where it was not needed",
     "debate.opened terms.rule": "majority and a threshold of that number, while nobody has won",
+    "evidence.admitted source.media_type": "what the file was is its own word",
+    "evidence.admitted source.extractor": "who took the text from it is its own word",
     "gate.answered gate.confidence_ppm": "what it was asked, as long as no condition turns on it",
     "gate.answered gate.downside_micro_usd": "likewise",
     "gate.answered gate.factor": "likewise",
@@ -194,6 +196,11 @@ debater.registered  stance.label                later 9.not_due
 debater.registered  stance.text.sha256          here 8.missing
 evidence.admitted   document                    later 11.prompt, later 13.citations
 evidence.admitted   from_round                  later 11.prompt
+evidence.admitted   original                    here 8.missing, record 8.unnamed
+evidence.admitted   original.sha256             here 8.missing
+evidence.admitted   source                      here 9.not_due
+evidence.admitted   source.file.sha256          here 8.missing
+evidence.admitted   source.pages                here 8.pages
 evidence.admitted   text.sha256                 here 8.missing
 call.started        attempt                     here 9.attempt
 call.started        call                        here 9.call

@@ -17,7 +17,7 @@ LOOKUP = ToolDefinition("lookup", "Look it up.", {"type": "object", "properties"
 
 
 def request(tools=(), **settings):
-    names = ("temperature", "top_p", "seed", "max_tokens", "reasoning_effort")
+    names = ("temperature", "top_p", "seed", "max_tokens", "reasoning_effort", "structured")
     return Request(
         call="r1.argument.a:1",
         round=1,

@@ -251,7 +251,7 @@ def test_complete_is_sync_or_async(kind):
         ('{"verdict": "v", "winner": "stance_1"}', "reply.schema"),
         (json.dumps(REPLY | {"winner": "Ship now!"}), "reply.unknown_option"),
         (json.dumps(REPLY | {"winner": "stance_1 "}), "reply.unknown_option"),
-        (json.dumps(REPLY | {"more": 1}), "reply.schema"),
+        (json.dumps({"verdict": "v", "winner": "stance_1", "more": 1}), "reply.schema"),
     ],
 )
 def test_a_verdict_is_read_strictly(reply, code):
@@ -259,6 +259,13 @@ def test_a_verdict_is_read_strictly(reply, code):
         asyncio.run(judge(lambda _: reply, STANCES)(QUESTION, three_rounds()))
     assert caught.value.code == code
     assert reply not in str(caught.value)
+
+
+def test_of_members_that_nobody_asked_for_nothing_is_read():
+    found = asyncio.run(
+        judge(lambda _: json.dumps({"more": 1, **REPLY}), STANCES)(QUESTION, three_rounds())
+    )
+    assert list(found) == ["verdict", "winner", "reasoning"]
 
 
 def test_a_stance_that_is_an_id_is_its_own_label():

@@ -54,7 +54,9 @@ def made(part):
     if "template" in part:
         return prompts.template(part["template"], **part["values"])
     text = {"sha256": part["blob"]}
-    return prompts.points(text, part["struck"]) if part["struck"] else prompts.quoted(text)
+    if part["view"] == "quoted":
+        return prompts.quoted(text)
+    return prompts.points(text, part["struck"], part["schema"])
 
 
 def test_a_recipe():

@@ -212,7 +212,7 @@ REPLIES = (  # each text with the code that it must be rejected with (FORMAT.md 
     ("null", "schema"),
     ('["a"]', "schema"),
     ('{"stance":"x","rationale":"y"}', "schema"),
-    ('{"stance":"x","rationale":"y","vote":"a","more":1}', "schema"),
+    ('{"stance":"x","rationale":"y","more":1}', "schema"),
     ('{"stance":"","rationale":"y","vote":"c"}', "schema"),
     ('{"stance":"x","rationale":"y","vote":"c"}', "unknown_option"),
     ('{"stance":"x","rationale":"y","vote":"A"}', "unknown_option"),

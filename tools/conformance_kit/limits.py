@@ -24,6 +24,7 @@ def documented(*sizes: int) -> Record:
     for seq, size in enumerate(sizes, 7):
         name, file = blob.pack("d" * size, derived("document", seq))
         data = {"document": f"d{seq}", "text": {"sha256": name}, "from_round": 1}
+        data |= {"source": None, "original": None}
         record = record.insert(seq, "evidence.admitted", data)
         record = replace(record, blobs={**record.blobs, name: file})
     return record

@@ -58,15 +58,19 @@ MISSED: tuple[tuple[Any, str | None, str], ...] = (  # propositions, with member
 
 @cache
 def missing() -> Record:
-    """A proposer who misses the schema in every way of MISSED, then fits it.
+    """A provider's proposer who misses the schema in every way of MISSED, then fits it.
 
     8-10 framing; of the nth reply, 8 + 3n started, 9 + 3n answered, 10 + 3n rejected.
     """
+    replies = [*(value for value, _, _ in MISSED), PROPOSED]
     script: Script = {
-        f"r1.proposition.proposer:{number}": Completion(json.dumps(value))
-        for number, (value, _, _) in enumerate(MISSED, 1)
+        f"r1.proposition.proposer:{number}": Completion(
+            json.dumps(value), status=200, sent_as_rendered=True
+        )
+        for number, value in enumerate(replies, 1)
     }
-    return moderating("missing", script, attempts=len(MISSED) + 1)
+    proposer = {"model": "openai:gpt-5"}
+    return moderating("missing", script, attempts=len(replies), proposer=proposer)
 
 
 @cache

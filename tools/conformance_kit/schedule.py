@@ -70,7 +70,13 @@ def schedule_cases() -> Iterator[Case]:
         base.insert(
             4,
             "evidence.admitted",
-            {"document": "x", "from_round": 1, "text": events[0]["data"]["question"]},
+            {
+                "document": "x",
+                "from_round": 1,
+                "text": events[0]["data"]["question"],
+                "source": None,
+                "original": None,
+            },
         ),
     )
 

@@ -9,7 +9,8 @@
 - `agents` may list what answers in each, and those without a name are `agent_1`, `agent_2`, …;
   or it is one function that answers for all of them.
 
-A function in a list is called by its own name.
+A function in a list is called by its own name. What `hansard.blocks` returns says itself which
+stance it argues, under which persona, or into which schema it writes.
 """
 
 from __future__ import annotations
@@ -21,7 +22,7 @@ from typing import Any, TypeGuard, get_args
 from hansard.errors import UsageError
 from hansard.rules.formats import DEFAULT, SPECS
 from hansard.rules.model_names import PROVIDERS, is_slip, provider_of
-from hansard.rules.own import Own, is_own, name_of
+from hansard.rules.own import Own, is_own, name_of, piece_of
 from hansard.rules.spec_parts import Advocate, Seat
 
 
@@ -48,6 +49,9 @@ def shaped(fields: Mapping[str, Any]) -> dict[str, Any]:
                 "one function under `agents` answers in every seat that names no other, and so "
                 "does `model`; remove `model`, or list what answers in each",
             )
+    piece = piece_of(found.get("synthesizer"))
+    if piece:
+        found = {**piece.debate, **found}
     for name, field in spec.model_fields.items() if spec else ():
         kinds = {kind for kind in _within(field.annotation) if issubclass(kind, Seat)}
         if name not in found or not kinds:
@@ -75,16 +79,25 @@ def _within(annotation: Any) -> Iterator[type]:
         yield from _within(inner)
 
 
-def _seat(value: object) -> object:
+def _seat(value: object, *, argued: bool = False) -> object:
     """Return the fields of a seat; whatever is no short form of one stays as it is."""
-    return {"model": value} if isinstance(value, str) or is_own(value) else value
+    if isinstance(value, str):
+        return {"model": value}
+    return _own_seat(value, argued=argued) if is_own(value) else value
+
+
+def _own_seat(value: Own, *, argued: bool) -> dict[str, object]:
+    """Return the fields of a seat that a function fills; a stance only where one is argued."""
+    piece = piece_of(value)
+    known = {} if piece is None else piece.seat
+    return {"model": value, **{name: known[name] for name in known if argued or name != "stance"}}
 
 
 def _seats(value: object, *, argued: bool) -> object:
     if not isinstance(value, Mapping | list | tuple):
         return value
     rows: list[object] = [*(value.items() if isinstance(value, Mapping) else value)]
-    _check_names(rows)
+    _check_names(row for row in rows if not (argued and piece_of(row)))
     return [
         _named(*row, argued=argued) if _is_pair(row) else _listed(row, argued=argued)
         for row in rows
@@ -114,7 +127,7 @@ def _called(own: Own) -> str:
 
 def _named(name: str, value: object, *, argued: bool) -> object:
     """Return the fields of a seat that is given with its name."""
-    row = _seat(value)
+    row = _seat(value, argued=argued)
     if isinstance(value, str) and provider_of(value) not in PROVIDERS and not is_slip(value):
         row = {"stance" if argued else "persona": value}
     return _with(name, "label" if argued else "id", row)
@@ -124,7 +137,8 @@ def _listed(value: object, *, argued: bool) -> object:
     if isinstance(value, str):
         return {"stance" if argued else "id": value}
     if is_own(value):
-        return {"id": _called(value), "model": value}
+        name = {} if argued and piece_of(value) else {"id": _called(value)}
+        return {**_own_seat(value, argued=argued), **name}
     return value
 
 

@@ -23,6 +23,7 @@ from hansard.cli.context import (
     trust_of,
 )
 from hansard.cli.summary import ARROW, gate_rows, option, outcome, say_notes
+from hansard.report import said
 from hansard.report.display import LENGTH
 from hansard.report.listing import Entry
 from hansard.report.replayed import Differing
@@ -175,6 +176,7 @@ def show(source: str, call: str | None) -> None:
     rows = outcome(result)
     if result.evidence:
         rows.append(("Evidence", ", ".join(row.id for row in result.evidence)))
+        rows += [("File", one_line(told)) for told in said.files(result)]
     if result.output is not None:
         rows.append(("Output", value(result.output, LENGTH)))
     if result.unpriced:

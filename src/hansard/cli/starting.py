@@ -13,6 +13,7 @@ import hansard
 from hansard import private
 from hansard.cli.console import console, fields
 from hansard.errors import UsageError
+from hansard.installing import install_command
 from hansard.schemas import SCHEMAS, render
 
 
@@ -73,7 +74,10 @@ def _copy(source: Traversable, target: Path) -> None:
         if item.is_dir():
             _copy(item, target / item.name)
         else:
-            private.write(target / item.name, item.read_bytes())
+            hint, body = b"pip install 'hansard[schema]'", item.read_bytes()
+            private.write(
+                target / item.name, body.replace(hint, install_command("schema").encode())
+            )
 
 
 @click.command()

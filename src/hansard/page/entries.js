@@ -158,7 +158,8 @@ const EVENTS = {
 	"evidence.admitted": {
 		headline: "Document {document} is admitted, visible from round {from_round}",
 		take: (s, d) => { s.evidence.push(d); },
-		texts: (s, d) => [[d.text, "evidence", d]],
+		texts: (s, d) => [[d.text, "evidence", d], [d.source?.file, "file", d],
+			[d.original, "original", d]],
 		opening: true,
 	},
 	"call.started": {

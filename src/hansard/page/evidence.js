@@ -10,11 +10,26 @@ function citationsIn(turns) {
 		}));
 }
 const placeIn = (evidence, id) => evidence.findIndex((row) => row.id === id);
-// What is known of the document as a file stands here, too.
-const documentFacts = ({ from_round: from, characters, sha256 }) => [
+const documentFacts = ({ from_round: from, characters, sha256, source }) => [
 	`seen from round ${from}`,
 	characters === null ? GONE : plural(characters, "character"), ["SHA-256 ", hash(sha256)],
+	...(source ? [takenFrom(source), ["SHA-256 of the file ", said(source.sha256)]] : []),
 ];
+
+// What saves the file that a document was taken from, where it is here and has its hash. It is
+// never shown: nobody has looked at more of it than its bytes.
+function saver({ id, source: { media_type: type, sha256, original } }) {
+	const spelled = page.result.texts.get(original) ?? "-", found = hashOfOriginal(spelled);
+	if (!found || found !== (sha256 ?? found)) return null;
+	const bytes = () => Uint8Array.from(atob(spelled), (char) => char.charCodeAt(0));
+	const ending = WORDING.media[type]?.toLowerCase() ?? "bin";
+	const name = `${id.replace(/[^A-Za-z0-9._-]/g, "-")}.${ending}`;
+	return h("p", button(`Save ${name}`, () => save(name, bytes())));
+}
+
+// A text with its structure, page by page where its file has pages.
+const typesetPages = (text, source) => (source?.pages
+	? text.split("\f").map((each, i) => [h("p.dim", `Page ${i + 1}`), typeset(each)]) : typeset(text));
 
 function drawEvidence() {
 	const { evidence, turns } = page.figures;
@@ -29,18 +44,20 @@ function drawDocument(row, id, cited) {
 	const text = page.result.texts.get(row.sha256) ?? null;
 	return h("article.card.document", { id }, h("h3", said(row.id)),
 		h("p.dim", documentFacts(row).map((fact, i) => [i > 0 && " · ", fact])),
+		row.source && saver(row),
 		cited.length > 0 && h("ul.plain", cited.slice(0, 200).map(({ turn, quote, finding }) =>
 			signed("li.signed", finding === "verified" ? "good" : "bad", seatName(turn.seat), " ",
-				ref(turn.seq), ": “", said(`${quote}`), "” ", h("span.dim", spaced(finding))))),
+				ref(turn.seq), ": “", said(`${quote}`), "” ", h("span.dim", spaced(finding),
+					onPage({ document: row.id, quote }, finding === "verified"))))),
 		text === null ? h("p", h("em", GONE))
 			: lazily("Read the document", () => h("div.reading",
-				{ tabindex: 0, role: "group", "aria-label": "Text of the document" }, typeset(text)), "printed"));
+				{ tabindex: 0, role: "group", "aria-label": "Text of the document" }, typesetPages(text, row.source)), "printed"));
 }
 
 // A citation beside its source: the words around it, as the document has them.
 const AROUND = 300; // characters on each side
 function inSource(quote, name) {
-	const text = page.result.texts.get(name) ?? "", parts = quote.trim().split(/\s+/);
+	const text = (page.result.texts.get(name) ?? "").replaceAll("\f", "\n"), parts = quote.trim().split(/\s+/);
 	const pattern = parts.map((part) => part.replace(/[\\^$.*+?()[\]{}|\/-]/g, "\\$&")).join("\\s+");
 	const found = quote.length <= 2000 && new RegExp(pattern, "u").exec(text);
 	if (!found) return h("p.dim", "Its place is not shown here: read the document.");

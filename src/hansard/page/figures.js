@@ -46,6 +46,10 @@ const textsOf = (s) => [
 	...seated(s).flatMap(({ id, persona, stance }) =>
 		[[`persona of ${id}`, persona], [`stance ${stance?.label}`, stance?.text]]),
 ].filter(([, blob]) => blob).map(([what, { sha256 }]) => ({ what, sha256 }));
+const sourceOf = (s, { source, original }) => source && {
+	media_type: source.media_type, sha256: textOf(s, source.file), extractor: source.extractor,
+	pages: source.pages, original: original && original.sha256,
+};
 const personOf = (s, person) => person && { name: textOf(s, person.name), key: person.key };
 // Why nobody wrote the deliverable that was asked for; null where it is there.
 const outputMissing = (s) => {
@@ -78,8 +82,9 @@ const commonFigures = (s) => {
 			reason: shown(s, truncated.reason) },
 		stopper: truncated && stopper(s, truncated), output_missing: outputMissing(s),
 		review: decision && shown(s, decision.review), seats: seatRows(s),
-		evidence: s.evidence.map(({ document, from_round, text: { sha256 } }) => ({
-			id: document, from_round, characters: charactersIn(s.texts.get(sha256)), sha256,
+		evidence: s.evidence.map((row) => ({
+			id: row.document, from_round: row.from_round, sha256: row.text.sha256,
+			characters: charactersIn(s.texts.get(row.text.sha256)), source: sourceOf(s, row),
 		})),
 		prices, limits,
 		charged: { tokens: s.tokens, cost_micro_usd: prices.length ? s.microUsd : null },

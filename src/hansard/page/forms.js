@@ -48,6 +48,7 @@ const WORDS = {
 	uuid: matching(/^[0-9a-f]{8}-[0-9a-f]{4}-4[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/),
 	time: matching(new RegExp("^\\d{4}-(0[1-9]|1[0-2])-(0[1-9]|[12]\\d|3[01])" +
 		"T([01]\\d|2[0-3]):[0-5]\\d:[0-5]\\d\\.\\d{6}Z$")),
+	media_type: matching(/^[a-z0-9][a-z0-9.+-]{0,126}\/[a-z0-9][a-z0-9.+-]{0,126}$/),
 	decimal: matching(/^\d{1,9}(\.\d{1,9})?$/),
 	url: matching(/^https?:\/\/[A-Za-z0-9._:-]+(\/[A-Za-z0-9._/+=-]*)?$/),
 	seed: matching(/^(0|[1-9]\d{0,76})$/),
@@ -58,6 +59,7 @@ for (const name of ["silences", "rejections", "errors", "findings", "stopped", "
 	WORDS[name] = (value) => known.includes(value);
 }
 WORDS.blob = test({ sha256: "hash" });
+WORDS.source = test(form("media_type:media_type file:blob extractor:id pages:positive?"));
 WORDS.stance = test({ label: "name", text: "blob" });
 WORDS.person = test({ name: "blob", key: "key|null" });
 const CUT = `ceiling:calls|tokens|cost|seconds|entries|operator limit:positive? spent:count?

@@ -3,7 +3,8 @@
 // quotes and emphasis, each a node made here. Nothing of it is HTML, and no address in it is a link.
 // Work is bounded: what is too long or too deep stands as plain text.
 
-const MOST_BLOCKS = 3000, MOST_PIECES = 500, LONGEST_STRUCTURED = 2000, DEEPEST_QUOTE = 3;
+const MOST_NODES = 20000, MOST_PIECES = 500, LONGEST_STRUCTURED = 2000, DEEPEST_QUOTE = 3;
+let room = 0; // nodes that may still be made of the document at hand
 const FENCE = /^ {0,3}(```+|~~~+)/, HEADING = /^ {0,3}(#{1,6}) +(.*)$/, QUOTE = /^ {0,3}> ?/;
 const RULE = /^ {0,3}(?:(?:- ?){3,}|(?:\* ?){3,}|(?:_ ?){3,})$/;
 const ITEM = /^( *)(?:[-*+]|(\d{1,9})[.)]) +(.*)$/, COLUMNS = /^ *\|?(?: *:?-+:? *\|)+(?: *:?-+:?)? *$/;
@@ -12,7 +13,8 @@ const EMPHASIS = /`([^`\n]+)`|\*\*([^*\n]+)\*\*|\*([^*\s][^*\n]*)\*|(?<![\w])_([
 // A line's text with its code and emphasis.
 function inline(text) {
 	const found = [...text.matchAll(EMPHASIS)];
-	if (found.length > MOST_PIECES) return [text];
+	if (found.length > Math.min(room, MOST_PIECES)) return [text];
+	room -= found.length;
 	const pieces = [];
 	let from = 0;
 	for (const { 0: whole, 1: code, 2: strong, 3: weak, 4: other, index } of found) {
@@ -30,9 +32,10 @@ const isStructured = (line) => line.length <= LONGEST_STRUCTURED;
 function typeset(text, depth = 0) {
 	const lines = text.split(/\r?\n/), nodes = [];
 	let at = 0, level = 3;
-	while (at < lines.length && nodes.length < MOST_BLOCKS) {
+	if (!depth) room = MOST_NODES;
+	for (; at < lines.length && room > 0; room -= 1) {
 		const line = lines[at], [, marks, title] = (isStructured(line) && HEADING.exec(line)) || [];
-		if (!line.trim()) at += 1;
+		if (!line.trim()) [at, room] = [at + 1, room + 1]; // makes no node
 		else if (marks) {
 			level = Math.min(level + 1, 3 + marks.length, 6); // none is left out on the way down
 			nodes.push(h(`h${level}`, inline(title.replace(/ +#+ *$/, ""))));
@@ -82,9 +85,12 @@ const starts = (line) => isStructured(line) &&
 	[FENCE, HEADING, QUOTE, ITEM, RULE].some((pattern) => pattern.test(line));
 
 function tableAt(lines, at) {
-	const end = until(lines, at + 2, (line) => line.includes("|") && isStructured(line));
-	const rows = lines.slice(at + 2, end).filter((line) => line.includes("|")).map(cells);
-	const stop = rows.length ? end : at + 2;
+	const rows = [];
+	let stop = at + 2;
+	for (; room > 0 && lines[stop]?.includes("|") && isStructured(lines[stop]); stop += 1) {
+		rows.push(cells(lines[stop]));
+		room -= rows.at(-1).length + 1;
+	}
 	return [h("div.scroll", { tabindex: 0, role: "group", "aria-label": "Table of the document" },
 		h("table.plain",
 			h("thead", h("tr", cells(lines[at]).map((cell) => h(cell ? "th" : "td", inline(cell))))),
@@ -96,7 +102,7 @@ function tableAt(lines, at) {
 function listAt(lines, at) {
 	const open = []; // [indent, list]: from the outermost on
 	let end = at, item = null, root = null;
-	for (; end < lines.length; end += 1) {
+	for (; end < lines.length && room > 0; end += 1, room -= 1) {
 		const line = lines[end], [, indent, count, text] = (isStructured(line) && ITEM.exec(line)) || [];
 		if (text === undefined) {
 			if (!line.trim() || (!/^ {2}/.test(line) && starts(line))) break;

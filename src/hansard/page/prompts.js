@@ -77,7 +77,9 @@ class Transcript {
 	said(turn, more = "") {
 		const judge = turn.step.seat.role === "judge";
 		const title = judge ? "verdict of the judge" : this.format.title(turn) + more;
-		return this.block(title, turn.reply.blob, this.format.view?.(turn));
+		const view = this.format.view?.(turn), { role } = turn.step.seat;
+		if (view) view.schema = this.opening.schemas.find((row) => row.role === role).sha256;
+		return this.block(title, turn.reply.blob, view);
 	}
 
 	// The documents visible in round `number`, not yet in `after`.
@@ -199,15 +201,16 @@ const MARK = new RegExp(
 const codePoint = (char) =>
 	`<U+${char.codePointAt(0).toString(16).toUpperCase().padStart(4, "0")}>`;
 const spellOut = (text) => text.replace(CONTROL, codePoint);
-const quote = (text) =>
-	spellOut(text).replace(MARK, codePoint).split("\n").map((line) => `| ${line}\n`).join("");
+const quote = (text) => // a page of a document ends a line
+	spellOut(text.replaceAll("\f", "\n")).replace(MARK, codePoint).split("\n")
+		.map((line) => `| ${line}\n`).join("");
 
-// A structured reply as numbered points, its struck arguments marked.
-function asPoints(text, struck) {
+// What a schema names of a structured reply as numbered points, its struck arguments marked.
+function asPoints(text, struck, schema) {
 	const argued = Object.values(ARGUING);
 	let value;
 	try {
-		value = valueOf(text);
+		value = named(valueOf(text), schema);
 	} catch {
 		return text;
 	}
@@ -223,7 +226,7 @@ function asPoints(text, struck) {
 			return rows.length ? rows : [`${indent}${name}: none`];
 		}
 		const words = typeof value === "string" ? value : JSON.stringify(value);
-		return [`${indent}${name}: ${words.replaceAll("\n", `\n${indent}  > `)}`];
+		return [`${indent}${name}: ${words.replace(/[\n\f]/g, `\n${indent}  > `)}`];
 	};
 	if (!isObject(value)) return text;
 	return ORDER.get(value)
@@ -249,7 +252,8 @@ function promptOf({ walk, texts, templates }, call) {
 		} else {
 			const text = of(texts, content.blob);
 			messages[messages.length - 1].text += content.view === "plain" ? `\n${text}\n`
-				: quote(content.view === "quoted" ? text : asPoints(text, content.struck));
+				: quote(content.view === "quoted" ? text
+					: asPoints(text, content.struck, readJson(of(templates, content.schema))));
 		}
 	}
 	return messages;

@@ -96,14 +96,28 @@ function trim(text) {
 
 const rejection = (code, member = null, keyword = null) => ({ code, member, keyword });
 
-// Why a reply does not count, if it does not, and its value.
-function readReply(text, schema) {
+const CALLABLE = /^(python|custom):/; // models that are functions of the user's
+
+// A value without the members that its schema does not name, at any depth, in its own order.
+function named(value, schema) {
+	if (Array.isArray(value) && schema.items) return value.map((item) => named(item, schema.items));
+	if (!isObject(value) || !schema.properties) return value;
+	const found = Object.create(null);
+	const kept = ORDER.get(value).filter((key) => Object.hasOwn(schema.properties, key));
+	for (const key of kept) found[key] = named(value[key], schema.properties[key]);
+	ORDER.set(found, kept);
+	return found;
+}
+
+// Why a reply of a model does not count, if it does not, and its value.
+function readReply(text, schema, model) {
 	let value;
 	try {
 		value = schema.type === "string" ? trim(text) : valueOf(text);
 	} catch {
 		return [rejection("unreadable"), null];
 	}
+	if (CALLABLE.test(model)) value = named(value, schema);
 	const failing = misfit(value, schema, null);
 	const code = failing?.[1] === "enum" ? "unknown_option" : "schema";
 	return [failing && rejection(code, ...failing), value];

@@ -23,7 +23,8 @@ entryType("debate.opened", form(`engine:id rules:=1 name:name? collection_id:nam
 }));
 entryType("debater.registered", form(`id:name ${ROLE} position:positive model:id persona:blob?
 	stance:stance? agent_type:name`, { parameters: PARAMETERS }));
-entryType("evidence.admitted", form("document:name text:blob from_round:positive"));
+entryType("evidence.admitted",
+	form("document:name text:blob from_round:positive source:source? original:blob?"));
 
 function takeOpening(walk, type, data) {
 	const { seats, documents } = walk;
@@ -42,6 +43,7 @@ function takeOpening(walk, type, data) {
 	} else {
 		need(type === "evidence.admitted", "evidence.admitted");
 		need(!documents.has(data.document), "evidence.admitted with another id");
+		need(data.source || !data.original, "evidence.admitted without an original");
 		documents.set(data.document, data);
 	}
 	const { opening } = walk;

@@ -21,7 +21,8 @@ function drawLead(f, state) {
 	const altered = state === "altered";
 	const [review, head, tail] = leadOf(f, leadingState(page.result.walk?.review));
 	return h("p", { id: "lead" }, altered && h("span.dim", "As the altered record says: "),
-		h(altered ? "s" : "span", review && `${review}. `, h("strong", said(head)), ": ", said(tail)));
+		h(altered ? "s" : "span", review && h("strong", `${review}. `), h("strong", said(head)), ": ",
+			said(tail)));
 }
 
 // The record of a gate: what it answered, and what came of it.
@@ -161,9 +162,9 @@ function drawSignOff() {
 
 // What the verdict would leave out: it stands in `drawSignOff` how the review stands.
 const plainWords = (f) => [
-	...page.result.caveats.filter((text) =>
+	page.result.caveats.filter((text) =>
 		text !== fill(WORDING.caveats.review, { state: page.result.walk?.review?.state }))
-		.map((text) => `${capital(text)}.`),
+		.map((text) => `${capital(text)}.`).join(" "),
 	f.output_missing && ["The output is missing: ", said(f.output_missing), "."],
 ].filter(Boolean);
 
@@ -202,7 +203,8 @@ function drawOpen(f) {
 		...(f.decision && !OPEN_ENDS.includes(f.decision) ? []
 			: [`The question itself: nothing ${f.status === "open" ? "is" : "was"} decided.`]),
 		...points?.(f) ?? [], ...leftOpen(f), ...dissents?.(f) ?? [],
-		...f.notes.filter((note) => OPEN.includes(note.code))
+		...f.notes.filter((note, i, all) => OPEN.includes(note.code) &&
+			(note.code !== "tie" || all.findLast(({ code }) => code === "tie") === note))
 			.map((note) => [note.message, ". ", note.seq && ref(note.seq)]),
 	];
 	return rows.length > 0 && h("article.card", { id: "open" }, h("h2", asFound("What is still open")),

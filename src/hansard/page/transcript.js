@@ -114,8 +114,9 @@ function drawPrompt(call) {
 	}
 }
 
-// The texts that an entry names, as they were written.
-const named = (data) => Object.entries(data).filter(([, value]) => value?.sha256)
+// The texts that an entry names, as they were written; a file is saved from its document.
+const named = (data) => Object.entries(data)
+	.filter(([name, value]) => value?.sha256 && name !== "original")
 	.map(([name, value]) => quoted(name, page.result.texts.get(value.sha256)));
 
 const LEADS = ["thesis", "stance"], ABOVE = [...LEADS, "vote", "challenge_strength"];
@@ -157,13 +158,20 @@ function argument({ citations, objection, ...rest }, found, place) {
 	h("ul.plain", citations.map((cited, i) => h("li", citation(cited, finding(i)))))];
 }
 
-function citation({ quote, document: id }, finding) {
-	const { evidence } = page.figures, source = placeIn(evidence, id), holds = finding === "verified";
+function citation(cited, finding) {
+	const { quote, document: id } = cited, holds = finding === "verified";
+	const { evidence } = page.figures, source = placeIn(evidence, id);
 	return [signed("span.signed", holds ? "good" : "bad", "“", said(quote), "” ",
 		source < 0 ? said(id) : h("a", { href: `#d${source + 1}` }, said(id)),
-		h("span.dim", `, ${spaced(finding)}`)),
+		h("span.dim", onPage(cited, holds), `, ${spaced(finding)}`)),
 	holds && source >= 0 && lazily("In its source", () => inSource(quote, evidence[source].sha256))];
 }
+
+// The page of a citation that holds, as it follows its document.
+const onPage = (cited, holds) => {
+	const place = holds && pageOf(page.result.walk, cited);
+	return place ? fill(WORDING.on_page, { page: place }) : "";
+};
 
 // The address names an entry, a turn by its step, or a document: show and open it, and set the
 // replay to it.

@@ -45,8 +45,8 @@ function takeAnswered(walk, data) {
 }
 
 // Reads a reply that is at hand, as often as it is needed: what it says is not kept.
-const readAgain = (walk, step, { blob }) =>
-	readReply(walk.texts.get(blob.sha256), walk.schemas.get(step.seat.role));
+const readAgain = (walk, { seat }, { blob }) =>
+	readReply(walk.texts.get(blob.sha256), walk.schemas.get(seat.role), seat.model);
 
 entryType("turn.rejected", form(`step:id call:id again:bool member:name? keyword:name? rating:ten?
 	code:rejections`));
@@ -214,13 +214,31 @@ function lookUp({ documents, folded: known, texts }, citation, number) {
 	if (document.from_round > number) return "not_yet_visible";
 	const name = document.text.sha256, quoted = folded(citation.quote);
 	if (!known.has(name)) known.set(name, folded(texts.get(name)));
-	return quoted && occurs(quoted, known.get(name)) ? "verified" : "not_found";
+	return quoted && whereIn(quoted, known.get(name)) >= 0 ? "verified" : "not_found";
 }
 
-// Whether `text` has `part` in it, in linear time, which `includes` does not keep for a long part.
-// `back[n]` is the length of the longest proper prefix of `part` that its first n letters end in.
-function occurs(part, text) {
-	if (part.length < 64) return text.includes(part);
+// The page of a document on which a quote first begins; null where it has none, or not the quote.
+// A page break is white space: the folded text is its pages, each folded, with a space between.
+function pageOf({ documents, folded: known, begins, texts }, { document, quote }) {
+	const { text: { sha256: name }, source } = documents.get(document) ?? { text: {} };
+	if (!source?.pages || !known.has(name)) return null;
+	if (!begins.has(name)) {
+		let next = 0;
+		begins.set(name, texts.get(name).split("\f").map((page) => {
+			const begin = next, { length } = folded(page);
+			next += length + (length > 0);
+			return begin;
+		}));
+	}
+	const at = whereIn(folded(quote), known.get(name));
+	return at < 0 ? null : begins.get(name).filter((begin) => begin <= at).length;
+}
+
+// Where `part` first begins in `text`, −1 where it does not, in linear time, which `indexOf` does
+// not keep for a long part. `back[n]` is the length of the longest proper prefix of `part` that its
+// first n letters end in.
+function whereIn(part, text) {
+	if (part.length < 64) return text.indexOf(part);
 	const back = new Int32Array(part.length + 1);
 	const advance = (length, letter) => {
 		while (length && part[length] !== letter) length = back[length];
@@ -231,9 +249,9 @@ function occurs(part, text) {
 	}
 	for (let n = 0, length = 0; n < text.length; n += 1) {
 		length = advance(length, text[n]);
-		if (length === part.length) return true;
+		if (length === part.length) return n + 1 - length;
 	}
-	return false;
+	return -1;
 }
 
 function compareCase(walk, data, argued) {

@@ -8,8 +8,9 @@ const DEEPEST = 32; // nested containers
 const LONGEST_LINE = 1048576; // bytes
 const MOST_ENTRIES = 100000;
 const MOST_LISTED = 1000; // findings of a check; the others count all the same
-// Bytes of a document, of all of them, and of a reply (§10.2).
+// Bytes of a document, of an original in base64, each of one and of all, and of a reply (§10.2).
 const [DOCUMENT, DOCUMENTS, REPLY] = [2 ** 21, 20 * 2 ** 20, 2 ** 20];
+const [ORIGINAL, ORIGINALS] = [11184812, 89478488];
 
 // ---- the result: what all checks found, and what they looked at (§10, §16)
 
@@ -29,7 +30,8 @@ async function verifyFiles(files, trust, revoked = []) {
 	const signatures = await checkSignatures(notes, trust, at, last, ended);
 	const blobs = checkBlobs(read, folder(files, "blobs"), withheld);
 	const { texts, counted } = blobs, partly = counted.present < counted.named;
-	const found = [manifest, signatures.findings, read.findings, checkChain(read), blobs.findings];
+	const found = [manifest, signatures.findings, read.findings, checkChain(read), blobs.findings,
+		checkSources(read, texts)];
 	let policed = null, people = null;
 	const walk = new Walk(texts, policy);
 	if (!read.findings.length && events.length) {
@@ -277,18 +279,21 @@ function readBlob(name, bytes) {
 
 function checkBlobs(read, blobs, withheld) {
 	const findings = [], texts = new Map(), salts = new Set();
-	// The first entry that names a text: as anything, as a document, as a reply.
-	const [places, documents, replies, reused] = [1, 2, 3, 4].map(() => new Map());
+	// The first entry that names a text: as anything, as a document, an original, a reply.
+	const [places, documents, originals, replies, reused] = [1, 2, 3, 4, 5].map(() => new Map());
 	const first = (map, name, place) => { if (!map.has(name)) map.set(name, place); };
 	read.events.forEach(({ type, data }, index) => {
 		for (const name of namedBlobs(data)) first(places, name, index + 1);
-		if (type === "evidence.admitted") first(documents, data.text.sha256, index + 1);
+		if (type === "evidence.admitted") {
+			first(documents, data.text.sha256, index + 1);
+			if (data.original) first(originals, data.original.sha256, index + 1);
+		}
 		if (type === "call.answered") {
 			first(replies, data.reply.sha256, index + 1);
 			if (places.get(data.reply.sha256) <= index) first(reused, data.reply.sha256, index + 1);
 		}
 	});
-	let total = 0; // of the documents so far
+	let [all, files] = [0, 0]; // the bytes of the documents and of the originals so far
 	for (const [name, place] of places) {
 		const keptBack = withheld.has(`blobs/${name}`), bytes = blobs.get(name);
 		if (reused.has(name)) findings.push(finding("8.reused", reused.get(name), null, name));
@@ -301,13 +306,14 @@ function checkBlobs(read, blobs, withheld) {
 		if (code === "8.hash") findings.push(finding(code, place, name, sha256(bytes)));
 		else if (code) findings.push(finding(code, place, null, name));
 		else if (!keptBack) {
-			const size = bytes.length - 81, document = documents.get(name), reply = replies.get(name);
-			total += document ? size : 0;
-			const over = [];
-			if (document && size > DOCUMENT) over.push(finding("8.size", document, DOCUMENT, size));
-			else if (document && total > DOCUMENTS) {
-				over.push(finding("8.size", document, DOCUMENTS, total));
-			}
+			const size = bytes.length - 81, reply = replies.get(name), over = [];
+			const document = documents.get(name), original = originals.get(name);
+			all += document ? size : 0;
+			files += original ? size : 0;
+			const [wrong] = [[document, DOCUMENT, size], [document, DOCUMENTS, all],
+				[original, ORIGINAL, size], [original, ORIGINALS, files],
+			].filter(([place, most, found]) => place && found > most);
+			if (wrong) over.push(finding("8.size", ...wrong));
 			if (reply && size > REPLY) over.push(finding("12.size", reply, REPLY, size));
 			findings.push(...over);
 			if (!over.length && !reused.has(name)) texts.set(name, text);
@@ -323,6 +329,43 @@ function checkBlobs(read, blobs, withheld) {
 	const missing = findings.filter((row) => row.code === "8.missing").length;
 	const damaged = named - present - kept - missing;
 	return { findings, texts, counted: { named, present, withheld: kept, missing, damaged } };
+}
+
+// What a document, its file's hash and its original say of each other. Each text is read once.
+function checkSources({ events }, texts) {
+	const findings = [], known = new Map();
+	const of = (blob, what, read) => {
+		const key = `${what} ${blob.sha256}`, text = texts.get(blob.sha256);
+		if (!known.has(key)) known.set(key, text === undefined ? null : read(text));
+		return known.get(key);
+	};
+	events.forEach(({ type, data }, index) => {
+		if (type !== "evidence.admitted") return;
+		const { text, source, original } = data, add = (code, ...row) =>
+			findings.push(finding(code, index + 1, ...row));
+		const digest = original && of(original, "original", hashOfOriginal);
+		if (digest === "") add("8.original", null, original.sha256);
+		if (!source) return;
+		const pages = of(text, "pages", pagesOf), stated = of(source.file, "file", asHash);
+		if (pages !== null && (source.pages ?? 1) !== pages) add("8.pages", pages, source.pages);
+		if (stated === "" || (stated && digest && stated !== digest)) {
+			add("8.file", digest || null, stated || null);
+		}
+	});
+	return findings;
+}
+
+const pagesOf = (text) => text.split("\f").length;
+const asHash = (text) => (/^[0-9a-f]{64}$/.test(text) ? text : "");
+// Nothing where a text is not the base64 of a file.
+function hashOfOriginal(text) {
+	let file;
+	try {
+		file = atob(text);
+	} catch {
+		return "";
+	}
+	return btoa(file) === text ? sha256(Uint8Array.from(file, (char) => char.charCodeAt(0))) : "";
 }
 
 // ---- 10 templates (§10, §15)

@@ -8,6 +8,12 @@ const GONE = WORDING.gone;
 const fill = (sentence, values) =>
 	sentence.replace(/\{([a-z_]+)\}/g, (place, name) => values[name]);
 
+// What file the text of a document was taken from, and how.
+const takenFrom = ({ media_type: type, pages, extractor, original }) =>
+	fill(WORDING.source[pages ? "pages" : "bare"], {
+		kind: WORDING.media[type] ?? type, pages: many(pages, "page"), extractor,
+		kept: WORDING.source[original ? "kept" : "not_kept"],
+	});
 const many = (n, one) => `${n} ${n === 1 ? one : WORDING.nouns[one] ?? `${one}s`}`;
 const list = (rows) => rows.join(", ");
 const lower = (word) => word?.toLowerCase() ?? "–";

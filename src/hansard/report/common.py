@@ -18,6 +18,7 @@ from hansard.report.result import (
     Limits,
     Named,
     Participant,
+    SourceFile,
     Stance,
     TextUse,
     Theatre,
@@ -28,7 +29,7 @@ from hansard.report.result import (
 from hansard.report.sentences import decided_text
 from hansard.report.words import REASONS, stopper
 from hansard.rules import replies, spending
-from hansard.rules.data import TurnForfeitedData
+from hansard.rules.data import EvidenceData, TurnForfeitedData
 from hansard.rules.fields import UNTRIED, Blob, Person
 from hansard.rules.state import Spend, speaker_of
 from hansard.rules.terms import ARGUING
@@ -245,9 +246,23 @@ def _evidence(found: Folded) -> tuple[Document, ...]:
                 from_round=row["from_round"],
                 characters=len(text) if text is not None else None,
                 sha256=row["text"]["sha256"],
+                source=_source(found, row),
             )
         )
     return tuple(rows)
+
+
+def _source(found: Folded, row: EvidenceData) -> SourceFile | None:
+    source, original = row["source"], row["original"]
+    if source is None:
+        return None
+    return SourceFile(
+        media_type=source["media_type"],
+        sha256=found.text(source["file"]),
+        extractor=source["extractor"],
+        pages=source["pages"],
+        original=original["sha256"] if original else None,
+    )
 
 
 def _usage(spend: Spend, used: Used, priced: bool) -> Usage:

@@ -159,7 +159,8 @@ class Follower:
 
 def _main(reply: str, schema: Schema | None) -> str:
     """Return what a reply that counts says in the first place; all of it where no part does."""
-    value = replies.value_of(reply, schema) if schema else replies.read(reply)
+    schema = schema or {"type": "object"}  # of a deliverable, which the user describes
+    value = replies.named(replies.value_of(reply, schema), schema)
     parts = (value.get(name) for name in _MAIN) if isinstance(value, dict) else (value,)
     return next((part for part in parts if isinstance(part, str)), reply)
 

@@ -246,7 +246,10 @@ def _opened(_: DebateState, data: OpenedData) -> Texts:
 
 
 def _evidence(_: DebateState, data: EvidenceData) -> Texts:
-    yield _what("evidence", document=data["document"]), data["text"]
+    document, source = data["document"], data["source"]
+    yield _what("evidence", document=document), data["text"]
+    yield _what("file", document=document), source["file"] if source else None
+    yield _what("original", document=document), data["original"]
 
 
 def _arguments(_: DebateState, data: ToolCalledData) -> Texts:

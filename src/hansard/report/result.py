@@ -10,7 +10,7 @@ from pydantic_core import to_jsonable_python
 
 from hansard.report.gating import GateAnswer
 from hansard.report.notes import Note
-from hansard.report.words import GONE, stopper
+from hansard.report.words import GONE, stopper, taken_from
 from hansard.rules.fields import (
     Ceiling,
     Cut,
@@ -123,6 +123,23 @@ class Participant(Usage):
     )
 
 
+class SourceFile(Part):
+    """The file that a document's text was taken from."""
+
+    media_type: str
+    sha256: str | None = Field(description="The file's SHA-256; null where that is gone")
+    extractor: str = Field(description="The program that took the text from it, and its version")
+    pages: int | None = Field(description="Null where the file has no pages of its own")
+    original: str | None = Field(
+        description="The name of the blob that holds the file in base64; null: it was not kept"
+    )
+
+    def __str__(self) -> str:
+        """Return what the file was, and how its text was taken, in one line."""
+        kept = self.original is not None
+        return taken_from(self.media_type, self.pages, self.extractor, kept=kept)
+
+
 class Document(Part):
     """One piece of evidence."""
 
@@ -130,6 +147,7 @@ class Document(Part):
     from_round: int = Field(description="The first round in which it was seen")
     characters: int | None = Field(description="Null where the text is gone")
     sha256: str = Field(description="The name of its blob")
+    source: SourceFile | None = Field(description="Null of what was a text from the first")
 
 
 class Calls(Part):

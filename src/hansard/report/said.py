@@ -40,6 +40,14 @@ def rows(result: Result) -> Iterator[tuple[str, str]]:
         yield from gating.rows(result.gate)
 
 
+def files(result: Result) -> Iterator[str]:
+    """Yield of each document that was a file what it was, and its hash, as plain text."""
+    for row in result.evidence:
+        if row.source:
+            digest = GONE if row.source.sha256 is None else row.source.sha256
+            yield f"{row.id}: {row.source}, SHA-256 {digest}"
+
+
 def _person(person: Named | None) -> str | None:
     if person is None:
         return None

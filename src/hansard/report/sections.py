@@ -94,6 +94,20 @@ def evidence(result: Result) -> Iterator[str]:
             for row in result.evidence
         ),
     )
+    files = [(row.id, row.source) for row in result.evidence if row.source]
+    if files:
+        yield "Taken from files, whose text is what was debated:"
+        yield table(
+            ["document", "file", "SHA-256 of the file"],
+            (
+                [
+                    f"`{name}`",
+                    inline(str(file)),
+                    inline(GONE if file.sha256 is None else file.sha256),
+                ]
+                for name, file in files
+            ),
+        )
 
 
 def seats(result: Result) -> Iterator[str]:

@@ -32,6 +32,31 @@ STATUSES = {int(status): text for status, text in vocabulary.words("statuses").i
 MISSES = vocabulary.words("misses")  # by the keyword of the reply schema that decided
 
 
+def page(number: int | None) -> str:
+    """Return the page of a citation, as it follows its document; nothing where it has none.
+
+    >>> page(2), page(None)
+    (', p. 2', '')
+    """
+    return fill(vocabulary.word("on_page"), page=number) if number else ""
+
+
+def taken_from(media_type: str, pages: int | None, extractor: str, *, kept: bool) -> str:
+    """Say what file the text of a document was taken from, and how.
+
+    >>> taken_from("application/pdf", 2, "pypdfium2/5", kept=True)
+    'PDF, 2 pages, text taken by pypdfium2/5, original kept'
+    """
+    said = vocabulary.words("source")
+    return fill(
+        said["pages" if pages else "bare"],
+        kind=vocabulary.words("media").get(media_type, media_type),
+        pages=many(pages or 0, "page"),
+        extractor=extractor,
+        kept=said["kept" if kept else "not_kept"],
+    )
+
+
 def rejection(
     code: Rejection, member: str | None, keyword: str | None, rating: int | None = None
 ) -> str:

@@ -6,11 +6,13 @@ not hold is struck: it stays in the record and counts for nothing.
 
 from __future__ import annotations
 
+from bisect import bisect_right
 from collections.abc import Iterable, Mapping
 from functools import lru_cache
 from typing import Any
 
 from hansard.rules.fields import Citation, CitationFinding
+from hansard.rules.prompts import PAGE_BREAK
 from hansard.rules.similarity import fold
 
 _folded = lru_cache(maxsize=1000)(fold)  # a debate has at most so many documents
@@ -26,6 +28,30 @@ def find(quote: str, text: str) -> bool:
     """
     wanted = fold(quote)
     return bool(wanted) and wanted in _folded(text)
+
+
+def page_of(quote: str, text: str) -> int | None:
+    r"""Return the page, from 1, on which the quoted words first begin; None where they do not.
+
+    >>> page_of("within 30\ndays", "Payment is due\fwithin  30 days.\f")
+    2
+    """
+    wanted = fold(quote)
+    at = _folded(text).find(wanted) if wanted else -1
+    return bisect_right(_begins(text), at) if at >= 0 else None
+
+
+@lru_cache(maxsize=1000)
+def _begins(text: str) -> list[int]:
+    """Return where each page begins in the folded text; an empty one, where the next one does.
+
+    A page break is white space, so the whole is its pages, each folded, with a space between.
+    """
+    begins, at = list[int](), 0
+    for page in map(fold, text.split(PAGE_BREAK)):
+        begins.append(at)
+        at += len(page) + bool(page)
+    return begins
 
 
 def check(

@@ -48,6 +48,7 @@ from hansard.rules.fields import (
     Seed,
     Signature,
     Silence,
+    Source,
     Stance,
     TemplateHash,
     Time,
@@ -139,11 +140,17 @@ class RegisteredData(TypedDict):
 
 @closed
 class EvidenceData(TypedDict):
-    """A document and the first round in which it may be seen."""
+    """A document, the first round in which it may be seen, and the file that it was taken from.
+
+    `source` is null of what was a text from the first. The text of `original` is the base64 of
+    the file, null where it was not kept; its pages are separated in `text` by U+000C.
+    """
 
     document: Name
     text: Blob
     from_round: Positive
+    source: Source | None
+    original: Blob | None
 
 
 @closed

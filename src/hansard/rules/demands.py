@@ -13,8 +13,9 @@ from typing import Any, NamedTuple, cast
 
 from hansard.record.policy import Policy
 from hansard.rules.data import AFTER, Event, OpenedData, RegisteredData
-from hansard.rules.seating import CALLABLE, OFFLINE
+from hansard.rules.seating import OFFLINE
 from hansard.rules.terms import JUDGING
+from hansard.rules.transcript import CALLABLE
 
 TEXTS = ("template", "schema", "tool", "persona", "instructions", "context")  # by check 10
 _PLACED = re.compile(r"^(?:[a-z-]+\.)+")  # place and maker before a name of Bedrock's

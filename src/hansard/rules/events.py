@@ -16,7 +16,7 @@ from pydantic_core import ValidationError
 from hansard.errors import DataError
 from hansard.record import canonical
 from hansard.rules.data import CutData, Event
-from hansard.rules.fields import Blob, Gate, Person, Stance
+from hansard.rules.fields import Blob, Gate, Person, Source, Stance
 
 __all__ = ["EVENTS", "RULES", "TYPES", "Event", "Fact", "blob_names", "parse"]
 
@@ -29,12 +29,13 @@ _READ = EVENTS.validator.validate_json
 TYPES: Mapping[str, type] = {get_args(get_args(event)[0])[0]: event for event in get_args(Event)}
 
 
-_HOLDS_BLOB = (Stance, Person, Gate, CutData)
+_HOLDS_BLOB = (Stance, Person, Gate, Source, CutData)
 _WITHIN = {
     "stance": ("text",),
     "requester": ("name",),
     "owner": ("name",),
     "gate": ("answer",),
+    "source": ("file",),
     "cut": ("by", "reason"),
 }
 

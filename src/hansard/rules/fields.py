@@ -20,6 +20,8 @@ Name = Annotated[str, StringConstraints(pattern=r"^[A-Za-z0-9._:/@+=-]{1,64}$")]
 _VERIFIER_KEY = r"^[A-Za-z0-9._:/@=-]{1,128}\+[0-9a-f]{8}\+[A-Za-z0-9+/]{44}$"
 KeyName = Annotated[str, StringConstraints(pattern=r"^[A-Za-z0-9._:/@=-]{1,128}$")]
 Hash = Annotated[str, StringConstraints(pattern=r"^[0-9a-f]{64}$")]
+_MEDIA = "[a-z0-9][a-z0-9.+-]{0,126}"
+MediaType = Annotated[str, StringConstraints(pattern=rf"^{_MEDIA}/{_MEDIA}$")]
 Time = Annotated[str, StringConstraints(pattern=_TIME)]
 DebateId = Annotated[str, StringConstraints(pattern=_UUID4)]
 Decimal = Annotated[str, StringConstraints(pattern=r"^[0-9]{1,9}(\.[0-9]{1,9})?$")]
@@ -102,6 +104,19 @@ class Signature(TypedDict):
 
     key: Annotated[str, StringConstraints(pattern=_VERIFIER_KEY)]
     value: Annotated[str, StringConstraints(pattern=r"^[A-Za-z0-9+/]{86}==$")]
+
+
+@closed
+class Source(TypedDict):
+    """The file that a document's text was taken from.
+
+    The text of `file` is the SHA-256 of the file in hex; `pages` is null where it has none.
+    """
+
+    media_type: MediaType
+    file: Blob
+    extractor: Id
+    pages: Positive | None
 
 
 @closed

@@ -9,10 +9,10 @@ in `main`, `python:lambda`. Several of one name are told apart by their order at
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from inspect import ismethod
-from typing import Annotated, Any, Protocol, TypeGuard, runtime_checkable
+from typing import Annotated, Any, NamedTuple, Protocol, TypeGuard, runtime_checkable
 
 from pydantic import Field, GetPydanticSchema, PlainSerializer, ValidatorFunctionWrapHandler
 from pydantic.functional_validators import WrapValidator
@@ -23,11 +23,9 @@ _LONGEST = 200  # characters of a function's name, so that a number fits behind 
 
 @runtime_checkable
 class Answers(Protocol):
-    """An object that answers calls in place of a function, as a model does."""
+    """An object that answers calls in place of a function; its `complete` may be async."""
 
-    price: Any
-
-    async def complete(self, request: Any) -> Any:
+    def complete(self, request: Any, /) -> Any:
         """Return the reply to a request."""
 
 
@@ -37,6 +35,23 @@ Own = Callable[..., Any] | Answers
 def is_own(value: object) -> TypeGuard[Own]:
     """Say whether a value can sit in a seat itself: a function, or what answers calls."""
     return callable(value) or isinstance(value, Answers)
+
+
+class Piece(NamedTuple):
+    """What a piece of a debate says of itself (`hansard.blocks`), which its seat must say, too.
+
+    `seat` are fields of a seat of its `role`, `debate` fields of the spec.
+    """
+
+    role: str
+    seat: Mapping[str, Any] = {}
+    debate: Mapping[str, Any] = {}
+
+
+def piece_of(value: object) -> Piece | None:
+    """Return what a function says of itself as a piece of a debate; None where it is none."""
+    found = getattr(value, "piece", None)
+    return found if isinstance(found, Piece) else None
 
 
 def name_of(model: Own) -> str:

@@ -23,6 +23,7 @@ from hansard.rules.fields import Blob
 TextOf = Callable[[str], str | None]  # a blob's text by its name; None where it is gone
 
 START = b"\0" * 32
+PAGE_BREAK = "\f"  # between the pages of a document's text: a line begins after it
 _FIELD = re.compile(r"\{\{([a-z][a-z0-9_]*)\}\}")
 _CONTROL = re.compile(
     "[\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u180e\u200b\u200e\u200f\u2028-\u202e\u2060-\u2069\ufeff"
@@ -69,9 +70,10 @@ def quoted(blob: Blob) -> Part:
     return Part(content, sha256(spelled.encode()).digest())
 
 
-def points(blob: Blob, struck: Sequence[int]) -> Part:
-    """Show a structured reply point by point, quoted, with the `struck` arguments marked."""
-    return _part({"blob": blob["sha256"], "struck": list(struck), "view": "points"})
+def points(blob: Blob, struck: Sequence[int], schema: str) -> Part:
+    """Show what a reply's schema names, point by point and quoted, `struck` arguments marked."""
+    content = {"blob": blob["sha256"], "schema": schema, "struck": list(struck), "view": "points"}
+    return _part(content)
 
 
 def plain(blob: Blob) -> Part:
@@ -167,10 +169,11 @@ class Message:
 def quote(text: str) -> str:
     """Prefix each line with `| ` and spell out control characters and a chat template's marks.
 
-    Nothing inside can close the quote: a line begins only at U+000A, and every
-    other character that some reader takes for a line break is spelled out.
+    Nothing inside can close the quote: a line begins only at U+000A, as which a page
+    break counts, and every other character that some reader takes for a line break is
+    spelled out.
     """
-    spelled = _MARK.sub(_spell, spell_out(text))
+    spelled = _MARK.sub(_spell, spell_out(text.replace(PAGE_BREAK, "\n")))
     return "".join(f"| {line}\n" for line in spelled.split("\n"))
 
 
@@ -192,8 +195,8 @@ STRUCK = " [STRUCK: it rests on a citation that was not found; give it no weight
 _ARGUED = ("supporting_arguments", "counter_arguments", "rebuttals")
 
 
-def as_points(text: str, struck: Iterable[int]) -> str:
-    """Write a structured reply as numbered points (FORMAT.md §4).
+def as_points(text: str, struck: Iterable[int], schema: replies.Schema) -> str:
+    """Write what a schema names of a structured reply as numbered points (FORMAT.md §4).
 
     A reply that is none is written as it stands.
     """
@@ -204,7 +207,7 @@ def as_points(text: str, struck: Iterable[int]) -> str:
     if not isinstance(value, dict):
         return text
     rows: list[str] = []
-    for key, member in value.items():
+    for key, member in replies.named(value, schema).items():
         marked = struck if key in _ARGUED else ()
         rows += _point(key, member, "", frozenset(marked))
     return "\n".join(rows)
@@ -224,15 +227,15 @@ def _point(name: str, value: Any, indent: str, struck: frozenset[int]) -> list[s
         return rows or [f"{indent}{name}: none"]
     words = value if isinstance(value, str) else json.dumps(value)
     # No line within a text can be taken for a point of its own: it begins with a sign.
-    continued = words.replace("\n", f"\n{indent}  > ")
+    continued = words.replace(PAGE_BREAK, "\n").replace("\n", f"\n{indent}  > ")
     return [f"{indent}{name}: {continued}"]
 
 
 class Renderer:
     """Turns the recipes of one debate into messages, each text quoted once.
 
-    `templates` maps hash to bytes, `text_of` blob name to text; both raise
-    KeyError for what is gone.
+    `templates` maps the hashes of templates and schemas to bytes, `text_of` blob name to
+    text; both raise KeyError for what is gone.
     """
 
     def __init__(self, templates: Mapping[str, bytes], text_of: Callable[[str], str]) -> None:
@@ -289,4 +292,7 @@ class Renderer:
         text = self._text_of(content["blob"])
         if content["view"] == "plain":
             return f"\n{text}\n"
-        return quote(text if content["view"] == "quoted" else as_points(text, content["struck"]))
+        if content["view"] == "quoted":
+            return quote(text)
+        schema = json.loads(self._templates[content["schema"]])
+        return quote(as_points(text, content["struck"], schema))

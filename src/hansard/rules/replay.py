@@ -30,10 +30,9 @@ from hansard.rules.events import Event, Fact
 from hansard.rules.fields import SENT_BACK, Price
 from hansard.rules.formats import format_of
 from hansard.rules.formats.base import Compare, NotCounted, TextGone
-from hansard.rules.seating import CALLABLE
 from hansard.rules.state import DebateState, evolve, speaker_of, step_of
 from hansard.rules.steps import Announce, Ask, Conclude, Due, NotDue, Read, Resume, name_of
-from hansard.rules.transcript import CUSTOM, Prompter, hash_of
+from hansard.rules.transcript import CALLABLE, CUSTOM, Prompter, hash_of
 
 _ROUNDED = 1  # millisecond: the times of both entries and the latency are rounded
 

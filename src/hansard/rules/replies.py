@@ -106,6 +106,22 @@ def value_of(text: str, schema: Schema) -> JSON:
     return text.strip(_SPACE) if schema["type"] == "string" else read(text)
 
 
+def named(value: JSON, schema: Schema) -> JSON:
+    """Return a value with those members alone that its schema names, at any depth.
+
+    What else a user's own function replies is kept in the reply's text, and read by nobody.
+
+    >>> named({"vote": "ship", "model": "m"}, members(vote=words()))
+    {'vote': 'ship'}
+    """
+    if isinstance(value, dict) and "properties" in schema:
+        known = schema["properties"]
+        return {key: named(member, known[key]) for key, member in value.items() if key in known}
+    if isinstance(value, list) and "items" in schema:
+        return [named(item, schema["items"]) for item in value]
+    return value
+
+
 _TYPES: dict[str, tuple[type, ...]] = {
     "object": (dict,),
     "array": (list,),

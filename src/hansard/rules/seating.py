@@ -17,10 +17,9 @@ from hansard.rules.formats import format_of
 from hansard.rules.prompts import TextOf
 from hansard.rules.state import DebateState
 from hansard.rules.steps import NotDue
-from hansard.rules.transcript import CUSTOM
+from hansard.rules.transcript import CALLABLE
 
 OFFLINE = ("scripted:", "recorded:")  # models whose replies nobody paid for
-CALLABLE = ("python:", CUSTOM)  # names of somebody's own code
 LOCAL = (*OFFLINE, *CALLABLE)  # models that are asked without a wire; others: providers'
 
 
@@ -47,6 +46,8 @@ def derive(state: DebateState, event: Event, text_of: TextOf) -> Mapping[str, An
         row["document"] for row in state.evidence
     }:
         raise NotDue("evidence.admitted")
+    if data["original"] and not data["source"]:
+        raise NotDue("evidence.admitted without an original, since it has no source")
     return {}
 
 

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Iterator, Mapping
-from typing import Any, ClassVar, Self
+from collections.abc import Callable, Iterator, Mapping
+from inspect import signature
+from typing import Annotated, Any, ClassVar, Self
 
 from pydantic import (
+    AfterValidator,
     BaseModel,
     Field,
+    JsonValue,
     ModelWrapValidatorHandler,
     PrivateAttr,
     ValidationError,
@@ -16,13 +19,15 @@ from pydantic import (
 )
 from pydantic_core import InitErrorDetails, PydanticCustomError
 
+from hansard.rules.context import as_text
 from hansard.rules.data import MOST_LABELS
 from hansard.rules.fields import Layout, Name
 from hansard.rules.model_names import has_server, known_model
-from hansard.rules.own import ModelName, Own, names_of
+from hansard.rules.own import ModelName, Own, name_of, names_of
 from hansard.rules.similarity import fold
 from hansard.rules.spec_gate import GateSpec
 from hansard.rules.spec_parts import (
+    LONGEST_TEXT,
     Advocate,
     Alias,
     Ceilings,
@@ -46,6 +51,42 @@ from hansard.rules.terms import JUDGING, OUTCOMES, Role, Terms
 PRIMARY: tuple[Role, ...] = (*JUDGING, "synthesizer")  # who decides; whoever argues is "sub"
 
 MOST_DOCUMENTS = 1000
+
+
+def _instructed(function: Callable[..., Any], row: Mapping[str, Any]) -> str:
+    """Return the instructions that a function gives for the fields of a spec.
+
+    Refuses one that cannot be called with input and context, that raises, or that gives no words.
+    """
+    said = f"`instructions` is the function {name_of(function)}, which"
+    try:
+        signature(function).bind(None, None)
+    except TypeError as error:
+        refuse("spec.instructions", f"{said} cannot be called with input and context: {error}")
+    except ValueError:  # some functions written in C tell nothing of themselves
+        pass
+    try:
+        text = function({"question": row.get("question")}, row.get("context"))
+    except Exception as error:  # noqa: BLE001 - whatever it is, it is named, and nothing runs
+        refuse("spec.instructions", f"{said} raised {type(error).__name__}; mend it")
+    if not (isinstance(text, str) and text):
+        kind = "an empty text" if text == "" else f"a {type(text).__name__}"
+        refuse("spec.instructions", f"{said} returned {kind}; return words")
+    return text
+
+
+def _admitted(context: JsonValue) -> JsonValue:
+    """Return a context; refuses what no text of a record can be."""
+    try:
+        fits = context is None or 0 < len(as_text(context)) <= LONGEST_TEXT
+    except (ValueError, RecursionError):
+        fits = False
+    if not fits:
+        refuse(
+            "spec.context",
+            f"`context` is words or another JSON value, of 1 to {LONGEST_TEXT:,} characters",
+        )
+    return context
 
 
 class BaseSpec(Strict):
@@ -100,8 +141,10 @@ class BaseSpec(Strict):
         max_length=MOST_DOCUMENTS,
         description="Documents that everybody sees, quoted and cited by their ids",
     )
-    context: Text | None = Field(
-        default=None, description="Background, for built-in roles only; a moderator sees none"
+    context: Annotated[JsonValue, AfterValidator(_admitted)] = Field(
+        default=None,
+        description="Background, for built-in roles only; a moderator sees none. Words, or any "
+        "JSON value, which is shown as JSON",
     )
     instructions: Text | None = Field(
         default=None,
@@ -165,9 +208,7 @@ class BaseSpec(Strict):
         row: dict[str, Any] = dict(value)
         instructions, schema = row.get("instructions"), row.get("output_schema")
         if callable(instructions):
-            row["instructions"] = instructions(
-                {"question": row.get("question")}, row.get("context")
-            )
+            row["instructions"] = _instructed(instructions, row)
         if not (isinstance(schema, type) and issubclass(schema, BaseModel)):
             return read(row)
         spec = read(row | {"output_schema": schema.model_json_schema()})

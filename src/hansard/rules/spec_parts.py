@@ -42,7 +42,8 @@ from hansard.rules.replies import VISIBLE
 from hansard.rules.similarity import fold
 from hansard.rules.terms import ABSTAIN, UNDECLARED, Role
 
-Text = Annotated[str, Field(min_length=1, max_length=4_000_000)]
+LONGEST_TEXT = 4_000_000  # characters of one text of a spec
+Text = Annotated[str, Field(min_length=1, max_length=LONGEST_TEXT)]
 NAME = re.compile(r"[A-Za-z0-9._:/@+=-]{1,64}").fullmatch
 MOST_OF_A_NAME = 200  # characters
 A_NAME = f"a name is 1 to {MOST_OF_A_NAME} characters on one line"
@@ -398,6 +399,22 @@ def _or_file_name(schema: JsonDict) -> None:
     schema["anyOf"] = [{"type": "string", "minLength": 1}, row]
 
 
+# An address, also one whose slashes a `Path` has joined; no drive of Windows has two letters.
+_ADDRESS = re.compile(r"([A-Za-z][A-Za-z0-9+.-]+):/+(?:[^/?#]*@)?([^/?#]*)").match
+
+
+def _no_address(name: str) -> None:
+    """Refuse an address; its sentence names only the host, since the rest may hold a secret."""
+    found = _ADDRESS(name)
+    if found:
+        raise PydanticCustomError(
+            "spec.evidence_url",
+            "{host} is an address, and nothing is fetched; save what it shows as a file, such as "
+            "a PDF, and give that",
+            {"host": f"{found[1]}://{found[2]}"},
+        )
+
+
 class Evidence(Strict):
     """A document: a file (named alone, or with an id and a round) or its text."""
 
@@ -406,11 +423,16 @@ class Evidence(Strict):
     id: Name = Field(
         default_factory=str, validate_default=True, description="Default: the file's stem"
     )
-    file: FileName | None = Field(default=None, description="Markdown or plain text, UTF-8")
+    file: FileName | None = Field(
+        default=None, description="Text in UTF-8 (such as Markdown), PDF or DOCX"
+    )
     text: Text | None = Field(
         default=None, description="The document itself, in place of `file`; it needs an id"
     )
     from_round: int = Field(default=1, ge=1, description="The first round in which it is seen")
+    keep_original: bool = Field(
+        default=True, description="Whether a PDF or DOCX of up to 8 MiB is kept in the record"
+    )
 
     @model_validator(mode="before")
     @classmethod
@@ -418,6 +440,8 @@ class Evidence(Strict):
         """Admit a file's name alone, and take the id from the name where it fits."""
         row = {"file": value} if isinstance(value, (str, OwnPath)) else value
         file = row.get("file") if isinstance(row, dict) else None
+        if isinstance(file, (str, OwnPath)):
+            _no_address(file if isinstance(file, str) else file.__fspath__())
         if isinstance(row, dict) and "id" not in row and isinstance(file, (str, OwnPath)):
             name = file if isinstance(file, str) else file.__fspath__()
             stem = name.rpartition("/")[2].partition(".")[0]

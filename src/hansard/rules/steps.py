@@ -29,7 +29,7 @@ from hansard.rules.replies import Schema
 from hansard.rules.similarity import Measured, measured
 from hansard.rules.state import DebateState, Pending, Step, step_of
 from hansard.rules.terms import JUDGING, Role, Terms
-from hansard.rules.transcript import CUSTOM, hash_of, template_of
+from hansard.rules.transcript import CALLABLE, CUSTOM, hash_of, template_of
 
 # Errors after which the same call is tried again; the others would only fail alike.
 RETRIED: frozenset[CallError] = frozenset(
@@ -358,6 +358,8 @@ def read_reply(
     if schema is None:
         digest = hash_of(state.spec["schemas"], role)
         return {"text": answer["reply"], "schema": digest}
+    if state.seats[step.speaker]["model"].startswith(CALLABLE):
+        value = replies.named(value, schema)
     found = replies.mismatch(value, schema)
     if found:
         if found == ("winner", "enum") and _last_word(state, step):

@@ -39,6 +39,7 @@ from hansard.rules.state import DebateState, Step, Turn
 _TOLD = 4  # parts of a tool: two blocks
 _HEAD = 2  # parts before the role in `role-first`: where the system message begins, the protocol
 CUSTOM = "custom:"  # a seat that a function fills: it is its own persona and instruction
+CALLABLE = ("python:", CUSTOM)  # names of somebody's own code
 
 
 def hash_of(rows: list[TemplateHash], name: str) -> str:
@@ -158,7 +159,8 @@ class Prompter:
         if not as_points:
             return self._block(title, reply)
         struck = case["struck"] if case else []
-        return [_title(self._hashes["block"], title), points(reply, struck)]
+        schema = hash_of(self._state.spec["schemas"], turn.role)
+        return [_title(self._hashes["block"], title), points(reply, struck, schema)]
 
     def _reach(self, round_: int) -> None:
         """Add the documents that become visible up to `round_`."""

@@ -36,7 +36,7 @@ from hansard.runtime.inputs import read_templates, read_texts
 from hansard.runtime.opening import Opening, schemas_of, unsalted
 from hansard.runtime.outcomes import Keep
 from hansard.runtime.output import PLAIN
-from hansard.runtime.seats import Models, given_to, silent
+from hansard.runtime.seats import Models, given_to, require_fit, silent
 from hansard.runtime.tools import Tools, find_tools
 from hansard.runtime.warned import Warned, warned
 from hansard.verify.checks import MAX_REPLY
@@ -124,6 +124,7 @@ def rehearsed(
     """Return the opening of a debate that is not run, as `estimate` needs it, and raise as much."""
     spec = read_texts(spec, files)
     table, models = spec.table(), given_to(spec, models)
+    require_fit(spec, files, models)
     unasked = {row.id: silent(row.model, files, models) for row in table}
     schemas = schemas_of(spec, table, files)
     given = find_tools([name for name in spec.tools if name in (tools or {})], tools)

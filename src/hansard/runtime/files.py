@@ -30,7 +30,7 @@ from hansard.record.bundle import MAX_EXPORT
 from hansard.rules.spec_parts import OwnPath
 from hansard.verify.checks import MAX_DOCUMENT
 
-Kind = Literal["spec", "script", "schema", "template", "document", "answer", "export"]
+Kind = Literal["spec", "script", "schema", "template", "file", "document", "answer", "export"]
 
 MIB = 1 << 20
 LIMITS: dict[Kind, int] = {  # bytes
@@ -38,6 +38,7 @@ LIMITS: dict[Kind, int] = {  # bytes
     "script": 4 * MIB,
     "schema": MIB,
     "template": MIB,
+    "file": 64 * MIB,  # of evidence, of whatever kind
     "document": MAX_DOCUMENT,
     "answer": MAX_DOCUMENT,
     "export": MAX_EXPORT,

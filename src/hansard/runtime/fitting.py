@@ -55,15 +55,18 @@ def _asked(job: dict[str, object]) -> dict[str, Any] | None:
 def main() -> None:
     """Answer the one job on standard input: the process itself."""
     job = json.load(sys.stdin)
-    _limit(job["seconds"], job["memory"])
+    limit(job["seconds"], job["memory"])
     answer = {"fits": _fits(job["schema"], job["value"])} if "value" in job else _checked(job)
     json.dump(answer, sys.stdout)
 
 
-def _limit(seconds: int, memory: int) -> None:
+def limit(seconds: int, memory: int, written: int | None = None) -> None:
+    """Bound this process: its processor time, and the bytes that it uses, and writes to a file."""
     with suppress(ImportError, OSError, ValueError):  # not every system has such limits
         import resource  # noqa: PLC0415
 
+        if written is not None:
+            resource.setrlimit(resource.RLIMIT_FSIZE, (written, written))
         resource.setrlimit(resource.RLIMIT_CPU, (seconds, seconds))
         resource.setrlimit(resource.RLIMIT_AS, (memory, memory))
 

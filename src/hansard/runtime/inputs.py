@@ -21,9 +21,11 @@ from hansard.errors import UsageError
 from hansard.rules.formats import DEFAULT, FORMATS, SPECS, AnySpec
 from hansard.rules.spec_gate import SingleAnswer
 from hansard.rules.spec_parts import Advocate, Evidence, OwnPath, Seat
+from hansard.runtime import documents
+from hansard.runtime.documents import Admitted
 from hansard.runtime.files import Files, Kind, check_size, decoded, read_own, slip
 from hansard.runtime.notation import parse
-from hansard.verify.checks import MAX_DOCUMENTS
+from hansard.verify.checks import MAX_DOCUMENTS, MAX_ORIGINALS
 
 _SHARED = ("block", "again", "synthesizer")
 _FIELD = re.compile(r"\{\{([^{}]*)\}\}")  # one way to match: linear in any template
@@ -233,27 +235,49 @@ def read_texts(spec: AnySpec, files: Files) -> AnySpec:
 
 
 def read_evidence(spec: AnySpec, files: Files) -> AnySpec:
-    """Return the spec with every document's text in place of its file, each within its bounds."""
-    documents = [_read_document(document, files) for document in spec.evidence]
-    size = sum(len((document.text or "").encode()) for document in documents)
+    """Return the spec with every document's text in place of its file, each within its bounds.
+
+    A file that is no text is kept beside it while there is room for those of a debate.
+    """
+    found, room = list[Evidence](), MAX_ORIGINALS
+    for document in spec.evidence:
+        read = _read_document(document, files, room)
+        if isinstance(read, Admitted) and read.taken and read.taken.original:
+            room -= len(read.taken.original)
+        found.append(read)
+    size = sum(len((document.text or "").encode()) for document in found)
     if size > MAX_DOCUMENTS:
         raise UsageError(
             "spec.file_size", f"the documents have more than {MAX_DOCUMENTS:,} bytes together"
         )
-    return spec.model_copy(update={"evidence": documents})
+    return spec.model_copy(update={"evidence": found})
 
 
-def _read_document(document: Evidence, files: Files) -> Evidence:
-    if document.file is not None:
-        text = files.text(document.file, "document", "spec.evidence_missing")
+def _read_document(document: Evidence, files: Files, room: int) -> Evidence:
+    file = document.file
+    if file is not None:
+        data = files.read(file, "file", "spec.evidence_missing")
+        kind = documents.kind_of(data, file)
+        text, taken = "", None
+        if kind is None:
+            text = _text_in(data, file)
+        else:
+            most = room if document.keep_original else 0
+            text, taken = documents.read(data, file, kind, most=most)
         if not text.strip():
-            raise UsageError(
-                "spec.evidence_empty", f"evidence {document.file} is empty; give it a text"
-            )
-        document = Evidence(id=document.id, text=text, from_round=document.from_round)
+            raise UsageError("spec.evidence_empty", f"evidence {file} is empty; give it a text")
+        document = Admitted(id=document.id, text=text, from_round=document.from_round, taken=taken)
     # Not the file but the text: in NFC it can be longer.
     check_size((document.text or "").encode(), f"evidence {document.id}", "document")
     return document
+
+
+def _text_in(data: bytes, file: str | OwnPath) -> str:
+    check_size(data, file, "document")
+    try:
+        return decoded(data, file, "spec.evidence_encoding")
+    except UsageError:
+        raise documents.refused("encoding", file) from None
 
 
 @cache

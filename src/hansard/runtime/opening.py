@@ -12,11 +12,13 @@ from typing import Any
 from hansard.errors import UsageError
 from hansard.record.canonical import dump
 from hansard.record.policy import Policy
+from hansard.rules.context import as_text
 from hansard.rules.events import Fact
 from hansard.rules.fields import Blob, Estimated, Gate, Origin
 from hansard.rules.formats import AnySpec, format_of, most_turns
 from hansard.rules.seating import OFFLINE
-from hansard.rules.spec_parts import Person, Seated, Settings
+from hansard.rules.spec_parts import Evidence, Person, Seated, Settings
+from hansard.runtime.documents import Admitted
 from hansard.runtime.engine import ENGINE
 from hansard.runtime.files import Files
 from hansard.runtime.models.base import Model
@@ -84,7 +86,8 @@ class Opening:
         spec, table = self.spec, self.spec.table()
         if spec.tools:
             return None
-        given = [spec.question, spec.context, spec.instructions]
+        context = None if spec.context is None else as_text(spec.context)
+        given = [spec.question, context, spec.instructions]
         given += [row.text for row in spec.evidence]
         given += [row.persona for row in table]
         given += [row.stance.stance for row in table if row.stance]
@@ -110,17 +113,7 @@ class Opening:
             Fact("debater.registered", self._seat(keep, row, position, capped=capped))
             for position, row in enumerate(table, 1)
         ]
-        documents = [
-            Fact(
-                "evidence.admitted",
-                {
-                    "document": row.id,
-                    "text": keep(row.text or ""),
-                    "from_round": row.from_round,
-                },
-            )
-            for row in self.spec.evidence
-        ]
+        documents = [Fact("evidence.admitted", _document(keep, row)) for row in self.spec.evidence]
         return [opened, *seats, *documents]
 
     def asked(self, keep: Keep, estimate: Estimated | None) -> Fact:
@@ -151,7 +144,7 @@ class Opening:
             "task_type": spec.task_type,
             "origin": self.origin,
             "terms": spec.terms(),
-            "context": keep(spec.context) if spec.context else None,
+            "context": None if spec.context is None else keep(as_text(spec.context)),
             "instructions": keep(spec.instructions) if spec.instructions else None,
             "review": keep(spec.review),
             "seats": len(table),
@@ -219,6 +212,24 @@ class Opening:
             "cost_micro_usd": None if cost is None else max(1, cost),
             "elapsed_ms": _ms(limits.seconds) if limits.seconds else None,
         }
+
+
+def _document(keep: Keep, row: Evidence) -> dict[str, Any]:
+    """Return a document, and the file that its text was taken from, where it was one."""
+    taken = row.taken if isinstance(row, Admitted) else None
+    source = taken and {
+        "media_type": taken.media_type,
+        "file": keep(taken.sha256),
+        "extractor": taken.extractor,
+        "pages": taken.pages,
+    }
+    return {
+        "document": row.id,
+        "text": keep(row.text or ""),
+        "from_round": row.from_round,
+        "source": source,
+        "original": keep(taken.original) if taken and taken.original else None,
+    }
 
 
 def _person(keep: Keep, person: Person | None) -> dict[str, Any] | None:

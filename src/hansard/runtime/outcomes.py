@@ -11,7 +11,8 @@ from hansard.record.canonical import TEXT
 from hansard.rules import spending
 from hansard.rules.data import CallStartedData
 from hansard.rules.fields import Blob, Price
-from hansard.rules.seating import CALLABLE, LOCAL
+from hansard.rules.seating import LOCAL
+from hansard.rules.transcript import CALLABLE
 from hansard.runtime.models.base import Completion, ModelError, Watch, Wire
 from hansard.runtime.models.reading import error_of
 

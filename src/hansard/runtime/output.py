@@ -9,6 +9,7 @@ from importlib.util import find_spec
 from typing import Any
 
 from hansard.errors import UsageError
+from hansard.installing import install_command
 from hansard.rules import replies
 from hansard.rules.formats import AnySpec
 from hansard.rules.spec_parts import OwnPath
@@ -57,7 +58,7 @@ def checker(schema: bytes) -> Callable[[str], bool]:
     if find_spec("jsonschema") is None:
         raise UsageError(
             "spec.missing_extra",
-            "an output_schema needs a package that is not installed: pip install 'hansard[schema]'",
+            f"an output_schema needs a package that is not installed: {install_command('schema')}",
         )
     found = _defect(schema)
     if found:

@@ -5,25 +5,28 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 from difflib import get_close_matches
+from typing import Any
 
 from hansard.errors import UsageError
 from hansard.record.bundle import Bundle, of_files
 from hansard.record.keys import Trust
 from hansard.rules.formats import AnySpec
+from hansard.rules.own import Own, piece_of
 from hansard.runtime.files import Files
 from hansard.runtime.inputs import load_named, validate
 from hansard.runtime.models.base import Model
-from hansard.runtime.models.callables import ModelFunction, as_model
+from hansard.runtime.models.callables import as_model
 from hansard.runtime.models.providers import open_model
 from hansard.runtime.models.recorded import RecordedModel
 from hansard.runtime.models.scripted import Script, ScriptedModel
+from hansard.runtime.output import encoded, schema_bytes
 from hansard.runtime.pacing import slots_of
 from hansard.store.application import Store
 from hansard.verify.envelope import files_of, require_export
 from hansard.verify.verifier import verify, verify_export
 
 _ID = re.compile(r"[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}").fullmatch
-Models = Mapping[str, Model | ModelFunction]
+Models = Mapping[str, Model | Own]
 
 
 def given_to(spec: AnySpec, models: Models | None) -> Models:
@@ -40,6 +43,34 @@ def given_to(spec: AnySpec, models: Models | None) -> Models:
                 "rename one of them",
             )
     return {**own, **given}
+
+
+def require_fit(spec: AnySpec, files: Files, given: Models) -> None:
+    """Refuse a piece of `hansard.blocks` in a seat that it is not made for, or that differs.
+
+    In a seat a piece is asked what its seat is asked, and nothing of its own may be lost.
+    Raises UsageError `model.piece`.
+    """
+    for row in spec.table():
+        provider, _, name = row.model.partition(":")
+        piece = piece_of(given.get(name)) if provider in ("python", "custom") else None
+        if piece is None:
+            continue
+        said = f"a {piece.role} of hansard.blocks cannot be {row.id}, a {row.role} of {spec.format}"
+        if piece.role != row.role or (piece.role != "synthesizer" and spec.format != "judged"):
+            meant = "any format" if piece.role == "synthesizer" else "judged"
+            raise UsageError("model.piece", f"{said}; it can be a {piece.role} of {meant}")
+        known: dict[str, Any] = {"persona": row.persona}
+        if row.stance:
+            known["stance"] = row.stance.stance
+        if "stances" in piece.debate:
+            known["stances"] = [seat.stance.stance for seat in spec.table() if seat.stance]
+        for field, own in {**piece.seat, **piece.debate}.items():
+            value = known[field] if field in known else getattr(spec, field)
+            if field == "output_schema":
+                own, value = encoded(own), schema_bytes(spec, files)  # noqa: PLW2901
+            if own != value:
+                raise UsageError("model.piece", f"{said}: its `{field}` is another; give the same")
 
 
 def find_models(
@@ -72,7 +103,7 @@ def find_models(
     return {seat: found[one] for seat, one in asked.items()}
 
 
-def _function(model: str, given: Models | None) -> Model | ModelFunction:
+def _function(model: str, given: Models | None) -> Model | Own:
     """Return the function that a `python:` or `custom:` model names; UsageError if none is given.
 
     >>> _function("python:aks", {"ask": str, "decide": str})

@@ -33,7 +33,7 @@ from hansard.runtime.opening import Opening, schemas_of
 from hansard.runtime.output import checker
 from hansard.runtime.policed import hold
 from hansard.runtime.recording import Observer, OnProgress, Recording, Stop
-from hansard.runtime.seats import Models, find_models, given_to
+from hansard.runtime.seats import Models, find_models, given_to, require_fit
 from hansard.runtime.tools import Tool, Tools, find_tools
 from hansard.runtime.warned import warned
 from hansard.store.application import Store
@@ -65,30 +65,24 @@ async def _play(
 
 def _raise_bug(engine: Engine, recording: Recording, *, kept: bool) -> None:
     """Raise SeatError from what the caller's own callable or hook raised, if one did."""
-    debate, is_closed = recording.journal.debate, recording.state.closed
+    debate = recording.journal.debate
     left = f"debate {debate} stays open: resume it once that is mended"
-    if is_closed:
+    if recording.state.closed:
         left = "the debate is closed"
     elif not kept:
-        left = (
-            f"debate {debate} was kept in memory and is gone: name a `store`, so that one can be "
-        )
-        left += "resumed"
+        left = f"debate {debate} was in memory and is gone: name a `store`, and one can be resumed"
     if engine.raised:
         step, error = engine.raised
-        seat, said = speaker_of(step), f"raised {type(error).__name__} in {step}{_why(error)}"
-        message = f"{seat} {said}; nothing was retried, and {left}"
-        raise SeatError("seat.raised", message, debate, seat, step) from error
+        seat, kind = speaker_of(step), type(error).__name__
+        what = f"{error}," if isinstance(error, NoReply) else f"{seat} raised {kind}"
+        why = f" ({error})" if isinstance(error, UsageError) else ""  # holds no secret
+        said = f"{what} in {step}{why}; nothing was retried, and {left}"
+        raise SeatError("seat.raised", said, debate, seat, step) from error
     if isinstance(recording.broken, Exception):
         said = f"a hook raised {type(recording.broken).__name__}; {left}"
         raise SeatError("hook.raised", said, debate, None, None) from recording.broken
     if recording.broken:
         raise recording.broken
-
-
-def _why(error: BaseException) -> str:
-    """Return what Hansard itself says of it; what others say may hold a secret."""
-    return f": {error}" if isinstance(error, (NoReply, UsageError)) else ""
 
 
 def _to_the_caller() -> int:
@@ -128,6 +122,7 @@ async def run(
     files = Files(folder, tuple(allow))
     spec = read_texts(spec, files)
     table, models = spec.table(), given_to(spec, models)
+    require_fit(spec, files, models)
     asked = {row.id: (row.model, row.settings.base_url) for row in table}
     seats = find_models(asked, files, store, models)
     opening = Opening(

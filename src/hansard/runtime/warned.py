@@ -19,7 +19,9 @@ from hansard.report.words import listed
 from hansard.rules.events import Event
 from hansard.rules.fields import Estimated
 from hansard.rules.model_names import has_server
+from hansard.rules.prompts import PAGE_BREAK
 from hansard.rules.state import DebateState, evolve
+from hansard.runtime.documents import Admitted
 from hansard.runtime.opening import Opening, unsalted
 
 WarningCode = Literal[  # in the order in which they are told
@@ -33,6 +35,7 @@ WarningCode = Literal[  # in the order in which they are told
     "against_gate",
     "no_ceiling",
     "nothing_to_cite",
+    "blank_pages",
     "price_unknown",
 ]
 _AT = "2000-01-01T00:00:00.000000Z"  # no note on an opening reads its time
@@ -70,6 +73,13 @@ def _found(opening: Opening, expected: Estimated | None) -> Iterator[Warned]:
         for note in notes
         if note.code in codes
     )
+    for document in opening.spec.evidence:
+        taken = document.taken if isinstance(document, Admitted) else None
+        pages = (document.text or "").split(PAGE_BREAK)
+        blank = sum(not page.strip() for page in pages)
+        if taken and taken.pages and blank:
+            counted = {"blank": blank, "pages": vocabulary.many(len(pages), "page")}
+            yield _only_here("blank_pages", document=document.id, **counted)
     priced = {row["model"] for row in state.spec["prices"]}
     unpriced = sorted({seat["model"] for seat in state.seats.values()} - priced)
     paid = [model for model in unpriced if has_server(model)]

@@ -18,12 +18,14 @@ disturbed by a tracer that fails.
 """
 
 from hansard.errors import UsageError
+from hansard.installing import install_command
 
 try:
     import opentelemetry.trace  # noqa: F401 - said here, before anything of ours needs it
 except ImportError:
     raise UsageError(
-        "telemetry.missing", "telemetry needs OpenTelemetry: install the extra `hansard[otel]`"
+        "telemetry.missing",
+        f"telemetry needs OpenTelemetry, which is not installed: {install_command('otel')}",
     ) from None
 
 from hansard.telemetry.exporters import exporting

@@ -7,8 +7,10 @@ is all of them; `envelope` has 1 to 3 and `rules` those of the walk (FORMAT.md ย
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import suppress
+from dataclasses import dataclass, field
 from hashlib import sha256
 
 from hansard.errors import DataError
@@ -23,9 +25,12 @@ from hansard.verify.findings import Finding, Texts, finding
 from hansard.verify.policies import check_policy
 from hansard.verify.reading import Reading
 from hansard.verify.rules import check_rules
+from hansard.verify.sources import check_sources
 
 MAX_DOCUMENT = 1 << 21  # bytes of a document's text, and of all of them (FORMAT.md ยง10.2)
 MAX_DOCUMENTS = 20 << 20
+MAX_ORIGINAL = 11_184_812  # bytes of a file's base64, here of 8 MiB, and of all of them, 64 MiB
+MAX_ORIGINALS = 89_478_488
 MAX_REPLY = 1 << 20
 
 
@@ -101,9 +106,10 @@ def check_blobs(reading: Reading) -> Iterator[Finding]:
     every entry could be read can a text be called unnamed.
     """
     blobs, withheld = reading.bundle.blobs, reading.withheld
-    named, documents, replies, reused = _named(reading.events)
+    places = _places(reading.events)
+    named, reused = places.all, places.reused
     salts: set[bytes] = set()
-    total = 0  # of the documents so far
+    totals = Counter[str]()  # of the documents and of the originals so far
     for name, seq in named.items():
         file = blobs.get(name)
         if name in reused:
@@ -117,8 +123,7 @@ def check_blobs(reading: Reading) -> Iterator[Finding]:
             yield wrong
         elif name not in withheld:
             size = len(file) - blob.HEADER
-            total += size if name in documents else 0
-            over = [*_oversize(size, total, documents.get(name), replies.get(name))]
+            over = [*_oversize(name, size, places, totals)]
             yield from over
             if not over and name not in reused:
                 reading.texts.add(name)
@@ -133,24 +138,37 @@ def check_blobs(reading: Reading) -> Iterator[Finding]:
     reading.say(8, "text" if present == len(named) else "gone", texts=reading.counted)
 
 
-def _named(events: Iterable[Event]) -> tuple[dict[str, int], ...]:
-    """Return which entry names each text first, as anything, as a document and as a reply.
+@dataclass(slots=True)
+class _Places:
+    """Which entry names each text first: as anything, and as what is bounded in size.
 
     And which is answered with a text that an earlier one names: each reply has a salt of its
     own, and is read as often as a call is answered with it.
     """
-    named, documents, replies, reused = (dict[str, int]() for _ in range(4))
+
+    all: dict[str, int] = field(default_factory=dict)
+    documents: dict[str, int] = field(default_factory=dict)
+    originals: dict[str, int] = field(default_factory=dict)
+    replies: dict[str, int] = field(default_factory=dict)
+    reused: dict[str, int] = field(default_factory=dict)
+
+
+def _places(events: Iterable[Event]) -> _Places:
+    places = _Places()
     for seq, event in enumerate(events, 1):
         for name in blob_names(event):
-            named.setdefault(name, seq)
+            places.all.setdefault(name, seq)
         if event["type"] == "evidence.admitted":
-            documents.setdefault(event["data"]["text"]["sha256"], seq)
+            original = event["data"]["original"]
+            places.documents.setdefault(event["data"]["text"]["sha256"], seq)
+            if original:
+                places.originals.setdefault(original["sha256"], seq)
         elif event["type"] == "call.answered":
             reply = event["data"]["reply"]["sha256"]
-            replies.setdefault(reply, seq)
-            if named[reply] != seq:
-                reused.setdefault(reply, seq)
-    return named, documents, replies, reused
+            places.replies.setdefault(reply, seq)
+            if places.all[reply] != seq:
+                places.reused.setdefault(reply, seq)
+    return places
 
 
 def _wrong(name: str, file: bytes, seq: int, salts: set[bytes]) -> Finding | None:
@@ -168,15 +186,24 @@ def _wrong(name: str, file: bytes, seq: int, salts: set[bytes]) -> Finding | Non
     return finding("8.salt", seq, found=name) if known else None
 
 
-def _oversize(size: int, total: int, document: int | None, reply: int | None) -> Iterator[Finding]:
-    """Yield what is too large of a text of `size` bytes; `document` and `reply` are its entries.
+def _oversize(name: str, size: int, places: _Places, totals: Counter[str]) -> Iterator[Finding]:
+    """Yield what is too large of a text of `size` bytes, which joins the totals of its kind.
 
-    `total` is the size of all documents up to this one. A text that is too large is gone.
+    A text that is too large is gone. One that is a document and an original has one finding.
     """
-    if document and size > MAX_DOCUMENT:
-        yield finding("8.size", document, expected=MAX_DOCUMENT, found=size)
-    elif document and total > MAX_DOCUMENTS:
-        yield finding("8.size", document, expected=MAX_DOCUMENTS, found=total)
+    bounds = (
+        ("documents", places.documents.get(name), MAX_DOCUMENT, MAX_DOCUMENTS),
+        ("originals", places.originals.get(name), MAX_ORIGINAL, MAX_ORIGINALS),
+    )
+    over = []
+    for kind, place, most, most_of_all in bounds:
+        if place:
+            totals[kind] += size
+            one = (most, size) if size > most else (most_of_all, totals[kind])
+            over += [(place, *one)] if one[1] > one[0] else []
+    for place, most, found in over[:1]:
+        yield finding("8.size", place, expected=most, found=found)
+    reply = places.replies.get(name)
     if reply and size > MAX_REPLY:
         yield finding("12.size", reply, expected=MAX_REPLY, found=size)
 
@@ -225,6 +252,7 @@ STEPS: tuple[Callable[[Reading], Iterator[Finding]], ...] = (
     check_chain,  # 5
     check_time,  # 6
     check_blobs,  # 8
+    check_sources,  # 8, of what the texts say of each other
     check_templates,  # 10, of the files
     check_signatures,  # 3: by the keys in force when the debate was opened
     check_rules,  # 9 to 16

@@ -506,7 +506,7 @@ def test_a_question_is_not_taken_for_the_file_of_a_spec():
 @pytest.mark.parametrize(
     ("answer", "words"),
     [
-        (lambda _: None, "raised NoReply in r1.argument.ship: its function must return text, not "),
+        (lambda _: None, "returned a reply of type NoneType; return words"),
         (lambda _: 1 / 0, "raised ZeroDivisionError in r1.argument.ship; nothing was retried"),
     ],
 )
@@ -518,7 +518,7 @@ def test_a_seat_error_says_what_hansard_knows_of_it(answer, words):
 
 def test_a_debate_that_was_kept_in_memory_cannot_be_resumed_and_says_so(tmp_path):
     given = {**JUDGED, "model": lambda _: 1 / 0, "judge": decide}
-    with pytest.raises(hansard.SeatError, match="was kept in memory and is gone: name a `store`"):
+    with pytest.raises(hansard.SeatError, match="was in memory and is gone: name a `store`"):
         debate(QUESTION, **given)
     with pytest.raises(hansard.SeatError, match="stays open: resume it once that is mended"):
         debate(QUESTION, **given, store=f"sqlite:///{tmp_path}/h.db")

@@ -12,7 +12,7 @@ from hansard.report.formats.moderated.watch import soft
 from hansard.runtime.models.base import Completion, ModelError
 from playing import EVIDENCE, POSITIONS, weak
 from reporting import note_of, noted, of, ran
-from support import argued, eventful
+from support import PAPER, argued, eventful
 
 LATE = {"id": "late", "text": "It failed twice.", "from_round": 2}
 FINDING = {
@@ -396,3 +396,54 @@ def test_the_phrases_are_those_of_the_rules():
     rules = (Path(__file__).parents[3] / "schemas" / "RULES.md").read_text("utf-8")
     stated = re.search(r"right before them, one of (.+?)\. A rating of 9", rules)[1]
     assert re.findall("`(.+?)`", stated) == vocabulary.word("soft").split(", ")
+
+
+# Documents that were files
+
+PAGED = eventful("moderated")
+
+
+def test_a_citation_shows_its_page_where_the_document_has_pages():
+    result = of(PAGED)
+    rows = result.rounds[0].exchanges[0]
+    (holds,) = rows.proposition.supporting_arguments[0].citations
+    (invented,) = rows.proposition.supporting_arguments[1].citations
+    assert (holds.document, holds.finding, holds.page) == ("memo", "verified", 1)
+    assert (invented.finding, invented.page) == ("not_found", None)
+    second = rows.critique.counter_arguments[2].citations[0]
+    assert (second.quote, second.finding, second.page) == ("nobody knows", "verified", 2)
+    later = result.rounds[1].exchanges[0].critique.counter_arguments[0].citations[0]
+    assert (later.document, later.finding, later.page) == ("later", "verified", None)
+    report = result.to_markdown()
+    assert "- memo, p. 2, found in the document: nobody knows" in report
+    assert "- later, found in the document: x" in report
+
+
+def test_a_document_shows_the_file_that_it_was_taken_from():
+    result = of(PAGED)
+    memo, later = result.evidence
+    kept = PAGED.record.all("evidence.admitted")[0]["original"]["sha256"]
+    assert memo.source.model_dump() == {
+        "media_type": "application/pdf",
+        "sha256": PAPER.sha256,
+        "extractor": "extractor/1",
+        "pages": 2,
+        "original": kept,
+    }
+    assert later.source is None
+    row = f"| `memo` | PDF, 2 pages, text taken by extractor/1, original kept | {PAPER.sha256} |"
+    assert row in result.to_markdown()
+
+
+def test_what_is_gone_of_a_file_is_said():
+    names = PAGED.record.all("evidence.admitted")[0]
+    gone = {names["text"]["sha256"], names["source"]["file"]["sha256"]}
+    gone |= {names["original"]["sha256"]}
+    texts = {name: text for name, text in PAGED.record.texts.items() if name not in gone}
+    result = of(PAGED, texts.get)
+    assert result.evidence[0].source.sha256 is None
+    cited = result.rounds[0].exchanges[0].critique.counter_arguments[2].citations[0]
+    assert (cited.finding, cited.page) == ("verified", None)
+    said = [note.message for note in result.notes if note.code == "text_gone"]
+    for what in ("document memo", "hash of the file of", "original of"):
+        assert any(what in words for words in said), what

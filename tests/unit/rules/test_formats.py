@@ -37,7 +37,9 @@ def spoil(**changed):
         if call.schema["type"] == "string":
             return Reply(" \n")
         names = [name for name in changed if name in call.schema["properties"]]
-        return say(**{name: changed[name] for name in names} or {"unknown": 1})(call)
+        return say(
+            **{name: changed[name] for name in names} or dict.fromkeys(call.schema["properties"])
+        )(call)
 
     return reply
 

@@ -3,7 +3,7 @@
 import pytest
 
 from hansard.rules.formats import consensus
-from hansard.rules.replies import Unreadable, mismatch, read, words
+from hansard.rules.replies import Unreadable, many, members, mismatch, named, read, words
 
 BIG = 2**53 - 1
 
@@ -127,3 +127,21 @@ def test_a_text_says_something_that_can_be_seen():
 )
 def test_a_reply_that_does_not_fit_is_told_apart_by_member_and_keyword(value, found):
     assert mismatch(value, SCHEMA) == found
+
+
+def test_what_a_schema_does_not_name_is_left_out_at_every_depth_and_nothing_else_is():
+    cited = members(document=words(), quote=words())
+    schema = members(thesis=words(), points=many(members(citations=many(cited, 9)), 9))
+    value = {
+        "model": "m",
+        "points": [
+            {"citations": [{"quote": 7, "page": 1.5, "document": "a"}, "b"], "score": [1]},
+            ["c"],
+        ],
+        "thesis": {"any": "object"},
+    }
+    assert named(value, schema) == {
+        "points": [{"citations": [{"quote": 7, "document": "a"}, "b"]}, ["c"]],
+        "thesis": {"any": "object"},
+    }
+    assert named("words", words()) == "words"

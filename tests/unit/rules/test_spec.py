@@ -5,11 +5,13 @@ from pathlib import Path
 import pytest
 from pydantic import BaseModel, TypeAdapter, ValidationError
 
+from hansard.errors import UsageError
 from hansard.rules.fields import Url
 from hansard.rules.formats import SPECS, ConsensusSpec, DebateSpec
 from hansard.rules.formats.panel.spec import PERSONAS
 from hansard.rules.model_names import key_variable
 from hansard.rules.spec_parts import Advocate
+from hansard.runtime.inputs import parse_spec
 
 SEATS = [{"id": name, "model": "python:m"} for name in ("planner", "critic", "operator")]
 SPEC = {
@@ -399,6 +401,37 @@ def test_what_only_python_can_give():
     spec = made("panel", context="the budget", instructions=brief, output_schema=Memo)
     assert spec.instructions == "Shall we? Think of the budget."
     assert spec.output_schema == Memo.model_json_schema()
+
+
+def raising(given, context):
+    raise KeyError("a secret")
+
+
+@pytest.mark.parametrize(
+    ("function", "why"),
+    [
+        (lambda given: "Be brief.", "cannot be called with input and context"),
+        (raising, "raising, which raised KeyError; mend it"),
+        (lambda given, context: None, "returned a NoneType; return words"),
+        (lambda given, context: "", "returned an empty text; return words"),
+    ],
+)
+def test_a_function_that_gives_no_instructions_is_refused_in_one_sentence(function, why):
+    with pytest.raises(UsageError, match="`instructions` is the function") as caught:
+        parse_spec(
+            {
+                "format": "panel",
+                "question": "Why?",
+                "agents": 2,
+                "model": "python:m",
+                "instructions": function,
+            },
+            "spec",
+        )
+    assert caught.value.code == "spec.instructions"
+    assert why in str(caught.value)
+    assert "secret" not in str(caught.value)
+    assert "\n" not in str(caught.value)
 
 
 def test_instructions_stand_in_place_of_a_panels_own_templates():

@@ -215,7 +215,7 @@ def test_nasty_replies_are_unreadable():
         expected = (
             (None, float("-inf")) if text.startswith("-1e") else (("unreadable", None, None), None)
         )
-        assert verify.read_reply(text, {}) == expected
+        assert verify.read_reply(text, {}, "openai:m") == expected
 
 
 @pytest.mark.parametrize("raw", NASTY)

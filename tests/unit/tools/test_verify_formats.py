@@ -440,7 +440,7 @@ def test_the_first_member_and_keyword_that_fail_decide(value, missed):
     ],
 )
 def test_a_reply_is_read_as_its_role_asks(text, schema, read):
-    assert tool.read_reply(text, schema) == read
+    assert tool.read_reply(text, schema, "openai:m") == read
 
 
 def test_every_character_is_seen_and_shown_as_the_package_does():

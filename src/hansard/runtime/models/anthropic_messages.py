@@ -31,10 +31,11 @@ from hansard.runtime.models.blocks import (
     total,
 )
 from hansard.runtime.models.client import RecordingClient
+from hansard.runtime.models.form import ASKED, Form
 from hansard.runtime.models.grammar import is_closed, narrowed
 from hansard.runtime.models.providers import Server
 from hansard.runtime.models.reading import count, finish_of, words
-from hansard.runtime.models.wire import ASKED, Form, WireModel, decimal, given, mapped
+from hansard.runtime.models.wire import WireModel, decimal, given, mapped
 
 _NO_KEY = "none"  # the client insists on one, also for servers that ask for none
 _VERSION = "2023-06-01"  # of the protocol, as every server knows it

@@ -10,7 +10,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from functools import cached_property
 from math import isnan
-from typing import Protocol, get_args, runtime_checkable
+from typing import Any, Protocol, get_args, runtime_checkable
 
 from hansard.record.canonical import TEXT
 from hansard.rules.fields import UNTRIED, CallError, Finish, Parameters
@@ -183,8 +183,8 @@ class Request:
         return self.seen.persona
 
     @property
-    def context(self) -> str | None:
-        """The background that the seat is told; a moderator is told none."""
+    def context(self) -> Any:
+        """The background that the seat is told, words or another JSON value; a moderator's None."""
         return self.seen.context
 
     @property

@@ -41,10 +41,11 @@ from hansard.runtime.models.blocks import (
     total,
 )
 from hansard.runtime.models.client import RecordingClient
+from hansard.runtime.models.form import ASKED, Form
 from hansard.runtime.models.grammar import is_closed, narrowed
 from hansard.runtime.models.providers import Server
 from hansard.runtime.models.reading import count, finish_of
-from hansard.runtime.models.wire import ASKED, Form, WireModel, decimal, given, mapped
+from hansard.runtime.models.wire import WireModel, decimal, given, mapped
 
 _HOME = re.compile(
     r"https://bedrock-runtime(?:-fips)?\.([a-z]{2}(?:-[a-z]+)+-[0-9])\.(?:amazonaws\.com(?:\.cn)?|api\.aws)/?"

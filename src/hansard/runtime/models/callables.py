@@ -16,7 +16,7 @@ from pydantic import BaseModel
 from pydantic_core import PydanticSerializationError, to_jsonable_python
 
 from hansard.errors import UsageError
-from hansard.rules.own import name_of
+from hansard.rules.own import Own, name_of
 from hansard.rules.spec_parts import PriceSpec, Settings
 from hansard.rules.transcript import CUSTOM
 from hansard.runtime.models.base import Completion, Model, Request
@@ -33,7 +33,12 @@ _NAMED = (inspect.Parameter.POSITIONAL_OR_KEYWORD, inspect.Parameter.KEYWORD_ONL
 
 
 class NoReply(TypeError):
-    """What a function returned is no reply."""
+    """What a function returned cannot be a reply; says of which seat, and of what type it is."""
+
+    def __init__(self, request: Request, reply: object, wanted: str) -> None:
+        kind = type(reply).__name__
+        who = f"{request.speaker} ({request.model})"
+        super().__init__(f"{who} returned a reply of type {kind}; return {wanted}")
 
 
 class CallableModel:
@@ -69,8 +74,7 @@ class CallableModel:
             reply = await outcome(call)
         if isinstance(reply, Completion):
             return reply
-        reply = _plain(reply)
-        text = self._words(reply, request) if request.in_words else _json(reply)
+        text = self._words(reply, request) if request.in_words else _json(reply, request)
         return Completion(str.__str__(text))  # a kind of `str` may have an `encode` of its own
 
     def _call(self, request: Request) -> Callable[[], object]:
@@ -87,13 +91,14 @@ class CallableModel:
 
         No reply, bytes and exceptions are no words of anybody's: NoReply.
         """
-        if isinstance(reply, Mapping) and isinstance(reply.get("text"), str):
-            return str(reply["text"])
+        plain = _plain(reply, request)
+        if isinstance(plain, Mapping) and isinstance(plain.get("text"), str):
+            return str(plain["text"])
         if isinstance(reply, str):
             return reply
         nothing = reply is None or isinstance(reply, (BaseException, bytes))
         if nothing or not request.model.startswith(CUSTOM):
-            raise NoReply(f"its function must return text, not {type(reply).__name__}")
+            raise NoReply(request, reply, "words, as text or as {text}")
         if not self._warned:
             self._warned = True
             kind = type(reply).__name__
@@ -101,7 +106,7 @@ class CallableModel:
                 f"{request.model} returned a {kind}, neither text nor {{text}}; str() made it text",
                 stacklevel=2,
             )
-        return str(reply)
+        return str(plain)
 
 
 def _wanted(function: ModelFunction) -> tuple[str, ...] | Literal["prompt"]:
@@ -136,7 +141,7 @@ def _wanted(function: ModelFunction) -> tuple[str, ...] | Literal["prompt"]:
     return "prompt" if annotation is str or annotation == "str" else ()
 
 
-def _plain(reply: object) -> object:
+def _plain(reply: object, request: Request) -> object:
     """Return a dataclass or a pydantic model as the mapping that it stands for."""
     is_data = is_dataclass(reply) and not isinstance(reply, type)
     if not (is_data or isinstance(reply, (BaseModel, Mapping))):
@@ -145,16 +150,17 @@ def _plain(reply: object) -> object:
         value = dict(reply) if isinstance(reply, Mapping) else reply
         return to_jsonable_python(value, inf_nan_mode="constants")
     except PydanticSerializationError as error:
-        raise NoReply(f"a reply must be made of what JSON knows: {error}") from None
+        raise NoReply(request, reply, f"what JSON knows, {REPLIES} ({error})") from None
 
 
-def _json(reply: object) -> str:
-    """Return the text of a reply that is to be JSON; raises NoReply for what is none."""
-    if isinstance(reply, str):
-        return reply
-    if isinstance(reply, dict):
-        return json.dumps(reply, ensure_ascii=False)
-    raise NoReply(f"its function must return {REPLIES}, not {type(reply).__name__}")
+def _json(reply: object, request: Request) -> str:
+    """Return the text of a reply that is to be JSON; raises NoReply for what is no reply."""
+    plain = _plain(reply, request)
+    if isinstance(plain, str):
+        return plain
+    if isinstance(plain, dict):
+        return json.dumps(plain, ensure_ascii=False)
+    raise NoReply(request, reply, REPLIES)
 
 
 async def outcome(function: Callable[..., Any], *arguments: Any) -> Any:
@@ -198,10 +204,16 @@ def _unfit(error: BaseException) -> bool:
     return isinstance(error, StopIteration) or not isinstance(error, Exception)
 
 
-def as_model(model: Model | ModelFunction) -> Model:
-    """Return `model` itself, or a function as a model; raises UsageError `model.not_callable`."""
-    if isinstance(model, Model):
+def as_model(model: Model | Own) -> Model:
+    """Return `model` itself, or a function or what answers calls as a model.
+
+    Raises UsageError `model.not_callable`.
+    """
+    answers = getattr(model, "complete", None)
+    if isinstance(model, Model) and inspect.iscoroutinefunction(answers):
         return model
+    if callable(answers) and not isinstance(model, type):
+        return CallableModel(answers, getattr(model, "price", None))
     if not callable(model):
         kind = type(model).__name__
         raise UsageError("model.not_callable", f"a model is a function or a Model, not a {kind}")

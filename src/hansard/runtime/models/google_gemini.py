@@ -22,9 +22,10 @@ from hansard.rules.prompts import Message
 from hansard.runtime.models.base import Completion, Request, ToolCall
 from hansard.runtime.models.blocks import as_json, members, preferring, total
 from hansard.runtime.models.client import RecordingClient
+from hansard.runtime.models.form import ASKED, Form
 from hansard.runtime.models.providers import Server
 from hansard.runtime.models.reading import count, finish_of, words
-from hansard.runtime.models.wire import ASKED, Form, WireModel, decimal, given
+from hansard.runtime.models.wire import WireModel, decimal, given
 
 NO_KEY = "none"  # the client insists on one, also for servers that ask for none
 _FINISHES: dict[str, Finish] = {

@@ -15,9 +15,10 @@ from hansard.rules.fields import Finish, Parameters
 from hansard.rules.replies import Schema
 from hansard.runtime.models.base import Completion, Request, ToolCall
 from hansard.runtime.models.client import RecordingClient
+from hansard.runtime.models.form import ASKED, Form, is_strict
 from hansard.runtime.models.providers import Server
 from hansard.runtime.models.reading import CHAT, cap_name, count, finish_of, words
-from hansard.runtime.models.wire import ASKED, Form, WireModel, decimal, given
+from hansard.runtime.models.wire import WireModel, decimal, given
 
 _NO_KEY = "none"  # servers on one's own machine ask for none, and the client insists on one
 
@@ -165,25 +166,3 @@ def used(usage: object, into: str, out: str) -> dict[str, Any]:
         "tokens_cache_write": count(cache.get("cache_write_tokens")),
         "tokens_out": count(rows.get(out)),
     }
-
-
-def is_strict(schema: object, name: str) -> bool:  # noqa: PLR0911 - one line a keyword
-    """Say whether the endpoint can be asked to hold the model `name` to `schema` strictly.
-
-    OpenAI's strict mode wants every object closed and every member required;
-    its fine-tuned models (`ft:…`) know no bounds on a string's length.
-    """
-    if isinstance(schema, list):
-        return all(is_strict(row, name) for row in schema)
-    if not isinstance(schema, dict):
-        return True
-    if name.startswith("ft:") and not {"minLength", "maxLength"}.isdisjoint(schema):
-        return False
-    if schema.get("type") == "object":
-        members = schema.get("properties", {})
-        if schema.get("additionalProperties") is not False:
-            return False
-        if set(schema.get("required", [])) != set(members):
-            return False
-        return all(is_strict(row, name) for row in members.values())
-    return all(is_strict(row, name) for row in schema.values())

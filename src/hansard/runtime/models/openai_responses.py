@@ -12,10 +12,11 @@ from pydantic_ai.profiles.openai import OpenAIModelProfile
 from hansard.rules.fields import CallError, Finish, Parameters
 from hansard.rules.replies import Schema
 from hansard.runtime.models.base import Completion, ModelError, Request, ToolCall
-from hansard.runtime.models.openai_chat import connect, effort, is_strict, used
+from hansard.runtime.models.form import ASKED, Form, is_strict
+from hansard.runtime.models.openai_chat import connect, effort, used
 from hansard.runtime.models.providers import Server
 from hansard.runtime.models.reading import finish_of, words
-from hansard.runtime.models.wire import ASKED, Form, WireModel, decimal, given
+from hansard.runtime.models.wire import WireModel, decimal, given
 
 # Why a reply is incomplete.
 _INCOMPLETE: dict[str, Finish] = {

@@ -20,6 +20,7 @@ from importlib.util import find_spec
 from urllib.parse import SplitResult, urlsplit
 
 from hansard.errors import UsageError
+from hansard.installing import install_command
 from hansard.rules.model_names import key_variable, no_model, told
 from hansard.runtime.models.base import Model
 from hansard.runtime.models.provider_rows import PROVIDERS, Provider
@@ -80,7 +81,7 @@ def open_model(
     except ImportError as error:
         raise UsageError(
             "model.missing_extra",
-            f"{name}:… needs a package that is not installed: {_install(provider)}",
+            f"{name}:… needs a package that is not installed: {install_command(provider.extra)}",
         ) from error
     opened: Model = dialect.open_model(rest, server)
     return opened
@@ -131,7 +132,7 @@ def survey(environ: Mapping[str, str] = os.environ) -> list[ProviderStatus]:
     """Return for each provider whether it can be used here, and what it lacks."""
     rows = []
     for provider in PROVIDERS.values():
-        missing = [] if _installed(provider) else [_install(provider)]
+        missing = [] if _installed(provider) else [install_command(provider.extra)]
         try:
             missing += _lacking(provider, find_server(provider, None, environ), environ)
         except UsageError as error:
@@ -156,10 +157,6 @@ def _lacking(provider: Provider, server: Server, environ: Mapping[str, str]) -> 
 
 def _value(environ: Mapping[str, str], name: str) -> str:
     return environ.get(name, "").strip()
-
-
-def _install(provider: Provider) -> str:
-    return f"pip install 'hansard[{provider.extra}]'"
 
 
 def _installed(provider: Provider) -> bool:

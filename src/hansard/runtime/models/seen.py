@@ -12,6 +12,7 @@ from functools import cached_property
 from typing import Any
 
 from hansard.rules import replies
+from hansard.rules.context import value_of
 from hansard.rules.fields import Blob
 from hansard.rules.formats import format_of
 from hansard.rules.state import DebateState, Step, Turn
@@ -83,10 +84,11 @@ class Seen:
         return None if self._fills_itself else self._text(self._seat["persona"])
 
     @property
-    def context(self) -> str | None:
-        """The background that the seat is told."""
+    def context(self) -> Any:
+        """The background that the seat is told, as the value that was given."""
         hidden = self._fills_itself or self._seat["role"] == "moderator"
-        return None if hidden else self._text(self._state.spec["context"])
+        text = None if hidden else self._text(self._state.spec["context"])
+        return None if text is None else value_of(text)
 
     @property
     def _fills_itself(self) -> bool:
@@ -136,6 +138,7 @@ class Seen:
     def _said(self, title: str, turn: Turn) -> Said:
         data, seat = turn.data, self._state.seats[turn.data["speaker"]]
         text = self._text(turn.reply) or ""
+        schema = schema_of(self._state, turn.role) or {"type": "object"}
         stance = seat["stance"]
         return Said(
             title=title,
@@ -145,6 +148,6 @@ class Seen:
             speaker=seat["id"] if seat["id"] in title.split(", ") else None,
             stance=stance["label"] if stance else None,
             text=text,
-            value=replies.value_of(text, schema_of(self._state, turn.role) or {"type": "object"}),
+            value=replies.named(replies.value_of(text, schema), schema),
             struck=tuple(turn.case["struck"]) if turn.case else (),
         )

@@ -38,13 +38,12 @@ from hansard.rules.prompts import Message
 from hansard.rules.replies import Schema
 from hansard.rules.spec_parts import PriceSpec
 from hansard.runtime.models.base import Closing, Completion, ModelError, Request, Wire
-from hansard.runtime.models.envelope import envelope, refers, unwrap
+from hansard.runtime.models.envelope import envelope, refers
+from hansard.runtime.models.form import ASKED, Form, as_asked, name_for
 from hansard.runtime.models.reading import status_error, wait_of, words
 
 MAX_BODY = 16_000_000  # bytes of a response, counted while they are read: a reply has few of them
 MAX_VALUES = 20_000  # in a response: a vendor's library makes objects of thousands of bytes of them
-REPLY = "reply"  # the name of what is asked for: of a schema, or of a tool
-ASKED = "Give your reply."  # what the tool that takes a reply is for
 _REQUEST_IDS = (
     "x-request-id",
     "request-id",
@@ -77,22 +76,6 @@ class Exchange:
 
 
 EXCHANGE: ContextVar[Exchange] = ContextVar("exchange")  # that of the running attempt
-
-
-@dataclass(frozen=True)
-class Form:
-    """How one call asks for its reply.
-
-    `native`: by the server's schema mode; `tool`: as the arguments of the tool
-    `name`; `text`: in the prompt's words alone, and then there is no schema.
-    Where it is `wrapped`, the reply stands in an envelope.
-    """
-
-    mode: Structured
-    schema: Schema = field(default_factory=dict)
-    name: str = REPLY
-    strict: bool = False
-    wrapped: bool = False
 
 
 class WireModel(ABC):
@@ -177,9 +160,7 @@ class WireModel(ABC):
         mode = request.parameters["structured"] or self.best
         if request.in_words or mode == "text":
             return Form("text")
-        name = REPLY
-        while any(tool.name == name for tool in request.tools):
-            name += "_"
+        name = name_for(request)
         own = request.reply_schema
         strict = self.strict(own)
         if refers(own):
@@ -223,7 +204,7 @@ class WireModel(ABC):
             wait = wait_of(exchange.headers)
             raise status_error(exchange.status, retry_after=wait, wire=wire)
         try:
-            return replace(_as_asked(self.read(_object(exchange.body)), form), **vars(wire))
+            return replace(as_asked(self.read(_object(exchange.body)), form), **vars(wire))
         except ModelError as error:
             raise ModelError(error.kind, error.detail, wire=wire) from None
         except (LookupError, TypeError, AttributeError, ValueError):
@@ -312,21 +293,3 @@ def _wanted(request: Request, form: Form) -> ModelRequestParameters:
     return ModelRequestParameters(
         function_tools=tools, output_mode="tool", output_tools=[reply], allow_text_output=False
     )
-
-
-def _as_asked(said: Completion, form: Form) -> Completion:
-    """Return a completion with its reply taken out of the tool and the envelope it came in.
-
-    A reply that was cut off or filtered asks for no tools: what it says of them is not whole.
-    """
-    text, finish = said.text, said.finish
-    calls = said.tool_calls
-    replies = [row.arguments for row in calls if form.mode == "tool" and row.name == form.name]
-    if replies and finish != "refusal":
-        text = "\n".join(replies)
-        calls = tuple(row for row in calls if row.name != form.name)
-        finish = "stop" if finish == "tool_calls" and not calls else finish
-    if form.wrapped:
-        text = unwrap(text)
-    whole = finish in ("stop", "tool_calls")
-    return replace(said, text=text, finish=finish, tool_calls=calls if whole else ())

@@ -8,6 +8,7 @@ import sys
 import pytest
 
 from hansard.errors import UsageError
+from hansard.installing import install_command
 from hansard.rules.model_names import PROVIDERS as KNOWN
 from hansard.rules.model_names import key_variable
 from hansard.runtime.models import providers
@@ -146,7 +147,7 @@ def test_what_is_missing_here(monkeypatch):
     assert rows["google"].usable
     assert rows["ollama"].usable
     assert (rows["anthropic"].usable, rows["anthropic"].missing) == (False, ("ANTHROPIC_API_KEY",))
-    assert rows["bedrock"].missing == ("pip install 'hansard[bedrock]'",)
+    assert rows["bedrock"].missing == (install_command("bedrock"),)
 
 
 def test_a_package_whose_parent_is_missing_is_missing(monkeypatch):
@@ -157,7 +158,7 @@ def test_a_package_whose_parent_is_missing_is_missing(monkeypatch):
 
     monkeypatch.setattr(providers, "find_spec", find)
     (row,) = [row for row in survey({"GOOGLE_API_KEY": "g"}) if row.name == "google"]
-    assert row.missing == ("pip install 'hansard[google]'",)
+    assert row.missing == (install_command("google"),)
 
 
 def test_a_setting_that_cannot_work_is_missing_and_not_quoted():

@@ -28,7 +28,7 @@ from hansard.report.signs import (
     quoted,
     table,
 )
-from hansard.report.words import FINDINGS, GONE, TITLE
+from hansard.report.words import FINDINGS, GONE, TITLE, page
 
 
 def decision(result: ModeratedResult) -> Iterator[str]:
@@ -178,8 +178,9 @@ def _arguments(what: str, rows: Iterable[NumberedArgument]) -> Iterator[str]:
         yield quoted(row.text, struck=row.struck)
         if row.citations:
             yield "\n".join(
-                f"- {inline(GONE if cited.document is None else cited.document)}, "
-                f"{FINDINGS[cited.finding]}: {inline(GONE if cited.quote is None else cited.quote)}"
+                f"- {inline(GONE if cited.document is None else cited.document)}"
+                f"{page(cited.page)}, {FINDINGS[cited.finding]}: "
+                f"{inline(GONE if cited.quote is None else cited.quote)}"
                 for cited in row.citations
             )
 

@@ -9,11 +9,15 @@ from hansard.rules.fields import CitationFinding, Confidence
 
 
 class Cited(Part):
-    """A quote, and whether it stands in the document; null where the words are gone."""
+    """A quote, and whether it stands in the document; null where the words are gone.
+
+    `page` is the one on which it begins; null where the document has none, or has not the quote.
+    """
 
     document: str | None
     quote: str | None
     finding: CitationFinding
+    page: int | None
 
 
 class NumberedArgument(Part):

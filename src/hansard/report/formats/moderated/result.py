@@ -30,6 +30,7 @@ from hansard.report.result import Stance, lines, listed
 from hansard.report.safe import one_line
 from hansard.report.shown import Shown
 from hansard.report.words import GONE
+from hansard.rules.citations import page_of
 from hansard.rules.fields import Case
 from hansard.rules.formats.moderated.places import target_of, terms_of
 from hansard.rules.state import Turn
@@ -224,7 +225,7 @@ def _arguments(found: Folded, turn: Turn, key: str, words: str) -> Iterator[tupl
         return
     for number in range(1, case["arguments"] + 1):
         row = rows[number - 1] if number <= len(rows) else {}
-        citations = tuple(_cited(case, number, row))
+        citations = tuple(_cited(found, case, number, row))
         fields = {
             "number": number,
             "text": words_of(row, words),
@@ -235,17 +236,24 @@ def _arguments(found: Folded, turn: Turn, key: str, words: str) -> Iterator[tupl
         yield fields, row
 
 
-def _cited(case: Case, number: int, row: dict[str, Any]) -> Iterator[Cited]:
+def _cited(found: Folded, case: Case, number: int, row: dict[str, Any]) -> Iterator[Cited]:
     cited = rows_of(row, "citations")
-    for found in case["citations"]:
-        if found["argument"] == number:
-            place = found["citation"]
+    for checked in case["citations"]:
+        if checked["argument"] == number:
+            place = checked["citation"]
             words = cited[place - 1] if place <= len(cited) else {}
-            yield Cited(
-                document=words_of(words, "document"),
-                quote=words_of(words, "quote"),
-                finding=found["finding"],
-            )
+            document, quote = words_of(words, "document"), words_of(words, "quote")
+            page = _page(found, document, quote) if checked["finding"] == "verified" else None
+            yield Cited(document=document, quote=quote, finding=checked["finding"], page=page)
+
+
+def _page(found: Folded, document: str | None, quote: str | None) -> int | None:
+    """Return the page of a document with pages on which a quote begins, where both are at hand."""
+    for row in found.state.evidence:
+        if row["document"] == document and row["source"] and row["source"]["pages"]:
+            text = found.text(row["text"])
+            return None if text is None or quote is None else page_of(quote, text)
+    return None
 
 
 def _proposition(found: Folded, turn: Turn, seq: int) -> Proposition:

@@ -1,0 +1,225 @@
+"""The text of a PDF or DOCX: run as a process of its own, which bounds itself before it parses.
+
+    python -I extracting.py pdf|docx BOUNDS < file
+
+BOUNDS is JSON: `memory` and `output` in bytes, `seconds` of processor time, `pages`, `text`
+and `xml` in bytes, and `path`, where to import from. It prints one JSON object: `text`,
+`pages` and `extractor`, or the `problem`, one of those that `documents` has words for. A
+file may do no more to the process that runs a debate than end this one.
+"""
+
+from __future__ import annotations
+
+import io
+import json
+import re
+import sys
+import zipfile
+import zlib
+from collections.abc import Iterator
+from html.parser import HTMLParser
+from typing import Any
+
+# What stands for a hyphen at the end of a line, in the two ways in which PDFium gives it.
+_HYPHEN = re.compile("[\x02\ufffe]")
+# What means nothing in a text, and a form feed: it stands between pages and nowhere else.
+_NOISE = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\uffff]")
+_LONE = re.compile("[\ud800-\udfff]")
+_ENTITIES = tuple(
+    mark.encode(coding)
+    for mark in ("<!DOCTYPE", "<!ENTITY")
+    for coding in ("utf-8", "utf-16-le", "utf-16-be")
+)
+_WRONG_PASSWORD = 4  # an error of PDFium's
+
+
+class Problem(Exception):
+    """Why there is no text: the name of a sentence in `documents`."""
+
+
+def clean(text: str) -> str:
+    """Return a page's text with LF line ends, and without what is no character of a text."""
+    text = _HYPHEN.sub("-", text.replace("\r\n", "\n").replace("\r", "\n"))
+    return _LONE.sub("\ufffd", _NOISE.sub(" ", text)).strip()
+
+
+def from_pdf(data: bytes, bounds: dict[str, Any]) -> dict[str, Any]:
+    """Return the text of a PDF, its pages separated by U+000C."""
+    import pypdfium2  # noqa: PLC0415 - lazily
+
+    try:
+        document = pypdfium2.PdfDocument(data)
+    except pypdfium2.PdfiumError as error:
+        wrong = getattr(error, "err_code", None) == _WRONG_PASSWORD or "password" in str(error)
+        raise Problem("encrypted" if wrong else "damaged") from None
+    if len(document) > bounds["pages"]:
+        raise Problem("pages")
+    pages, size = [], 0
+    for number in range(len(document)):
+        try:
+            page = document[number]
+            read = page.get_textpage()
+            pages.append(clean(read.get_text_range()))
+        except pypdfium2.PdfiumError:
+            raise Problem("damaged") from None
+        read.close()
+        page.close()
+        size += len(pages[-1].encode())
+        if size > bounds["text"]:
+            raise Problem("text")
+    if not any(pages):
+        raise Problem("scan" if pages else "damaged")
+    extractor = f"pypdfium2/{pypdfium2.PYPDFIUM_INFO.version}"
+    return {"text": "\f".join(pages), "pages": len(pages), "extractor": extractor}
+
+
+def from_docx(data: bytes, bounds: dict[str, Any]) -> dict[str, Any]:
+    """Return the text of a DOCX as lines: headings, paragraphs, list items, rows of tables."""
+    _check_parts(data, bounds)
+    import mammoth  # noqa: PLC0415 - lazily
+
+    try:
+        # No image is opened: it would come as base64.
+        found = mammoth.convert_to_html(
+            io.BytesIO(data), convert_image=mammoth.images.img_element(lambda _: {})
+        )
+    except (MemoryError, RecursionError):
+        raise
+    except Exception:  # noqa: BLE001 - whatever a damaged file makes of a parser
+        raise Problem("damaged") from None
+    lines = Lines()
+    lines.feed(found.value)
+    text = clean(lines.text())
+    if not text:
+        raise Problem("empty")
+    if len(text.encode()) > bounds["text"]:
+        raise Problem("text")
+    return {"text": text, "pages": None, "extractor": f"mammoth/{_version('mammoth')}"}
+
+
+def _version(name: str) -> str:
+    from importlib.metadata import version  # noqa: PLC0415 - lazily
+
+    return version(name)
+
+
+def _check_parts(data: bytes, bounds: dict[str, Any]) -> None:
+    """Refuse what is no sound zip, is encrypted, unfolds to too much, or defines entities."""
+    try:
+        with zipfile.ZipFile(io.BytesIO(data)) as container:
+            problem = _problem_in(container, bounds["xml"])
+    except (zipfile.BadZipFile, zlib.error, EOFError, NotImplementedError, ValueError, OSError):
+        problem = "damaged"
+    if problem:
+        raise Problem(problem)
+
+
+def _problem_in(container: zipfile.ZipFile, most: int) -> str | None:
+    """Return what is wrong with a DOCX, whose parts are parsed only if nothing is.
+
+    A part is never read beyond the size that the zip states of it, so that size is its bound.
+    """
+    parts = container.infolist()
+    written = [part for part in parts if part.filename.endswith((".xml", ".rels"))]
+    if any(part.flag_bits & 1 for part in parts):
+        return "encrypted"
+    if sum(part.file_size for part in written) > most:
+        return "unfolds"
+    if not any(part.filename == "word/document.xml" for part in written):
+        return "damaged"
+    bodies = map(container.read, written)
+    found = (mark in body for body in bodies for mark in _ENTITIES)
+    return "entities" if any(found) else None
+
+
+class Lines(HTMLParser):
+    """Turns the converter's HTML into lines of text: one for a row, an item, a paragraph."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._blocks: list[tuple[bool, str]] = []  # whether it follows the one before closely
+        self._words: list[str] = []
+        self._prefix = ""
+        self._lists: list[tuple[str, int]] = []
+        self._rows: list[list[list[str]]] = []  # of the tables that are open, the last row's cells
+
+    def handle_starttag(self, tag: str, attrs: object) -> None:  # noqa: ARG002
+        """Begin a row, a cell, a list, an item or a heading."""
+        if tag == "br":
+            self._words.append("\n")
+        elif tag in ("ul", "ol"):
+            self._flush()
+            self._lists.append((tag, 0))
+        elif tag == "li" and self._lists:
+            self._flush()
+            kind, number = self._lists.pop()
+            self._lists.append((kind, number + 1))
+            sign = "-" if kind == "ul" else f"{number + 1}."
+            self._prefix = f"{'  ' * (len(self._lists) - 1)}{sign} "
+        elif tag == "tr":
+            self._flush()
+            self._rows.append([])
+        elif tag in ("td", "th") and self._rows:
+            self._rows[-1].append([])
+        elif re.fullmatch("h[1-6]", tag):
+            self._flush()
+            self._prefix = f"{'#' * int(tag[1])} "
+
+    def handle_endtag(self, tag: str) -> None:
+        """End whatever fills a line."""
+        if tag in ("p", "li", "td", "th") or re.fullmatch("h[1-6]", tag):
+            self._flush()
+        elif tag in ("ul", "ol") and self._lists:
+            self._lists.pop()
+        elif tag == "tr" and self._rows:
+            cells = [" ".join(cell) for cell in self._rows.pop()]
+            self._put(" | ".join(cells), close=True)
+
+    def handle_data(self, data: str) -> None:
+        """Add words to the line that is read."""
+        self._words.append(data)
+
+    def text(self) -> str:
+        """Return what was read: closely what belongs together, else with an empty line between."""
+        self._flush()
+        lines, before = list[str](), False
+        for close, block in self._blocks:
+            lines += [] if not lines or (close and before) else [""]
+            lines.append(block)
+            before = close
+        return "\n".join(lines)
+
+    def _flush(self) -> None:
+        words, prefix = "".join(self._words).strip(), self._prefix
+        self._words.clear()
+        if words:
+            self._prefix = ""
+            self._put(prefix + words, close=bool(self._lists))
+
+    def _put(self, words: str, *, close: bool) -> None:
+        if self._rows and self._rows[-1]:
+            self._rows[-1][-1].append(" ".join(words.split()))
+        elif words.strip():
+            self._blocks.append((close, words))
+
+
+def main(kind: str, told: str) -> Iterator[str]:
+    """Yield the answer of this process, within its bounds."""
+    bounds = json.loads(told)
+    sys.path[:] = bounds["path"]
+    from hansard.runtime.fitting import limit  # noqa: PLC0415 - found on that path
+
+    limit(bounds["seconds"], bounds["memory"], bounds["output"])
+    try:
+        data = sys.stdin.buffer.read()
+        yield json.dumps((from_pdf if kind == "pdf" else from_docx)(data, bounds))
+    except Problem as problem:
+        yield json.dumps({"problem": str(problem)})
+    except ImportError:
+        yield json.dumps({"problem": "extra"})
+    except (MemoryError, RecursionError):
+        yield json.dumps({"problem": "work"})
+
+
+if __name__ == "__main__":
+    sys.stdout.writelines(main(*sys.argv[1:]))
