@@ -28,7 +28,6 @@ from hansard.runtime.files import Files, stored_files
 from hansard.runtime.inputs import read_templates, read_texts
 from hansard.runtime.journal import Journal
 from hansard.runtime.models.base import Closing, Model
-from hansard.runtime.models.callables import NoReply
 from hansard.runtime.opening import Opening, schemas_of
 from hansard.runtime.output import checker
 from hansard.runtime.policed import hold
@@ -65,7 +64,7 @@ def _raise_bug(engine: Engine, recording: Recording) -> None:
     mended = "" if state.closed else " that is mended"
     if engine.raised:
         step, error = engine.raised
-        seat, odd = speaker_of(step), isinstance(error, NoReply)
+        seat, odd = speaker_of(step), hasattr(error, "names_its_seat")
         what = f"{error}," if odd else f"{seat} raised {type(error).__name__}"
         said = f"{what} in {step}; nothing was retried, and {left}{mended}"
         raise SeatError("seat.raised", said, debate, seat, step) from error
