@@ -108,7 +108,7 @@ def test_no_reply_can_choose_who_speaks_next(council):
     assert council(SPLIT, steering).steps == council(SPLIT).steps
     grab = {"r1.proposal.critic:1": {"vote": "revise", "next_speaker": "critic"}}
     debate = council(SPLIT, grab)
-    assert debate.one("turn.rejected")["code"] == "schema"
+    assert not debate.all("turn.rejected")  # of a function, what nobody asked for is not read
     assert debate.steps == council(SPLIT).steps
 
 

@@ -28,7 +28,6 @@ from hansard.runtime.files import Files, stored_files
 from hansard.runtime.inputs import read_templates, read_texts
 from hansard.runtime.journal import Journal
 from hansard.runtime.models.base import Closing, Model
-from hansard.runtime.models.callables import NoReply
 from hansard.runtime.opening import Opening, schemas_of
 from hansard.runtime.output import checker
 from hansard.runtime.policed import hold
@@ -74,7 +73,7 @@ def _raise_bug(engine: Engine, recording: Recording, *, kept: bool) -> None:
     if engine.raised:
         step, error = engine.raised
         seat, kind = speaker_of(step), type(error).__name__
-        what = f"{error}," if isinstance(error, NoReply) else f"{seat} raised {kind}"
+        what = f"{error}," if hasattr(error, "names_its_seat") else f"{seat} raised {kind}"
         why = f" ({error})" if isinstance(error, UsageError) else ""  # holds no secret
         said = f"{what} in {step}{why}; nothing was retried, and {left}"
         raise SeatError("seat.raised", said, debate, seat, step) from error

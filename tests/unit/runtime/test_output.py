@@ -14,6 +14,7 @@ import pytest
 from pydantic import BaseModel, Field
 
 from hansard.errors import UsageError
+from hansard.installing import install_command
 from hansard.runtime import fitting
 from hansard.runtime.models.base import ModelError
 from hansard.runtime.output import PLAIN, checker, encoded
@@ -189,7 +190,7 @@ def test_without_its_extra_a_schema_is_refused_before_anything_is_recorded(table
     with pytest.raises(UsageError) as caught:
         table.play("judged", output_schema=SCHEMA)
     assert caught.value.code == "spec.missing_extra"
-    assert "hansard[schema]" in str(caught.value)
+    assert install_command("schema") in str(caught.value)
     assert table.store.debates() == []
 
 

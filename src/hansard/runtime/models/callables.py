@@ -32,13 +32,12 @@ BY_NAME = (
 _NAMED = (inspect.Parameter.POSITIONAL_OR_KEYWORD, inspect.Parameter.KEYWORD_ONLY)
 
 
-class NoReply(TypeError):
-    """What a function returned cannot be a reply; says of which seat, and of what type it is."""
-
-    def __init__(self, request: Request, reply: object, wanted: str) -> None:
-        kind = type(reply).__name__
-        who = f"{request.speaker} ({request.model})"
-        super().__init__(f"{who} returned a reply of type {kind}; return {wanted}")
+def no_reply(request: Request, reply: object, wanted: str) -> TypeError:
+    """Return the error of a reply that cannot be one; it names its seat and the reply's type."""
+    who, kind = f"{request.speaker} ({request.model})", type(reply).__name__
+    error = TypeError(f"{who} returned a reply of type {kind}; return {wanted}")
+    error.names_its_seat = True  # type: ignore[attr-defined]
+    return error
 
 
 class CallableModel:
@@ -89,7 +88,7 @@ class CallableModel:
     def _words(self, reply: object, request: Request) -> str:
         """Return the words of a reply: text or `{text}`, or of a custom seat another value.
 
-        No reply, bytes and exceptions are no words of anybody's: NoReply.
+        No reply, bytes and exceptions are no words of anybody's: TypeError.
         """
         plain = _plain(reply, request)
         if isinstance(plain, Mapping) and isinstance(plain.get("text"), str):
@@ -98,7 +97,7 @@ class CallableModel:
             return reply
         nothing = reply is None or isinstance(reply, (BaseException, bytes))
         if nothing or not request.model.startswith(CUSTOM):
-            raise NoReply(request, reply, "words, as text or as {text}")
+            raise no_reply(request, reply, "words, as text or as {text}")
         if not self._warned:
             self._warned = True
             kind = type(reply).__name__
@@ -150,17 +149,17 @@ def _plain(reply: object, request: Request) -> object:
         value = dict(reply) if isinstance(reply, Mapping) else reply
         return to_jsonable_python(value, inf_nan_mode="constants")
     except PydanticSerializationError as error:
-        raise NoReply(request, reply, f"what JSON knows, {REPLIES} ({error})") from None
+        raise no_reply(request, reply, f"what JSON knows, {REPLIES} ({error})") from None
 
 
 def _json(reply: object, request: Request) -> str:
-    """Return the text of a reply that is to be JSON; raises NoReply for what is no reply."""
+    """Return the text of a reply that is to be JSON; raises TypeError for what is no reply."""
     plain = _plain(reply, request)
     if isinstance(plain, str):
         return plain
     if isinstance(plain, dict):
         return json.dumps(plain, ensure_ascii=False)
-    raise NoReply(request, reply, REPLIES)
+    raise no_reply(request, reply, REPLIES)
 
 
 async def outcome(function: Callable[..., Any], *arguments: Any) -> Any:
