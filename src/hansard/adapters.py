@@ -37,6 +37,7 @@ client of its own:
 from __future__ import annotations
 
 import json
+import warnings
 from collections.abc import Awaitable, Callable, Mapping
 from functools import partial
 from inspect import signature
@@ -302,7 +303,12 @@ async def _ask(
         raise told from None
     try:
         return read(answer)
-    except (LookupError, TypeError, AttributeError, ValueError):
+    except (LookupError, TypeError, AttributeError, ValueError) as error:
+        if isinstance(error, AttributeError):
+            warnings.warn(
+                f"what the client returned has no `{error.name}`, so it counts as a server error",
+                stacklevel=2,
+            )
         raise ModelError("server_error", "malformed") from None
 
 

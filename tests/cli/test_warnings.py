@@ -66,7 +66,7 @@ CASES = {
     "no_ceiling": (
         "moderated",
         {"framer": UNPRICED},
-        "There is no cost ceiling, because the price of openai:of-nobody is not known",
+        "No ceiling on cost is tested, because the price of openai:of-nobody is not known",
     ),
     "nothing_to_cite": (
         "moderated",

@@ -861,6 +861,7 @@ def nobody():
         ({"critic_agent": {"thesis": "t"}}, {}, "model.not_callable"),
         ({}, {"maxRound": 2}, "spec.unknown_field"),
         ({}, {"maxRounds": 4}, "spec.max_rounds"),
+        ({}, {"costCeilingUSD": "half"}, "spec.invalid_value"),
     ],
 )
 def test_a_call_that_cannot_be_kept_is_refused_before_anything_runs(changes, config, code):

@@ -471,10 +471,28 @@ def test_a_configuration_that_cannot_be_kept_is_refused_before_anything_runs(cha
     assert caught.value.code == code
 
 
-def test_a_step_without_a_question_is_refused():
+@pytest.mark.parametrize("given", [{}, "A question?"])
+def test_a_step_without_a_question_is_refused(given):
     with pytest.raises(UsageError, match='"question"') as caught:
-        asyncio.run(flow_state.feature_debate(built_in)({}))
+        asyncio.run(flow_state.feature_debate(built_in)(given))
     assert caught.value.code == "spec.missing_field"
+
+
+def test_a_configuration_is_one_mapping_and_no_arguments():
+    with pytest.raises(UsageError, match=r'debate\({"name": …') as caught:
+        debate(name="a", debaters=[])
+    assert caught.value.code == "spec.missing_field"
+
+
+def test_an_output_that_nobody_wrote_is_none_and_a_warning():
+    rows = [{"name": row["id"], "stance": row["stance"]} for row in DEBATERS]
+
+    def model(request):
+        return "no JSON" if request.role == "synthesizer" else built_in(request)
+
+    step = debate({"name": "a", "debaters": rows, "model": model, "outputSchema": DECISION})
+    with pytest.warns(UserWarning, match="None is returned, as nothing was written"):
+        assert asyncio.run(step({"question": "Do we ship?"})) is None
 
 
 # The configuration

@@ -455,3 +455,9 @@ def test_the_format_says_when_to_use_it_and_when_not():
     for case in ("one critic is enough", "a test can decide it", "paid for", "one model"):
         assert case in avoid
     assert cost == "debaters x 4 x rounds calls at the most."
+
+
+def test_one_text_is_not_a_list_of_debaters():
+    with pytest.raises(UsageError, match="debater_ids are several names") as caught:
+        run_debate("planner", 2, 2, lambda **_: None)
+    assert caught.value.code == "spec.invalid_value"

@@ -226,6 +226,7 @@ def test_what_breaks_on_the_way_is_told_by_its_class(kind, broken, error, detail
 
 
 @pytest.mark.parametrize("body", [chat() | {"choices": []}, chat() | {"choices": None}, {}])
+@pytest.mark.filterwarnings("ignore:what the client returned")
 def test_an_answer_that_is_none_is_malformed(kind, body):
     with pytest.raises(ModelError) as caught:
         ask(openai_complete(Endpoint(body).client(kind), model="m"))
@@ -373,6 +374,14 @@ def test_errors_of_anthropic_are_told_by_status_or_class(messages, error, kind):
     assert caught.value.__suppress_context__
 
 
+@pytest.mark.parametrize("lacking", ["model", "stop_reason", "content"])
+def test_what_a_stand_in_for_a_client_lacks_is_said(messages, lacking):
+    answer = message(Shape(type="text", text="So."))
+    delattr(answer, lacking)
+    with pytest.warns(UserWarning, match=f"has no `{lacking}`"), pytest.raises(ModelError):
+        anthropic(messages(answer))
+
+
 def test_any_other_exception_is_left_to_the_engine(messages):
     with pytest.raises(ZeroDivisionError):
         anthropic(messages(ZeroDivisionError()))
@@ -388,6 +397,7 @@ def test_any_other_exception_is_left_to_the_engine(messages):
         message(Shape(type="tool_use", name="n", input={1, 2})),
     ],
 )
+@pytest.mark.filterwarnings("ignore:what the client returned")
 def test_a_message_that_is_none_is_malformed(messages, answer):
     with pytest.raises(ModelError) as caught:
         anthropic(messages(answer))

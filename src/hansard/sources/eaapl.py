@@ -23,7 +23,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
-from decimal import Decimal
+from decimal import Decimal, InvalidOperation
 from typing import TYPE_CHECKING, Any, TypedDict, cast
 
 from pydantic_core import to_jsonable_python
@@ -122,7 +122,7 @@ async def run_debate(
     cannot check such a sum, so the record says that the debate was stopped; a ceiling that
     every verifier checks is `limits`, with `prices` and agents that return a `Completion`
     with its tokens. `given` is what `hansard.Debate` takes besides (`store`, `evidence`, …).
-    Raises UsageError `spec.unknown_field` for a key of `config`, `model.signature` for an
+    Raises UsageError `spec.unknown_field` and `spec.invalid_value` for `config`, `model.signature` for an
     agent that cannot be called with one mapping, both before anything runs, and what
     `Debate.run` raises: a moderator that leaves out `upholdsProposition` is a SeatError.
     """
@@ -132,8 +132,13 @@ async def run_debate(
         known = ", ".join(_DEFAULTS)
         said = f"{unknown[0]} is no key of the configuration; use {known}"
         raise UsageError("spec.unknown_field", said)
+    try:
+        ceiling = Decimal(str(settings["costCeilingUSD"]))
+    except InvalidOperation:
+        said = "costCeilingUSD is US dollars as a number, such as 0.50"
+        raise UsageError("spec.invalid_value", said) from None
     agents = (framing_agent, proposer_agent, critic_agent, rebuttal_agent, moderator_agent)
-    ledger = _Ledger(Decimal(str(settings["costCeilingUSD"])))
+    ledger = _Ledger(ceiling)
     documents = [{"id": CONTEXT, "text": context}] if context else []
     fields: dict[str, Any] = {field: settings[key] for key, field in _FIELDS.items()}
     fields |= zip(ROLES, _seated(agents, ledger), strict=True)

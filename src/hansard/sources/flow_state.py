@@ -23,6 +23,7 @@ The configuration is a mapping with the source's own keys, and its blocks are Py
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from difflib import get_close_matches
 from random import Random
@@ -68,25 +69,34 @@ class Pattern(Debate):
     async def __call__(self, given: Mapping[str, str]) -> Any:
         """Return the output that was asked for, else the raw shape.
 
+        It is None, and a warning says why, where that output was not written.
         Raises UsageError `spec.missing_field` where no question is given, and what `Debate.run`
         raises.
         """
-        if "question" not in given:
+        if not isinstance(given, Mapping) or "question" not in given:
             raise UsageError("spec.missing_field", 'a debate is asked {"question": …}; add it')
         result: JudgedResult = await self.run(given["question"])  # type: ignore[assignment]
-        written = any(row.role == "synthesizer" for row in result.seats)
-        return result.output if written else result.source()
+        if all(row.role != "synthesizer" for row in result.seats):
+            return result.source()
+        if result.output is None:
+            warnings.warn(
+                f"None is returned, as nothing was written: {result.sentence}", stacklevel=2
+            )
+        return result.output
 
 
-def debate(config: Config, **given: Any) -> Pattern:
+def debate(config: Config | None = None, **given: Any) -> Pattern:
     """Return the debate that a configuration describes; nothing is asked before it is called.
 
     A debater's `block`, a `judge` and a `synthesizer` are functions of a Request; what is meant
     for built-in seats does not reach them. `tools` are functions, by name or in a list. `given`
     is what `hansard.Debate` takes besides (`store`, `evidence`, …). Raises UsageError
     `spec.unknown_field` for a key that the source does not have or that has no meaning here
-    (`uses`), and what `Debate` raises.
+    (`uses`), `spec.missing_field` without a configuration, and what `Debate` raises.
     """
+    if config is None:
+        said = 'the configuration is one mapping: debate({"name": …, "debaters": […], …})'
+        raise UsageError("spec.missing_field", said)
     _check_keys(config, _KEYS)
     fields: dict[str, Any] = {
         field: config[key] for key, field in _FIELDS.items() if config.get(key) is not None

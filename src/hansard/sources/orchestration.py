@@ -15,6 +15,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal, cast
 
 from hansard.api import debating
+from hansard.errors import UsageError
 from hansard.sources.calling import Seat, check_call, named_after
 
 if TYPE_CHECKING:
@@ -53,6 +54,9 @@ def run_debate(
     `review`, …), and so is what is raised. Raises UsageError `model.signature`, before
     anything runs, for a function that cannot be called so.
     """
+    if isinstance(debater_ids, str):
+        said = 'debater_ids are several names, such as ("planner", "critic"), not one text'
+        raise UsageError("spec.invalid_value", said)
     result = debating.debate(
         question,
         format="consensus",
