@@ -199,3 +199,26 @@ def test_help_says_what_is_not_done(hansard):
     words = " ".join(hansard("estimate", "--help").out.split())
     assert "No model is called, no key is needed, and nothing is recorded." in words
     assert "Exit codes: 0 estimated" in words
+
+
+def test_a_question_and_documents_stand_in_place_of_those_of_the_spec(hansard, tmp_path):
+    spec = write_debate(VOTES)
+    (tmp_path / "long.md").write_text("Words of a document. " * 500)
+    plain = json.loads(hansard("estimate", spec, "--json").out)
+    more = hansard("estimate", spec, "--json", "--evidence", tmp_path / "long.md")
+    asked = hansard("estimate", spec, "--json", "--question", "Do we? " * 500)
+    for done in (more, asked):
+        found = json.loads(done.out)
+        assert found["most"]["calls"] == plain["most"]["calls"]
+        assert found["fewest"]["tokens_in"] > plain["fewest"]["tokens_in"] + 800
+    assert hansard("estimate", spec, "--question", "").code == 2
+
+
+def test_an_estimate_shows_itself_in_one_line():
+    spec = {"format": "panel", "question": "Why?", "agents": 2, "rounds": 1, "model": "python:a"}
+    shown = repr(library.estimate(spec))
+    assert re.fullmatch(
+        r"<Estimate panel: at most 4 calls, [\d,]+ tokens in, [\d,]+ out, cost unknown>", shown
+    )
+    priced = {**spec, "prices": {"python:a": {"input": "1", "output": "100"}}}
+    assert re.search(r", \$0\.\d{4}>$", repr(library.estimate(priced)))

@@ -319,3 +319,9 @@ def test_each_call_runs_the_file_anew_and_a_failed_one_leaves_nothing(folder):
         offered("1 / 0")
     assert [name for name in sys.modules if name.startswith("hansard models ")] == kept
     assert os.fspath(folder) not in sys.path
+
+
+def test_functions_that_state_no_tokens_are_not_said_to_have_used_none(hansard):
+    done = hansard("run", write(), "--models", "seats.py")
+    assert "tokens not stated" in done.err
+    assert "tokens 0 in" not in done.err

@@ -45,20 +45,18 @@ from hansard.errors import OutputWarning, UsageError
 if TYPE_CHECKING:
     from pydantic import BaseModel
 
-    from hansard.api.specs import Spec
+    from hansard.api.specs import Document, Spec
     from hansard.record.keys import Trust
     from hansard.record.policy import Policy
     from hansard.report.formats import DebateResult
     from hansard.rules.fields import Origin
     from hansard.rules.formats import AnySpec
-    from hansard.rules.spec_parts import Evidence
     from hansard.runtime.recording import Observer, OnProgress, Recording
     from hansard.runtime.seats import Models
     from hansard.runtime.tools import Tools
     from hansard.store.application import Store
 
     Who = str | Mapping[str, str]
-    Document = Path | str | Mapping[str, object] | Evidence
 
 IN_MEMORY = "sqlite:///:memory:"
 

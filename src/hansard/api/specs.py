@@ -3,18 +3,20 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from hansard.rules.formats import AnySpec
+    from hansard.rules.spec_parts import Evidence
     from hansard.runtime.available import AvailableModels
     from hansard.runtime.estimate import Estimate
     from hansard.runtime.files import Files
     from hansard.runtime.seats import Models
     from hansard.runtime.tools import Tools
 
+    Document = Path | str | Mapping[str, object] | Evidence
     Spec = AnySpec | Path | str | Mapping[str, Any]
 
 
@@ -81,12 +83,15 @@ def located(
 
 
 def reachable(
-    spec: Spec, folder: Path | str | None, allow: Iterable[Path | str]
+    spec: Spec,
+    folder: Path | str | None,
+    allow: Iterable[Path | str],
+    given: Mapping[str, Any] | None = None,
 ) -> tuple[AnySpec, Files]:
-    """Return the spec, and the files that it may name."""
+    """Return the spec with what is `given` in place of its own, and the files it may name."""
     from hansard.runtime.files import Files
 
-    parsed, begin = located(spec, folder)
+    parsed, begin = located(spec, folder, given)
     return parsed, Files(begin, tuple(map(Path, allow)))
 
 
@@ -95,6 +100,8 @@ def estimate(
     *,
     models: Models | None = None,
     tools: Tools | None = None,
+    question: str | None = None,
+    evidence: Sequence[Document] | None = None,
     folder: Path | str | None = None,
     allow: Iterable[Path | str] = (),
 ) -> Estimate:
@@ -117,7 +124,9 @@ def estimate(
     """
     from hansard.runtime.estimate import estimate as rehearse
 
-    return rehearse(*reachable(spec, folder, allow), models, tools)
+    given = {"question": question, "evidence": None if evidence is None else list(evidence)}
+    stated = {name: value for name, value in given.items() if value is not None}
+    return rehearse(*reachable(spec, folder, allow, stated), models, tools)
 
 
 def prompt_templates(

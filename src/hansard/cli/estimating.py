@@ -14,7 +14,7 @@ from rich.text import Text
 import hansard
 from hansard.cli.console import console, document, fields, money
 from hansard.cli.context import allow_option
-from hansard.cli.own import models_of, models_option
+from hansard.cli.own import asked_options, documents_of, models_of, models_option
 from hansard.report.safe import one_line
 from hansard.report.words import price_source
 
@@ -25,8 +25,16 @@ _NUMBERS = ("Calls", "Tokens in", "cacheable", "out", "Cost", "with cache")
 @click.argument("spec", type=click.Path(path_type=Path))
 @click.option("--json", "as_json", is_flag=True, help="Print the estimate as JSON instead.")
 @models_option
+@asked_options
 @allow_option
-def estimate(spec: Path, as_json: bool, models: Path | None, allow: tuple[Path, ...]) -> None:
+def estimate(
+    spec: Path,
+    as_json: bool,
+    models: Path | None,
+    question: str | None,
+    evidence: tuple[Path, ...],
+    allow: tuple[Path, ...],
+) -> None:
     """Estimate the calls, tokens and cost of running SPEC.
 
     The debate is rehearsed, with its real prompts and with filler instead of
@@ -37,7 +45,13 @@ def estimate(spec: Path, as_json: bool, models: Path | None, allow: tuple[Path, 
 
     Exit codes: 0 estimated; 2 the spec cannot be run.
     """
-    found = hansard.estimate(spec, models=models_of(models), allow=allow)
+    found = hansard.estimate(
+        spec,
+        models=models_of(models),
+        question=question,
+        evidence=documents_of(evidence) or None,
+        allow=allow,
+    )
     if as_json:
         click.echo(document(found))
         return

@@ -32,6 +32,22 @@ def models_option(command: F) -> F:
     )(command)
 
 
+def asked_options(command: F) -> F:
+    """Let a command be told a question and documents in place of those of the spec."""
+    evidence = click.option(
+        "--evidence",
+        metavar="FILE",
+        type=click.Path(path_type=Path),
+        multiple=True,
+        help="Admit this document of yours, wherever it is; may be repeated. What SPEC admits is "
+        "left out.",
+    )
+    question = click.option(
+        "--question", metavar="TEXT", help="Ask this in place of what SPEC asks."
+    )
+    return question(evidence(command))
+
+
 def models_of(file: Path | None) -> dict[str, Any] | None:
     """Return the functions of a file; what the file prints goes to standard error."""
     if file is None:

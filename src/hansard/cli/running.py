@@ -29,7 +29,7 @@ from hansard.cli.context import (
 )
 from hansard.cli.interrupting import INTERRUPTED
 from hansard.cli.live import View
-from hansard.cli.own import documents_of, models_of, models_option, say_where
+from hansard.cli.own import asked_options, documents_of, models_of, models_option, say_where
 from hansard.cli.summary import say_outcome
 from hansard.report.safe import one_line
 
@@ -63,15 +63,7 @@ def _person(_: click.Context, __: click.Parameter, given: str | None) -> object:
 @click.argument("spec", type=click.Path(path_type=Path))
 @click.option("--json", "as_json", is_flag=True, help="Print the whole result as JSON instead.")
 @models_option
-@click.option("--question", metavar="TEXT", help="Ask this in place of what SPEC asks.")
-@click.option(
-    "--evidence",
-    metavar="FILE",
-    type=click.Path(path_type=Path),
-    multiple=True,
-    help="Admit this document of yours, wherever it is; may be repeated. What SPEC admits is "
-    "left out.",
-)
+@asked_options
 @click.option(
     "--policy",
     "policy_file",

@@ -37,6 +37,8 @@ def _used(result: hansard.DebateResult) -> Rows:
     total, charged, limit = result.totals, result.charged, result.limits.cost_micro_usd
     failed = f", {total.failed} of them failed" if total.failed else ""
     tokens = f"tokens {total.tokens_in:,} in, {total.tokens_out:,} out"
+    if total.calls and not total.tokens_in and not total.tokens_out:
+        tokens = "tokens not stated"  # by the functions that answered
     sources = ", ".join(dict.fromkeys(row["source"] for row in result.prices))
     priced = f" (price: {sources})" if sources else ""
     cost = f"{money(total.cost_micro_usd)}{priced}  {total.calls} calls{failed}, {tokens}"

@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
+from decimal import Decimal
 from functools import partial
 from itertools import takewhile
 from typing import Any, Literal, cast
@@ -109,6 +110,14 @@ class Estimate(_Part):
     )
     seconds: float | None = Field(description="The ceiling on time; time is not estimated")
     warnings: tuple[Warned, ...] = Field(description="What to know before the first call")
+
+    def __repr__(self) -> str:
+        """Return the most that it may take in one line; the fields have the rest."""
+        most = self.most
+        cost = most.cost_micro_usd
+        price = "cost unknown" if cost is None else f"${Decimal(cost) / 10**6:.4f}"
+        tokens = f"{most.tokens_in:,} tokens in, {most.tokens_out:,} out"
+        return f"<Estimate {self.format}: at most {most.calls} calls, {tokens}, {price}>"
 
     @property
     def assumed(self) -> str:

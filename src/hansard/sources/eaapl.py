@@ -122,9 +122,10 @@ async def run_debate(
     cannot check such a sum, so the record says that the debate was stopped; a ceiling that
     every verifier checks is `limits`, with `prices` and agents that return a `Completion`
     with its tokens. `given` is what `hansard.Debate` takes besides (`store`, `evidence`, …).
-    Raises UsageError `spec.unknown_field` and `spec.invalid_value` for `config`, `model.signature` for an
-    agent that cannot be called with one mapping, both before anything runs, and what
-    `Debate.run` raises: a moderator that leaves out `upholdsProposition` is a SeatError.
+    Raises UsageError `spec.unknown_field` and `spec.invalid_value` for `config`, and
+    `model.signature` for an agent that cannot be called with one mapping, all before anything
+    runs, and what `Debate.run` raises: a moderator that leaves out `upholdsProposition` is a
+    SeatError.
     """
     settings: dict[str, Any] = {**_DEFAULTS, **(config or {})}
     unknown = sorted(settings.keys() - _DEFAULTS.keys())
