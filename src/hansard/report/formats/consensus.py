@@ -241,6 +241,21 @@ def rows(result: ConsensusResult) -> Iterator[Row]:
         yield Row("Dissent", ", ".join(votes))
 
 
+def by_round(result: ConsensusResult) -> Iterator[Row]:
+    """Yield the votes of each phase."""
+    for (number, phase), turns in groupby(
+        result.transcript, key=lambda turn: (turn.round_index, turn.phase)
+    ):
+        votes = [f"{turn.speaker_id}: {turn.vote or 'abstained'}" for turn in turns]
+        yield Row(f"Round {number}, {phase}", ", ".join(votes))
+
+
+def points(result: ConsensusResult) -> Iterator[str]:
+    """Yield the dissents."""
+    for row in result.dissent:
+        yield f"{row.speaker} {f'voted {row.vote}' if row.vote else 'abstained'}"
+
+
 def decision(result: ConsensusResult) -> Iterator[str]:
     """What was decided and how it was counted."""
     yield "## Decision"
@@ -312,6 +327,8 @@ CONSENSUS = Display(
     standing=standing,
     how=how,
     rows=rows,
+    by_round=by_round,
+    points=points,
     turns=lambda result: result.transcript,
     decision=decision,
     said=said,

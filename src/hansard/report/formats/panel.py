@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from itertools import groupby
 from typing import Any, Literal, cast
 
 from pydantic import ConfigDict, Field
@@ -356,6 +357,18 @@ def rows(result: PanelResult) -> Iterator[Row]:
         yield Row("Draft", f"{label}: {one_line(text or GONE, LENGTH)}")
 
 
+def by_round(result: PanelResult) -> Iterator[Row]:
+    """Yield the choices of each round, where there are options, and how alike its answers were."""
+    for number, turns in groupby(result.transcript, key=lambda turn: turn.round_index):
+        if result.options:
+            choices = [f"{turn.label}: {turn.choice or 'abstained'}" for turn in turns]
+            yield Row(f"Round {number}", ", ".join(choices))
+    for row in result.similarities:
+        least = min((pair.ppm for pair in row.pairs), default=None)
+        alike = "nothing to compare" if least is None else f"at least {percent(least)} alike"
+        yield Row(f"Answers of round {row.round_index}", alike)
+
+
 def decision(result: PanelResult) -> Iterator[str]:
     """What the answer is, or the last drafts where there is none."""
     yield from sections.decision(result)
@@ -440,6 +453,7 @@ PANEL = Display(
     lead=lead,
     standing=standing,
     rows=rows,
+    by_round=by_round,
     words=lambda result: result.answer,
     turns=lambda result: result.transcript,
     decision=decision,

@@ -61,6 +61,27 @@ def rows(result: ModeratedResult) -> Iterator[Row]:
         yield Row("Neutrality", f"{same} with the sides in the other order")
 
 
+def by_round(result: ModeratedResult) -> Iterator[Row]:
+    """Yield each round's strength, scores and confidence, as critic and moderator say it."""
+    for row in result.rounds:
+        for side in row.exchanges:
+            if side.critique and side.critique.challenge_strength is not None:
+                of = f" of {side.position}" if side.position else ""
+                strength = f"{side.critique.challenge_strength} of 10"
+                yield Row(f"Critique{of} in round {row.round_index}", strength)
+        if row.moderation and row.moderation.status == "counted":
+            scores = [f"{side} {score}" for side, score in row.moderation.scores.items()]
+            said = f"{', '.join(scores)}; confidence {row.moderation.confidence}"
+            yield Row(f"Moderation of round {row.round_index}", said)
+
+
+def points(result: ModeratedResult) -> Iterator[str]:
+    """Yield the points that the last moderation left unresolved, and its uncertainties."""
+    if result.moderation:
+        yield from result.moderation.unresolved_points
+        yield from result.moderation.explicit_uncertainties
+
+
 def words(result: ModeratedResult) -> str | None:
     """Return what the moderator made of it."""
     return result.moderation.synthesis if result.moderation else None
