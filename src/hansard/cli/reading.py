@@ -22,9 +22,8 @@ from hansard.cli.context import (
     store_option,
     trust_of,
 )
-from hansard.cli.summary import ARROW, gate_rows, option, outcome, say_notes
+from hansard.cli.summary import ARROW, Rows, gate_rows, option, print_outcome, say_notes
 from hansard.report import said
-from hansard.report.display import LENGTH
 from hansard.report.listing import Entry
 from hansard.report.replayed import Differing
 from hansard.report.reviews import STATES
@@ -169,21 +168,19 @@ def show(source: str, call: str | None) -> None:
         _show_prompt(record, call)
         return
     result, out, head = record.standing(), console(), ("Head", record.head)
-    out.print(Text(shown(result.question or GONE), style="bold"))
     if isinstance(result, hansard.GateRecord):
+        out.print(Text(shown(result.question or GONE), style="bold"))
         out.print(gate_rows(result, head))
         return
-    rows = outcome(result)
+    rows: Rows = []
     if result.evidence:
         rows.append(("Evidence", ", ".join(row.id for row in result.evidence)))
         rows += [("File", one_line(told)) for told in said.files(result)]
-    if result.output is not None:
-        rows.append(("Output", value(result.output, LENGTH)))
     if result.unpriced:
         rows.append(("No price", ", ".join(result.unpriced)))
     rows.append(("Held", f"{result.opened_at} to {result.closed_at or 'now: still open'}"))
     rows.append(("Record", f"{result.debate}, {result.entries} entries, as recorded"))
-    out.print(fields([*rows, head]))
+    print_outcome(out, result, [*rows, head])
     out.print()
     out.print(_seats(result))
     if result.notes:
