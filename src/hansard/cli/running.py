@@ -255,6 +255,10 @@ def _end(result: hansard.DebateResult, *, as_json: bool, exit_code: bool) -> Non
     if as_json:
         click.echo(document(result))
     say_ended(result, aside=as_json)
+    short = result.debate[:8]
+    steps = (f"verify {short}", f"show {short}", f"report {short} --as markdown")
+    rows = [("Next" if n == 0 else "", next_step(step)) for n, step in enumerate(steps)]
+    console(stderr=True).print(fields(rows))
     if result.status == "failed":
         raise click.exceptions.Exit(1)
     if exit_code and result.status == "truncated":

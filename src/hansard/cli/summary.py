@@ -13,7 +13,6 @@ from rich.text import Text
 import hansard
 from hansard import vocabulary
 from hansard.cli.console import console, fields, money, style_of
-from hansard.cli.context import next_step
 from hansard.report import gated, said
 from hansard.report.outcome import argued, reached, rows, told, undecided
 from hansard.report.safe import one_line, shown
@@ -72,9 +71,9 @@ def option(result: hansard.DebateResult, vote: str | None) -> Text:
 
 
 def print_outcome(out: Console, result: hansard.DebateResult, more: Rows) -> None:
-    """Print what was asked and what became of it, and the whole deliverable."""
-    out.print(Text(shown(result.question or GONE), style="bold"))
-    out.print(fields([*outcome(result), *more]))
+    """Print what became of a debate, in one sentence and in rows, and the whole deliverable."""
+    out.print(Text(result.sentence, style="bold"))
+    out.print(fields([("Question", one_line(result.question or GONE)), *outcome(result), *more]))
     if result.output is not None:
         out.print(Text("\nOutput", style="bold"))
         out.print(Text(_whole(result.output)))
@@ -93,10 +92,6 @@ def say_ended(result: hansard.DebateResult, *, aside: bool) -> None:
     print_outcome(out, result, [("Debate", result.debate)])
     for note in told(result):
         out.print(fields([("Note", note.message)]), style="yellow")
-    short = result.debate[:8]
-    steps = (f"verify {short}", f"show {short}", f"report {short} --as markdown")
-    rows: Rows = [("Next" if n == 0 else "", next_step(step)) for n, step in enumerate(steps)]
-    console(stderr=True).print(fields(rows))
 
 
 def say_notes(messages: Iterable[str]) -> None:

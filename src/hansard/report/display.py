@@ -25,6 +25,14 @@ class Row(NamedTuple):
     text: str
 
 
+class Cited(NamedTuple):
+    """Who cited which document, and of each time whether the quote stands in it."""
+
+    who: str
+    document: str
+    held: tuple[bool, ...]
+
+
 def by_rule(result: Result) -> str:
     """Say how a decision came about, in the words of its rule."""
     return HOW[result.decision_rule] if result.decision_rule else "nothing was decided"
@@ -68,6 +76,10 @@ class Display(Generic[R]):
     - `by_round(result)`: what was voted, chosen or scored, a row for each round;
     - `points(result)`: what the debate itself left open, in its words.
 
+    What a report says of the evidence:
+
+    - `cited(result)`: who cited which document, where arguments cite.
+
     What a caller asks of a result:
 
     - `words(result)`: the answer of a debate that has decided, in words; None where there are none;
@@ -89,6 +101,7 @@ class Display(Generic[R]):
     rows: Callable[[R], Iterator[Row]]
     by_round: Callable[[R], Iterator[Row]] = nothing
     points: Callable[[R], Iterator[str]] = nothing
+    cited: Callable[[R], Iterator[Cited]] = nothing
     words: Callable[[R], str | None] = wordless
     turns: Callable[[R], Sequence[Spoken]]
     decision: Callable[[R], Iterator[str]]

@@ -19,7 +19,7 @@ from hansard.report.lead import tallied as few_votes
 from hansard.report.notes import Note, note
 from hansard.report.result import Part, Spoken, lines, listed, tallied, told
 from hansard.report.shown import Shown
-from hansard.report.signs import fenced, ids, not_heard, quoted, table, undecided, voted
+from hansard.report.signs import ids, not_heard, quoted, table, undecided, voted
 from hansard.rules.counting import Rule
 from hansard.rules.data import VotesCountedData
 from hansard.rules.fields import closed
@@ -270,10 +270,7 @@ def decision(result: ConsensusResult) -> Iterator[str]:
             f"**`{result.decision}`**, held by {result.votes_held} of {many} debaters {rounds}; "
             f"{needed} were needed (`{result.rule}`)."
         )
-    yield from sections.review(result)
-    for row in result.dissent:
-        yield f"Dissent: `{row.speaker}` {'voted ' if row.vote else ''}{voted(row.vote)}."
-    yield fenced(result.to_report(), "text")
+    yield from sections.missing(result)
     yield from _votes(result)
 
 

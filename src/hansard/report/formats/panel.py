@@ -21,7 +21,7 @@ from hansard.report.notes import Note, note
 from hansard.report.result import Part, Spoken, lines, tallied, told
 from hansard.report.safe import one_line
 from hansard.report.shown import Shown
-from hansard.report.signs import fenced, ids, not_heard, quoted, table
+from hansard.report.signs import ids, not_heard, quoted, table
 from hansard.report.words import ALIKE, GONE, percent
 from hansard.rules import similarity
 from hansard.rules.data import DecisionData, SimilarityData, VotesCountedData
@@ -373,7 +373,6 @@ def decision(result: PanelResult) -> Iterator[str]:
     """What the answer is, or the last drafts where there is none."""
     yield from sections.decision(result)
     yield from _final(result)
-    yield fenced(result.to_report(), "text")
     yield from _votes(result)
     yield from _similarities(result)
 

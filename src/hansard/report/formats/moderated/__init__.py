@@ -6,6 +6,7 @@ from hansard.report.formats.moderated.result import ModeratedResult, of
 from hansard.report.formats.moderated.source import ModeratedSource
 from hansard.report.formats.moderated.summary import (
     by_round,
+    cited,
     lead,
     points,
     rows,
@@ -26,6 +27,7 @@ MODERATED = Display(
     rows=rows,
     by_round=by_round,
     points=points,
+    cited=cited,
     words=words,
     turns=turns,
     decision=decision,
