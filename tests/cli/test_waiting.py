@@ -118,6 +118,7 @@ def test_what_is_reserved_is_shown_beside_what_was_spent_and_never_as_spent():
     assert _cost(standing(debate.run().state, _gone)) == shown, "no reply says what it used"
     told = {seat: vote("release", tokens=(1000, 0, 10)) for seat in NAMES}
     spent = Debate(Setup(prices=True, limits={"cost_usd": "1"}), script(told)).run()
-    assert _cost(standing(spent.state, _gone)) == "$0.0061 of at most $1.00"
+    assert 3 * (1000 * 5 // 2 + 10 * 10) == 7_800
+    assert _cost(standing(spent.state, _gone)) == "$0.0078 of at most $1.00"
     assert _cost(standing(Debate(Setup(prices=True), script()).run().state, _gone)) == "$0.0000"
     assert _cost(standing(Debate(Setup(), script()).run().state, _gone)) == "–"

@@ -10,6 +10,7 @@ from cli_support import write_debate
 from hansard import UsageError
 from hansard.cli.main import cli
 from hansard.examples.sources import orchestration
+from hansard.report.signs import named
 from hansard.rules.formats import consensus
 from hansard.sources import orchestration as source
 from hansard.sources.orchestration import run_debate
@@ -349,7 +350,7 @@ def test_every_report_carries_the_nine_signals_as_far_as_its_format_has_them(pla
         assert f": {', '.join(f'`{name}`' for name in names)}\n" in written
     assert f"after {result.rounds_run} of at most {result.max_rounds} rounds" in written
     assert f"- Decided by: `{result.decision_rule}`\n" in written
-    assert f"**`{result.decision}`**" in written or f"({result.decision})" in written
+    assert f"**{named(result.decision, result.decision_text)}**" in written
     for option, votes in (getattr(result, "vote_tally", None) or {}).items():
         assert f"`{option}`" in written
         assert format_ == "consensus" or f"| `{option}` | {votes} |" in written
