@@ -52,7 +52,7 @@ function drawEntries(begin, whole = false) {
 function entry(n, id, open) {
 	const line = page.result.lines[n - 1], { event } = line, turn = page.turns.get(event?.seq);
 	const wrong = page.result.findings.filter((row) => row.seq === n);
-	const flags = [...wrong.map((row) => signed("p.signed", "bad", said(row.message))),
+	const flags = [...wrong.map((row) => signed("p.signed", "bad", said(alteredInWords(row)))),
 		...(page.notes.get(event?.seq) ?? []).map((note) =>
 			signed("p.signed", toneOf(note), note.message))];
 	const call = turn ? turn.call : event?.type === "call.started" && event.data.call;
