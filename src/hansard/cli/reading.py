@@ -220,7 +220,8 @@ def show(source: str, call: str | None) -> None:
     rows.append(("Record", f"{result.debate}, {result.entries} entries, as recorded"))
     print_outcome(out, result, [*rows, head])
     out.print()
-    out.print(_seats(result))
+    for block in _seats(result):
+        out.print(block)
     if result.notes:
         out.print(Text("\nTo know", style="bold"))
         for note in result.notes:
@@ -232,21 +233,20 @@ def show(source: str, call: str | None) -> None:
         console(stderr=True).print(Text(next_step(step), style="dim"))
 
 
-def _seats(result: hansard.DebateResult) -> RenderableType:
+def _seats(result: hansard.DebateResult) -> Iterator[RenderableType]:
+    """Yield what each seat used, and beneath it how it voted."""
     names = [seat.id for seat in result.seats]
-    voting = any(seat.votes for seat in result.seats)
     table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0), header_style="dim")
-    for name in ("Seat", "Role", "Model", *(["Votes"] if voting else [])):
-        table.add_column(name)
+    for name in ("Seat", "Role"):
+        table.add_column(name, no_wrap=True, overflow="ellipsis")
+    table.add_column("Model", overflow="fold")
     for name in ("Calls", "failed", "Tokens in", "cached", "out", "Cost"):
         table.add_column(name, justify="right")
     for seat in result.seats:
-        votes = Text(ARROW).join(option(result, vote) for vote in seat.votes)
         table.add_row(
             Text(seat.id, style=style_of(seat.id, names)),
             Text(seat.role),
             Text(seat.model),
-            *([votes] if voting else []),
             str(seat.calls),
             str(seat.failed),
             f"{seat.tokens_in:,}",
@@ -254,7 +254,15 @@ def _seats(result: hansard.DebateResult) -> RenderableType:
             f"{seat.tokens_out:,}",
             money(seat.cost_micro_usd),
         )
-    return table
+    yield table
+    votes: Rows = [
+        (seat.id, Text(ARROW).join(option(result, vote) for vote in seat.votes))
+        for seat in result.seats
+        if seat.votes
+    ]
+    if votes:
+        yield Text("\nVotes", style="bold")
+        yield fields(votes)
 
 
 def _show_prompt(record: hansard.Record, call: str) -> None:

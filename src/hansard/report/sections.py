@@ -63,8 +63,9 @@ def exceptions(result: Result) -> Iterator[str]:
     if not rows and not loose:
         yield "Nothing."
     for row in rows:
-        checks = f" It rests on checks {', '.join(map(str, row.checks))}." if row.checks else ""
-        yield f"**{row.name}**: {row.rule} {inline(row.found)}".rstrip() + checks
+        found = f" Found: {inline(row.found)}." if row.found else ""
+        checks = f" (checks {', '.join(map(str, row.checks))})" if row.checks else ""
+        yield f"**{row.name}**: {row.rule}{found}{checks}"
         if row.notes:
             yield findings(row.notes)
     if loose:
