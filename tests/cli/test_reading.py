@@ -10,6 +10,7 @@ import jsonschema
 import pytest
 from rich.cells import cell_len
 
+import hansard as library
 from cli_support import NAMES, leave_open, on_a_terminal, only_debate, write_debate, write_format
 from hansard.cli.console import fields
 from hansard.cli.reading import _COLUMNS
@@ -88,14 +89,14 @@ def test_list_fits_a_terminal_of_80_columns(hansard):
 
 
 def test_list_gives_as_much_of_an_id_as_names_one_debate(hansard, debate, monkeypatch):
-    other = debate[:20] + ("0" if debate[20] != "0" else "1") + debate[21:]
-    debates, find = Store.debates, Store.bundle
-    monkeypatch.setattr(Store, "debates", lambda self: [other, *debates(self)])
-    monkeypatch.setattr(
-        Store, "bundle", lambda self, name: find(self, debate if name == other else name)
-    )
+    ids = [f"{'0' * 20}{end}{'0' * 15}" for end in "12"]
+    listed = library.Listing(debates=tuple(Entry(debate=row, state="altered") for row in ids))
+    monkeypatch.setattr(library, "list_debates", lambda *_: listed)
     rows = hansard("list").out.splitlines()[1:3]
-    assert [row.split()[0] for row in rows] == [other[:21], debate[:21]]
+    assert [row.split()[0] for row in rows] == [row[:21] for row in ids]
+    twice = listed.model_copy(update={"debates": listed.debates[:1] * 2})
+    monkeypatch.setattr(library, "list_debates", lambda *_: twice)
+    assert [row.split()[0] for row in hansard("list").out.splitlines()[1:3]] == [ids[0]] * 2
 
 
 @pytest.mark.parametrize(

@@ -84,6 +84,7 @@ _COLUMNS = (
 _QUESTION, _PROSE = 2, (3, 6)  # the question has a line of its own where there is little room
 _ASKED = 40  # cells of a question, at least, for it to stand beside the others
 _GAP = 2
+_DIGITS = 8  # of an id, at least
 
 
 @click.command("list")
@@ -120,11 +121,10 @@ def list_(review: str | None, as_json: bool) -> None:
 
 
 def _distinct(debates: Sequence[str]) -> int:
-    """Return how many characters tell the ids of these debates apart, at least 8."""
-    many = 8
-    while len({debate[:many] for debate in debates}) < len(debates):
-        many += 1
-    return many
+    """Return how many characters tell the ids of these debates apart."""
+    whole = max(map(len, debates), default=_DIGITS)
+    enough = (n for n in range(_DIGITS, whole) if len({row[:n] for row in debates}) == len(debates))
+    return next(enough, whole)
 
 
 def _totals(debates: Sequence[Entry]) -> str:
