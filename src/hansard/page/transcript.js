@@ -63,7 +63,7 @@ function entry(n, id, open) {
 	return h(`details.entry${kind}`, { id, open: open ? "" : null },
 		h("summary", h("span.n", `#${n}`), event && h("span.n", clock(event)),
 			event ? headline(event) : "This line is no entry of a record"),
-		flags, event && textsOf(event.data), more);
+		flags, event && namedTexts(event.data), more);
 }
 
 function drawTurn(turn, n, event, kind, attributes, rest) {
@@ -115,7 +115,7 @@ function drawPrompt(call) {
 }
 
 // The texts that an entry names, as they were written; a file is saved from its document.
-const textsOf = (data) => Object.entries(data)
+const namedTexts = (data) => Object.entries(data)
 	.filter(([name, value]) => value?.sha256 && name !== "original")
 	.map(([name, value]) => quoted(name, page.result.texts.get(value.sha256)));
 
