@@ -20,6 +20,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING
 
 import hansard.verify  # noqa: F401 - imported later, the package would take the function's name
+from hansard.api.comparing import compare, reruns_of
 from hansard.api.debating import Debate, debate
 from hansard.api.functions import read_models
 from hansard.api.gating import ask_gate, should_debate
@@ -68,6 +69,7 @@ if TYPE_CHECKING:
     from hansard.record.keys import Trust, TrustedKey
     from hansard.record.note import Signer, VerifierKey
     from hansard.record.policy import Policy
+    from hansard.report.comparing import Comparison
     from hansard.report.following import Follower
     from hansard.report.formats import (
         ConsensusResult,
@@ -109,6 +111,7 @@ _LATER = {
     "record.keys": ("Trust", "TrustedKey"),
     "record.note": ("Signer", "VerifierKey"),
     "record.policy": ("Policy",),
+    "report.comparing": ("Comparison",),
     "report.following": ("Follower",),
     "report.formats": (
         "ConsensusResult",
@@ -140,6 +143,7 @@ __all__ = [
     "AvailableModels",
     "Ceilings",
     "Check",
+    "Comparison",
     "Completion",
     "ConsensusResult",
     "ConsensusSpec",
@@ -197,6 +201,7 @@ __all__ = [
     "ask_gate",
     "available_models",
     "blocks",
+    "compare",
     "debate",
     "draft_policy",
     "estimate",
@@ -217,6 +222,7 @@ __all__ = [
     "read_spec",
     "read_trust",
     "remands_of",
+    "reruns_of",
     "result",
     "resume",
     "resume_sync",

@@ -12,6 +12,7 @@ from pydantic import Field, TypeAdapter
 from pydantic.json_schema import GenerateJsonSchema
 
 from hansard.errors import UsageError
+from hansard.report.comparing import Comparison
 from hansard.report.formats import DISPLAYS, DebateResult
 from hansard.report.gated import GateRecord
 from hansard.report.gating import GateAnswer
@@ -82,6 +83,7 @@ _PUBLISHED: list[tuple[str, str, Any, Literal["validation", "serialization"]]] =
     ("findings", "The result of a verification", Verification, "serialization"),
     ("report", "The report of a debate", DebateResult, "serialization"),
     ("list", "The debates in a store", Listing, "serialization"),
+    ("comparison", "Two debates side by side", Comparison, "serialization"),
     ("estimate", "The calls, tokens and cost that a debate may need", Estimate, "serialization"),
     ("gate", "Whether a debate is advised", GateAnswer, "serialization"),
     ("gate-record", "The record of a gate alone", GateRecord, "serialization"),

@@ -124,7 +124,8 @@ def test_a_debate_against_its_gate_is_held_all_the_same_and_asks_for_a_review(ha
     done = hansard("run", spec)
     assert done.code == 0
     note = "The gate does not advise this debate: the downside is not large enough, or not known"
-    assert done.err.index(f"Warning     {note}") < done.err.index("Decision")
+    assert done.err.index(f"Warning     {note}") < done.err.index("control: debate ")
+    assert "Decision    " in done.out
     result = run(spec)
     assert [row.message for row in result.notes if row.code == "against_gate"] == [note]
     assert result.reviewed.exceptions == ("against_gate",)
@@ -137,7 +138,8 @@ def test_a_debate_without_a_gate_says_nothing_of_one(hansard):
     result = run(write())
     assert result.gate is None
     assert "gate" not in [row.code for row in result.governance]
-    assert "Gate" not in hansard("run", write()).err
+    done = hansard("run", write())
+    assert "Gate" not in done.err + done.out
 
 
 def test_show_and_report_say_it(hansard):

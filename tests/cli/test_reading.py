@@ -1,18 +1,23 @@
 """`list`, `show`, `report`, `replay`, `verify`, `schema`: what a record holds."""
 
 import json
+import re
 import sqlite3
 from contextlib import closing
 from pathlib import Path
 
 import jsonschema
 import pytest
+from rich.cells import cell_len
 
-from cli_support import NAMES, leave_open, only_debate, write_debate, write_format
+import hansard as library
+from cli_support import NAMES, leave_open, on_a_terminal, only_debate, write_debate, write_format
 from hansard.cli.console import fields
+from hansard.cli.reading import _COLUMNS
 from hansard.cli.summary import outcome
 from hansard.errors import DataError
 from hansard.record.line import line_hash
+from hansard.report.listing import Entry
 from hansard.rules.formats import FORMATS
 from hansard.runtime.models.base import ModelError
 from hansard.schemas import render
@@ -49,10 +54,68 @@ def test_list(hansard, example):
     done = hansard("list")
     head, row, many = done.out.splitlines()
     assert done.code == 0
-    assert head.split("  ")[0] == "Held (UTC)"
-    assert row.split()[2] == example[:8]
-    assert "from 1 April?  revise    2/3    $0.0232  closed, scripted" in row
-    assert many == "1 debate"
+    assert re.split("  +", head) == [column.title for column in _COLUMNS]
+    assert row.split()[0] == example[:8]
+    assert row.endswith("from 1 April?  revise    2/3    $0.0232  closed, scripted")
+    assert many == "1 debate, $0.0232"
+
+
+def on_80_columns(*args):
+    seen = on_a_terminal(*args, COLUMNS="80").decode()
+    return re.sub(r"\x1b\[[0-9;?]*[A-Za-z]", "", seen).splitlines()
+
+
+def test_list_fits_a_terminal_of_80_columns(hansard):
+    long = (
+        "Whether 長い質問 is to be asked at all, and if so of whom, and when, and why it is? " * 2
+    )
+    hansard("run", write_format("judged", question=long, limits={"calls": 1}))
+    write_debate(VOTES, question="Shall we?", review="a" * 60, rule="unanimity", threshold=None)
+    hansard("run", "debate.yaml")
+    head, *rows, totals = on_80_columns("list")
+    assert max(map(cell_len, (head, *rows, totals))) <= 80
+    titles = [column.title for column in _COLUMNS]
+    assert re.split("  +", head) == [title for title in titles if title != "Question"]
+    assert len(rows) == 4
+    for row, asked in zip(rows[::2], rows[1::2], strict=True):
+        assert hansard("show", row.split()[0]).code == 0
+        assert asked.startswith(" " * 10)
+    assert rows[1].endswith("…")
+    assert rows[3].strip() == "Shall we?"
+    assert "escalate: aaa" in rows[2]
+    assert "closed, scripted" in rows[2]
+    assert rows[0].endswith("truncated, scripted")
+    assert totals == "2 debates, $0.0100, 1 of unknown cost, 2 need a look"
+
+
+def test_list_gives_as_much_of_an_id_as_names_one_debate(hansard, debate, monkeypatch):
+    ids = [f"{'0' * 20}{end}{'0' * 15}" for end in "12"]
+    listed = library.Listing(debates=tuple(Entry(debate=row, state="altered") for row in ids))
+    monkeypatch.setattr(library, "list_debates", lambda *_: listed)
+    rows = hansard("list").out.splitlines()[1:3]
+    assert [row.split()[0] for row in rows] == [row[:21] for row in ids]
+    twice = listed.model_copy(update={"debates": listed.debates[:1] * 2})
+    monkeypatch.setattr(library, "list_debates", lambda *_: twice)
+    assert [row.split()[0] for row in hansard("list").out.splitlines()[1:3]] == [ids[0]] * 2
+
+
+@pytest.mark.parametrize(
+    ("changes", "look"),
+    [
+        ({}, False),
+        ({"state": "open"}, False),
+        ({"reviewed": "approved"}, False),
+        ({"reviewed": "waiting"}, True),
+        ({"reviewed": "overdue"}, True),
+        ({"review": "the board"}, True),
+        ({"review": "the board", "released": True}, False),
+        ({"output_missing": True}, True),
+        *(({"state": state}, True) for state in ("failed", "truncated", "altered", "unreadable")),
+    ],
+)
+def test_what_needs_a_look(changes, look):
+    entry = Entry(debate="3f2b", state="closed", reviewed="not required")
+    assert entry.model_copy(update=changes).needs_a_look is look
 
 
 def test_list_as_json_fits_its_schema(hansard, example):
@@ -72,7 +135,7 @@ def test_list_names_records_that_do_not_hold(hansard, debate):
     done = hansard("list")
     assert done.code == 0
     assert "ALTERED" in done.out
-    assert "1 debate, 1 not as recorded" in done.out
+    assert "1 debate, 1 needs a look, 1 not as recorded" in done.out
     alter(debate, b'"debate":', b'"DEBATE":', kind="votes.counted")
     assert "ALTERED" in hansard("list").out
 
@@ -80,6 +143,10 @@ def test_list_names_records_that_do_not_hold(hansard, debate):
 def test_show(hansard, example):
     done = hansard("show", example[:6])
     assert done.code == 0
+    assert done.out.startswith(
+        "revise: 2 of 3 votes, fraud dissented\n"
+        "Question    Should glass claims of up to 900 EUR be paid automatically, "
+    )
     for part in (
         "Decision    revise  2 of 3 votes, 2 needed, round 1 of at most 2 (threshold_vote)",
         "Dissent     fraud: escalate",
@@ -150,16 +217,20 @@ def test_show_of_every_format(hansard, format_):
     assert hansard("run", write_format(format_)).code == 0
     done = hansard("show", only_debate())
     assert done.code == 0
-    for part in (*SHOWN[format_], 'Output      {"synthesis": "so"}'):
+    for part in SHOWN[format_]:
         assert part in done.out
+    assert json.loads(done.out.partition("\nOutput\n")[2].partition("\n}")[0] + "}") == {
+        "synthesis": "so"
+    }
 
 
 @pytest.mark.parametrize("format_", FORMATS)
 def test_reports_of_every_format(hansard, format_):
-    run = hansard("run", write_format(format_))
+    hansard("run", write_format(format_))
     debate = only_debate()
     text = hansard("report", debate)
-    assert (text.code, text.out) == (0, run.out)
+    assert text.code == 0
+    assert text.out.startswith("debater_ids: [")
     assert "Replies were scripted" in text.err
     result = json.loads(hansard("report", debate, "--as", "json").out)
     jsonschema.validate(result, json.loads(render("report")))
@@ -167,7 +238,7 @@ def test_reports_of_every_format(hansard, format_):
     source = json.loads(hansard("report", debate, "--as", "source").out)
     jsonschema.validate(source, json.loads(render(f"source.{format_}")))
     markdown = hansard("report", debate, "--as", "markdown").out
-    assert markdown.startswith("# Shall we release?\n\n**Scripted replies**\n")
+    assert markdown.startswith("# Shall we release?\n\n**Scripted replies**\n\n**")
     assert f"Use `{format_}` when " in markdown
 
 
@@ -218,7 +289,8 @@ def test_a_debate_cut_short_is_said_plainly_with_its_best_standing(hansard, form
     run = hansard("run", write_format(format_, script=script, limits=limits, **rounds))
     assert run.code == 0
     if format_ != "consensus":
-        assert run.out.endswith("status: truncated\nstopped: calls_ceiling\n")
+        text = hansard("report", only_debate()).out
+        assert text.endswith("status: truncated\nstopped: calls_ceiling\n")
     done = hansard("show", only_debate())
     assert (
         "Decision    none: cut short, the next call could have exceeded the ceiling on calls"
@@ -292,8 +364,9 @@ def test_a_failed_debate_ends_in_1_and_says_why(hansard):
     lost = {"judge": {"*": {"verdict": {"error": "client_error"}}}}
     run = hansard("run", write_format("judged", script=lost))
     assert run.code == 1
-    assert run.out.endswith("status: failed\nstopped: judge_failed\n")
-    told = " ".join(run.err.split())
+    text = hansard("report", only_debate()).out
+    assert text.endswith("status: failed\nstopped: judge_failed\n")
+    told = " ".join(run.out.split())
     assert (
         "Decision none: failed (judge_failed), round 1 of at most 1. The judge gave no valid "
         "reply, so there is no verdict. judge (scripted:replies.yaml): the server rejected the "

@@ -373,7 +373,7 @@ def test_what_was_sent_back_is_debated_again(hansard, ended):
     review(hansard, ended, "remanded", "--comment", "Ask the insurer.")
     step = f"hansard run SPEC --remand {ended[:8]}"
     assert f"Next        {step}" in hansard("status", ended, code=3).out
-    told = hansard("run", "debate.yaml", "--remand", ended[:8]).err
+    told = hansard("run", "debate.yaml", "--remand", ended[:8]).out
     (again,) = {row["debate"] for row in listed(hansard)} - {ended}
     origin = f"sent back by a review of {ended}"
     assert f"Origin      {origin}" in told

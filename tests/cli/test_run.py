@@ -1,5 +1,6 @@
 """`run` and `resume`: what goes where, and what a run leaves behind."""
 
+import io
 import json
 import os
 import re
@@ -10,6 +11,7 @@ from contextlib import suppress
 from pathlib import Path
 
 import pytest
+from rich.console import Console
 
 from cli_support import (
     NAMES,
@@ -22,8 +24,10 @@ from cli_support import (
     write_debate,
     write_format,
 )
+from hansard.cli.live import _row
 from hansard.report.following import Follower
-from hansard.report.happenings import happenings
+from hansard.report.happenings import Happening, happenings
+from hansard.report.standing import standing
 from hansard.store.application import Store
 from instant import GUARD
 from support import Debate, Reply, Setup, say, script
@@ -55,6 +59,11 @@ run()
 """
 
 
+def text_report(hansard):
+    """What the published source prints, of the only debate there is."""
+    return hansard("report", only_debate(), "--as", "text").out
+
+
 def votes(*given):
     return dict(zip(NAMES, given, strict=True))
 
@@ -62,7 +71,10 @@ def votes(*given):
 def test_first_worked_example(hansard):
     write_debate(votes("release", "revise", "revise"))
     done = hansard("run", "debate.yaml")
-    assert (done.code, done.out) == (0, REVISE)
+    assert done.code == 0
+    assert done.out.startswith("revise: 2 of 3 votes, planner dissented\n")
+    assert "Decision    revise  2 of 3 votes, 2 needed, round 1 of at most 2" in done.out
+    assert text_report(hansard) == REVISE
 
 
 def test_second_worked_example_escalates_at_the_cap(hansard):
@@ -70,7 +82,7 @@ def test_second_worked_example_escalates_at_the_cap(hansard):
     done = hansard("run", "debate.yaml")
     phases = ", ".join(["proposal, critique, revision, consensus"] * 2)
     assert done.code == 0
-    assert done.out.splitlines() == [
+    assert text_report(hansard).splitlines() == [
         "debater_ids: [planner, critic, operator]",
         "rounds_run: 2",
         "max_rounds: 2",
@@ -81,18 +93,55 @@ def test_second_worked_example_escalates_at_the_cap(hansard):
         "decision_rule: max_rounds_exhausted",
         f"speaker_schedule: [{', '.join(NAMES * 8)}]",
     ]
-    assert "Must look   Head of Release" in done.err
+    assert "Must look   Head of Release" in done.out
 
 
-def test_all_but_the_report_goes_to_standard_error(hansard):
+def test_what_happens_goes_to_standard_error_and_what_came_of_it_to_standard_output(hansard):
     write_debate(votes("release", "revise", "revise"))
     done = hansard("run", "debate.yaml")
     short = only_debate()[:8]
-    assert "round 1 proposal critic -> revise: a position" in done.err
-    assert "round 1 proposal: release 1, revise 2; threshold 2 reached" in done.err
-    assert "Replies were scripted: no model was asked" in done.err
-    assert "Dissent     planner: release" in done.err
-    assert f"Next        hansard verify {short}\n" in done.err
+    for part in (
+        "round 1 proposal critic -> revise: a position",
+        "round 1 proposal: release 1, revise 2; threshold 2 reached",
+        f"Next        hansard verify {short}\n",
+    ):
+        assert part in done.err
+        assert part not in done.out
+    for part in (
+        "Decision    revise  2 of 3 votes",
+        "Dissent     planner: release",
+        "Note        Replies were scripted: no model was asked",
+        f"Debate      {only_debate()}",
+    ):
+        assert part in done.out
+        assert part not in done.err
+
+
+@pytest.mark.parametrize("command", ["run", "show"])
+def test_the_lines_of_a_source_stand_in_the_text_report_alone(hansard, command):
+    write_debate(votes("release", "revise", "revise"))
+    done = hansard("run", "debate.yaml")
+    done = done if command == "run" else hansard("show", only_debate())
+    keys = [line.partition(":")[0] for line in REVISE.splitlines()]
+    assert len(keys) == 9
+    for key in keys:
+        assert f"{key}:" not in done.out
+    assert text_report(hansard) == REVISE
+
+
+@pytest.mark.parametrize("command", ["run", "show"])
+def test_a_deliverable_stands_whole(hansard, command):
+    words = [f"sentence {number} of the deliverable" for number in range(300)]
+    done = hansard("run", write_format("judged", "\n".join(words)))
+    done = done if command == "run" else hansard("show", only_debate())
+    shown = done.out.partition("\nOutput\n")[2]
+    (output, _) = json.JSONDecoder().raw_decode(shown)
+    assert output == {"synthesis": "\n".join(words)}
+
+
+def test_with_json_the_summary_stands_on_standard_error(hansard):
+    write_debate(votes("release", "revise", "revise"))
+    assert "Decision    revise  2 of 3 votes" in hansard("run", "debate.yaml", "--json").err
 
 
 def test_json_is_alone_on_standard_output(hansard):
@@ -115,12 +164,12 @@ def test_replies_that_do_not_count_are_explained(hansard):
     assert "Call r1.proposal.critic:1 failed: timeout (scripted); retried" in done.err
     assert "does not count: it is not valid JSON; retried" in done.err
     assert "planner (round 1, proposal) forfeited the turn" in done.err
-    summary = " ".join(done.err.partition("Decision")[2].split())
+    summary = " ".join(done.out.split())
     assert (
         "Note 1 turn forfeited because the last reply was rejected: planner (round 1, proposal): "
         "it is not valid JSON" in summary
     )
-    assert "vote_tally: {revise: 2, abstain: 1}" in done.out
+    assert "vote_tally: {revise: 2, abstain: 1}" in text_report(hansard)
 
 
 @pytest.mark.parametrize("before", [True, False])
@@ -145,7 +194,8 @@ def test_resume_goes_on_where_the_process_died(hansard):
     debate = leave_open(turns=5)
     done = hansard("resume", debate[:8])
     assert done.code == 0
-    assert done.out.splitlines()[6] == "decision: escalate"
+    assert "Decision    escalate  " in done.out
+    assert text_report(hansard).splitlines()[6] == "decision: escalate"
     assert "The debate was interrupted here, and another process took it over" in done.err
     assert "round 1 proposal planner" not in done.err
     assert hansard("verify", debate).code == 0
@@ -163,7 +213,7 @@ def test_stop_says_who_and_why_on_every_first_screen(hansard):
     done = hansard("stop", debate[:8], "--by", "Ann Lee", "--reason", "wrong question")
     assert done.code == 0
     whose = "a person stopped it, by Ann Lee: wrong question"
-    assert f"none: cut short, {whose} (operator)" in " ".join(done.err.split())
+    assert f"none: cut short, {whose} (operator)" in " ".join(done.out.split())
     assert whose in " ".join(hansard("show", debate).out.split())
     assert "truncated by Ann Lee: wrong" in " ".join(hansard("list").out.split())
     assert json.loads(hansard("list", "--json").out)["debates"][0]["decision"] is None
@@ -228,7 +278,7 @@ def test_an_exit_code_tells_outcomes_apart_where_it_is_asked_for(hansard, votes_
 def test_an_escalation_names_who_must_look_on_the_first_screen_and_in_the_list(hansard):
     write_debate(votes("release", "revise", "escalate"), review="Head of Release")
     done = hansard("run", "debate.yaml")
-    assert "Must look   Head of Release" in done.err
+    assert "Must look   Head of Release" in done.out
     assert "escalate: Head of Release" in hansard("list").out
     (row,) = json.loads(hansard("list", "--json").out)["debates"]
     assert (row["decision"], row["review"]) == ("escalate", "Head of Release")
@@ -264,7 +314,8 @@ def test_ctrl_c_leaves_the_debate_open(hansard):
     assert process.returncode == 130, err
     assert f"debate {short} stays open, go on with: hansard resume {short}\n" in err
     assert "Traceback" not in err
-    assert hansard("resume", short).out == REVISE
+    assert "Decision    revise  2 of 3 votes" in hansard("resume", short).out
+    assert text_report(hansard) == REVISE
 
 
 def test_a_second_ctrl_c_leaves_at_once(hansard):
@@ -283,7 +334,8 @@ def test_a_second_ctrl_c_leaves_at_once(hansard):
 def test_python_m_hansard():
     write_debate(votes("release", "revise", "revise"))
     done = process("run", "debate.yaml")
-    assert (done.returncode, done.stdout) == (0, REVISE)
+    assert done.returncode == 0
+    assert "Decision    revise  2 of 3 votes" in done.stdout
 
 
 @pytest.mark.parametrize("command", ["list", "report", "verify"])
@@ -487,6 +539,20 @@ def test_a_long_speech_is_cut_in_the_live_view(hansard):
     assert "…" in lines[0]
 
 
+@pytest.mark.parametrize(("words", "lines"), [(5, 1), (14, 2), (60, 2)])
+def test_a_statement_has_at_most_two_lines_in_the_live_view(words, lines):
+    now = standing(Debate(Setup(), script()).run().state, lambda _: None)
+    said = " ".join(f"word-{number}" for number in range(words))
+    row = Happening(7, "planner", said, place="round 1 proposal", mark="release")
+    out = io.StringIO()
+    Console(width=100, file=out).print(_row(row, now))
+    shown = out.getvalue().splitlines()
+    assert len(shown) == lines
+    assert max(map(len, shown)) <= 100
+    assert ("…" in out.getvalue()) == (words == 60)
+    assert "word-4 " in out.getvalue()
+
+
 def told(setup, ends):
     """The lines for a debate that only Python can open."""
     record = Debate(setup, script(ends)).run().record
@@ -520,10 +586,10 @@ def test_a_debate_that_nobody_answered_ends_with_1_and_says_so(hansard):
     dead = {seat: {"*": {"*": {"error": "client_error"}}} for seat in ("ann", "bob")}
     ended = hansard("run", write_debate(dict.fromkeys(dead, "release"), script=dead))
     assert ended.code == 1
-    told = " ".join(ended.err.split())
+    told = " ".join(ended.out.split())
     assert "Decision none: failed (nobody_heard)" in told
     assert "ann, bob (scripted:replies.yaml): the server rejected the request" in told
-    assert "decision: none" in ended.out
+    assert "decision: none" in text_report(hansard)
 
 
 def test_options_say_who_asks_and_win_over_the_spec(hansard):
@@ -590,5 +656,5 @@ def test_a_follow_up_names_the_earlier_debate_and_shows_it(hansard):
     first = only_debate()
     done = hansard("run", "debate.yaml", "--follow-up", first[:8])
     assert done.code == 0
-    assert f"Origin a follow-up of {first}" in " ".join(done.err.split())
+    assert f"Origin a follow-up of {first}" in " ".join(done.out.split())
     assert hansard("run", "debate.yaml", "--follow-up", "zz").code == 2

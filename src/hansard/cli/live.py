@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import math
 import time
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from types import TracebackType
 from typing import Self
 
-from rich.console import Console, Group, RenderableType
+from rich.console import Console, ConsoleOptions, Group, RenderableType
 from rich.live import Live
 from rich.panel import Panel
 from rich.progress_bar import ProgressBar
@@ -25,6 +25,7 @@ from hansard.report.standing import Standing, standing
 from hansard.report.words import ERRORS
 
 _STYLES = {"control": "yellow", "count": "dim", "decision": "bold", "critical": "bold red"}
+_STATEMENT = 2  # lines of what somebody said
 _MARKS = ("strength 10",)  # the longest of those that every debate may have
 
 
@@ -110,16 +111,32 @@ class View:
             live.update(_standing(now, self._began, [*self._pauses.values()]), refresh=True)
 
 
+class _Lines:
+    """A text on at most so many lines, as wide as there is room."""
+
+    def __init__(self, text: Text, most: int) -> None:
+        self._text, self._most = text, most
+
+    def __rich_console__(self, console: Console, options: ConsoleOptions) -> Iterator[Text]:
+        lines = self._text.wrap(console, options.max_width)
+        shown = lines[: self._most]
+        if len(lines) > self._most:
+            shown[-1] = Text(f"{shown[-1].plain.rstrip()} …", style=self._text.style)
+            shown[-1].truncate(options.max_width, overflow="ellipsis")
+        yield from shown
+
+
 def _row(row: Happening, now: Standing) -> Table:
     style = _STYLES.get(row.who, "")
     grid = Table.grid(expand=True, padding=(0, 1, 0, 0))
     grid.add_column(width=5, justify="right", style="dim")
     grid.add_column(width=_width([*now.seats, *_STYLES]), no_wrap=True, overflow="ellipsis")
-    grid.add_column(ratio=1, no_wrap=bool(row.place), overflow="ellipsis")
-    cells = [
+    grid.add_column(ratio=1)
+    text = Text(row.text, style=style)
+    cells: list[RenderableType] = [
         Text(f"#{row.seq}"),
         Text(row.who, style=style or f"bold {style_of(row.who, now.seats)}"),
-        Text(row.text, style=style),
+        _Lines(text, _STATEMENT) if row.place else text,
     ]
     if row.place:
         grid.add_column(width=_width([*now.options, *_MARKS]), no_wrap=True, overflow="ellipsis")
@@ -201,13 +218,13 @@ def _place(now: Standing) -> str:
 
 
 def _cost(now: Standing) -> str:
-    """Return what was spent; where there is a ceiling what counts against it, with open calls."""
-    limit = now.cost_limit_micro_usd
-    return (
-        f"{money(now.charged_micro_usd)} of at most {money(limit)}"
-        if limit
-        else money(now.cost_micro_usd)
-    )
+    """Return what was spent, and where there is a ceiling what is reserved beside it."""
+    spent, limit = now.cost_micro_usd, now.cost_limit_micro_usd
+    if not limit:
+        return money(spent)
+    reserved = now.charged_micro_usd - (spent or 0)
+    more = f", {money(reserved)} more reserved" if reserved > 0 else ""
+    return f"{money(spent)} of at most {money(limit)}{more}"
 
 
 def _speaking(now: Standing) -> RenderableType:

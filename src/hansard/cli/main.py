@@ -14,6 +14,7 @@ import click
 
 import hansard
 from hansard.cli import (
+    comparing,
     demo,
     estimating,
     gating,
@@ -126,6 +127,7 @@ for _command in (
     reading.show,
     reading.report,
     reading.replay,
+    comparing.compare,
     verifying.verify,
     reviewing.review,
     reviewing.status,

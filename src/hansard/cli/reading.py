@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import shlex
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import NamedTuple
 
 import click
@@ -22,16 +22,15 @@ from hansard.cli.context import (
     store_option,
     trust_of,
 )
-from hansard.cli.summary import ARROW, gate_rows, option, outcome, say_notes
+from hansard.cli.summary import ARROW, Rows, gate_rows, option, print_outcome, say_notes
 from hansard.report import said
-from hansard.report.display import LENGTH
 from hansard.report.listing import Entry
 from hansard.report.replayed import Differing
 from hansard.report.reviews import STATES
 from hansard.report.safe import one_line, shown
 from hansard.report.standing import Standing
 from hansard.report.words import GONE, percent, stance
-from hansard.vocabulary import words
+from hansard.vocabulary import many, words
 
 _BAD = ("altered", "unreadable")
 _UNVERIFIED = "ALTERED: this is not what was recorded."
@@ -39,11 +38,10 @@ _ALARM = "reverse bold red"
 
 
 class _Column(NamedTuple):
-    """A column of `list`; one of prose gives way on a narrow terminal, the question first."""
+    """A column of `list`."""
 
     title: str
     cell: Callable[[Entry], str]
-    prose: bool = False
 
 
 def _state(row: Entry) -> str:
@@ -75,18 +73,18 @@ def _decision(row: Entry) -> str:
 
 
 _COLUMNS = (
+    _Column("Debate", lambda row: row.debate),
     _Column("Held (UTC)", lambda row: (row.opened_at or "–")[:16].replace("T", " ")),
-    _Column("Debate", lambda row: row.debate[:8]),
-    _Column(
-        "Question",
-        lambda row: one_line(row.question or GONE) if row.opened_at else "–",
-        prose=True,
-    ),
-    _Column("Decision", _decision, prose=True),
+    _Column("Question", lambda row: one_line(row.question or GONE) if row.opened_at else "–"),
+    _Column("Decision", _decision),
     _Column("Votes", lambda row: f"{row.votes}/{row.debaters}" if row.votes is not None else "–"),
     _Column("Cost", lambda row: money(row.cost_micro_usd)),
     _Column("Record", _state),
 )
+_QUESTION, _PROSE = 2, (3, 6)  # the question has a line of its own where there is little room
+_ASKED = 40  # cells of a question, at least, for it to stand beside the others
+_GAP = 2
+_DIGITS = 8  # of an id, at least
 
 
 @click.command("list")
@@ -106,7 +104,8 @@ def list_(review: str | None, as_json: bool) -> None:
     cannot be read.
     """
     with open_store() as store:
-        listing = hansard.list_debates(store, trust_of(None) if review or as_json else None)
+        listing = hansard.list_debates(store, trust_of(None))
+    digits = _distinct([row.debate for row in listing.debates])
     if review:
         rows = (row for row in listing.debates if row.state in _BAD or row.reviewed == review)
         listing = hansard.Listing(debates=tuple(rows))
@@ -115,32 +114,70 @@ def list_(review: str | None, as_json: bool) -> None:
         return
     out = console()
     if listing.debates:
-        out.print(_table(listing.debates, out.width))
-    bad = sum(row.state in _BAD for row in listing.debates)
-    many = len(listing.debates)
-    text = f"{many} debate{'' if many == 1 else 's'}" + (f", {bad} not as recorded" if bad else "")
-    out.print(Text(text, style="red" if bad else "dim"))
+        for line in _lines(listing.debates, digits, out.width):
+            out.print(line, no_wrap=True, overflow="ellipsis")
+    bad = any(row.state in _BAD for row in listing.debates)
+    out.print(Text(_totals(listing.debates), style="red" if bad else "dim"))
 
 
-def _table(debates: Iterable[Entry], width: int) -> Table:
-    rows = [(debate, [column.cell(debate) for column in _COLUMNS]) for debate in debates]
-    widths = [
-        2 + max(cell_len(column.title), *(cell_len(cells[at]) for _, cells in rows))
-        for at, column in enumerate(_COLUMNS)
+def _distinct(debates: Sequence[str]) -> int:
+    """Return how many characters tell the ids of these debates apart."""
+    whole = max(map(len, debates), default=_DIGITS)
+    enough = (n for n in range(_DIGITS, whole) if len({row[:n] for row in debates}) == len(debates))
+    return next(enough, whole)
+
+
+def _totals(debates: Sequence[Entry]) -> str:
+    """Say how many debates there are, what they cost, and how many need a look."""
+    bad = sum(row.state in _BAD for row in debates)
+    known = [row.cost_micro_usd for row in debates if row.cost_micro_usd is not None]
+    # Nothing is said of what an altered record cost, and the gate alone costs nothing.
+    unknown = sum(row.cost_micro_usd is None and row.format is not None for row in debates)
+    look = sum(row.needs_a_look for row in debates)
+    told = [
+        many(len(debates), "debate"),
+        money(sum(known)) if known else "",
+        f"{unknown} of unknown cost" if unknown else "",
+        f"{look} {'needs' if look == 1 else 'need'} a look" if look else "",
+        f"{bad} not as recorded" if bad else "",
     ]
-    # What is short and exact stands in full.
-    room = width - sum(of for column, of in zip(_COLUMNS, widths, strict=True) if not column.prose)
-    question, decision = (at for at, column in enumerate(_COLUMNS) if column.prose)
-    widths[decision] = min(widths[decision], max(room, 0) * 2 // 3)
-    widths[question] = max(8, room - widths[decision])
-    table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0), header_style="bold")
-    for column, of in zip(_COLUMNS, widths, strict=True):
-        most = max(8, of - 2) if column.prose else None
-        table.add_column(column.title, no_wrap=True, overflow="ellipsis", max_width=most)
-    for debate, cells in rows:
-        style = "bold red" if debate.state in _BAD else ""
-        table.add_row(*(Text(cell, style=style) for cell in cells))
-    return table
+    return ", ".join(filter(None, told))
+
+
+def _lines(debates: Iterable[Entry], digits: int, width: int) -> Iterator[Text]:
+    """Yield a heading and a line a debate; two where there is little room for the question."""
+    rows = [(row, [column.cell(row) for column in _COLUMNS]) for row in debates]
+    for _, cells in rows:
+        cells[0] = cells[0][:digits]
+    titles = [column.title for column in _COLUMNS]
+    widths = [
+        max(map(cell_len, column)) for column in zip(titles, *(row[1] for row in rows), strict=True)
+    ]
+    others = sum(widths) - widths[_QUESTION] + _GAP * (len(widths) - 1)
+    apart = width - others < min(widths[_QUESTION], _ASKED)
+    if apart:
+        decision, record = _PROSE
+        room = max(0, width - (others - _GAP) + widths[decision] + widths[record])
+        widths[record] = min(widths[record], max(room - widths[decision], room * 3 // 5))
+        widths[decision] = min(widths[decision], room - widths[record])
+    else:
+        widths[_QUESTION] = min(widths[_QUESTION], width - others)
+    yield _line(titles, widths, apart, "bold")
+    for row, cells in rows:
+        style = "bold red" if row.state in _BAD else ""
+        yield _line(cells, widths, apart, style)
+        if apart:
+            yield Text(" " * (digits + _GAP) + cells[_QUESTION], style=style or "dim")
+
+
+def _line(cells: Sequence[str], widths: Sequence[int], apart: bool, style: str) -> Text:
+    found = []
+    for at, (cell, width) in enumerate(zip(cells, widths, strict=True)):
+        if not (apart and at == _QUESTION):
+            text = Text(cell)
+            text.truncate(width, overflow="ellipsis", pad=True)
+            found.append(text.plain)
+    return Text((" " * _GAP).join(found).rstrip(), style=style)
 
 
 @click.command()
@@ -169,23 +206,22 @@ def show(source: str, call: str | None) -> None:
         _show_prompt(record, call)
         return
     result, out, head = record.standing(), console(), ("Head", record.head)
-    out.print(Text(shown(result.question or GONE), style="bold"))
     if isinstance(result, hansard.GateRecord):
+        out.print(Text(shown(result.question or GONE), style="bold"))
         out.print(gate_rows(result, head))
         return
-    rows = outcome(result)
+    rows: Rows = []
     if result.evidence:
         rows.append(("Evidence", ", ".join(row.id for row in result.evidence)))
         rows += [("File", one_line(told)) for told in said.files(result)]
-    if result.output is not None:
-        rows.append(("Output", value(result.output, LENGTH)))
     if result.unpriced:
         rows.append(("No price", ", ".join(result.unpriced)))
     rows.append(("Held", f"{result.opened_at} to {result.closed_at or 'now: still open'}"))
     rows.append(("Record", f"{result.debate}, {result.entries} entries, as recorded"))
-    out.print(fields([*rows, head]))
+    print_outcome(out, result, [*rows, head])
     out.print()
-    out.print(_seats(result))
+    for block in _seats(result):
+        out.print(block)
     if result.notes:
         out.print(Text("\nTo know", style="bold"))
         for note in result.notes:
@@ -197,21 +233,20 @@ def show(source: str, call: str | None) -> None:
         console(stderr=True).print(Text(next_step(step), style="dim"))
 
 
-def _seats(result: hansard.DebateResult) -> RenderableType:
+def _seats(result: hansard.DebateResult) -> Iterator[RenderableType]:
+    """Yield what each seat used, and beneath it how it voted."""
     names = [seat.id for seat in result.seats]
-    voting = any(seat.votes for seat in result.seats)
     table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0), header_style="dim")
-    for name in ("Seat", "Role", "Model", *(["Votes"] if voting else [])):
-        table.add_column(name)
+    for name in ("Seat", "Role"):
+        table.add_column(name, no_wrap=True, overflow="ellipsis")
+    table.add_column("Model", overflow="fold")
     for name in ("Calls", "failed", "Tokens in", "cached", "out", "Cost"):
         table.add_column(name, justify="right")
     for seat in result.seats:
-        votes = Text(ARROW).join(option(result, vote) for vote in seat.votes)
         table.add_row(
             Text(seat.id, style=style_of(seat.id, names)),
             Text(seat.role),
             Text(seat.model),
-            *([votes] if voting else []),
             str(seat.calls),
             str(seat.failed),
             f"{seat.tokens_in:,}",
@@ -219,7 +254,15 @@ def _seats(result: hansard.DebateResult) -> RenderableType:
             f"{seat.tokens_out:,}",
             money(seat.cost_micro_usd),
         )
-    return table
+    yield table
+    votes: Rows = [
+        (seat.id, Text(ARROW).join(option(result, vote) for vote in seat.votes))
+        for seat in result.seats
+        if seat.votes
+    ]
+    if votes:
+        yield Text("\nVotes", style="bold")
+        yield fields(votes)
 
 
 def _show_prompt(record: hansard.Record, call: str) -> None:

@@ -1,4 +1,4 @@
-"""`run`, `resume` and `stop`: the debate on standard error, its report on standard output."""
+"""`run`, `resume`, `stop`: the debate on standard error, what came of it on standard output."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ from hansard.cli.context import (
 from hansard.cli.interrupting import INTERRUPTED
 from hansard.cli.live import View
 from hansard.cli.own import asked_options, documents_of, models_of, models_option, say_where
-from hansard.cli.summary import say_outcome
+from hansard.cli.summary import say_ended
 from hansard.report.safe import one_line
 
 Observer = Callable[[hansard.Event, Mapping[str, str]], None]
@@ -114,7 +114,7 @@ def run(
 ) -> None:
     """Run the debate that the file SPEC describes.
 
-    The report goes to standard output, everything else to standard error. Warnings
+    What became of it goes to standard output, everything else to standard error. Warnings
     come first, before any model is called; they change no exit code. Each
     step is recorded as it is taken. Ctrl-C leaves the debate open; `hansard resume`
     continues it. What an option says stands in place of what SPEC says.
@@ -243,12 +243,14 @@ def _observed(
 
 def _end(result: hansard.DebateResult, *, as_json: bool, exit_code: bool) -> None:
     """Print what became of a debate; one that failed ends with 1."""
-    around = console(stderr=True)
-    around.print()
-    click.echo(document(result) if as_json else result.to_report())
-    around.print()
+    console(stderr=True).print()
+    if as_json:
+        click.echo(document(result))
+    say_ended(result, aside=as_json)
     short = result.debate[:8]
-    say_outcome(result, f"verify {short}", f"show {short}", f"report {short} --as markdown")
+    steps = (f"verify {short}", f"show {short}", f"report {short} --as markdown")
+    rows = [("Next" if n == 0 else "", next_step(step)) for n, step in enumerate(steps)]
+    console(stderr=True).print(fields(rows))
     if result.status == "failed":
         raise click.exceptions.Exit(1)
     if exit_code and result.status == "truncated":

@@ -2,19 +2,21 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterable
+from typing import Any
 
-from rich.console import RenderableType
+from pydantic_core import to_jsonable_python
+from rich.console import Console, RenderableType
 from rich.text import Text
 
 import hansard
 from hansard import vocabulary
 from hansard.cli.console import console, fields, money, style_of
-from hansard.cli.context import next_step
 from hansard.report import gated, said
 from hansard.report.outcome import argued, reached, rows, told, undecided
-from hansard.report.safe import one_line
-from hansard.report.words import percent, stance
+from hansard.report.safe import one_line, shown
+from hansard.report.words import GONE, percent, stance
 
 ARROW = " → "
 Rows = list[tuple[str, Text | str]]
@@ -70,12 +72,28 @@ def option(result: hansard.DebateResult, vote: str | None) -> Text:
     return Text(vote, style=f"bold {style_of(vote, result.choices, options=True)}".strip())
 
 
-def say_outcome(result: hansard.DebateResult, *steps: str) -> None:
-    """Print on standard error what became of a debate that was just run, and what to do next."""
-    out = console(stderr=True)
-    out.print(fields([*outcome(result), ("Debate", result.debate)]))
-    say_notes(note.message for note in told(result))
-    out.print(fields([("Next" if n == 0 else "", next_step(step)) for n, step in enumerate(steps)]))
+def print_outcome(out: Console, result: hansard.DebateResult, more: Rows) -> None:
+    """Print what became of a debate, in one sentence and in rows, and the whole deliverable."""
+    out.print(Text(result.sentence, style="bold"))
+    out.print(fields([("Question", one_line(result.question or GONE)), *outcome(result), *more]))
+    if result.output is not None:
+        out.print(Text("\nOutput", style="bold"))
+        out.print(Text(_whole(result.output)))
+
+
+def _whole(output: Any) -> str:
+    """Return a deliverable as it is: words as words, all else as JSON."""
+    if not isinstance(output, str):
+        output = json.dumps(output, indent=2, ensure_ascii=False, default=to_jsonable_python)
+    return shown(output)
+
+
+def say_ended(result: hansard.DebateResult, *, aside: bool) -> None:
+    """Print what became of a debate that was just run; on standard error where it stands aside."""
+    out = console(stderr=aside)
+    print_outcome(out, result, [("Debate", result.debate)])
+    for note in told(result):
+        out.print(fields([("Note", note.message)]), style="yellow")
 
 
 def say_notes(messages: Iterable[str]) -> None:

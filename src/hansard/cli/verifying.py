@@ -11,6 +11,7 @@ from rich.text import Text
 import hansard
 from hansard.cli.console import console, document, fields, value
 from hansard.cli.context import find_export, keyring, open_store, store_option, trust_of
+from hansard.report.altered import in_words
 from hansard.report.safe import one_line
 from hansard.version import __version__
 from hansard.vocabulary import words
@@ -175,7 +176,7 @@ def _print_row(out: Console, number: str, name: str, status: str, evidence: str)
 
 def _print_finding(out: Console, finding: hansard.Finding) -> None:
     place = f"entry {finding.seq}" if finding.seq else "the record"
-    out.print(Text(f"\n{place}  {finding.code}  {one_line(finding.message)}", style="red"))
+    out.print(Text(f"\n{place}  {finding.code}  {one_line(in_words(finding))}", style="red"))
     for label, what in (("expected", finding.expected), ("found", finding.found)):
         if what is not None:
             out.print(Text(f"  {label:<8}  {value(what)}"))

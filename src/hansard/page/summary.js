@@ -129,25 +129,6 @@ function drawTrust(state) {
 			line("unchecked", h("a", { href: "#claims" }, "What is proven, and what is not")))));
 }
 
-const MOST_OF_A_CHECK = 5; // findings that are listed
-
-function drawAltered() {
-	const { findings } = page.result, checks = new Set(findings.map(checkOf));
-	return h("div.alert.bad", { role: "alert" },
-		h("h2", sign("bad"), "Do not rely on this record: it was altered"),
-		Array.from(checks, (number) =>
-			drawFindings(number, findings.filter((row) => checkOf(row) === number))));
-}
-
-function drawFindings(check, rows) {
-	const more = rows.length - MOST_OF_A_CHECK;
-	return [h("p", h("strong", VOCABULARY.checks[check].failed)),
-		h("ul.dim", rows.slice(0, MOST_OF_A_CHECK).map((row) =>
-			h("li", row.seq ? ["Entry ", ref(row.seq)] : "The record", ": ", said(row.message),
-				` (${row.code})`)),
-		more > 0 && h("li", `… and ${plural(more, "finding")} more`))];
-}
-
 // How the review stands, as far as the keys that the reader gave can show it.
 function drawSignOff() {
 	const { walk } = page.result, says = reviewInWords(page.result);

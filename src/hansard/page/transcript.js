@@ -52,7 +52,7 @@ function drawEntries(begin, whole = false) {
 function entry(n, id, open) {
 	const line = page.result.lines[n - 1], { event } = line, turn = page.turns.get(event?.seq);
 	const wrong = page.result.findings.filter((row) => row.seq === n);
-	const flags = [...wrong.map((row) => signed("p.signed", "bad", said(row.message))),
+	const flags = [...wrong.map((row) => signed("p.signed", "bad", said(alteredInWords(row)))),
 		...(page.notes.get(event?.seq) ?? []).map((note) =>
 			signed("p.signed", toneOf(note), note.message))];
 	const call = turn ? turn.call : event?.type === "call.started" && event.data.call;
@@ -63,7 +63,7 @@ function entry(n, id, open) {
 	return h(`details.entry${kind}`, { id, open: open ? "" : null },
 		h("summary", h("span.n", `#${n}`), event && h("span.n", clock(event)),
 			event ? headline(event) : "This line is no entry of a record"),
-		flags, event && named(event.data), more);
+		flags, event && namedTexts(event.data), more);
 }
 
 function drawTurn(turn, n, event, kind, attributes, rest) {
@@ -115,7 +115,7 @@ function drawPrompt(call) {
 }
 
 // The texts that an entry names, as they were written; a file is saved from its document.
-const named = (data) => Object.entries(data)
+const namedTexts = (data) => Object.entries(data)
 	.filter(([name, value]) => value?.sha256 && name !== "original")
 	.map(([name, value]) => quoted(name, page.result.texts.get(value.sha256)));
 

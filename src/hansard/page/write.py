@@ -59,6 +59,7 @@ SCRIPTS = {
         "labels.js",
         "markdown.js",
         "checks.js",
+        "altered.js",
         "summary.js",
         "charts.js",
         "participants.js",

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Generic, NamedTuple, TypeVar
+from typing import Any, Generic, NamedTuple, TypeVar
 
 from hansard.report.fold import Folded
 from hansard.report.governance import Watch
@@ -25,9 +25,22 @@ class Row(NamedTuple):
     text: str
 
 
+class Cited(NamedTuple):
+    """Who cited which document, and of each time whether the quote stands in it."""
+
+    who: str
+    document: str
+    held: tuple[bool, ...]
+
+
 def by_rule(result: Result) -> str:
     """Say how a decision came about, in the words of its rule."""
     return HOW[result.decision_rule] if result.decision_rule else "nothing was decided"
+
+
+def nothing(_: Result) -> Iterator[Any]:
+    """Yield nothing: the format has none of it."""
+    yield from ()
 
 
 def wordless(_: Result) -> str | None:
@@ -58,6 +71,15 @@ class Display(Generic[R]):
     - `how(result)`: how the decision came about;
     - `rows(result)`: what was found beside the decision, or the best standing without one.
 
+    What two debates are compared by, beside what every result has:
+
+    - `by_round(result)`: what was voted, chosen or scored, a row for each round;
+    - `points(result)`: what the debate itself left open, in its words.
+
+    What a report says of the evidence:
+
+    - `cited(result)`: who cited which document, where arguments cite.
+
     What a caller asks of a result:
 
     - `words(result)`: the answer of a debate that has decided, in words; None where there are none;
@@ -77,6 +99,9 @@ class Display(Generic[R]):
     standing: Callable[[R], str]
     how: Callable[[R], str] = by_rule
     rows: Callable[[R], Iterator[Row]]
+    by_round: Callable[[R], Iterator[Row]] = nothing
+    points: Callable[[R], Iterator[str]] = nothing
+    cited: Callable[[R], Iterator[Cited]] = nothing
     words: Callable[[R], str | None] = wordless
     turns: Callable[[R], Sequence[Spoken]]
     decision: Callable[[R], Iterator[str]]

@@ -8,7 +8,7 @@ from pydantic import BaseModel, ConfigDict, Field
 
 from hansard.report.formats import DebateResult
 from hansard.report.gated import GateRecord
-from hansard.rules.review import ReviewState
+from hansard.rules.review import SETTLED, ReviewState
 from hansard.rules.terms import DecisionRule
 
 State = Literal["open", "closed", "truncated", "failed", "gate", "altered", "unreadable"]
@@ -58,6 +58,16 @@ class Entry(_Part):
     debaters: int | None = None
     cost_micro_usd: int | None = None
     scripted: bool | None = Field(default=None, description="Whether any reply came from a script")
+
+    @property
+    def needs_a_look(self) -> bool:
+        """Whether somebody must look: at the record, at how it ended, or at the decision."""
+        return (
+            self.state in ("altered", "unreadable", "failed", "truncated")
+            or self.output_missing
+            or (self.review is not None and not self.released)
+            or self.reviewed not in (None, *SETTLED)
+        )
 
 
 class Listing(_Part):

@@ -1,4 +1,4 @@
-"""The report as Markdown, for a file or a page that renders it.
+"""The report as Markdown, for a file or a page that renders it, in the order of the page.
 
 Each format says what was decided and what was said (`report.display`); the
 other sections are common to all. Everything that somebody wrote goes through `signs`.
@@ -6,24 +6,31 @@ other sections are common to all. Everything that somebody wrote goes through `s
 
 from __future__ import annotations
 
-from hansard.report import sections
+from hansard.report import annexes, sections
 from hansard.report.display import Display, R
 
 
 def markdown(result: R, own: Display[R]) -> str:
     """Return the whole report; every text in it is neutralised."""
     parts = (
-        sections.head(result),
+        sections.head(result, own),
+        sections.exceptions(result),
         own.decision(result),
         sections.output(result),
-        sections.evidence(result),
-        sections.seats(result),
-        sections.prompts(result),
-        sections.tools(result),
-        sections.seen(result),
-        sections.notes(result),
-        sections.governance(result),
+        sections.points(result, own),
+        sections.people(result),
+        sections.participants(result),
+        sections.evidence(result, own),
+        sections.cost(result),
+        annexes.begin(result),
         own.said(result),
-        sections.about(result, own.use(result)),
+        annexes.prompts(result),
+        annexes.personas(result),
+        annexes.settings(result),
+        annexes.prices(result),
+        annexes.others(result),
+        annexes.tools(result),
+        annexes.seen(result),
+        annexes.about(result, own.use(result)),
     )
     return "\n\n".join(block for section in parts for block in section) + "\n"

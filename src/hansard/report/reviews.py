@@ -127,7 +127,7 @@ def _sentences(found: Reviewed) -> Iterator[str]:
     why = [vocabulary.words("exceptions")[name] for name in found.exceptions]
     yield fill(
         words[found.state],
-        who=", ".join(map(_person, last.values())),
+        who=", ".join(map(person, last.values())),
         why=", ".join(why) or words["policy"],
         wanted=many(found.wanted or 1, "approval"),
         days=many(found.days or 0, "day"),
@@ -153,7 +153,8 @@ def conditions(result: Spoken) -> Iterator[str]:
         yield fill(words["met" if row.met else "open"], number=number, text=text)
 
 
-def _person(row: SignedReview) -> str:
+def person(row: SignedReview) -> str:
+    """Say who reviewed it when, with which key and outcome."""
     return fill(
         vocabulary.words("reviewed")["person"],
         name=GONE if row.reviewer is None else row.reviewer,

@@ -1,48 +1,84 @@
-"""The sections of a Markdown report that are the same in every format."""
+"""The sections of a Markdown report that are the same in every format, up to its annexes.
+
+What a reader needs first comes first: what became of the debate, what needs a look, what was
+concluded and what is open, who is behind it, what it was made of, and what it cost.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from typing import Any, cast
+from collections.abc import Iterable, Iterator, Sequence
 
 from hansard import vocabulary
 from hansard.report import reviews, said
-from hansard.report.result import Drift, GovernanceRow, Result, Usage
+from hansard.report.display import Display, R
+from hansard.report.notes import Note
+from hansard.report.outcome import lead
+from hansard.report.result import Result, Usage
 from hansard.report.safe import one_line
 from hansard.report.signs import (
     as_json,
     ids,
     inline,
+    listed,
     named,
     or_gone,
     quoted,
     table,
     undecided,
-    voted,
 )
-from hansard.report.words import GONE, HOW, amount, dollars, few, percent
+from hansard.report.words import GONE, HOW, amount, dollars, percent
 from hansard.rules.fields import Ceiling
 
 TITLE = 200  # characters of the question in the title
+_HASH = 16  # characters of a hash that stands in full in an annex
 
 
-def head(result: Result) -> Iterator[str]:
-    """The question, and which debate this is."""
+def head(result: R, own: Display[R]) -> Iterator[str]:
+    """The question, what became of it in one sentence, and which debate this is."""
     question = result.question or GONE
     yield f"# {inline(one_line(question, TITLE))}"
     if result.scripted:
         yield "**Scripted replies**"
+    yield f"**{inline(lead(result, own).sentence)}**"
+    if "\n" in question.strip() or len(question) > TITLE:
+        yield "The question in full:"
+        yield quoted(question)
     state = "still open" if result.status == "open" else f"closed {result.closed_at}"
     names = f", name `{result.name}`" if result.name else ""
     names += f", collection `{result.collection_id}`" if result.collection_id else ""
     yield f"Debate `{result.debate}`, opened {result.opened_at}, {state}."
     yield f"Format `{result.format}`{names}. Recorded by `{result.engine}`."
-    yield "\n".join(f"- {label}: {inline(words)}" for label, words in said.rows(result))
-    leads = ", in parallel phases with one call ahead of the others" if result.leading_call else ""
-    yield f"Prompts were laid out as `{result.layout}`{leads}."
-    if "\n" in question.strip() or len(question) > TITLE:
-        yield "The question in full:"
-        yield quoted(question)
+
+
+def exceptions(result: Result) -> Iterator[str]:
+    """Whatever is no mere information: each rule that somebody must look at, and its findings."""
+    yield "## What needs a look"
+    rows = [row for row in result.governance if row.review]
+    told = {(note.code, note.seq, note.message) for row in rows for note in row.notes}
+    loose = [
+        note
+        for note in result.notes
+        if note.severity != "info" and (note.code, note.seq, note.message) not in told
+    ]
+    if not rows and not loose:
+        yield "Nothing."
+    for row in rows:
+        found = f" Found: {inline(row.found)}." if row.found else ""
+        checks = f" (checks {', '.join(map(str, row.checks))})" if row.checks else ""
+        yield f"**{row.name}**: {row.rule}{found}{checks}"
+        if row.notes:
+            yield findings(row.notes)
+    if loose:
+        yield findings(loose)
+
+
+def findings(notes: Iterable[Note]) -> str:
+    """Return notes as a list, each with the entry that it is of."""
+    return "\n".join(
+        f"- {'**critical**: ' if note.severity == 'critical' else ''}{inline(note.message)}"
+        + (f" (entry {note.seq})" if note.seq else "")
+        for note in notes
+    )
 
 
 def decision(result: Result) -> Iterator[str]:
@@ -57,21 +93,13 @@ def decision(result: Result) -> Iterator[str]:
             f"**{decided}**{argued}: {HOW[result.decision_rule]}, after "
             f"{result.rounds_run} of at most {result.max_rounds} rounds (`{result.decision_rule}`)."
         )
-    yield from review(result)
+    yield from missing(result)
 
 
-def review(result: Result) -> Iterator[str]:
-    """That the output is missing, where it is; who must look, where nothing was agreed on."""
+def missing(result: Result) -> Iterator[str]:
+    """That the output is missing, where it is."""
     if result.output_missing:
         yield f"**The output is missing**: {inline(result.output_missing)}."
-    if result.review is not None:
-        yield "Who must look:"
-        yield quoted(result.review)
-    reviewed = reviews.notable(result)
-    if reviewed:
-        yield f"{vocabulary.words('reviewed')['label']}: {inline(reviewed)}."
-        listed = [f"- {inline(words)}" for words in reviews.conditions(result)]
-        yield from ["\n".join(listed)] if listed else []
 
 
 def output(result: Result) -> Iterator[str]:
@@ -81,19 +109,66 @@ def output(result: Result) -> Iterator[str]:
         yield as_json(result.output)
 
 
-def evidence(result: Result) -> Iterator[str]:
-    """Which documents there were."""
+def points(result: R, own: Display[R]) -> Iterator[str]:
+    """What the debate left open, in its own words; nothing where its format lists nothing."""
+    found = list(own.points(result))
+    if found:
+        yield "## Open points"
+        yield listed(found)
+
+
+def people(result: Result) -> Iterator[str]:
+    """Who asks, who answers for it, who must look, and what people said of it."""
+    yield "## People"
+    yield "\n".join(f"- {label}: {inline(words)}" for label, words in said.rows(result))
+    if result.review is not None:
+        yield "Who must look:"
+        yield quoted(result.review)
+    reviewed = reviews.notable(result)
+    if reviewed:
+        yield f"{vocabulary.words('reviewed')['label']}: {inline(reviewed)}."
+        rows = [f"- {inline(words)}" for words in reviews.conditions(result)]
+        yield from ["\n".join(rows)] if rows else []
+    for row in result.reviewed.reviews:
+        if row.comment is not None:
+            yield f"{inline(reviews.person(row))} (entry {row.seq}):"
+            yield quoted(row.comment)
+
+
+def participants(result: Result) -> Iterator[str]:
+    """Who sat at the table: the model that was asked, those that served, and the templates."""
+    yield "## Participants"
+    rows = []
+    for seat in result.seats:
+        asked = [row for row in result.asked if row.seat == seat.id]
+        served = dict.fromkeys(row.served or "not stated" for row in asked)
+        templates = dict.fromkeys(row.template[:_HASH] for row in asked)
+        rows.append(
+            [
+                f"`{seat.id}`",
+                seat.role,
+                f"`{seat.model}`",
+                ", ".join(map(inline, served)) or "not asked",
+                ids(templates),
+            ]
+        )
+    yield table(["seat", "role", "model asked", "served", "templates"], rows)
+
+
+def evidence(result: R, own: Display[R]) -> Iterator[str]:
+    """Which documents there were, and who cited them where arguments cite."""
     yield "## Evidence"
     if not result.evidence:
         yield "None."
         return
-    yield table(
-        ["document", "from round", "characters", "blob"],
-        (
-            [f"`{row.id}`", row.from_round, or_gone(row.characters), f"`{row.sha256}`"]
-            for row in result.evidence
-        ),
-    )
+    cited = list(own.cited(result))
+    rows = []
+    for row in result.evidence:
+        whose = [f"`{who}`" + _held(held) for who, name, held in cited if name == row.id]
+        cells = [f"`{row.id}`", row.from_round, or_gone(row.characters), f"`{row.sha256}`"]
+        rows.append([*cells, *([", ".join(whose) or "nobody"] if cited else [])])
+    header = ["document", "from round", "characters", "blob"]
+    yield table([*header, *(["cited by"] if cited else [])], rows)
     files = [(row.id, row.source) for row in result.evidence if row.source]
     if files:
         yield "Taken from files, whose text is what was debated:"
@@ -110,31 +185,26 @@ def evidence(result: Result) -> Iterator[str]:
         )
 
 
-def seats(result: Result) -> Iterator[str]:
-    """Who sat at the table, and what each used."""
-    yield "## Seats and cost"
-    rows = [
-        [f"`{seat.id}`", seat.role, f"`{seat.model}`", *_numbers(seat)] for seat in result.seats
-    ]
-    header = ["seat", "role", "model", "calls", "of them failed", "tokens in", "of them cached"]
+def _held(held: Sequence[bool]) -> str:
+    """Say how often, and how many of these do not hold."""
+    return f" {len(held)}" + ("" if all(held) else f", {held.count(False)} of them not verified")
+
+
+def cost(result: Result) -> Iterator[str]:
+    """What each seat used, and what ceilings there were."""
+    yield "## Cost"
+    rows = [[f"`{seat.id}`", *_numbers(seat)] for seat in result.seats]
+    header = ["seat", "calls", "of them failed", "tokens in", "of them cached"]
     header += ["written to the cache", "tokens out", "US dollars", "saved by the cache"]
-    yield table(header, [*rows, ["all", "", "", *_numbers(result.totals)]])
+    yield table(header, [*rows, ["all", *_numbers(result.totals)]])
     calls = result.calls
     yield (
         f"Calls: {calls.asked} asked, {calls.answered} answered, {calls.failed} failed, "
         f"{calls.rejected} rejected, {calls.abandoned} abandoned."
     )
-    yield from _prices(result)
+    if result.unpriced:
+        yield f"Not known: the price of {ids(result.unpriced)}."
     yield from _ceilings(result)
-    for seat in result.seats:
-        asked = [
-            f"`{name}` `{value}`" for name, value in seat.parameters.items() if value is not None
-        ]
-        if asked:
-            yield f"Settings of `{seat.id}`: {', '.join(asked)}."
-        if seat.persona is not None:
-            yield f"Persona of `{seat.id}`:"
-            yield quoted(seat.persona)
 
 
 def _numbers(usage: Usage) -> list[str]:
@@ -145,25 +215,6 @@ def _numbers(usage: Usage) -> list[str]:
         dollars(usage.cost_micro_usd),
         dollars(usage.saved_micro_usd),
     ]
-
-
-def _prices(result: Result) -> Iterator[str]:
-    """The price of each model, and who says so."""
-    if result.prices:
-        yield "US dollars per million tokens:"
-        header = ["model", "price from", "in", "cached", "written to the cache", "out"]
-        parts = ("input", "cached", "cache_write", "output")
-        rows = (
-            [
-                f"`{row['model']}`",
-                f"`{row['source']}`",
-                *(dollars(cast(Any, row)[f"{part}_micro_usd"]) for part in parts),
-            ]
-            for row in result.prices
-        )
-        yield table(header, rows)
-    if result.unpriced:
-        yield f"Not known: the price of {ids(result.unpriced)}."
 
 
 def _ceilings(result: Result) -> Iterator[str]:
@@ -183,135 +234,3 @@ def _ceilings(result: Result) -> Iterator[str]:
     ]
     if rows:
         yield f"Ceilings: {', '.join(rows)}."
-
-
-def prompts(result: Result) -> Iterator[str]:
-    """Which model served each call, and the hashes of what its prompt was made of."""
-    yield "## Models and prompts"
-    yield (
-        "A prompt is its template, the texts below, and the evidence and replies before it, in "
-        "the order of FORMAT.md §7. Its digest is recorded before the call; "
-        f"`hansard show {result.debate} --prompt CALL` prints its text."
-    )
-    yield table(
-        ["call", "entry", "asked", "served", "fingerprint", "template", "prompt", "reply"],
-        (
-            [
-                f"`{row.call}`",
-                row.seq,
-                f"`{row.model}`",
-                inline(row.served or "not stated"),
-                inline(row.fingerprint or "not stated"),
-                f"`{row.template}`",
-                f"`{row.prompt}`",
-                f"`{row.reply}`" if row.reply else "none",
-            ]
-            for row in result.asked
-        ),
-    )
-    yield table(
-        ["template or text", "SHA-256"],
-        (
-            *([f"template `{row['role']}`", f"`{row['sha256']}`"] for row in result.templates),
-            *([row.what, f"`{row.sha256}`"] for row in result.texts),
-        ),
-    )
-
-
-def tools(result: Result) -> Iterator[str]:
-    """Which tools were used, with what, and what they gave."""
-    if result.tools:
-        yield "## Tools"
-    for row in result.tools:
-        came = {True: "it gave:", False: "it failed:", None: "it has not come back."}[row.ok]
-        yield (
-            f"`{row.call}` asked for {inline(GONE if row.tool is None else row.tool)} "
-            f"(entry {row.seq}), with:"
-        )
-        yield quoted(row.arguments)
-        yield came[0].upper() + came[1:]
-        if row.ok is not None:
-            yield quoted(row.result)
-
-
-def seen(result: Result) -> Iterator[str]:
-    """What code can see: who changed, who spoke most, who is too much alike."""
-    yield "## What code can see"
-    for row in result.drift:
-        yield from _changed(row)
-    if not result.drift:
-        yield "Nobody changed a vote, an answer or a thesis."
-    yield table(
-        ["seat", "characters", "share"],
-        (
-            [
-                f"`{row.seat}`",
-                or_gone(row.characters),
-                "" if row.share_ppm is None else percent(row.share_ppm),
-            ]
-            for row in result.shares
-        ),
-    )
-    for group in result.theatre:
-        what = f"the model `{group.model}`" if group.model else f"the family `{group.family}`"
-        persona = "one persona" if group.persona else "no persona"
-        yield f"{ids(group.seats)} share {what} and {persona}."
-
-
-def _changed(row: Drift) -> Iterator[str]:
-    who = f"`{row.speaker}` changed its {row.what} in round {row.round_index}, {row.phase}"
-    if row.what == "vote":
-        held = f", as held by {few([ids([name]) for name in row.towards])}" if row.towards else ""
-        yield f"{who}: {voted(row.before)}, then {voted(row.after)}{held}."
-    elif row.what == "answer":
-        near = f": towards {ids(row.towards)}" if row.towards else ": towards nobody's"
-        if row.before_ppm is not None and row.after_ppm is not None:
-            near += f", {percent(row.before_ppm)} alike before and {percent(row.after_ppm)} after"
-        yield f"{who}{near}."
-    else:
-        yield f"{who}, from:"
-        yield quoted(row.before)
-        yield "to:"
-        yield quoted(row.after)
-
-
-def notes(result: Result) -> Iterator[str]:
-    """What a reader must know."""
-    yield "## Notes"
-    rows = (
-        f"- {'**critical**: ' if note.severity == 'critical' else ''}{inline(note.message)}"
-        + (f" (entry {note.seq})" if note.seq else "")
-        for note in result.notes
-    )
-    yield "\n".join(rows) or "None."
-
-
-def governance(result: Result) -> Iterator[str]:
-    """What a compliance officer asks, and what the record shows."""
-    yield "## Governance checks"
-    yield (
-        "Each rule, and what the record shows. A rule that names checks holds only where "
-        "`hansard verify` passes them."
-    )
-    yield table(
-        ["result", "name", "rule", "found", "entries", "checks"],
-        (_row(row) for row in result.governance),
-    )
-
-
-def _row(row: GovernanceRow) -> Iterator[str]:
-    yield "**to review**" if row.review else "nothing to review"
-    yield row.name
-    yield row.rule
-    yield inline(row.found or "; ".join(note.message for note in row.notes))
-    yield ", ".join(dict.fromkeys(str(note.seq) for note in row.notes if note.seq))
-    yield ", ".join(map(str, row.checks))
-
-
-def about(result: Result, use: str) -> Iterator[str]:
-    """How to check the report, and what its format is good for."""
-    yield "## How to check this"
-    yield "This report was made from the record. To check every entry of the record again:"
-    yield f"```sh\nhansard verify {result.debate}\n```"
-    yield vocabulary.words("claims")["unproven"]
-    yield f"Use `{result.format}` {use}, repeated ones aside."

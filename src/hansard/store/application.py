@@ -40,6 +40,8 @@ _BEGINNING = """SELECT originator_id FROM stored_events
     WHERE originator_id >= ? AND originator_id < ? AND originator_version = 1"""
 _NAMING = """SELECT originator_id FROM stored_events
     WHERE originator_version = 1 AND instr(state, CAST(? AS BLOB)) ORDER BY +rowid"""
+_OPENINGS = """SELECT originator_id, state FROM stored_events
+    WHERE originator_version = 1 ORDER BY +rowid"""
 _ID = frozenset("0123456789abcdef-")
 
 
@@ -233,6 +235,26 @@ class Store:
         with _guard():
             rows = self._recorder.select(_NAMING, debate)
         return [found for row in rows if (found := _id(row[0])) != debate]
+
+    def asking(self, question: str) -> list[str]:
+        """Return the ids of the debates that were asked `question`, in the order they were opened.
+
+        Reads one entry and one text of each debate; what cannot be read is left out.
+        """
+        with _guard():
+            rows = self._recorder.select(_OPENINGS)
+        found = ((_id(debate), _bytes(line)) for debate, line in rows)
+        return [debate for debate, line in found if self._question(debate, line) == question]
+
+    def _question(self, debate: str, line: bytes) -> str | None:
+        """Return what a debate was asked, by its first entry; None where that cannot be read."""
+        try:
+            opened = parse(line)
+            if opened["type"] not in ("debate.opened", "gate.answered"):
+                return None
+            return self.text(debate, opened["data"]["question"]["sha256"])
+        except (DataError, KeyError):
+            return None
 
     def find(self, prefix: str) -> str:
         """Return the one debate id that begins with `prefix`.

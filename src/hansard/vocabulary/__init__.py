@@ -24,18 +24,31 @@ _PLACE = re.compile(r"\{([a-z_]+)\}")
 Severity = Literal["info", "warning", "critical"]
 
 
+class Altered(TypedDict):
+    """What an alteration means in words: what is recorded and what follows, and what rests on it.
+
+    `says` is for what has a value on either side; without it the sentence of the finding says
+    what is wrong. `own` has what is said otherwise of one defect.
+    """
+
+    says: NotRequired[str]
+    rests: NotRequired[str]
+    own: NotRequired[dict[str, Altered]]
+
+
 class Check(TypedDict):
     """A check of the verification: its stable name, and all that is said of it.
 
-    `failed` is what it means that the check failed; `passed` are the sentences
-    for what it looked at, and `findings` those for each defect, `differs` for
-    any field that is not what it should be. A check that `rests_on` the walk
+    `failed` is what it means that the check failed, `altered` what each defect means;
+    `passed` are the sentences for what it looked at, and `findings` those for each defect,
+    `differs` for any field that is not what it should be. A check that `rests_on` the walk
     is unchecked where an entry could not be followed; on replies, documents or a
     gate's answer, where one of them is gone.
     """
 
     name: str
     failed: str
+    altered: Altered
     passed: NotRequired[str | dict[str, str]]
     findings: dict[str, str]
     rests_on: NotRequired[list[Literal["walk", "replies", "documents", "answer"]]]

@@ -2,7 +2,7 @@
 
 import pytest
 
-from hansard.cli.summary import say_outcome
+from hansard.cli.summary import say_ended
 from hansard.report.view import build
 from hansard.runtime.models.base import ModelError
 from playing import EVIDENCE, POSITIONS
@@ -175,5 +175,5 @@ def test_it_stands_among_the_checks_only_where_it_is_a_warning(capsys):
     assert CODE in {note.code for note in rows["citations"].notes}
     agreed = ran("consensus")
     assert all(note.code != CODE for row in agreed.governance for note in row.notes)
-    say_outcome(agreed)
-    assert "3 votes cast before anybody saw" in " ".join(capsys.readouterr().err.split())
+    say_ended(agreed, aside=False)
+    assert "3 votes cast before anybody saw" in " ".join(capsys.readouterr().out.split())

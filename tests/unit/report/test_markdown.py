@@ -15,7 +15,7 @@ from hansard.report.words import dollars
 from hansard.runtime.models.base import Completion, ModelError, ToolCall
 from playing import answer, script, spec_of
 from reporting import of, ran
-from support import EVENTFUL, Debate, Reply, Setup, eventful, votes
+from support import EVENTFUL, Debate, Reply, Setup, argued, eventful, vote, votes
 
 READER = MarkdownIt("commonmark").enable(["table", "strikethrough"])
 LIVE = {"link_open", "image", "html_inline", "html_block"}
@@ -100,9 +100,11 @@ def test_a_consensus_report_says_how_it_was_counted():
     assert (
         "**`revise`**, held by 2 of 3 debaters after 1 of at most 2 rounds; 2 were needed" in report
     )
-    assert "Dissent: `planner` voted `release`." in report
+    assert "\n**revise: 2 of 3 votes, planner dissented**\n" in report
+    assert "## Open points\n\n- planner voted release\n" in report
     assert "| 1 | proposal | `release` | `revise` | `revise` |" in report
-    assert "```text\ndebater_ids: [planner, critic, operator]\nrounds_run: 1\n" in report
+    assert "debater_ids:" not in report
+    assert "```text" not in report
     assert "### Round 1, proposal: `operator`\n\nVote: `revise` (entry " in report
     assert "```sh\nhansard verify 3f2b8c1e-5a7d-4c9e-8b1a-2d4f6a8c0e12\n```" in report
     assert "here 3 × 4 × 2 = 24" in report
@@ -245,16 +247,105 @@ def test_a_text_report_has_a_line_a_signal_whatever_is_said(format_):
     assert "\u202e" not in hostile.to_report()
 
 
+ORDER = [
+    "## What needs a look",
+    "## Decision",
+    "## Output",
+    "## Open points",
+    "## People",
+    "## Participants",
+    "## Evidence",
+    "## Cost",
+    "# Annexes",
+    "## Transcript",
+    "## Models and prompts",
+    "## Personas",
+    "## Settings",
+    "## Prices",
+    "## Notes",
+    "## Governance checks with nothing to review",
+    "## Tools",
+    "## What code can see",
+    "## How to check this",
+]
+
+
+def section(report, title):
+    return report.partition(f"\n## {title}\n\n")[2].partition("\n#")[0]
+
+
+@pytest.mark.parametrize("name", EVENTFUL)
+def test_what_needs_a_look_stands_first_and_nothing_of_it_below(name):
+    result = of(eventful(name))
+    report = result.to_markdown()
+    first, notes = section(report, "What needs a look"), section(report, "Notes")
+    passed = section(report, "Governance checks with nothing to review")
+    for note in result.notes:
+        written = f"- {'**critical**: ' * (note.severity == 'critical')}{inline(note.message)}"
+        assert (written in first) == (note.severity != "info")
+        assert (written in notes) == (note.severity == "info")
+    for row in result.governance:
+        assert (f"**{row.name}**: {row.rule}" in first) == row.review
+        assert (f"| {row.name} | " in passed) != row.review
+
+
+def test_a_debate_in_which_nothing_needs_a_look_says_so():
+    personas = {seat: f"You are {seat}." for seat in ("planner", "critic", "operator")}
+    report = of(Debate(Setup(personas=personas), lambda _: vote("release")).run()).to_markdown()
+    assert section(report, "What needs a look") == "Nothing.\n"
+
+
+def test_a_format_that_lists_no_open_points_says_nothing_of_them():
+    assert "## Open points" not in ran("panel").to_markdown()
+    assert "## Open points" not in ran("judged").to_markdown()
+
+
+def test_open_points_are_the_moderators_last_ones():
+    found = {"unresolved_points": ["who *pays*", "when"], "explicit_uncertainties": ["holidays"]}
+    report = ran("moderated", {"moderation": found}).to_markdown()
+    assert section(report, "Open points") == "- who \\*pays\\*\n- when\n- holidays\n"
+    assert report.count("holidays") == 1
+
+
+def test_participants_stand_with_the_models_that_served_and_their_templates():
+    told = {"model": "served-1"}
+    debate = Debate(Setup(), lambda _: vote("release", more=told)).run()
+    found = of(debate)
+    rows = section(found.to_markdown(), "Participants").splitlines()[2:]
+    hashes = {row.template[:16] for row in found.asked}
+    assert len(hashes) == 1
+    assert rows == [
+        f"| `{seat}` | debater | `python:test` | served-1 | `{next(iter(hashes))}` |"
+        for seat in ("planner", "critic", "operator")
+    ]
+
+
+def test_evidence_stands_with_those_who_cite_it():
+    cases = [
+        argued(("memo", "thirty  days")),
+        argued(("memo", "sixty days"), ("gone", "thirty days")),
+    ]
+    ends = {"proposition": {"supporting_arguments": cases}}
+    ends["critique"] = {"counter_arguments": [argued(("memo", "thirty days"))]}
+    report = ran("moderated", ends).to_markdown()
+    (row,) = section(report, "Evidence").splitlines()[2:]
+    assert row.endswith("| `proposer` 2, 1 of them not verified, `critic` 1 |")
+    assert "cited by" not in ran("moderated").to_markdown()
+
+
 @pytest.mark.parametrize("name", EVENTFUL)
 def test_every_report_can_be_read_with_its_texts_and_without(name):
     for text_of in (None, lambda _: None):
         report = of(eventful(name), text_of).to_markdown()
         assert not kinds(report) & LIVE
         assert "None" not in {token.content for token in tokens(report)}
-        headings = [line for line in report.splitlines() if line.startswith("## ")]
-        assert headings[0] == "## Decision"
-        assert headings[-2:] == ["## Transcript", "## How to check this"]
-        assert {"## Seats and cost", "## What code can see", "## Notes"} <= set(headings)
+        headings = [line for line in report.splitlines() if line.startswith(("# ", "## "))]
+        assert [line for line in headings[1:] if line in ORDER] == [
+            line for line in ORDER if line in headings
+        ]
+        assert set(ORDER) - set(headings) <= {
+            *("## Output", "## Open points", "## Personas", "## Prices", "## Tools")
+        }
         assert report.endswith("repeated ones aside.\n")
 
 
@@ -313,8 +404,9 @@ def test_a_moderated_report_strikes_what_rests_on_nothing():
 def test_points_that_are_gone_are_not_none():
     report = of(eventful("moderated"), lambda _: None).to_markdown()
     gone = "\\[text not available\\]"
-    for title in ("Still open (2):", "Resolved:", "Uncertain:", "Criteria of a good answer:"):
+    for title in ("Resolved:", "Criteria of a good answer:"):
         assert f"{title}\n\n> {gone}\n" in report
+    assert section(report, "Open points") == f"- 2 points: {gone}\n"
 
 
 def test_a_struck_argument_reads_as_written_and_struck():

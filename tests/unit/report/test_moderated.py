@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from hansard import vocabulary
-from hansard.cli.summary import say_outcome
+from hansard.cli.summary import say_ended
 from hansard.report.formats.moderated.watch import soft
 from hansard.runtime.models.base import Completion, ModelError
 from playing import EVIDENCE, POSITIONS, weak
@@ -365,8 +365,8 @@ def test_a_soft_critique_without_a_quote_stands_on_the_first_screen_beside_its_o
     result = ran("moderated", {"critique": critique})
     assert "own rating of it is 9 of 10" in note_of(result, "soft_critique").message
     assert "no quote of it was found" in note_of(result, "uncited_critique").message
-    say_outcome(result)
-    told = " ".join(capsys.readouterr().err.split())
+    say_ended(result, aside=False)
+    told = " ".join(capsys.readouterr().out.split())
     assert "it says “generally reasonable”" in told
     assert "no quote of it was found in the evidence" in told
     row = next(row for row in result.governance if row.code == "critic_rating")

@@ -19,7 +19,7 @@ from hansard.report.lead import tallied as few_votes
 from hansard.report.notes import Note, note
 from hansard.report.result import Part, Spoken, lines, listed, tallied, told
 from hansard.report.shown import Shown
-from hansard.report.signs import fenced, ids, not_heard, quoted, table, undecided, voted
+from hansard.report.signs import ids, not_heard, quoted, table, undecided, voted
 from hansard.rules.counting import Rule
 from hansard.rules.data import VotesCountedData
 from hansard.rules.fields import closed
@@ -241,6 +241,21 @@ def rows(result: ConsensusResult) -> Iterator[Row]:
         yield Row("Dissent", ", ".join(votes))
 
 
+def by_round(result: ConsensusResult) -> Iterator[Row]:
+    """Yield the votes of each phase."""
+    for (number, phase), turns in groupby(
+        result.transcript, key=lambda turn: (turn.round_index, turn.phase)
+    ):
+        votes = [f"{turn.speaker_id}: {turn.vote or 'abstained'}" for turn in turns]
+        yield Row(f"Round {number}, {phase}", ", ".join(votes))
+
+
+def points(result: ConsensusResult) -> Iterator[str]:
+    """Yield the dissents."""
+    for row in result.dissent:
+        yield f"{row.speaker} {f'voted {row.vote}' if row.vote else 'abstained'}"
+
+
 def decision(result: ConsensusResult) -> Iterator[str]:
     """What was decided and how it was counted."""
     yield "## Decision"
@@ -255,10 +270,7 @@ def decision(result: ConsensusResult) -> Iterator[str]:
             f"**`{result.decision}`**, held by {result.votes_held} of {many} debaters {rounds}; "
             f"{needed} were needed (`{result.rule}`)."
         )
-    yield from sections.review(result)
-    for row in result.dissent:
-        yield f"Dissent: `{row.speaker}` {'voted ' if row.vote else ''}{voted(row.vote)}."
-    yield fenced(result.to_report(), "text")
+    yield from sections.missing(result)
     yield from _votes(result)
 
 
@@ -312,6 +324,8 @@ CONSENSUS = Display(
     standing=standing,
     how=how,
     rows=rows,
+    by_round=by_round,
+    points=points,
     turns=lambda result: result.transcript,
     decision=decision,
     said=said,

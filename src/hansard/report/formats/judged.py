@@ -21,7 +21,7 @@ from hansard.report.notes import Note, note
 from hansard.report.result import Part, Spoken, Stance, lines, listed, told
 from hansard.report.safe import one_line
 from hansard.report.shown import Shown
-from hansard.report.signs import fenced, ids, named, not_heard, quoted
+from hansard.report.signs import ids, named, not_heard, quoted
 from hansard.report.words import GONE, TITLE, stance
 from hansard.rules.data import VerdictData
 from hansard.rules.fields import closed
@@ -294,7 +294,6 @@ def decision(result: JudgedResult) -> Iterator[str]:
     """What the judge found."""
     yield from sections.decision(result)
     yield from _found(result)
-    yield fenced(result.to_report(), "text")
     yield "## Stances"
     for row in result.stances:
         yield f"`{row.label}`, argued by `{row.debater}`:"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from itertools import groupby
 from typing import Any, Literal, cast
 
 from pydantic import ConfigDict, Field
@@ -20,7 +21,7 @@ from hansard.report.notes import Note, note
 from hansard.report.result import Part, Spoken, lines, tallied, told
 from hansard.report.safe import one_line
 from hansard.report.shown import Shown
-from hansard.report.signs import fenced, ids, not_heard, quoted, table
+from hansard.report.signs import ids, not_heard, quoted, table
 from hansard.report.words import ALIKE, GONE, percent
 from hansard.rules import similarity
 from hansard.rules.data import DecisionData, SimilarityData, VotesCountedData
@@ -356,11 +357,22 @@ def rows(result: PanelResult) -> Iterator[Row]:
         yield Row("Draft", f"{label}: {one_line(text or GONE, LENGTH)}")
 
 
+def by_round(result: PanelResult) -> Iterator[Row]:
+    """Yield the choices of each round, where there are options, and how alike its answers were."""
+    for number, turns in groupby(result.transcript, key=lambda turn: turn.round_index):
+        if result.options:
+            choices = [f"{turn.label}: {turn.choice or 'abstained'}" for turn in turns]
+            yield Row(f"Round {number}", ", ".join(choices))
+    for row in result.similarities:
+        least = min((pair.ppm for pair in row.pairs), default=None)
+        alike = "nothing to compare" if least is None else f"at least {percent(least)} alike"
+        yield Row(f"Answers of round {row.round_index}", alike)
+
+
 def decision(result: PanelResult) -> Iterator[str]:
     """What the answer is, or the last drafts where there is none."""
     yield from sections.decision(result)
     yield from _final(result)
-    yield fenced(result.to_report(), "text")
     yield from _votes(result)
     yield from _similarities(result)
 
@@ -440,6 +452,7 @@ PANEL = Display(
     lead=lead,
     standing=standing,
     rows=rows,
+    by_round=by_round,
     words=lambda result: result.answer,
     turns=lambda result: result.transcript,
     decision=decision,

@@ -18,7 +18,6 @@ from hansard.report.formats.moderated.parts import (
 from hansard.report.formats.moderated.result import ModeratedResult
 from hansard.report.result import Spoken
 from hansard.report.signs import (
-    fenced,
     ids,
     inline,
     listed,
@@ -37,10 +36,9 @@ def decision(result: ModeratedResult) -> Iterator[str]:
     sides = _sides(result)
     if result.wants_more:
         yield "The moderator wanted another round when the last one was over."
-    yield fenced(result.to_report(), "text")
     if result.moderation:
         yield "## Moderation"
-        yield from _moderation(result.moderation, sides)
+        yield from _found(result.moderation, sides)
     if result.neutrality:
         yield "### With the sides in the other order"
         changed = result.neutrality.changed
@@ -58,6 +56,17 @@ def _sides(result: ModeratedResult) -> dict[str, str]:
 
 
 def _moderation(found: Moderation, sides: Mapping[str, str]) -> Iterator[str]:
+    yield from _found(found, sides)
+    if not found.reason:
+        gone = found.synthesis is None
+        yield f"Still open ({found.unresolved}):"
+        yield listed(found.unresolved_points, gone=gone)
+        yield "Uncertain:"
+        yield listed(found.explicit_uncertainties, gone=gone)
+
+
+def _found(found: Moderation, sides: Mapping[str, str]) -> Iterator[str]:
+    """What was found, without what is left open."""
     if found.reason:
         yield f"{not_heard(found)} (entry {found.seq})."
         return
@@ -74,15 +83,10 @@ def _moderation(found: Moderation, sides: Mapping[str, str]) -> Iterator[str]:
     yield table(
         ["side", "score"], ([sides.get(side, f"`{side}`"), n] for side, n in found.scores.items())
     )
-    gone = found.synthesis is None
     yield "Synthesis:"
     yield quoted(found.synthesis)
     yield "Resolved:"
-    yield listed(found.resolved_points, gone=gone)
-    yield f"Still open ({found.unresolved}):"
-    yield listed(found.unresolved_points, gone=gone)
-    yield "Uncertain:"
-    yield listed(found.explicit_uncertainties, gone=gone)
+    yield listed(found.resolved_points, gone=found.synthesis is None)
 
 
 def said(result: ModeratedResult) -> Iterator[str]:

@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
-from hansard.report.display import LENGTH, Row
+from hansard.report.display import LENGTH, Cited, Row
+from hansard.report.formats.moderated.parts import Exchange, NumberedArgument
 from hansard.report.formats.moderated.result import ModeratedResult
 from hansard.report.lead import LIMIT, Lead, by_rule, quoted, say
 from hansard.report.result import Spoken
 from hansard.report.safe import one_line
 from hansard.report.words import GONE, TITLE, stance
 from hansard.rules.terms import DecisionRule
+from hansard.vocabulary import many
 
 
 def lead(result: ModeratedResult, rule: DecisionRule) -> Lead:
@@ -59,6 +61,50 @@ def rows(result: ModeratedResult) -> Iterator[Row]:
     if result.neutrality and result.neutrality.changed is not None:
         same = "another outcome" if result.neutrality.changed else "the same outcome"
         yield Row("Neutrality", f"{same} with the sides in the other order")
+
+
+def by_round(result: ModeratedResult) -> Iterator[Row]:
+    """Yield each round's strength, scores and confidence, as critic and moderator say it."""
+    for row in result.rounds:
+        for side in row.exchanges:
+            if side.critique and side.critique.challenge_strength is not None:
+                of = f" of {side.position}" if side.position else ""
+                strength = f"{side.critique.challenge_strength} of 10"
+                yield Row(f"Critique{of} in round {row.round_index}", strength)
+        if row.moderation and row.moderation.status == "counted":
+            scores = [f"{side} {score}" for side, score in row.moderation.scores.items()]
+            said = f"{', '.join(scores)}; confidence {row.moderation.confidence}"
+            yield Row(f"Moderation of round {row.round_index}", said)
+
+
+def points(result: ModeratedResult) -> Iterator[str]:
+    """Yield the points that the last moderation left unresolved, and its uncertainties."""
+    found = result.moderation
+    if found:
+        if found.unresolved and found.synthesis is None:
+            yield f"{many(found.unresolved, 'point')}: {GONE}"
+        yield from found.unresolved_points
+        yield from found.explicit_uncertainties
+
+
+def cited(result: ModeratedResult) -> Iterator[Cited]:
+    """Yield who cited which document, and whether each quote stands in it."""
+    found: dict[tuple[str, str], list[bool]] = {}
+    for side in (side for row in result.rounds for side in row.exchanges):
+        for speaker, arguments in _arguments(side):
+            for quote in (quote for row in arguments for quote in row.citations):
+                if quote.document is not None:
+                    held = found.setdefault((speaker, quote.document), [])
+                    held.append(quote.finding == "verified")
+    yield from (Cited(*key, tuple(held)) for key, held in found.items())
+
+
+def _arguments(side: Exchange) -> Iterator[tuple[str, Sequence[NumberedArgument]]]:
+    yield side.proposition.speaker, side.proposition.supporting_arguments
+    if side.critique:
+        yield side.critique.speaker, side.critique.counter_arguments
+    if side.rebuttal:
+        yield side.rebuttal.speaker, side.rebuttal.rebuttals
 
 
 def words(result: ModeratedResult) -> str | None:
