@@ -323,5 +323,5 @@ def test_each_call_runs_the_file_anew_and_a_failed_one_leaves_nothing(folder):
 
 def test_functions_that_state_no_tokens_are_not_said_to_have_used_none(hansard):
     done = hansard("run", write(), "--models", "seats.py")
-    assert "tokens not stated" in done.err
-    assert "tokens 0 in" not in done.err
+    assert "tokens not stated" in done.out
+    assert "tokens 0 in" not in done.out
