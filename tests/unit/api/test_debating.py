@@ -522,3 +522,11 @@ def test_a_debate_that_was_kept_in_memory_cannot_be_resumed_and_says_so(tmp_path
         debate(QUESTION, **given)
     with pytest.raises(hansard.SeatError, match="stays open: resume it once that is mended"):
         debate(QUESTION, **given, store=f"sqlite:///{tmp_path}/h.db")
+
+
+def test_a_file_name_without_a_folder_is_told_of_path():
+    with pytest.raises(
+        UsageError, match=r"write Path\(NAME\) in Python, or pass the `folder`"
+    ) as no:
+        debate(QUESTION, **JUDGED, model=argue, judge=decide, evidence=["note.md"])
+    assert no.value.code == "spec.file_outside"
