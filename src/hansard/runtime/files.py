@@ -93,7 +93,7 @@ class Files:
             raise UsageError(
                 "spec.file_outside",
                 f"the spec names the file {name}, but the spec itself is not a file, so it has no "
-                "folder; write Path(NAME) in Python, or pass the `folder` in which file names begin",
+                "folder; write Path(NAME) in Python, or pass the `folder` where names begin",
             )
         begin = self.folder if isinstance(name, str) and self.folder else Path()
         real = Path(os.path.realpath(begin / name, strict=True))
