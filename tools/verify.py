@@ -49,6 +49,7 @@ import struct
 import sys
 import zlib
 from abc import ABC, abstractmethod
+from bisect import bisect_right
 from collections import Counter
 from collections.abc import Callable, Collection, Generator, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
@@ -859,6 +860,7 @@ GATE = form(
     "task_type:name|null answer:blob|null",
     conditions=[form("name:downside|uncertain|high_risk met:bool")],
 )
+INSTRUCTIONS = form("round:count text:blob|null")
 COMMON = {  # the words of all formats; each format adds its own
     "roles": "synthesizer",
     "phases": "synthesis",
@@ -893,6 +895,7 @@ WORDS: dict[str, Callable[[Json], bool]] = {
     "cut": lambda value: fits(value, CUT),
     "person": lambda value: fits(value, {"name": "blob", "key": "key|null"}),
     "source": lambda value: fits(value, SOURCE),
+    "instructions": lambda value: fits(value, [INSTRUCTIONS]) and len(value) > 0,
     "labels": lambda value: fits(value, ["name"]) and len(value) <= MOST_LABELS,
     "estimate": lambda value: fits(value, ESTIMATE),
     "origin": lambda value: fits(value, ORIGIN),
@@ -971,8 +974,8 @@ TYPES: dict[str, Form] = {
     ),
     "debate.resumed": form("engine:id"),
     "debater.registered": form(
-        "id:name role:role position:positive model:id persona:blob|null stance:stance|null "
-        "agent_type:name",
+        "id:name role:role position:positive model:id persona:blob|null "
+        "instructions:instructions|null stance:stance|null agent_type:name",
         parameters=PARAMETERS,
     ),
     "evidence.admitted": form(
@@ -1610,6 +1613,9 @@ def take_opening(walk: Walk, kind: str, data: Json) -> None:
     elif len(walk.seats) < walk.opening["seats"]:
         need(kind == "debater.registered", "debater.registered")
         need(data["id"] not in walk.seats, "debater.registered with another id")
+        rounds = [row["round"] for row in data["instructions"] or []]
+        in_order = all(one < other for one, other in pairwise(rounds))
+        need(in_order, "debater.registered with its instructions in order of rounds")
         walk.seats[data["id"]] = data
         if len(walk.seats) == walk.opening["seats"]:
             check_seats(walk)
@@ -2160,7 +2166,7 @@ class Transcript:
         """Set what is known of the prompt of `step` from the start, in the order of the layout."""
         task = self.task(step, decision)
         step.template = task["template"]
-        parts = [*self.told(step.seat), task]
+        parts = [*self.told(step.seat, step.round), task]
         if step.seat["role"] == "synthesizer":
             parts.append({"template": self.opening["schemas"][-1]["sha256"], "values": {}})
         step.task = hashed(parts)
@@ -2172,7 +2178,7 @@ class Transcript:
             step.digest = fold(fold(self.system, step.task), [step.digest])
             step.task = []
 
-    def told(self, seat: Json) -> list[Json]:
+    def told(self, seat: Json, number: int) -> list[Json]:
         """Return the parts that a seat alone is told: context, persona and instructions."""
         parts, opening = [], self.opening
         if not seat["model"].startswith("custom:"):
@@ -2180,9 +2186,21 @@ class Transcript:
                 parts += self.block("context", opening["context"])
             if seat["persona"] is not None:
                 parts += self.block(f"persona of {seat['id']}", seat["persona"])
-            if opening["instructions"] is not None:
-                parts += self.block("", opening["instructions"], view="plain")[1:]
+            if (text := self.instructions(seat, number)) is not None:
+                parts += self.block("", text, view="plain")[1:]
         return parts
+
+    def instructions(self, seat: Json, number: int) -> Json:
+        """Return the instructions of a seat in a round: its own, if it has a list, or those of all.
+
+        A row holds until the next one, and nothing does before the first.
+        """
+        if seat["instructions"] is None:
+            return self.opening["instructions"]
+        rows = [{"text": None}, *seat["instructions"]]
+        return rows[bisect_right(seat["instructions"], number, key=lambda row: row["round"])][
+            "text"
+        ]
 
     def task(self, step: Step, decision: Json) -> Json:
         """Return the part of a prompt that is the template of the step's role."""
@@ -3100,14 +3118,15 @@ class Policing:
         """Compare what a seat is told, and which model sits in it."""
         role, opening = seat["role"], self.opening
         judging = role in ("judge", "moderator")
-        told = [("persona", seat["persona"]), ("instructions", opening["instructions"])]
-        told += [] if role == "moderator" else [("context", opening["context"])]
-        for term, blob in told:
+        told = [("persona", [seat["persona"]]), ("instructions", self.instructions(seat))]
+        told += [] if role == "moderator" else [("context", [opening["context"]])]
+        for term, blobs in told:
             values = self.values(term, role) or (["none"] if judging else ["any"])
-            found = self.hash_of(blob["sha256"]) if blob else "none"
-            if "any" in values or found in values:
+            hashes = {self.hash_of(blob["sha256"]) if blob else "none" for blob in blobs}
+            found = hashes.difference(values)
+            if "any" in values or not found:
                 continue
-            if found is None and set(values) != {"none"}:
+            if found == {None} and set(values) != {"none"}:
                 self.gone.add(term)
             else:
                 self.report(place, term, values)
@@ -3117,6 +3136,14 @@ class Policing:
         self.among(place, "base_url", role, seat["parameters"]["base_url"] or "default")
         if self.values("callable", role) == ["none"] and seat["model"].startswith(CALLABLE):
             self.report(place, "callable", ["none"], seat["model"])
+
+    def instructions(self, seat: Json) -> list[Json]:
+        """Return what a seat can be instructed; nothing among it where a round can be without."""
+        rows = seat["instructions"]
+        if rows is None:
+            return [self.opening["instructions"]]
+        late = rows[0]["round"] > FORMATS[self.opening["terms"]["format"]].first_round
+        return [*([None] if late else []), *(row["text"] for row in rows)]
 
     def check_served(self, place: int, role: str, model: Json) -> None:
         """Compare the model that a reply says served it; its name may be a text."""
@@ -3341,6 +3368,7 @@ class Format(ABC):
     reasons: str  # of its close
     templates: Mapping[str, str]  # the values that each is filled with, by role in order (§7)
     fewest_options = 0
+    first_round = 1
     reserved = RESERVED  # what no seat and no stance is called
 
     def __init__(self, terms: Json) -> None:
@@ -3753,6 +3781,7 @@ class Panel(Format):
     phases = "draft verdict"
     rules = "too_few_heard judge_pick judge_synthesis majority_vote no_majority most_similar"
     reasons = "converged rounds_complete judge_failed"
+    first_round = 0
     templates = filled(
         "",
         "debater:last_round,round,speaker chooser:last_round,options,round,speaker judge: "

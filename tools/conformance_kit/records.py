@@ -345,10 +345,10 @@ class Record:
 
 def names(value: Any) -> Iterator[str]:
     """Yield the names of the texts that an entry's data names."""
-    if isinstance(value, dict):
-        if value.keys() == {"sha256"}:
-            yield value["sha256"]
-        for item in value.values():
+    if isinstance(value, dict) and value.keys() == {"sha256"}:
+        yield value["sha256"]
+    if isinstance(value, (dict, list)):
+        for item in value.values() if isinstance(value, dict) else value:
             yield from names(item)
 
 

@@ -53,9 +53,8 @@ def reruns_of(store: Store, debate: str) -> tuple[str, ...]:
 
     >>> from hansard import debate, open_store
     >>> with open_store("sqlite:///:memory:") as store:
-    ...     first, again = (
-    ...         debate("Why?", format="panel", agents=lambda _: "Because.", store=store) for _ in "ab"
-    ...     )
+    ...     given = {"format": "panel", "agents": lambda _: "Because.", "store": store}
+    ...     first, again = (debate("Why?", **given) for _ in range(2))
     ...     reruns_of(store, first.debate) == (again.debate,)
     True
     """

@@ -43,8 +43,12 @@ const askedOf = (s) => Array.from(s.calls.values(), (row) => {
 });
 const textsOf = (s) => [
 	...["question", "context", "instructions"].map((what) => [what, s.spec[what]]),
-	...seated(s).flatMap(({ id, persona, stance }) =>
-		[[`persona of ${id}`, persona], [`stance ${stance?.label}`, stance?.text]]),
+	...seated(s).flatMap(({ id, persona, instructions, stance }) => [
+		[`persona of ${id}`, persona],
+		...(instructions ?? []).map((row) =>
+			[`instructions of ${id} from round ${row.round}`, row.text]),
+		[`stance ${stance?.label}`, stance?.text],
+	]),
 ].filter(([, blob]) => blob).map(([what, { sha256 }]) => ({ what, sha256 }));
 const sourceOf = (s, { source, original }) => source && {
 	media_type: source.media_type, sha256: textOf(s, source.file), extractor: source.extractor,

@@ -61,6 +61,8 @@ for (const name of ["silences", "rejections", "errors", "findings", "stopped", "
 WORDS.blob = test({ sha256: "hash" });
 WORDS.source = test(form("media_type:media_type file:blob extractor:id pages:positive?"));
 WORDS.stance = test({ label: "name", text: "blob" });
+const BY_ROUND = test([form("round:count text:blob?")]); // from a round on
+WORDS.instructions = (value) => BY_ROUND(value) && value.length > 0;
 WORDS.person = test({ name: "blob", key: "key|null" });
 const CUT = `ceiling:calls|tokens|cost|seconds|entries|operator limit:positive? spent:count?
 	reserved:count? by:blob? reason:blob?`; // what a ceiling, or a person, kept from being asked

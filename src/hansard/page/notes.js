@@ -72,7 +72,8 @@ const tableNotes = (s, theatre) => {
 			({ judge: judge.id, kin, judged: ids(alike.filter((seat) => seat.kin === kin)) }));
 	});
 	const custom = filledBy("custom"), { context, instructions, tools } = s.spec;
-	const told = context || instructions || tools.length || custom.some((seat) => seat.persona);
+	const told = context || instructions || tools.length ||
+		seats.some((seat) => seat.instructions) || custom.some((seat) => seat.persona);
 	return [
 		...["scripted", "recorded"].map((code) => {
 			const of = filledBy(code);

@@ -121,13 +121,17 @@ function checkPolicy(policy, opening, events, texts) {
 	// What a seat is told, and which model sits in it.
 	function checkSeat(place, seat) {
 		const { role, model } = seat, judging = ["judge", "moderator"].includes(role);
-		const told = { persona: seat.persona, instructions: opening.instructions };
-		if (role !== "moderator") told.context = opening.context;
-		for (const [term, blob] of Object.entries(told)) {
+		const rows = seat.instructions, first = formatOf(opening.terms).firstRound ?? 1;
+		const own = rows && [...(rows[0].round > first ? [null] : []), ...rows.map((row) => row.text)];
+		const told = { persona: [seat.persona], instructions: own ?? [opening.instructions] };
+		if (role !== "moderator") told.context = [opening.context];
+		for (const [term, blobs] of Object.entries(told)) {
 			const values = valuesOf(term, role) ?? [judging ? "none" : "any"];
-			const found = blob ? hashOf(blob.sha256) : "none";
-			if (values.includes("any") || values.includes(found)) continue;
-			if (found === null && values.some((value) => value !== "none")) gone.add(term);
+			const found = blobs.map((blob) => (blob ? hashOf(blob.sha256) : "none"))
+				.filter((hash) => !values.includes(hash));
+			if (values.includes("any") || !found.length) continue;
+			const known = found.some((hash) => hash !== null);
+			if (!known && values.some((value) => value !== "none")) gone.add(term);
 			else report(place, term, values);
 		}
 		const [provider] = model.split(":");

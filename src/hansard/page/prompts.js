@@ -105,7 +105,7 @@ class Transcript {
 	begin(step, decision) {
 		const task = this.task(step, decision);
 		step.template = task.content.template;
-		step.task = [...this.told(step.seat), task];
+		step.task = [...this.told(step.seat), ...this.instructed(step), task];
 		if (step.seat.role === "synthesizer") {
 			const schema = this.opening.schemas[this.opening.schemas.length - 1].sha256;
 			step.task.push(part({ template: schema, values: {} }));
@@ -122,18 +122,31 @@ class Transcript {
 		}
 	}
 
-	// What a seat alone is told.
+	// What a seat alone is told, whatever the round.
 	told(seat) {
-		const { context, instructions } = this.opening;
+		const { context } = this.opening;
 		if (seat.model.startsWith("custom:")) return [];
 		if (!this.alone.has(seat)) {
 			this.alone.set(seat, [
 				...(context && seat.role !== "moderator" ? this.block("context", context) : []),
 				...(seat.persona ? this.block(`persona of ${seat.id}`, seat.persona) : []),
-				...(instructions ? this.block("", instructions, { view: "plain" }).slice(1) : []),
 			]);
 		}
 		return this.alone.get(seat);
+	}
+
+	// The instructions of a step: of the last row of its seat that holds, else the opening's.
+	instructed({ seat, round }) {
+		if (seat.model.startsWith("custom:")) return [];
+		const rows = seat.instructions ?? [{ round: 0, text: this.opening.instructions }];
+		let [from, until] = [0, rows.length];
+		while (from < until) {
+			const middle = (from + until) >> 1;
+			if (rows[middle].round <= round) from = middle + 1;
+			else until = middle;
+		}
+		const text = rows[from - 1]?.text;
+		return text ? this.block("", text, { view: "plain" }).slice(1) : [];
 	}
 
 	task(step, decision) {

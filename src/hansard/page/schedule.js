@@ -22,7 +22,7 @@ entryType("debate.opened", form(`engine:id rules:=1 name:name? collection_id:nam
 	limits: form("calls:positive? tokens:positive? cost_micro_usd:positive? elapsed_ms:positive?"),
 }));
 entryType("debater.registered", form(`id:name ${ROLE} position:positive model:id persona:blob?
-	stance:stance? agent_type:name`, { parameters: PARAMETERS }));
+	instructions:instructions|null stance:stance? agent_type:name`, { parameters: PARAMETERS }));
 entryType("evidence.admitted",
 	form("document:name text:blob from_round:positive source:source? original:blob?"));
 
@@ -37,6 +37,8 @@ function takeOpening(walk, type, data) {
 	} else if (seats.size < walk.opening.seats) {
 		need(type === "debater.registered", "debater.registered");
 		need(!seats.has(data.id), "debater.registered with another id");
+		need((data.instructions ?? []).every((row, i, all) => !i || all[i - 1].round < row.round),
+			"debater.registered with instructions in order of rounds");
 		seats.set(data.id, data);
 		if (seats.size === walk.opening.seats) checkSeats(walk);
 		walk.compare(9, data, { position: seats.size });

@@ -150,6 +150,8 @@ def _texts(found: Folded) -> Iterator[TextUse]:
     }
     for seat in found.state.seats.values():
         whole[f"persona of {seat['id']}"] = seat["persona"]
+        for row in seat["instructions"] or ():
+            whole[f"instructions of {seat['id']} from round {row['round']}"] = row["text"]
         if seat["stance"]:
             whole[f"stance {seat['stance']['label']}"] = seat["stance"]["text"]
     for what, blob in whole.items():

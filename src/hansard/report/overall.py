@@ -126,6 +126,7 @@ def of_table(state: DebateState, text_of: TextOf) -> Iterator[Note]:
             yield note("self_bias", judge=judge["id"], judged=judged, kin=found)
     yield from _against(spec["gate"])
     custom = [key for key, seat in state.seats.items() if seat["model"].startswith(CUSTOM)]
-    meant = spec["context"] or spec["instructions"] or spec["tools"]
+    meant = bool(spec["context"] or spec["instructions"] or spec["tools"])
+    meant |= any(seat["instructions"] for seat in state.seats.values())
     if custom and (meant or any(state.seats[key]["persona"] for key in custom)):
         yield note("custom_seats", seats=listed(custom))

@@ -27,6 +27,7 @@ from hansard.rules.fields import (
     Hash,
     Hundred,
     Id,
+    Instructions,
     Layout,
     Limits,
     Name,
@@ -126,7 +127,7 @@ class ResumedData(TypedDict):
 
 @closed
 class RegisteredData(TypedDict):
-    """A seat at the table."""
+    """A seat at the table; its own `instructions` stand in place of the opening's."""
 
     id: Name
     role: Role
@@ -134,6 +135,7 @@ class RegisteredData(TypedDict):
     model: Id
     parameters: Parameters
     persona: Blob | None
+    instructions: Annotated[list[Instructions], Field(min_length=1)] | None
     stance: Stance | None
     agent_type: Name
 

@@ -13,6 +13,8 @@ from typing import Any, NamedTuple, cast
 
 from hansard.record.policy import Policy
 from hansard.rules.data import AFTER, Event, OpenedData, RegisteredData
+from hansard.rules.fields import Blob
+from hansard.rules.formats import format_of
 from hansard.rules.seating import OFFLINE
 from hansard.rules.terms import JUDGING
 from hansard.rules.transcript import CALLABLE
@@ -112,16 +114,16 @@ def of_seat(
     A moderator is told no context. Who judges is told nothing by default but the templates.
     """
     format_, role = opened["terms"]["format"], seat["role"]
-    told = {"persona": seat["persona"], "instructions": opened["instructions"]}
+    told = {"persona": [seat["persona"]], "instructions": _instructions(opened, seat)}
     if role != "moderator":
-        told["context"] = opened["context"]
-    for term, blob in told.items():
+        told["context"] = [opened["context"]]
+    for term, blobs in told.items():
         values = policy.values(term, format_, role)
         if values is None:
             values = ("none",) if role in JUDGING else ("any",)
-        found = hash_of(blob["sha256"]) if blob else "none"
-        if "any" not in values and found not in values:
-            gone = found is None and any(value != "none" for value in values)
+        found = {hash_of(blob["sha256"]) if blob else "none" for blob in blobs} - {*values}
+        if "any" not in values and found:
+            gone = found == {None} and any(value != "none" for value in values)
             yield Breach(term, values, gone=gone)
     provider, _, model = seat["model"].partition(":")
     yield from _one_of(policy, "provider", format_, role, provider)
@@ -130,6 +132,15 @@ def of_seat(
     yield from _one_of(policy, "base_url", format_, role, address)
     if policy.values("callable", format_, role) == ("none",) and seat["model"].startswith(CALLABLE):
         yield Breach("callable", ["none"], seat["model"])
+
+
+def _instructions(opened: OpenedData, seat: RegisteredData) -> list[Blob | None]:
+    """Return all instructions that a seat can be given; None: there can be a round without."""
+    rows = seat["instructions"]
+    if rows is None:
+        return [opened["instructions"]]
+    late = rows[0]["round"] > format_of(opened["terms"]).spec.FIRST_ROUND
+    return [*([None] if late else []), *(row["text"] for row in rows)]
 
 
 def independence(

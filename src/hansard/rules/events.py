@@ -16,7 +16,7 @@ from pydantic_core import ValidationError
 from hansard.errors import DataError
 from hansard.record import canonical
 from hansard.rules.data import CutData, Event
-from hansard.rules.fields import Blob, Gate, Person, Source, Stance
+from hansard.rules.fields import Blob, Gate, Instructions, Person, Source, Stance
 
 __all__ = ["EVENTS", "RULES", "TYPES", "Event", "Fact", "blob_names", "parse"]
 
@@ -29,9 +29,10 @@ _READ = EVENTS.validator.validate_json
 TYPES: Mapping[str, type] = {get_args(get_args(event)[0])[0]: event for event in get_args(Event)}
 
 
-_HOLDS_BLOB = (Stance, Person, Gate, Source, CutData)
+_HOLDS_BLOB = (Stance, Person, Gate, Source, CutData, list[Instructions])
 _WITHIN = {
     "stance": ("text",),
+    "instructions": ("text",),  # of a seat; the opening's are a blob
     "requester": ("name",),
     "owner": ("name",),
     "gate": ("answer",),
@@ -58,11 +59,10 @@ def blob_names(event: Event) -> Iterator[str]:
     data = cast(Mapping[str, Any], event["data"])
     for key in _BLOB_FIELDS[event["type"]]:
         value = data[key]
-        if type(value) is dict:
-            blobs = [value[name] for name in _WITHIN[key]] if key in _WITHIN else [value]
+        rows = value if type(value) is list else [value] if type(value) is dict else []
+        for row in rows:
+            blobs = [row] if "sha256" in row else [row[name] for name in _WITHIN[key]]
             yield from (blob["sha256"] for blob in blobs if blob)
-        elif type(value) is list:
-            yield from (blob["sha256"] for blob in value)
 
 
 class Fact(NamedTuple):

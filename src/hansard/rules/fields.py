@@ -91,6 +91,14 @@ class Blob(TypedDict):
 
 
 @closed
+class Instructions(TypedDict):
+    """What a seat is told from a round on, until its next row; null: nothing more."""
+
+    round: Count
+    text: Blob | None
+
+
+@closed
 class Person(TypedDict):
     """A person by name, and the name of their key (FORMAT.md §14) where one was stated."""
 

@@ -39,6 +39,9 @@ def derive(state: DebateState, event: Event, text_of: TextOf) -> Mapping[str, An
     if len(state.seats) < seats:
         if kind != "debater.registered" or data["id"] in state.seats:
             raise NotDue(f"debater.registered at position {len(state.seats) + 1}")
+        rounds = [row["round"] for row in data["instructions"] or ()]
+        if rounds != sorted(set(rounds)):
+            raise NotDue("debater.registered with instructions in order of rounds, each once")
         if len(state.seats) == seats - 1:
             _last_seat(state, data)
         return {"position": len(state.seats) + 1}

@@ -5,7 +5,7 @@ from __future__ import annotations
 from abc import abstractmethod
 from collections.abc import Callable, Iterator, Mapping
 from inspect import signature
-from typing import Annotated, Any, ClassVar, Self
+from typing import Annotated, Any, ClassVar, Self, cast
 
 from pydantic import (
     AfterValidator,
@@ -53,26 +53,21 @@ PRIMARY: tuple[Role, ...] = (*JUDGING, "synthesizer")  # who decides; whoever ar
 MOST_DOCUMENTS = 1000
 
 
-def _instructed(function: Callable[..., Any], row: Mapping[str, Any]) -> str:
-    """Return the instructions that a function gives for the fields of a spec.
+Instruct = Callable[[Mapping[str, Any], Any], str]  # of one seat in one round, and the context
 
-    Refuses one that cannot be called with input and context, that raises, or that gives no words.
-    """
-    said = f"`instructions` is the function {name_of(function)}, which"
+
+def _takes_both(function: Callable[..., Any]) -> None:
+    """Refuse a function for `instructions` that cannot be called with input and context."""
     try:
         signature(function).bind(None, None)
     except TypeError as error:
-        refuse("spec.instructions", f"{said} cannot be called with input and context: {error}")
+        refuse(
+            "spec.instructions",
+            f"`instructions` is the function {name_of(function)}, which cannot be called with "
+            f"input and context: {error}",
+        )
     except ValueError:  # some functions written in C tell nothing of themselves
         pass
-    try:
-        text = function({"question": row.get("question")}, row.get("context"))
-    except Exception as error:  # noqa: BLE001 - whatever it is, it is named, and nothing runs
-        refuse("spec.instructions", f"{said} raised {type(error).__name__}; mend it")
-    if not (isinstance(text, str) and text):
-        kind = "an empty text" if text == "" else f"a {type(text).__name__}"
-        refuse("spec.instructions", f"{said} returned {kind}; return words")
-    return text
 
 
 def _admitted(context: JsonValue) -> JsonValue:
@@ -94,12 +89,14 @@ class BaseSpec(Strict):
 
     `TEMPLATES` are the prompt templates of a format by role, each with the names
     of what is filled in (FORMAT.md §7), `TAKEN` what no seat and no stance may be
-    called, `COST_CEILING` the ceiling in micro-US-dollars where none is stated.
+    called, `COST_CEILING` the ceiling in micro-US-dollars where none is stated,
+    `FIRST_ROUND` the number of the first round.
     """
 
     TEMPLATES: ClassVar[Mapping[str, tuple[str, ...]]]
     TAKEN: ClassVar[frozenset[str]] = OUTCOMES
     COST_CEILING: ClassVar[int | None] = None
+    FIRST_ROUND: ClassVar[int] = 1
     APART: ClassVar[frozenset[str]] = frozenset(
         {
             "name", "collection_id", "task_type", "requester", "owner", "retention", "context",
@@ -149,7 +146,7 @@ class BaseSpec(Strict):
     instructions: Text | None = Field(
         default=None,
         description="Added to what every built-in role is told; from Python also a function of "
-        "the input and the context",
+        "the input (which seat, in which round) and the context",
     )
     synthesizer: Seat | bool | None = Field(
         default=None,
@@ -198,6 +195,7 @@ class BaseSpec(Strict):
     )
 
     _output_class: type[BaseModel] | None = PrivateAttr(None)  # what `output_schema` was made of
+    _instruct: Instruct | None = PrivateAttr(None)  # what stands in place of `instructions`
 
     @model_validator(mode="wrap")
     @classmethod
@@ -206,14 +204,22 @@ class BaseSpec(Strict):
         if not isinstance(value, dict):
             return read(value)
         row: dict[str, Any] = dict(value)
-        instructions, schema = row.get("instructions"), row.get("output_schema")
-        if callable(instructions):
-            row["instructions"] = _instructed(instructions, row)
-        if not (isinstance(schema, type) and issubclass(schema, BaseModel)):
-            return read(row)
-        spec = read(row | {"output_schema": schema.model_json_schema()})
-        spec._output_class = schema
+        instruct, output_class = row.get("instructions"), row.get("output_schema")
+        if callable(instruct):
+            _takes_both(instruct)
+            row["instructions"] = None
+        if isinstance(output_class, type) and issubclass(output_class, BaseModel):
+            row["output_schema"] = output_class.model_json_schema()
+        spec = read(row)
+        spec._instruct = instruct if callable(instruct) else None
+        is_model = row.get("output_schema") is not output_class
+        spec._output_class = cast(type[BaseModel], output_class) if is_model else None
         return spec
+
+    @property
+    def instruct(self) -> Instruct | None:
+        """The function that gives the instructions of each seat and round, if one does."""
+        return self._instruct
 
     @property
     def output_class(self) -> type[BaseModel] | None:

@@ -14,12 +14,13 @@ digest of the transcript, which is folded on its own.
 
 from __future__ import annotations
 
+from bisect import bisect_right
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from functools import lru_cache
 from itertools import islice
 
-from hansard.rules.data import DecisionData, RegisteredData
+from hansard.rules.data import DecisionData, OpenedData, RegisteredData
 from hansard.rules.fields import Blob, TemplateHash
 from hansard.rules.formats import format_of
 from hansard.rules.prompts import (
@@ -55,6 +56,18 @@ def template_of(state: DebateState, step: Step) -> str:
     if step.phase == "synthesis":
         return "synthesizer"
     return format_of(state.spec["terms"]).template(state, step)
+
+
+def instructions_of(opened: OpenedData, seat: RegisteredData, round_: int) -> Blob | None:
+    """Return the instructions of a seat in a round: of its last row until then, else the opening's.
+
+    A seat that has rows of its own is told none before the first.
+    """
+    rows = seat["instructions"]
+    if rows is None:
+        return opened["instructions"]
+    until = bisect_right(rows, round_, key=lambda row: row["round"])
+    return rows[until - 1]["text"] if until else None
 
 
 @dataclass(slots=True)
@@ -187,10 +200,13 @@ class Prompter:
     def _role(self, step: Step) -> Iterator[Part]:
         """Yield what is meant for the speaker of a step alone, its instruction last."""
         state, seat = self._state, self._state.seats[step.speaker]
+        custom = seat["model"].startswith(CUSTOM)
         if seat["id"] not in self._given:
-            custom = seat["model"].startswith(CUSTOM)
             self._given[seat["id"]] = [] if custom else list(self._builtin(seat))
         yield from self._given[seat["id"]]
+        instructions = None if custom else instructions_of(state.spec, seat, step.round)
+        if instructions:
+            yield plain(instructions)
         name = template_of(state, step)
         if name == "synthesizer" and state.decision:
             yield from self._synthesis(state.decision)
@@ -217,14 +233,15 @@ class Prompter:
             yield _filled(self._hashes["again"], rows)
 
     def _builtin(self, seat: RegisteredData) -> Iterator[Part]:
-        """Yield what the user gives to seats that no function fills; to a moderator no context."""
+        """Yield what the user gives to seats that no function fills, whatever the round.
+
+        To a moderator no context.
+        """
         spec = self._state.spec
         if spec["context"] and seat["role"] != "moderator":
             yield from self._block("context", spec["context"])
         if seat["persona"]:
             yield from self._block(f"persona of {seat['id']}", seat["persona"])
-        if spec["instructions"]:
-            yield plain(spec["instructions"])
 
     def _synthesis(self, decision: DecisionData) -> Iterator[Part]:
         """Yield the synthesizer's instruction, and the schema of what is wanted."""

@@ -21,6 +21,7 @@ from hansard.rules.spec_parts import Evidence, Person, Seated, Settings
 from hansard.runtime.documents import Admitted
 from hansard.runtime.engine import ENGINE
 from hansard.runtime.files import Files
+from hansard.runtime.instructing import Instructed, instructed
 from hansard.runtime.models.base import Model
 from hansard.runtime.outcomes import Keep
 from hansard.runtime.output import checker, schema_bytes
@@ -74,6 +75,10 @@ class Opening:
         return {sha256(body).hexdigest(): body for body in bodies}
 
     @cached_property
+    def _instructed(self) -> Instructed:
+        return instructed(self.spec)
+
+    @cached_property
     def _prices(self) -> dict[str, Priced]:
         return prices_of(self.spec.table(), self.models, self.spec.prices, self._longest)
 
@@ -87,7 +92,7 @@ class Opening:
         if spec.tools:
             return None
         context = None if spec.context is None else as_text(spec.context)
-        given = [spec.question, context, spec.instructions]
+        given = [spec.question, context, self._instructed.longest]
         given += [row.text for row in spec.evidence]
         given += [row.persona for row in table]
         given += [row.stance.stance for row in table if row.stance]
@@ -136,7 +141,7 @@ class Opening:
     def _opened(
         self, keep: Keep, table: list[Seated], limits: dict[str, int | None]
     ) -> dict[str, Any]:
-        spec = self.spec
+        spec, everybody = self.spec, self._instructed.everybody
         return {
             **self._asking(keep),
             "name": spec.name,
@@ -145,7 +150,7 @@ class Opening:
             "origin": self.origin,
             "terms": spec.terms(),
             "context": None if spec.context is None else keep(as_text(spec.context)),
-            "instructions": keep(spec.instructions) if spec.instructions else None,
+            "instructions": keep(everybody) if everybody else None,
             "review": keep(spec.review),
             "seats": len(table),
             "documents": len(spec.evidence),
@@ -180,7 +185,7 @@ class Opening:
         settings = stated.but(row.settings).model_dump()
         if settings["max_tokens"] is None and (capped or row.model.startswith(WANT_A_CAP)):
             settings["max_tokens"] = REPLY_CAP
-        stance = row.stance
+        stance, told = row.stance, self._instructed.own.get(row.id)
         return {
             "id": row.id,
             "role": row.role,
@@ -188,6 +193,11 @@ class Opening:
             "model": row.model,
             "parameters": settings,
             "persona": keep(row.persona) if row.persona else None,
+            "instructions": [
+                {"round": number, "text": keep(text) if text else None} for number, text in told
+            ]
+            if told
+            else None,
             "stance": {"label": stance.label, "text": keep(stance.stance)} if stance else None,
             "agent_type": self.spec.agent_type(row.role),
         }

@@ -32,6 +32,7 @@ def seat(role="judge", model="openai:gpt-4o", **changes):
         "role": role,
         "model": model,
         "persona": None,
+        "instructions": None,
         "parameters": {"base_url": None},
         **changes,
     }
@@ -129,6 +130,43 @@ def test_who_judges_is_told_nothing_unless_it_is_approved(role):
     assert found == [(f"10.{term}", ["none"], None, False) for term in terms]
     approved = read(f"* persona {A}", f"* instructions {B}", f"* context {C}")
     assert breaches(demands.of_seat(approved, opening(**TOLD), told, HASHES.get)) == []
+
+
+def instructed(*rows):
+    """Rows of a seat: a round and the name of a text."""
+    return [{"round": number, "text": name and {"sha256": name}} for number, name in rows]
+
+
+TWO = [f"* instructions {A}", f"* instructions {B}"]
+NONE = "* instructions none"
+
+
+@pytest.mark.parametrize(
+    ("format_", "rows", "lines", "gone"),
+    [
+        ("judged", [(1, "p"), (2, "i")], TWO, None),
+        ("judged", [(0, "p"), (2, "i")], TWO, None),
+        ("judged", [(1, "p"), (2, "i")], TWO[:1], False),
+        ("judged", [(1, "i"), (2, "p")], TWO[:1], False),
+        ("judged", [(1, "p"), (2, None)], TWO, False),
+        ("judged", [(1, "p"), (2, None)], [*TWO, NONE], None),
+        ("judged", [(2, "p")], TWO, False),
+        ("judged", [(2, "p")], [*TWO, NONE], None),
+        ("panel", [(1, "p")], TWO, False),
+        ("panel", [(0, "p")], TWO, None),
+        ("judged", [(1, "p"), (2, "lost")], TWO, True),
+        ("judged", [(1, "c"), (2, "lost")], TWO, False),
+        ("judged", [(1, None), (2, "lost")], [NONE], False),
+        ("judged", [(1, "lost")], ["* instructions any"], None),
+    ],
+)
+def test_every_row_of_a_seats_own_instructions_is_compared(format_, rows, lines, gone):
+    """And that there can be none: null, or a first row after the format's first round."""
+    told = seat("debater", instructions=instructed(*rows))
+    opened = opening(terms={"format": format_}, instructions={"sha256": "c"})
+    found = breaches(demands.of_seat(read(*lines), opened, told, HASHES.get))
+    values = [line.split()[-1] for line in lines]
+    assert found == ([] if gone is None else [("10.instructions", values, None, gone)])
 
 
 def test_others_may_be_told_anything_unless_the_policy_says_what():

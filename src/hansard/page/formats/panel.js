@@ -246,6 +246,7 @@ function drawJudgment({ turns, judgment }) {
 
 FORMATS.panel = {
 	phases: "draft|verdict",
+	firstRound: 0,
 	terms: ["max_rounds:thousand convergence_ppm:ppm? resolution:synthesis|pick|majority|" +
 		"similar fallback:escalate|similar", { labels: ["name"], options: ["name"] }],
 	sound: ({ labels, options }) => distinct(labels) && labels.length >= 2 &&

@@ -183,6 +183,11 @@ class Request:
         return self.seen.persona
 
     @property
+    def instructions(self) -> str | None:
+        """What the seat is instructed in this round, beside its template."""
+        return self.seen.instructions
+
+    @property
     def context(self) -> Any:
         """The background that the seat is told, words or another JSON value; a moderator's None."""
         return self.seen.context

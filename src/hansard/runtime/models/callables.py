@@ -27,7 +27,8 @@ ModelFunction = Callable[..., Any]
 REPLIES = "text, a mapping, a dataclass, a pydantic model or a Completion"
 BY_NAME = (
     "question", "round", "phase", "speaker", "role", "stance", "stances", "persona", "context",
-    "options", "evidence", "transcript", "decision", "reply_schema", "messages", "prompt",
+    "instructions", "options", "evidence", "transcript", "decision", "reply_schema", "messages",
+    "prompt",
 )  # fmt: skip
 _NAMED = (inspect.Parameter.POSITIONAL_OR_KEYWORD, inspect.Parameter.KEYWORD_ONLY)
 

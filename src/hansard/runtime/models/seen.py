@@ -18,7 +18,7 @@ from hansard.rules.formats import format_of
 from hansard.rules.state import DebateState, Step, Turn
 from hansard.rules.steps import schema_of
 from hansard.rules.terms import Role
-from hansard.rules.transcript import CUSTOM
+from hansard.rules.transcript import CUSTOM, instructions_of
 
 
 @dataclass(frozen=True)
@@ -82,6 +82,12 @@ class Seen:
     def persona(self) -> str | None:
         """The point of view that the seat was given."""
         return None if self._fills_itself else self._text(self._seat["persona"])
+
+    @property
+    def instructions(self) -> str | None:
+        """What the seat is instructed in this round."""
+        told = instructions_of(self._state.spec, self._seat, self._step.round)
+        return None if self._fills_itself else self._text(told)
 
     @property
     def context(self) -> Any:

@@ -56,6 +56,7 @@ class PanelSpec(BaseSpec):
     """A debate in the `panel` format: independent drafts, revised in parallel."""
 
     TEMPLATES: ClassVar[Mapping[str, tuple[str, ...]]] = TEMPLATES
+    FIRST_ROUND: ClassVar[int] = 0
 
     format: Literal["panel"] = Field(default="panel", description="The format of the debate")
     debaters: list[Debater] = Field(
