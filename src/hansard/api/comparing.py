@@ -1,4 +1,25 @@
-"""Two debates side by side, and the debates of a store that were asked the same question."""
+r"""Two debates side by side, and the debates of a store that were asked the same question.
+
+>>> from hansard import open_store, run_sync
+>>> def seat(request):
+...     vote = "wait" if request.round == 1 and request.speaker == "bob" else "ship"
+...     return {"stance": "s", "rationale": "r", "vote": vote}
+>>> spec = {
+...     "question": "Do we ship?",
+...     "options": ["ship", "wait"],
+...     "threshold": 2,
+...     "max_rounds": 2,
+...     "debaters": [{"id": "ann", "model": "python:seat"}, {"id": "bob", "model": "python:seat"}],
+... }
+>>> with open_store("sqlite:///:memory:") as store:
+...     first = run_sync(spec, models={"seat": seat}, store=store)
+...     again = run_sync(spec | {"threshold": 1}, models={"seat": seat}, store=store)
+...     assert reruns_of(store, first.debate) == (again.debate,)
+...     both = [read_record(store, made.debate) for made in (first, again)]
+>>> found = compare(*both)
+>>> [(row.one, row.other) for row in found.differing if row.name == "Decision"]
+[('ship', 'escalate')]
+"""
 
 from __future__ import annotations
 
@@ -17,20 +38,6 @@ def compare(one: Record, other: Record) -> Comparison:
     `rows` has everything in one order, `differing` what is not the same; `to_html()` gives both
     as one file that loads nothing. Raises DataError `record.altered` for a record that does
     not hold, and UsageError `record.gate` for one in which only the gate was asked.
-
-    >>> from hansard import open_store, run_sync
-    >>> def seat(request):
-    ...     vote = "wait" if request.round == 1 and request.speaker == "bob" else "ship"
-    ...     return {"stance": "s", "rationale": "r", "vote": vote}
-    >>> seats = [{"id": name, "model": "python:seat"} for name in ("ann", "bob")]
-    >>> spec = {"question": "Do we ship?", "options": ["ship", "wait"], "debaters": seats}
-    >>> with open_store("sqlite:///:memory:") as store:
-    ...     given = {"models": {"seat": seat}, "store": store}
-    ...     runs = [run_sync({**spec, "threshold": 2, "max_rounds": n}, **given) for n in (2, 1)]
-    ...     assert reruns_of(store, runs[0].debate) == (runs[1].debate,)
-    ...     found = compare(*(read_record(store, made.debate) for made in runs))
-    >>> [(row.one, row.other) for row in found.differing if row.name == "Decision"]
-    [('ship', 'escalate')]
     """
     from hansard.report.comparing import Debated
     from hansard.report.comparing import compare as side_by_side
@@ -50,14 +57,6 @@ def reruns_of(store: Store, debate: str) -> tuple[str, ...]:
     entry and one text of each debate, and verifies none of them: `read_record` does. Raises
     UsageError `store.unknown` or `store.ambiguous`, and DataError `record.altered` where
     the record of `debate` does not hold.
-
-    >>> from hansard import debate, open_store
-    >>> with open_store("sqlite:///:memory:") as store:
-    ...     first, again = (
-    ...         debate("Why?", format="panel", agents=lambda _: "Because.", store=store) for _ in "ab"
-    ...     )
-    ...     reruns_of(store, first.debate) == (again.debate,)
-    True
     """
     record = read_record(store, debate)
     question = record.standing().question
