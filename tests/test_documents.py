@@ -24,7 +24,11 @@ README = PAGES["README.md"]
 LANGUAGES = ("console", "python", "yaml")
 BLOCK = re.compile(rf"^```({'|'.join(LANGUAGES)})\n(.*?)^```$", re.DOTALL | re.MULTILINE)
 NAMED = re.compile(r"# ([\w-]+\.(?:py|yaml))\n")  # such an example is a file of the session
-IDS = ("0a1b2c3d", "1b2c3d4e")  # stand for the ids of the debates of a session, in their order
+IDS = (
+    "0a1b2c3d",
+    "1b2c3d4e",
+    "2c3d4e5f",
+)  # stand for the ids of the debates of a session, in their order
 NEW = re.compile(r"^Debate +([0-9a-f]{8})-", re.MULTILINE)
 # An example that names it is run by tests/peers/test_documents.py: [dev] does not bring it.
 WITH_PEERS = "langgraph"

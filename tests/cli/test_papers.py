@@ -11,6 +11,7 @@ import pytest
 
 from cli_support import write_format
 from exporting import run_tool
+from hansard.installing import install_command
 from hansard.runtime import documents
 from papers import docx, pdf
 
@@ -142,4 +143,4 @@ def test_without_the_extra_there_is_one_sentence(hansard, monkeypatch):
     Path("clause.pdf").write_bytes(CLAUSE)
     done = hansard("run", write_format("panel"), "--evidence", "clause.pdf")
     assert done.code == 2
-    assert done.err.endswith("pip install 'hansard[documents]' [spec.missing_extra]\n")
+    assert done.err.endswith(f"{install_command('documents')} [spec.missing_extra]\n")

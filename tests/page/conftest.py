@@ -26,6 +26,7 @@ from playwright.sync_api import sync_playwright
 import chromium
 from hansard.api.specs import read_spec
 from hansard.cli.starting import write_example
+from hansard.examples import EXAMPLES
 from hansard.rules.formats import FORMATS
 from hansard.runtime import session
 from hansard.store.application import Store
@@ -56,14 +57,23 @@ def node():
 @pytest.fixture(scope="session")
 def examples(tmp_path_factory):
     """The records of the packaged examples by format."""
-    folder = tmp_path_factory.mktemp("examples")
+    return _played(tmp_path_factory.mktemp("examples"), FORMATS)
+
+
+@pytest.fixture(scope="session")
+def practice(tmp_path_factory):
+    """The records of the examples from practice by their folders."""
+    return _played(tmp_path_factory.mktemp("practice"), [row.folder for row in EXAMPLES.values()])
+
+
+def _played(folder, names):
     with Store.open("sqlite:///:memory:") as store:
-        for name in FORMATS:
+        for name in names:
             write_example(folder / name, name)
             spec = read_spec(folder / name / "debate.yaml")
             asyncio.run(session.run(spec, store, folder / name))
         bundles = map(store.bundle, store.debates())
-        return dict(zip(FORMATS, bundles, strict=True))
+        return dict(zip(names, bundles, strict=True))
 
 
 @pytest.fixture(scope="session")

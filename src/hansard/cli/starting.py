@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import re
 from importlib.resources import files
 from importlib.resources.abc import Traversable
+from importlib.util import find_spec
 from pathlib import Path
 
 import click
@@ -13,8 +15,11 @@ import hansard
 from hansard import private
 from hansard.cli.console import console, fields
 from hansard.errors import UsageError
+from hansard.examples import EXAMPLES
 from hansard.installing import install_command
 from hansard.schemas import SCHEMAS, render
+
+_HINT = re.compile(rb"pip install 'hansard\[(\w+)\]'")  # in the text of an example
 
 
 @click.command()
@@ -23,8 +28,7 @@ from hansard.schemas import SCHEMAS, render
     "--format",
     "format_",
     type=click.Choice(hansard.formats()),
-    default="consensus",
-    show_default=True,
+    show_default="consensus",
     help=" ".join(
         (
             "The format of the debate.",
@@ -32,37 +36,47 @@ from hansard.schemas import SCHEMAS, render
         )
     ),
 )
-def init(folder: Path, format_: str) -> None:
+@click.option(
+    "--example",
+    type=click.Choice(list(EXAMPLES)),
+    help=" ".join(
+        (
+            "In place of a format, an example from practice.",
+            *(f"In `{name}`, {row.about}." for name, row in EXAMPLES.items()),
+        )
+    ),
+)
+def init(folder: Path, format_: str | None, example: str | None) -> None:
     """Write an example debate, ready to run, into DIR.
 
-    DIR gets a spec with a comment on each field, evidence, scripted replies, and a
-    JSON Schema with which editors complete the spec.
+    DIR gets a spec, evidence, scripted replies, and a JSON Schema with which editors
+    complete the spec. With --format, the spec has a comment on each field; with
+    --example, DIR has a README.md that says what to look at.
 
     Exit codes: 0 written; 2 DIR is not empty or cannot be written.
     """
-    write_example(folder, format_)
+    if format_ and example:
+        raise UsageError("init.format_and_example", "give either --format or --example, not both")
+    write_example(folder, EXAMPLES[example].folder if example else format_ or "consensus")
     spec = folder / "debate.yaml"
-    out = console()
-    out.print(
-        fields(
-            [
-                ("Written", f"{spec}, its evidence and its scripted replies"),
-                ("Next", f"hansard run {spec}"),
-                ("Then", f"edit {spec}: it says what each field means, and how to put a model in"),
-            ]
-        )
-    )
+    rows = [("Written", f"{spec}, its evidence and its scripted replies")]
+    if any(folder.rglob("*.pdf")) and find_spec("pypdfium2") is None:
+        rows += [("First", f"{install_command('documents')}, because its evidence has a PDF")]
+    then = f"edit {spec}: it says what each field means, and how to put a model in"
+    if example:
+        then = f"read {folder / 'README.md'}: it says what to look at, and how to get the page"
+    console().print(fields([*rows, ("Next", f"hansard run {spec}"), ("Then", then)]))
 
 
-def write_example(folder: Path, format_: str = "consensus") -> None:
-    """Write a format's example into `folder`, with the schema that editors complete it by.
+def write_example(folder: Path, name: str = "consensus") -> None:
+    """Write the packaged example `name` into `folder`, with the schema that editors complete it by.
 
     Raises UsageError `init.not_empty` or `init.failed`, before anything is written.
     """
     try:
         if folder.exists() and any(folder.iterdir()):
             raise UsageError("init.not_empty", f"{folder} is not empty; name a new folder")
-        _copy(files("hansard.examples") / format_, folder)
+        _copy(files("hansard.examples") / name, folder)
         private.write(folder / "debate.schema.json", render("spec").encode())
     except OSError as error:
         raise UsageError("init.failed", f"{folder} cannot be written: {error.strerror}") from None
@@ -74,10 +88,11 @@ def _copy(source: Traversable, target: Path) -> None:
         if item.is_dir():
             _copy(item, target / item.name)
         else:
-            hint, body = b"pip install 'hansard[schema]'", item.read_bytes()
-            private.write(
-                target / item.name, body.replace(hint, install_command("schema").encode())
-            )
+            private.write(target / item.name, _HINT.sub(_installing, item.read_bytes()))
+
+
+def _installing(hint: re.Match[bytes]) -> bytes:
+    return install_command(hint[1].decode()).encode()
 
 
 @click.command()

@@ -21,6 +21,7 @@ from tempfile import TemporaryFile
 from typing import Any, Literal
 
 from hansard.errors import UsageError
+from hansard.installing import install_command
 from hansard.rules.spec_parts import Evidence
 from hansard.verify.checks import MAX_DOCUMENT, MAX_ORIGINAL
 
@@ -53,8 +54,7 @@ _SENTENCES = {
     "encrypted": "is protected by a password; save a copy without one, and give that",
     "entities": "defines entities of its own, which no DOCX does; open it in its program, save it "
     "anew, and give that",
-    "extra": "is a {what}, which needs a package that is not installed: "
-    "pip install 'hansard[documents]'",
+    "extra": "is a {what}, which needs a package that is not installed: {install}",
     "kind": "is neither text, PDF nor DOCX; save it as one of these, and give that",
     "pages": f"has more than {MOST_PAGES:,} pages; give the part that matters",
     "scan": "has no text on any page, as a scan has none; run OCR on it first (such as ocrmypdf), "
@@ -92,7 +92,7 @@ class Admitted(Evidence):
 def refused(problem: str, name: object, kind: Kind = "pdf") -> UsageError:
     """Return the error for a document, `spec.evidence_*` or `spec.missing_extra`."""
     code = _CODES.get(problem, f"evidence_{problem}")
-    sentence = _SENTENCES[problem].format(what=kind.upper())
+    sentence = _SENTENCES[problem].format(what=kind.upper(), install=install_command("documents"))
     return UsageError(f"spec.{code}", f"{name} {sentence}")
 
 

@@ -12,6 +12,7 @@ import pypdf
 import pytest
 
 from hansard.errors import UsageError
+from hansard.installing import install_command
 from hansard.runtime import documents, extracting
 from hansard.runtime.files import Files
 from hansard.runtime.inputs import read_evidence
@@ -175,7 +176,7 @@ def test_without_its_package_a_file_is_refused_with_what_to_install(kind, packag
     error = refused(CLAUSE if kind == "pdf" else TERMS, kind)
     assert error.code == "spec.missing_extra"
     assert f"is a {kind.upper()}, which needs" in str(error)
-    assert str(error).endswith("pip install 'hansard[documents]'")
+    assert str(error).endswith(install_command("documents"))
 
 
 @pytest.mark.parametrize(
