@@ -1,11 +1,14 @@
 """Reading a page: finding one's way in the transcript, the documents, the seats, and paper."""
 
 import json
+from base64 import b64encode
+from hashlib import sha256
 
 import pytest
 from playwright.sync_api import expect
 
 from exporting import exported
+from hansard.runtime.documents import Taken
 from kit import export_files
 from support import Debate, Reply, Setup, argued, say, script, vote
 
@@ -238,7 +241,7 @@ def test_a_document_takes_bounded_work(show, name):
     files = closed(Setup("moderated", evidence=(("memo", HARD[name], 1),)), script())
     page = show(files, viewport=DESK)
     took = page.evaluate(
-        """() => { const begin = performance.now(); const nodes = typeset(
+        """() => { const begin = performance.now(); const nodes = typesetAll(
         page.result.texts.get(page.figures.evidence[0].sha256)); const box = h("div", nodes);
         return [performance.now() - begin, box.textContent.replace(/\\s/g, "").length,
         box.querySelectorAll("*").length]; }"""
@@ -246,3 +249,62 @@ def test_a_document_takes_bounded_work(show, name):
     assert took[2] < 21_000
     kept = HARD[name].translate(str.maketrans("", "", " \n*`>#|:-"))
     assert took[1] >= len(kept)
+
+
+def test_lines_of_blanks_take_one_look(show, cited):
+    """Looked at anew from each of their blanks, these would take hours."""
+    lines = "['|', '# a'].map((begin) => begin + ' '.repeat(3e6) + 'x')"
+    page = show(cited)
+    found = page.evaluate(f"{lines}.flatMap((line) => [COLUMNS.test(line), CLOSING.test(line)])")
+    assert found == [False] * 4
+
+
+def paper(pages):
+    """The file that a document of so many pages was taken from."""
+    spelled = b64encode(b"%PDF-1.7").decode()
+    return Taken("application/pdf", sha256(b"%PDF-1.7").hexdigest(), "made/1", pages, spelled)
+
+
+def test_the_pages_of_a_document_share_the_bound_of_its_nodes(show):
+    memo = ("memo", "x\f" * 30_000, 1, paper(30_001))
+    page = show(closed(Setup("moderated", evidence=(memo,)), script()), viewport=DESK)
+    page.get_by_text("Read the document").click()
+    reading = page.locator("#d1 .reading")
+    assert reading.locator("*").count() < 21_000
+    assert (
+        reading.evaluate("node => node.textContent.replaceAll(/Page \\d+|[^x]/g, '')")
+        == "x" * 30_000
+    )
+
+
+def test_documents_of_one_text_and_one_file_are_looked_at_once(show):
+    """A thousand of them would fill the memory of whoever comes to search, and take minutes."""
+    rows = tuple((name, "one\ftwo", 1, paper(2)) for name in ("memo", "copy"))
+    page = show(closed(Setup("moderated", evidence=rows), script()), viewport=DESK)
+    hashed = page.evaluate(
+        """() => { const usual = hashOfOriginal, seen = [];
+        hashOfOriginal = (text) => { seen.push(text); return usual(text); };
+        const drawn = drawEvidence().querySelectorAll("button").length;
+        hashOfOriginal = usual;
+        return [seen.length, drawn]; }"""
+    )
+    assert hashed == [1, 2]
+    found = "(words) => searchable().filter((row) => row.text.includes(words)).length"
+    assert page.evaluate(found, "one\ftwo") == 1
+    assert page.evaluate(found, rows[0][3].original) == 0
+
+
+def test_a_quote_is_shown_as_the_document_has_it(show):
+    long = "word  \n and\f" * 400
+    memo = ("memo", f"before  it\f\f {long} after it", 1, paper(403))
+    said = {
+        "critique": say(counter_arguments=[argued(("memo", f"{' '.join(long.split())} after"))])
+    }
+    page = show(closed(Setup("moderated", evidence=(memo,)), script(said)), viewport=DESK)
+    turn = page.locator("article", has_text="In its source").first
+    turn.get_by_text("In its source").click()
+    mark = turn.locator("mark")
+    assert mark.text_content() == f"{long} after".replace("\f", "\n")
+    assert mark.evaluate("node => node.previousSibling.data") == "before  it\n\n "
+    assert mark.evaluate("node => node.nextSibling.data") == " it"
+    assert "on page 3" in turn.inner_text()

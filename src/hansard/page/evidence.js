@@ -18,8 +18,11 @@ const documentFacts = ({ from_round: from, characters, sha256, source }) => [
 
 // What saves the file that a document was taken from, where it is here and has its hash. It is
 // never shown: nobody has looked at more of it than its bytes.
-function saver({ id, source: { media_type: type, sha256, original } }) {
-	const spelled = page.result.texts.get(original) ?? "-", found = hashOfOriginal(spelled);
+// `hashes` are those of the originals by name, of which each is looked at once.
+function saver({ id, source: { media_type: type, sha256, original } }, hashes) {
+	const spelled = page.result.texts.get(original) ?? "-";
+	if (!hashes.has(original)) hashes.set(original, hashOfOriginal(spelled));
+	const found = hashes.get(original);
 	if (!found || found !== (sha256 ?? found)) return null;
 	const bytes = () => Uint8Array.from(atob(spelled), (char) => char.charCodeAt(0));
 	const ending = WORDING.media[type]?.toLowerCase() ?? "bin";
@@ -27,43 +30,48 @@ function saver({ id, source: { media_type: type, sha256, original } }) {
 	return h("p", button(`Save ${name}`, () => save(name, bytes())));
 }
 
-// A text with its structure, page by page where its file has pages.
-const typesetPages = (text, source) => (source?.pages
-	? text.split("\f").map((each, i) => [h("p.dim", `Page ${i + 1}`), typeset(each)]) : typeset(text));
-
 function drawEvidence() {
 	const { evidence, turns } = page.figures;
 	if (!evidence.length) return null;
-	const cited = citationsIn(turns);
+	const cited = citationsIn(turns), hashes = new Map();
 	return section("evidence", "Evidence", plural(evidence.length, "document"),
 		evidence.map((row, i) => drawDocument(row, `d${i + 1}`, cited.filter((each) =>
-			each.document === row.id))));
+			each.document === row.id), hashes)));
 }
 
-function drawDocument(row, id, cited) {
+function drawDocument(row, id, cited, hashes) {
 	const text = page.result.texts.get(row.sha256) ?? null;
 	return h("article.card.document", { id }, h("h3", said(row.id)),
 		h("p.dim", documentFacts(row).map((fact, i) => [i > 0 && " · ", fact])),
-		row.source && saver(row),
+		row.source && saver(row, hashes),
 		cited.length > 0 && h("ul.plain", cited.slice(0, 200).map(({ turn, quote, finding }) =>
 			signed("li.signed", finding === "verified" ? "good" : "bad", seatName(turn.seat), " ",
 				ref(turn.seq), ": “", said(`${quote}`), "” ", h("span.dim", spaced(finding),
 					onPage({ document: row.id, quote }, finding === "verified"))))),
 		text === null ? h("p", h("em", GONE))
 			: lazily("Read the document", () => h("div.reading",
-				{ tabindex: 0, role: "group", "aria-label": "Text of the document" }, typesetPages(text, row.source)), "printed"));
+				{ tabindex: 0, role: "group", "aria-label": "Text of the document" }, typesetAll(text, row.source)), "printed"));
 }
 
 // A citation beside its source: the words around it, as the document has them.
 const AROUND = 300; // characters on each side
 function inSource(quote, name) {
-	const text = (page.result.texts.get(name) ?? "").replaceAll("\f", "\n"), parts = quote.trim().split(/\s+/);
-	const pattern = parts.map((part) => part.replace(/[\\^$.*+?()[\]{}|\/-]/g, "\\$&")).join("\\s+");
-	const found = quote.length <= 2000 && new RegExp(pattern, "u").exec(text);
-	if (!found) return h("p.dim", "Its place is not shown here: read the document.");
-	const { index, 0: whole } = found, end = index + whole.length;
+	const text = (page.result.texts.get(name) ?? "").replaceAll("\f", "\n"), sought = folded(quote);
+	const begin = whereIn(sought, text.replace(BLANKS, " "));
+	if (begin < 0) return h("p.dim", "Its place is not shown here: read the document.");
+	const [index, end] = [begin, begin + sought.length].map((at) => unfolded(text, at));
 	const before = text.slice(Math.max(0, index - AROUND), index), after = text.slice(end, end + AROUND);
 	return h("p.said.reading", { dir: "auto" },
-		index > AROUND ? before.replace(/^\S*\s/, "… ") : before, h("mark", whole),
+		index > AROUND ? before.replace(/^\S*\s/, "… ") : before, h("mark", text.slice(index, end)),
 		end + AROUND < text.length ? after.replace(/\s\S*$/, " …") : after);
+}
+
+// Where in a text its place `at` is once each run of blanks is one.
+function unfolded(text, at) {
+	let more = 0;
+	for (const { 0: run, index } of text.matchAll(BLANKS)) {
+		if (index - more >= at) break;
+		more += run.length - 1;
+	}
+	return at + more;
 }

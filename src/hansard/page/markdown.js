@@ -6,8 +6,9 @@
 const MOST_NODES = 20000, MOST_PIECES = 500, LONGEST_STRUCTURED = 2000, DEEPEST_QUOTE = 3;
 let room = 0; // nodes that may still be made of the document at hand
 const FENCE = /^ {0,3}(```+|~~~+)/, HEADING = /^ {0,3}(#{1,6}) +(.*)$/, QUOTE = /^ {0,3}> ?/;
+const CLOSING = /(?<! ) +#+ *$/; // of a heading
 const RULE = /^ {0,3}(?:(?:- ?){3,}|(?:\* ?){3,}|(?:_ ?){3,})$/;
-const ITEM = /^( *)(?:[-*+]|(\d{1,9})[.)]) +(.*)$/, COLUMNS = /^ *\|?(?: *:?-+:? *\|)+(?: *:?-+:?)? *$/;
+const ITEM = /^( *)(?:[-*+]|(\d{1,9})[.)]) +(.*)$/, COLUMNS = /^ *(?:\| *)?(?::?-+:? *\| *)+(?::?-+:? *)?$/;
 const EMPHASIS = /`([^`\n]+)`|\*\*([^*\n]+)\*\*|\*([^*\s][^*\n]*)\*|(?<![\w])_([^_\n]+)_(?![\w])/g;
 
 // A line's text with its code and emphasis.
@@ -28,17 +29,30 @@ function inline(text) {
 const cells = (line) => line.trim().replace(/^\||\|$/g, "").split("|").map((cell) => cell.trim());
 const isStructured = (line) => line.length <= LONGEST_STRUCTURED;
 
+// A document's text with its structure, page by page where its file has pages.
+function typesetAll(text, source) {
+	room = MOST_NODES;
+	if (!source?.pages) return typeset(text);
+	const pages = text.split("\f"), nodes = [];
+	let at = 0;
+	for (; at < pages.length && room > 0; room -= 1) {
+		nodes.push(h("p.dim", `Page ${at + 1}`), typeset(pages[at]));
+		at += 1;
+	}
+	if (at < pages.length) nodes.push(h("p.said", { dir: "auto" }, pages.slice(at).join("\n")));
+	return nodes;
+}
+
 // The blocks of some lines, and where to go on: each reader returns its node and the next line.
 function typeset(text, depth = 0) {
 	const lines = text.split(/\r?\n/), nodes = [];
 	let at = 0, level = 3;
-	if (!depth) room = MOST_NODES;
 	for (; at < lines.length && room > 0; room -= 1) {
 		const line = lines[at], [, marks, title] = (isStructured(line) && HEADING.exec(line)) || [];
 		if (!line.trim()) [at, room] = [at + 1, room + 1]; // makes no node
 		else if (marks) {
 			level = Math.min(level + 1, 3 + marks.length, 6); // none is left out on the way down
-			nodes.push(h(`h${level}`, inline(title.replace(/ +#+ *$/, ""))));
+			nodes.push(h(`h${level}`, inline(title.replace(CLOSING, ""))));
 			at += 1;
 		} else {
 			const [node, next] = blockAt(lines, at, depth);

@@ -2,15 +2,17 @@
 // Finding one's way in the transcript: a rail of rounds and turns, filters, and a search over every
 // text. What is searched is put together once, when somebody comes to search.
 
+// Each gives whether an entry has the flag.
 const FLAGS = {
-	look: ["wants a look", (n, turn, event) =>
-		page.notes.get(event?.seq)?.some((note) => note.severity !== "info") ||
-		page.result.findings.some((row) => row.seq === n)],
-	idle: ["does not count", (n, turn) => turn && turn.status !== "counted"],
-	struck: ["has a citation that does not hold", (n, turn) =>
+	look: ["wants a look", (wrong = new Set(page.result.findings.map((row) => row.seq))) =>
+		(n, turn, event) => wrong.has(n) ||
+			page.notes.get(event?.seq)?.some((note) => note.severity !== "info")],
+	idle: ["does not count", () => (n, turn) => turn && turn.status !== "counted"],
+	struck: ["has a citation that does not hold", () => (n, turn) =>
 		turn?.case?.citations.some((row) => row.finding !== "verified")],
-	changed: ["changed a vote, an answer or a thesis", (n, turn) => turn && page.figures.drift.some(
-		(row) => `r${row.round_index}.${row.phase}.${row.speaker}` === turn.step)],
+	changed: ["changed a vote, an answer or a thesis", (steps = new Set(page.figures.drift.map(
+		(row) => `r${row.round_index}.${row.phase}.${row.speaker}`))) =>
+		(n, turn) => turn && steps.has(turn.step)],
 };
 
 function drawFilters() {
@@ -35,7 +37,7 @@ function search() {
 	const chosen = (id, rows) => (at(id)?.value ? rows[Number(at(id).value)] : null);
 	const turns = [...page.turns.values()], sought = at("words").value.trim().toLowerCase();
 	const seat = chosen("by-seat", seatsOf(turns)), phase = chosen("by-phase", phasesOf(turns));
-	const flag = chosen("by-flag", Object.values(FLAGS))?.[1];
+	const flag = chosen("by-flag", Object.values(FLAGS))?.[1]();
 	page.sought = sought;
 	const texts = sought ? searchable() : [];
 	const holds = (n, event, turn = page.turns.get(event?.seq)) =>
@@ -57,16 +59,18 @@ function wantAll(n) {
 	follow();
 }
 
-// All that an entry says: its sentence, its texts, and what is noted of it. A reply that stands in a
-// turn is found there alone.
+// All that an entry says: its sentence, its texts, and what is noted of it. A text is found once: a
+// reply in its turn, any other at the first entry that names it. The base64 of a file is no text.
 function searchable() {
 	if (page.index) return page.index;
 	const told = new Set(Array.from(page.turns.values(), (turn) => turn.reply?.sha256));
 	page.index = page.events.map((event) => {
 		if (!event) return { text: "", lower: "" };
 		const turn = page.turns.get(event.seq);
-		const texts = turn ? [...turn.value ? wordsIn(turn.value) : [turn.text], turn.reason] : Array.from(namedBlobs(event.data))
-			.filter((name) => !told.has(name)).map((name) => page.result.texts.get(name));
+		const names = Array.from(turn ? [] : namedBlobs({ ...event.data, original: null }))
+			.filter((name) => !told.has(name) && told.add(name));
+		const texts = turn ? [...turn.value ? wordsIn(turn.value) : [turn.text], turn.reason]
+			: names.map((name) => page.result.texts.get(name));
 		const notes = (page.notes.get(event.seq) ?? []).map((note) => note.message);
 		const text = [attempt(() => headline(event), ""), ...texts, ...notes].filter(Boolean).join("\n");
 		return { text, lower: text.toLowerCase() };

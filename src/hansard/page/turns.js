@@ -230,8 +230,13 @@ function pageOf({ documents, folded: known, begins, texts }, { document, quote }
 			return begin;
 		}));
 	}
-	const at = whereIn(folded(quote), known.get(name));
-	return at < 0 ? null : begins.get(name).filter((begin) => begin <= at).length;
+	const at = whereIn(folded(quote), known.get(name)), places = begins.get(name);
+	let [low, high] = [0, places.length]; // the page is between these
+	while (low < high) {
+		const middle = (low + high) >> 1;
+		[low, high] = places[middle] <= at ? [middle + 1, high] : [low, middle];
+	}
+	return at < 0 ? null : low;
 }
 
 // Where `part` first begins in `text`, −1 where it does not, in linear time, which `indexOf` does

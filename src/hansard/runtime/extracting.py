@@ -75,13 +75,13 @@ def from_pdf(data: bytes, bounds: dict[str, Any]) -> dict[str, Any]:
 
 def from_docx(data: bytes, bounds: dict[str, Any]) -> dict[str, Any]:
     """Return the text of a DOCX as lines: headings, paragraphs, list items, rows of tables."""
-    _check_parts(data, bounds)
+    written = _written_parts(data, bounds["xml"])
     import mammoth  # noqa: PLC0415 - lazily
 
     try:
         # No image is opened: it would come as base64.
         found = mammoth.convert_to_html(
-            io.BytesIO(data), convert_image=mammoth.images.img_element(lambda _: {})
+            written, convert_image=mammoth.images.img_element(lambda _: {})
         )
     except (MemoryError, RecursionError):
         raise
@@ -103,33 +103,41 @@ def _version(name: str) -> str:
     return version(name)
 
 
-def _check_parts(data: bytes, bounds: dict[str, Any]) -> None:
-    """Refuse what is no sound zip, is encrypted, unfolds to too much, or defines entities."""
+def _written_parts(data: bytes, most: int) -> io.BytesIO:
+    """Return a DOCX of its XML parts alone: what was not looked at, its reader never sees.
+
+    Any part could be the document, whatever it is called, or tell the reader what to leave
+    out (`mammoth/style-map`). Raises Problem for what is no sound zip, is encrypted, unfolds
+    to more than `most` bytes, or defines entities.
+    """
     try:
         with zipfile.ZipFile(io.BytesIO(data)) as container:
-            problem = _problem_in(container, bounds["xml"])
+            bodies = _bodies(container, most)
     except (zipfile.BadZipFile, zlib.error, EOFError, NotImplementedError, ValueError, OSError):
-        problem = "damaged"
-    if problem:
-        raise Problem(problem)
+        raise Problem("damaged") from None
+    if any(mark in body for body in bodies.values() for mark in _ENTITIES):
+        raise Problem("entities")
+    target = io.BytesIO()
+    with zipfile.ZipFile(target, "w") as container:
+        for name, body in bodies.items():
+            container.writestr(name, body)
+    return target
 
 
-def _problem_in(container: zipfile.ZipFile, most: int) -> str | None:
-    """Return what is wrong with a DOCX, whose parts are parsed only if nothing is.
+def _bodies(container: zipfile.ZipFile, most: int) -> dict[str, bytes]:
+    """Return the XML parts of a DOCX by name, of several of one name the last.
 
     A part is never read beyond the size that the zip states of it, so that size is its bound.
     """
     parts = container.infolist()
     written = [part for part in parts if part.filename.endswith((".xml", ".rels"))]
     if any(part.flag_bits & 1 for part in parts):
-        return "encrypted"
+        raise Problem("encrypted")
     if sum(part.file_size for part in written) > most:
-        return "unfolds"
+        raise Problem("unfolds")
     if not any(part.filename == "word/document.xml" for part in written):
-        return "damaged"
-    bodies = map(container.read, written)
-    found = (mark in body for body in bodies for mark in _ENTITIES)
-    return "entities" if any(found) else None
+        raise Problem("damaged")
+    return {part.filename: container.read(part) for part in written}
 
 
 class Lines(HTMLParser):

@@ -17,7 +17,7 @@ from hansard.runtime import documents, extracting
 from hansard.runtime.files import Files
 from hansard.runtime.inputs import read_evidence
 from hansard.verify.checks import MAX_ORIGINALS
-from papers import docx, paragraph, pdf, table
+from papers import RELATIONS, docx, paragraph, pdf, table
 from playing import spec_of
 
 CLAUSE = pdf(["Payment is due within", "thirty days."], ["Either party may", "terminate."])
@@ -159,6 +159,27 @@ def test_a_part_of_a_zip_that_is_encrypted_is_told():
     for sign, offset in ((b"PK\x03\x04", 6), (b"PK\x01\x02", 8)):
         data[data.index(sign) + offset] |= 1
     assert refused(bytes(data), "docx").code == "spec.evidence_encrypted"
+
+
+def test_a_docx_is_read_by_its_xml_parts_alone():
+    """What was not looked at is neither the document nor rules for what to leave out of it."""
+    entities = '<!DOCTYPE a [<!ENTITY b "unseen">]><a>&b;</a>'
+    relations = RELATIONS.replace("document.xml", "other")
+    for parts in (
+        {"_rels/.rels": relations, "word/other": entities},
+        {"mammoth/style-map": "p => !"},
+    ):
+        assert taken(repacked(TERMS, parts), "docx")[0] == taken(TERMS, "docx")[0]
+
+
+def repacked(data, parts):
+    """A DOCX with these parts more, or in place of its own."""
+    target = io.BytesIO()
+    with zipfile.ZipFile(io.BytesIO(data)) as whole, zipfile.ZipFile(target, "w") as container:
+        own = {name: whole.read(name) for name in whole.namelist()}
+        for name, text in (own | parts).items():
+            container.writestr(name, text)
+    return target.getvalue()
 
 
 def test_a_part_is_not_read_beyond_the_size_that_the_zip_states():
