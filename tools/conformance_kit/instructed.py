@@ -114,7 +114,7 @@ def instructed_cases() -> Iterator[Case]:
         ("twice", [ben[0], {**ben[1], "round": 1}], "Both of ben's rows are of round 1."),
     ):
         yield undue(f"instructed-{key}", 3, why, record.data(3, instructions=changed))
-    for key, base, seq, changed, step, why in (
+    told_otherwise: tuple[tuple[str, Record, int, Any, str, str], ...] = (
         ("as-before", record, 3, ben[:1], "r2.argument.ben", "Ben's second row was taken out."),
         (
             "too-late",
@@ -156,7 +156,8 @@ def instructed_cases() -> Iterator[Case]:
             "r1.verdict.judge",
             "The judge has a row without a text, and was told the opening's instructions.",
         ),
-    ):
+    )
+    for key, base, seq, changed, step, why in told_otherwise:
         place = base.seq("call.started", step=step)
         altered = base.data(seq, instructions=changed)
         yield defect(f"instructed-{key}", "11.prompt", place, why, altered.pruned())

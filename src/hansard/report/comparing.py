@@ -59,10 +59,12 @@ class Compared(Part):
 class Comparison(Part):
     """Two debates side by side, row by row in one order."""
 
-    comparison: Literal["hansard-comparison/v1"] = "hansard-comparison/v1"
-    one: Side
-    other: Side
-    rows: tuple[Compared, ...]
+    comparison: Literal["hansard-comparison/v1"] = Field(
+        default="hansard-comparison/v1", description="What this document is"
+    )
+    one: Side = Field(description="The debate that was named first")
+    other: Side = Field(description="The debate that it is compared with")
+    rows: tuple[Compared, ...] = Field(description="What was asked of both, section by section")
 
     def to_html(self) -> str:
         """Return one file that loads nothing: every text in it is inert."""
