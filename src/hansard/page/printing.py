@@ -37,8 +37,7 @@ MISSING = (
 )
 _MOST_SECONDS = 600  # for a record of 64 MiB on a slow machine
 _MOST_BYTES = 2**29  # that the browser may say
-_MARGIN = 0.6  # inches; that of the page's own style is the same
-_A4 = {"paperWidth": 8.27, "paperHeight": 11.69}
+_A4 = {"paperWidth": 8.27, "paperHeight": 11.69}  # inches; the margins are those of the style
 _OPTIONS = (
     "--headless",
     "--remote-debugging-pipe",
@@ -160,7 +159,9 @@ class _Browser:
 
     def _answers(self) -> Iterator[dict[str, Any]]:
         while True:
-            while (stop := self._read.find(0)) < 0:
+            seen = 0
+            while (stop := self._read.find(0, seen)) < 0:
+                seen = len(self._read)
                 self._receive()
             yield json.loads(self._read[:stop])
             del self._read[: stop + 1]
@@ -193,10 +194,12 @@ def _running(program: str, folder: str) -> Iterator[_Browser]:
         silent = [(os.POSIX_SPAWN_OPEN, each, os.devnull, os.O_RDWR, 0) for each in (0, 1, 2)]
         spoken = [(os.POSIX_SPAWN_DUP2, theirs.fileno(), each) for each in (3, 4)]
         try:
-            pid = os.posix_spawn(program, words, own, file_actions=silent + spoken, setpgroup=0)
+            pid = os.posix_spawnp(program, words, own, file_actions=silent + spoken, setpgroup=0)
         except OSError as error:
             raise UsageError(
-                "pdf.browser", f"{program} cannot be started: {error.strerror}; {MISSING}"
+                "pdf.browser",
+                f"{program} cannot be started: {error.strerror}; name another "
+                "Chromium in HANSARD_CHROMIUM, or print the page from a browser",
             ) from None
         theirs.close()
         try:
