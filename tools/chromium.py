@@ -1,8 +1,7 @@
 #!/usr/bin/env python3
-"""Find the Chromium that the page's tests and pictures use; install Debian's where none is.
+"""Find the Chromium that prints pages and that tests use; install Debian's where none is.
 
-`HANSARD_CHROMIUM` names one; else the usual names on PATH are tried. Installing
-needs root and apt-get.
+Installing needs root and apt-get.
 """
 
 from __future__ import annotations
@@ -12,29 +11,9 @@ import shutil
 import subprocess
 import sys
 
-NAMES = (
-    "chromium-headless-shell",  # the same engine without windows: it opens a page twice as fast
-    "chromium",
-    "chromium-browser",
-    "google-chrome",
-    "google-chrome-stable",
-)
-PACKAGE = "chromium-headless-shell"
-MISSING = (
-    f"no Chromium found: install one (Debian: apt-get install --no-install-recommends {PACKAGE}), "
-    "or name its program in HANSARD_CHROMIUM"
-)
+from hansard.page.printing import MISSING, PACKAGE, find
 
-
-def find() -> str | None:
-    """Return the path of a Chromium, None where there is none."""
-    named = os.environ.get("HANSARD_CHROMIUM")
-    return named or next(filter(None, map(shutil.which, NAMES)), None)
-
-
-def flags() -> list[str]:
-    """Return what Chromium must be started with: its sandbox does not run as root."""
-    return ["--no-sandbox"] if os.geteuid() == 0 else []
+__all__ = ["MISSING", "find", "install"]
 
 
 def install() -> bool:

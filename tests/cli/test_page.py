@@ -13,7 +13,7 @@ import pytest
 import exporting
 from exporting import STRANGER, run_tool, signed
 from hansard import open_keyring
-from hansard.page import write
+from hansard.page import printing, write
 from hansard.page.write import page as write_page
 from hansard.page.write import shell
 from hansard.record import bundle as bundles
@@ -97,6 +97,78 @@ def test_a_record_that_is_too_large_is_exported_without_a_page(hansard, debate, 
     assert (done.code, done.out) == (2, "")
     assert done.err == "error: a record of more than 9 bytes fits no page [page.size]\n"
     assert not Path("debate.html").exists()
+
+
+# Printed
+
+
+@pytest.fixture
+def paper(monkeypatch):
+    """The pages that were printed, each with whether its prompts were, by no browser at all."""
+    printed = []
+
+    def print_page(page, *, prompts=False):
+        printed.append((page, prompts))
+        return b"%PDF"
+
+    monkeypatch.setattr(printing, "print_page", print_page)
+    return printed
+
+
+def test_a_page_is_printed(hansard, debate, home, paper):
+    done = hansard("page", debate, "-o", "debate.html", "--pdf", "debate.pdf")
+    assert (done.code, done.out) == (0, "")
+    told = done.err.splitlines()[-1]
+    assert re.fullmatch(r"debate.pdf: \d+ entries, printed from the verified page", told)
+    assert Path("debate.pdf").read_bytes() == b"%PDF"
+    assert Path("debate.pdf").stat().st_mode & 0o777 == 0o600
+    assert paper == [(Path("debate.html").read_bytes(), False)]
+    assert hansard("page", debate, "--pdf", "more.pdf", "--with", "prompts").code == 0
+    assert [prompts for _, prompts in paper] == [False, True]
+
+
+def test_the_page_of_an_export_keeps_its_signatures(hansard, zipped, files, home, paper):
+    inside = unpack(zipped.read_bytes())["report.html"]
+    shutil.rmtree(home / "keys")  # nobody signs anew
+    done = hansard("page", zipped, "-o", "again.html", "--pdf", "again.pdf")
+    assert done.code == 0
+    assert "with the signatures of the export" in done.err
+    assert Path("again.html").read_bytes() == inside
+    assert paper == [(inside, False)]
+    done = hansard("page", zipped, "--pdf", "other.pdf", "--signer", "true")
+    assert (done.code, done.err.endswith("[page.signer]\n")) == (2, True)
+
+
+def test_a_file_must_be_named_and_new(hansard, debate, home, paper):
+    for words in ((), ("-o", "x.html", "--with", "prompts")):
+        done = hansard("page", debate, *words)
+        assert done.code == 2
+        assert done.err.endswith("[page.output]\n")
+    Path("x.pdf").write_bytes(b"mine")
+    done = hansard("page", debate, "-o", "x.html", "--pdf", "x.pdf")
+    assert (done.code, done.err.endswith("[output.exists]\n")) == (2, True)
+    assert not Path("x.html").exists()
+    assert Path("x.pdf").read_bytes() == b"mine"
+    assert paper == []
+
+
+def test_where_nothing_can_be_printed_nothing_is_written(hansard, debate, home, monkeypatch):
+    monkeypatch.setenv("HANSARD_CHROMIUM", str(home / "none"))
+    done = hansard("page", debate, "-o", "x.html", "--pdf", "x.pdf")
+    assert (done.code, done.err.endswith("[pdf.browser]\n")) == (2, True)
+    assert not Path("x.html").exists()
+    assert not Path("x.pdf").exists()
+
+
+def test_an_altered_record_is_not_printed(hansard, debate, zipped, paper):
+    tampering.alter_line(Path("hansard.db"), debate, 9, b'"seq":9', b'"seq":8')
+    files = unpack(zipped.read_bytes())
+    Path("bad.zip").write_bytes(pack(files | {"events.jsonl": files["events.jsonl"][:-2] + b"\n"}))
+    for source in (debate, "bad.zip"):
+        done = hansard("page", source, "--pdf", "x.pdf")
+        assert (done.code, "[record.altered]" in done.err) == (1, True)
+    assert not Path("x.pdf").exists()
+    assert paper == []
 
 
 # Verified alone

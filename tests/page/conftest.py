@@ -27,6 +27,7 @@ import chromium
 from hansard.api.specs import read_spec
 from hansard.cli.starting import write_example
 from hansard.examples import EXAMPLES
+from hansard.page.printing import flags
 from hansard.rules.formats import FORMATS
 from hansard.runtime import session
 from hansard.store.application import Store
@@ -92,7 +93,7 @@ def browser(browser_thread):
     def start():
         playwright = sync_playwright().start()
         launch = playwright.chromium.launch
-        return playwright, launch(executable_path=path, args=chromium.flags())
+        return playwright, launch(executable_path=path, args=flags())
 
     playwright, started = browser_thread.submit(start).result()
     yield started

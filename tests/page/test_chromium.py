@@ -6,6 +6,7 @@ import sys
 import pytest
 
 import chromium
+from hansard.page.printing import flags
 
 INSTALLS = (
     "[ $1 = update ] || "
@@ -62,7 +63,7 @@ def test_nobody_but_root_installs(machine, monkeypatch, capsys):
     assert chromium.main() == 1
     assert capsys.readouterr().out == f"{chromium.MISSING}\n"
     assert log.read_text() == ""
-    assert chromium.flags() == []
+    assert flags() == []
 
 
 def test_without_apt_get_nothing_is_installed(machine, capsys):

@@ -24,11 +24,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from hansard.errors import DataError
+from hansard.errors import DataError, UsageError
 
 if TYPE_CHECKING:
     from hansard.record.bundle import Bundle
@@ -54,17 +55,22 @@ class Record:
     """The record of one debate, and what verifying it found.
 
     `debate` is its id, `bundle` its bytes, `verification` the result of checking
-    them just now. `trust` names the keys whose reviews count for the reader; of an export
-    (`exported`) they say whose record it is, too. Methods that show or write what the
-    record says refuse one that does not hold, with DataError `record.altered`: nothing
-    is drawn from bytes that were altered.
+    them just now. `trust` names the keys whose reviews count for the reader; of an export,
+    whose `files` are here by name, they say whose record it is, too. Methods that show or
+    write what the record says refuse one that does not hold, with DataError
+    `record.altered`: nothing is drawn from bytes that were altered.
     """
 
     debate: str
     bundle: Bundle
     verification: Verification
     trust: Trust | None = None
-    exported: bool = False
+    files: Mapping[str, bytes] | None = None
+
+    @property
+    def exported(self) -> bool:
+        """Whether it was read from an export, and not from a store."""
+        return self.files is not None
 
     @property
     def head(self) -> str:
@@ -170,17 +176,34 @@ class Record:
         self._hold()
         return export(self.bundle, signer)
 
-    def page(self, signer: Signer) -> bytes:
+    def page(self, signer: Signer | None = None) -> bytes:
         """Return the record as one HTML page that shows and checks itself, signed by `signer`.
 
-        Raises DataError `record.altered`, and UsageError `page.size` for a record
-        that is too large for a page.
+        Without a signer the page of an export keeps that export's own signatures. Raises
+        DataError `record.altered`, UsageError `page.size` for a record that is too large
+        for a page, and `page.signer` for one of a store without a signer.
         """
         from hansard.export.write import signed
         from hansard.page.write import page
 
         self._hold()
-        return page(signed(self.bundle, signer))
+        files = self.files if signer is None else signed(self.bundle, signer)
+        if files is None:
+            raise UsageError("page.signer", "the page of a record in a store needs a signer")
+        return page(files)
+
+    def pdf(self, signer: Signer | None = None, *, prompts: bool = False) -> bytes:
+        """Return what `page` returns as a tagged PDF, printed by a Chromium of this machine.
+
+        All that the page holds is on it, and with `prompts` every prompt as it was sent.
+        Raises what `page` raises; UsageError `pdf.browser` where no Chromium is found or it
+        cannot be started, `pdf.system` on a system where none can be asked, and
+        `pdf.failed` where it makes no PDF; DataError `record.altered` where the page itself
+        finds that the record does not hold.
+        """
+        from hansard.page.printing import print_page
+
+        return print_page(self.page(signer), prompts=prompts)
 
     def _hold(self, *, debated: bool = False) -> None:
         """Raise DataError `record.altered` unless every check that could be made holds.
@@ -328,8 +351,8 @@ def read_export(path: Path | str, trust: Trust | None = None) -> Record:
     found = verify_export(export, trust or Trust())
     if not found.entries:
         raise DataError("record.altered", f"{path}: {found.findings[0].message}")
-    bundle = bundles.of_files(files_of(export))
-    return Record(found.debate or "", bundle, found, trust, exported=True)
+    files = files_of(export)
+    return Record(found.debate or "", bundles.of_files(files), found, trust, files)
 
 
 def result(store: Store, debate: str, trust: Trust | None = None) -> DebateResult:

@@ -14,7 +14,14 @@ import hansard
 from hansard import private
 from hansard.api.files import read_file
 from hansard.cli.console import console, fields
-from hansard.cli.context import keyring, open_store, sound_record, store_option
+from hansard.cli.context import (
+    find_export,
+    keyring,
+    open_store,
+    sound_record,
+    sound_source,
+    store_option,
+)
 from hansard.errors import UsageError
 
 _FILE = click.Path(path_type=Path)
@@ -55,31 +62,62 @@ def export(debate: str, output: Path, signer: str | None) -> None:
 
 
 @click.command()
-@click.argument("debate", metavar="ID")
+@click.argument("source", metavar="ID|EXPORT")
 @click.option(
     "-o",
     "--output",
     metavar="FILE",
     type=_FILE,
-    required=True,
     help="Write the page to this new file.",
+)
+@click.option(
+    "--pdf",
+    metavar="FILE",
+    type=_FILE,
+    help="Print the page to this new file; this needs a Chromium, which HANSARD_CHROMIUM may name.",
+)
+@click.option(
+    "--with",
+    "more",
+    type=click.Choice(("prompts",)),
+    help="Print every prompt, too, as it was sent.",
 )
 @SIGNER
 @store_option
-def page(debate: str, output: Path, signer: str | None) -> None:
-    """Write the record of the debate ID as one signed HTML page, FILE.
+def page(
+    source: str, output: Path | None, pdf: Path | None, more: str | None, signer: str | None
+) -> None:
+    """Write a record as one HTML page, print it as a PDF, or both.
 
-    A browser opens it from disk without a network, verifies the record again and
-    shows the debate. It is the report.html of an export. `hansard verify FILE`
-    verifies the record inside and the page's code.
+    The record is that of the debate ID, whose page you sign, or that of an EXPORT (a zip,
+    its folder or a page), which keeps its own signatures. A browser opens the page from
+    disk without a network, verifies the record again and shows the debate. It is the
+    report.html of an export. `hansard verify FILE` verifies the record inside and the
+    page's code. The PDF is the whole record for people to read; it cannot be verified.
 
     Exit codes: 0 written; 1 the record was altered, so nothing is written; 2
-    there is no such debate, it is too large for a page, or FILE cannot be
-    written.
+    there is no such debate, it is too large for a page, there is no Chromium, or a FILE
+    cannot be written.
     """
-    record, key = _signing(debate, signer)
-    save(output, record.page(key))
-    _say_written(output, record, key, f"then open {output} in a browser")
+    if not (output or pdf) or (more and not pdf):
+        raise UsageError("page.output", "name a file: -o for the page, --pdf to print it")
+    for path in filter(None, (output, pdf)):
+        require_new(path)
+    if find_export(source):
+        record, key = sound_source(source), None
+        if signer:
+            raise UsageError("page.signer", "an export keeps its signatures; leave out --signer")
+    else:
+        record, key = _signing(source, signer)
+    made = record.page(key) if output else None
+    printed = record.pdf(key, prompts=more == "prompts") if pdf else None
+    if output and made:
+        save(output, made)
+        _say_written(output, record, key, f"then open {output} in a browser")
+    if pdf and printed:
+        save(pdf, printed)
+        said = f"{pdf}: {record.verification.entries} entries, printed from the verified page"
+        console(stderr=True).print(Text(said))
 
 
 def _signing(debate: str, command: str | None) -> tuple[hansard.Record, hansard.Signer]:
@@ -89,9 +127,12 @@ def _signing(debate: str, command: str | None) -> tuple[hansard.Record, hansard.
     return record, keyring().signer("export", command)
 
 
-def _say_written(output: Path, record: hansard.Record, signer: hansard.Signer, read: str) -> None:
+def _say_written(
+    output: Path, record: hansard.Record, signer: hansard.Signer | None, read: str
+) -> None:
     say = console(stderr=True)
-    say.print(Text(f"{output}: {record.verification.entries} entries, signed by {signer.name}"))
+    by = f"signed by {signer.name}" if signer else "with the signatures of the export"
+    say.print(Text(f"{output}: {record.verification.entries} entries, {by}"))
     say.print(Text(f"Verify it first: hansard verify {shlex.quote(str(output))}; {read}"))
 
 

@@ -52,9 +52,9 @@ function drawAltered() {
 }
 
 function drawFindings(check, rows) {
-	const more = rows.length - MOST_OF_A_CHECK;
+	const told = firstOf(rows, MOST_OF_A_CHECK), more = rows.length - told.length;
 	return [h("p", h("strong", VOCABULARY.checks[check].failed)),
-		h("ul.dim", rows.slice(0, MOST_OF_A_CHECK).map((row) =>
+		h("ul.dim", told.map((row) =>
 			h("li", row.seq ? ["Entry ", ref(row.seq)] : "The record", ": ",
 				said(alteredInWords(row)), `. (${row.code})`, drawValues(row)))),
 		more > 0 && h("li", `… and ${plural(more, "finding")} more`)];

@@ -13,8 +13,14 @@ const bars = (rows) => h("div.bars", rows.map(([name, drawn, text]) =>
 
 const MOST_ROUNDS = 4; // that a table has columns or rows for
 const figure = (title, ...drawn) => h("article.card", h("h3", title), drawn);
-const lastOnes = (all) => all.length > MOST_ROUNDS &&
+// The screen shows the last rows of many; paper shows all of them.
+const lastOf = (rows, most) => (page.paper ? rows : rows.slice(-most));
+const firstOf = (rows, most) => (page.paper ? rows : rows.slice(0, most));
+const lastOnes = (all) => !page.paper && all.length > MOST_ROUNDS &&
 	h("p.dim", `The last ${MOST_ROUNDS} of ${all.length} rounds:`);
+// The rounds by table: no table has columns for more.
+const byTable = (all) => Array.from({ length: Math.ceil(all.length / MOST_ROUNDS) },
+	(_, n) => all.slice(n * MOST_ROUNDS, (n + 1) * MOST_ROUNDS));
 
 // In the replay not all debaters may have their seats yet, and there is no room for names.
 function voteBars(f, named = true) {
@@ -38,16 +44,16 @@ function drawVotes(f) {
 	const cast = f.options.length ? f.turns.filter((turn) =>
 		turn.role === "debater" && ["counted", "forfeited"].includes(turn.status)) : [];
 	const rounds = [...new Set(cast.map((turn) => turn.round))];
-	const shown = rounds.slice(-MOST_ROUNDS);
 	const votes = (id, round) => { // of each phase, or the one of all phases
 		const all = cast.filter((turn) => turn.seat === id && turn.round === round)
 			.map((turn) => turn.vote);
 		const told = all.every((vote) => vote === all[0]) ? all.slice(0, 1) : all;
 		return told.length ? told.map((vote, i) => [i > 0 && " → ", pill(vote)]) : "–";
 	};
-	return figure("Votes", voteBars(f), lastOnes(rounds), rounds.length > 0 &&
-		table("plain", "Votes by round", ["Debater", ...shown.map((round) => `Round ${round}`)],
-			f.debater_ids.map((id) => [seatName(id), ...shown.map((round) => votes(id, round))])));
+	return figure("Votes", voteBars(f), lastOnes(rounds), byTable(lastOf(rounds, MOST_ROUNDS))
+		.map((shown) => table("plain", "Votes by round",
+			["Debater", ...shown.map((round) => `Round ${round}`)],
+			f.debater_ids.map((id) => [seatName(id), ...shown.map((round) => votes(id, round))]))));
 }
 
 const showChange = (row) => [seatName(row.speaker),
@@ -58,7 +64,7 @@ const drawShares = (f) => figure("Share of the replies",
 	bars(f.shares.map((row) => [seatName(row.seat), bar([[0, (row.share_ppm ?? 0) / 1e6,
 		seatTone(row.seat)]]), row.share_ppm === null ? "–" : inPercent(row.share_ppm)])),
 	h("p.dim", "In characters, of all replies that count."),
-	f.drift.length ? h("ul", f.drift.slice(-20).map((row) => h("li", showChange(row))))
+	f.drift.length ? h("ul", lastOf(f.drift, 20).map((row) => h("li", showChange(row))))
 		: h("p", "Nobody changed a vote, an answer or a thesis."));
 
 const spending = (f) => f.ceilings.map(({ name, limit, spent }) => {

@@ -47,14 +47,14 @@ const passedRows = () => [
 ];
 
 function drawChecks() {
-	const found = exceptions(), rows = passedRows(), altered = verdict() === "altered";
+	const found = exceptions(), passed = passedRows(), altered = verdict() === "altered";
 	const unsure = page.result.checks.some((row) => row.number === 3 && row.status === "unchecked") &&
 		"signer not confirmed";
 	return h("section.card", { id: "checks", "aria-labelledby": "checks-title" },
 		h("h2", { id: "checks-title" }, "What needs a look"),
 		found.length ? h("ul.plain", found) : signed("p.signed", altered ? "bad" : "good",
 			altered ? "What is said above." : "Nothing: all that could be checked here holds."),
-		lazily([sign("good"), ` ${rows.length} passed`, unsure && `, ${unsure}`], () => table("rules", "Checks that passed",
-			["Check", "Rule", "Found"], rows.map(([name, rule, what]) =>
-				[h("strong", name), h("span.dim", rule), what])), "printed"));
+		lazily([sign("good"), ` ${passed.length} passed`, unsure && `, ${unsure}`], drawPassed, "annexed"));
 }
+const drawPassed = () => table("rules", "Checks that passed", ["Check", "Rule", "Found"],
+	passedRows().map(([name, rule, what]) => [h("strong", name), h("span.dim", rule), what]));

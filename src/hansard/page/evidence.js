@@ -44,13 +44,13 @@ function drawDocument(row, id, cited, hashes) {
 	return h("article.card.document", { id }, h("h3", said(row.id)),
 		h("p.dim", documentFacts(row).map((fact, i) => [i > 0 && " · ", fact])),
 		row.source && saver(row, hashes),
-		cited.length > 0 && h("ul.plain", cited.slice(0, 200).map(({ turn, quote, finding }) =>
+		cited.length > 0 && h("ul.plain", firstOf(cited, 200).map(({ turn, quote, finding }) =>
 			signed("li.signed", finding === "verified" ? "good" : "bad", seatName(turn.seat), " ",
 				ref(turn.seq), ": “", said(`${quote}`), "” ", h("span.dim", spaced(finding),
 					onPage({ document: row.id, quote }, finding === "verified"))))),
 		text === null ? h("p", h("em", GONE))
 			: lazily("Read the document", () => h("div.reading",
-				{ tabindex: 0, role: "group", "aria-label": "Text of the document" }, typesetAll(text, row.source)), "printed"));
+				{ tabindex: 0, role: "group", "aria-label": "Text of the document" }, typesetAll(text, row.source)), "annexed"));
 }
 
 // A citation beside its source: the words around it, as the document has them.

@@ -51,8 +51,8 @@ const signed = (kind, tone, ...text) => h(`${kind}.${tone}`, sign(tone), h("span
 const section = (id, title, note, ...children) =>
 	h("section", { id, "aria-labelledby": `${id}-title` },
 		h("div.title", h("h2", { id: `${id}-title` }, title), h("p.dim", note)), children);
-// What opens: `fill` gives what is in it once somebody opens it. Printing opens those of the kind
-// `printed` (view.js).
+// What opens: `fill` gives what is in it once somebody opens it. On paper, what is in those of the
+// kind `annexed` stands in an annex (paper.js).
 const lazily = (title, fill, kind = "extra") => {
 	const node = h(`details.${kind}`, { toggle: () => unfold(node) }, h("summary", title));
 	node.fill = fill;
@@ -62,6 +62,7 @@ function unfold(node) {
 	if (node.fill && node.open) put(node, node.fill());
 	if (node.open) node.fill = null;
 }
+// Printing opens this one where it stands.
 const behind = (title, ...inside) => h("details.printed", h("summary", title), inside);
 // A wide one scrolls by itself, also by keyboard.
 const table = (kind, caption, head, rows) => h("div.scroll",

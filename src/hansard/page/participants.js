@@ -11,10 +11,11 @@ const timesOf = (rows) => { // each value with how often it is there
 
 const drawParticipants = () => section("participants", "Participants",
 	plural(page.figures.seats.length, "seat"),
-	h("div.cards", page.figures.seats.map(drawSeat)), lazily("Templates and texts by hash", () =>
-		table("plain", "Templates and texts", ["Template or text", "SHA-256"],
-			[...page.figures.templates.map((row) => [`template ${row.role}`, hash(row.sha256)]),
-				...page.figures.texts.map((row) => [row.what, hash(row.sha256)])]), "printed"));
+	h("div.cards", page.figures.seats.map(drawSeat)),
+	lazily("Templates and texts by hash", drawHashes, "annexed"));
+const drawHashes = () => table("plain", "Templates and texts", ["Template or text", "SHA-256"],
+	[...page.figures.templates.map((row) => [`template ${row.role}`, hash(row.sha256)]),
+		...page.figures.texts.map((row) => [row.what, hash(row.sha256)])]);
 
 function drawSeat(seat) {
 	const f = page.figures, calls = f.asked.filter((row) => row.seat === seat.id);
@@ -31,12 +32,12 @@ function drawSeat(seat) {
 			["Used", `${plural(seat.calls, "call")}, ${money(seat.cost_micro_usd)}`],
 			template && ["Template", [hash(template.sha256.slice(0, 16)), "…"]],
 		].filter(Boolean).map(([name, value]) => h("div", h("dt", name), h("dd", value)))),
-		seat.stance && behind(["Argues ", said(stanceIn(seat.stance.label, seat.stance.text, 80))],
-			words(seat.stance.text)),
-		seat.persona !== null && behind("Persona", words(seat.persona)),
+		seat.stance && lazily(["Argues ", said(stanceIn(seat.stance.label, seat.stance.text, 80))],
+			() => words(seat.stance.text), "annexed"),
+		seat.persona !== null && lazily("Persona", () => words(seat.persona), "annexed"),
 		calls.length > 0 && lazily("Prompts and replies by hash", () =>
 			table("plain", "Calls", ["Call", "Served", "Fingerprint", "Template", "Prompt", "Reply"],
 				calls.map((row) => [[row.call, " ", ref(row.seq)],
 					...[row.served, row.fingerprint].map((text) => said(text ?? "not stated")),
-					hash(row.template), hash(row.prompt), row.reply ? hash(row.reply) : "none"])), "printed"));
+					hash(row.template), hash(row.prompt), row.reply ? hash(row.reply) : "none"])), "annexed"));
 }

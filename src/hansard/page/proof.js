@@ -71,7 +71,8 @@ function save(name, bytes) {
 function drawVerify() {
 	const name = `hansard-${page.result.lines.at(-1)?.hash.slice(0, 8) ?? "record"}.zip`;
 	return section("verify", "Verify", "Checked in this browser. Nothing was sent anywhere.",
-		h("div.card", h("div", { id: "proof" }),
+		h("div.card", h("p.paper", "Paper cannot be checked: ask for the export, and verify that."),
+			h("div", { id: "proof" }),
 			h("div", { id: "keys" }, h("h3", "Whose key is it?"),
 				h("p", "This page cannot know. Paste the public key that the organisation gave you by ",
 					"another route, such as a letter or its website."),
@@ -87,5 +88,6 @@ function drawVerify() {
 			h("pre", `hansard verify ${name}\npython3 verify.py ${name} --trust trust.json`),
 			h("p.controls", button("Save the record (zip)", () => save(name, page.zip)),
 				button("Save events.jsonl", () => save("events.jsonl", page.files.get("events.jsonl"))),
-				button("Print", () => print()))));
+				button("Print", () => print()),
+				h("label", h("input", { id: "with-prompts", type: "checkbox" }), " with every prompt"))));
 }

@@ -15,11 +15,12 @@ function drawTranscript() {
 	h("div.read", page.figures && turns.length > 0 && drawRail(), h("div", { id: "entries" })));
 }
 
-// The entries that are wanted, from one of them on: all, or those that are searched for.
-function drawEntries(begin, whole = false) {
-	const found = wanted(), all = found ?? page.events.map((_, i) => i + 1), rows = [];
+// The entries that are wanted, from one of them on: all, or those that are searched for. Paper shows
+// all of them.
+function drawEntries(begin) {
+	const found = page.paper ? null : wanted(), all = found ?? page.events.map((_, i) => i + 1), rows = [];
 	const atOnce = found ? FOUND_AT_ONCE : AT_ONCE;
-	const paged = !whole && all.length > (found ? atOnce : WHOLE);
+	const paged = !page.paper && all.length > (found ? atOnce : WHOLE);
 	const end = paged ? Math.min(all.length, begin + atOnce) : all.length;
 	let round = null, quiet = null;
 	for (const n of all.slice(paged ? begin : 0, end)) {
@@ -44,7 +45,7 @@ function drawEntries(begin, whole = false) {
 		begin > 0 && button("Earlier", () => drawEntries(Math.max(0, begin - atOnce))),
 		`${found ? "Matches" : "Entries"} ${begin + 1} to ${end} of ${all.length}`,
 		end < all.length && button("Later", () => drawEntries(end))));
-	page.from = begin;
+	if (!page.paper) page.from = begin;
 	at("entries").replaceChildren(pager(), ...rows.filter(Boolean), pager());
 }
 
@@ -114,10 +115,17 @@ function drawPrompt(call) {
 	}
 }
 
-// The texts that an entry names, as they were written; a file is saved from its document.
-const namedTexts = (data) => Object.entries(data)
-	.filter(([name, value]) => value?.sha256 && name !== "original")
-	.map(([name, value]) => quoted(name, page.result.texts.get(value.sha256)));
+// The texts that an entry names, as they were written: on paper those that stand nowhere else. A
+// file is saved from its document.
+const namedTexts = (data) => Array.from(textsNamed(data), ([name, { sha256: text }]) =>
+	!page.paper?.has(text) && quoted(name, page.result.texts.get(text)));
+function* textsNamed(value, name = "") {
+	if (name === "original" || (!isObject(value) && !Array.isArray(value))) return;
+	if (Object.keys(value).join() === "sha256") return yield [name, value];
+	for (const [key, item] of Object.entries(value)) {
+		yield* textsNamed(item, Array.isArray(value) ? name : [name, key].filter(Boolean).join(" "));
+	}
+}
 
 const LEADS = ["thesis", "stance"], ABOVE = [...LEADS, "vote", "challenge_strength"];
 
@@ -177,7 +185,7 @@ const onPage = (cited, holds) => {
 // replay to it.
 function follow() {
 	const to = decoded(location.hash.slice(1)), step = /^r[0-9]+\./.test(to);
-	const place = /^d[1-9][0-9]{0,3}$/.test(to) && at(to)?.querySelector("details.printed");
+	const place = /^d[1-9][0-9]{0,3}$/.test(to) && at(to)?.querySelector("details.annexed");
 	if (place) place.open = true;
 	const n = step ? page.figures?.turns.findLast((turn) => turn.step === to)?.seq
 		: Number(/^e([1-9][0-9]{0,8})$/.exec(to)?.[1]);

@@ -13,6 +13,7 @@ const page = {
 	from: 0, // the entries before the first one that the transcript shows
 	wanted: null, sought: "", index: null, // the entries and words searched for (search.js)
 	place: 1, playing: 0, // the entry at which the replay stands, and its timer
+	paper: null, // while it is printed, the texts that stand elsewhere than at their entries (paper.js)
 };
 
 async function embedded() {
@@ -132,22 +133,14 @@ function drawVerdict() {
 function foot(name) {
 	const hex = (text) => (text ?? "none").replace(/[^0-9a-f-]/g, ""), sheet = new CSSStyleSheet();
 	const id = hex(page.result.debate), hash = hex(page.result.lines.at(-1)?.hash).slice(0, 16);
-	sheet.replaceSync("@page { @bottom-left { font: 8pt sans-serif; content: " +
-		`"Record ${id} · last hash ${hash}… · ${name}" } }`);
+	const text = `Record ${id} · last hash ${hash}… · ${name}`;
+	sheet.replaceSync(`@page { @bottom-left { content: "${text}" } }`);
 	document.adoptedStyleSheets = [sheet];
 	document.title = `Debate record ${id.slice(0, 8)}`;
 }
 
-// What is folded on the screen is there on paper.
-addEventListener("beforeprint", () => {
-	if (!at("entries")) return;
-	page.wanted = null;
-	drawEntries(0, true);
-	for (const node of document.querySelectorAll("details.printed")) {
-		node.open = true;
-		unfold(node);
-	}
-});
+addEventListener("beforeprint", () => ontoPaper());
+addEventListener("afterprint", () => offPaper());
 addEventListener("error", (event) => failed(event.error ?? event.message));
 addEventListener("unhandledrejection", (event) => failed(event.reason));
 start().catch(failed);

@@ -68,6 +68,7 @@ SCRIPTS = {
         "transcript.js",
         "search.js",
         "proof.js",
+        "paper.js",
     ),
     "view": ("view.js",),
 }

@@ -226,13 +226,13 @@ function drawSimilar(f) {
 	return figure("Similarity of the answers",
 	last.pairs.length > 0 && [
 		h("p.dim", `Round ${last.round_index}:`),
-		bars(last.pairs.slice(0, 20).map((row) => [[said(row.one), " – ", said(row.other)],
+		bars(firstOf(last.pairs, 20).map((row) => [[said(row.one), " – ", said(row.other)],
 			bar([[0, row.ppm / 1e6, "c0"]], least / 1e6), inPercent(row.ppm)])),
 		h("p.dim", `From ${inPercent(least)} on (dashed) they count as alike: ${WORDING.alike}.`)],
 		lastOnes(f.similarities),
 		table("plain", "Least similar by round",
 			["Round", "Answers", "Least similar", "Ended the rounds"],
-			f.similarities.slice(-MOST_ROUNDS).map((row) => [row.round_index, row.heard,
+			lastOf(f.similarities, MOST_ROUNDS).map((row) => [row.round_index, row.heard,
 				row.pairs.length ? inPercent(Math.min(...row.pairs.map((pair) => pair.ppm))) : "–",
 				row.converged ? "yes" : "no"])));
 }

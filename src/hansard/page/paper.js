@@ -1,0 +1,73 @@
+"use strict";
+// The page on paper: nothing is folded, no row of a table is left out, and documents, personas,
+// checks and hashes stand in annexes. Afterwards the screen is as it was.
+
+const opened = []; // what was opened for paper
+
+function ontoPaper() {
+	if (!at("entries") || page.paper) return;
+	page.paper = toldElsewhere();
+	drawAgain();
+	const filled = annexes().map(([title, draw]) => [title, [attempt(draw)].flat(9).filter(Boolean)])
+		.filter(([, inside]) => inside.length);
+	at("main").append(...filled.map(([title, inside], n) =>
+		h("section.annex", h("h2", `Annex ${String.fromCharCode(65 + n)}: ${title}`), inside)));
+	for (const node of document.querySelectorAll("details.printed, #entries details:not(.extra)")) {
+		if (!node.open) opened.push(node);
+		node.open = true;
+	}
+}
+
+function offPaper() {
+	if (!page.paper) return;
+	page.paper = null;
+	for (const node of document.querySelectorAll(".annex")) node.remove();
+	for (const node of opened.splice(0)) node.open = false;
+	drawAgain();
+}
+
+// What shows less on the screen than on paper.
+function drawAgain() {
+	if (at("figures")) at("figures").replaceWith(attempt(drawFigures));
+	if (at("evidence")) at("evidence").replaceWith(attempt(drawEvidence));
+	if (told() === "altered") drawVerdict();
+	drawEntries(page.paper ? 0 : page.from);
+}
+
+// The texts that paper shows as question, people, turns, documents, personas and stances.
+function toldElsewhere() {
+	const { question, requester, owner } = page.events[0]?.data ?? {};
+	const names = [question, requester?.name, owner?.name];
+	for (const turn of page.turns.values()) names.push(turn.reply);
+	for (const event of page.events) {
+		if (event?.type === "evidence.admitted") names.push(event.data.text);
+		if (event?.type === "debater.registered") names.push(event.data.persona, event.data.stance?.text);
+	}
+	return new Set(names.map((blob) => blob?.sha256));
+}
+
+const annexes = () => [
+	["Personas and stances", drawBriefs],
+	["Evidence", drawDocuments],
+	["Checks that passed", drawPassed],
+	["Templates, texts, prompts and replies by hash", () => page.figures && [drawHashes(), drawCalls()]],
+	["Prompts as they were sent", () => at("with-prompts").checked && drawPrompts()],
+];
+
+const drawBriefs = () => (page.figures?.seats ?? []).flatMap((seat) => [
+	seat.stance && [h("h3", seatName(seat.id), " argues ", said(seat.stance.label)),
+		words(seat.stance.text)],
+	seat.persona !== null && [h("h3", seatName(seat.id), ` ${seat.role}`), words(seat.persona)],
+]);
+const drawDocuments = () => (page.figures?.evidence ?? []).map((row) => {
+	const text = page.result.texts.get(row.sha256) ?? null;
+	return [h("h3", said(row.id)), h("p.dim", documentFacts(row).map((fact, i) => [i > 0 && " · ", fact])),
+		text === null ? h("p", h("em", GONE)) : typesetAll(text, row.source)];
+});
+const drawCalls = () => page.figures.asked.length > 0 &&
+	table("plain", "Prompts and replies", ["Call", "Served", "SHA-256"], page.figures.asked.map((row) =>
+		[row.call, [said(row.served ?? "not stated"), row.fingerprint && [", ", said(row.fingerprint)]],
+			[["template", row.template], ["prompt", row.prompt], ["reply", row.reply]].map(([what, name]) =>
+				h("p.dim", `${what} `, name ? hash(name) : "none"))]));
+const drawPrompts = () => page.events.filter((event) => event?.type === "call.started")
+	.map(({ data: { call } }) => [h("h3", said(call)), drawPrompt(call)]);

@@ -1,0 +1,187 @@
+"""The page on paper: every text of a record is in the PDF, on pages that name it and are counted.
+
+White space, ligatures and signs are folded away: what is compared are letters and figures.
+"""
+
+import io
+import json
+import re
+from itertools import chain
+from unicodedata import normalize
+
+import pytest
+from pypdf import PdfReader
+
+from exporting import TRUST, exported
+from hansard.errors import DataError
+from hansard.page import write
+from hansard.page.printing import print_page
+from hansard.page.read import verify_export
+from hansard.record import blob
+from hansard.record.keys import parse_trust
+from hansard.record.line import line_hash
+from page.harness import calls, rendered
+from support import EVENTFUL, Debate, Reply, Setup, eventful
+
+VOTES = {"planner": "release", "critic": "revise", "operator": "escalate"}
+EXAMPLES = ("consensus", "judged", "moderated", "panel")
+
+
+def folded(text):
+    return re.sub(r"[\W_]", "", normalize("NFKC", text))
+
+
+def said_in(value):
+    """The strings in a value of JSON."""
+    if isinstance(value, str):
+        return [value]
+    inside = value.values() if isinstance(value, dict) else value if isinstance(value, list) else ()
+    return list(chain.from_iterable(map(said_in, inside)))
+
+
+def lines_of(text):
+    """What must be found of a text: what a JSON reply says, line by line; else each line."""
+    try:
+        value = json.loads(text)
+    except ValueError:
+        value = None
+    texts = said_in(value) if isinstance(value, dict) else [text]
+    return [line for line in "\n".join(texts).splitlines() if folded(line)]
+
+
+def long_debate():
+    """A debate of 60 turns that agrees on nothing; each turn says something of its own."""
+
+    def reply(call):
+        step = call.step
+        words = f"{step.speaker} in {step.phase} of round {step.round}: nobody knows why. "
+        said = {"stance": words, "rationale": words[::-1] * 5, "vote": VOTES[step.speaker]}
+        return Reply(json.dumps(said), tokens=(1000, 400, 30))
+
+    return Debate(Setup(max_rounds=5, prices=True), reply, tick=1000).run().bundle()
+
+
+@pytest.fixture(scope="session")
+def records(examples):
+    """The examples, 60 turns, and debates in which much happens."""
+    made = {f"much in {name}": eventful(name).bundle() for name in EVENTFUL}
+    return {**examples, "60 turns": long_debate(), **made}
+
+
+class Paper:
+    """A page that was printed: its pages' text, folded, without what ends each of them."""
+
+    def __init__(self, bundle, **options):
+        files = exported(bundle)
+        self.pdf = PdfReader(io.BytesIO(print_page(write.page(files), **options)))
+        texts = [folded(page.extract_text()) for page in self.pdf.pages]
+        found = verify_export(files, parse_trust(TRUST))
+        said = ", ".join(filter(None, ("signer not confirmed", "; ".join(found.caveats))))
+        about = (
+            f"Record {found.debate} · last hash {line_hash(bundle.lines[-1])[:16]} · Agrees with"
+        )
+        foot = folded(f"{about} itself; {said}")
+        self.ends = [f"page{n}of{len(texts)}{foot}" for n in range(1, len(texts) + 1)]
+        self.ended = [text.startswith(end) for text, end in zip(texts, self.ends, strict=True)]
+        self.pages = [text.removeprefix(end) for text, end in zip(texts, self.ends, strict=True)]
+        self.whole = "".join(self.pages)
+
+    def lacks(self, texts):
+        """The lines of these texts that are nowhere."""
+        return [line for text in texts for line in lines_of(text) if folded(line) not in self.whole]
+
+
+def texts_of(bundle):
+    """The texts of a record; a file that a document was taken from is none, but bytes."""
+    data = (json.loads(line)["data"] for line in bundle.lines)
+    files = {row["original"]["sha256"] for row in data if row.get("original")}
+    return [blob.unpack(file) for name, file in bundle.blobs.items() if name not in files]
+
+
+NAMES = (*EXAMPLES, "60 turns", *(f"much in {name}" for name in EVENTFUL))
+
+
+@pytest.mark.browser
+@pytest.mark.parametrize("name", NAMES)
+def test_every_text_is_on_paper(records, name):
+    paper = Paper(records[name])
+    assert paper.lacks(texts_of(records[name])) == []
+    assert all(paper.ended)
+    root = paper.pdf.trailer["/Root"]
+    assert root["/MarkInfo"]["/Marked"]
+    assert root["/StructTreeRoot"]["/K"]
+    assert root["/Lang"] == "en"
+    debate = json.loads(records[name].lines[0])["debate"]
+    assert paper.pdf.metadata.title == f"Debate record {debate[:8]}"
+
+
+@pytest.mark.browser
+def test_no_turn_is_cut_and_no_heading_stands_alone(records):
+    paper = Paper(records["60 turns"])
+    for text in texts_of(records["60 turns"]):
+        turn = [folded(line) for line in lines_of(text)]
+        assert any(all(line in page for line in turn) for page in paper.pages), text
+    rounds = [f"Round{number}" for number in range(1, 6)]
+    for heading in (*rounds, "Transcript", "Participants", "AnnexBTemplatestexts"):
+        assert heading in paper.whole
+        assert not any(page.endswith(heading) for page in paper.pages)
+    assert not any(re.search(r"#?\d+\d{6}plannerproposalround1$", page) for page in paper.pages)
+    # The votes of all rounds: the screen shows the last four.
+    (votes,) = [page for page in paper.pages if "Votesscoresandcost" in page]
+    assert all(heading in votes for heading in rounds)
+
+
+@pytest.mark.browser
+@pytest.mark.parametrize("name", EXAMPLES)
+def test_prompts_are_printed_by_choice(records, name):
+    bundle = records[name]
+    prompts = [row["text"] for call in calls(bundle) for row in rendered(bundle, call)]
+    paper = Paper(bundle, prompts=True)
+    assert paper.lacks(prompts) == []
+    assert "Promptsastheyweresent" in paper.whole
+    without = Paper(bundle)
+    assert "Promptsastheyweresent" not in without.whole
+    assert without.lacks(prompts) != []
+
+
+HIDDEN = {
+    "#summary h1": "consensus",  # its question
+    ".annex": "consensus",  # personas and documents
+    "#entries .entry.card": "consensus",  # turns
+    "details.entry > pre": "much in judged",  # texts that stand at their entries alone
+}
+
+
+@pytest.mark.browser
+@pytest.mark.parametrize(("selector", "name"), HIDDEN.items())
+def test_what_the_style_hides_is_missed(records, selector, name, monkeypatch):
+    original = write.part
+
+    def part(name):
+        more = f"@media print {{ {selector} {{ display: none }} }}" if name == "style.css" else ""
+        return original(name) + more
+
+    monkeypatch.setattr(write, "part", part)
+    monkeypatch.setattr(write, "shell", write.shell.__wrapped__)
+    bundle = records[name]
+    assert Paper(bundle).lacks(texts_of(bundle)) != []
+
+
+@pytest.mark.browser
+def test_the_page_of_an_altered_record_is_not_printed(records):
+    files = exported(records["consensus"])
+    events = files["events.jsonl"].replace(b'"vote":"escalate"', b'"vote":"revise"', 1)
+    with pytest.raises(DataError) as error:
+        print_page(write.page(files | {"events.jsonl": events}))
+    assert error.value.code == "record.altered"
+
+
+def test_the_screen_is_as_it_was_once_it_is_printed(show, records):
+    page = show(exported(records["60 turns"]))
+    page.fill("#words", "critic in revision")
+    page.evaluate("document.querySelector('#trust details').open = true")
+    before = page.inner_html("#main")
+    page.evaluate("dispatchEvent(new Event('beforeprint'))")
+    assert page.inner_html("#main") != before
+    page.evaluate("dispatchEvent(new Event('afterprint'))")
+    assert page.inner_html("#main") == before
