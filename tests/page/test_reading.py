@@ -282,7 +282,10 @@ def test_documents_of_one_text_and_one_file_are_looked_at_once(show):
     rows = tuple((name, "one\ftwo", 1, paper(2)) for name in ("memo", "copy"))
     page = show(closed(Setup("moderated", evidence=rows), script()), viewport=DESK)
     hashed = page.evaluate(
-        """() => { const usual = hashOfOriginal, seen = [];
+        """() => { const usual = hashOfOriginal, seen = [], { evidence } = page.figures;
+        const [memo, copy] = page.events.filter((event) => event.type === "evidence.admitted");
+        copy.data = { ...memo.data, document: "copy" };
+        evidence[1] = { ...evidence[0], id: "copy" };
         hashOfOriginal = (text) => { seen.push(text); return usual(text); };
         const drawn = drawEvidence().querySelectorAll("button").length;
         hashOfOriginal = usual;
@@ -307,4 +310,4 @@ def test_a_quote_is_shown_as_the_document_has_it(show):
     assert mark.text_content() == f"{long} after".replace("\f", "\n")
     assert mark.evaluate("node => node.previousSibling.data") == "before  it\n\n "
     assert mark.evaluate("node => node.nextSibling.data") == " it"
-    assert "on page 3" in turn.inner_text()
+    assert "memo, p. 3, verified" in turn.inner_text()

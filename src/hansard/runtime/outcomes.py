@@ -95,7 +95,10 @@ def as_failure(error: BaseException, model: str, watch: Watch) -> ModelError | N
     if isinstance(error, ModelError):
         return error
     if model.startswith(CALLABLE):
-        return error_of(error)
+        try:
+            return error_of(error)
+        except Exception:  # noqa: BLE001 - what it says of itself can be code that raises
+            return None
     if os.environ.get("HANSARD_DEBUG") == "1":
         traceback.print_exception(error)
     return ModelError("crashed", type(error).__name__, wire=watch.look())

@@ -56,6 +56,14 @@ def hangs_in_a_thread(request):
     instant.hang()
 
 
+class Unspeakable(Exception):
+    """An error that cannot be asked what it is."""
+
+    @property
+    def status_code(self):
+        raise RuntimeError("secret")
+
+
 class Status(Exception):
     """An error of some client's, by the status of a response."""
 
@@ -153,6 +161,7 @@ BUGS = {
     "model raises at once": (ModelWith(raising(ValueError())), "ValueError"),
     "odd status": (raising(Status(7)), "Status"),
     "status is true": (raising(Status(True)), "Status"),
+    "status raises": (raising(Unspeakable()), "Unspeakable"),
 }
 
 

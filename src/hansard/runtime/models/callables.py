@@ -213,7 +213,8 @@ def as_model(model: Model | Own) -> Model:
     if isinstance(model, Model) and inspect.iscoroutinefunction(answers):
         return model
     if callable(answers) and not isinstance(model, type):
-        return CallableModel(answers, getattr(model, "price", None))
+        price = getattr(model, "price", None)
+        return CallableModel(answers, price if isinstance(price, PriceSpec) else None)
     if not callable(model):
         kind = type(model).__name__
         raise UsageError("model.not_callable", f"a model is a function or a Model, not a {kind}")

@@ -10,12 +10,14 @@ from dataclasses import dataclass, fields
 from decimal import Decimal
 from enum import Enum
 from types import MappingProxyType, SimpleNamespace
+from unittest.mock import MagicMock
 
 import pytest
 from pydantic import BaseModel
 
 from hansard.errors import UsageError
 from hansard.rules.prompts import Message
+from hansard.rules.spec_parts import PriceSpec
 from hansard.runtime.models.base import Completion, ModelError, Request
 from hansard.runtime.models.callables import BY_NAME, CallableModel, as_model
 from hansard.verify.checks import MAX_REPLY
@@ -256,6 +258,16 @@ def test_a_model_is_taken_as_it_is():
     model = CallableModel(str)
     assert as_model(model) is model
     assert model.price is None
+
+
+def test_only_a_price_is_the_price_of_what_answers(request_):
+    """A stand-in of a test has any attribute that it is asked for."""
+    price = PriceSpec(input="1", output="2")
+    complete = MagicMock(return_value="a")
+    assert as_model(SimpleNamespace(complete=complete, price=price)).price is price
+    stand_in = as_model(MagicMock(complete=complete))
+    assert stand_in.price is None
+    assert asyncio.run(stand_in.complete(request_)).text == "a"
 
 
 def test_what_a_function_raises_is_raised(request_):
