@@ -126,9 +126,9 @@ def test_how_the_review_stands_by_the_keys_that_the_reader_gave(show):
 def test_a_rejection_leads(show):
     page = show(export_files("review-rejected"))
     doubted = (
-        "A review by a key that is not confirmed rejects this or sends it back. a: 2 of 2 votes"
+        "Not final: a review by a key that you have not confirmed rejects this or sends it back"
     )
-    assert page.inner_text("#lead") == doubted
+    assert page.inner_text("#lead") == f"{doubted}. a: 2 of 2 votes"
     paste(page, "reviewer-0", KEYS["reviewer"])
     assert page.inner_text("#lead") == "Rejected in review. a: 2 of 2 votes"
 

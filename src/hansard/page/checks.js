@@ -30,12 +30,12 @@ function exceptions() {
 	const shaken = rows.filter((row) => row.on?.status === "fail");
 	const waiting = (check) => rows.filter((row) => row.on === check).map((row) => row.name);
 	return [
-		shaken.length > 0 && look("fail", "These rest on a check that failed:",
+		shaken.length > 0 && look("fail", "These rules rest on a check that failed:",
 			`${list(shaken.map((row) => row.name))}.`),
 		...rows.filter((row) => row.status === "review").sort((one, other) => grave(other) - grave(one))
-			.map((row) => look("review", [toldOf(row), refs(row)], `Rule “${row.name}”: ${row.rule}`)),
+			.map((row) => look("review", [toldOf(row), refs(row)], `Required, “${row.name}”: ${row.rule}`)),
 		...open.map((check) => look("unchecked", ["Not checked: ", said(check.evidence), "."],
-			list([`${check.number} ${check.name}`, ...waiting(check)]))),
+			`Check ${list([`${check.number} (${check.name})`, ...waiting(check)])}`)),
 	].filter(Boolean);
 }
 

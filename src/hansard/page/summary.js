@@ -161,7 +161,8 @@ function drawConcluded(f) {
 		.filter(Boolean);
 	if (!rows.length && (agreedOnNothing(f) || !f.decision)) rows.push(...drawStanding(f));
 	return rows.length > 0 &&
-		h("article.card", { id: "concluded" }, h("h2", asFound("What was concluded")), rows);
+		h("article.card", { id: "concluded" }, h("h2", asFound(f.decision &&
+			!OPEN_ENDS.includes(f.decision) ? "What was concluded" : "Where it stands, without a decision")), rows);
 }
 
 // How far a debate came that has no answer.

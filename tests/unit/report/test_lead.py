@@ -55,8 +55,18 @@ def test_a_position_that_was_ranked_first_leads_in_its_words():
         ("remanded", trusting(ANN), None, "Sent back by a review. "),
         ("approved", trusting(ANN), None, "Approved in review. "),
         ("approved", Trust(), None, ""),
-        ("rejected", Trust(), None, "A review by a key that is not confirmed rejects this"),
-        ("remanded", Trust(), None, "A review by a key that is not confirmed rejects this"),
+        (
+            "rejected",
+            Trust(),
+            None,
+            "Not final: a review by a key that you have not confirmed rejects this",
+        ),
+        (
+            "remanded",
+            Trust(),
+            None,
+            "Not final: a review by a key that you have not confirmed rejects this",
+        ),
         ("rejected", Trust(), "0" * 64, ""),  # of another record
     ],
 )
