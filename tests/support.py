@@ -670,8 +670,16 @@ def _panel() -> Debate:
 
 
 def _choosing() -> Debate:
-    """Declared options, a judge, a debate that converges; each prompt begins with the role."""
-    setup = Setup("panel", options=["yes", "no"], judge={}, layout="role-first")
+    """Declared options, a judge, a debate that converges; each prompt begins with the role.
+
+    Each seat is instructed otherwise in each round.
+    """
+
+    def instructions(given: Mapping[str, Any], _context: Any) -> str:
+        return f"You are {given['seat']}, in round {given['round']}."
+
+    own: dict[str, Any] = {"layout": "role-first", "instructions": instructions}
+    setup = Setup("panel", options=["yes", "no"], judge={}, **own)
     return Debate(setup, script({"r0.draft.bob": say(choice="no"), "verdict": say()})).run()
 
 

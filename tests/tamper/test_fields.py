@@ -77,6 +77,7 @@ BLIND = {
     "gate.answered requester.key": "whose key that is is its own word",
     "gate.answered retention": "how long it is kept is its own word",
     "debater.registered agent_type": "passed on to telemetry",
+    "debater.registered instructions.*.round": "where the debate ended before it",
     "call.started reserved_tokens_in": "the size of what is sent, unless there is a price",
     "call.answered model": "which model served is the provider's word",
     "call.answered response_id": "the provider's word",
@@ -180,6 +181,10 @@ debate.opened       tool_rounds                 later 9.not_due
 debate.opened       tools                       record 10.unnamed
 debate.opened       tools.*.sha256              here 10.missing
 debater.registered  id                          here 9.not_due, later 9.not_due
+debater.registered  instructions                here 9.not_due, later 11.prompt, record 8.unnamed
+debater.registered  instructions.*.round        here 9.not_due
+debater.registered  instructions.*.text         later 11.prompt, record 8.unnamed
+debater.registered  instructions.*.text.sha256  here 8.missing
 debater.registered  model                       later 9.model, later 9.not_due
 debater.registered  parameters.max_tokens       later 9.parameters
 debater.registered  parameters.reasoning_effort later 9.parameters
