@@ -123,6 +123,21 @@ def test_each_seat_is_told_its_own_in_each_round(table, format_, layout):
     assert table.verified().findings == []
 
 
+def test_an_estimate_counts_what_each_seat_is_told_in_each_round():
+    def estimated(function):
+        fields = {"max_rounds": 2, "debaters": [SHIP, {**WAIT, "model": None}]}
+        spec = playing.spec_of("judged", instructions=function, **fields)
+        return hansard.estimate(spec, models={"bot": answer}).most
+
+    def late(given, _context):
+        return "x" * 4000 if (given["seat"], given["round"]) == ("ann", 2) else "x"
+
+    short, long = estimated(lambda *_: "x"), estimated(late)
+    told = [row.tokens_in for row in long.seats]
+    assert told[0] > short.seats[0].tokens_in + 900
+    assert told[1:] == [row.tokens_in for row in short.seats[1:]]
+
+
 def test_a_custom_seat_is_told_none_and_one_warning_says_so(table):
     seen = {}
 
