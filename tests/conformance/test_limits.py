@@ -9,7 +9,7 @@ import verify
 from conformance_kit.debates import decided
 from conformance_kit.exports import ABOUT, export, files_of, seal, zip_of
 from conformance_kit.limits import MIB, at_the_bound, documented, started
-from conformance_kit.sources import with_original
+from conformance_kit.sources import taken, with_original
 from exporting import both
 from hansard.record.bundle import MAX_EXPORT
 from hansard.rules import spending, state
@@ -60,6 +60,9 @@ CASES = {
     "originals of 64 MiB": (lambda: zip_of(export(with_original(*KEPT, 24))), [], 0),
     "originals of a little more": (
         lambda: zip_of(export(with_original(*KEPT, 28))), [("8.size", 15)], 1,
+    ),
+    "a text of 126 MB in place of a file's hash": (
+        lambda: zip_of(export(taken(file=f"{'0' * 126_000_000}\U0001f5c4"))), [("8.file", 7)], 1,
     ),
     "a call begun as entry 99,001": (
         lambda: zip_of(export(started(99_000))), [("15.ceiling", 99_001)], 1,

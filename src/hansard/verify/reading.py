@@ -64,6 +64,12 @@ class Held:
         """Return a text by name; None where it is gone."""
         return blob.unpack(self._blobs[name]) if name in self._sound else None
 
+    def short(self, name: str, most: int) -> str | None:
+        """Return a text by name, or "" where it has more than `most` bytes; None where gone."""
+        if name in self._sound and len(self._blobs[name]) > blob.HEADER + most:
+            return ""
+        return self.get(name)
+
 
 @dataclass(slots=True)
 class Reading:

@@ -15,14 +15,16 @@ from re import compile as pattern
 from hansard.rules.data import EvidenceData
 from hansard.rules.prompts import PAGE_BREAK
 from hansard.verify.findings import Finding, finding
-from hansard.verify.reading import Held, Reading
+from hansard.verify.reading import Reading
 
+_HASH_SIZE = 64  # bytes
 _HASH = pattern("[0-9a-f]{64}").fullmatch
 
 
 def check_sources(reading: Reading) -> Iterator[Finding]:
     """Check 8: pages, the file's hash, and the original of each document agree."""
-    pages, stated, found = (_Once(reading.texts, read) for read in (_pages, _stated, _hash_of))
+    pages, found = _Once(reading.texts.get, _pages), _Once(reading.texts.get, _hash_of)
+    stated = _Once(lambda name: reading.texts.short(name, _HASH_SIZE), _stated)
     for seq, event in enumerate(reading.events, 1):
         if event["type"] == "evidence.admitted":
             yield from _disagreeing(seq, event["data"], pages, stated, found)
@@ -31,13 +33,15 @@ def check_sources(reading: Reading) -> Iterator[Finding]:
 class _Once:
     """What `read` makes of a text by its name; None where the text is gone. Each is read once."""
 
-    def __init__(self, texts: Held, read: Callable[[str], int | str]) -> None:
-        self._texts, self._read = texts, read
+    def __init__(
+        self, text_of: Callable[[str], str | None], read: Callable[[str], int | str]
+    ) -> None:
+        self._text_of, self._read = text_of, read
         self._known: dict[str, int | str | None] = {}
 
     def of(self, name: str) -> int | str | None:
         if name not in self._known:
-            text = self._texts.get(name)
+            text = self._text_of(name)
             self._known[name] = None if text is None else self._read(text)
         return self._known[name]
 
