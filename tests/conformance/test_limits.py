@@ -1,6 +1,7 @@
 """The limits that are too large for the kit (FORMAT.md §10.2), and the memory that they take."""
 
 import json
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -9,8 +10,11 @@ import verify
 from conformance_kit.debates import decided
 from conformance_kit.exports import ABOUT, export, files_of, seal, zip_of
 from conformance_kit.limits import MIB, at_the_bound, documented, started
+from conformance_kit.moderated import attacked, defended, moderating, proposed
+from conformance_kit.records import derived
 from conformance_kit.sources import taken, with_original
 from exporting import both
+from hansard.record import blob
 from hansard.record.bundle import MAX_EXPORT
 from hansard.rules import spending, state
 from kit import STORED
@@ -35,6 +39,35 @@ def with_context(record, seq):
 def of_documents(*sizes):
     """An export of an opening with documents of these sizes; the first is entry 7."""
     return zip_of(export(documented(*sizes)))
+
+
+def sharing(number, size):
+    """A debate whose documents, entries 7 and on, are so many names of one text of this size."""
+    rows = [{"id": f"d{n}", "text": "x"} for n in range(number)]
+    script = {
+        "r1.proposition.proposer:1": proposed([]),
+        "r1.critique.critic:1": attacked(8, []),
+        "r1.rebuttal.rebuttal:1": defended((1, [])),
+    }
+    record = moderating("sharing", script, evidence=rows)
+    name, file = blob.pack("x" * size, derived("shared"))
+    seqs = range(7, 7 + number)
+    gone = {record.event(seq)["data"]["text"]["sha256"] for seq in seqs}
+    texts = {key: each for key, each in record.blobs.items() if key not in gone} | {name: file}
+    for seq in seqs:
+        record = record.data(seq, text={"sha256": name})
+    return replace(record, blobs=texts)
+
+
+@pytest.mark.slow
+def test_a_text_that_many_documents_share_is_held_once(tmp_path):
+    path = tmp_path / "record.zip"
+    path.write_bytes(zip_of(export(sharing(500, 2 * MIB))))
+    for name, command in VERIFIERS.items():
+        ended, out, took = peak(tmp_path, *command, str(path), "--json")
+        codes = {row["code"] for row in json.loads(out)["findings"]}
+        assert (codes, ended) == ({"11.prompt"}, 1), name
+        assert took <= 512 * MIB, name
 
 
 FULL = [2 * MIB] * 10

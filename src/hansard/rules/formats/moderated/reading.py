@@ -139,12 +139,15 @@ def _check_citations(
 ) -> list[Citation] | None:
     """Check citations against the documents seen in this round; None where one is gone."""
     texts, later = {}, []
+    read: dict[str, str | None] = {}  # by its name: documents may share a text
     for document in state.evidence:
         if document["from_round"] > step.round:
             later.append(document["document"])
             continue
-        text = text_of(document["text"]["sha256"])
-        if text is None:
+        name = document["text"]["sha256"]
+        if name not in read:
+            read[name] = text_of(name)
+        if (text := read[name]) is None:
             return None
         texts[document["document"]] = text
     return citations.check(arguments, texts, later)
