@@ -140,7 +140,8 @@ def _another(kind: str, field: str, value: Any) -> Any:
     if value is None or value == []:
         return NULL[field]
     if names:
-        return names[names.index(value.partition("-")[0]) - 1]
+        name = value.partition("-")[0]
+        return names[names.index(name) - 1 if name in names else 0]
     if isinstance(value, bool):
         return not value
     if isinstance(value, int):
@@ -155,7 +156,7 @@ def _another(kind: str, field: str, value: Any) -> Any:
 
 
 def _member(value: dict[str, Any]) -> dict[str, Any]:
-    for field in ("sha256", "votes", "threshold", "finding", "score", "ppm"):
+    for field in ("sha256", "votes", "threshold", "finding", "score", "ppm", "ceiling"):
         if field in value:
             return {**value, field: _another("", field, value[field])}
     return {**value, "seed": 7}

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hansard.rules.citations import check, find, struck
+from hansard.rules.citations import check, find, page_of, struck
 from support import argued
 
 DOCUMENT = "Payment is due within 30 days.\n\nNo refund\u00a0is given."
@@ -65,3 +65,11 @@ def test_every_citation_is_checked_in_order():
     ]
     assert struck(findings) == [1, 3]
     assert struck(findings[:1]) == struck([]) == []
+
+
+@pytest.mark.parametrize(
+    ("quote", "page"),
+    [("One.", 1), ("Two\nwords", 2), ("Two words. Three.", 2), ("Three.", 4), ("Four.", None)],
+)
+def test_the_page_of_a_quote_is_where_it_begins(quote, page):
+    assert page_of(quote, "One.\fTwo  words.\f \fThree.") == page

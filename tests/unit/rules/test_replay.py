@@ -530,3 +530,18 @@ def test_a_reply_that_was_cut_off_needs_no_text_to_be_rejected():
     wrong = swapped(event, code="filtered")
     found = walk([*EVENTS[: event["seq"] - 1], wrong], lambda name: None)
     assert [row.field for _, row in found] == ["code"]
+
+
+def test_a_seats_rows_of_instructions_stand_in_order_of_their_rounds():
+    rows = [{"round": 1, "text": None}, {"round": 2, "text": None}]
+    why = "debater.registered with instructions in order of rounds, each once"
+    for told, wrong in ((rows, None), (rows[::-1], why), ([rows[0]] * 2, why)):
+        assert due_instead([EVENTS[0], swapped(EVENTS[1], instructions=told)]) == wrong
+
+
+def test_a_document_without_a_file_has_no_original():
+    seats = [event for event in EVENTS if event["type"] == "debater.registered"]
+    (document, *_) = (event for event in EVENTS if event["type"] == "evidence.admitted")
+    lone = swapped(document, source=None, original=document["data"]["text"])
+    why = "evidence.admitted without an original, since it has no source"
+    assert due_instead([EVENTS[0], *seats, lone]) == why

@@ -690,3 +690,23 @@ def test_labels_of_stances_that_cannot_be_told_apart_are_refused(format_, field,
 def test_the_names_of_keys():
     assert key_variable("http://localhost:8000/v1") == "HANSARD_KEY_LOCALHOST_8000"
     assert key_variable("https://a-b.example") != key_variable("https://a.b.example")
+
+
+def test_instructions_that_do_not_say_how_they_are_called_are_taken():
+    assert made("panel", instructions=min).instruct is min  # written in C, without a signature
+
+
+def test_an_address_is_no_file_and_only_its_host_is_told():
+    with pytest.raises(UsageError, match=r"https://files\.example is an address") as caught:
+        parse_spec(
+            {
+                "format": "panel",
+                "question": "Why?",
+                "agents": 2,
+                "model": "python:m",
+                "evidence": [{"file": "https://me:secret@files.example/a.pdf?token=secret"}],
+            },
+            "spec",
+        )
+    assert caught.value.code == "spec.evidence_url"
+    assert "secret" not in str(caught.value)

@@ -8,7 +8,7 @@ import rfc8785
 
 from hansard.rules.state import DebateState, evolve
 from hansard.rules.steps import place_of
-from hansard.rules.transcript import Prompter, hash_of
+from hansard.rules.transcript import Prompter, hash_of, instructions_of
 from support import Debate, Fail, Reply, Setup, eventful, prompts, script, titles, vote
 
 EVENTFUL = eventful()
@@ -187,3 +187,13 @@ def test_role_first_a_transcript_is_one_part_with_a_digest_of_its_own(format_):
         evolve(state, event)
     assert {begins for begins, _ in places} == {True}
     assert {retried for _, retried in places} == {False, True}
+
+
+@pytest.mark.parametrize(
+    ("round_", "told"), [(0, None), (1, "one"), (2, "one"), (3, None), (9, None)]
+)
+def test_a_row_of_instructions_holds_from_its_round_until_the_next(round_, told):
+    opened = {"instructions": "of the opening"}
+    rows = [{"round": 1, "text": "one"}, {"round": 3, "text": None}]
+    assert instructions_of(opened, {"instructions": rows}, round_) == told
+    assert instructions_of(opened, {"instructions": None}, round_) == "of the opening"
