@@ -348,6 +348,7 @@ def test_a_citation_shows_its_page_and_a_file_is_saved_as_it_was(show):
     assert f"SHA-256 of the file {sha256(sources.FILE).hexdigest()}" in said
     assert "verified, p. 2" in said
     paper.get_by_text("Read the document").click()
+    paper.get_by_text("Page 2").wait_for()
     said = paper.inner_text()
     assert said.index("Page 1") < said.index("Payment is due") < said.index("Page 2")
     page.locator("#e7 summary").first.click()

@@ -25,6 +25,8 @@ VALUES = st.recursive(
 
 
 @given(VALUES)
+@example(Decimal(-(2**63) - 1))
+@example(Decimal(2**64))
 def test_a_value_is_written_as_it_was_read(value):
     text = as_json(value)
     assert loads(text.encode()) == value
