@@ -30,7 +30,7 @@ def pytest_addoption(parser):
 
 # Coverage is measured only below these: what the others go through again and again, these show,
 # and whatever is measured takes twice as long.
-MEASURED = [Path(__file__).parent / name for name in ("unit", "cli")]
+MEASURED = [Path(__file__).parent / name for name in ("unit", "cli", "services", "sources")]
 
 
 @pytest.hookimpl(trylast=True)

@@ -234,20 +234,10 @@ def loads(data: bytes) -> Any:
     """Return the JSON value of a body, decimals exact; None for what is no JSON."""
     try:
         return json.loads(
-            data,
-            parse_int=_integer,
-            parse_float=Decimal,
-            parse_constant=_refused,
-            object_pairs_hook=_once,
+            data, parse_float=Decimal, parse_constant=_refused, object_pairs_hook=_once
         )
     except (ValueError, ArithmeticError, RecursionError):
         return None
-
-
-def _integer(digits: str) -> int | Decimal:
-    """Return a whole number; one of more than 64 bits as a decimal, which can be written again."""
-    number = int(digits)
-    return number if -(2**63) <= number < 2**64 else Decimal(number)
 
 
 def _refused(constant: str) -> None:
