@@ -93,11 +93,12 @@ class Debate:
         """Return the spec with what is `given` in place of its own fields, and its folder."""
         from hansard.rules.model_names import OWN
         from hansard.runtime.models.callables import as_model
+        from hansard.runtime.seats import given_to
 
         fields = {**self._fields, **given}
         spec = fields if self._spec is None else self._spec
         parsed, begin = located(spec, self._folder, None if self._spec is None else fields)
-        functions = {**(self._models or {}), **parsed.functions()}
+        functions = given_to(parsed, self._models)
         for row in parsed.table():
             provider, _, name = row.model.partition(":")
             if provider in OWN and name in functions:

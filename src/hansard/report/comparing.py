@@ -9,6 +9,7 @@ from __future__ import annotations
 import json
 from base64 import b64encode
 from collections.abc import Callable, Iterable, Iterator
+from functools import cache
 from hashlib import sha256
 from typing import Literal, NamedTuple, get_args
 
@@ -203,11 +204,14 @@ def _fact(section: Section, name: str, said: object, whole: object = None) -> _F
 
 def _written(section: Section, name: str, text: str | None) -> _Fact:
     """Return a text that somebody wrote: one that is gone is like no other."""
-    return _fact(section, name, GONE, object()) if text is None else _fact(section, name, text)
+    if text is None:
+        return _fact(section, name, GONE, object())
+    return _fact(section, name, text, sha256(text.encode()).digest())
 
 
 def _facts(found: Result, own: Display[Result], text: TextOf, _: str) -> Iterator[_Fact]:
-    """Yield what a record says of everything that is compared."""
+    """Yield what a record says of everything that is compared; each text is read once."""
+    text = cache(text)
     yield _written("debate", "Question", found.question)
     yield _fact("debate", "Format", found.format)
     yield _fact("debate", "Rounds at most", found.max_rounds)
@@ -256,9 +260,12 @@ def _of_decision(found: Result, own: Display[Result]) -> Iterator[_Fact]:
 def _of_prompts(found: Result, text: TextOf) -> Iterator[_Fact]:
     for row in found.templates:
         yield _fact("prompts", f"Template {row['role']}", row["sha256"][:_HASH], row["sha256"])
+    known: dict[str, _Fact] = {}  # by the name of a text: a thousand rounds may have the same
     for use in found.texts:
         if use.what != "question":
-            yield _written("prompts", f"The {use.what}", text(use.sha256))
+            if use.sha256 not in known:
+                known[use.sha256] = _written("prompts", "", text(use.sha256))
+            yield known[use.sha256]._replace(name=f"The {use.what}")
 
 
 def _of_cost(found: Result) -> Iterator[_Fact]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from functools import reduce
+from functools import cache, reduce
 from typing import Literal
 
 from pydantic import Field
@@ -46,6 +46,7 @@ def build(events: Iterable[Event], text_of: TextOf, reader: Reader) -> GateRecor
     data = state.gated
     if data is None:
         return None
+    text_of = cache(text_of)  # people may say the same a thousand times
 
     def text(blob: Blob | None) -> str | None:
         return text_of(blob["sha256"]) if blob else None

@@ -8,6 +8,7 @@ anywhere else, and every text is read again from the blob it was recorded in.
 from __future__ import annotations
 
 from collections.abc import Iterable
+from functools import cache
 from typing import cast
 
 from hansard.report.fold import fold
@@ -25,5 +26,5 @@ def build(events: Iterable[Event], text_of: TextOf, reader: Reader | None = None
     the rules: nothing is checked here, so whoever reads one verifies it first
     (`hansard.read_record`), and whatever fails here is a bug of ours.
     """
-    found = fold(events, text_of, notings, reader or Reader())
+    found = fold(events, cache(text_of), notings, reader or Reader())
     return cast(DebateResult, DISPLAYS[found.state.spec["terms"]["format"]].of(found))

@@ -32,9 +32,13 @@ Models = Mapping[str, Model | Own]
 def given_to(spec: AnySpec, models: Models | None) -> Models:
     """Return the callables by name: those that `models` gives, and those in the spec itself.
 
-    Raises UsageError `model.named_twice` where two of them have one name.
+    Raises UsageError `model.not_given` where `models` are not by name, and
+    `model.named_twice` where two of them have one name.
     """
-    own, given = spec.functions(), models or {}
+    own, given = spec.functions(), {} if models is None else models
+    if not isinstance(given, Mapping):
+        said = "`models` are functions by name: write models={NAME: FUNCTION}"
+        raise UsageError("model.not_given", said)
     for name, function in own.items():
         if name in given and given[name] is not function:
             raise UsageError(

@@ -487,6 +487,8 @@ def test_a_folder_is_allowed_by_its_name_or_as_a_path(tmp_path):
     [
         ({"progress": print}, "spec.unknown_field", "`progress` belongs to a run"),
         ({"tools": [argue]}, "tool.not_given", "tools={NAME: FUNCTION}"),
+        ({"tools": object()}, "tool.not_given", "tools={NAME: FUNCTION}"),
+        ({"models": object()}, "model.not_given", "models={NAME: FUNCTION}"),
         ({"store": Path("x.db")}, "store.url", "write sqlite:///PATH/FILE.db"),
         ({"policy": "policy.txt"}, "policy.read", "what `read_policy` gives, not a str"),
     ],

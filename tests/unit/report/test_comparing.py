@@ -1,5 +1,7 @@
 """Two debates side by side."""
 
+from collections import Counter
+
 import pytest
 
 from hansard.record import blob
@@ -71,3 +73,21 @@ def test_the_file_is_inert_and_loads_nothing():
     assert "&lt;script&gt;" in page
     assert "default-src 'none'" in page
     assert one.head in page
+
+
+def test_a_text_is_read_once_however_many_name_it():
+    one, read = debated("panel", context="Alike.", evidence=[{"id": "a", "text": "x"}]), Counter()
+    use, row = one.result.texts[-1], one.result.evidence[0]
+    many = {
+        "texts": [use.model_copy(update={"what": f"instructions {n}"}) for n in range(9)],
+        "evidence": [row.model_copy(update={"id": f"d{n}"}) for n in range(9)],
+    }
+
+    def text_of(name):
+        read[name] += 1
+        return one.text(name)
+
+    found = one._replace(result=one.result.model_copy(update=many), text=text_of)
+    rows = {found.name for found in compare(found, one).rows}
+    assert {"The instructions 8", "d8"} <= rows
+    assert set(read.values()) == {1}

@@ -1,4 +1,5 @@
 import json
+from collections import Counter
 
 import pytest
 
@@ -414,3 +415,14 @@ def test_the_ceilings_are_shown_and_what_broke_them():
     assert (cut.truncated.ceiling, cut.truncated.limit) == ("seconds", 1)
     (said,) = (note.message for note in cut.notes if note.code == "truncated")
     assert "of a ceiling of 0.001 seconds, " in said
+
+
+def test_a_text_is_read_once_however_many_name_it():
+    record, read = eventful("panel").record, Counter()
+
+    def text_of(name):
+        read[name] += 1
+        return record.texts[name]
+
+    build(record.events, text_of)
+    assert set(read.values()) == {1}
