@@ -76,10 +76,12 @@ MOST_LISTED = 1_000  # findings of a check; the others count all the same
 MOST_ENTRIES = 100_000
 LARGEST_DOCUMENT, LARGEST_DOCUMENTS = 2 * 2**20, 20 * 2**20  # bytes: of one, and of all (§10.2)
 LARGEST_ORIGINAL, LARGEST_ORIGINALS = 11_184_812, 89_478_488  # bytes of base64: the same
+LARGEST_WORDS = 16_000_000  # bytes of a stance or a gate's answer
 LARGEST_REPLY = 2**20  # bytes
 MOST_LABELS = 20  # of a debate (§3)
 MOST_CONDITIONS = 20  # of a review
 MOST_AFTER = 1_000  # entries after the close (§18)
+LONGEST_NAME = 256  # characters of a served model's name that is a text (§15)
 LONGEST_COMPARED = 65_536  # characters of an answer, the words of which are compared (§9)
 SENTENCES = {  # what a finding says; `*` is any field that is not what it should be
     "1.size": "The export is too large, or its files claim more bytes than it has",
@@ -118,8 +120,8 @@ SENTENCES = {  # what a finding says; `*` is any field that is not what it shoul
     "8.text": "A text of this entry is not UTF-8",
     "8.salt": "A text of this entry has the salt of another text",
     "8.reused": "An earlier entry names the very text of this reply",
-    "8.size": "A document of this entry, or its original, is larger than a record may hold, "
-    "or all up to it are",
+    "8.size": "A document of this entry, its original, a stance or an answer is larger than a "
+    "record may hold, or all up to it are",
     "8.pages": "The document has another number of pages than this entry says",
     "8.file": "The hash of the file is not that of the original, or no hash",
     "8.original": "The original of this document is not spelled in base64",
@@ -1132,14 +1134,25 @@ class Held:
         """Return the bytes of a text, which is not decoded for that."""
         return len(self.blobs[name]) - HEADER_SIZE
 
+    def hash(self, name: str) -> str:
+        """Return the SHA-256 of a text without its header, in hex."""
+        return hashlib.sha256(memoryview(self.blobs[name])[HEADER_SIZE:]).hexdigest()
+
+    def name(self, name: str) -> str:
+        """Return a text that is a name of somebody's; of a longer one the beginning and `…`."""
+        begins = self.blobs[name][HEADER_SIZE : HEADER_SIZE + 4 * (LONGEST_NAME + 1)]
+        text = begins.decode("utf-8", "ignore")  # its last character may be cut in two
+        return text if len(text) <= LONGEST_NAME else f"{text[:LONGEST_NAME]}…"
+
 
 @dataclass
 class Places:
-    """The first line that names each text: as anything, as a document, original or reply."""
+    """The first line that names each text: as anything, and as what is bounded in size."""
 
     all: dict[str, int] = field(default_factory=dict)
     documents: dict[str, int] = field(default_factory=dict)
     originals: dict[str, int] = field(default_factory=dict)
+    words: dict[str, int] = field(default_factory=dict)  # stances, and the answer of a gate
     replies: dict[str, int] = field(default_factory=dict)
     reused: dict[str, int] = field(default_factory=dict)  # who replies with a text named before
 
@@ -1151,6 +1164,9 @@ def read_places(events: Iterable[Json]) -> Places:
         data = event["data"]
         for name in named_blobs(data):
             places.all.setdefault(name, place)
+        said = (data.get("stance") or {}).get("text") or (data.get("gate") or {}).get("answer")
+        if said:
+            places.words.setdefault(said["sha256"], place)
         if event["type"] == "evidence.admitted":
             places.documents.setdefault(data["text"]["sha256"], place)
             if data["original"]:
@@ -1225,6 +1241,8 @@ def oversize(
         yield finding("8.size", original, LARGEST_ORIGINAL, size)
     elif original and originals > LARGEST_ORIGINALS:
         yield finding("8.size", original, LARGEST_ORIGINALS, originals)
+    elif name in places.words and size > LARGEST_WORDS:
+        yield finding("8.size", places.words[name], LARGEST_WORDS, size)
     if reply and size > LARGEST_REPLY:
         yield finding("12.size", reply, LARGEST_REPLY, size)
 
@@ -2544,14 +2562,16 @@ def in_words(walk: Walk, step: Step, value: Json) -> list[str] | None:
     Nothing where it names a label or nobody, and None where the words of a stance are gone.
     """
     winner = value.get("winner") if step.seat["model"].startswith("custom:") else None
-    stances = {id_: seat["stance"] for id_, seat in walk.seats.items() if seat["stance"]}
+    stances = {
+        id_: seat["stance"]["text"]["sha256"] for id_, seat in walk.seats.items() if seat["stance"]
+    }
     if winner is None or not stances or winner in walk.terms["stances"]:
         return []
-    if any(stance["text"]["sha256"] not in walk.texts for stance in stances.values()):
+    if any(name not in walk.texts for name in stances.values()):
         return None
-    texts = {id_: walk.texts[stance["text"]["sha256"]] for id_, stance in stances.items()}
     named = folded(winner)
-    return [id_ for id_, text in texts.items() if folded(text) == named]
+    same = {name: folded(walk.texts[name]) == named for name in {*stances.values()}}
+    return [id_ for id_, name in stances.items() if same[name]]
 
 
 def verdict_of(walk: Walk, step: Step, value: Json) -> dict[str, Json]:
@@ -3046,7 +3066,7 @@ class Policing:
     def hash_of(self, name: str) -> str | None:
         """Return the plain SHA-256 of a text; nothing where it is gone."""
         if name not in self.hashes:
-            self.hashes[name] = sha256(self.held[name].encode()) if name in self.held else None
+            self.hashes[name] = self.held.hash(name) if name in self.held else None
         return self.hashes[name]
 
     def check_opening(self) -> None:
@@ -3157,7 +3177,7 @@ class Policing:
         if named and model["sha256"] not in self.held:
             self.gone |= {"served"} if self.values("served", role) else set()
         else:
-            self.among(place, "served", role, self.held[model["sha256"]] if named else model)
+            self.among(place, "served", role, self.held.name(model["sha256"]) if named else model)
 
     def check_independence(self, seats: list[tuple[int, Json]]) -> None:
         """Compare who judges, or is a critic, with those whom they judge."""

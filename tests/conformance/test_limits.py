@@ -9,8 +9,17 @@ import pytest
 import verify
 from conformance_kit.debates import decided
 from conformance_kit.exports import ABOUT, export, files_of, seal, zip_of
-from conformance_kit.limits import MIB, at_the_bound, documented, started
+from conformance_kit.gate import answered
+from conformance_kit.limits import (
+    MIB,
+    argued,
+    at_the_bound,
+    documented,
+    started,
+    with_stance,
+)
 from conformance_kit.moderated import attacked, defended, moderating, proposed
+from conformance_kit.policed import JUDGED, held, served
 from conformance_kit.records import derived
 from conformance_kit.sources import taken, with_original
 from exporting import both
@@ -70,6 +79,31 @@ def test_a_text_that_many_documents_share_is_held_once(tmp_path):
         assert took <= 512 * MIB, name
 
 
+def answered_alike(number, size, line):
+    """A judged debate whose verdict, entry 13, was served by a name of this size.
+
+    So many entries after the last one answer with the same name, and are not due.
+    """
+    record = held(served(), *JUDGED, line)
+    name, file = blob.pack("x" * size, derived("named"))
+    own = record.event(13)["data"]["model"]["sha256"]
+    texts = {key: each for key, each in record.blobs.items() if key != own} | {name: file}
+    files = files_of(replace(record.data(13, model={"sha256": name}), blobs=texts))
+    lines = files["events.jsonl"].splitlines(keepends=True)
+    return zip_of(seal(files | {"events.jsonl": b"".join(lines + lines[12:13] * number)}))
+
+
+@pytest.mark.slow
+def test_a_name_that_many_answers_share_is_read_and_shown_as_far_as_it_counts(tmp_path):
+    path = tmp_path / "record.zip"
+    path.write_bytes(answered_alike(1000, 8 * MIB, "* served other"))
+    for name, command in VERIFIERS.items():
+        _, out, took = peak(tmp_path, *command, str(path), "--json")
+        shown = [row for row in json.loads(out)["findings"] if row["code"] == "18.served"]
+        assert {row["found"] for row in shown} == {None, "gpt-4o-2024-08-06", "x" * 256 + "…"}
+        assert took <= 512 * MIB, name
+
+
 FULL = [2 * MIB] * 10
 KEPT = [11_184_808] * 8  # bytes of base64, 24 less than there may be
 CASES = {
@@ -96,6 +130,18 @@ CASES = {
     ),
     "a text of 126 MB in place of a file's hash": (
         lambda: zip_of(export(taken(file=f"{'0' * 126_000_000}\U0001f5c4"))), [("8.file", 7)], 1,
+    ),
+    "a stance of 16,000,000 bytes, which a judge names": (
+        lambda: zip_of(export(argued("\U0001f5c4" * 4_000_000))), [], 0,
+    ),
+    "a stance of one byte more": (
+        lambda: zip_of(export(with_stance("x" * 16_000_001))), [("8.size", 2)], 1,
+    ),
+    "an answer of a gate, of 16,000,000 bytes": (
+        lambda: zip_of(export(answered(f"{'x' * 15_999_996}\U0001f5c4"))), [], 0,
+    ),
+    "an answer of a gate, of one byte more": (
+        lambda: zip_of(export(answered("x" * 16_000_001))), [("8.size", 1)], 1,
     ),
     "a call begun as entry 99,001": (
         lambda: zip_of(export(started(99_000))), [("15.ceiling", 99_001)], 1,

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from conformance_kit import limits, runner, sources
+from conformance_kit import gate, limits, runner, sources
 from conformance_kit.exports import export, zip_of
 from exporting import summary
 from hansard.api.records import read_export
@@ -81,6 +81,9 @@ def test_room_for_documents(node, tmp_path):
         (limits.documented(2 * limits.MIB + 1, *full[1:], 1), ["8.size"] * 3),
         (sources.with_original(*[11_184_808] * 8, 24), []),
         (sources.with_original(*[11_184_808] * 8, 28), ["8.size"]),
+        (limits.argued("\U0001f5c4" * 4_000_000), []),
+        (limits.with_stance("x" * 16_000_001), ["8.size"]),
+        (gate.answered("x" * 16_000_001), ["8.size"]),
     ]
     assert codes_of(node, tmp_path, rows) == [expected for _, expected in rows]
 

@@ -8,7 +8,7 @@ from dataclasses import replace
 from conformance_kit.case import Case, bad, good, group
 from conformance_kit.debates import decided
 from conformance_kit.exports import ABOUT, export, seal, zip_of
-from conformance_kit.judged import few
+from conformance_kit.judged import few, naming
 from conformance_kit.moderated import HOLDS, POSITIONS, moderated, moderating, proposed
 from conformance_kit.records import Data, Record, derived, digest, dump
 from hansard.record import blob
@@ -28,6 +28,22 @@ def documented(*sizes: int) -> Record:
         record = record.insert(seq, "evidence.admitted", data)
         record = replace(record, blobs={**record.blobs, name: file})
     return record
+
+
+def argued(stance: str) -> Record:
+    """Return a debate with this as a stance, in entry 2; a function judges, and names none."""
+    wait = {"id": "ben", "label": "wait", "stance": "Wait."}
+    seats = [{"id": "ann", "label": "ship", "stance": stance}, wait]
+    return naming("large", "neither", debaters=seats)
+
+
+def with_stance(text: str) -> Record:
+    """Return an opening with this as the stance of entry 2, as long as no spec has it."""
+    record = argued("Ship it.").until(4)
+    stance = record.event(2)["data"]["stance"]
+    name, file = blob.pack(text, derived("stance"))
+    record = replace(record, blobs={**record.blobs, name: file})
+    return record.data(2, stance=stance | {"text": {"sha256": name}}).pruned()
 
 
 def answered(size: int) -> Record:

@@ -22,6 +22,7 @@ MODERATED = [
     f"moderated.{role} template {digest(text.encode())}"
     for role, text in TEMPLATES["moderated"].items()
 ]
+GPT = "judged.judge served gpt-*"
 TOLD = [  # what the seats of `told_all` are told
     f"* context {digest(b'It is December.')}",
     "judged instructions " + digest(b"Be brief.\n{{stance}}"),
@@ -50,6 +51,12 @@ def served() -> Record:
         limits={"calls": 40, "seconds": 90},
         evidence=[{"id": "e", "text": "It rains."}],
     )
+
+
+def served_by(model: str) -> Record:
+    """A judged debate whose verdict, entry 13, was served by a model of this name."""
+    verdict = Completion(ruled("ship").text, model=model)
+    return arguing("served-by", {"r1.verdict.judge:1": verdict})
 
 
 @group
@@ -191,7 +198,7 @@ def seat_cases() -> Iterator[Case]:
         "The verdict was served by a model whose name is a text: a value `*` is any string.",
         export(held(served(), *JUDGED, "judged.judge served *")),
     )
-    named = held(served(), *JUDGED, "judged.judge served gpt-*")
+    named = held(served(), *JUDGED, GPT)
     yield bad(
         "policy-served-under-another-name",
         "18.served",
@@ -210,6 +217,18 @@ def seat_cases() -> Iterator[Case]:
         10,
         "The provider does not say who served a reply: a value `*` is any string, but none.",
         export(held(served(), *JUDGED, "judged.debater served *")),
+    )
+    yield good(
+        "policy-served-by-a-long-name",
+        "The name of the model that served the verdict has 257 characters, and begins as it may.",
+        export(held(served_by("gpt-" + "\N{GREEK SMALL LETTER BETA}" * 253), *JUDGED, GPT)),
+    )
+    yield bad(
+        "policy-served-by-another-long-name",
+        "18.served",
+        13,
+        "The name of the model that served the verdict has 257 characters, of which 256 may serve.",
+        export(held(served_by("m" * 257), *JUDGED, "judged.judge served " + "m" * 256)),
     )
     free = [f"judged.judge {term} any" for term in ("context", "instructions", "persona")]
     yield good(

@@ -143,10 +143,16 @@ function checkPolicy(policy, opening, events, texts) {
 		}
 	}
 
+	// A name that is a text; of one of more than 256 characters the beginning.
+	function nameIn(text) {
+		const letters = [...text.slice(0, 2 * 257)];
+		return letters.length > 256 ? `${letters.slice(0, 256).join("")}…` : text;
+	}
+
 	// The model that a reply says served it; its name may be a text.
 	function checkServed(place, { role }, model) {
 		if (!isObject(model)) among(place, "served", role, model);
-		else if (texts.has(model.sha256)) among(place, "served", role, texts.get(model.sha256));
+		else if (texts.has(model.sha256)) among(place, "served", role, nameIn(texts.get(model.sha256)));
 		else if (valuesOf("served", role)) gone.add("served");
 	}
 

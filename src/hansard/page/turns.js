@@ -141,10 +141,10 @@ function inWords(walk, { seat: { model } }, { winner = null }) {
 	const rows = [...walk.seats.values()].filter((seat) => seat.stance);
 	const other = rows.length && model.startsWith("custom:") && winner !== null;
 	if (!other || walk.terms.stances.includes(winner)) return [];
-	const texts = rows.map((seat) => walk.texts.get(seat.stance.text.sha256) ?? null);
-	if (texts.includes(null)) return null;
-	const named = folded(winner);
-	return rows.filter((_, at) => folded(texts[at]) === named).map((seat) => seat.id);
+	const names = rows.map((seat) => seat.stance.text.sha256), named = folded(winner);
+	if (!names.every((name) => walk.texts.has(name))) return null;
+	const same = new Map([...new Set(names)].map((name) => [name, folded(walk.texts.get(name)) === named]));
+	return rows.filter((_, at) => same.get(names[at])).map((seat) => seat.id);
 }
 
 // What the reply of a judge or a moderator says.

@@ -10,7 +10,7 @@ const MOST_ENTRIES = 100000;
 const MOST_LISTED = 1000; // findings of a check; the others count all the same
 // Bytes of a document, of an original in base64, each of one and of all, and of a reply (§10.2).
 const [DOCUMENT, DOCUMENTS, REPLY] = [2 ** 21, 20 * 2 ** 20, 2 ** 20];
-const [ORIGINAL, ORIGINALS] = [11184812, 89478488];
+const [ORIGINAL, ORIGINALS, SAID] = [11184812, 89478488, 16000000];
 
 // ---- the result: what all checks found, and what they looked at (§10, §16)
 
@@ -279,11 +279,14 @@ function readBlob(name, bytes) {
 
 function checkBlobs(read, blobs, withheld) {
 	const findings = [], texts = new Map(), salts = new Set();
-	// The first entry that names a text: as anything, as a document, an original, a reply.
-	const [places, documents, originals, replies, reused] = [1, 2, 3, 4, 5].map(() => new Map());
+	// The first entry that names a text: as anything, as a document, an original, a stance or an
+	// answer, a reply.
+	const [places, documents, originals, words, replies, reused] = [1, 2, 3, 4, 5, 6].map(() => new Map());
 	const first = (map, name, place) => { if (!map.has(name)) map.set(name, place); };
 	read.events.forEach(({ type, data }, index) => {
 		for (const name of namedBlobs(data)) first(places, name, index + 1);
+		const said = data.stance?.text ?? data.gate?.answer;
+		if (said) first(words, said.sha256, index + 1);
 		if (type === "evidence.admitted") {
 			first(documents, data.text.sha256, index + 1);
 			if (data.original) first(originals, data.original.sha256, index + 1);
@@ -311,7 +314,7 @@ function checkBlobs(read, blobs, withheld) {
 			all += document ? size : 0;
 			files += original ? size : 0;
 			const [wrong] = [[document, DOCUMENT, size], [document, DOCUMENTS, all],
-				[original, ORIGINAL, size], [original, ORIGINALS, files],
+				[original, ORIGINAL, size], [original, ORIGINALS, files], [words.get(name), SAID, size],
 			].filter(([place, most, found]) => place && found > most);
 			if (wrong) over.push(finding("8.size", ...wrong));
 			if (reply && size > REPLY) over.push(finding("12.size", reply, REPLY, size));

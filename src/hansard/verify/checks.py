@@ -20,6 +20,7 @@ from hansard.record.line import GENESIS, MAX_ENTRIES, line_hash
 from hansard.record.policy import parse as parse_policy
 from hansard.rules.data import OpenedData
 from hansard.rules.events import Event, blob_names, parse
+from hansard.rules.fields import Blob
 from hansard.verify.envelope import check_manifest, check_signatures
 from hansard.verify.findings import Finding, Texts, finding
 from hansard.verify.policies import check_policy
@@ -31,6 +32,7 @@ MAX_DOCUMENT = 1 << 21  # bytes of a document's text, and of all of them (FORMAT
 MAX_DOCUMENTS = 20 << 20
 MAX_ORIGINAL = 11_184_812  # bytes of a file's base64, here of 8 MiB, and of all of them, 64 MiB
 MAX_ORIGINALS = 89_478_488
+MAX_WORDS = 16_000_000  # of a text that is compared word by word
 MAX_REPLY = 1 << 20
 
 
@@ -149,6 +151,7 @@ class _Places:
     all: dict[str, int] = field(default_factory=dict)
     documents: dict[str, int] = field(default_factory=dict)
     originals: dict[str, int] = field(default_factory=dict)
+    words: dict[str, int] = field(default_factory=dict)
     replies: dict[str, int] = field(default_factory=dict)
     reused: dict[str, int] = field(default_factory=dict)
 
@@ -158,6 +161,8 @@ def _places(events: Iterable[Event]) -> _Places:
     for seq, event in enumerate(events, 1):
         for name in blob_names(event):
             places.all.setdefault(name, seq)
+        if in_words := _in_words(event):
+            places.words.setdefault(in_words["sha256"], seq)
         if event["type"] == "evidence.admitted":
             original = event["data"]["original"]
             places.documents.setdefault(event["data"]["text"]["sha256"], seq)
@@ -169,6 +174,17 @@ def _places(events: Iterable[Event]) -> _Places:
             if places.all[reply] != seq:
                 places.reused.setdefault(reply, seq)
     return places
+
+
+def _in_words(event: Event) -> Blob | None:
+    """Return the text of an entry that is compared word by word: a stance, a gate's answer."""
+    if event["type"] == "debater.registered":
+        stance = event["data"]["stance"]
+        return stance["text"] if stance else None
+    if event["type"] in ("debate.opened", "gate.answered"):
+        gate = event["data"]["gate"]
+        return gate["answer"] if gate else None
+    return None
 
 
 def _wrong(name: str, file: bytes, seq: int, salts: set[bytes]) -> Finding | None:
@@ -189,7 +205,7 @@ def _wrong(name: str, file: bytes, seq: int, salts: set[bytes]) -> Finding | Non
 def _oversize(name: str, size: int, places: _Places, totals: Counter[str]) -> Iterator[Finding]:
     """Yield what is too large of a text of `size` bytes, which joins the totals of its kind.
 
-    A text that is too large is gone. One that is a document and an original has one finding.
+    A text that is too large is gone. One that is several of them has one finding.
     """
     bounds = (
         ("documents", places.documents.get(name), MAX_DOCUMENT, MAX_DOCUMENTS),
@@ -201,6 +217,9 @@ def _oversize(name: str, size: int, places: _Places, totals: Counter[str]) -> It
             totals[kind] += size
             one = (most, size) if size > most else (most_of_all, totals[kind])
             over += [(place, *one)] if one[1] > one[0] else []
+    words = places.words.get(name)
+    if words and size > MAX_WORDS:
+        over.append((words, MAX_WORDS, size))
     for place, most, found in over[:1]:
         yield finding("8.size", place, expected=most, found=found)
     reply = places.replies.get(name)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from functools import cache
-from hashlib import sha256
 
 from hansard import vocabulary
 from hansard.record.policy import Policy
@@ -45,12 +44,7 @@ def check_policy(reading: Reading) -> Iterator[Finding]:
 
 def _breaches(reading: Reading, policy: Policy, opened: OpenedData) -> Iterator[tuple[int, Breach]]:
     """Yield each demand that is not met, and at which entry."""
-
-    @cache
-    def hash_of(name: str) -> str | None:
-        text = reading.texts.get(name)
-        return None if text is None else sha256(text.encode()).hexdigest()
-
+    hash_of = cache(reading.texts.hash)
     seats, places = list[RegisteredData](), list[int]()
     by_id: dict[str, RegisteredData] = {}
     yield from ((1, breach) for breach in demands.of_opening(policy, opened))
@@ -83,6 +77,6 @@ def _served(
     model: str | Blob | None,
 ) -> Iterator[Breach]:
     """Yield a model that the policy does not admit; its name may be a text, and gone."""
-    named = reading.texts.get(model["sha256"]) if isinstance(model, dict) else model
+    named = reading.texts.name(model["sha256"]) if isinstance(model, dict) else model
     for breach in demands.of_answer(policy, opened, seat, named):
         yield breach._replace(gone=named is None and model is not None)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from hashlib import sha256
 from itertools import islice
 from typing import cast
 
@@ -22,6 +23,7 @@ from hansard.rules.replay import Replay
 from hansard.rules.review import Reviewed
 from hansard.verify.findings import Status, Texts
 
+LONGEST_NAME = 256  # characters of a served model's name that is a text (FORMAT.md §15)
 _BLOBS = "blobs/"
 
 
@@ -69,6 +71,20 @@ class Held:
         if name in self._sound and len(self._blobs[name]) > blob.HEADER + most:
             return ""
         return self.get(name)
+
+    def hash(self, name: str) -> str | None:
+        """Return the SHA-256 of a text without its header, in hex; None where it is gone."""
+        if name not in self._sound:
+            return None
+        return sha256(memoryview(self._blobs[name])[blob.HEADER :]).hexdigest()
+
+    def name(self, name: str) -> str | None:
+        """Return a text that is a name of somebody's; of a longer one the beginning and `…`."""
+        if name not in self._sound:
+            return None
+        begins = self._blobs[name][blob.HEADER : blob.HEADER + 4 * (LONGEST_NAME + 1)]
+        text = begins.decode(errors="ignore")  # its last character may be cut in two
+        return text if len(text) <= LONGEST_NAME else f"{text[:LONGEST_NAME]}…"
 
 
 @dataclass(slots=True)

@@ -178,11 +178,15 @@ def named_in_words(state: DebateState, winner: str, text_of: TextOf) -> dict[str
     TextGone where the words of a stance are gone.
     """
     found, named = [], similarity.fold(winner)
+    same: dict[str, bool] = {}  # by the name of a text: stances may share one
     for seat in state.of_role("debater"):
-        text = text_of(seat["stance"]["text"]["sha256"]) if seat["stance"] else None
-        if text is None:
-            raise TextGone
-        if similarity.fold(text) == named:
+        name = seat["stance"]["text"]["sha256"] if seat["stance"] else ""
+        if name not in same:
+            text = text_of(name) if name else None
+            if text is None:
+                raise TextGone
+            same[name] = similarity.fold(text) == named
+        if same[name]:
             found.append(seat["id"])
     return verdict(winner=found[0]) if len(found) == 1 else verdict(undeclared=True)
 
