@@ -21,6 +21,7 @@ from hansard.record import blob
 from hansard.record.keys import parse_trust
 from hansard.record.line import line_hash
 from page.harness import calls, rendered
+from playing import play, script
 from support import EVENTFUL, Debate, Reply, Setup, eventful
 
 VOTES = {"planner": "release", "critic": "revise", "operator": "escalate"}
@@ -165,6 +166,17 @@ def test_what_the_style_hides_is_missed(records, selector, name, monkeypatch):
     monkeypatch.setattr(write, "shell", write.shell.__wrapped__)
     bundle = records[name]
     assert Paper(bundle).lacks(texts_of(bundle)) != []
+
+
+@pytest.mark.browser
+def test_a_long_text_is_printed_once_however_many_name_it():
+    long, short = "Nobody may say more than this. " * 40, "Be as brief as you can."
+    rows = [
+        {"id": name, "text": text} for name, text in zip("abcd", (long, short) * 2, strict=True)
+    ]
+    paper = Paper(play("panel", script({}), evidence=rows))
+    whole = [paper.whole.count(folded(text)) for text in (long, short, "The same text as above.")]
+    assert whole == [1, 2, 1]
 
 
 @pytest.mark.browser

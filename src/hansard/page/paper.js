@@ -3,10 +3,21 @@
 // checks and hashes stand in annexes. Afterwards the screen is as it was.
 
 const opened = []; // what was opened for paper
+const SHORT = 1000; // characters of a text that is printed again wherever it is named
+const printed = new Set(); // the longer ones that are on paper
+
+// On paper a long text stands once, however many entries name it.
+function once(text, draw) {
+	if (!page.paper || text === null || text.length <= SHORT) return draw();
+	if (printed.has(text)) return h("p.dim", "The same text as above.");
+	printed.add(text);
+	return draw();
+}
 
 function ontoPaper() {
 	if (!at("entries") || page.paper) return;
 	page.paper = toldElsewhere();
+	printed.clear();
 	drawAgain();
 	const filled = annexes().map(([title, draw]) => [title, [attempt(draw)].flat(9).filter(Boolean)])
 		.filter(([, inside]) => inside.length);
@@ -56,13 +67,14 @@ const annexes = () => [
 
 const drawBriefs = () => (page.figures?.seats ?? []).flatMap((seat) => [
 	seat.stance && [h("h3", seatName(seat.id), " argues ", said(seat.stance.label)),
-		words(seat.stance.text)],
-	seat.persona !== null && [h("h3", seatName(seat.id), ` ${seat.role}`), words(seat.persona)],
+		once(seat.stance.text, () => words(seat.stance.text))],
+	seat.persona !== null && [h("h3", seatName(seat.id), ` ${seat.role}`),
+		once(seat.persona, () => words(seat.persona))],
 ]);
 const drawDocuments = () => (page.figures?.evidence ?? []).map((row) => {
 	const text = page.result.texts.get(row.sha256) ?? null;
 	return [h("h3", said(row.id)), h("p.dim", documentFacts(row).map((fact, i) => [i > 0 && " · ", fact])),
-		text === null ? h("p", h("em", GONE)) : typesetAll(text, row.source)];
+		text === null ? h("p", h("em", GONE)) : once(text, () => typesetAll(text, row.source))];
 });
 const drawCalls = () => page.figures.asked.length > 0 &&
 	table("plain", "Prompts and replies", ["Call", "Served", "SHA-256"], page.figures.asked.map((row) =>

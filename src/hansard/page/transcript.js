@@ -117,8 +117,10 @@ function drawPrompt(call) {
 
 // The texts that an entry names, as they were written: on paper those that stand nowhere else. A
 // file is saved from its document.
-const namedTexts = (data) => Array.from(textsNamed(data), ([name, { sha256: text }]) =>
-	!page.paper?.has(text) && quoted(name, page.result.texts.get(text)));
+const namedTexts = (data) => Array.from(textsNamed(data), ([name, { sha256 }]) => {
+	const text = page.result.texts.get(sha256) ?? null;
+	return !page.paper?.has(sha256) && once(text, () => quoted(name, text));
+});
 function* textsNamed(value, name = "") {
 	if (name === "original" || (!isObject(value) && !Array.isArray(value))) return;
 	if (Object.keys(value).join() === "sha256") return yield [name, value];
