@@ -54,7 +54,7 @@ def served() -> Record:
 
 
 def served_by(model: str) -> Record:
-    """A judged debate whose verdict, entry 13, was served by a model of this name."""
+    """A judged debate whose verdict, entry 12, was served by a model of this name."""
     verdict = Completion(ruled("ship").text, model=model)
     return arguing("served-by", {"r1.verdict.judge:1": verdict})
 
@@ -226,7 +226,7 @@ def seat_cases() -> Iterator[Case]:
     yield bad(
         "policy-served-by-another-long-name",
         "18.served",
-        13,
+        12,
         "The name of the model that served the verdict has 257 characters, of which 256 may serve.",
         export(held(served_by("m" * 257), *JUDGED, "judged.judge served " + "m" * 256)),
     )
