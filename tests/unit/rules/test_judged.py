@@ -6,9 +6,10 @@ from typing import cast
 
 import pytest
 
-from hansard.rules.formats.judged import JudgedSpec, shuffle_key
+from hansard.rules.formats.judged import JudgedSpec, named_in_words, shuffle_key
 from hansard.rules.replay import NotDue, Replay
 from hansard.rules.spec_parts import Advocate
+from hansard.rules.state import DebateState
 from support import Debate, Fail, Reply, Setup, prompts, say, script, titles, walk
 
 FAIL = Fail("client_error")
@@ -371,3 +372,22 @@ def test_stances_are_two_or_more_and_can_be_told_apart():
     with pytest.raises(NotDue) as caught:
         walk(alone, GONE)
     assert caught.value.due == SEATS_OF_TERMS
+
+
+def test_a_text_that_two_stances_share_is_read_once_and_names_neither():
+    """No spec admits one; a record may have it."""
+    texts, asked = {"one": "Ship it.", "two": "Wait."}, []
+    seats = {
+        key: {"id": key, "role": "debater", "stance": {"label": key, "text": {"sha256": name}}}
+        for key, name in (("ann", "one"), ("bob", "one"), ("cat", "two"))
+    }
+
+    def text_of(name):
+        asked.append(name)
+        return texts[name]
+
+    state = DebateState(seats=seats)
+    assert named_in_words(state, "ship it.", text_of)["undeclared"] is True
+    assert named_in_words(state, "Ship it.", text_of)["undeclared"] is True
+    assert named_in_words(state, "Wait.", text_of)["winner"] == "cat"
+    assert asked == ["one", "two"] * 3
