@@ -1,6 +1,6 @@
 """How to install an extra, for this package as it was installed: from an index, a file, a clone.
 
-Whoever installs leaves `direct_url.json` beside the package where it came from no index
+An installer leaves `direct_url.json` beside a package that came from no index
 (PEP 610). A command names the same place, without its password; where that is gone, or cannot
 be written in one line, it names what the extra needs.
 """
