@@ -17,10 +17,11 @@ sys.path[:0] = [str(Path(__file__).parent), str(Path(__file__).parents[1] / "too
 # Whoever starts the tests in the background makes them ignore Ctrl-C, and all that they start.
 signal.signal(signal.SIGINT, signal.default_int_handler)
 
-# No example is too slow: how fast a machine is proves nothing.
-settings.register_profile(
-    "hansard", deadline=None, suppress_health_check=[HealthCheck.too_slow], print_blob=True
-)
+# No example is too slow: how fast a machine is proves nothing. The examples are the same in every
+# run, so that a change is judged by what it changes; --hypothesis-profile=new draws others.
+EXAMPLES = {"deadline": None, "suppress_health_check": [HealthCheck.too_slow], "print_blob": True}
+settings.register_profile("new", **EXAMPLES)
+settings.register_profile("hansard", derandomize=True, **EXAMPLES)
 settings.load_profile("hansard")
 
 

@@ -302,9 +302,7 @@ def swayed():
 def random():
     found = []
 
-    @settings(
-        max_examples=RANDOM, deadline=None, database=None, suppress_health_check=list(HealthCheck)
-    )
+    @settings(max_examples=RANDOM, suppress_health_check=list(HealthCheck))
     @given(module("property/test_debates.py").debates())
     def draw(debate):
         found.append((debate.record.events, debate.record.texts))

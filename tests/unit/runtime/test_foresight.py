@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import asyncio
 
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import hansard
@@ -22,9 +22,7 @@ from hansard.store.application import Store
 from playing import MODEL, data, play, spec_of
 
 PRICES = {"input": "2", "cached": "0.5", "cache_write": "2.5", "output": "10"}
-QUIET = settings(
-    max_examples=60, deadline=None, suppress_health_check=[HealthCheck.too_slow], derandomize=True
-)
+QUIET = settings(max_examples=60)
 
 
 def look_up(words: str) -> str:
