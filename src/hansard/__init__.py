@@ -24,9 +24,9 @@ from hansard.api.comparing import compare, reruns_of
 from hansard.api.debating import Debate, debate
 from hansard.api.functions import read_models
 from hansard.api.gating import ask_gate, should_debate
+from hansard.api.listing import list_debates, rebuild_projection
 from hansard.api.records import (
     Record,
-    list_debates,
     open_store,
     read_export,
     read_record,
@@ -221,6 +221,7 @@ __all__ = [
     "read_record",
     "read_spec",
     "read_trust",
+    "rebuild_projection",
     "remands_of",
     "reruns_of",
     "result",

@@ -1,5 +1,6 @@
 """`list`, `show`, `report`, `replay`, `verify`, `schema`: what a record holds."""
 
+import csv
 import json
 import re
 import sqlite3
@@ -10,10 +11,9 @@ import jsonschema
 import pytest
 from rich.cells import cell_len
 
-import hansard as library
 from cli_support import NAMES, leave_open, on_a_terminal, only_debate, write_debate, write_format
 from hansard.cli.console import fields
-from hansard.cli.reading import _COLUMNS
+from hansard.cli.listing import _COLUMNS, _distinct
 from hansard.cli.summary import outcome
 from hansard.errors import DataError
 from hansard.record.line import line_hash
@@ -88,15 +88,11 @@ def test_list_fits_a_terminal_of_80_columns(hansard):
     assert totals == "2 debates, $0.0100, 1 of unknown cost, 2 need a look"
 
 
-def test_list_gives_as_much_of_an_id_as_names_one_debate(hansard, debate, monkeypatch):
+def test_list_gives_as_much_of_an_id_as_names_one_debate():
     ids = [f"{'0' * 20}{end}{'0' * 15}" for end in "12"]
-    listed = library.Listing(debates=tuple(Entry(debate=row, state="altered") for row in ids))
-    monkeypatch.setattr(library, "list_debates", lambda *_: listed)
-    rows = hansard("list").out.splitlines()[1:3]
-    assert [row.split()[0] for row in rows] == [row[:21] for row in ids]
-    twice = listed.model_copy(update={"debates": listed.debates[:1] * 2})
-    monkeypatch.setattr(library, "list_debates", lambda *_: twice)
-    assert [row.split()[0] for row in hansard("list").out.splitlines()[1:3]] == [ids[0]] * 2
+    assert [_distinct(ids), _distinct(ids[:1]), _distinct(["12345678-1", "2"]), _distinct([])] == [
+        *(21, 8, 8, 8)
+    ]
 
 
 @pytest.mark.parametrize(
@@ -123,6 +119,32 @@ def test_list_as_json_fits_its_schema(hansard, example):
     jsonschema.validate(listing, json.loads(render("list")))
     (row,) = listing["debates"]
     assert (row["debate"], row["decision"], row["state"]) == (example, "revise", "closed")
+
+
+def test_list_as_csv_runs_nothing(hansard, example):
+    write_debate(VOTES, question='=HYPERLINK("http://x")\x1b[2K, or not?')
+    hansard("run", "debate.yaml")
+    head, *rows = csv.reader(hansard("list", "--csv").out.splitlines())
+    assert head == list(Entry.model_fields)
+    assert rows[0][0] == example
+    assert rows[1][head.index("question")] == '\'=HYPERLINK("http://x")<U+001B>[2K, or not?'
+    assert rows[0][head.index("cost_micro_usd")].isdigit()
+
+
+def test_list_finds_what_is_asked_for_and_counts_all_of_it(hansard, example):
+    for question in ("Is clause 11 fair?", "Is clause 12 fair?"):
+        write_debate(VOTES, question=question, task_type="contract")
+        hansard("run", "debate.yaml")
+    rows = hansard("list", "--search", "clause fair", "--limit", "1").out.splitlines()
+    assert "clause 12" in rows[1]
+    assert rows[-1].startswith("1 of 2 debates, ")
+    assert len(hansard("list", "--task-type", "contract").out.splitlines()) == 4
+    assert hansard("list", "--search", "nothing").out == "0 debates\n"
+    assert len(hansard("list", "--limit", "0").out.splitlines()) == 5
+    assert hansard("projection", "rebuild").out == "3 debates can be found again.\n"
+    done = hansard("list", "--since", "last week")
+    assert (done.code, done.out) == (2, "")
+    assert "since is 'last week': write a time as 2026-11-24" in done.err
 
 
 def test_list_of_an_empty_store(hansard):
@@ -541,10 +563,8 @@ def test_schema(hansard):
 
 def test_an_unreadable_record_does_not_hide_the_others(hansard, debate, monkeypatch):
     write_debate(VOTES)
-    other = "0" * 8 + debate[8:]
-    debates = Store.debates
-    monkeypatch.setattr(Store, "debates", lambda self: [other, *debates(self)])
-
+    hansard("run", "debate.yaml")
+    other = json.loads(hansard("list", "--json").out)["debates"][1]["debate"]
     bundle = Store.bundle
 
     def corrupt(self, name):

@@ -12,7 +12,7 @@ import subprocess
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
-from hansard.cli.reading import _COLUMNS
+from hansard.cli.listing import _COLUMNS
 from hansard.cli.summary import outcome
 from hansard.page.write import script as page_script
 from hansard.report.listing import entry

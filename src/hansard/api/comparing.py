@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from hansard.api.listing import asking
 from hansard.api.records import Record, read_record
 
 if TYPE_CHECKING:
@@ -46,8 +47,8 @@ def reruns_of(store: Store, debate: str) -> tuple[str, ...]:
     """Return the ids of the other debates of a store that were asked the same question.
 
     `debate` is an id or an unambiguous prefix of it. They come in the order in which they were
-    opened; white space counts, and a question that is gone is like no other. Reads one
-    entry and one text of each debate, and verifies none of them: `read_record` does. Raises
+    opened; white space counts, and a question that is gone is like no other. Verifies none of
+    them: `read_record` does. Raises
     UsageError `store.unknown` or `store.ambiguous`, and DataError `record.altered` where
     the record of `debate` does not hold.
 
@@ -60,5 +61,5 @@ def reruns_of(store: Store, debate: str) -> tuple[str, ...]:
     """
     record = read_record(store, debate)
     question = record.standing().question
-    found = [] if question is None else store.asking(question)
+    found = [] if question is None else asking(store, question)
     return tuple(name for name in found if name != record.debate)

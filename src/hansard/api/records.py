@@ -38,7 +38,6 @@ if TYPE_CHECKING:
     from hansard.record.policy import Approved
     from hansard.report.formats import DebateResult
     from hansard.report.gated import GateRecord
-    from hansard.report.listing import Entry, Listing
     from hansard.report.prompt import Rendered
     from hansard.report.replayed import Replayed
     from hansard.report.reviews import Reader
@@ -240,34 +239,6 @@ def open_store(url: str = DEFAULT_STORE, create: bool = True) -> Store:
     return Store.open(url, create=create)
 
 
-def list_debates(store: Store, trust: Trust | None = None) -> Listing:
-    """Return the debates of a store, in the order they were opened.
-
-    The record of each is verified: of one that does not hold only its id and its
-    state are listed. `trust` names the keys whose reviews count. Raises DataError where
-    the store itself cannot be read.
-
-    >>> with open_store("sqlite:///:memory:") as store:
-    ...     list_debates(store).debates
-    ()
-    """
-    from hansard.report.listing import Listing
-
-    return Listing(debates=tuple(_entry(store, debate, trust) for debate in store.debates()))
-
-
-def _entry(store: Store, debate: str, trust: Trust | None) -> Entry:
-    from hansard.report.listing import Entry, entry
-
-    try:
-        record = _of_store(store, debate, trust)
-    except DataError:
-        return Entry(debate=debate, state="unreadable")
-    if not record.verification.ok:
-        return Entry(debate=debate, state="altered")
-    return entry(record.standing())
-
-
 def remands_of(store: Store, debate: str) -> tuple[str, ...]:
     """Return the ids of the debates of a store that debate again what a review sent back.
 
@@ -286,7 +257,7 @@ def remands_of(store: Store, debate: str) -> tuple[str, ...]:
 
 def _is_remand(store: Store, name: str, debate: str) -> bool:
     try:
-        record = _of_store(store, name, None)
+        record = of_store(store, name, None)
     except DataError:
         return False
     opened = record._opened if record.verification.ok else None
@@ -310,10 +281,11 @@ def read_record(store: Store, debate: str, trust: Trust | None = None) -> Record
     >>> record.verification.ok, record.result().decision_rule
     (True, 'most_similar')
     """
-    return _of_store(store, store.find(debate), trust)
+    return of_store(store, store.find(debate), trust)
 
 
-def _of_store(store: Store, debate: str, trust: Trust | None) -> Record:
+def of_store(store: Store, debate: str, trust: Trust | None) -> Record:
+    """Read the debate of a store that has this id, and verify it."""
     from hansard.verify.verifier import verify
 
     bundle = store.bundle(debate)

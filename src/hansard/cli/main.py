@@ -18,6 +18,7 @@ from hansard.cli import (
     demo,
     estimating,
     gating,
+    listing,
     policing,
     providing,
     reading,
@@ -123,7 +124,7 @@ for _command in (
     running.run,
     running.resume,
     running.stop,
-    reading.list_,
+    listing.list_,
     reading.show,
     reading.report,
     reading.replay,
@@ -138,6 +139,7 @@ for _command in (
     signing.keys,
     policing.policy,
     trusting.trust,
+    listing.projection,
     starting.schema,
 ):
     cli.add_command(_command)

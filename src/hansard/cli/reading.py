@@ -1,13 +1,11 @@
-"""`list`, `show`, `report` and `replay`: what is in the record, without changing it."""
+"""`show`, `report` and `replay`: what is in the record, without changing it."""
 
 from __future__ import annotations
 
 import shlex
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from typing import NamedTuple
+from collections.abc import Iterable, Iterator
 
 import click
-from rich.cells import cell_len
 from rich.console import RenderableType
 from rich.table import Table
 from rich.text import Text
@@ -16,168 +14,19 @@ import hansard
 from hansard.cli.console import console, document, fields, money, style_of, value
 from hansard.cli.context import (
     next_step,
-    open_store,
     read_source,
     sound_source,
     store_option,
-    trust_of,
 )
 from hansard.cli.summary import ARROW, Rows, gate_rows, option, print_outcome, say_notes
 from hansard.report import said
-from hansard.report.listing import Entry
 from hansard.report.replayed import Differing
-from hansard.report.reviews import STATES
 from hansard.report.safe import one_line, shown
 from hansard.report.standing import Standing
-from hansard.report.words import GONE, percent, stance
-from hansard.vocabulary import many, words
+from hansard.report.words import GONE, percent
 
-_BAD = ("altered", "unreadable")
 _UNVERIFIED = "ALTERED: this is not what was recorded."
 _ALARM = "reverse bold red"
-
-
-class _Column(NamedTuple):
-    """A column of `list`."""
-
-    title: str
-    cell: Callable[[Entry], str]
-
-
-def _state(row: Entry) -> str:
-    state = row.state.upper() if row.state in _BAD else row.state
-    state += f" {_cut(row.stopped)}" if row.stopped else ""
-    state += ", no output" if row.output_missing else ""
-    return f"{state}, scripted" if row.scripted else state
-
-
-_MOST = 30  # cells of what somebody wrote beside the question, in a row of `list`
-
-
-def _cut(text: str) -> str:
-    """Return `text` on one line that is no wider than that; some signs take two cells."""
-    line = Text(one_line(text))
-    line.truncate(_MOST, overflow="ellipsis")
-    return line.plain
-
-
-def _decision(row: Entry) -> str:
-    if row.advised is not None:
-        return _cut(words("gated")["advised" if row.advised else "against"])
-    if row.decision is None:
-        return "–"
-    if row.review is None:
-        text = row.decision_text
-        return row.decision if text is None else _cut(stance(row.decision, text, _MOST))
-    return _cut(f"{row.decision}: {row.review}")
-
-
-_COLUMNS = (
-    _Column("Debate", lambda row: row.debate),
-    _Column("Held (UTC)", lambda row: (row.opened_at or "–")[:16].replace("T", " ")),
-    _Column("Question", lambda row: one_line(row.question or GONE) if row.opened_at else "–"),
-    _Column("Decision", _decision),
-    _Column("Votes", lambda row: f"{row.votes}/{row.debaters}" if row.votes is not None else "–"),
-    _Column("Cost", lambda row: money(row.cost_micro_usd)),
-    _Column("Record", _state),
-)
-_QUESTION, _PROSE = 2, (3, 6)  # the question has a line of its own where there is little room
-_ASKED = 40  # cells of a question, at least, for it to stand beside the others
-_GAP = 2
-_DIGITS = 8  # of an id, at least
-
-
-@click.command("list")
-@click.option(
-    "--review",
-    type=click.Choice(STATES),
-    help="Only the debates whose review stands so, by the keys in your trust file.",
-)
-@click.option("--json", "as_json", is_flag=True, help="Print the list as JSON.")
-@store_option
-def list_(review: str | None, as_json: bool) -> None:
-    """List the debates in the store.
-
-    Each record is verified; altered ones are marked, and stand in every list.
-
-    Exit codes: 0 listed, even if a record was altered; 2 there is no store, or it
-    cannot be read.
-    """
-    with open_store() as store:
-        listing = hansard.list_debates(store, trust_of(None))
-    digits = _distinct([row.debate for row in listing.debates])
-    if review:
-        rows = (row for row in listing.debates if row.state in _BAD or row.reviewed == review)
-        listing = hansard.Listing(debates=tuple(rows))
-    if as_json:
-        click.echo(document(listing))
-        return
-    out = console()
-    if listing.debates:
-        for line in _lines(listing.debates, digits, out.width):
-            out.print(line, no_wrap=True, overflow="ellipsis")
-    bad = any(row.state in _BAD for row in listing.debates)
-    out.print(Text(_totals(listing.debates), style="red" if bad else "dim"))
-
-
-def _distinct(debates: Sequence[str]) -> int:
-    """Return how many characters tell the ids of these debates apart."""
-    whole = max(map(len, debates), default=_DIGITS)
-    enough = (n for n in range(_DIGITS, whole) if len({row[:n] for row in debates}) == len(debates))
-    return next(enough, whole)
-
-
-def _totals(debates: Sequence[Entry]) -> str:
-    """Say how many debates there are, what they cost, and how many need a look."""
-    bad = sum(row.state in _BAD for row in debates)
-    known = [row.cost_micro_usd for row in debates if row.cost_micro_usd is not None]
-    # Nothing is said of what an altered record cost, and the gate alone costs nothing.
-    unknown = sum(row.cost_micro_usd is None and row.format is not None for row in debates)
-    look = sum(row.needs_a_look for row in debates)
-    told = [
-        many(len(debates), "debate"),
-        money(sum(known)) if known else "",
-        f"{unknown} of unknown cost" if unknown else "",
-        f"{look} {'needs' if look == 1 else 'need'} a look" if look else "",
-        f"{bad} not as recorded" if bad else "",
-    ]
-    return ", ".join(filter(None, told))
-
-
-def _lines(debates: Iterable[Entry], digits: int, width: int) -> Iterator[Text]:
-    """Yield a heading and a line a debate; two where there is little room for the question."""
-    rows = [(row, [column.cell(row) for column in _COLUMNS]) for row in debates]
-    for _, cells in rows:
-        cells[0] = cells[0][:digits]
-    titles = [column.title for column in _COLUMNS]
-    widths = [
-        max(map(cell_len, column)) for column in zip(titles, *(row[1] for row in rows), strict=True)
-    ]
-    others = sum(widths) - widths[_QUESTION] + _GAP * (len(widths) - 1)
-    apart = width - others < min(widths[_QUESTION], _ASKED)
-    if apart:
-        decision, record = _PROSE
-        room = max(0, width - (others - _GAP) + widths[decision] + widths[record])
-        widths[record] = min(widths[record], max(room - widths[decision], room * 3 // 5))
-        widths[decision] = min(widths[decision], room - widths[record])
-    else:
-        widths[_QUESTION] = min(widths[_QUESTION], width - others)
-    yield _line(titles, widths, apart, "bold")
-    for row, cells in rows:
-        style = "bold red" if row.state in _BAD else ""
-        yield _line(cells, widths, apart, style)
-        if apart:
-            yield Text(" " * (digits + _GAP) + cells[_QUESTION], style=style or "dim")
-
-
-def _line(cells: Sequence[str], widths: Sequence[int], apart: bool, style: str) -> Text:
-    found = []
-    for at, (cell, width) in enumerate(zip(cells, widths, strict=True)):
-        if not (apart and at == _QUESTION):
-            text = Text(cell)
-            text.truncate(width, overflow="ellipsis", pad=True)
-            found.append(text.plain)
-    return Text((" " * _GAP).join(found).rstrip(), style=style)
 
 
 @click.command()

@@ -1,7 +1,11 @@
-"""The debates of a store, one entry each."""
+"""The debates of a store, one entry each, and the row by which each is found."""
 
 from __future__ import annotations
 
+import hashlib
+import json
+from dataclasses import replace
+from datetime import datetime, timedelta
 from typing import Literal
 
 from pydantic import BaseModel, ConfigDict, Field
@@ -9,8 +13,11 @@ from pydantic import BaseModel, ConfigDict, Field
 from hansard.report.formats import DebateResult
 from hansard.report.gated import GateRecord
 from hansard.rules.review import SETTLED, ReviewState
+from hansard.rules.spending import milliseconds
 from hansard.rules.terms import DecisionRule
+from hansard.store.projection import BAD, SORTS, Row
 
+ORDERS = tuple(SORTS)
 State = Literal["open", "closed", "truncated", "failed", "gate", "altered", "unreadable"]
 
 
@@ -60,23 +67,40 @@ class Entry(_Part):
     scripted: bool | None = Field(default=None, description="Whether any reply came from a script")
 
     @property
+    def holds(self) -> bool:
+        """Whether its record holds."""
+        return self.state not in BAD
+
+    @property
     def needs_a_look(self) -> bool:
         """Whether somebody must look: at the record, at how it ended, or at the decision."""
         return (
-            self.state in ("altered", "unreadable", "failed", "truncated")
+            not self.holds
+            or self.state in ("failed", "truncated")
             or self.output_missing
             or (self.review is not None and not self.released)
             or self.reviewed not in (None, *SETTLED)
         )
 
 
+class Totals(_Part):
+    """Sums over debates."""
+
+    debates: int
+    cost_micro_usd: int | None = Field(description="Null: no price known")
+    unpriced: int = Field(description="Of these the cost is not known")
+    need_a_look: int
+    not_as_recorded: int = Field(description="Records that do not hold")
+
+
 class Listing(_Part):
-    """The debates of a store, in the order they were opened."""
+    """Debates of a store."""
 
     listing: Literal["hansard-list/v1"] = Field(
         default="hansard-list/v1", description="The form of this list"
     )
-    debates: tuple[Entry, ...] = Field(description="In the order they were opened")
+    debates: tuple[Entry, ...] = Field(description="In the order that was asked for")
+    totals: Totals = Field(description="Of all that were asked for, listed or not")
 
 
 def entry(result: DebateResult | GateRecord) -> Entry:
@@ -110,3 +134,78 @@ def entry(result: DebateResult | GateRecord) -> Entry:
         cost_micro_usd=result.totals.cost_micro_usd,
         scripted=result.scripted,
     )
+
+
+def row(result: DebateResult | GateRecord) -> Row:
+    """Return the row by which a debate, or a gate's answer, is found, whose record holds.
+
+    It says how the review stands for a reader without keys: nobody's counts.
+    """
+    shown = entry(result)
+    without = shown.model_copy(update={"reviewed": None, "released": False})
+    spoken = bool(result.reviewed.reviews or result.reviewed.outcomes)
+    found = Row(
+        debate=shown.debate,
+        state=shown.state,
+        opened_at=shown.opened_at,
+        format=shown.format,
+        decision=shown.decision,
+        question=asked(result.question),
+        reviewed=shown.reviewed,
+        spoken=spoken,
+        look=without.needs_a_look,
+        names=[("label", label) for label in result.labels],
+    )
+    if isinstance(result, GateRecord):
+        return replace(found, words=_words(result.question, *result.labels))
+    models = {seat.model for seat in result.seats} | {call.served for call in result.asked}
+    notes = {note.code for note in result.notes}
+    return replace(
+        found,
+        task_type=result.task_type,
+        deadline=_deadline(result),
+        cost=result.totals.cost_micro_usd,
+        calls=result.totals.calls,
+        tokens=result.totals.tokens_in + result.totals.tokens_out,
+        elapsed=_elapsed(result),
+        names=[
+            *found.names,
+            *(("model", model) for model in models if model),
+            *(("note", code) for code in notes),
+            *(("exception", name) for name in result.reviewed.exceptions),
+        ],
+        words=_words(
+            result.question,
+            result.name,
+            *result.labels,
+            result.decision,
+            result.decision_text,
+            None if result.output is None else json.dumps(result.output, ensure_ascii=False),
+        ),
+    )
+
+
+def asked(question: str | None) -> str | None:
+    """Return what stands for a question: white space counts."""
+    return None if question is None else hashlib.sha256(question.encode()).hexdigest()
+
+
+def _deadline(result: DebateResult) -> str | None:
+    """Return from when on a review that nobody has given is overdue."""
+    days = result.reviewed.days
+    if days is None or result.closed_at is None:
+        return None
+    try:
+        due = datetime.fromisoformat(result.closed_at) + timedelta(days=days)
+    except OverflowError:
+        return None
+    return f"{due.replace(tzinfo=None).isoformat(timespec='microseconds')}Z"
+
+
+def _elapsed(result: DebateResult) -> int | None:
+    """Return how long a debate took, in milliseconds."""
+    return milliseconds(result.opened_at, result.closed_at) if result.closed_at else None
+
+
+def _words(*texts: str | None) -> str:
+    return "\n".join(filter(None, texts))

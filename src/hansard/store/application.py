@@ -17,7 +17,7 @@ from typing import Any, NamedTuple, Self, cast
 from uuid import UUID, uuid4
 
 from eventsourcing.application import Application
-from eventsourcing.persistence import Mapper, PersistenceError, StoredEvent
+from eventsourcing.persistence import Mapper, StoredEvent
 from eventsourcing.sqlite import SQLiteCursor
 from eventsourcing.utils import Environment
 from typing_extensions import override
@@ -27,6 +27,8 @@ from hansard.record.blob import unpack
 from hansard.record.bundle import Bundle, Head
 from hansard.rules.events import Event, parse
 from hansard.store.file import Tally, examine, examine_beside, exposed
+from hansard.store.guard import guard, id_of
+from hansard.store.projection import Projection, kept
 from hansard.store.sqlite import Extras, Recorder, RunnerLock
 
 _SCHEME = "sqlite:///"
@@ -40,8 +42,6 @@ _BEGINNING = """SELECT originator_id FROM stored_events
     WHERE originator_id >= ? AND originator_id < ? AND originator_version = 1"""
 _NAMING = """SELECT originator_id FROM stored_events
     WHERE originator_version = 1 AND instr(state, CAST(? AS BLOB)) ORDER BY +rowid"""
-_OPENINGS = """SELECT originator_id, state FROM stored_events
-    WHERE originator_version = 1 ORDER BY +rowid"""
 _ID = frozenset("0123456789abcdef-")
 
 
@@ -93,14 +93,6 @@ def _bytes(value: object) -> bytes:
     return value
 
 
-def _id(value: object) -> str:
-    """Return a stored debate's id."""
-    try:
-        return str(UUID(cast(str, value)))
-    except (AttributeError, TypeError, ValueError):
-        raise DataError("store.corrupt", f"{value!r:.64} is not a debate's id") from None
-
-
 def _head(length: object, head: object) -> Head:
     """Return a stored head, whose columns may hold anything as well."""
     if type(length) is not int or type(head) is not str:
@@ -147,7 +139,7 @@ class Store:
             if self._tally:
                 recorder = cast(Recorder, opened.recorder)
                 try:
-                    recorder.examine()
+                    recorder.examine(kept())
                     self._tally.check(before, recorder.entries())
                 except BaseException:
                     opened.close()
@@ -175,7 +167,7 @@ class Store:
         if path is None:
             name = f"file:{uuid4()}?mode=memory&cache=shared"
         else:
-            with _guard():  # a name may be too long, or in a folder that is closed
+            with guard():  # a name may be too long, or in a folder that is closed
                 _examine(path, create=create)
         if path is not None:
             # `file:x.db` is a name, and a process may change its folder.
@@ -200,7 +192,7 @@ class Store:
 
         Raises UsageError `store.conflict` when another process appended first.
         """
-        with _guard():
+        with guard():
             with self._recorder.datastore.transaction(commit=True) as c:
                 entries = [self._insert(c, batch) for batch in batches]
             if self._tally and entries:
@@ -226,35 +218,21 @@ class Store:
         """Return the ids of all debates, in the order they were opened."""
         if self._path and not self._path.exists():
             return []
-        with _guard():
+        with guard():
             rows = self._recorder.select(_DEBATES)
-        return [_id(row[0]) for row in rows]
+        return [id_of(row[0]) for row in rows]
 
     def naming(self, debate: str) -> list[str]:
         """Return the ids of the other debates whose opening names `debate`, as they were opened."""
-        with _guard():
+        with guard():
             rows = self._recorder.select(_NAMING, debate)
-        return [found for row in rows if (found := _id(row[0])) != debate]
+        return [found for row in rows if (found := id_of(row[0])) != debate]
 
-    def asking(self, question: str) -> list[str]:
-        """Return the ids of the debates that were asked `question`, in the order they were opened.
-
-        Reads one entry and one text of each debate; what cannot be read is left out.
-        """
-        with _guard():
-            rows = self._recorder.select(_OPENINGS)
-        found = ((_id(debate), _bytes(line)) for debate, line in rows)
-        return [debate for debate, line in found if self._question(debate, line) == question]
-
-    def _question(self, debate: str, line: bytes) -> str | None:
-        """Return what a debate was asked, by its first entry; None where that cannot be read."""
-        try:
-            opened = parse(line)
-            if opened["type"] not in ("debate.opened", "gate.answered"):
-                return None
-            return self.text(debate, opened["data"]["question"]["sha256"])
-        except (DataError, KeyError):
-            return None
+    @property
+    def projection(self) -> Projection:
+        """The rows by which debates are found."""
+        with guard():
+            return Projection(self._recorder)
 
     def find(self, prefix: str) -> str:
         """Return the one debate id that begins with `prefix`.
@@ -278,15 +256,15 @@ class Store:
         if not prefix or not _ID.issuperset(prefix) or (self._path and not self._path.exists()):
             return []
         first = prefix.replace("-", "")
-        with _guard():
+        with guard():
             rows = self._recorder.select(_BEGINNING, first, f"{first}g")  # g: after every digit
         return [
-            debate for debate in map(_id, (row[0] for row in rows)) if debate.startswith(prefix)
+            debate for debate in map(id_of, (row[0] for row in rows)) if debate.startswith(prefix)
         ]
 
     def lines(self, debate: str) -> list[bytes]:
         """Return a debate's lines in order."""
-        with _guard():
+        with guard():
             return [_bytes(row[0]) for row in self._recorder.select(_LINES, UUID(debate).hex)]
 
     def events(self, debate: str) -> list[Event]:
@@ -295,7 +273,7 @@ class Store:
 
     def text(self, debate: str, name: str) -> str:
         """Return the text of one blob; raises KeyError where it is gone."""
-        with _guard():
+        with guard():
             key = UUID(debate).hex
             rows = self._recorder.select(f"{_BLOBS} AND name = ?", key, name)
         if not rows:
@@ -305,7 +283,7 @@ class Store:
     def bundle(self, debate: str) -> Bundle:
         """Return everything that is kept of a debate, as it stands in the file at one moment."""
         key = UUID(debate).hex
-        with _guard(), self._recorder.snapshot() as select:
+        with guard(), self._recorder.snapshot() as select:
             bodies = [_bytes(row[0]) for row in select(_LINES, key)]
             blobs, heads = select(_BLOBS, key), select(_HEAD, key)
             named, policy = _named(bodies)
@@ -334,7 +312,7 @@ class Store:
 
         Raises DataError `store.corrupt` for what cannot be a folder.
         """
-        with _guard():
+        with guard():
             rows = self._recorder.select(
                 "SELECT folder FROM runs WHERE debate = ?", UUID(debate).hex
             )
@@ -354,7 +332,7 @@ class Store:
         if self._path is None:
             yield
             return
-        with _guard():
+        with guard():
             lock = RunnerLock(f"{self._path}-run-{debate}")
             held = lock.acquire()
         if not held:
@@ -406,17 +384,4 @@ def _absolute(path: Path) -> Path:
         raise UsageError(
             "store.missing",
             "the working directory was removed; change to one that is there, or name --store",
-        ) from None
-
-
-@contextmanager
-def _guard() -> Iterator[None]:
-    """Turn every failure of the database into one clear error."""
-    try:
-        yield
-    except (OSError, sqlite3.Error, PersistenceError) as error:
-        raise DataError("store.failed", f"the store cannot be read or written: {error}") from None
-    except UnicodeDecodeError:  # an error of SQLite that quotes what is no text
-        raise DataError(
-            "store.corrupt", "the store cannot be read: it was damaged; restore it from a copy"
         ) from None

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import os
 import sqlite3
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from os.path import samestat
 from pathlib import Path
@@ -99,13 +99,15 @@ class Recorder(SQLiteApplicationRecorder):
         else:
             files.make(Path(name), self.create_table_statements)
 
-    def examine(self) -> None:
+    def examine(self, more: Iterable[str]) -> None:
         """Refuse a store that holds what we did not make: a trigger or view acts while we read.
+
+        Its own tables may be there, and those of the statements `more`.
 
         What is missing, as after tampering, shows where it is read. Raises DataError
         `store.foreign`.
         """
-        ours = set(map(_as_kept, self.create_table_statements))
+        ours = set(map(_as_kept, (*self.create_table_statements, *more)))
         made = "SELECT type, name, sql FROM sqlite_master WHERE sql IS NOT NULL"
         for kind, name, statement in self.select(made):
             if type(statement) is not str or _as_kept(statement) not in ours:
@@ -148,10 +150,10 @@ class Recorder(SQLiteApplicationRecorder):
                 raise sqlite3.IntegrityError("the debate has another length")
         return places[-1] if places else 0
 
-    def select(self, statement: str, *params: object) -> list[sqlite3.Row]:
+    def select(self, statement: str, *params: object, **named: object) -> list[sqlite3.Row]:
         """Return the rows of a read-only statement."""
         with self.snapshot() as select:
-            return select(statement, *params)
+            return select(statement, *params, **named)
 
     @contextmanager
     def snapshot(self) -> Iterator[Callable[..., list[sqlite3.Row]]]:
@@ -163,9 +165,9 @@ class Recorder(SQLiteApplicationRecorder):
         with self.datastore.transaction(commit=False) as c:
             left = MOST_BYTES
 
-            def select(statement: str, *params: object) -> list[sqlite3.Row]:
+            def select(statement: str, *params: object, **named: object) -> list[sqlite3.Row]:
                 nonlocal left
-                c.execute(statement, params)
+                c.execute(statement, named or params)
                 rows = list[sqlite3.Row]()
                 for row in iter(c.fetchone, None):
                     left -= sum(len(value) for value in row if isinstance(value, (bytes, str)))

@@ -1,0 +1,179 @@
+"""The debates of a store: which there are, found by what they say, and listed.
+
+Which debates are listed is read from the store's projection, which catches up first; what is said
+of each is read from its record, which is verified. So a list costs what it lists.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import re
+from typing import TYPE_CHECKING
+
+from hansard.api.records import of_store
+from hansard.errors import DataError, UsageError
+
+if TYPE_CHECKING:
+    from hansard.record.keys import Trust
+    from hansard.report.listing import Entry, Listing, Totals
+    from hansard.store.application import Store
+    from hansard.store.projection import Projection, Row, Sums
+
+_NOBODY = {"trust": "", "now": ""}  # who asks for no review
+_TIME = re.compile(r"[0-9]{4}(-[0-9]{2}(-[0-9]{2}(T[0-9]{2}(:[0-9]{2}(:[0-9]{2})?)?)?)?)?")
+
+
+def list_debates(
+    store: Store,
+    trust: Trust | None = None,
+    *,
+    since: str | None = None,
+    until: str | None = None,
+    format: str | None = None,  # noqa: A002 - as the field of a spec
+    task_type: str | None = None,
+    label: str | None = None,
+    decision: str | None = None,
+    model: str | None = None,
+    note: str | None = None,
+    exception: str | None = None,
+    review: str | None = None,
+    search: str | None = None,
+    sort: str = "opened",
+    limit: int | None = None,
+) -> Listing:
+    """Return debates of a store, each verified: all, or those for which everything given holds.
+
+    `since` and `until` are times of the opening, in UTC, as exact as one likes: `2026`,
+    `2026-11`, `2026-11-24` or `2026-11-24T09:30`, and `until` includes all of it. `model` is one
+    that was asked or that served, `note` the code of a note, `exception` why a review is asked
+    for, `review` how it stands by the keys of `trust`, `search` words that all stand in the
+    question, name, labels, decision or deliverable. They come in the order of `sort`: `opened`, `cost`, `calls`,
+    `tokens` or `elapsed`, the largest last; with a `limit` only the last of them, while
+    `totals` counts all.
+
+    Of a record that does not hold only its id and its state are listed, whatever was asked
+    for. Raises DataError where the store itself cannot be read, and UsageError `list.time` or
+    `list.sort`.
+
+    >>> from hansard import debate, open_store
+    >>> with open_store("sqlite:///:memory:") as store:
+    ...     for question in ("Is clause 11 fair?", "Is clause 12 fair?", "Do we ship?"):
+    ...         _ = debate(question, format="panel", agents=lambda _: "Yes.", store=store)
+    ...     found = list_debates(store, search="clause fair", limit=1)
+    >>> [row.question for row in found.debates], found.totals.debates
+    (['Is clause 12 fair?'], 2)
+    """
+    from hansard.record.keys import Trust
+    from hansard.report.listing import Listing
+    from hansard.runtime.clock import Clock
+    from hansard.store.projection import BAD, SORTS, words
+
+    if sort not in SORTS:
+        raise UsageError(
+            "list.sort", f"{sort!r} is no order of a list; it can be {', '.join(SORTS)}"
+        )
+    asked = {"since": since, "until": until, "format": format, "task_type": task_type}
+    asked |= {
+        "label": label,
+        "decision": decision,
+        "model": model,
+        "note": note,
+        "exception": exception,
+    }
+    asked |= {"review": review, "words": words(search) if search and search.strip() else None}
+    for name in ("since", "until"):
+        if (at := asked[name]) is not None and not _TIME.fullmatch(at):
+            raise UsageError("list.time", f"{name} is {at!r}: write a time as 2026-11-24")
+    wanted = {name: value for name, value in asked.items() if value is not None}
+    trust = trust or Trust()
+    wanted |= {"trust": hashlib.sha256(trust.dump()).hexdigest(), "now": Clock().now()}
+    rows = _caught_up(store)
+    _judge(store, rows, trust, wanted["trust"])
+    for _ in range(2):  # again, where a record no longer is what its row says
+        found = rows.find(wanted, sort, -1 if limit is None else limit)
+        listed = {debate: _entry(store, debate, trust) for debate in found}
+        wrong = [name for name, row in listed.items() if row.holds is (found[name] in BAD)]
+        rows.correct([_row(store, name) for name in wrong])
+        if not wrong:
+            break
+    return Listing(debates=tuple(listed.values()), totals=_totals(rows.sums(wanted)))
+
+
+def asking(store: Store, question: str) -> list[str]:
+    """Return the debates of a store that were asked `question`, in the order they were opened."""
+    from hansard.report.listing import asked
+    from hansard.store.projection import BAD
+
+    wanted = {"question": asked(question) or "", **_NOBODY}
+    found = _caught_up(store).find(wanted)
+    return [debate for debate, state in found.items() if state not in BAD]
+
+
+def rebuild_projection(store: Store) -> int:
+    """Make the rows by which the debates of a store are found anew; return how many there are.
+
+    Nothing needs it: they catch up by themselves. Raises DataError where the store cannot be
+    read.
+
+    >>> from hansard import debate, open_store
+    >>> with open_store("sqlite:///:memory:") as store:
+    ...     _ = debate("Do we ship?", format="panel", agents=lambda _: "Yes.", store=store)
+    ...     rebuild_projection(store)
+    1
+    """
+    store.projection.clear()
+    return _caught_up(store).sums(_NOBODY).debates
+
+
+def _caught_up(store: Store) -> Projection:
+    """Return the projection of a store, with a row of every debate as it stands now."""
+    rows = store.projection
+    for behind in rows.behind():
+        rows.write(behind, [_row(store, debate) for debate in behind.debates])
+    return rows
+
+
+def _row(store: Store, debate: str) -> Row:
+    from hansard.report.listing import row
+    from hansard.store.projection import Row
+
+    try:
+        record = of_store(store, debate, None)
+    except DataError:
+        return Row(debate=debate, state="unreadable")
+    return row(record.standing()) if record.verification.ok else Row(debate=debate, state="altered")
+
+
+def _entry(store: Store, debate: str, trust: Trust) -> Entry:
+    from hansard.report.listing import Entry, entry
+
+    try:
+        record = of_store(store, debate, trust)
+    except DataError:
+        return Entry(debate=debate, state="unreadable")
+    if not record.verification.ok:
+        return Entry(debate=debate, state="altered")
+    return entry(record.standing())
+
+
+def _judge(store: Store, rows: Projection, trust: Trust, name: str) -> None:
+    """Keep how the reviews stand by these keys, of debates of which that is not known yet."""
+    states = {debate: _entry(store, debate, trust).reviewed for debate in rows.unjudged(name)}
+    # Only time makes a review overdue, and the row knows its deadline.
+    rows.judge(name, {each: _lasting(state) for each, state in states.items() if state})
+
+
+def _lasting(state: str) -> str:
+    return "waiting" if state == "overdue" else state
+
+
+def _totals(sums: Sums) -> Totals:
+    from hansard.report.listing import Totals
+
+    return Totals(
+        debates=sums.debates,
+        cost_micro_usd=sums.cost,
+        unpriced=sums.unpriced,
+        need_a_look=sums.look,
+        not_as_recorded=sums.bad,
+    )

@@ -1,0 +1,239 @@
+"""`list`: the debates of a store. `projection`: the rows by which they are found."""
+
+from __future__ import annotations
+
+import csv
+import io
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from typing import Any, NamedTuple
+
+import click
+from rich.cells import cell_len
+from rich.text import Text
+
+import hansard
+from hansard.cli.console import console, document, money
+from hansard.cli.context import open_store, store_option, trust_of
+from hansard.report.listing import ORDERS, Entry
+from hansard.report.reviews import STATES
+from hansard.report.safe import one_line, shown
+from hansard.report.words import GONE, stance
+from hansard.vocabulary import many, words
+
+EXCEPTIONS = tuple(words("exceptions"))
+
+_FORMULA = "=+-@\t\r"  # how a cell begins that spreadsheets run
+
+
+class _Column(NamedTuple):
+    """A column of `list`."""
+
+    title: str
+    cell: Callable[[Entry], str]
+
+
+def _state(row: Entry) -> str:
+    state = row.state if row.holds else row.state.upper()
+    state += f" {_cut(row.stopped)}" if row.stopped else ""
+    state += ", no output" if row.output_missing else ""
+    return f"{state}, scripted" if row.scripted else state
+
+
+_MOST = 30  # cells of what somebody wrote beside the question, in a row of `list`
+
+
+def _cut(text: str) -> str:
+    """Return `text` on one line that is no wider than that; some signs take two cells."""
+    line = Text(one_line(text))
+    line.truncate(_MOST, overflow="ellipsis")
+    return line.plain
+
+
+def _decision(row: Entry) -> str:
+    if row.advised is not None:
+        return _cut(words("gated")["advised" if row.advised else "against"])
+    if row.decision is None:
+        return "–"
+    if row.review is None:
+        text = row.decision_text
+        return row.decision if text is None else _cut(stance(row.decision, text, _MOST))
+    return _cut(f"{row.decision}: {row.review}")
+
+
+_COLUMNS = (
+    _Column("Debate", lambda row: row.debate),
+    _Column("Held (UTC)", lambda row: (row.opened_at or "–")[:16].replace("T", " ")),
+    _Column("Question", lambda row: one_line(row.question or GONE) if row.opened_at else "–"),
+    _Column("Decision", _decision),
+    _Column("Votes", lambda row: f"{row.votes}/{row.debaters}" if row.votes is not None else "–"),
+    _Column("Cost", lambda row: money(row.cost_micro_usd)),
+    _Column("Record", _state),
+)
+_QUESTION, _PROSE = 2, (3, 6)  # the question has a line of its own where there is little room
+_ASKED = 40  # cells of a question, at least, for it to stand beside the others
+_GAP = 2
+_DIGITS = 8  # of an id, at least
+
+
+_TERMS = (
+    ("--since", "TIME", "Opened at this time or later, such as 2026-10-01 (UTC)."),
+    ("--until", "TIME", "Opened by the end of this time: 2026-12-31, or 2026."),
+    ("--format", "NAME", "Of this format."),
+    ("--task-type", "NAME", "Of this type of task."),
+    ("--label", "NAME", "With this label."),
+    ("--decision", "NAME", "Decided so."),
+    ("--model", "NAME", "In which this model was asked, or answered."),
+    ("--note", "CODE", "With this note, such as capitulation; `show --json` names the codes."),
+    ("--exception", "NAME", f"That asks for a review because of this: {', '.join(EXCEPTIONS)}."),
+    ("--search", "WORDS", "With all these words in its question, name, labels or result."),
+)
+_MOST_ROWS = 50
+
+
+def _terms(command: Callable[..., None]) -> Callable[..., None]:
+    """Let a command be told which debates are wanted."""
+    for name, metavar, text in reversed(_TERMS):
+        command = click.option(name, metavar=metavar, help=text)(command)
+    return command
+
+
+@click.command("list")
+@_terms
+@click.option(
+    "--review",
+    type=click.Choice(STATES),
+    help="Whose review stands so, by the keys in your trust file.",
+)
+@click.option(
+    "--sort",
+    type=click.Choice(ORDERS),
+    default="opened",
+    show_default=True,
+    help="What comes last: the newest, or the largest.",
+)
+@click.option(
+    "--limit",
+    type=click.IntRange(min=0),
+    default=_MOST_ROWS,
+    show_default=True,
+    help="The most debates that are listed: the last ones; 0: all.",
+)
+@click.option("--json", "form", flag_value="json", help="Print the list as JSON.")
+@click.option("--csv", "form", flag_value="csv", help="Print the list as CSV.")
+@store_option
+def list_(form: str | None, limit: int, **wanted: Any) -> None:
+    """List debates in the store: the newest, or those for which all options hold.
+
+    Each record that is listed is verified; altered ones are marked, and stand in every list.
+    The last line counts all debates for which the options hold, listed or not.
+
+    Exit codes: 0 listed, even if a record was altered; 2 there is no store, or it
+    cannot be read.
+    """
+    with open_store() as store:
+        listing = hansard.list_debates(store, trust_of(None), limit=limit or None, **wanted)
+        digits = _distinct(store.debates())
+    if form == "json":
+        click.echo(document(listing))
+        return
+    if form == "csv":
+        click.echo(_csv(listing.debates), nl=False)
+        return
+    out, debates = console(), listing.debates
+    if debates:
+        for line in _lines(debates, digits, out.width):
+            out.print(line, no_wrap=True, overflow="ellipsis")
+    bad = listing.totals.not_as_recorded
+    out.print(Text(_told(listing), style="red" if bad else "dim"))
+
+
+def _csv(debates: Sequence[Entry]) -> str:
+    """Return debates as CSV, a column for each field; what a spreadsheet would run is words."""
+    out = io.StringIO()
+    rows = csv.writer(out, lineterminator="\n")
+    rows.writerow(Entry.model_fields)
+    for row in debates:
+        values = row.model_dump(mode="json").values()
+        rows.writerow([_harmless(value) if isinstance(value, str) else value for value in values])
+    return out.getvalue()
+
+
+def _harmless(text: str) -> str:
+    text = shown(text)
+    return f"'{text}" if text[:1] in _FORMULA else text
+
+
+@click.group()
+def projection() -> None:
+    """The rows by which debates are found; they catch up with the records by themselves."""
+
+
+@projection.command()
+@store_option
+def rebuild() -> None:
+    """Make the rows by which debates are found anew, from the records.
+
+    Exit codes: 0 made; 2 there is no store, or it cannot be read.
+    """
+    with open_store() as store:
+        made = hansard.rebuild_projection(store)
+    click.echo(f"{many(made, 'debate')} can be found again.")
+
+
+def _distinct(debates: Sequence[str]) -> int:
+    """Return how many characters tell the ids of these debates apart."""
+    whole = max(map(len, debates), default=_DIGITS)
+    enough = (n for n in range(_DIGITS, whole) if len({row[:n] for row in debates}) == len(debates))
+    return next(enough, whole)
+
+
+def _told(listing: hansard.Listing) -> str:
+    """Say how many debates there are, what they cost, and how many need a look."""
+    all_, shown_ = listing.totals, len(listing.debates)
+    look, bad, cost = all_.need_a_look, all_.not_as_recorded, all_.cost_micro_usd
+    told = [
+        f"{shown_} of {many(all_.debates, 'debate')}"
+        if shown_ < all_.debates
+        else many(shown_, "debate"),
+        "" if cost is None else money(cost),
+        f"{all_.unpriced} of unknown cost" if all_.unpriced else "",
+        f"{look} {'needs' if look == 1 else 'need'} a look" if look else "",
+        f"{bad} not as recorded" if bad else "",
+    ]
+    return ", ".join(filter(None, told))
+
+
+def _lines(debates: Iterable[Entry], digits: int, width: int) -> Iterator[Text]:
+    """Yield a heading and a line a debate; two where there is little room for the question."""
+    rows = [(row, [column.cell(row) for column in _COLUMNS]) for row in debates]
+    for _, cells in rows:
+        cells[0] = cells[0][:digits]
+    titles = [column.title for column in _COLUMNS]
+    widths = [
+        max(map(cell_len, column)) for column in zip(titles, *(row[1] for row in rows), strict=True)
+    ]
+    others = sum(widths) - widths[_QUESTION] + _GAP * (len(widths) - 1)
+    apart = width - others < min(widths[_QUESTION], _ASKED)
+    if apart:
+        decision, record = _PROSE
+        room = max(0, width - (others - _GAP) + widths[decision] + widths[record])
+        widths[record] = min(widths[record], max(room - widths[decision], room * 3 // 5))
+        widths[decision] = min(widths[decision], room - widths[record])
+    else:
+        widths[_QUESTION] = min(widths[_QUESTION], width - others)
+    yield _line(titles, widths, apart, "bold")
+    for row, cells in rows:
+        style = "bold red" if not row.holds else ""
+        yield _line(cells, widths, apart, style)
+        if apart:
+            yield Text(" " * (digits + _GAP) + cells[_QUESTION], style=style or "dim")
+
+
+def _line(cells: Sequence[str], widths: Sequence[int], apart: bool, style: str) -> Text:
+    found = []
+    for at, (cell, width) in enumerate(zip(cells, widths, strict=True)):
+        if not (apart and at == _QUESTION):
+            text = Text(cell)
+            text.truncate(width, overflow="ellipsis", pad=True)
+            found.append(text.plain)
+    return Text((" " * _GAP).join(found).rstrip(), style=style)

@@ -1,0 +1,34 @@
+"""Every failure of the database, and whatever it holds instead of what we wrote, is an error."""
+
+from __future__ import annotations
+
+import sqlite3
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import cast
+from uuid import UUID
+
+from eventsourcing.persistence import PersistenceError
+
+from hansard.errors import DataError
+
+
+@contextmanager
+def guard() -> Iterator[None]:
+    """Turn every failure of the database into one clear error."""
+    try:
+        yield
+    except (OSError, sqlite3.Error, PersistenceError) as error:
+        raise DataError("store.failed", f"the store cannot be read or written: {error}") from None
+    except UnicodeDecodeError:  # an error of SQLite that quotes what is no text
+        raise DataError(
+            "store.corrupt", "the store cannot be read: it was damaged; restore it from a copy"
+        ) from None
+
+
+def id_of(value: object) -> str:
+    """Return a stored debate's id; raises DataError `store.corrupt`."""
+    try:
+        return str(UUID(cast(str, value)))
+    except (AttributeError, TypeError, ValueError):
+        raise DataError("store.corrupt", f"{value!r:.64} is not a debate's id") from None

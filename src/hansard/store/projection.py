@@ -1,0 +1,309 @@
+"""The projection: one row for each debate of a store, by which debates are found and summed.
+
+- It is derived from the records and from nothing else, and can be thrown away: `clear`. It says
+  which debates to read; whoever shows one reads and verifies its record.
+- It follows the entries in the order in which they were stored. `behind` gives the debates that
+  have new ones; `write` puts their rows and the place up to which they stand into one
+  transaction, unless somebody else has done so in the meantime. So readers and writers need not
+  know of each other, and whoever is killed leaves what was there before.
+- A debate with new entries gets a new row, made from its whole record. So a text that was erased
+  leaves the projection with the next row; `forget` takes it out at once.
+- Rows of another version of this module are thrown away.
+"""
+
+from __future__ import annotations
+
+import sqlite3
+from collections.abc import Iterator, Sequence
+from contextlib import closing
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+from eventsourcing.sqlite import SQLiteCursor
+
+from hansard.errors import DataError
+from hansard.store.guard import guard, id_of
+from hansard.store.sqlite import Recorder
+
+_VERSION = 1  # of the tables, and of what their rows say
+_AT_ONCE = 5_000  # entries whose debates are read before their rows are written
+BAD = ("altered", "unreadable")
+
+TABLES = (
+    """CREATE TABLE IF NOT EXISTS projected
+       (place INTEGER PRIMARY KEY, debate TEXT NOT NULL UNIQUE, state TEXT NOT NULL,
+        opened_at TEXT, format TEXT, task_type TEXT, decision TEXT, question TEXT,
+        reviewed TEXT, deadline TEXT, spoken INTEGER NOT NULL, look INTEGER NOT NULL,
+        cost INTEGER, calls INTEGER, tokens INTEGER, elapsed INTEGER)""",
+    "CREATE INDEX IF NOT EXISTS projected_question ON projected (question)",
+    # The labels, models, notes and exceptions of a debate.
+    """CREATE TABLE IF NOT EXISTS projected_names
+       (place INTEGER, kind TEXT, name TEXT, PRIMARY KEY (place, kind, name)) WITHOUT ROWID""",
+    "CREATE INDEX IF NOT EXISTS projected_name ON projected_names (kind, name)",
+    # How a review stands by the keys of one trust file.
+    """CREATE TABLE IF NOT EXISTS projected_reviews
+       (place INTEGER, trust TEXT, state TEXT NOT NULL, PRIMARY KEY (place, trust))
+       WITHOUT ROWID""",
+    """CREATE TABLE IF NOT EXISTS projected_until
+       (version INTEGER PRIMARY KEY, position INTEGER NOT NULL)""",
+    "CREATE VIRTUAL TABLE IF NOT EXISTS projected_texts USING fts5(said)",
+)
+# What the projection says of a review, by the keys of `:trust` at the time `:now`.
+_REVIEW = """(SELECT CASE WHEN found.state = 'waiting' AND row.deadline < :now THEN 'overdue'
+    ELSE found.state END FROM (SELECT coalesce((SELECT state FROM projected_reviews
+    WHERE place = row.place AND trust = :trust), row.reviewed) AS state) AS found)"""
+_LOOK = f"(row.look OR coalesce({_REVIEW}, 'approved') NOT IN ('approved', 'not required'))"
+# A record that does not hold is in every list: nothing that it says can leave it out.
+_BAD = "row.state IN ('altered', 'unreadable')"
+_NAMED = """EXISTS (SELECT 1 FROM projected_names
+    WHERE place = row.place AND kind = '{kind}' AND name = :{kind})"""
+_WANTED = {
+    "since": "row.opened_at >= :since",
+    "until": "substr(row.opened_at, 1, length(:until)) <= :until",  # that day, hour, … included
+    "format": "row.format = :format",
+    "task_type": "row.task_type = :task_type",
+    "decision": "row.decision = :decision",
+    "question": "row.question = :question",
+    "review": f"{_REVIEW} = :review",
+    **{kind: _NAMED.format(kind=kind) for kind in ("label", "model", "note", "exception")},
+    "words": "row.place IN (SELECT rowid FROM projected_texts WHERE said MATCH :words)",
+}
+SORTS = {
+    "opened": "row.place",
+    "cost": "coalesce(row.cost, -1)",
+    "calls": "coalesce(row.calls, -1)",
+    "tokens": "coalesce(row.tokens, -1)",
+    "elapsed": "coalesce(row.elapsed, -1)",
+}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Row:
+    """What is kept of one debate; of a record that does not hold, its id and its state alone.
+
+    `question` is the SHA-256 of its question, `deadline` the time from which a review that
+    waits is overdue; `spoken` says whether anybody said anything after the close, so that
+    its review hangs on the reader's keys, and `look` whether somebody must look however the
+    review stands. `elapsed` is in milliseconds, `cost` in micro-US-dollars. `names` are
+    pairs of `label`, `model`, `note` or `exception` and a name; `words` is what can be searched.
+    """
+
+    debate: str
+    state: str
+    opened_at: str | None = None
+    format: str | None = None
+    task_type: str | None = None
+    decision: str | None = None
+    question: str | None = None
+    reviewed: str | None = None
+    deadline: str | None = None
+    spoken: bool = False
+    look: bool = True
+    cost: int | None = None
+    calls: int | None = None
+    tokens: int | None = None
+    elapsed: int | None = None
+    names: Sequence[tuple[str, str]] = ()
+    words: str = ""
+
+
+class Behind(NamedTuple):
+    """Debates with entries after `since` and up to `until`, by their places in the store."""
+
+    since: int
+    until: int
+    debates: dict[str, int]
+
+
+class Sums(NamedTuple):
+    """Of all debates that were asked for: how many, what they cost, and how many need a look.
+
+    `unpriced` are those whose cost is not known though models were asked; `bad` those whose
+    records do not hold. `cost` is in micro-US-dollars, None where none is known.
+    """
+
+    debates: int
+    cost: int | None
+    unpriced: int
+    look: int
+    bad: int
+
+
+_COLUMNS = tuple(name for name in Row.__slots__ if name not in ("names", "words"))
+_INSERT = f"""INSERT INTO projected (place, {", ".join(_COLUMNS)})
+    VALUES (?, {", ".join("?" * len(_COLUMNS))})"""  # noqa: S608
+
+
+class Projection:
+    """The projection of one store."""
+
+    def __init__(self, recorder: Recorder) -> None:
+        self._recorder = recorder
+        with guard():
+            made = recorder.select("SELECT 1 FROM sqlite_master WHERE name = 'projected_texts'")
+            if not made:
+                self._make()
+
+    def _make(self) -> None:
+        with self._recorder.datastore.transaction(commit=True) as c:
+            for statement in TABLES:
+                c.execute(statement, ())
+
+    def behind(self) -> Iterator[Behind]:
+        """Yield debates with entries that no row has seen, until there are none."""
+        with guard():
+            while found := self._behind():
+                yield found
+
+    def _behind(self) -> Behind | None:
+        with self._recorder.snapshot() as select:
+            since = _position(select("SELECT version, position FROM projected_until"))
+            rows = select(
+                "SELECT rowid, originator_id FROM stored_events WHERE rowid > ? "
+                "ORDER BY rowid LIMIT ?",
+                since,
+                _AT_ONCE,
+            )
+            first = "SELECT rowid FROM stored_events WHERE originator_id = ? ORDER BY rowid LIMIT 1"
+            names = dict.fromkeys(row[1] for row in rows)
+            debates = {id_of(name): select(first, name)[0][0] for name in names}
+        return Behind(since, rows[-1][0], debates) if rows else None
+
+    def write(self, behind: Behind, rows: Sequence[Row]) -> None:
+        """Keep the rows of debates that were behind, unless others have done so by now."""
+        with guard(), self._recorder.datastore.transaction(commit=True) as c:
+            # A statement that writes comes first: it waits for other writers, and sees their rows.
+            c.execute("DELETE FROM projected_until WHERE version != ?", (_VERSION,))
+            if c.sqlite_cursor.rowcount:
+                _clear(c)
+            c.execute("INSERT OR IGNORE INTO projected_until VALUES (?, 0)", (_VERSION,))
+            c.execute(
+                "UPDATE projected_until SET position = ? WHERE position = ?",
+                (behind.until, behind.since),
+            )
+            if c.sqlite_cursor.rowcount:
+                for row in rows:
+                    _replace(c, behind.debates[row.debate], row)
+
+    def correct(self, rows: Sequence[Row]) -> None:
+        """Replace rows of debates whose records no longer say what they said."""
+        with guard(), self._recorder.datastore.transaction(commit=True) as c:
+            for row in rows:
+                c.execute("SELECT place FROM projected WHERE debate = ?", (row.debate,))
+                for (place,) in c.fetchall():
+                    _replace(c, place, row)
+
+    def clear(self) -> None:
+        """Throw all rows away."""
+        with guard(), self._recorder.datastore.transaction(commit=True) as c:
+            _clear(c)
+
+    def unjudged(self, trust: str) -> list[str]:
+        """Return the debates whose review nobody has judged by these keys yet."""
+        with guard():
+            rows = self._recorder.select(
+                """SELECT debate FROM projected AS row WHERE spoken AND NOT EXISTS (SELECT 1
+                FROM projected_reviews WHERE place = row.place AND trust = :trust)""",
+                trust=trust,
+            )
+        return [id_of(row[0]) for row in rows]
+
+    def judge(self, trust: str, states: dict[str, str]) -> None:
+        """Keep how the reviews of debates stand by these keys."""
+        with guard(), self._recorder.datastore.transaction(commit=True) as c:
+            c.executemany(
+                """INSERT OR REPLACE INTO projected_reviews
+                SELECT place, ?, ? FROM projected WHERE debate = ?""",
+                [(trust, state, debate) for debate, state in states.items()],
+            )
+
+    def find(self, wanted: dict[str, str], sort: str = "opened", limit: int = -1) -> dict[str, str]:
+        """Return the states of debates that are wanted, sorted: of the last `limit` of them.
+
+        `wanted` has values for some of `_WANTED`, and `trust` and `now`.
+        """
+        with guard():
+            rows = self._recorder.select(
+                f"SELECT debate, state FROM projected AS row WHERE {_where(wanted)} "  # noqa: S608
+                f"ORDER BY {SORTS[sort]} DESC, row.place DESC LIMIT :limit",
+                limit=limit,
+                **wanted,
+            )
+        return {id_of(debate): str(state) for debate, state in reversed(rows)}
+
+    def sums(self, wanted: dict[str, str]) -> Sums:
+        """Return the sums of all debates that are wanted."""
+        with guard():
+            (row,) = self._recorder.select(
+                f"""SELECT count(*), sum(row.cost),
+                coalesce(sum(row.cost IS NULL AND row.format IS NOT NULL), 0),
+                coalesce(sum({_LOOK}), 0), coalesce(sum({_BAD}), 0)
+                FROM projected AS row WHERE {_where(wanted)}""",  # noqa: S608
+                **wanted,
+            )
+        if any(value is not None and type(value) is not int for value in row):
+            raise DataError(
+                "store.corrupt",
+                "what finds debates was changed: run `hansard projection rebuild`",
+            )
+        return Sums(*row)
+
+
+def kept() -> Iterator[str]:
+    """Yield the statements that SQLite keeps of these tables, those of its own search included."""
+    with closing(sqlite3.connect(":memory:")) as connection:
+        for statement in TABLES:
+            connection.execute(statement)
+        found = connection.execute("SELECT sql FROM sqlite_master WHERE sql IS NOT NULL")
+        yield from (row[0] for row in found)
+
+
+def forget(c: SQLiteCursor, debate: str) -> None:
+    """Take a debate out, with every trace of its texts, where its record has just got an entry.
+
+    So the next reader makes its row anew.
+    """
+    c.execute("SELECT place FROM projected WHERE debate = ?", (debate,))
+    for (place,) in c.fetchall():
+        _remove(c, place)
+        c.execute("INSERT INTO projected_texts (projected_texts) VALUES ('optimize')", ())
+
+
+def words(text: str) -> str:
+    """Return the search for all words of `text`, in the language of SQLite's FTS5."""
+    return " ".join(
+        '"{}"'.format(word.replace('"', '""')) for word in text.replace("\0", " ").split()
+    )
+
+
+def _position(rows: Sequence[Any]) -> int:
+    """Return up to where the rows stand; 0 where there are none, or of another version."""
+    return next((int(row[1]) for row in rows if row[0] == _VERSION), 0)
+
+
+def _where(wanted: dict[str, str]) -> str:
+    found = [statement for name, statement in _WANTED.items() if name in wanted]
+    return f"({' AND '.join(found)}) OR {_BAD}" if found else "TRUE"
+
+
+def _replace(c: SQLiteCursor, place: int, row: Row) -> None:
+    _remove(c, place)
+    c.execute(_INSERT, (place, *(getattr(row, name) for name in _COLUMNS)))
+    c.executemany(
+        "INSERT INTO projected_names VALUES (?, ?, ?)",
+        [(place, kind, name) for kind, name in sorted({*row.names})],
+    )
+    if row.words:
+        c.execute("INSERT INTO projected_texts (rowid, said) VALUES (?, ?)", (place, row.words))
+
+
+def _remove(c: SQLiteCursor, place: int) -> None:
+    for table in ("projected", "projected_names", "projected_reviews"):
+        c.execute(f"DELETE FROM {table} WHERE place = ?", (place,))  # noqa: S608
+    c.execute("DELETE FROM projected_texts WHERE rowid = ?", (place,))
+
+
+def _clear(c: SQLiteCursor) -> None:
+    for table in ("projected", "projected_names", "projected_reviews", "projected_until"):
+        c.execute(f"DELETE FROM {table}", ())  # noqa: S608
+    c.execute("DELETE FROM projected_texts", ())

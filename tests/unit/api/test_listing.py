@@ -1,0 +1,364 @@
+"""The debates of a store, found by what their records say: always as a recount finds them."""
+
+import sqlite3
+import subprocess
+import sys
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import closing
+from itertools import product
+
+import pytest
+
+import hansard
+from hansard import DataError, UsageError
+from hansard.api import listing
+from hansard.record.keys import Trust
+from hansard.report.listing import row
+from hansard.runtime.clock import Clock
+from hansard.store import projection
+from hansard.store.application import Store
+from hansard.store.tampering import alter_line
+from instant import GUARD
+from playing import answer
+
+SPEC = {
+    "question": "Is clause 11 fair?",
+    "model": "python:seat",
+    "debaters": [{"id": "ann"}, {"id": "bob"}],
+    "options": ["release", "revise"],
+    "threshold": 2,
+    "max_rounds": 1,
+}
+SPECS = (
+    {},
+    {"question": "Is clause 12 fair?", "labels": ["insurance", "q4"], "task_type": "contract"},
+    {"question": "Do we ship “Größe” now?", "labels": ["q4"]},
+    {"limits": {"calls": 1}},
+    {"format": "panel", "agents": 2, "question": "Why?", "task_type": "incident"},
+)
+LATER = "2999-01-01T00:00:00.000000Z"
+LEFT = {"debaters", "options", "threshold", "max_rounds"}  # by a panel
+
+
+@pytest.fixture
+def store(tmp_path):
+    with hansard.open_store(f"sqlite:///{tmp_path}/debates.db") as opened:
+        yield opened
+
+
+def play(store, **changes):
+    spec = {**SPEC, **changes}
+    if spec.get("format") == "panel":
+        spec = {key: spec[key] for key in spec if key not in LEFT}
+    return hansard.run_sync(spec, models={"seat": answer}, store=store).debate
+
+
+@pytest.fixture
+def debates(store):
+    return [play(store, **changes) for changes in SPECS]
+
+
+def tables(path):
+    """All rows of the projection."""
+    names = ("projected", "projected_names", "projected_reviews", "projected_until")
+    with closing(sqlite3.connect(path)) as connection:
+        found = [connection.execute(f"SELECT * FROM {name}").fetchall() for name in names]
+        texts = connection.execute("SELECT rowid, said FROM projected_texts").fetchall()
+    return [*map(sorted, found), sorted(texts)]
+
+
+def ids(store, **wanted):
+    return [row.debate for row in hansard.list_debates(store, **wanted).debates]
+
+
+RECOUNTS = {
+    "format": lambda result, value: result.format == value,
+    "task_type": lambda result, value: result.task_type == value,
+    "label": lambda result, value: value in result.labels,
+    "decision": lambda result, value: result.decision == value,
+    "model": lambda result, value: value in {seat.model for seat in result.seats},
+    "note": lambda result, value: value in {note.code for note in result.notes},
+    "exception": lambda result, value: value in result.reviewed.exceptions,
+    "review": lambda result, value: result.status != "open" and result.reviewed.state == value,
+    "since": lambda result, value: result.opened_at >= value,
+    "until": lambda result, value: result.opened_at[: len(value)] <= value,
+}
+VALUES = {
+    "format": ("consensus", "panel", "judged"),
+    "task_type": ("contract", "incident", "none"),
+    "label": ("q4", "insurance", "q"),
+    "decision": ("release", "escalate", "x"),
+    "model": ("python:seat", "python:other"),
+    "exception": ("truncated", "citations"),
+    "note": ("similar_seats", "truncated", "no_reviewer"),
+    "review": ("not required", "waiting", "overdue"),
+    "since": ("2026", "2999-01-01T00:00"),
+    "until": ("2025", "2999-12-31", "2999"),
+}
+
+
+def test_every_term_finds_what_a_recount_of_the_records_finds(store, debates):
+    results = [hansard.result(store, debate) for debate in debates]
+    found = {}
+    for term, values in VALUES.items():
+        for value in values:
+            wanted = [row.debate for row in results if RECOUNTS[term](row, value)]
+            assert ids(store, **{term: value}) == wanted, (term, value)
+            found[term, value] = wanted
+    assert all(any(found[term, value] for value in VALUES[term]) for term in VALUES)
+    assert all(not all(found[term, value] for value in VALUES[term]) for term in VALUES)
+    for (one, other), (first, second) in product(product(("label", "format"), repeat=2), [(0, 0)]):
+        both = {one: VALUES[one][first]} | {other: VALUES[other][second]}
+        expected = [row for row in debates if all(row in found[term] for term in both.items())]
+        assert ids(store, **both) == expected
+
+
+@pytest.mark.parametrize(
+    ("words", "places"),
+    [
+        ("clause", [0, 1, 3]),
+        ("fair CLAUSE 12", [1]),
+        ("größe", [2]),
+        ("q4", [1, 2]),
+        ("release", [0, 1, 2]),
+        (" ", [0, 1, 2, 3, 4]),
+        ('"clause', [0, 1, 3]),
+        ("clause OR ship", []),
+        ("said:clause", []),
+        ("NEAR(clause 11)", []),
+        ("*", []),
+        ("^ - ( ) ' ; -- \\ \x00", []),
+    ],
+)
+def test_all_words_are_looked_for_and_none_is_a_command(store, debates, words, places):
+    assert ids(store, search=words) == [debates[place] for place in places]
+
+
+def test_it_is_sorted_and_cut_while_all_are_counted(store, debates):
+    results = {debate: hansard.result(store, debate) for debate in debates}
+    by_calls = sorted(debates, key=lambda debate: results[debate].totals.calls)
+    assert ids(store, sort="calls") == by_calls
+    found = hansard.list_debates(store, sort="calls", limit=2)
+    assert [row.debate for row in found.debates] == by_calls[-2:]
+    assert found.totals == hansard.list_debates(store).totals
+    whole = hansard.list_debates(store).debates
+    assert found.totals.debates == found.totals.unpriced == len(debates)
+    assert found.totals.need_a_look == sum(row.needs_a_look for row in whole) > 0
+    for term, values in VALUES.items():
+        for value in values:
+            found = hansard.list_debates(store, **{term: value})
+            assert found.totals.need_a_look == sum(row.needs_a_look for row in found.debates)
+
+
+def test_what_is_no_time_or_order_is_refused(store):
+    for wanted, code in (
+        ({"since": "yesterday"}, "list.time"),
+        ({"until": "2026-1"}, "list.time"),
+        ({"sort": "place; DROP TABLE projected"}, "list.sort"),
+    ):
+        with pytest.raises(UsageError) as caught:
+            hansard.list_debates(store, **wanted)
+        assert caught.value.code == code
+
+
+def test_it_catches_up_with_what_is_new_and_reads_nothing_twice(store, debates, monkeypatch):
+    read = []
+    row = listing._row
+    monkeypatch.setattr(listing, "_row", lambda *given: read.append(given[1]) or row(*given))
+    assert ids(store) == debates
+    assert read == debates
+    new = play(store)
+    assert ids(store, limit=1) == [new]
+    assert ids(store) == [*debates, new]
+    assert read == [*debates, new]
+    hansard.note_outcome(debates[0], "paid", store=store)
+    assert ids(store, limit=1) == [new]
+    assert read == [*debates, new, debates[0]]
+
+
+def test_made_anew_it_is_the_same(store, debates, tmp_path):
+    listing._caught_up(store)
+    play(store)
+    hansard.note_outcome(debates[0], "paid", store=store)
+    ids(store)
+    before = tables(tmp_path / "debates.db")
+    assert len(before[0]) == len(debates) + 1
+    assert hansard.rebuild_projection(store) == len(debates) + 1
+    ids(store)
+    assert tables(tmp_path / "debates.db") == before
+
+
+def test_of_two_readers_one_writes(store, debates, tmp_path):
+    rows = store.projection
+    behind = next(rows.behind())
+    assert list(behind.debates) == debates
+    ids(store)
+    before = tables(tmp_path / "debates.db")
+    rows.write(behind, [projection.Row(debate=debates[0], state="altered")])
+    assert tables(tmp_path / "debates.db") == before
+
+
+def test_whoever_is_killed_leaves_what_was_there(store, debates, tmp_path, monkeypatch):
+    ids(store)
+    before = tables(tmp_path / "debates.db")
+    play(store)
+    replace = projection._replace
+
+    def die(*given):
+        replace(*given)
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(projection, "_replace", die)
+    with pytest.raises(KeyboardInterrupt):
+        ids(store)
+    assert tables(tmp_path / "debates.db") == before
+    monkeypatch.undo()
+    assert len(ids(store)) == len(debates) + 1
+
+
+READER = """
+import sys, hansard
+with hansard.open_store(sys.argv[1], create=False) as store:
+    for _ in range(3):
+        found = hansard.list_debates(store)
+        hansard.note_outcome(found.debates[int(sys.argv[2])].debate, "seen", store=store)
+print(len(found.debates))
+"""
+
+
+@pytest.mark.slow
+def test_several_processes_read_and_write_at_once(store, debates, tmp_path):
+    command = [sys.executable, "-c", READER, store.url]
+    with ThreadPoolExecutor() as pool:
+        readers = pool.map(
+            lambda each: subprocess.run(
+                [*command, str(each)], capture_output=True, text=True, check=False, timeout=GUARD
+            ),
+            range(4),
+        )
+    assert [(reader.stdout, reader.stderr) for reader in readers] == [("5\n", "")] * 4
+    assert ids(store) == debates
+    kept = tables(tmp_path / "debates.db")
+    assert hansard.rebuild_projection(store) == len(debates)
+    rebuilt = tables(tmp_path / "debates.db")
+    assert (rebuilt[:2], rebuilt[3:]) == (kept[:2], kept[3:])
+
+
+def change(tmp_path, *statements):
+    with closing(sqlite3.connect(tmp_path / "debates.db")) as connection, connection:
+        for statement in statements:
+            connection.execute(statement)
+
+
+def test_rows_of_another_version_are_thrown_away(store, debates, tmp_path):
+    ids(store)
+    before = tables(tmp_path / "debates.db")
+    change(
+        tmp_path, "UPDATE projected_until SET version = 99", "UPDATE projected SET state = 'open'"
+    )
+    assert ids(store) == debates
+    assert tables(tmp_path / "debates.db") == before
+
+
+@pytest.mark.parametrize(
+    "statement",
+    [
+        "UPDATE projected SET debate = 'x' WHERE place = 1",
+        "UPDATE projected SET cost = 'x'",
+    ],
+)
+def test_rows_that_were_changed_are_no_bug(store, debates, tmp_path, statement):
+    ids(store)
+    change(tmp_path, statement)
+    with pytest.raises(DataError) as caught:
+        ids(store)
+    assert caught.value.code == "store.corrupt"
+    assert hansard.rebuild_projection(store) == len(debates)
+    assert ids(store) == debates
+
+
+def test_a_row_never_speaks_for_its_record(store, debates, tmp_path):
+    true = hansard.list_debates(store).debates
+    assert "revise" not in {row.decision for row in true}
+    change(tmp_path, "UPDATE projected SET decision = 'revise', state = 'failed'")
+    found = hansard.list_debates(store, decision="revise").debates
+    assert found == true
+
+
+@pytest.mark.parametrize("seen", [True, False])
+def test_an_altered_record_is_in_every_list_and_leaves_it_restored(store, tmp_path, seen):
+    first, second = play(store), play(store, labels=["q4"])
+    if seen:
+        assert ids(store, label="q4") == [second]
+    (turn,) = (row.seq for row in hansard.result(store, first).transcript[:1])
+    path, words = tmp_path / "debates.db", (b'"vote":"release"', b'"vote":"revise"')
+    alter_line(path, first, turn, *words)
+    found = hansard.list_debates(store)
+    assert [row.state for row in found.debates] == ["altered", "closed"]
+    assert found.totals.not_as_recorded == 1
+    assert ids(store, label="q4", since="2999") == [first]
+    alter_line(path, first, turn, *reversed(words))
+    assert hansard.list_debates(store).totals.not_as_recorded == 0
+    assert ids(store, label="q4") == [second]
+
+
+def test_a_table_by_another_definition_is_refused(store, debates, tmp_path):
+    change(tmp_path, "CREATE TABLE projected (place INTEGER PRIMARY KEY, debate TEXT)")
+    store.close()
+    with pytest.raises(DataError) as caught, Store.open(store.url) as again:
+        hansard.list_debates(again)
+    assert caught.value.code == "store.foreign"
+
+
+def test_reviews_are_found_by_the_keys_of_who_looks(store, tmp_path, monkeypatch):
+    monkeypatch.delenv("HANSARD_PASSPHRASE", raising=False)
+    ring = hansard.open_keyring(tmp_path / "home")
+    trust = ring.trust()
+    waiting = play(store, options=["escalate", "release"])
+    other = play(store, options=["escalate", "release"])
+    assert ids(store, review="waiting") == [waiting, other]
+    given = {"store": store, "reviewer": "Ann", "signer": ring.signer("reviewer")}
+    hansard.review(other, "rejected", comment="No.", trust=ring.trust(), **given)
+    trust = ring.trust()
+    assert ids(store, trust=trust, review="rejected") == [other]
+    assert ids(store, trust=trust, review="waiting") == [waiting]
+    assert ids(store, review="waiting") == ids(store, trust=Trust(), review="waiting")
+    assert ids(store, review="rejected") == []
+
+
+def test_a_review_is_overdue_by_the_clock_of_who_looks(store, tmp_path, monkeypatch):
+    debate = play(store, options=["escalate", "release"])
+    result = hansard.result(store, debate)
+    closed = result.model_copy(update={"closed_at": "2026-12-30T01:02:03.000004Z"})
+    for days, deadline in ((3, "2027-01-02T01:02:03.000004Z"), (None, None), (10**7, None)):
+        reviewed = closed.reviewed.model_copy(update={"days": days})
+        assert row(closed.model_copy(update={"reviewed": reviewed})).deadline == deadline
+    assert ids(store, review="waiting") == [debate]
+    change(tmp_path, "UPDATE projected SET deadline = '2998-12-31T00:00:00.000000Z'")
+    for now, state in (("2998-12-30T00:00:00.000000Z", "waiting"), (LATER, "overdue")):
+        monkeypatch.setattr(Clock, "now", lambda _, now=now: now)
+        assert ids(store, review=state) == [debate]
+        others = {"waiting", "overdue"} - {state}
+        assert not any(ids(store, review=other) for other in others)
+        assert hansard.list_debates(store).totals.need_a_look == 1
+
+
+def test_texts_that_are_forgotten_are_in_no_file(store, tmp_path):
+    secret = "Zyzzyva Quetzalcoatl"
+    debate = play(store, question=f"Is {secret} fair?")
+    others = [play(store) for _ in range(3)]
+    assert ids(store, search=secret) == [debate]
+
+    def files():
+        return b"".join(path.read_bytes() for path in sorted(tmp_path.glob("debates.db*")))
+
+    def left():
+        return files().lower().count(b"zyzzyva")
+
+    recorded = left()
+    with store._recorder.datastore.transaction(commit=True) as c:
+        projection.forget(c, debate)
+        c.execute("DELETE FROM blobs WHERE debate = ?", (debate.replace("-", ""),))
+    change(tmp_path, "PRAGMA wal_checkpoint(TRUNCATE)")
+    assert recorded > left() == 0
+    assert ids(store) == others
