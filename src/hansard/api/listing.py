@@ -47,9 +47,9 @@ def list_debates(
     `2026-11`, `2026-11-24` or `2026-11-24T09:30`, and `until` includes all of it. `model` is one
     that was asked or that served, `note` the code of a note, `exception` why a review is asked
     for, `review` how it stands by the keys of `trust`, `search` words that all stand in the
-    question, name, labels, decision or deliverable. They come in the order of `sort`: `opened`, `cost`, `calls`,
-    `tokens` or `elapsed`, the largest last; with a `limit` only the last of them, while
-    `totals` counts all.
+    question, name, labels, decision or deliverable. They come in the order of `sort`:
+    `opened`, `cost`, `calls`, `tokens` or `elapsed`, the largest last; with a `limit` only the
+    last of them, while `totals` counts all.
 
     Of a record that does not hold only its id and its state are listed, whatever was asked
     for. Raises DataError where the store itself cannot be read, and UsageError `list.time` or
