@@ -25,6 +25,7 @@ from hansard.api.debating import Debate, debate
 from hansard.api.functions import read_models
 from hansard.api.gating import ask_gate, should_debate
 from hansard.api.listing import list_debates, rebuild_projection
+from hansard.api.measuring import metrics
 from hansard.api.records import (
     Record,
     open_store,
@@ -81,6 +82,7 @@ if TYPE_CHECKING:
     from hansard.report.gated import GateRecord
     from hansard.report.gating import GateAnswer
     from hansard.report.listing import Listing
+    from hansard.report.metrics import Metrics
     from hansard.report.progress import Progress
     from hansard.report.prompt import Rendered
     from hansard.report.replayed import Replayed
@@ -123,6 +125,7 @@ _LATER = {
     "report.gated": ("GateRecord",),
     "report.gating": ("GateAnswer",),
     "report.listing": ("Listing",),
+    "report.metrics": ("Metrics",),
     "report.progress": ("Progress",),
     "report.prompt": ("Rendered",),
     "report.replayed": ("Replayed",),
@@ -164,6 +167,7 @@ __all__ = [
     "JudgedSpec",
     "Keyring",
     "Listing",
+    "Metrics",
     "ModelError",
     "ModeratedResult",
     "ModeratedSpec",
@@ -209,6 +213,7 @@ __all__ = [
     "hold",
     "import_review",
     "list_debates",
+    "metrics",
     "not_allowed",
     "note_outcome",
     "open_keyring",

@@ -17,6 +17,7 @@ from hansard.report.formats import DISPLAYS, DebateResult
 from hansard.report.gated import GateRecord
 from hansard.report.gating import GateAnswer
 from hansard.report.listing import Listing
+from hansard.report.metrics import Metrics
 from hansard.rules.events import TYPES, Event
 from hansard.rules.formats import DEFAULT, SPECS, DebateSpec
 from hansard.runtime.available import AvailableModels
@@ -83,6 +84,7 @@ _PUBLISHED: list[tuple[str, str, Any, Literal["validation", "serialization"]]] =
     ("findings", "The result of a verification", Verification, "serialization"),
     ("report", "The report of a debate", DebateResult, "serialization"),
     ("list", "The debates in a store", Listing, "serialization"),
+    ("metrics", "What the debates in a store say together", Metrics, "serialization"),
     ("comparison", "Two debates side by side", Comparison, "serialization"),
     ("estimate", "The calls, tokens and cost that a debate may need", Estimate, "serialization"),
     ("gate", "Whether a debate is advised", GateAnswer, "serialization"),

@@ -11,6 +11,7 @@ import jsonschema
 import pytest
 from rich.cells import cell_len
 
+import hansard as library
 from cli_support import NAMES, leave_open, on_a_terminal, only_debate, write_debate, write_format
 from hansard.cli.console import fields
 from hansard.cli.listing import _COLUMNS, _distinct
@@ -145,6 +146,27 @@ def test_list_finds_what_is_asked_for_and_counts_all_of_it(hansard, example):
     done = hansard("list", "--since", "last week")
     assert (done.code, done.out) == (2, "")
     assert "since is 'last week': write a time as 2026-11-24" in done.err
+
+
+def test_metrics_say_what_many_debates_say(hansard, example, monkeypatch):
+    done = hansard("metrics")
+    assert done.code == 0
+    assert done.out.startswith("0 closed debates from ")
+    assert "; 1 scripted one left out\n" in done.out
+    found = json.loads(hansard("metrics", "--json").out)
+    jsonschema.validate(found, json.loads(render("metrics")))
+    head, *rows = csv.reader(hansard("metrics", "--csv").out.splitlines())
+    assert (head[0], len(rows)) == ("name", len(found["rows"]))
+    row = {"what": "cut short", "share": True, "n": 20, "value": 0.5, "against": "before"}
+    row |= {"name": "truncated", "task_type": "x\x1b", "baseline": 0.1, "alert": True, "why": "w"}
+    alerted = library.Metrics.model_validate({**found, "rows": [row]})
+    monkeypatch.setattr(library, "metrics", lambda *_, **__: alerted)
+    done = hansard("metrics")
+    assert done.code == 1
+    assert "ALERT: cut short, x<U+001B>\n" in done.out
+    assert f"  {'█' * 10}{'░' * 10} 50% of 20 debates; before 10%\n" in done.out
+    monkeypatch.undo()
+    assert hansard("metrics", "--since", "x").code == 2
 
 
 def test_list_of_an_empty_store(hansard):

@@ -17,9 +17,9 @@ if TYPE_CHECKING:
     from hansard.record.keys import Trust
     from hansard.report.listing import Entry, Listing, Totals
     from hansard.store.application import Store
-    from hansard.store.projection import Projection, Row, Sums
+    from hansard.store.projection import Projection, Sums
+    from hansard.store.rows import Row
 
-_NOBODY = {"trust": "", "now": ""}  # who asks for no review
 _TIME = re.compile(r"[0-9]{4}(-[0-9]{2}(-[0-9]{2}(T[0-9]{2}(:[0-9]{2}(:[0-9]{2})?)?)?)?)?")
 
 
@@ -66,28 +66,33 @@ def list_debates(
     from hansard.record.keys import Trust
     from hansard.report.listing import Listing
     from hansard.runtime.clock import Clock
-    from hansard.store.projection import BAD, SORTS, words
+    from hansard.store.projection import words
+    from hansard.store.rows import BAD, SORTS
 
     if sort not in SORTS:
         raise UsageError(
             "list.sort", f"{sort!r} is no order of a list; it can be {', '.join(SORTS)}"
         )
-    asked = {"since": since, "until": until, "format": format, "task_type": task_type}
-    asked |= {
+    for name, at in (("since", since), ("until", until)):
+        if at is not None:
+            time_of(name, at)
+    terms = {
+        "since": since,
+        "until": until,
+        "format": format,
+        "task_type": task_type,
         "label": label,
         "decision": decision,
         "model": model,
         "note": note,
         "exception": exception,
+        "review": review,
+        "words": words(search) if search and search.strip() else None,
     }
-    asked |= {"review": review, "words": words(search) if search and search.strip() else None}
-    for name in ("since", "until"):
-        if (at := asked[name]) is not None and not _TIME.fullmatch(at):
-            raise UsageError("list.time", f"{name} is {at!r}: write a time as 2026-11-24")
-    wanted = {name: value for name, value in asked.items() if value is not None}
+    wanted = {name: value for name, value in terms.items() if value is not None}
     trust = trust or Trust()
     wanted |= {"trust": hashlib.sha256(trust.dump()).hexdigest(), "now": Clock().now()}
-    rows = _caught_up(store)
+    rows = caught_up(store)
     _judge(store, rows, trust, wanted["trust"])
     for _ in range(2):  # again, where a record no longer is what its row says
         found = rows.find(wanted, sort, -1 if limit is None else limit)
@@ -102,10 +107,9 @@ def list_debates(
 def asking(store: Store, question: str) -> list[str]:
     """Return the debates of a store that were asked `question`, in the order they were opened."""
     from hansard.report.listing import asked
-    from hansard.store.projection import BAD
+    from hansard.store.rows import BAD
 
-    wanted = {"question": asked(question) or "", **_NOBODY}
-    found = _caught_up(store).find(wanted)
+    found = caught_up(store).find({"question": asked(question)})
     return [debate for debate, state in found.items() if state not in BAD]
 
 
@@ -122,10 +126,17 @@ def rebuild_projection(store: Store) -> int:
     1
     """
     store.projection.clear()
-    return _caught_up(store).sums(_NOBODY).debates
+    return caught_up(store).sums({}).debates
 
 
-def _caught_up(store: Store) -> Projection:
+def time_of(name: str, at: str) -> str:
+    """Return a time that somebody gave; raises UsageError `list.time` for what is none."""
+    if not _TIME.fullmatch(at):
+        raise UsageError("list.time", f"{name} is {at!r}: write a time as 2026-11-24")
+    return at
+
+
+def caught_up(store: Store) -> Projection:
     """Return the projection of a store, with a row of every debate as it stands now."""
     rows = store.projection
     for behind in rows.behind():
@@ -135,7 +146,7 @@ def _caught_up(store: Store) -> Projection:
 
 def _row(store: Store, debate: str) -> Row:
     from hansard.report.listing import row
-    from hansard.store.projection import Row
+    from hansard.store.rows import Row
 
     try:
         record = of_store(store, debate, None)

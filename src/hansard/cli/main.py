@@ -19,6 +19,7 @@ from hansard.cli import (
     estimating,
     gating,
     listing,
+    measuring,
     policing,
     providing,
     reading,
@@ -140,6 +141,7 @@ for _command in (
     policing.policy,
     trusting.trust,
     listing.projection,
+    measuring.metrics,
     starting.schema,
 ):
     cli.add_command(_command)

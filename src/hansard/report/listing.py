@@ -10,14 +10,15 @@ from typing import Literal
 
 from pydantic import BaseModel, ConfigDict, Field
 
+from hansard.report import metrics
 from hansard.report.formats import DebateResult
 from hansard.report.gated import GateRecord
 from hansard.rules.review import SETTLED, ReviewState
 from hansard.rules.spending import milliseconds
 from hansard.rules.terms import DecisionRule
-from hansard.store.projection import BAD, SORTS, Row
+from hansard.store.rows import BAD, SORTS, Row
 
-ORDERS = tuple(SORTS)
+ORDERS = SORTS
 State = Literal["open", "closed", "truncated", "failed", "gate", "altered", "unreadable"]
 
 
@@ -164,6 +165,8 @@ def row(result: DebateResult | GateRecord) -> Row:
         found,
         task_type=result.task_type,
         deadline=_deadline(result),
+        scripted=result.scripted,
+        figures=metrics.figures(result),
         cost=result.totals.cost_micro_usd,
         calls=result.totals.calls,
         tokens=result.totals.tokens_in + result.totals.tokens_out,

@@ -443,6 +443,14 @@ class Result(Part):
         return None
 
     @property
+    def first_answer(self) -> str | None:
+        """What the first who argued stood for: a stance, or its first vote; None without either."""
+        for seat in self.seats:
+            if seat.id in self.debater_ids:
+                return seat.stance.label if seat.stance else next(filter(None, seat.votes), None)
+        return None
+
+    @property
     def argued_by(self) -> str | None:
         """The seat whose stance was decided for; None where a decision is no stance."""
         stances = {seat.stance.label: seat.id for seat in self.seats if seat.stance}

@@ -14,27 +14,26 @@
 from __future__ import annotations
 
 import sqlite3
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import closing
-from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 from eventsourcing.sqlite import SQLiteCursor
 
 from hansard.errors import DataError
 from hansard.store.guard import guard, id_of
+from hansard.store.rows import SORTS, Row
 from hansard.store.sqlite import Recorder
 
 _VERSION = 1  # of the tables, and of what their rows say
 _AT_ONCE = 5_000  # entries whose debates are read before their rows are written
-BAD = ("altered", "unreadable")
 
 TABLES = (
     """CREATE TABLE IF NOT EXISTS projected
        (place INTEGER PRIMARY KEY, debate TEXT NOT NULL UNIQUE, state TEXT NOT NULL,
         opened_at TEXT, format TEXT, task_type TEXT, decision TEXT, question TEXT,
         reviewed TEXT, deadline TEXT, spoken INTEGER NOT NULL, look INTEGER NOT NULL,
-        cost INTEGER, calls INTEGER, tokens INTEGER, elapsed INTEGER)""",
+        scripted INTEGER, cost INTEGER, calls INTEGER, tokens INTEGER, elapsed INTEGER)""",
     "CREATE INDEX IF NOT EXISTS projected_question ON projected (question)",
     # The labels, models, notes and exceptions of a debate.
     """CREATE TABLE IF NOT EXISTS projected_names
@@ -44,10 +43,15 @@ TABLES = (
     """CREATE TABLE IF NOT EXISTS projected_reviews
        (place INTEGER, trust TEXT, state TEXT NOT NULL, PRIMARY KEY (place, trust))
        WITHOUT ROWID""",
+    # What a debate counts towards each metric, in millionths.
+    """CREATE TABLE IF NOT EXISTS projected_figures
+       (place INTEGER, name TEXT, value INTEGER NOT NULL, PRIMARY KEY (place, name))
+       WITHOUT ROWID""",
     """CREATE TABLE IF NOT EXISTS projected_until
        (version INTEGER PRIMARY KEY, position INTEGER NOT NULL)""",
     "CREATE VIRTUAL TABLE IF NOT EXISTS projected_texts USING fts5(said)",
 )
+_OF_DEBATES = ("projected", "projected_names", "projected_figures", "projected_reviews")
 # What the projection says of a review, by the keys of `:trust` at the time `:now`.
 _REVIEW = """(SELECT CASE WHEN found.state = 'waiting' AND row.deadline < :now THEN 'overdue'
     ELSE found.state END FROM (SELECT coalesce((SELECT state FROM projected_reviews
@@ -57,9 +61,12 @@ _LOOK = f"(row.look OR coalesce({_REVIEW}, 'approved') NOT IN ('approved', 'not 
 _BAD = "row.state IN ('altered', 'unreadable')"
 _NAMED = """EXISTS (SELECT 1 FROM projected_names
     WHERE place = row.place AND kind = '{kind}' AND name = :{kind})"""
+_NOBODY: Mapping[str, object] = {"trust": "", "now": ""}  # who reads without keys
 _WANTED = {
     "since": "row.opened_at >= :since",
     "until": "substr(row.opened_at, 1, length(:until)) <= :until",  # that day, hour, … included
+    "before": "row.opened_at < :before",
+    "scripted": "row.scripted = :scripted",
     "format": "row.format = :format",
     "task_type": "row.task_type = :task_type",
     "decision": "row.decision = :decision",
@@ -68,43 +75,7 @@ _WANTED = {
     **{kind: _NAMED.format(kind=kind) for kind in ("label", "model", "note", "exception")},
     "words": "row.place IN (SELECT rowid FROM projected_texts WHERE said MATCH :words)",
 }
-SORTS = {
-    "opened": "row.place",
-    "cost": "coalesce(row.cost, -1)",
-    "calls": "coalesce(row.calls, -1)",
-    "tokens": "coalesce(row.tokens, -1)",
-    "elapsed": "coalesce(row.elapsed, -1)",
-}
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Row:
-    """What is kept of one debate; of a record that does not hold, its id and its state alone.
-
-    `question` is the SHA-256 of its question, `deadline` the time from which a review that
-    waits is overdue; `spoken` says whether anybody said anything after the close, so that
-    its review hangs on the reader's keys, and `look` whether somebody must look however the
-    review stands. `elapsed` is in milliseconds, `cost` in micro-US-dollars. `names` are
-    pairs of `label`, `model`, `note` or `exception` and a name; `words` is what can be searched.
-    """
-
-    debate: str
-    state: str
-    opened_at: str | None = None
-    format: str | None = None
-    task_type: str | None = None
-    decision: str | None = None
-    question: str | None = None
-    reviewed: str | None = None
-    deadline: str | None = None
-    spoken: bool = False
-    look: bool = True
-    cost: int | None = None
-    calls: int | None = None
-    tokens: int | None = None
-    elapsed: int | None = None
-    names: Sequence[tuple[str, str]] = ()
-    words: str = ""
+_SORTS = {"opened": "row.place"} | {name: f"coalesce(row.{name}, -1)" for name in SORTS[1:]}
 
 
 class Behind(NamedTuple):
@@ -129,7 +100,7 @@ class Sums(NamedTuple):
     bad: int
 
 
-_COLUMNS = tuple(name for name in Row.__slots__ if name not in ("names", "words"))
+_COLUMNS = tuple(name for name in Row.__slots__ if name not in ("names", "figures", "words"))
 _INSERT = f"""INSERT INTO projected (place, {", ".join(_COLUMNS)})
     VALUES (?, {", ".join("?" * len(_COLUMNS))})"""  # noqa: S608
 
@@ -208,7 +179,7 @@ class Projection:
             )
         return [id_of(row[0]) for row in rows]
 
-    def judge(self, trust: str, states: dict[str, str]) -> None:
+    def judge(self, trust: str, states: Mapping[str, str]) -> None:
         """Keep how the reviews of debates stand by these keys."""
         with guard(), self._recorder.datastore.transaction(commit=True) as c:
             c.executemany(
@@ -217,21 +188,23 @@ class Projection:
                 [(trust, state, debate) for debate, state in states.items()],
             )
 
-    def find(self, wanted: dict[str, str], sort: str = "opened", limit: int = -1) -> dict[str, str]:
+    def find(
+        self, wanted: Mapping[str, object], sort: str = "opened", limit: int = -1
+    ) -> dict[str, str]:
         """Return the states of debates that are wanted, sorted: of the last `limit` of them.
 
-        `wanted` has values for some of `_WANTED`, and `trust` and `now`.
+        `wanted` has values for some of `_WANTED`; where reviews matter, `trust` and `now`.
         """
         with guard():
             rows = self._recorder.select(
                 f"SELECT debate, state FROM projected AS row WHERE {_where(wanted)} "  # noqa: S608
-                f"ORDER BY {SORTS[sort]} DESC, row.place DESC LIMIT :limit",
+                f"ORDER BY {_SORTS[sort]} DESC, row.place DESC LIMIT :limit",
                 limit=limit,
-                **wanted,
+                **{**_NOBODY, **wanted},
             )
         return {id_of(debate): str(state) for debate, state in reversed(rows)}
 
-    def sums(self, wanted: dict[str, str]) -> Sums:
+    def sums(self, wanted: Mapping[str, object]) -> Sums:
         """Return the sums of all debates that are wanted."""
         with guard():
             (row,) = self._recorder.select(
@@ -239,7 +212,7 @@ class Projection:
                 coalesce(sum(row.cost IS NULL AND row.format IS NOT NULL), 0),
                 coalesce(sum({_LOOK}), 0), coalesce(sum({_BAD}), 0)
                 FROM projected AS row WHERE {_where(wanted)}""",  # noqa: S608
-                **wanted,
+                **{**_NOBODY, **wanted},
             )
         if any(value is not None and type(value) is not int for value in row):
             raise DataError(
@@ -247,6 +220,23 @@ class Projection:
                 "what finds debates was changed: run `hansard projection rebuild`",
             )
         return Sums(*row)
+
+    def figures(
+        self, wanted: Mapping[str, object]
+    ) -> list[tuple[str, str | None, int, float, float]]:
+        """Return, for each metric and type of task, how many debates have it, and its sums.
+
+        In whole units: the sum of the figures, and of their squares.
+        """
+        with guard():
+            rows = self._recorder.select(
+                f"""SELECT name, row.task_type, count(*), sum(value / 1e6),
+                sum((value / 1e6) * (value / 1e6)) FROM projected AS row
+                JOIN projected_figures USING (place) WHERE NOT ({_BAD}) AND ({_where(wanted)})
+                GROUP BY name, row.task_type""",  # noqa: S608
+                **{**_NOBODY, **wanted},
+            )
+        return [tuple(row) for row in rows]
 
 
 def kept() -> Iterator[str]:
@@ -281,7 +271,7 @@ def _position(rows: Sequence[Any]) -> int:
     return next((int(row[1]) for row in rows if row[0] == _VERSION), 0)
 
 
-def _where(wanted: dict[str, str]) -> str:
+def _where(wanted: Mapping[str, object]) -> str:
     found = [statement for name, statement in _WANTED.items() if name in wanted]
     return f"({' AND '.join(found)}) OR {_BAD}" if found else "TRUE"
 
@@ -293,17 +283,21 @@ def _replace(c: SQLiteCursor, place: int, row: Row) -> None:
         "INSERT INTO projected_names VALUES (?, ?, ?)",
         [(place, kind, name) for kind, name in sorted({*row.names})],
     )
+    c.executemany(
+        "INSERT INTO projected_figures VALUES (?, ?, ?)",
+        [(place, name, value) for name, value in sorted(row.figures.items())],
+    )
     if row.words:
         c.execute("INSERT INTO projected_texts (rowid, said) VALUES (?, ?)", (place, row.words))
 
 
 def _remove(c: SQLiteCursor, place: int) -> None:
-    for table in ("projected", "projected_names", "projected_reviews"):
+    for table in _OF_DEBATES:
         c.execute(f"DELETE FROM {table} WHERE place = ?", (place,))  # noqa: S608
     c.execute("DELETE FROM projected_texts WHERE rowid = ?", (place,))
 
 
 def _clear(c: SQLiteCursor) -> None:
-    for table in ("projected", "projected_names", "projected_reviews", "projected_until"):
+    for table in (*_OF_DEBATES, "projected_until"):
         c.execute(f"DELETE FROM {table}", ())  # noqa: S608
     c.execute("DELETE FROM projected_texts", ())

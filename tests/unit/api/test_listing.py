@@ -14,9 +14,11 @@ from hansard import DataError, UsageError
 from hansard.api import listing
 from hansard.record.keys import Trust
 from hansard.report.listing import row
+from hansard.report.metrics import LEAST, UNIT, figures
 from hansard.runtime.clock import Clock
 from hansard.store import projection
 from hansard.store.application import Store
+from hansard.store.rows import Row
 from hansard.store.tampering import alter_line
 from instant import GUARD
 from playing import answer
@@ -177,7 +179,7 @@ def test_it_catches_up_with_what_is_new_and_reads_nothing_twice(store, debates, 
 
 
 def test_made_anew_it_is_the_same(store, debates, tmp_path):
-    listing._caught_up(store)
+    listing.caught_up(store)
     play(store)
     hansard.note_outcome(debates[0], "paid", store=store)
     ids(store)
@@ -194,7 +196,7 @@ def test_of_two_readers_one_writes(store, debates, tmp_path):
     assert list(behind.debates) == debates
     ids(store)
     before = tables(tmp_path / "debates.db")
-    rows.write(behind, [projection.Row(debate=debates[0], state="altered")])
+    rows.write(behind, [Row(debate=debates[0], state="altered")])
     assert tables(tmp_path / "debates.db") == before
 
 
@@ -362,3 +364,54 @@ def test_texts_that_are_forgotten_are_in_no_file(store, tmp_path):
     change(tmp_path, "PRAGMA wal_checkpoint(TRUNCATE)")
     assert recorded > left() == 0
     assert ids(store) == others
+
+
+def test_metrics_are_those_of_a_recount(store, debates):
+    found = hansard.metrics(store)
+    results = [hansard.result(store, debate) for debate in debates]
+    counted = [figures(result) for result in results]
+    assert (found.debates, found.scripted) == (len(debates), 0)
+    tasks = {row.task_type for row in found.rows}
+    assert tasks == {None, "contract", "incident"}
+    for metric in found.rows:
+        of_task = [
+            each
+            for each, result in zip(counted, results, strict=True)
+            if metric.task_type in (None, result.task_type)
+        ]
+        values = [each[metric.name] / UNIT for each in of_task if metric.name in each]
+        mean = sum(values) / len(values) if values else None
+        assert (metric.n, metric.value) == (len(values), mean and pytest.approx(mean)), metric
+    assert {row.n for row in found.rows if row.name == "failed"} == {5, 1}
+    only = hansard.metrics(store, task_type="contract")
+    assert (only.debates, {row.task_type for row in only.rows}) == (1, {None, "contract"})
+
+
+def test_a_time_without_debates_has_nothing_to_say(store, debates):
+    found = hansard.metrics(store, since="2020", until="2020-02")
+    assert (found.debates, {row.value for row in found.rows}, found.alerts) == (0, {None}, ())
+    assert found.until == "2020-02-01T00:00:00.000000Z"
+    for wanted in ({"since": "2999"}, {"until": "2026-13"}, {"since": "2026", "until": "2026"}):
+        with pytest.raises(UsageError) as caught:
+            hansard.metrics(store, **wanted)
+        assert caught.value.code == "list.time"
+    assert hansard.metrics(store, until="0001-01-02").debates == 0
+
+
+def test_what_was_before_is_compared_with(store, tmp_path, monkeypatch):
+    monkeypatch.delenv("HANSARD_PASSPHRASE", raising=False)
+    monkeypatch.setattr(Clock, "now", lambda _: "2026-08-01T00:00:00.000000Z")
+    for _ in range(LEAST):
+        play(store)
+    monkeypatch.setattr(Clock, "now", lambda _: "2026-10-01T00:00:00.000000Z")
+    for _ in range(LEAST):
+        play(store, limits={"calls": 1})
+    found = hansard.metrics(store, since="2026-09", until="2026-11")
+    (row,) = found.alerts
+    assert (row.name, row.value, row.baseline, row.against) == ("truncated", 1.0, 0.0, "before")
+    ring = hansard.open_keyring(tmp_path / "home")
+    signed = hansard.approve_policy(ring.signer("approval"), {"*": {"metric": ["truncated:0.9"]}})
+    policy = hansard.parse_policy(signed)
+    found = hansard.metrics(store, since="2026-09", until="2026-11", policy=policy)
+    assert found.alerts == ()
+    assert {row.against for row in found.rows if row.name == "truncated"} == {"policy"}

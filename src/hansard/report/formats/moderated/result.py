@@ -68,6 +68,11 @@ class ModeratedResult(Shown):
     )
     rounds: tuple[Round, ...] = Field(description="The rounds, each with its turns")
 
+    @property
+    def first_answer(self) -> str | None:
+        """The first position, or that the proposition is upheld, which the proposer argues."""
+        return super().first_answer if self.positions else "upheld"
+
     def to_report(self) -> str:
         """Return the signals of the debate, one a line, without a last line end."""
         last = self.moderation

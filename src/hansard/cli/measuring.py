@@ -1,0 +1,111 @@
+"""`metrics`: what the debates of a store say together."""
+
+from __future__ import annotations
+
+import csv
+import io
+
+import click
+from rich.text import Text
+
+import hansard
+from hansard.cli.console import console, document
+from hansard.cli.context import open_store, store_option, trust_of
+from hansard.report.metrics import Metric
+from hansard.report.safe import shown
+from hansard.vocabulary import many
+
+_BAR = 20  # cells
+_BARS = {"value": "█", "rest": "░"}
+
+
+@click.command()
+@click.option(
+    "--since", metavar="TIME", help="Opened from then on. Default: 90 days before --until."
+)
+@click.option("--until", metavar="TIME", help="Opened before then, such as 2026-12-31 (UTC).")
+@click.option("--task-type", metavar="NAME", help="Only of this type of task.")
+@click.option(
+    "--policy",
+    "policy_file",
+    metavar="FILE",
+    help="Compare with the baselines of this policy, in place of the time before.",
+)
+@click.option("--json", "form", flag_value="json", help="Print them as JSON.")
+@click.option("--csv", "form", flag_value="csv", help="Print them as CSV.")
+@store_option
+def metrics(
+    since: str | None,
+    until: str | None,
+    task_type: str | None,
+    policy_file: str | None,
+    form: str | None,
+) -> None:
+    """Show what closed debates say together, and what has changed.
+
+    Each number stands with how many debates have it, and what it is compared with: a threshold,
+    a policy's baseline, or as many days before. Scripted debates do not count. With fewer than
+    20 debates nothing is alerted.
+
+    Exit codes: 0 no alert; 1 at least one; 2 there is no store, or the time is none.
+    """
+    policy = hansard.read_policy(policy_file, trust_of(None)) if policy_file else None
+    with open_store() as store:
+        found = hansard.metrics(store, since=since, until=until, task_type=task_type, policy=policy)
+    if form == "json":
+        click.echo(document(found))
+    elif form == "csv":
+        click.echo(_csv(found), nl=False)
+    else:
+        _print(found)
+    if found.alerts:
+        raise click.exceptions.Exit(1)
+
+
+def _print(found: hansard.Metrics) -> None:
+    out = console()
+    left = f"; {many(found.scripted, 'scripted one')} left out" if found.scripted else ""
+    place = f" of type {shown(found.task_type)}" if found.task_type else ""
+    out.print(
+        Text(
+            f"{many(found.debates, 'closed debate')}{place} from {_day(found.since)} "
+            f"to {_day(found.until)}{left}"
+        )
+    )
+    for row in found.rows:
+        style = "bold red" if row.alert else ""
+        name = f"{row.what}, {shown(row.task_type)}" if row.task_type else row.what
+        out.print(Text(f"{'ALERT: ' if row.alert else ''}{name}", style=style))
+        out.print(Text(f"  {_line(row)}", style="" if row.n else "dim"))
+
+
+def _line(row: Metric) -> str:
+    if row.value is None:
+        return "no debate has it"
+    beside = "nothing to compare with"
+    if row.baseline is not None:
+        words = {"threshold": "threshold", "policy": "policy", "before": "before"}
+        beside = f"{words[row.against or 'before']} {_number(row, row.baseline)}"
+    bar = f"{_bar(row.value)} " if row.share else ""
+    return f"{bar}{_number(row, row.value)} of {many(row.n, 'debate')}; {beside}"
+
+
+def _bar(value: float) -> str:
+    filled = round(value * _BAR)
+    return _BARS["value"] * filled + _BARS["rest"] * (_BAR - filled)
+
+
+def _number(row: Metric, value: float) -> str:
+    return f"{value:.0%}" if row.share else f"{value:.2f}"
+
+
+def _day(at: str) -> str:
+    return at[:16].replace("T", " ").removesuffix(" 00:00")
+
+
+def _csv(found: hansard.Metrics) -> str:
+    out = io.StringIO()
+    rows = csv.writer(out, lineterminator="\n")
+    rows.writerow(Metric.model_fields)
+    rows.writerows(row.model_dump(mode="json").values() for row in found.rows)
+    return out.getvalue()

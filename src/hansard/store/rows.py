@@ -1,0 +1,42 @@
+"""What the projection keeps of a debate. It stands apart, so that to name it opens no database."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+
+BAD = ("altered", "unreadable")  # records of which only the state is known
+SORTS = ("opened", "cost", "calls", "tokens", "elapsed")  # by which debates are sorted
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Row:
+    """What is kept of one debate; of a record that does not hold, its id and its state alone.
+
+    `question` is the SHA-256 of its question, `deadline` the time from which a review that
+    waits is overdue; `spoken` says whether anybody said anything after the close, so that
+    its review hangs on the reader's keys, and `look` whether somebody must look however the
+    review stands. `elapsed` is in milliseconds, `cost` in micro-US-dollars. `names` are
+    pairs of `label`, `model`, `note` or `exception` and a name, `figures` what the debate counts
+    towards metrics, `words` what can be searched.
+    """
+
+    debate: str
+    state: str
+    opened_at: str | None = None
+    format: str | None = None
+    task_type: str | None = None
+    decision: str | None = None
+    question: str | None = None
+    reviewed: str | None = None
+    deadline: str | None = None
+    spoken: bool = False
+    look: bool = True
+    scripted: bool | None = None
+    cost: int | None = None
+    calls: int | None = None
+    tokens: int | None = None
+    elapsed: int | None = None
+    names: Sequence[tuple[str, str]] = ()
+    figures: Mapping[str, int] = field(default_factory=dict)
+    words: str = ""
