@@ -1501,7 +1501,7 @@ class Walk:
     answer: Pending | None = None
     spent: Counter[str] = field(default_factory=Counter)  # by ceiling
     # what checks rest on
-    folded: dict[str, str] = field(default_factory=dict)  # documents, as citations are looked up
+    levelled: dict[str, str] = field(default_factory=dict)  # documents, as quotes are looked up
     replies: int = 0
     gone_replies: int = 0
     gone_turns: int = 0
@@ -2607,6 +2607,16 @@ def folded(text: str) -> str:
     return BLANKS.sub(" ", text).strip(" ")
 
 
+TYPESET = {ord(kind): "'" for kind in "\u2018\u2019\u201a\u201b"}
+TYPESET |= {ord(kind): '"' for kind in "\u201c\u201d\u201e\u201f"}
+TYPESET |= {ord(kind): "-" for kind in "\u2010\u2011\u2012\u2013\u2014\u2015\u2212"}
+
+
+def levelled(text: str) -> str:
+    """Return a text as quotes are looked up in it: folded, with one kind of each mark."""
+    return folded(text).translate(TYPESET)
+
+
 def case_of(walk: Walk, step: Step, value: Json, recorded: Json) -> Json:
     """Return the case that a reply makes: its arguments, and what their citations are worth."""
     rows = value[ARGUING[step.seat["role"]]]
@@ -2656,10 +2666,10 @@ def find(walk: Walk, citation: Json, number: int) -> str:
         return "no_such_document"
     if document["from_round"] > number:
         return "not_yet_visible"
-    name, quote = document["text"]["sha256"], folded(citation["quote"])
-    if name not in walk.folded:
-        walk.folded[name] = folded(walk.texts[name])
-    return "verified" if quote and quote in walk.folded[name] else "not_found"
+    name, quote = document["text"]["sha256"], levelled(citation["quote"])
+    if name not in walk.levelled:
+        walk.levelled[name] = levelled(walk.texts[name])
+    return "verified" if quote and quote in walk.levelled[name] else "not_found"
 
 
 def compare_case(walk: Walk, data: Json, case: Json) -> None:

@@ -311,3 +311,13 @@ def test_a_quote_is_shown_as_the_document_has_it(show):
     assert mark.evaluate("node => node.previousSibling.data") == "before  it\n\n "
     assert mark.evaluate("node => node.nextSibling.data") == " it"
     assert "memo, p. 3, verified" in turn.inner_text()
+
+
+def test_a_quote_in_other_marks_is_shown_as_the_document_has_it(show):
+    memo = ("memo", "The supplier\u2019s  \u201cbest efforts\u201d \u2013 if any", 1)
+    said = {"critique": say(counter_arguments=[argued(("memo", 'supplier\'s "best efforts" -'))])}
+    page = show(closed(Setup("moderated", evidence=(memo,)), script(said)), viewport=DESK)
+    turn = page.locator("article", has_text="In its source").first
+    turn.get_by_text("In its source").click()
+    mark = turn.locator("mark")
+    assert mark.text_content() == "supplier\u2019s  \u201cbest efforts\u201d \u2013"

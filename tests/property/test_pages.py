@@ -3,18 +3,18 @@
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from hansard.rules.citations import find, page_of
+from hansard.rules.citations import find, level, page_of
 from hansard.rules.similarity import fold
 
-SIGNS = st.sampled_from(["a", "b", " ", "\n", "\f", "\u00a0", "ab\fab"])
+SIGNS = st.sampled_from(["a", "b", " ", "\n", "\f", "\u00a0", "ab\fab", "'", "\u2019"])
 TEXTS = st.lists(SIGNS, max_size=30).map("".join)
 
 
 def by_search(quote, text):
     """The page of the first place of the text at which the quote begins, sign by sign."""
-    wanted = fold(quote)
+    wanted = level(quote)
     for at in range(len(text)):
-        begins = wanted and fold(text[at]) and fold(text[at:]).startswith(wanted)
+        begins = wanted and fold(text[at]) and level(text[at:]).startswith(wanted)
         # Within a word nothing is folded away before it.
         if begins:
             return text[:at].count("\f") + 1

@@ -207,6 +207,27 @@ def three_rounds() -> Record:
     )
 
 
+# Every mark that is levelled, and some that are not: U+2032, U+00AB, U+00AD, U+2043.
+_TYPESET = (
+    "\u2018a\u2019 \u201ab\u201b \u201cc\u201d \u201ed\u201f "
+    "\u2010e\u2011f\u2012g\u2013h\u2014i\u2015j\u2212k "
+    'l\' "m" n-o p\u2032 \u00abq\u00bb r\u00ads t\u2043u v\u2014\n\u2014w'
+)
+_MARKED = (
+    '\'a\' \'b\' "c" "d" -e-f-g-h-i-j-k l\' "m" n-o',
+    "\u2019a\u2018 \u2018b\u2019 \u201dc\u201e",
+    "l\u2019 \u201cm\u201d n\u2013o",
+    "v- -w",
+    "a b",
+    '"a"',
+    "p'",
+    '"q"',
+    "r-s",
+    "t-u",
+    "v -w",
+)
+
+
 @cache
 def twice_ranked() -> Record:
     """A ranking that names one position twice is rejected (31 answered, 32 rejected)."""
@@ -268,6 +289,16 @@ def moderated_good_cases() -> Iterator[Case]:
             "quotes",
             {"r1.proposition.proposer:1": proposed(*([("odd", quote)] for quote in quotes))},
             evidence=[{"id": "odd", "text": odd}, *EVIDENCE],
+        ),
+    )
+    yield sound(
+        "moderated-quotes-in-other-marks",
+        "A quote holds in plain quotation marks and dashes, or in other ones than the document's; "
+        "it does not with one left out, nor with another sign that looks like one.",
+        moderating(
+            "marks",
+            {"r1.proposition.proposer:1": proposed(*([("typeset", each)] for each in _MARKED))},
+            evidence=[{"id": "typeset", "text": _TYPESET}, *EVIDENCE],
         ),
     )
     yield sound(

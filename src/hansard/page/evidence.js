@@ -56,8 +56,8 @@ function drawDocument(row, id, cited, hashes) {
 // A citation beside its source: the words around it, as the document has them.
 const AROUND = 300; // characters on each side
 function inSource(quote, name) {
-	const text = (page.result.texts.get(name) ?? "").replaceAll("\f", "\n"), sought = folded(quote);
-	const begin = whereIn(sought, text.replace(BLANKS, " "));
+	const text = (page.result.texts.get(name) ?? "").replaceAll("\f", "\n"), sought = levelled(quote);
+	const begin = whereIn(sought, plainMarks(text.replace(BLANKS, " ")));
 	if (begin < 0) return h("p.dim", "Its place is not shown here: read the document.");
 	const [index, end] = [begin, begin + sought.length].map((at) => unfolded(text, at));
 	const before = text.slice(Math.max(0, index - AROUND), index), after = text.slice(end, end + AROUND);

@@ -207,19 +207,25 @@ const visible = ({ documents }, { round }) =>
 const allThere = (walk, step) =>
 	visible(walk, step).every((row) => walk.texts.has(row.text.sha256));
 
+// A text with one kind of each mark that is typeset in several: every place stays where it is.
+const plainMarks = (text) => text.replace(/[\u2018-\u201b]/g, "'").replace(/[\u201c-\u201f]/g, '"')
+	.replace(/[\u2010-\u2015\u2212]/g, "-");
+// A text as quotes are looked up in it.
+const levelled = (text) => plainMarks(folded(text));
+
 // The finding on one citation of a turn of round `number`.
-function lookUp({ documents, folded: known, texts }, citation, number) {
+function lookUp({ documents, levelled: known, texts }, citation, number) {
 	const document = documents.get(citation.document);
 	if (!document) return "no_such_document";
 	if (document.from_round > number) return "not_yet_visible";
-	const name = document.text.sha256, quoted = folded(citation.quote);
-	if (!known.has(name)) known.set(name, folded(texts.get(name)));
+	const name = document.text.sha256, quoted = levelled(citation.quote);
+	if (!known.has(name)) known.set(name, levelled(texts.get(name)));
 	return quoted && whereIn(quoted, known.get(name)) >= 0 ? "verified" : "not_found";
 }
 
 // The page of a document on which a quote first begins; null where it has none, or not the quote.
-// A page break is white space: the folded text is its pages, each folded, with a space between.
-function pageOf({ documents, folded: known, begins, texts }, { document, quote }) {
+// A page break is white space: the levelled text is its pages, each folded, with a space between.
+function pageOf({ documents, levelled: known, begins, texts }, { document, quote }) {
 	const { text: { sha256: name }, source } = documents.get(document) ?? { text: {} };
 	if (!source?.pages || !known.has(name)) return null;
 	if (!begins.has(name)) {
@@ -230,7 +236,7 @@ function pageOf({ documents, folded: known, begins, texts }, { document, quote }
 			return begin;
 		}));
 	}
-	const at = whereIn(folded(quote), known.get(name)), places = begins.get(name);
+	const at = whereIn(levelled(quote), known.get(name)), places = begins.get(name);
 	let [low, high] = [0, places.length]; // the page is between these
 	while (low < high) {
 		const middle = (low + high) >> 1;

@@ -62,7 +62,7 @@ class Walk {
 			entry: null, steps: new Map(), over: [], waiting: 0, // what is due; `over`: its turns so far
 			lost: new Map(), // by seat: the steps in a row that it has lost (§11)
 			calls: new Map(), abandoned: [], tools: new Map(), asked: null, answer: null,
-			spent: { calls: 0n, tokens: 0n, cost: 0n }, folded: new Map(), begins: new Map(),
+			spent: { calls: 0n, tokens: 0n, cost: 0n }, levelled: new Map(), begins: new Map(),
 			recipes: new Map(),
 			goneReplies: 0, goneTurns: 0, goneAnswer: false, decision: null, followed: 0, after: [], held: false,
 		});

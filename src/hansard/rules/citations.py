@@ -15,19 +15,39 @@ from hansard.rules.fields import Citation, CitationFinding
 from hansard.rules.prompts import PAGE_BREAK
 from hansard.rules.similarity import fold
 
-_folded = lru_cache(maxsize=1000)(fold)  # a debate has at most so many documents
+# How a text is typeset is nobody's words: models write the plain marks for these.
+_MARKS = {
+    "'": range(0x2018, 0x201C),
+    '"': range(0x201C, 0x2020),
+    "-": (*range(0x2010, 0x2016), 0x2212),
+}
+_PLAIN = {kind: plain for plain, kinds in _MARKS.items() for kind in kinds}
+
+
+def level(text: str) -> str:
+    r"""Return a text as quotes are looked up in it: folded, with plain marks and dashes.
+
+    Each mark becomes one other, so every place stays where it is.
+
+    >>> level("The  supplier’s “best efforts” – if any")
+    'The supplier\'s "best efforts" - if any'
+    """
+    return fold(text).translate(_PLAIN)
+
+
+_levelled = lru_cache(maxsize=1000)(level)  # a debate has at most so many documents
 
 
 def find(quote: str, text: str) -> bool:
-    r"""Say whether a document holds the quoted words, runs of white space aside.
+    r"""Say whether a document holds the quoted words, white space and kinds of marks aside.
 
     >>> find("within  30\ndays", "Payment is due within 30 days.")
     True
     >>> find("", "anything")
     False
     """
-    wanted = fold(quote)
-    return bool(wanted) and wanted in _folded(text)
+    wanted = level(quote)
+    return bool(wanted) and wanted in _levelled(text)
 
 
 def page_of(quote: str, text: str) -> int | None:
@@ -36,8 +56,8 @@ def page_of(quote: str, text: str) -> int | None:
     >>> page_of("within 30\ndays", "Payment is due\fwithin  30 days.\f")
     2
     """
-    wanted = fold(quote)
-    at = _folded(text).find(wanted) if wanted else -1
+    wanted = level(quote)
+    at = _levelled(text).find(wanted) if wanted else -1
     return bisect_right(_begins(text), at) if at >= 0 else None
 
 

@@ -34,6 +34,36 @@ def test_a_quote_is_found_word_for_word_white_space_aside(quote, found):
     assert find(quote, DOCUMENT) is found
 
 
+TYPESET = (
+    "The supplier\u2019s \u201cbest efforts\u201d \u2013 \u201eif any\u201f "
+    "\u201ahe\u2018 said\u2014end within 5\u201310 days "
+    "at \u22122\u2010\u2011\u2012\u2015 C, \u201bt"
+)
+
+
+@pytest.mark.parametrize(
+    ("quote", "found"),
+    [
+        ('The supplier\'s "best efforts" - "if any"', True),
+        ("'he' said-end within 5-10 days at -2---- C, 't", True),
+        ("supplier\u2018s \u201dbest efforts\u201c", True),
+        ("suppliers", False),
+        ("supplier s", False),
+        ("supplier\u2032s", False),
+        ("supplier`s", False),
+        ("'best efforts'", False),
+        ("said -end", False),
+        ("5 10 days", False),
+    ],
+)
+def test_marks_that_are_typeset_in_several_ways_are_one(quote, found):
+    assert find(quote, TYPESET) is found
+
+
+def test_a_typeset_quote_is_found_in_a_plain_text():
+    assert find("supplier\u2019s \u201cbest\u201d\u2014", 'the supplier\'s "best"-')
+
+
 def test_a_quote_is_not_normalised():
     assert find("é", "é")
     assert not find("e\u0301", "é")
