@@ -212,7 +212,7 @@ def test_stop_says_who_and_why_on_every_first_screen(hansard):
     debate = leave_open(turns=5)
     done = hansard("stop", debate[:8], "--by", "Ann Lee", "--reason", "wrong question")
     assert done.code == 0
-    whose = "a person stopped it, by Ann Lee: wrong question"
+    whose = "it was stopped, by Ann Lee: wrong question"
     assert f"none: cut short, {whose} (operator)" in " ".join(done.out.split())
     assert whose in " ".join(hansard("show", debate).out.split())
     assert "truncated by Ann Lee: wrong" in " ".join(hansard("list").out.split())

@@ -385,11 +385,15 @@ def test_an_address_of_amazons_own_gets_the_signature_of_its_region(serve, addre
     assert not signs or client.meta.region_name == "us-west-2"
 
 
+KEYS = ("AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY", "AWS_SESSION_TOKEN")
+
+
 @pytest.mark.parametrize(
     ("gone", "code"),
     [
         (("AWS_REGION",), "model.no_region"),
-        (("AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY", "AWS_SESSION_TOKEN"), "model.no_key"),
+        (KEYS, "model.no_key"),
+        ((*KEYS, "AWS_REGION"), "model.no_region"),
     ],
 )
 def test_what_is_missing_is_said_before_anything_is_asked(serve, monkeypatch, tmp_path, gone, code):
@@ -401,6 +405,8 @@ def test_what_is_missing_is_said_before_anything_is_asked(serve, monkeypatch, tm
     with pytest.raises(UsageError) as caught:
         open_model(MODEL)
     assert caught.value.code == code
+    assert ("AWS_REGION" in str(caught.value)) is ("AWS_REGION" in gone)
+    assert ("AWS credentials" in str(caught.value)) is (gone[0] in KEYS)
     assert KEY not in str(caught.value)
 
 

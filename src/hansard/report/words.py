@@ -115,7 +115,7 @@ def stopper(by: str | None, reason: str | None) -> str:
     """Say who stopped a debate and why, as far as that was said.
 
     >>> stopper("Ann", None), stopper(None, "wrong question")
-    ('by Ann', 'by a person who is not named: wrong question')
+    ('by Ann', 'without a name, for this reason: wrong question')
     """
     said = "both" if by and reason else "by" if by else "reason" if reason else "none"
     return fill(vocabulary.words("stop")[said], by=by, reason=reason)

@@ -307,11 +307,11 @@ class TurnRejectedData(TypedDict):
 
 @closed
 class CutData(TypedDict):
-    """Why the next call was not made: it could have broken a ceiling, or a person stopped it.
+    """Why the next call was not made: it could have broken a ceiling, or the debate was stopped.
 
     `limit`, `spent` and `reserved` (what the call would add) are in calls, tokens,
-    micro-US-dollars, milliseconds or entries, as the ceiling is. Of a person (`operator`) they
-    are null; `by` and `reason` are what that person said, if anything.
+    micro-US-dollars, milliseconds or entries, as the ceiling is. Of a stop (`operator`) they
+    are null; `by` and `reason` are what was said of it, if anything.
     """
 
     ceiling: Cut
@@ -326,7 +326,7 @@ class CutData(TypedDict):
 class TurnForfeitedData(_Place):
     """A speaker who could not be heard: an abstention, never agreement.
 
-    `cut` is there where a synthesizer was not asked, for a ceiling or a person who stopped it.
+    `cut` is there where a synthesizer was not asked, for a ceiling or since it was stopped.
     """
 
     reason: Silence

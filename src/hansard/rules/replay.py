@@ -220,7 +220,7 @@ class Replay:
     def _truncated(self, due: Due | None, event: Event) -> Mapping[str, Any]:
         """A debate is cut short where a call is due that could break the ceiling named.
 
-        A person stops it there whatever the ceilings, also after a call that raised.
+        It may be stopped there whatever the ceilings, also after a call that raised.
         """
         return self._cut("debate.truncated", due, cast(TruncatedData, event["data"]), event["at"])
 

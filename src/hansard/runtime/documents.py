@@ -41,8 +41,8 @@ _MOST_OUTPUT = 8 * MAX_DOCUMENT  # bytes: JSON spells a character in up to six
 _KEPT_OF_ENVIRONMENT = ("SYSTEMROOT", "TMPDIR", "TEMP", "TMP", "LD_LIBRARY_PATH")
 
 _ZIP, _OLE = b"PK\x03\x04", b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1"
-_PDF = re.compile(rb"%PDF-[0-9]")
-_BEGINNING = 1024  # bytes in which the sign of a PDF stands
+# A PDF begins with its sign. Some programs put a mark or white space before it.
+_PDF = re.compile(rb"(?:\xef\xbb\xbf)?[\0\t\n\f\r ]{0,1000}%PDF-[0-9]")
 _ENCRYPTED = "EncryptedPackage".encode("utf-16-le")  # in the container of a DOCX with a password
 
 # By the problem: the end of the sentence that begins with the file.
@@ -102,7 +102,7 @@ def kind_of(data: bytes, name: object) -> Kind | None:
     Raises UsageError `spec.evidence_kind` for what is neither, `spec.evidence_encrypted`
     for a DOCX with a password, and `spec.evidence_damaged` where only the name says so.
     """
-    if _PDF.search(data[:_BEGINNING]):
+    if _PDF.match(data):
         return "pdf"
     if data.startswith(_OLE):
         raise refused("encrypted" if _ENCRYPTED in data else "kind", name)

@@ -281,6 +281,8 @@ def test_stop_cuts_short_what_is_running():
         "ann",
         "enough",
     )
+    assert "it was stopped, by ann: enough" in result.sentence
+    assert "a person" not in str(result)  # code may have stopped it
     panel.stop()  # nothing is running
     assert panel.run_sync(QUESTION, rounds=1).status == "truncated"
 

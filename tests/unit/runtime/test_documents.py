@@ -123,6 +123,21 @@ def test_a_page_holds_nothing_but_text(text, cleaned):
     assert extracting.clean(text) == cleaned
 
 
+@pytest.mark.parametrize(
+    "before", [b"", b"\xef\xbb\xbf", b"\n\r\n \t", b"\xef\xbb\xbf" + b" " * 1_000]
+)
+def test_a_pdf_begins_with_its_sign_white_space_aside(before):
+    assert documents.kind_of(before + CLAUSE, "the file") == "pdf"
+    assert taken(before + CLAUSE)[0] == taken(CLAUSE)[0]
+
+
+def test_a_text_about_pdf_is_a_text(tmp_path):
+    words = "A PDF begins with %PDF-1.7, and a DOCX is a zip."
+    (tmp_path / "memo.md").write_text(words)
+    (document,) = admitted(tmp_path, {"file": "memo.md"})
+    assert (document.text, document.taken) == (words, None)
+
+
 # ------------------------------------------------------------------ what is refused
 
 

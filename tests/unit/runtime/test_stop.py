@@ -155,7 +155,7 @@ def test_calls_that_were_open_are_abandoned():
         checked(store, debate)
         assert (found.status, found.truncated.stopper) == (
             "truncated",
-            "by a person who is not named",
+            "without a name or a reason",
         )
         assert {row["error"] for row in data(store, debate, "call.failed")} == {"abandoned"}
 
@@ -177,5 +177,5 @@ def test_after_the_decision_only_the_output_is_missing(limits):
         assert found.output_missing == (
             "its call could have exceeded a ceiling"
             if limits
-            else "a person stopped the debate, by Ann Lee"
+            else "the debate was stopped, by Ann Lee"
         )

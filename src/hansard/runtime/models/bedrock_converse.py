@@ -257,13 +257,13 @@ def _connect(base_url: str | None, region: str | None, *, is_foreign: bool) -> A
     region = region or os.environ.get("AWS_REGION") or session.region_name
     if is_foreign:
         region = region or "us-east-1"  # which the client insists on, and nobody reads
-    elif not region:
-        raise UsageError("model.no_region", "bedrock:… needs a region: set AWS_REGION")
-    elif not os.environ.get("AWS_BEARER_TOKEN_BEDROCK") and session.get_credentials() is None:
-        raise UsageError(
-            "model.no_key",
-            "bedrock:… needs AWS credentials: AWS_PROFILE, AWS_ACCESS_KEY_ID or another way of AWS",
-        )
+    else:
+        needs = [] if region else ["a region: set AWS_REGION"]
+        if not os.environ.get("AWS_BEARER_TOKEN_BEDROCK") and session.get_credentials() is None:
+            needs.append("AWS credentials: AWS_PROFILE, AWS_ACCESS_KEY_ID or another way of AWS")
+        if needs:
+            code = "model.no_key" if region else "model.no_region"
+            raise UsageError(code, f"bedrock:… needs {' and '.join(needs)}")
     config = Config(
         retries={"total_max_attempts": 1, "mode": "standard"},
         signature_version=UNSIGNED if is_foreign else None,

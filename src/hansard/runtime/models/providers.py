@@ -73,16 +73,18 @@ def open_model(
         said = f"a model's name has no part . or .. between /: {told(model)}"
         raise UsageError("model.unknown", said)
     server = find_server(provider, base_url, environ)
-    if lacking := _lacking(provider, server, environ):
-        other = f", or {provider.variable} for a server of yours" if provider.home else ""
-        raise UsageError("model.no_key", f"{told(model)} needs {' and '.join(lacking)}{other}")
+    needs, code = _lacking(provider, server, environ), "model.no_key"
+    if needs and provider.home:
+        needs[-1] += f" (or {provider.variable} for a server of yours)"
+    package = f"a package that is not installed: {install_command(provider.extra)}"
+    if not _installed(provider):
+        needs, code = [*needs, package], "model.missing_extra"
+    if needs:
+        raise UsageError(code, f"{told(model)} needs {' and '.join(needs)}")
     try:
         dialect = import_module(f"hansard.runtime.models.{provider.dialect}")
-    except ImportError as error:
-        raise UsageError(
-            "model.missing_extra",
-            f"{name}:… needs a package that is not installed: {install_command(provider.extra)}",
-        ) from error
+    except ImportError as error:  # of what the package itself needs
+        raise UsageError("model.missing_extra", f"{told(model)} needs {package}") from error
     opened: Model = dialect.open_model(rest, server)
     return opened
 

@@ -103,6 +103,32 @@ def test_without_a_key_a_vendor_is_not_asked(name):
         assert row.keys[0] in str(caught.value)
 
 
+@pytest.mark.parametrize("name", PROVIDERS)
+def test_a_package_and_a_key_that_are_missing_are_told_in_one_sentence(name, monkeypatch, tmp_path):
+    monkeypatch.setattr(providers, "find_spec", lambda _: None)
+    row, environ = PROVIDERS[name], {"CLOUDSDK_CONFIG": str(tmp_path)}
+    with pytest.raises(UsageError) as caught:
+        open_model(row.example, None, environ)
+    error = caught.value
+    assert (error.code, error.others) == ("model.missing_extra", ())
+    assert error.sentence.startswith(f"{row.example} needs ")
+    assert error.sentence.endswith(f"a package that is not installed: {install_command(row.extra)}")
+    (status,) = [each for each in survey(environ) if each.name == name]
+    assert all(each in error.sentence for each in status.missing)
+
+
+def test_what_is_told_where_only_one_of_both_is_missing(monkeypatch):
+    with pytest.raises(UsageError) as caught:
+        open_model("openai:m", None, {})
+    said = "openai:m needs OPENAI_API_KEY (or OPENAI_BASE_URL for a server of yours)"
+    assert (caught.value.code, caught.value.sentence) == ("model.no_key", said)
+    monkeypatch.setattr(providers, "find_spec", lambda _: None)
+    with pytest.raises(UsageError) as caught:
+        open_model("openai:m", None, ENVIRON)
+    said = f"openai:m needs a package that is not installed: {install_command('openai')}"
+    assert (caught.value.code, caught.value.sentence) == ("model.missing_extra", said)
+
+
 @pytest.mark.parametrize("model", ["openai:", "openai", "nobody:m", "", ":m"])
 def test_a_model_of_no_provider(model):
     with pytest.raises(UsageError) as caught:
