@@ -5,7 +5,7 @@ A debate that is open, failed or was cut short is said to be that, and never to 
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from textwrap import wrap
 from unicodedata import east_asian_width
 
@@ -95,13 +95,17 @@ def rows(result: R, own: Display[R]) -> Iterator[Row]:
 
 
 def told(result: Result) -> list[Note]:
-    """Return the notes that nobody may miss: on the debate, critical, or on its critique."""
+    """Return the notes that nobody may miss: on the debate, critical, or on its critique.
+
+    Also that there was a tie, where the most similar draft stands: then it says what chose it.
+    """
+    chosen = ("tie",) if result.decision_rule == "most_similar" else ()
     found = (row for row in result.notes if row.code != result.reason)  # it stands on top
-    return [row for row in found if _at_once(row)]
+    return [row for row in found if _at_once(row, (*DOUBTFUL, *chosen))]
 
 
-def _at_once(note: Note) -> bool:
-    return note.seq is None or note.severity == "critical" or note.code in DOUBTFUL
+def _at_once(note: Note, codes: Sequence[str]) -> bool:
+    return note.seq is None or note.severity == "critical" or note.code in codes
 
 
 def as_text(result: R, own: Display[R]) -> str:

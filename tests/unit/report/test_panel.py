@@ -53,6 +53,8 @@ def test_equal_drafts_are_told_apart_by_registration_which_is_noted():
         "Tie: the drafts of ann, bob are equally similar to the others; "
         "the one registered first stands"
     )
+    for shown in (str(result), result._repr_html_()):
+        assert "Tie: the drafts of ann, bob are equally similar" in " ".join(shown.split())
     alone = ran("panel", drafted(**{"r1.draft.cat": "Complain, and wait for it."}))
     assert noted(alone, "tie") == []
     assert alone.winner_label == "bob"
