@@ -45,6 +45,7 @@ from typing import Any, NamedTuple, Protocol, cast, overload
 
 from hansard.errors import UsageError
 from hansard.rules.fields import Finish, Parameters, Structured
+from hansard.rules.looks import require
 from hansard.rules.prompts import Message
 from hansard.rules.replies import Schema
 from hansard.rules.spec_parts import Settings
@@ -105,6 +106,7 @@ def openai_complete(client: Any, *, model: str, temperature: float | None = None
     client raises is the engine's to record. Raises UsageError `model.client` for another
     object.
     """
+    require(float, temperature=temperature)
     create = _method(client, "chat.completions.create")
     cap = cap_name(str(getattr(client, "base_url", "")))
 
@@ -150,6 +152,8 @@ def anthropic_complete(
     `output_config`. What a server that refuses it is asked, calls with a prompt, and
     errors are as of `openai_complete`.
     """
+    require(float, temperature=temperature)
+    require(int, max_tokens=max_tokens)
     create = _method(client, "messages.create")
 
     def body(asked: _Asked, form: Form) -> dict[str, Any]:

@@ -47,6 +47,7 @@ from hansard.report.safe import one_line
 from hansard.rules import replies
 from hansard.rules.formats import judged
 from hansard.rules.formats.judged import shuffle_key
+from hansard.rules.looks import require
 from hansard.rules.own import Piece
 from hansard.rules.prompts import fill, quote
 from hansard.rules.replies import VISIBLE, Schema
@@ -176,6 +177,8 @@ def judge(
     `transcript.empty`, and DataError `reply.unreadable`, `reply.schema` or, for a
     winner that is none of the stances, `reply.unknown_option`.
     """
+    require(bool, anonymize=anonymize, shuffle=shuffle)
+    require(int, seed=seed)
     known = _declared(stances)
     labels = list(_labels(known).values())
 
@@ -304,6 +307,8 @@ def format_transcript_for_judge(
     >>> hansard.run_sync(spec, models={"argue": argue, "referee": referee}).decision
     'synthesis'
     """
+    require(bool, anonymize=anonymize, shuffle=shuffle)
+    require(int, seed=seed)
     given = (permutation is not None) + (rng is not None)
     if given > int(shuffle):
         raise UsageError("transcript.order", "give one permutation or one rng, and only to shuffle")

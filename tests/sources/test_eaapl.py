@@ -862,6 +862,8 @@ def nobody():
         ({}, {"maxRound": 2}, "spec.unknown_field"),
         ({}, {"maxRounds": 4}, "spec.max_rounds"),
         ({}, {"costCeilingUSD": "half"}, "spec.invalid_value"),
+        ({}, {"costCeilingUSD": "0.50"}, "spec.invalid_value"),
+        ({}, {"maxRounds": "2"}, "spec.invalid_value"),
     ],
 )
 def test_a_call_that_cannot_be_kept_is_refused_before_anything_runs(changes, config, code):

@@ -157,7 +157,10 @@ class Record:
         """
         from hansard.report.gated import refuse
         from hansard.report.replayed import replay
+        from hansard.rules.looks import require
 
+        require(int, until=until)
+        require(bool, unverified=unverified)
         if not unverified:
             self._hold()
         refuse(self.events)
@@ -201,7 +204,9 @@ class Record:
         finds that the record does not hold.
         """
         from hansard.page.printing import print_page
+        from hansard.rules.looks import require
 
+        require(bool, prompts=prompts)
         return print_page(self.page(signer), prompts=prompts)
 
     def _hold(self, *, debated: bool = False) -> None:
@@ -234,8 +239,10 @@ def open_store(url: str = DEFAULT_STORE, create: bool = True) -> Store:
     ...     store.debates()
     []
     """
+    from hansard.rules.looks import require
     from hansard.store.application import Store
 
+    require(bool, create=create)
     return Store.open(url, create=create)
 
 

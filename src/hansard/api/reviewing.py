@@ -166,8 +166,10 @@ def note_outcome(
     >>> noted.reviewed.outcomes[0].note
     'It held.'
     """
+    from hansard.rules.looks import require
     from hansard.runtime import reviewing
 
+    require(int, condition=condition)
     with opened(store, create=False) as shelf:
         found = shelf.find(debate)
         reviewing.note_outcome(found, shelf, signer, label=label, note=note, condition=condition)
@@ -195,8 +197,10 @@ def hold(
     ...     held, hold(debate, store=store, lift=True).reviewed.held
     (True, False)
     """
+    from hansard.rules.looks import require
     from hansard.runtime import reviewing
 
+    require(bool, lift=lift)
     with opened(store, create=False) as shelf:
         found = shelf.find(debate)
         reviewing.hold(found, shelf, signer, reason=reason, lift=lift)

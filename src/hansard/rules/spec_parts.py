@@ -36,6 +36,7 @@ from pydantic_core import PydanticCustomError
 
 from hansard.record.note import KEY_NAME
 from hansard.rules.fields import Decimal, KeyName, Name, Structured, Url
+from hansard.rules.looks import unlike
 from hansard.rules.model_names import known_model
 from hansard.rules.own import MODEL, ModelName, Own
 from hansard.rules.replies import VISIBLE
@@ -64,11 +65,12 @@ class Strict(BaseModel):
 
     @field_validator("*", mode="before")
     @classmethod
-    def _not_a_number(cls, value: object, info: ValidationInfo) -> object:
-        """Refuse `true` where a number is wanted, which pydantic would read as 1."""
+    def _as_it_looks(cls, value: object, info: ValidationInfo) -> object:
+        """Refuse `"2"`, 2.0 and `true` for a count: pydantic would read them as numbers."""
         wanted = cls.model_fields[info.field_name or ""].annotation
-        if isinstance(value, bool) and {int, float} & {wanted, *get_args(wanted)}:
-            refuse("spec.invalid_value", "this must be a number, and true and false are none")
+        kinds = {int, float, bool} & {wanted, *get_args(wanted)}
+        if kinds and isinstance(value, bool | int | float | str) and (said := unlike(value, kinds)):
+            refuse("spec.invalid_value", said)
         return value
 
 

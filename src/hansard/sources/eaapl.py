@@ -23,7 +23,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
-from decimal import Decimal, InvalidOperation
+from decimal import Decimal
 from typing import TYPE_CHECKING, Any, TypedDict, cast
 
 from pydantic_core import to_jsonable_python
@@ -31,6 +31,7 @@ from pydantic_core import to_jsonable_python
 from hansard.api.debating import Debate
 from hansard.errors import UsageError
 from hansard.rules import replies
+from hansard.rules.looks import unlike
 from hansard.rules.own import names_of
 from hansard.runtime.models.base import Completion
 from hansard.runtime.models.callables import outcome
@@ -133,13 +134,12 @@ async def run_debate(
         known = ", ".join(_DEFAULTS)
         said = f"{unknown[0]} is no key of the configuration; use {known}"
         raise UsageError("spec.unknown_field", said)
-    try:
-        ceiling = Decimal(str(settings["costCeilingUSD"]))
-    except InvalidOperation:
+    dollars = settings["costCeilingUSD"]
+    if unlike(dollars, [float]) and not isinstance(dollars, Decimal):
         said = "costCeilingUSD is US dollars as a number, such as 0.50"
-        raise UsageError("spec.invalid_value", said) from None
+        raise UsageError("spec.invalid_value", said)
     agents = (framing_agent, proposer_agent, critic_agent, rebuttal_agent, moderator_agent)
-    ledger = _Ledger(ceiling)
+    ledger = _Ledger(Decimal(str(dollars)))
     documents = [{"id": CONTEXT, "text": context}] if context else []
     fields: dict[str, Any] = {field: settings[key] for key, field in _FIELDS.items()}
     fields |= zip(ROLES, _seated(agents, ledger), strict=True)

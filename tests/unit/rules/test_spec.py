@@ -155,11 +155,6 @@ def test_true_and_false_are_no_numbers(field, truth):
     assert refused(spec, **{field: truth}) == ("spec.invalid_value", field)
 
 
-def test_what_looks_like_a_number_or_a_truth_is_one():
-    made = spec(max_rounds="3", timeout_seconds="1.5", leading_call="no")
-    assert (made.max_rounds, made.timeout_seconds, made.leading_call) == (3, 1.5, False)
-
-
 def test_what_is_no_mapping_is_no_spec():
     assert refused(ConsensusSpec.model_validate, 7) == ("model_type", "")
 
