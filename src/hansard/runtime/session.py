@@ -28,6 +28,7 @@ from hansard.runtime.files import Files, stored_files
 from hansard.runtime.inputs import read_templates, read_texts
 from hansard.runtime.journal import Journal
 from hansard.runtime.models.base import Closing, Model
+from hansard.runtime.models.callables import in_thread
 from hansard.runtime.opening import Opening, schemas_of
 from hansard.runtime.output import checker
 from hansard.runtime.policed import hold
@@ -119,7 +120,7 @@ async def run(
     """
     clock = clock or CLOCK
     files = Files(folder, tuple(allow))
-    spec = read_texts(spec, files)
+    spec = await in_thread(read_texts, spec, files)  # a PDF takes its time
     table, models = spec.table(), given_to(spec, models)
     require_fit(spec, files, models)
     asked = {row.id: (row.model, row.settings.base_url) for row in table}

@@ -15,12 +15,14 @@ from pydantic import BaseModel, ConfigDict
 from hansard import vocabulary
 from hansard.report import overall
 from hansard.report.formats import DISPLAYS
+from hansard.report.notes import Note, note
 from hansard.report.words import listed
 from hansard.rules.events import Event
 from hansard.rules.fields import Estimated
 from hansard.rules.model_names import has_server
 from hansard.rules.prompts import PAGE_BREAK
 from hansard.rules.state import DebateState, evolve
+from hansard.rules.transcript import CUSTOM
 from hansard.runtime.documents import Admitted
 from hansard.runtime.opening import Opening, unsalted
 
@@ -67,6 +69,8 @@ def _found(opening: Opening, expected: Estimated | None) -> Iterator[Warned]:
         *DISPLAYS[opening.spec.format].watch.whole(state),
         *overall.of_table(state, texts.get),
     ]
+    if all(row.code != "custom_seats" for row in notes):
+        notes += _unheard(opening, state)
     codes = get_args(WarningCode)
     yield from (
         Warned(code=cast(WarningCode, note.code), message=note.message)
@@ -85,6 +89,13 @@ def _found(opening: Opening, expected: Estimated | None) -> Iterator[Warned]:
     paid = [model for model in unpriced if has_server(model)]
     if paid and all(note.code != "no_ceiling" for note in notes):  # which says as much
         yield _only_here("price_unknown", models=listed(paid))
+
+
+def _unheard(opening: Opening, state: DebateState) -> Iterator[Note]:
+    """Yield that a function for `instructions` is for nobody: no record shows one never called."""
+    seats = [key for key, seat in state.seats.items() if seat["model"].startswith(CUSTOM)]
+    if opening.spec.instruct and len(seats) == len(state.seats):
+        yield note("custom_seats", seats=listed(seats))
 
 
 def _only_here(code: WarningCode, **values: object) -> Warned:

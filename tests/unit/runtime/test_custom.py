@@ -6,6 +6,7 @@ import warnings
 
 import pytest
 
+from hansard import run_sync
 from hansard.errors import SeatError, SpecWarning
 from hansard.runtime.models.base import Completion, ToolCall
 from playing import POSITIONS, answer, script
@@ -187,6 +188,28 @@ def test_what_is_for_built_in_roles_is_kept_from_it_with_one_warning(table):
     assert "Shall we?" in seen["bob"].prompt
     assert "ann says this" in seen["bob"].prompt
     assert table.verified().findings == []
+
+
+@pytest.mark.parametrize("context", [None, "x"])
+def test_instructions_of_a_function_that_nobody_hears_are_warned_of_once(context):
+    def instruct(asked, context):
+        raise AssertionError
+
+    seats = {"model": "custom:own", "debaters": [{"stance": "Yes."}, {"stance": "No."}]}
+    spec = {
+        "format": "judged",
+        "question": "Shall we?",
+        "review": "Ann",
+        "context": context,
+        **seats,
+    }
+    with pytest.warns(SpecWarning) as warned:
+        run_sync({**spec, "judge": {}, "instructions": instruct}, models={"own": answer})
+    said = (
+        "Custom functions fill stance_1, stance_2, judge; persona, instructions, context and tools"
+    )
+    (row,) = [row for row in warned if row.message.code == "custom_seats"]
+    assert str(row.message) == f"{said} do not reach them"
 
 
 @pytest.mark.parametrize(

@@ -1,9 +1,11 @@
 """PDF and DOCX as evidence: what becomes text, what is kept, and what is refused."""
 
+import asyncio
 import io
 import json
 import subprocess
 import sys
+import threading
 import zipfile
 from base64 import b64decode
 from hashlib import sha256
@@ -11,12 +13,14 @@ from hashlib import sha256
 import pypdf
 import pytest
 
+from hansard import Debate
 from hansard.errors import UsageError
 from hansard.installing import install_command
 from hansard.runtime import documents, extracting
 from hansard.runtime.files import Files
 from hansard.runtime.inputs import read_evidence
 from hansard.verify.checks import MAX_ORIGINALS
+from instant import GUARD
 from papers import RELATIONS, docx, paragraph, pdf, table
 from playing import spec_of
 
@@ -136,6 +140,33 @@ def test_a_text_about_pdf_is_a_text(tmp_path):
     (tmp_path / "memo.md").write_text(words)
     (document,) = admitted(tmp_path, {"file": "memo.md"})
     assert (document.text, document.taken) == (words, None)
+
+
+def test_the_event_loop_goes_on_while_a_document_is_read(tmp_path, monkeypatch):
+    path, extract = tmp_path / "clause.pdf", documents.read
+    path.write_bytes(CLAUSE)
+    goes_on = threading.Event()
+
+    async def meanwhile():
+        loop, begun = asyncio.get_running_loop(), asyncio.Event()
+
+        def reading(*given, **named):
+            assert threading.current_thread() is not threading.main_thread()
+            loop.call_soon_threadsafe(begun.set)
+            assert goes_on.wait(GUARD)
+            return extract(*given, **named)
+
+        monkeypatch.setattr(documents, "read", reading)
+        panel = Debate(format="panel", agents=[lambda _: "a"] * 2, review="Ann")
+        run = asyncio.create_task(panel.run("Why?", evidence=[path]))
+        waiting = asyncio.create_task(begun.wait())
+        await asyncio.wait({run, waiting}, return_when=asyncio.FIRST_COMPLETED)
+        waiting.cancel()
+        goes_on.set()
+        return await run
+
+    (document,) = asyncio.run(meanwhile()).evidence
+    assert document.id == "clause"
 
 
 # ------------------------------------------------------------------ what is refused
