@@ -104,7 +104,16 @@ def openai_complete(client: Any, *, model: str, temperature: float | None = None
     It may be called with a prompt, too, as `hansard.blocks` does, and returns the reply's
     words. Rate limits, timeouts and other statuses become a ModelError; whatever else the
     client raises is the engine's to record. Raises UsageError `model.client` for another
-    object.
+    object, and `api.value` for a `temperature` that is no number.
+
+    >>> from types import SimpleNamespace as Shape  # stands for OpenAI(max_retries=0)
+    >>> def create(model, messages):
+    ...     said = Shape(content=f"{model} was asked: {messages[0]['content']}")
+    ...     return Shape(model=model, choices=[Shape(message=said, finish_reason="stop")])
+    >>> client = Shape(chat=Shape(completions=Shape(create=create)))
+    >>> import asyncio
+    >>> asyncio.run(openai_complete(client, model="gpt-5-mini")("Why?"))
+    'gpt-5-mini was asked: Why?'
     """
     require(float, temperature=temperature)
     create = _method(client, "chat.completions.create")
@@ -149,8 +158,17 @@ def anthropic_complete(
 
     Where the reply is to be JSON, it is asked for as the arguments of a tool, which every
     model of the vendor's knows, or as the seat's `structured` says: `native` is
-    `output_config`. What a server that refuses it is asked, calls with a prompt, and
-    errors are as of `openai_complete`.
+    `output_config`. What a server that refuses it is asked, and calls with a prompt, are as of
+    `openai_complete`, which raises the same.
+
+    >>> from types import SimpleNamespace as Shape  # stands for Anthropic(max_retries=0)
+    >>> def create(model, messages, max_tokens):
+    ...     said = Shape(type="text", text=f"{messages[0]['content']} In {max_tokens} tokens.")
+    ...     return Shape(model=model, content=[said], stop_reason="end_turn")
+    >>> client = Shape(messages=Shape(create=create))
+    >>> import asyncio
+    >>> asyncio.run(anthropic_complete(client, model="claude-haiku-4-5", max_tokens=90)("Why?"))
+    'Why? In 90 tokens.'
     """
     require(float, temperature=temperature)
     require(int, max_tokens=max_tokens)

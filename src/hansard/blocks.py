@@ -137,6 +137,12 @@ def debater(
     `transcript.stance` for a stance that is not among them, and for two that
     cannot be told apart; the debater raises DataError `reply.schema` for a reply that says
     nothing.
+
+    >>> import asyncio
+    >>> def complete(prompt):  # your model
+    ...     return "It is tested."
+    >>> asyncio.run(debater(complete, "Ship now")("Do we ship?", round=1))
+    'It is tested.'
     """
     known = _declared(stances or (stance,))
     own = _labels(known).get(fold(stance))
@@ -173,9 +179,16 @@ def judge(
     """Return a judge that reads all of a debate once and says which stance was argued best.
 
     It is shown the entries as `format_transcript_for_judge` writes them. Raises
-    UsageError `transcript.stance`; the judge raises UsageError
-    `transcript.empty`, and DataError `reply.unreadable`, `reply.schema` or, for a
-    winner that is none of the stances, `reply.unknown_option`.
+    UsageError `transcript.stance`, or `api.value` for a number or a switch that is none; the
+    judge raises UsageError `transcript.empty`, and DataError `reply.unreadable`,
+    `reply.schema` or, for a winner that is none of the stances, `reply.unknown_option`.
+
+    >>> import asyncio, json
+    >>> def complete(prompt):  # your model
+    ...     return json.dumps({"verdict": "Ship.", "winner": "stance_1", "reasoning": "Tested."})
+    >>> said = [{"round": 1, "agent_name": "ann", "stance": "Ship now", "text": "It is tested."}]
+    >>> asyncio.run(judge(complete, ["Ship now", "Wait"])("Do we ship?", said))["winner"]
+    'Ship now'
     """
     require(bool, anonymize=anonymize, shuffle=shuffle)
     require(int, seed=seed)
@@ -209,6 +222,15 @@ def synthesizer(
     `spec.output_schema` for one that is none; the synthesizer raises UsageError
     `transcript.empty`, or `transcript.verdict` for what no judge gives, and
     DataError `reply.unreadable` or `reply.output_schema`.
+
+    >>> import asyncio
+    >>> def complete(prompt):  # your model
+    ...     return '{"ship": true}'
+    >>> schema = {"type": "object", "properties": {"ship": {"type": "boolean"}}}
+    >>> said = [{"round": 1, "agent_name": "ann", "stance": "Ship now", "text": "It is tested."}]
+    >>> verdict = {"verdict": "Ship.", "winner": "Ship now", "reasoning": "It is tested."}
+    >>> asyncio.run(synthesizer(complete, schema)("Do we ship?", said, verdict))
+    {'ship': True}
     """
     wanted = encoded(schema.model_json_schema() if isinstance(schema, type) else schema)
     fits = checker(wanted)
@@ -275,7 +297,8 @@ def format_transcript_for_judge(
 
     Raises UsageError `transcript.entry`, `transcript.stance` for two that cannot be
     told apart, or `transcript.order` for more than one
-    order, for one beside `shuffle=False`, and for what is no permutation.
+    order, for one beside `shuffle=False`, and for what is no permutation; `api.value` for a
+    number or a switch that is none.
 
     A custom judge's Request holds this view already. One that keeps a
     transcript can look at it in other orders, and not trust a model that likes

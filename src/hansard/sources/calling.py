@@ -15,7 +15,12 @@ Seat = Callable[..., Any]
 def check_call(function: object, expected: str, *given: object, **named: object) -> None:
     """Refuse what cannot be called with these arguments: UsageError `model.signature`.
 
-    `expected` is the call as a person writes it.
+    `expected` is the call as a person writes it. Raises `model.not_callable` for what is none.
+
+    >>> check_call(print, "print(text)", "")
+    >>> check_call(7, "ask(text)", "")
+    Traceback (most recent call last):
+    hansard.errors.UsageError: ask(text) is called, and this is a int
     """
     if not callable(function):
         kind = type(function).__name__
@@ -34,6 +39,10 @@ def check_call(function: object, expected: str, *given: object, **named: object)
 
 
 def named_after(function: Callable[..., Any], seat: Seat) -> Seat:
-    """Return the seat, which the record calls what the function is called."""
+    """Return the seat, which the record calls what the function is called. Never raises.
+
+    >>> named_after(str.upper, lambda request: "").__qualname__
+    'str.upper'
+    """
     seat.__qualname__ = name_of(function)
     return seat

@@ -127,6 +127,11 @@ async def run_debate(
     `model.signature` for an agent that cannot be called with one mapping, all before anything
     runs, and what `Debate.run` raises: a moderator that leaves out `upholdsProposition` is a
     SeatError.
+
+    >>> import asyncio
+    >>> from hansard.examples.sources.eaapl import CONFIG, CONTEXT, QUESTION, agents
+    >>> asyncio.run(run_debate(QUESTION, CONTEXT, CONFIG, **agents())).status
+    'COMPLETE'
     """
     settings: dict[str, Any] = {**_DEFAULTS, **(config or {})}
     unknown = sorted(settings.keys() - _DEFAULTS.keys())
@@ -152,7 +157,14 @@ async def run_debate(
 
 
 def seats(*agents: Agent) -> dict[str, Seat]:
-    """Return the five agents in their order as `resume` needs them, by their recorded names."""
+    """Return the five agents in their order as `resume` needs them, by their recorded names.
+
+    Raises UsageError `model.signature` as `run_debate` does.
+
+    >>> from hansard.examples.sources.eaapl import agents
+    >>> list(seats(*agents().values()))[:2]
+    ['Scripted.invoke', 'Scripted.invoke-2']
+    """
     found = [row for row in _seated(agents, _Ledger()) if not isinstance(row, str)]
     return {name.partition(":")[2]: row for name, row in zip(names_of(found), found, strict=True)}
 

@@ -93,6 +93,15 @@ def debate(config: Config | None = None, **given: Any) -> Pattern:
     is what `hansard.Debate` takes besides (`store`, `evidence`, …). Raises UsageError
     `spec.unknown_field` for a key that the source does not have or that has no meaning here
     (`uses`), `spec.missing_field` without a configuration, and what `Debate` raises.
+
+    >>> debate({"debaters": [{"stance": "Ship now"}, {"stance": "Wait"}], "model": "openai:m"})
+    Debate(format='judged', seats=['stance_1', 'stance_2', 'judge'])
+    >>> debate({"debaters": [], "judges": 2})
+    Traceback (most recent call last):
+    hansard.errors.UsageError: judges is no key that means anything here; use name, maxRounds, \
+outputSchema, instructions, model, context, anonymizeTranscript, shuffleForJudge, collectionId, \
+judgeAgentType, synthesizerAgentType, debaterAgentType, debaters, judge, synthesizer, tools; \
+did you mean judge?
     """
     if config is None:
         said = 'the configuration is one mapping: debate({"name": …, "debaters": […], …})'
@@ -152,7 +161,11 @@ def _blocks(seats: Iterable[dict[str, Any]]) -> dict[str, Own]:
 
 
 def create_debate_transcript() -> blocks.Transcript:
-    """Return an empty transcript."""
+    """Return an empty transcript. Never raises.
+
+    >>> len(create_debate_transcript())
+    0
+    """
     return blocks.Transcript()
 
 
@@ -161,6 +174,11 @@ def create_debater(opts: Config) -> Callable[..., Awaitable[str]]:
 
     `stances` are all that are argued, as in `blocks.debater`, which says how it is called and
     what it raises.
+
+    >>> import asyncio
+    >>> argue = create_debater({"model": lambda prompt: "It is tested.", "stance": "Ship now"})
+    >>> asyncio.run(argue("Do we ship?"))
+    'It is tested.'
     """
     stances = opts.get("stances", ())
     return blocks.debater(opts["model"], opts["stance"], opts.get("role"), stances=stances)
@@ -171,7 +189,14 @@ def create_debate_judge(
 ) -> Callable[[str, Iterable[blocks.Entry]], Awaitable[blocks.Verdict]]:
     """Return the default judge: `{model, stances, anonymizeTranscript, shuffleForJudge, seed}`.
 
-    As in `blocks.judge`.
+    Raises what `blocks.judge` raises.
+
+    >>> import asyncio
+    >>> reply = '{"verdict": "Both.", "winner": null, "reasoning": "Equal."}'
+    >>> decide = create_debate_judge({"model": lambda prompt: reply, "stances": ["Ship", "Wait"]})
+    >>> said = [{"round": 1, "agent_name": "ann", "stance": "Ship", "text": "It is tested."}]
+    >>> asyncio.run(decide("Do we ship?", said))["verdict"]
+    'Both.'
     """
     return blocks.judge(opts["model"], opts["stances"], **_shown(opts), seed=opts.get("seed", 0))
 
@@ -180,12 +205,30 @@ create_judge = create_debate_judge
 
 
 def create_debate_synthesize(opts: Config) -> Callable[..., Awaitable[Any]]:
-    """Return the default synthesizer, `{model, outputSchema}`, as in `blocks.synthesizer`."""
+    """Return the default synthesizer, `{model, outputSchema}`.
+
+    Raises what `blocks.synthesizer` raises, whose calls it takes.
+
+    >>> import asyncio
+    >>> schema = {"type": "object", "properties": {"ship": {"type": "boolean"}}}
+    >>> opts = {"model": lambda prompt: '{"ship": true}', "outputSchema": schema}
+    >>> said = [{"round": 1, "agent_name": "ann", "stance": "Ship", "text": "It is tested."}]
+    >>> verdict = {"verdict": "Ship.", "winner": "Ship", "reasoning": "It is tested."}
+    >>> asyncio.run(create_debate_synthesize(opts)("Do we ship?", said, verdict))
+    {'ship': True}
+    """
     return blocks.synthesizer(opts["model"], opts["outputSchema"])
 
 
 def create_debate_init_transcript(opts: Mapping[str, blocks.Transcript]) -> Callable[[], None]:
-    """Return the step that clears `{transcript}` before a debate."""
+    """Return the step that clears `{transcript}` before a debate. Never raises.
+
+    >>> said = create_debate_transcript()
+    >>> _ = said.record(1, "ann", "Ship", "It is tested.")
+    >>> create_debate_init_transcript({"transcript": said})()
+    >>> len(said)
+    0
+    """
     return opts["transcript"].clear
 
 
@@ -194,7 +237,12 @@ def create_debate_record_argument(
 ) -> Callable[[int, str], blocks.Entry]:
     """Return the step that records what a debater said: `{transcript, name, stance}`.
 
-    It is called with the round, from 1, and the text.
+    It is called with the round, from 1, and the text, and raises what `Transcript.record` raises.
+
+    >>> said = create_debate_transcript()
+    >>> opts = {"transcript": said, "name": "ann", "stance": "Ship"}
+    >>> create_debate_record_argument(opts)(1, "It is tested.")["text"]
+    'It is tested.'
     """
 
     def record(number: int, text: str) -> blocks.Entry:

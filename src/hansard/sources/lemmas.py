@@ -35,7 +35,11 @@ def debate(
     what answers. With a `judge` it picks the winner; without one the last draft most like the
     others wins, and the note on it says that this is wording. All rounds are held, unless
     `convergence_check=True` ends them once all drafts are alike. `given` is what `hansard.debate`
-    takes besides (`store`, `evidence`, …), and so is what is raised.
+    takes besides (`store`, `evidence`, …). Raises what that raises.
+
+    >>> rows = [("A", lambda prompt: "Six hours."), ("B", lambda prompt: "Six hours.")]
+    >>> debate("How long was it down?", rows, rounds=1).final
+    'Six hours.'
     """
     is_single = isinstance(agents, str) or callable(agents) or not isinstance(agents, Sequence)
     seats = {"agents": n_agents_if_single, "model": agents} if is_single else {"agents": agents}

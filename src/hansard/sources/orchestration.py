@@ -53,6 +53,11 @@ def run_debate(
     are what the card leaves unsaid; `given` is what `hansard.debate` takes besides (`store`,
     `review`, …), and so is what is raised. Raises UsageError `model.signature`, before
     anything runs, for a function that cannot be called so.
+
+    >>> def collect_turn(round_index, speaker_id, phase):
+    ...     return TurnContent("as before", "it holds", "release")
+    >>> run_debate(("planner", "critic", "operator"), 1, 2, collect_turn).rounds_run
+    1
     """
     if isinstance(debater_ids, str):
         said = 'debater_ids are several names, such as ("planner", "critic"), not one text'
@@ -71,7 +76,15 @@ def run_debate(
 
 
 def seat(collect_turn: Callable[..., Any]) -> Seat:
-    """Return a `collect_turn` as a seat takes it: `resume(ID, models={"collect_turn": …})`."""
+    """Return a `collect_turn` as a seat takes it: `resume(ID, models={"collect_turn": …})`.
+
+    Raises UsageError `model.signature` for a function that cannot be called so.
+
+    >>> def collect_turn(round_index, speaker_id, phase):
+    ...     return TurnContent("as before", "it holds", "release")
+    >>> seat(collect_turn).__qualname__
+    'collect_turn'
+    """
     expected = "collect_turn(round_index=…, speaker_id=…, phase=…)"
     check_call(collect_turn, expected, round_index=1, speaker_id="", phase="proposal")
 

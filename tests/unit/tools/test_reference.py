@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from importlib.machinery import SourceFileLoader
 from importlib.util import module_from_spec, spec_from_loader
 from pathlib import Path
+from types import ModuleType
 
 import click
 import pytest
@@ -75,6 +76,17 @@ def test_a_function_without_errors_or_an_example_is_found(reference):
         "bare: does not say what it raises",
         "bare: no example",
     ]
+
+
+def test_a_function_of_a_module_is_found_and_of_one_below_it(reference):
+    below = ModuleType("hansard.below")
+    exec("def silent():\n    'Return nothing.'\n\nclass Kept:\n    pass\n", vars(below))
+    assert list(reference.gaps({"below": below})) == [
+        "below: no docstring",
+        "below.silent: does not say what it raises",
+        "below.silent: no example",
+    ]
+    assert any(name == "lemmas" for name, _ in reference._offered(hansard.sources))
 
 
 def test_a_member_of_a_class_that_nothing_tells_of_is_found(reference):
