@@ -810,6 +810,25 @@ def test_an_agent_may_return_json_as_text_and_is_asked_again_where_it_is_none(fo
     assert (found.status, found.result.calls.rejected) == ("COMPLETE", rejected)
 
 
+def test_what_an_agent_says_beside_is_kept_in_the_text_of_its_reply():
+    names = ("framing", "proposer", "critic", "rebuttal", "moderator")
+    more = {"sources_read": ["contract"], "thesis_note": {"of": "ours"}}
+    said = {name: [{**last_of(name), **more}] for name in names}
+    with hansard.open_store("sqlite:///:memory:") as store:
+        ran = source.run_debate(
+            eaapl.QUESTION, eaapl.CONTEXT, eaapl.CONFIG, store=store, **agree(**said)
+        )
+        found = asyncio.run(ran)
+        record = hansard.read_record(store, found.result.debate)
+        answered = [row["data"] for row in record.events if row["type"] == "call.answered"]
+        texts = [json.loads(record.text(row["reply"]["sha256"])) for row in answered]
+    assert [{name: text[name] for name in more} for text in texts] == [more] * len(names)
+    assert found.rounds == [
+        {**row, "debateId": found.rounds[0]["debateId"]}
+        for row in run_source(agree(**{name: [last_of(name)] for name in names})).rounds
+    ]
+
+
 def test_a_debate_that_is_over_is_complete_whatever_it_cost():
     assert run_source(costCeilingUSD=0.051).status == "COMPLETE"
 

@@ -69,6 +69,16 @@ _MODERATION = {
     "upholdsProposition": "upholds_proposition",
 }
 
+# The members that each role's reply is made of; whatever else an agent says stays in its text.
+_ARGUED = ("thesis", "evidence_cited")
+_READ: Mapping[str, Iterable[str]] = {
+    "framer": (),
+    "proposer": (*_ARGUED, "supporting_arguments", "anticipated_objections"),
+    "critic": (*_ARGUED, "counter_arguments", "challengeStrength"),
+    "rebuttal": (*_ARGUED, "rebuttals", "concessions"),
+    "moderator": _MODERATION,
+}
+
 
 class DebateConfig(TypedDict, total=False):
     """The skeleton's configuration, with its defaults: 2, 0.50, 6 and 6."""
@@ -228,7 +238,8 @@ def _translated(role: str, output: Any, ledger: _Ledger) -> Any:
             "nothing else in it is a decision",
         )
     try:
-        return _reply(role, output)
+        more = {key: row for key, row in output.items() if key not in _READ[role]}
+        return {**more, **_reply(role, output)}
     except (KeyError, TypeError, ValueError, AttributeError):
         return output  # under the source's keys, so it is sent back
 
