@@ -23,7 +23,7 @@ import pytest
 from playwright._impl._driver import compute_driver_executable
 from playwright.sync_api import sync_playwright
 
-import chromium
+import browsers
 from hansard.api.specs import read_spec
 from hansard.cli.starting import write_example
 from hansard.examples import EXAMPLES
@@ -86,9 +86,9 @@ def browser_thread():
 @pytest.fixture(scope="session")
 def browser(browser_thread):
     """One Chromium for all tests; it is used in `browser_thread` alone."""
-    path = chromium.find()
+    path = browsers.find()
     if path is None:
-        pytest.fail(chromium.MISSING)
+        pytest.fail(browsers.MISSING)
 
     def start():
         playwright = sync_playwright().start()

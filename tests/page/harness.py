@@ -5,7 +5,9 @@ from __future__ import annotations
 import json
 import socket
 import subprocess
+from base64 import b64encode
 from contextlib import closing, suppress
+from hashlib import sha256
 from itertools import count
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -146,17 +148,52 @@ def until(page, holds):
     raise AssertionError("it never held")
 
 
+# What is asked for
+
+
+_ASKING = (
+    "fetch(url)",
+    "navigator.sendBeacon(url)",
+    "new Image().src = url",
+    "new WebSocket(url.replace('http', 'ws'))",
+    "new EventSource(url)",
+    "new Worker(url)",
+    "new FontFace('so', `url(${url})`).load()",
+    "import(url)",
+    "document.body.style.backgroundImage = `url(${url})`",
+    "Object.assign(made('form'), { action: url, method: 'post' }).submit()",
+    "Object.assign(made('link'), { href: url, rel: 'stylesheet' })",
+)
+_MADE = "const made = (name) => document.body.appendChild(document.createElement(name))"
+# Each is a way to ask an address, `url`, for something; what goes wrong of it stays silent.
+ASKING = [
+    f"{_MADE}; try {{ Promise.resolve({words}).catch(() => 0) }} catch {{}}" for words in _ASKING
+]
+
+
 def heard(show, server):
     """The requests that came in before one came in that the browser is told to make elsewhere."""
-    said = list(show.said)
+    said, pages = list(show.said), []
+
+    def visit(data):
+        page, url = show.new(data)
+        pages.append(page)
+        page.goto(url, wait_until="commit")
+
+    found = heard_before(visit, server)
+    pages[0].close()
+    show.said[:] = said
+    return found
+
+
+def heard_before(visit, server):
+    """The same, where `visit` has the browser open a page of these bytes."""
     with socket.create_server(("127.0.0.1", 0)) as other:
         other.settimeout(GUARD)
-        asking = f"<!doctype html><img src=http://127.0.0.1:{other.getsockname()[1]}>"
-        page, url = show.new(asking.encode())
-        page.goto(url, wait_until="commit")
+        port = other.getsockname()[1]
+        asking = f"setTimeout(() => {{ new Image().src = 'http://127.0.0.1:{port}' }})"
+        visit(f'<!doctype html><body onload="{asking}">'.encode())  # no load waits for it
         other.accept()[0].close()
-        page.close()
-    show.said[:] = said
     server.setblocking(False)
     found = []
     with suppress(BlockingIOError):
@@ -166,3 +203,19 @@ def heard(show, server):
             with closing(connection), suppress(BlockingIOError):  # who only connects says nothing
                 found[-1] = connection.recv(100, socket.MSG_DONTWAIT).partition(b"\r")[0]
     return found
+
+
+# Pages of other code
+
+
+def changed(data, old, new):
+    """A page whose code was changed by somebody who knows what its policy is."""
+    assert data.count(old) == 1
+    scripts = (part.partition(b"</script>")[0] for part in data.split(b"<script>")[1:])
+    script = next(script for script in scripts if old in script)
+    other = script.replace(old, new)
+    return data.replace(script, other).replace(source(script), source(other))
+
+
+def source(script):
+    return b64encode(sha256(script).digest())

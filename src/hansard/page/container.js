@@ -173,6 +173,8 @@ const KEY_NAME = "[A-Za-z0-9._:/@=-]{1,128}", BASE64 = "[A-Za-z0-9+/]+={0,2}";
 const SIGNATURE = new RegExp(`^— (${KEY_NAME}) (${BASE64})$`);
 const VERIFIER_KEY = new RegExp(`^(${KEY_NAME})\\+([0-9a-f]{8})\\+(${BASE64})$`);
 const P = 2n ** 255n - 19n; // the field of edwards25519
+const D = 0x52036cee2b6ffe738cc740797779e89800700a4d4141d8ab75eb4dca135978a3n; // and its d
+const L = 2n ** 252n + 27742317777372353535851937790883648493n; // the order of its base point
 const ORDER_8 = 0x05fc536d880238b13933c6d305acdfd5f098eff289f4c345b027b2c28f95e826n;
 const WEAK = [0n, 1n, P - 1n, ORDER_8, P - ORDER_8]; // y of the points that sign anything
 
@@ -208,13 +210,29 @@ function readKey(text) {
 	const data = strictBase64(base64 ?? "");
 	if (data.length !== 33 || data[0] !== 1) return null;
 	const hashed = digest(new Uint8Array([...toBytes(`${name}\n`), ...data]));
-	const y = BigInt(`0x${toHex(data.slice(1).reverse())}`) & (2n ** 255n - 1n);
+	const y = yOf(data.slice(1));
 	if (toHex(hashed.subarray(0, 4)) !== keyId || y >= P || WEAK.includes(y)) return null;
 	return { name, keyId, public: data.slice(1) };
 }
 
-// Whether an Ed25519 signature verifies; null where this browser cannot say.
+const littleEndian = (bytes) => BigInt(`0x0${toHex(bytes.slice().reverse())}`);
+const yOf = (key) => littleEndian(key) & (2n ** 255n - 1n);
+
+// Whether a key is a point of the curve, by Euler's criterion: (y² - 1)(dy² + 1) is a square.
+function isPoint(key) {
+	const y2 = yOf(key) ** 2n % P;
+	let found = 1n, base = (y2 + P - 1n) * (D * y2 + 1n) % P;
+	if (base === 0n) return true;
+	for (let exponent = (P - 1n) / 2n; exponent; exponent >>= 1n, base = base * base % P) {
+		if (exponent & 1n) found = found * base % P;
+	}
+	return found === 1n;
+}
+
+// Whether an Ed25519 signature verifies; null where this browser cannot say. WebKitGTK 2.50 ends
+// on a key that is no point, and takes a second spelling of a signature, S + L, for the first.
 async function signatureHolds(key, text, signature) {
+	if (!isPoint(key) || littleEndian(signature.subarray(32)) >= L) return false;
 	try {
 		const imported = await crypto.subtle.importKey("raw", key, "Ed25519", false, ["verify"]);
 		return await crypto.subtle.verify("Ed25519", imported, signature, text);

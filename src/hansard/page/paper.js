@@ -6,6 +6,22 @@ const opened = []; // what was opened for paper
 const SHORT = 1000; // characters of a text that is printed again wherever it is named
 const printed = new Set(); // the longer ones that are on paper
 
+// A style whose sheets have this at their foot.
+function sheetOf(text) {
+	const sheet = new CSSStyleSheet();
+	sheet.replaceSync(`@page { @bottom-left { content: "${text}" } }`);
+	return sheet;
+}
+
+// Whether this browser draws a foot on every sheet; else the first one says what would stand there.
+function drawsFeet() {
+	try {
+		return sheetOf("").cssRules[0].cssText.includes("bottom-left");
+	} catch {
+		return false;
+	}
+}
+
 // On paper a long text stands once, however many entries name it.
 function once(text, draw) {
 	if (!page.paper || text === null || text.length <= SHORT) return draw();

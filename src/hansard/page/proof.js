@@ -89,5 +89,7 @@ function drawVerify() {
 			h("p.controls", button("Save the record (zip)", () => save(name, page.zip)),
 				button("Save events.jsonl", () => save("events.jsonl", page.files.get("events.jsonl"))),
 				button("Print", () => print()),
-				h("label", h("input", { id: "with-prompts", type: "checkbox" }), " with every prompt"))));
+				h("label", h("input", { id: "with-prompts", type: "checkbox" }), " with every prompt")),
+			!drawsFeet() && h("p.dim", "This browser prints no foot on the sheets: record, hash and ",
+				"verdict stand on the first one alone.")));
 }

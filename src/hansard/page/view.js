@@ -19,6 +19,9 @@ const page = {
 async function embedded() {
 	const blocks = document.querySelectorAll('script[type="application/octet-stream"]');
 	if (!blocks.length) throw new Error("There is no record in this page.");
+	if (typeof DecompressionStream !== "function") {
+		throw new Error("This browser cannot unpack the record: it has no DecompressionStream.");
+	}
 	const parts = Array.from(blocks, (block) => {
 		const text = atob(block.textContent), bytes = new Uint8Array(text.length);
 		for (let i = 0; i < text.length; i++) bytes[i] = text.charCodeAt(i);
@@ -106,7 +109,7 @@ function failed(error) {
 }
 
 function draw() {
-	at("main").replaceChildren(...[h("div", { id: "top" }),
+	at("main").replaceChildren(...[!drawsFeet() && h("p.paper", { id: "foot" }), h("div", { id: "top" }),
 		...(page.figures ? [drawFigures, drawParticipants, drawEvidence, drawReplay] : [])
 			.map((part) => attempt(part)),
 		drawTranscript(), drawVerify()].filter(Boolean));
@@ -131,12 +134,12 @@ function drawVerdict() {
 
 // The running foot on paper. Id and hash are hexadecimal: nothing else gets into a style.
 function foot(name) {
-	const hex = (text) => (text ?? "none").replace(/[^0-9a-f-]/g, ""), sheet = new CSSStyleSheet();
+	const hex = (text) => (text ?? "none").replace(/[^0-9a-f-]/g, "");
 	const id = hex(page.result.debate), hash = hex(page.result.lines.at(-1)?.hash).slice(0, 16);
 	const text = `Record ${id} · last hash ${hash}… · ${name}`;
-	sheet.replaceSync(`@page { @bottom-left { content: "${text}" } }`);
-	document.adoptedStyleSheets = [sheet];
 	document.title = `Debate record ${id.slice(0, 8)}`;
+	if (at("foot")) at("foot").textContent = text;
+	else document.adoptedStyleSheets = [sheetOf(text)];
 }
 
 addEventListener("beforeprint", () => ontoPaper());
