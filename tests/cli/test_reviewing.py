@@ -56,7 +56,7 @@ def test_an_escalation_waits_and_is_never_released(hansard):
     debate = only_debate()
     out = hansard("status", debate, code=3).out
     assert "nobody has reviewed it yet: the decision is left to a person" in " ".join(out.split())
-    assert "NO: do not act on it" in out
+    assert "NO. Do not act on this: nothing was decided; " in out
     review(hansard, debate, "approved")
     assert "approved: Ann Lee" in " ".join(hansard("status", debate, code=3).out.split())
     assert "INTACT" not in hansard("verify", debate).out

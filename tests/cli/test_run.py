@@ -72,7 +72,9 @@ def test_first_worked_example(hansard):
     write_debate(votes("release", "revise", "revise"))
     done = hansard("run", "debate.yaml")
     assert done.code == 0
-    assert done.out.startswith("revise: 2 of 3 votes, planner dissented\n")
+    assert done.out.startswith(
+        "revise: 2 of 3 votes, planner dissented; the debaters are scripts\n"
+    )
     assert "Decision    revise  2 of 3 votes, 2 needed, round 1 of at most 2" in done.out
     assert text_report(hansard) == REVISE
 
@@ -163,10 +165,10 @@ def test_replies_that_do_not_count_are_explained(hansard):
     done = hansard("run", "debate.yaml")
     assert "Call r1.proposal.critic:1 failed: timeout (scripted); retried" in done.err
     assert "does not count: it is not valid JSON; retried" in done.err
-    assert "planner (round 1, proposal) forfeited the turn" in done.err
+    assert "planner (round 1, proposal) was not heard, so it abstains" in done.err
     summary = " ".join(done.out.split())
     assert (
-        "Note 1 turn forfeited because the last reply was rejected: planner (round 1, proposal): "
+        "Note 1 turn not heard because the last reply was rejected: planner (round 1, proposal): "
         "it is not valid JSON" in summary
     )
     assert "vote_tally: {revise: 2, abstain: 1}" in text_report(hansard)

@@ -1,7 +1,8 @@
 "use strict";
 // Runs the page's scripts under Node as far as its first screen, without a browser.
-// in:  the paths of its scripts, and a line {events, texts: [[name, text]]} for each record
-// out: {alerts, lead}: the sentence that leads, and what else a reader is told of at once
+// in:  the paths of its scripts, and a line {events, texts: [[name, text]], review} for each record
+// out: {acting, alerts, lead}: the sentence that leads, whether to act, and what else a reader is
+//   told of at once
 const fs = require("node:fs");
 const readline = require("node:readline");
 const vm = require("node:vm");
@@ -23,11 +24,12 @@ const flat = (parts) => parts.flat(9).filter(Boolean).map((part) => part.text ??
 
 (async () => {
 	for await (const line of readline.createInterface({ input: process.stdin })) {
-		const { events, texts } = JSON.parse(line), f = figuresOf(events, new Map(texts));
-		globalThis.page = { figures: f, result: { caveats: [], checks: [] } };
+		const { events, texts: rows, review } = JSON.parse(line), texts = new Map(rows);
+		const f = figuresOf(events, texts);
+		globalThis.page = { figures: f, result: { caveats: [], checks: [], texts, walk: { review } } };
 		const found = {
 			alerts: [plainWords(f), exceptions().map((row) => row.text)].flat().map((text) => flat([text])),
-			lead: drawLead(f, "intact").text,
+			lead: drawLead(f, "intact").text, acting: drawActing(f, "intact").text,
 		};
 		process.stdout.write(`${JSON.stringify(found)}\n`);
 	}

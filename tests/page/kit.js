@@ -49,12 +49,21 @@ function promptsOf(result) {
   }));
 }
 
+function acting({ lines, texts, verdict, walk }) {
+  const events = lines.map((line) => line.event), known = verdict === "INTACT" ? "intact" : "consistent";
+  if (verdict === "ALTERED" || events[0].type !== "debate.opened") return null;
+  const { head, why } = actingOn(figuresOf(events, texts), { walk, texts }, known);
+  return `${head}: ${why}`;
+}
+
 async function answer(asked) {
   const result = await verifyFiles(readExport(asked.export), ...readTrust(asked.trust));
   const { debate, entries, open, level, verdict, caveats, checks, findings } = result;
   const texts = result.counted;
   const prompts = asked.prompts ? promptsOf(result) : undefined;
-  const review = { says: reviewInWords(result), conditions: conditionsInWords(result) };
+  const review = {
+    says: reviewInWords(result), conditions: conditionsInWords(result), acting: acting(result),
+  };
   return {
     debate, entries, open, level, verdict, caveats, texts, checks, findings, prompts, review,
   };

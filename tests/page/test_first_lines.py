@@ -1,10 +1,10 @@
 """What a reader sees first of debates of every format, however they ended, beside what happened.
 
-`tests/golden/first_lines.txt` has a part for each: what happened as the entries say it, the first
-line of `show`, the row of `list`, the head of the Markdown report, and the sentence that leads the
-page with what the page says beside it. After a change that is meant, `pytest
-tests/page/test_first_lines.py --rewrite` writes it anew; read the difference as somebody would who
-knows nothing else of the debate.
+`tests/golden/first_lines.txt` has a part for each: what happened as the entries say it, whether to
+act on it (where the signer is known), the first line of `show`, the row of `list`, the head of the
+Markdown report, and the sentence that leads the page with what the page says beside it. After a
+change that is meant, `pytest tests/page/test_first_lines.py --rewrite` writes it anew; read the
+difference as somebody would who knows nothing else of the debate.
 """
 
 import json
@@ -16,7 +16,6 @@ from hansard.cli.listing import _COLUMNS
 from hansard.cli.summary import outcome
 from hansard.page.write import script as page_script
 from hansard.report.listing import entry
-from hansard.report.outcome import lead
 from hansard.runtime.models.base import Wire
 from reporting import of
 from support import DEFAULTS, Debate, Die, Fail, Reply, Setup, Stop, say, script, vote
@@ -123,11 +122,6 @@ def happened(debate):
     return f"{end}; decided: {decided}; {heard} of {len(turns)} turns heard; {calls}"
 
 
-def outcome_in(result):
-    """The sentence that leads, as it is without the keys of any reader."""
-    return lead(result, result.display)._replace(review="").sentence
-
-
 def report_head(result):
     """The first paragraph beneath the heading of the decision, and that the output is missing."""
     first, _, rest = result.to_markdown().partition("## Decision\n\n")[2].partition("\n\n")
@@ -143,7 +137,14 @@ def missing(result):
 def heads(node, debates):
     """What the page shows first of each."""
     lines = "".join(
-        json.dumps({"events": row.record.events, "texts": [*row.record.texts.items()]}) + "\n"
+        json.dumps(
+            {
+                "events": row.record.events,
+                "texts": [*row.record.texts.items()],
+                "review": {**of(row).reviewed.model_dump(), "released": of(row).released},
+            }
+        )
+        + "\n"
         for row in debates
     )
     with TemporaryDirectory() as folder:
@@ -161,7 +162,8 @@ def test_what_is_seen_first_says_what_happened(node, rewrite):
     parts = []
     for (name, debate), head in zip(debates.items(), heads(node, debates.values()), strict=True):
         result = of(debate)
-        assert head["lead"] == outcome_in(result)
+        assert head["lead"] == result.sentence
+        assert head["acting"] == f"{result.acting}."
         label, first = outcome(result)[0]
         cells = [f"{row.title} {row.cell(entry(result))}" for row in _COLUMNS[3:5] + _COLUMNS[6:]]
         parts.append(
@@ -169,6 +171,7 @@ def test_what_is_seen_first_says_what_happened(node, rewrite):
                 (
                     f"== {name}",
                     f"happened  {happened(debate)}",
+                    f"act       {result.acting}",
                     f"show      {label}  {getattr(first, 'plain', first)}{missing(result)}",
                     f"list      {'  '.join(cells)}",
                     f"markdown  {report_head(result)}",

@@ -59,6 +59,7 @@ def test_how_the_review_stands(answers, name):
     assert answers[name]["review"] == {
         "says": reviews.notable(result) or "",
         "conditions": [*reviews.conditions(result)],
+        "acting": result.acting,
     }
 
 

@@ -27,15 +27,15 @@ OUTCOMES = {
     "reply-withheld": "1 of 2 turns unchecked",
     "resumed-twice": "Interrupted",
     "still-open": "Open: a longer version may exist",
-    "tie-until-the-last-round": "asked to decide: the board",
+    "tie-until-the-last-round": "Do not act on this: nothing was decided; the board must decide.",
 }
 SUMMED_UP = {
     "decided-by-two-of-three": ("1 of at most", "What is proven"),
     "ceiling-in-a-phase": ("1 of at most", "nothing was decided", "Cut short."),
-    "reply-withheld": ("as far as the texts are available", "[text not available]"),
+    "reply-withheld": ("Not checked: ", "[text not available]"),
     "refused-before-the-first-call": ("The question itself: nothing was decided",),
     "tie-until-the-last-round": ("more than one option", "The question itself"),
-    "just-opened": ("1 entry, linked in order", "What was recorded follows"),
+    "just-opened": ("Do not act on this yet: the debate is still open",),
 }
 ALTERED, SIGNED = "vote-altered_fail", "decided-by-two-of-three"
 VERDICTS = ("intact", "altered", "failed")
@@ -72,9 +72,10 @@ def test_every_format(show, exports, examples, format_):
     page = show(exports[format_], viewport=DESK)
     events = [json.loads(line) for line in examples[format_].lines]
     turns = [event["seq"] for event in events if event["type"] == "turn.recorded"]
-    for select in ("h1", "#lead", "#trust", "#checks"):
+    for select in ("h1", "#lead", "#acting", "#trust", "#checks"):
         assert page.locator(select).first.bounding_box()["y"] < 720
     assert page.inner_text("#lead") == shown(examples[format_]).sentence
+    assert page.inner_text("#acting").startswith("Do not act on this yet: ")
     assert page.inner_text("#top").count("no model was asked") == 1
     for seq in turns:
         assert page.locator(f"#e{seq}").count() == 1
@@ -113,9 +114,9 @@ def test_the_key_of_the_approver(show):
 
 def test_how_the_review_stands_by_the_keys_that_the_reader_gave(show):
     page = show(export_files("review-of-an-escalation"), viewport=DESK)
-    waits = page.locator("#summary").get_by_text("Review: required, and nobody has reviewed it yet")
+    waits = page.locator("#summary").get_by_text("Review: required, and no review counts yet")
     assert waits.bounding_box()["y"] < 720
-    assert "the key example.org/reviewer is not among those that you trust" in waits.inner_text()
+    assert "since you have not said that you trust the key example.org/rev" in waits.inner_text()
     assert paste(page, "reviewer-0", str(STRANGER.key)) == "Not signed with this key."
     assert "A key you gave did not sign this" in page.inner_text("#trust")
     assert paste(page, "reviewer-0", KEYS["reviewer"]) == "Signed with this key."
@@ -123,14 +124,30 @@ def test_how_the_review_stands_by_the_keys_that_the_reader_gave(show):
     assert "review: waiting" not in page.inner_text("#verdict")
 
 
-def test_a_rejection_leads(show):
+def test_whether_to_act_on_it_goes_by_the_keys_that_the_reader_gave(show):
     page = show(export_files("review-rejected"))
-    doubted = (
-        "Not final: a review by a key that you have not confirmed rejects this or sends it back"
-    )
-    assert page.inner_text("#lead") == f"{doubted}. a: 2 of 2 votes"
-    paste(page, "reviewer-0", KEYS["reviewer"])
-    assert page.inner_text("#lead") == "Rejected in review. a: 2 of 2 votes"
+    said = [page.inner_text("#acting")]
+    for field, key in (("export", "export"), ("reviewer-0", "reviewer"), ("export", None)):
+        paste(page, field, KEYS[key] if key else str(STRANGER.key))
+        said.append(page.inner_text("#acting"))
+        assert page.get_attribute("#verdict", "class") != "good"
+        assert "act on this" in page.inner_text("#verdict") or not key
+    assert said == [
+        "Do not act on this yet: first confirm who signed this record.",
+        (
+            "Look before you act on this: a review signed in the name of example.org/reviewer "
+            "speaks against it, and you have not confirmed that key."
+        ),
+        (
+            "Do not act on this: example.org/reviewer rejected this outcome in review; a person "
+            "must decide anew."
+        ),
+        "Do not act on this: the key you gave did not sign it; ask the sender which key did.",
+    ]
+    agreed = show(export_files(SIGNED))
+    paste(agreed, "export", KEYS["export"])
+    assert agreed.inner_text("#acting").startswith("You may act on this: ")
+    assert agreed.get_attribute("#verdict", "class") == "good"
 
 
 def test_conditions_of_a_review_and_whether_they_are_met(show):

@@ -191,7 +191,7 @@ def test_the_page_of_an_altered_record_is_not_printed(records):
 def test_the_screen_is_as_it_was_once_it_is_printed(show, records):
     page = show(exported(records["60 turns"]))
     page.fill("#words", "critic in revision")
-    page.evaluate("document.querySelector('#trust details').open = true")
+    page.evaluate("document.querySelector('#summary details').open = true")
     before = page.inner_html("#main")
     page.evaluate("dispatchEvent(new Event('beforeprint'))")
     assert page.inner_html("#main") != before

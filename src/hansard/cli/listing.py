@@ -60,6 +60,13 @@ def _decision(row: Entry) -> str:
     return _cut(f"{row.decision}: {row.review}")
 
 
+def _acting(row: Entry) -> str:
+    """Whether to act on what was decided; nothing of the record of a gate."""
+    if not row.holds:
+        return "no"
+    return {"yet": "wait", None: "–"}.get(row.acting, row.acting or "")
+
+
 _COLUMNS = (
     _Column("Debate", lambda row: row.debate),
     _Column("Held (UTC)", lambda row: (row.opened_at or "–")[:16].replace("T", " ")),
@@ -67,9 +74,10 @@ _COLUMNS = (
     _Column("Decision", _decision),
     _Column("Votes", lambda row: f"{row.votes}/{row.debaters}" if row.votes is not None else "–"),
     _Column("Cost", lambda row: money(row.cost_micro_usd)),
+    _Column("Act", _acting),
     _Column("Record", _state),
 )
-_QUESTION, _PROSE = 2, (3, 6)  # the question has a line of its own where there is little room
+_QUESTION, _PROSE = 2, (3, 7)  # the question has a line of its own where there is little room
 _ASKED = 40  # cells of a question, at least, for it to stand beside the others
 _GAP = 2
 _DIGITS = 8  # of an id, at least
@@ -217,7 +225,7 @@ def _lines(debates: Iterable[Entry], digits: int, width: int) -> Iterator[Text]:
     if apart:
         decision, record = _PROSE
         room = max(0, width - (others - _GAP) + widths[decision] + widths[record])
-        widths[record] = min(widths[record], max(room - widths[decision], room * 3 // 5))
+        widths[record] = min(widths[record], max(room - widths[decision], room * 7 // 10))
         widths[decision] = min(widths[decision], room - widths[record])
     else:
         widths[_QUESTION] = min(widths[_QUESTION], width - others)

@@ -259,7 +259,7 @@ def _standing(
     decision = result.decision_text or result.decision or "none"
     rows = [("Decision", one_line(decision)), ("Ended", result.status)]
     rows.append((REVIEW, one_line(in_words(result))))
-    rows.append(("Released", "yes" if result.released else "NO: do not act on it"))
+    rows.append(("Released", f"{'yes' if result.released else 'NO'}. {result.acting}"))
     if record.exported and record.verification.level != 1:
         rows.append(("Signer", "not confirmed, so nothing is released"))
     if again:

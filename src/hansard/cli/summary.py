@@ -73,8 +73,9 @@ def option(result: hansard.DebateResult, vote: str | None) -> Text:
 
 
 def print_outcome(out: Console, result: hansard.DebateResult, more: Rows) -> None:
-    """Print what became of a debate, in one sentence and in rows, and the whole deliverable."""
+    """Print what became of a debate, whether to act on it, rows, and the whole deliverable."""
     out.print(Text(result.sentence, style="bold"))
+    out.print(Text(result.acting, style="bold" if result.released else "bold yellow"))
     out.print(fields([("Question", one_line(result.question or GONE)), *outcome(result), *more]))
     if result.output is not None:
         out.print(Text("\nOutput", style="bold"))

@@ -1,6 +1,5 @@
 "use strict";
-// What an alteration means, in words: what the record says, what follows, and what rests on it,
-// as `hansard verify` says it (report/altered.py). Hashes and lists stand behind the sentence.
+// What an alteration means, in words (as `report/altered.py`). Hashes and lists stand behind it.
 
 const MOST_OF_A_CHECK = 5; // findings that are listed
 const LONGEST = 80; // characters of a value that stands in a sentence
@@ -56,16 +55,15 @@ function drawFindings(check, rows) {
 	return [h("p", h("strong", VOCABULARY.checks[check].failed)),
 		h("ul.dim", told.map((row) =>
 			h("li", row.seq ? ["Entry ", ref(row.seq)] : "The record", ": ",
-				said(alteredInWords(row)), `. (${row.code})`, drawValues(row)))),
+				said(alteredInWords(row)), ".", drawValues(row)))),
 		more > 0 && h("li", `… and ${plural(more, "finding")} more`)];
 }
 
-// What was expected and what was found, as JSON has it.
-function drawValues({ expected = null, found = null }) {
-	if (expected === null && found === null) return null;
+// The code of a finding; what was expected and what was found, as JSON has it.
+function drawValues({ code, expected = null, found = null }) {
 	const spelled = (value) =>
 		JSON.stringify(value, (_, row) => (typeof row === "bigint" ? String(row) : row));
 	const shown = (value) => h("code", said(oneLine(spelled(value), 400)));
-	return behind("Expected and found", h("p", "Expected: ", shown(expected)),
-		h("p", "Found: ", shown(found)));
+	return behind(`Details (${code})`, expected !== found && [h("p", "Expected: ", shown(expected)),
+		h("p", "Found: ", shown(found))]);
 }

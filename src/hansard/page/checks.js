@@ -1,6 +1,5 @@
 "use strict";
-// What was checked, exceptions first: each governance row with the checks that it rests on, and the
-// checks of the record. What passed is folded.
+// What was checked, exceptions first: the governance rows, and the checks of the record.
 
 // The governance rows: one that rests on a check that failed, or was not made, does not stand.
 const rules = () => (page.figures?.governance ?? []).map((row) => {
@@ -9,20 +8,26 @@ const rules = () => (page.figures?.governance ?? []).map((row) => {
 	const on = status("fail") ?? (!row.review && status("unchecked")) ?? null;
 	return { ...row, on, status: on ? on.status : row.review ? "review" : "pass" };
 });
-const refs = (row) => unique(row.notes.map((note) => note.seq)).filter(Boolean).slice(0, 12)
-	.map((seq) => [" ", ref(seq)]);
+function refs({ notes }) {
+	const found = unique(notes.map((note) => note.seq)).filter(Boolean).slice(0, 12);
+	return found.length > 0 &&
+		[found.length > 1 ? " (entries" : " (entry", found.map((seq) => [" ", ref(seq)]), ")"];
+}
 const look = (status, found, rule) => signed("li.signed", STATUS[status][0],
 	h("span", found), h("span.dim", ` ${rule}`));
 
-// Grave ones come first. Of many notes the first two are told: the entries show them all.
+// Grave ones come first. Of many notes the first two are told, and a total in place of what it
+// sums up: the entries show them all.
 const grave = (row) => Number(row.notes.some((note) => note.severity === "critical"));
 function toldOf({ notes, found }) {
-	const told = notes.map((note) => note.message.replaceAll("`", "")), more = told.length - 2;
-	return `${told.slice(0, 2).join(". ") || capital(found)}.${more > 0 ? ` And ${more} more.` : ""}`;
+	const summed = new Set(notes.filter((note) => !note.seq).map((note) => note.code));
+	const told = notes.filter((note) => !note.seq || !summed.has(note.code))
+		.map((note) => note.message.replaceAll("`", "")), more = told.length - 2;
+	return `${told.slice(0, 2).join(". ") || capital(found)}.${
+		more > 0 ? ` The entries show ${more} more.` : ""}`;
 }
 
-// What a reader should look at, in a list. The findings of an altered record stand above it, and
-// the line on trust speaks of the signature.
+// The findings of an altered record stand above these; the line on trust speaks of the signature.
 function exceptions() {
 	const rows = rules(), { checks } = page.result;
 	const open = checks.filter((row) =>

@@ -235,7 +235,7 @@ const EVENTS = {
 		texts: textOfTurn,
 	},
 	"turn.forfeited": {
-		headline: "{who} forfeits the turn",
+		headline: "{who} was not heard",
 		take: (s, d) => {
 			const call = s.tries.get(d.step)?.call ?? null;
 			takeTurn(s, turnRow(s, d, "forfeited", WORDING.silences[d.reason], call));

@@ -1,7 +1,6 @@
 "use strict";
-// The documents: what is known of each, who cited it, and its text with its structure.
+// The documents, and who cited them.
 
-// The citations of all turns that count, each with its turn and what was found of it.
 function citationsIn(turns) {
 	return turns.filter((turn) => turn.case && turn.value).flatMap((turn) =>
 		turn.case.citations.flatMap(({ argument, citation, finding }) => {

@@ -1,6 +1,5 @@
 "use strict";
-// What the page shows of a record: every number, name and note, under the field names of the JSON
-// report (`hansard schema report`). Nothing is checked here: the scripts up to limits.js do that.
+// What the page shows of a record, under the field names of the JSON report. Nothing is checked here.
 
 // The state after these events: one that does not follow from those before it counts for nothing.
 const stateAfter = (events, texts) => {

@@ -1,6 +1,5 @@
 "use strict";
-// What code sees of a debate as a whole, and notes: votes that changed, who wrote most, who answered
-// (RULES.md D 64 to D 66).
+// Notes on a debate as a whole: votes that changed, who wrote most, who answered (RULES.md D 64 to D 66).
 
 const holders = (votes, option) =>
 	[...votes].filter(([, vote]) => vote === option).map(([seat]) => seat);

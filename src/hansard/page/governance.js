@@ -1,6 +1,6 @@
 "use strict";
-// What is found for each governance row of the vocabulary: [variant of the sentence, its values,
-// whether somebody must look], or nothing where the record holds nothing that the row rules on.
+// What is found for each governance row: [variant of the sentence, its values, whether somebody must
+// look], or nothing where the record holds nothing that the row rules on.
 
 const tallyInWords = ({ tally, abstentions }) => list([
 	...tally.map((row) => fill(WORDING.tally.option, row)),

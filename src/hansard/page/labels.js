@@ -1,5 +1,5 @@
 "use strict";
-// What every part of the page needs: amounts, verdicts, and the colours of seats and options.
+// Amounts, verdicts, and the colours of seats and options.
 
 const number = (n) => (n === null ? "–" : n.toLocaleString("en-US"));
 const money = (micro) => (micro === null ? "no known price"

@@ -1,29 +1,32 @@
 "use strict";
-// What became of a debate, in one sentence: what a reader sees first. The reports make the same
-// sentence (`report/lead.py`). What models wrote stands in it in quotation marks.
+// What became of a debate, in one sentence (as `report/lead.py`); models' words are in quotation marks.
 
 const MOST_WORDS = 160; // characters of what somebody wrote
+const ALL_WORDS = 600; // of an answer, which may name more than one thing to do
 const FIRST_SENTENCE = /^(.{20,}?)[.!?] (?=[A-Z])/u; // of several sentences
+const LAST_SENTENCE = /^(.{20,})[.!?] (?=[A-Z])/u; // of those that fit
 const isWritten = (text) => typeof text === "string" && text.trim() !== "";
 const leadWords = (name, values = {}) => fill(WORDING.lead[name], values);
 
-// The first sentence of what a model wrote.
-const opening = (text) => {
-	const line = oneLine(text ?? "");
+// The first sentence of what a model wrote; with the limit ALL_WORDS all sentences that fit.
+const opening = (text, limit = MOST_WORDS) => {
+	const line = oneLine((text ?? "").replaceAll("`", ""));
 	if (!line) return GONE;
-	const [, first] = FIRST_SENTENCE.exec(line) ?? [null, null];
+	const long = [...line], room = long.slice(0, ALL_WORDS + 3).join("");
+	const [, first] = (limit !== ALL_WORDS ? FIRST_SENTENCE.exec(line)
+		: long.length > ALL_WORDS && LAST_SENTENCE.exec(room)) || [null, null];
 	let words = [...first ?? line.replace(/\.$/, "")];
-	if (words.length > MOST_WORDS) { // cut between words, where there are any
-		const end = words.slice(0, MOST_WORDS).lastIndexOf(" ");
-		words = [...words.slice(0, Math.max(end, MOST_WORDS / 2)), "…"];
+	if (words.length > limit) { // cut between words, where there are any
+		const end = words.slice(0, limit).lastIndexOf(" ");
+		words = [...words.slice(0, Math.max(end, limit / 2)), "…"];
 	} else if (first !== null) words.push(" …");
 	return leadWords("quoted", { words: words.join("").replaceAll("“", "‘").replaceAll("”", "’") });
 };
 // The deliverable's, where it is words or has some under a name that leads.
-const delivered = ({ output }) => {
+const delivered = ({ output }, limit = MOST_WORDS) => {
 	const named = isObject(output) ? WORDING.deliverable.lead.split(", ")
 		.map((name) => (Object.hasOwn(output, name) ? output[name] : null)).find(isWritten) : output;
-	return isWritten(named) ? opening(named) : null;
+	return isWritten(named) ? opening(named, limit) : null;
 };
 const tallied = (tally) => few([...tally].map(([option, count]) => `${option} ${count}`));
 const voters = (f) => f.seats.filter((seat) => seat.role === "debater");
@@ -41,10 +44,7 @@ const countedLead = (f) => {
 		silent && leadWords("abstained", { who: silent }),
 	].filter(Boolean))];
 };
-const leftLead = (f, how = WORDING.how[f.decision_rule]) => {
-	const who = oneLine(f.review ?? "", 80);
-	return [leadWords("left"), who ? leadWords("asked", { how, who }) : how];
-};
+const leftLead = (f, how = WORDING.how[f.decision_rule]) => [leadWords("left"), how];
 const shortLead = (f) => {
 	const needed = f.consensus_threshold;
 	const enough = [...f.vote_tally]
@@ -53,29 +53,28 @@ const shortLead = (f) => {
 		{ needed, all: voters(f).length, tally: tallied(f.vote_tally) }));
 };
 
-// How the review stands; `doubted` where none counts, and one by a key that nobody confirmed speaks
-// against the decision.
-const leadingState = (review) => {
-	const { state = "not required", reviews = [] } = review ?? {};
-	const against = reviews.some(({ standing, event }) => !["trusted", "faulty"].includes(standing) &&
-		["rejected", "remanded"].includes(event.data.outcome));
-	return against && ["not required", "waiting"].includes(state) ? "doubted" : state;
+// Whether those who decided were models, functions or scripts.
+const sat = (f, words) => {
+	const judges = f.seats.filter((seat) => ["judge", "moderator"].includes(seat.role));
+	const seats = judges.length ? judges : voters(f), { kinds, sitting } = WORDING;
+	if (!seats.length) return words;
+	const names = seats.map(({ model }) => kinds[model.split(":")[0]] ?? kinds.model);
+	return fill(sitting[seats[0].role], { words,
+		kind: unique(names).map((name) => (judges.length ? name : `${name}s`)).join(" and ") });
 };
-// How the review stands, what became of the debate, and how.
-const leadOf = (f, state = "not required") => {
+// What became of the debate, and how.
+const leadOf = (f) => {
 	if (f.decision_rule) {
-		const waits = OPEN_ENDS.includes(f.decision) && ["waiting", "overdue"].includes(state);
-		return [(!waits && WORDING.lead_reviews[state]) || "", ...formatOf(f).lead(f)];
+		const [head, tail] = formatOf(f).lead(f);
+		return [head, sat(f, tail)];
 	}
 	if (!f.reason) {
-		return ["", leadWords("open"),
-			leadWords("running", { round: f.rounds_run, rounds: f.max_rounds })];
+		return [leadWords("open"), leadWords("running", { round: f.rounds_run, rounds: f.max_rounds })];
 	}
 	const why = WORDING.stopped[f.reason];
-	if (!f.truncated) return ["", leadWords("failed"), why];
-	return ["", leadWords("truncated"), leadWords("why", {
+	if (!f.truncated) return [leadWords("failed"), why];
+	return [leadWords("truncated"), sat(f, leadWords("why", {
 		why: f.stopper ? `${why}, ${oneLine(f.stopper, 200)}` : why,
 		standing: formatOf(f).stood(f),
-	})];
+	}))];
 };
-const sentenceOf = ([review, head, tail]) => `${review && `${review}. `}${head}: ${tail}`;

@@ -1,7 +1,6 @@
 "use strict";
-// What a reader should look at: notes on one entry, made when the state has it, and notes on the
-// debate as a whole. Each is made of a row [whether it holds, code, values, variant]: its sentence
-// and how severe it is stand in the vocabulary.
+// Notes on one entry, made when the state has it, and on the debate as a whole. Each is made of a row
+// [whether it holds, code, values, variant].
 
 const notesFrom = (rows, seq = null) => rows.filter(([holds]) => holds)
 	.map(([, code, values = {}, variant = "text"]) => {

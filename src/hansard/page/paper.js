@@ -1,6 +1,5 @@
 "use strict";
-// The page on paper: nothing is folded, no row of a table is left out, and documents, personas,
-// checks and hashes stand in annexes. Afterwards the screen is as it was.
+// The page on paper: nothing is folded or left out; documents, personas, checks, hashes in annexes.
 
 const opened = []; // what was opened for paper
 const SHORT = 1000; // characters of a text that is printed again wherever it is named

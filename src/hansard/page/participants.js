@@ -1,6 +1,5 @@
 "use strict";
-// Who sat at the table: role, model asked and served, settings, persona, and what its prompts were
-// made of, by hash.
+// Who sat at the table, and what their prompts were made of.
 
 const hash = (name) => h("code", name);
 const timesOf = (rows) => { // each value with how often it is there

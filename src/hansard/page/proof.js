@@ -1,6 +1,5 @@
 "use strict";
-// The section Verify: what each check found, who signed, the reader's own keys, what that proves,
-// and how to check without this page.
+// The section Verify: who signed, the reader's own keys, what that proves, and checking elsewhere.
 
 const CONSISTENT = ["shown", "unsigned", "unproven"];
 const CLAIMS = {

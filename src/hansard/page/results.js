@@ -1,6 +1,5 @@
 "use strict";
-// What the results of several formats have in common. Whatever a reply should say may be missing or
-// of another kind.
+// What several formats have in common. What a reply should say may be missing or of another kind.
 
 // What a reply says under a name: a text, or texts
 

@@ -1,26 +1,21 @@
 "use strict";
-// How the review of a debate stands, in the words of `hansard status`; nothing where none is
-// required and nobody said anything. Whose review counts is for the reader's keys to say.
+// How the review of a debate stands, by the keys that the reader gave, as `hansard status` says it.
 
 function reviewInWords({ walk: { review, held }, texts }) {
 	if (!review || !(review.wanted || review.reviews.length || held)) return "";
-	const { reviewed: own, exceptions: asked, standings } = VOCABULARY.words;
-	const { state, wanted, exceptions, reviews } = review, open = new Set(review.open);
-	const counting = reviews.filter((row) => row.standing === "trusted");
-	const others = reviews.filter((row) => row.standing !== "trusted");
-	const last = [...new Map(counting.map((row) => [row.key, row])).values()];
-	const unmet = last.flatMap(({ event }) => event.data.conditions)
-		.filter((row) => open.has(row.sha256)).length;
-	const reasons = others.map(({ standing, key }) =>
-		fill(standings[standing] ?? "this browser cannot check the key {key}", { key }));
+	const { reviewed: own, standings, says } = WORDING, { state, wanted, reviews } = review;
+	const others = reviews.filter((row) => row.standing !== "trusted"), unmet = unmetIn(review);
 	return [
-		fill(own[state], {
-			who: list(last.map((row) => reviewerInWords(row, texts))), wanted: many(wanted || 1, "approval"),
-			why: list(exceptions.map((name) => asked[name])) || own.policy,
+		fill(own[state === "waiting" && others.length ? "uncounting" : state], {
+			who: list(standingReviews(review).map((row) => reviewerInWords(row, texts))),
+			wanted: many(wanted || 1, "approval"), why: askedSince(review),
 		}),
 		unmet && fill(own.open, { conditions: many(unmet, "condition") }),
-		others.length && fill(own.uncounted,
-			{ reviews: many(others.length, "review"), why: list([...new Set(reasons)]) }),
+		...others.slice(0, 3).map(({ key, standing, event: { data } }) => fill(own.uncounted, {
+			name: shown({ texts }, data.reviewer), outcome: says[data.outcome],
+			why: fill(standings[standing] ?? "this browser cannot check the key {key}", { key }),
+		})),
+		others.length > 3 && fill(own.others, { more: others.length - 3 }),
 		held && own.held,
 	].filter(Boolean).join("; ");
 }

@@ -1,6 +1,5 @@
 "use strict";
-// Finding one's way in the transcript: a rail of rounds and turns, filters, and a search over every
-// text. What is searched is put together once, when somebody comes to search.
+// Finding one's way in the transcript: a rail of rounds and turns, filters, a search.
 
 // Each gives whether an entry has the flag.
 const FLAGS = {
@@ -31,7 +30,7 @@ function drawFilters() {
 const seatsOf = (turns) => unique(turns.map((turn) => turn.seat));
 const phasesOf = (turns) => unique(turns.map((turn) => spaced(turn.phase)));
 
-// What is wanted of the transcript: the numbers of its entries, null where all are.
+// The numbers of the entries that are wanted, null where all are.
 const wanted = () => page.wanted;
 function search() {
 	const chosen = (id, rows) => (at(id)?.value ? rows[Number(at(id).value)] : null);
@@ -81,7 +80,6 @@ function searchable() {
 const wordsIn = (value) => (typeof value === "object" && value
 	? Object.values(value).flatMap(wordsIn) : [String(value)]);
 
-// The first place where an entry has the words that are sought.
 function snippet(n) {
 	const { sought } = page, { text, lower } = sought ? searchable()[n - 1] : { lower: "" };
 	const place = sought && text.length === lower.length ? lower.indexOf(sought) : -1;

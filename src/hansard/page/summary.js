@@ -1,6 +1,5 @@
 "use strict";
-// The first screen: what was asked, what became of it in one sentence, whether the record can be
-// relied on, and what is known of the debate; then what was concluded and what is still open.
+// The first screen: what was asked, what became of it, whether to act on it and to rely on it.
 
 function drawSummary(state) {
 	const f = page.figures, [first] = page.events;
@@ -10,22 +9,27 @@ function drawSummary(state) {
 	}
 	return h("section", { id: "summary" }, state === "altered" && drawAltered(),
 		f.name !== null && h("p.dim", said(f.name)), h("h1", said(f.question)),
-		attempt(() => drawLead(f, state)), drawTrust(state),
+		attempt(() => drawLead(f, state)), attempt(() => drawActing(f, state)), drawTrust(state),
 		attempt(() => drawFacts(f)),
 		attempt(() => plainWords(f).map((text) => signed("p.alert", "warn", text))),
 		state !== "altered" && drawSignOff());
 }
 
-// The sentence that leads; what an altered record says became of the debate is struck.
 function drawLead(f, state) {
 	const altered = state === "altered";
-	const [review, head, tail] = leadOf(f, leadingState(page.result.walk?.review));
-	return h("p", { id: "lead" }, altered && h("span.dim", "As the altered record says: "),
-		h(altered ? "s" : "span", review && h("strong", `${review}. `), h("strong", said(head)), ": ",
-			said(tail)));
+	const [head, tail] = leadOf(f);
+	return h(head.length > 200 ? "p.whole" : "p", { id: "lead" }, altered && h("span.dim", "As the altered record says: "),
+		h(altered ? "s" : "span", h("strong", said(head)), ": ", said(tail)));
 }
 
-// The record of a gate: what it answered, and what came of it.
+const ACTING = { yes: "good", look: "warn", yet: "warn", no: "bad" };
+function drawActing(f, state) {
+	const { answer, head, why } = actingOn(f, page.result, state);
+	return h("p", { id: "acting" }, signed("span.signed", ACTING[answer],
+		[h("strong", `${head}: `), said(why), "."]));
+}
+
+// The record of a gate.
 function drawGated({ at, debate, data }, state) {
 	const s = { texts: page.result.texts, spec: data }, gate = gateOf(s), { gated } = WORDING;
 	const altered = state === "altered";
@@ -41,8 +45,6 @@ function drawGated({ at, debate, data }, state) {
 		outcomes.map((event) => signed("p.alert", "info", [headline(event), ". ", ref(event.seq)])),
 		!altered && drawSignOff());
 }
-
-// What is known of the debate
 
 const day = (at) => `${at.slice(0, 10)} ${at.slice(11, 16)} UTC`;
 const facts = (rows) =>
@@ -100,8 +102,7 @@ function trustIn(state) {
 	const signer = signerOf("manifest"), by = signer?.by, names = list(signer?.names ?? []);
 	if (state === "intact") return ["Intact. Signed by ", said(by), ", whose key you gave."];
 	if (state === "foreign") {
-		return ["A key you gave did not sign this. It may be forged: ask the sender before you rely " +
-			"on it. ", compareKey("Compare another key"), "."];
+		return ["A key you gave did not sign this: it may be forged. ", compareKey("Compare another key"), "."];
 	}
 	if (by) return ["Signed by ", said(by), ", whose key you gave. ", compareKey("Paste the key"),
 		" of who approved its prompts, too."];
@@ -112,40 +113,28 @@ function trustIn(state) {
 	return names ? [...claimed, compareKey("Paste the key you were given"), " to confirm it."]
 		: [...claimed, "Anyone could have written it: ask the sender for a signed export."];
 }
-// One line with one action, and behind it what was looked at.
-function drawTrust(state) {
-	if (state === "altered") return null;
-	const { checks, entries } = page.result, by = (n) => checks.find((row) => row.number === n);
-	const line = (status, ...text) => signed("li.signed", STATUS[status][0], text);
-	const followed = checks.filter((row) => row.number > 8 && row.number < 17)
-		.every((row) => row.status === "pass");
-	return h("div", { id: "trust" }, signed("p.signed", VERDICTS[state][1], trustIn(state)),
-		behind("What was checked", h("ul.plain",
-			line("pass", `${plural(entries, "entry", "entries")}, linked in order`),
-			line(by(8).status, by(8).evidence),
-			followed ? line("pass", page.figures?.decision ? "Turns, votes and decision follow from the replies"
-				: "What was recorded follows the rules")
-				: line("unchecked", "Checked as far as the texts are available"),
-			line("unchecked", h("a", { href: "#claims" }, "What is proven, and what is not")))));
-}
+// One line with one action; what was checked stands below.
+const drawTrust = (state) => state !== "altered" && h("div", { id: "trust" },
+	signed("p.signed", VERDICTS[state][1], trustIn(state)),
+	h("p", h("a.dim", { href: "#claims" }, "What is proven, and what is not")));
 
-// How the review stands, as far as the keys that the reader gave can show it.
 function drawSignOff() {
 	const { walk } = page.result, says = reviewInWords(page.result);
 	const tone = { approved: "good", "not required": "info" }[walk.review?.state] ?? "warn";
 	return [
 		says && signed("p.alert", tone, [`${VOCABULARY.words.reviewed.label}: `, said(says), ". ",
-			walk.review.reviews.length > 0 && compareKey("Compare the keys")]),
+			walk.review.reviews.some((row) => row.standing === "unknown") &&
+				[compareKey("Paste the reviewer's key"), " to count it."]]),
 		...conditionsInWords(page.result).map((text) =>
 			signed("p.alert", "info", ["Condition ", said(text)])),
 	];
 }
 
-// What the verdict would leave out: it stands in `drawSignOff` how the review stands.
+// What the verdict would leave out, but for how the review stands: `drawSignOff` says that.
+const caveats = () => page.result.caveats.filter((text) =>
+	text !== fill(WORDING.caveats.review, { state: page.result.walk?.review?.state }));
 const plainWords = (f) => [
-	page.result.caveats.filter((text) =>
-		text !== fill(WORDING.caveats.review, { state: page.result.walk?.review?.state }))
-		.map((text) => `${capital(text)}.`).join(" "),
+	caveats().map((text) => `${capital(text)}.`).join(" "),
 	f.output_missing && ["The output is missing: ", said(f.output_missing), "."],
 ].filter(Boolean);
 

@@ -1,6 +1,5 @@
 "use strict";
-// The transcript: every entry in order, a card for a turn and a line that opens for any other, with
-// its prompt as it was sent and its line as it was hashed.
+// The transcript: a card for a turn, a line that opens for any other entry.
 
 const WHOLE = 2000, AT_ONCE = 500; // entries: a transcript of more is drawn page by page
 const FOUND_AT_ONCE = 20; // of those that are searched for
@@ -15,8 +14,7 @@ function drawTranscript() {
 	h("div.read", page.figures && turns.length > 0 && drawRail(), h("div", { id: "entries" })));
 }
 
-// The entries that are wanted, from one of them on: all, or those that are searched for. Paper shows
-// all of them.
+// The entries that are wanted, from one of them on; on paper all.
 function drawEntries(begin) {
 	const found = page.paper ? null : wanted(), all = found ?? page.events.map((_, i) => i + 1), rows = [];
 	const atOnce = found ? FOUND_AT_ONCE : AT_ONCE;
@@ -49,7 +47,6 @@ function drawEntries(begin) {
 	at("entries").replaceChildren(pager(), ...rows.filter(Boolean), pager());
 }
 
-// One entry: a card for a turn, a line that opens for any other.
 function entry(n, id, open) {
 	const line = page.result.lines[n - 1], { event } = line, turn = page.turns.get(event?.seq);
 	const wrong = page.result.findings.filter((row) => row.seq === n);
@@ -81,7 +78,6 @@ function drawTurn(turn, n, event, kind, attributes, rest) {
 		silent ? h("p", `No turn counts here: ${turn.reason}.`) : shortened(turn), rest);
 }
 
-// What a turn says: a long one is folded, and one button shows all of it.
 function shortened(turn) {
 	const isLong = turn.text?.length > LONG;
 	const body = h(`div.body${isLong ? ".long" : ""}`, attempt(() => reply(turn)));

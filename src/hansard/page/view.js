@@ -90,11 +90,19 @@ const asFound = (title) =>
 // The verdict, and what its reader would otherwise miss.
 const verdictLine = (state) => list([VERDICTS[state][0],
 	page.result.caveats.join("; ")].filter(Boolean));
+// No bar reassures a reader who must not act yet.
+function conclusion(state) {
+	const [, tone] = VERDICTS[state];
+	const acting = page.figures && attempt(() => actingOn(page.figures, page.result, state), null);
+	if (!acting || tone === "bad" || acting.answer === "yes") return [verdictLine(state), tone];
+	return [`${list([VERDICTS[state][0], ...caveats()])}. ${acting.head}`, "warn"];
+}
 
 // The state that is waited for: in the bar, and in the root's data once all of it is drawn.
 function conclude(state) {
-	at("verdict").className = VERDICTS[state][1];
-	at("verdict").replaceChildren(sign(VERDICTS[state][1]), h("span", verdictLine(state)));
+	const [line, tone] = conclusion(state);
+	at("verdict").className = tone;
+	at("verdict").replaceChildren(sign(tone), h("span", line));
 	root.dataset.verdict = verdict();
 }
 

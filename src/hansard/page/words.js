@@ -1,6 +1,5 @@
 "use strict";
-// The words that the figures are told in: those of the vocabulary, which the reports read as well;
-// and amounts, lists and steps in words.
+// The words that the figures are told in: those of the vocabulary; amounts, lists and steps.
 
 const WORDING = VOCABULARY.words; // tables of what the codes of a record mean
 const GONE = WORDING.gone;

@@ -50,6 +50,7 @@ SCRIPTS = {
         "notes.js",
         "results.js",
         "lead.js",
+        "acting.js",
         "findings.js",
         "governance.js",
         "figures.js",

@@ -14,33 +14,36 @@ from typing import Any, NamedTuple
 from hansard import vocabulary
 from hansard.report.result import Participant, Result
 from hansard.report.safe import one_line
-from hansard.report.words import GONE, HOW, TITLE, few
+from hansard.report.words import GONE, HOW, few
+from hansard.rules.model_names import provider_of
 from hansard.rules.terms import DecisionRule
 from hansard.vocabulary import fill
 
 LIMIT = 160  # characters of what somebody wrote
+WHOLE = 600  # of an answer, which may name more than one thing to do
 _WORDS = vocabulary.words("lead")
 _NAMED = vocabulary.words("deliverable")["lead"].split(", ")
 # The first of several sentences: whatever follows begins with a capital letter.
 _FIRST = re.compile(r"(.{20,}?)[.!?] (?=[A-Z])")
+_LAST = re.compile(r"(.{20,})[.!?] (?=[A-Z])")
+_KINDS = vocabulary.words("kinds")
 _MARKS = str.maketrans("“”", "‘’")
 
 
 class Lead(NamedTuple):
-    """A sentence in parts: how its review stands, if that matters; what became of it; how.
+    """A sentence in parts: what became of it; how.
 
-    >>> Lead("", "revise", "2 of 3 votes, fraud dissented").sentence
+    >>> Lead("revise", "2 of 3 votes, fraud dissented").sentence
     'revise: 2 of 3 votes, fraud dissented'
     """
 
-    review: str
     head: str
     tail: str
 
     @property
     def sentence(self) -> str:
         """The whole sentence, on one line."""
-        return f"{self.review}{'. ' if self.review else ''}{self.head}: {self.tail}"
+        return f"{self.head}: {self.tail}"
 
 
 def say(sentence: str, **values: object) -> str:
@@ -48,32 +51,38 @@ def say(sentence: str, **values: object) -> str:
     return fill(_WORDS[sentence], **values)
 
 
-def quoted(text: str | None) -> str:
+def quoted(text: str | None, limit: int = LIMIT) -> str:
     """Return the first sentence of what a model wrote, on one line, cut, in quotation marks.
+
+    With a `limit` of WHOLE it is all sentences that fit. Marks of code are left out.
 
     >>> quoted("Pay up to 600 EUR, in partner workshops. More later."), quoted(" ")
     ('“Pay up to 600 EUR, in partner workshops …”', '[text not available]')
+    >>> quoted("Pay up to 600 EUR, in partner workshops. More later.", WHOLE)
+    '“Pay up to 600 EUR, in partner workshops. More later”'
     """
-    line = one_line(text or "")
+    line = one_line((text or "").replace("`", ""))
     if not line:
         return GONE
     first = _FIRST.match(line)
+    if limit == WHOLE:
+        first = _LAST.match(line[: WHOLE + 3]) if len(line) > WHOLE else None
     words = first[1] if first else line.removesuffix(".")
-    if len(words) > LIMIT:  # cut between words, where there are any
-        words = words[:LIMIT]
-        words = words[: max(words.rfind(" "), LIMIT // 2)] + "…"
+    if len(words) > limit:  # cut between words, where there are any
+        words = words[:limit]
+        words = words[: max(words.rfind(" "), limit // 2)] + "…"
     elif first:
         words += " …"
     return say("quoted", words=words.translate(_MARKS))
 
 
-def delivered(result: Result) -> str | None:
-    """Return the deliverable's first sentence where it is words, or names one; else None."""
+def delivered(result: Result, limit: int = LIMIT) -> str | None:
+    """Return the deliverable's words where it is some, or names some, cut; else None."""
     output: Any = result.output
     if isinstance(output, dict):
         named = (output.get(name) for name in _NAMED)
         output = next((text for text in named if isinstance(text, str) and text.strip()), None)
-    return quoted(output) if isinstance(output, str) and output.strip() else None
+    return quoted(output, limit) if isinstance(output, str) and output.strip() else None
 
 
 def tallied(tally: Mapping[str, int]) -> str:
@@ -90,9 +99,7 @@ def counted(result: Result, votes: int) -> Lead:
     tail = [say("votes", votes=votes, all=len(last))]
     tail += [say("dissented", who=few(dissent))] if dissent else []
     tail += [say("abstained", who=few(silent))] if silent else []
-    return Lead(
-        "", say("carried", words=words, option=option) if words else option, ", ".join(tail)
-    )
+    return Lead(say("carried", words=words, option=option) if words else option, ", ".join(tail))
 
 
 def voters(result: Result) -> Sequence[Participant]:
@@ -107,12 +114,22 @@ def short(result: Result, needed: int, tally: Mapping[str, int]) -> str:
     return say("tied" if tied else "none_reached", **told)
 
 
-def left(result: Result, how: str) -> Lead:
-    """Return that a person must decide, why, and who."""
-    who = one_line(result.review or "", TITLE)
-    return Lead("", say("left"), say("asked", how=how, who=who) if who else how)
+def left(how: str) -> Lead:
+    """Return that a person must decide, and why."""
+    return Lead(say("left"), how)
 
 
-def by_rule(result: Result, rule: DecisionRule) -> Lead:
+def sat(result: Result, words: str) -> str:
+    """Add to a sentence whether those who decided were models, functions or scripts."""
+    judges = [seat for seat in result.seats if seat.role in ("judge", "moderator")]
+    seats = judges or voters(result)
+    if not seats:
+        return words
+    kinds = [_KINDS.get(provider_of(seat.model), _KINDS["model"]) for seat in seats]
+    kind = " and ".join(dict.fromkeys(row if judges else f"{row}s" for row in kinds))
+    return fill(vocabulary.words("sitting")[seats[0].role], words=words, kind=kind)
+
+
+def by_rule(rule: DecisionRule) -> Lead:
     """Return that a person must decide, in the words of the rule that says so."""
-    return left(result, HOW[rule])
+    return left(HOW[rule])

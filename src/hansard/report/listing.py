@@ -11,6 +11,7 @@ from typing import Literal
 from pydantic import BaseModel, ConfigDict, Field
 
 from hansard.report import metrics
+from hansard.report.acting import Answer, acting
 from hansard.report.formats import DebateResult
 from hansard.report.gated import GateRecord
 from hansard.rules.review import SETTLED, ReviewState
@@ -53,6 +54,10 @@ class Entry(_Part):
     )
     released: bool | None = Field(
         default=None, description="Whether the decision may be acted on, by the same keys"
+    )
+    acting: Answer | None = Field(
+        default=None,
+        description="Whether to act on it: yes, look first, not yet, or no; null of a gate",
     )
     output_missing: bool = Field(
         default=False, description="Whether nobody wrote the output that was asked for"
@@ -128,6 +133,7 @@ def entry(result: DebateResult | GateRecord) -> Entry:
         review=result.review,
         reviewed=None if result.status == "open" else result.reviewed.state,
         released=result.released,
+        acting=acting(result).answer,
         output_missing=result.output_missing is not None,
         stopped=result.truncated.stopper if result.truncated else None,
         votes=result.votes_held,

@@ -11,24 +11,19 @@ from unicodedata import east_asian_width
 
 from hansard import vocabulary
 from hansard.report import reviews
+from hansard.report.acting import is_left
 from hansard.report.display import Display, R, Row
-from hansard.report.lead import Lead, say
+from hansard.report.lead import Lead, sat, say
 from hansard.report.notes import DOUBTFUL, Note
 from hansard.report.result import Result
 from hansard.report.safe import COLUMNS, escaped, one_line, untypeset
 from hansard.report.signs import failure_of
 from hansard.report.words import GONE, HEAD, STOPPED, dollars, stance
-from hansard.rules.terms import ESCALATE, UNDECLARED
 from hansard.vocabulary import many
 
 REVIEW = vocabulary.words("reviewed")["label"]
 _WIDE = "WF"  # the East Asian widths of signs that take two columns
 _SCRIPTED = "Scripted replies"
-
-
-def is_left(result: Result) -> bool:
-    """Whether the decision is that a person must decide."""
-    return result.decision in (ESCALATE, UNDECLARED)
 
 
 def cost_of(result: Result) -> int | None:
@@ -40,19 +35,18 @@ def cost_of(result: Result) -> int | None:
 def lead(result: R, own: Display[R]) -> Lead:
     """Return what became of a debate as one sentence in its parts; a failed one decided nothing."""
     if result.decision_rule is not None:
-        state = reviews.leading(result)
-        waits = is_left(result) and state in ("waiting", "overdue")  # the sentence says so itself
-        review = "" if waits else vocabulary.words("lead_reviews").get(state, "")
-        return own.lead(result, result.decision_rule)._replace(review=review)
+        head, tail = own.lead(result, result.decision_rule)
+        return Lead(head, sat(result, tail))
     if result.reason is None:
         running = say("running", round=result.rounds_run, rounds=result.max_rounds)
-        return Lead("", say("open"), running)
+        return Lead(say("open"), running)
     why = STOPPED[result.reason]
     if result.truncated is None:
-        return Lead("", say("failed"), why)
+        return Lead(say("failed"), why)
     whose = result.truncated.stopper
     why += f", {one_line(whose, HEAD)}" if whose else ""
-    return Lead("", say("truncated"), say("why", why=why, standing=own.standing(result)))
+    stood = say("why", why=why, standing=own.standing(result))
+    return Lead(say("truncated"), sat(result, stood))
 
 
 def undecided(result: Result) -> str:

@@ -14,7 +14,7 @@ from hansard import vocabulary
 from hansard.record.keys import Trust
 from hansard.record.policy import Policy
 from hansard.report.result import Condition, NotedOutcome, Reviewed, SignedReview
-from hansard.report.words import GONE
+from hansard.report.words import FEW, GONE
 from hansard.rules import after
 from hansard.rules.review import ReviewState, Signed, review_of
 from hansard.rules.state import DebateState
@@ -97,17 +97,36 @@ class Spoken(Protocol):
         """What they said."""
 
 
-def leading(result: Spoken) -> str:
-    """Return how the review stands in a line that leads: its state, or `doubted`.
+def against(result: Spoken) -> list[SignedReview]:
+    """Return the reviews that speak against the decision by keys that the reader does not trust.
 
-    That is where no review counts, and one by a key that nobody confirmed speaks against it.
+    They matter where no review counts: they may be genuine.
     """
     found = result.reviewed
-    against = any(
-        row.outcome in ("rejected", "remanded") and not row.counts and row.standing != "faulty"
+    return [
+        row
         for row in found.reviews
-    )
-    return "doubted" if against and found.state in UNREVIEWED else found.state
+        if found.state in UNREVIEWED
+        and row.outcome in ("rejected", "remanded")
+        and not row.counts
+        and row.standing != "faulty"
+    ]
+
+
+def standing(found: Reviewed) -> list[SignedReview]:
+    """Return the last review of each key that counts."""
+    return [*{row.key: row for row in found.reviews if row.counts}.values()]
+
+
+def unmet(found: Reviewed) -> int:
+    """Return how many conditions of the reviews that stand are still to be met."""
+    return sum(not condition.met for row in standing(found) for condition in row.conditions)
+
+
+def asked_since(found: Reviewed) -> str:
+    """Say why a review is required."""
+    why = [vocabulary.words("exceptions")[name] for name in found.exceptions]
+    return ", ".join(why) or vocabulary.words("reviewed")["policy"]
 
 
 def in_words(result: Spoken) -> str:
@@ -123,23 +142,20 @@ def notable(result: Spoken) -> str | None:
 
 def _sentences(found: Reviewed) -> Iterator[str]:
     words = vocabulary.words("reviewed")
-    last = {row.key: row for row in found.reviews if row.counts}
-    why = [vocabulary.words("exceptions")[name] for name in found.exceptions]
+    others = [row for row in found.reviews if not row.counts]
+    waits = found.state == "waiting" and others
     yield fill(
-        words[found.state],
-        who=", ".join(map(person, last.values())),
-        why=", ".join(why) or words["policy"],
+        words["uncounting" if waits else found.state],
+        who=", ".join(map(person, standing(found))),
+        why=asked_since(found),
         wanted=many(found.wanted or 1, "approval"),
         days=many(found.days or 0, "day"),
     )
-    unmet = sum(not condition.met for row in last.values() for condition in row.conditions)
-    if unmet:
-        yield fill(words["open"], conditions=many(unmet, "condition"))
-    others = [row for row in found.reviews if not row.counts]
-    if others:
-        reasons = vocabulary.words("standings")
-        told = dict.fromkeys(fill(reasons[row.standing], key=row.key) for row in others)
-        yield fill(words["uncounted"], reviews=many(len(others), "review"), why=", ".join(told))
+    if unmet(found):
+        yield fill(words["open"], conditions=many(unmet(found), "condition"))
+    yield from map(_uncounted, others[:FEW])
+    if len(others) > FEW:
+        yield fill(words["others"], more=len(others) - FEW)
     if found.held:
         yield words["held"]
 
@@ -151,6 +167,16 @@ def conditions(result: Spoken) -> Iterator[str]:
     for number, row in enumerate(rows, 1):
         text = GONE if row.text is None else row.text
         yield fill(words["met" if row.met else "open"], number=number, text=text)
+
+
+def _uncounted(row: SignedReview) -> str:
+    """Say what a review says that does not count for this reader, and why it does not."""
+    return fill(
+        vocabulary.words("reviewed")["uncounted"],
+        name=GONE if row.reviewer is None else row.reviewer,
+        outcome=vocabulary.words("says")[row.outcome],
+        why=fill(vocabulary.words("standings")[row.standing], key=row.key),
+    )
 
 
 def person(row: SignedReview) -> str:

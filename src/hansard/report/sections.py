@@ -10,6 +10,7 @@ from collections.abc import Iterable, Iterator, Sequence
 
 from hansard import vocabulary
 from hansard.report import reviews, said
+from hansard.report.acting import acting
 from hansard.report.display import Display, R
 from hansard.report.notes import Note
 from hansard.report.outcome import lead
@@ -40,6 +41,7 @@ def head(result: R, own: Display[R]) -> Iterator[str]:
     if result.scripted:
         yield "**Scripted replies**"
     yield f"**{inline(lead(result, own).sentence)}**"
+    yield f"**{inline(acting(result).sentence)}.**"
     if "\n" in question.strip() or len(question) > TITLE:
         yield "The question in full:"
         yield quoted(question)

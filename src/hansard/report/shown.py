@@ -7,6 +7,7 @@ from decimal import Decimal
 from typing import Any, ClassVar
 
 from hansard.report import outcome
+from hansard.report.acting import acting, is_left
 from hansard.report.display import Display
 from hansard.report.markdown import markdown
 from hansard.report.result import Result, Spoken
@@ -27,6 +28,14 @@ class Shown(Result):
         return outcome.lead(self, self.display).sentence
 
     @property
+    def acting(self) -> str:
+        """Whether you may act on it, and who must do what first: `Do not act on this yet: …`.
+
+        It says why in one sentence. `released` says the same as a yes or no, for a program.
+        """
+        return acting(self).sentence
+
+    @property
     def final(self) -> Any:
         """What a caller wants as the answer; None where nothing was decided.
 
@@ -37,7 +46,7 @@ class Shown(Result):
         are gone). A debate that is open, failed, was cut short before its decision, or left
         the decision to a person has none.
         """
-        if self.decision is None or outcome.is_left(self):
+        if self.decision is None or is_left(self):
             return None
         if self.output is not None:
             return self.output

@@ -120,7 +120,7 @@ def test_whoever_is_not_heard_says_why_and_the_judge_does_not_see_it():
     assert (first.text, first.status, first.reason) == (None, "forfeited", "no_reply")
     assert result.judge_view.order[0] == ("wait",)
     assert [row["agentName"] for row in result.source()["transcript"]] == ["bob", "ann", "bob"]
-    assert noted(result, "forfeited")[0][1].endswith("this counts as an abstention")
+    assert noted(result, "forfeited")[0][1].endswith("was not heard, so it abstains: no reply came")
 
 
 def test_the_text_report_is_a_line_a_signal():

@@ -5,14 +5,9 @@ Each of its sentences, and that the page says the same, is tested in `page/test_
 
 import pytest
 
-from hansard.record.keys import Trust
-from hansard.report.lead import LIMIT, quoted
-from hansard.report.reviews import Reader
-from hansard.report.view import build
+from hansard.report.lead import LIMIT, WHOLE, quoted
 from hansard.report.words import GONE
 from reporting import ran
-from reviewing import ANN, closed, review, trusting
-from support import votes
 
 
 @pytest.mark.parametrize(
@@ -48,34 +43,39 @@ def test_a_position_that_was_ranked_first_leads_in_its_words():
     assert result.sentence.startswith("So bob. Now. (bob): ranked first of 2 by the moderator; ")
 
 
+def test_an_answer_is_quoted_with_all_its_sentences_that_fit():
+    first, second = "Derive the pool from the limit of the database.", "Let a canary stop it."
+    assert quoted(f"{first} {second}", WHOLE) == f"“{first} {second[:-1]}”"
+    long = f"{first} " * 13  # of which 12 fit
+    assert quoted(long, WHOLE) == f"“{(first + ' ') * 11}{first[:-1]} …”"
+    assert quoted("word " * 200, WHOLE) == f"“{'word ' * 119}word…”"
+    assert quoted("Run `order_event` now") == "“Run order_event now”"
+
+
 @pytest.mark.parametrize(
-    ("outcome", "trust", "head", "said"),
+    ("model", "kind"),
     [
-        ("rejected", trusting(ANN), None, "Rejected in review. "),
-        ("remanded", trusting(ANN), None, "Sent back by a review. "),
-        ("approved", trusting(ANN), None, "Approved in review. "),
-        ("approved", Trust(), None, ""),
-        (
-            "rejected",
-            Trust(),
-            None,
-            "Not final: a review by a key that you have not confirmed rejects this",
-        ),
-        (
-            "remanded",
-            Trust(),
-            None,
-            "Not final: a review by a key that you have not confirmed rejects this",
-        ),
-        ("rejected", Trust(), "0" * 64, ""),  # of another record
+        ("scripted:replies.yaml", "the judge is a script"),
+        ("recorded:run", "the judge is a recording"),
+        ("custom:board", "the judge is a custom function"),
+        ("openai:m", "the judge is a model"),
     ],
 )
-def test_a_review_leads_and_one_that_nobody_confirmed_is_not_passed_over(
-    outcome, trust, head, said
-):
-    debate = closed(votes(planner="release", critic="release", operator="revise"))
-    review(debate, outcome, **({"head": head} if head else {}))
-    result = build(debate.record.events, debate.record.texts.get, Reader(trust=trust))
-    assert result.sentence.startswith(said)
-    assert result.sentence.endswith("release: 2 of 3 votes, operator dissented")
-    assert said or result.sentence.startswith("release: ")
+def test_whether_the_judge_is_a_model_is_said(model, kind):
+    result = ran("judged", {"verdict": {"verdict": "so", "winner": "ship", "reasoning": "r"}})
+    seats = [
+        seat.model_copy(update={"model": model}) if seat.role == "judge" else seat
+        for seat in result.seats
+    ]
+    assert result.model_copy(update={"seats": tuple(seats)}).sentence.endswith(f"; {kind}")
+
+
+def test_debaters_who_vote_are_named_by_all_their_kinds():
+    result = ran("consensus", {})
+    models = ("openai:m", "custom:x", "openai:n")
+    seats = [
+        seat.model_copy(update={"model": model})
+        for seat, model in zip(result.seats, models, strict=True)
+    ]
+    said = result.model_copy(update={"seats": tuple(seats)}).sentence
+    assert said.endswith("; the debaters are models and custom functions")

@@ -100,7 +100,11 @@ def test_a_consensus_report_says_how_it_was_counted():
     assert (
         "**`revise`**, held by 2 of 3 debaters after 1 of at most 2 rounds; 2 were needed" in report
     )
-    assert "\n**revise: 2 of 3 votes, planner dissented**\n" in report
+    assert (
+        "\n**revise: 2 of 3 votes, planner dissented; the debaters are custom functions**\n"
+        in report
+    )
+    assert "\n**You may act on this: it was decided, and no review is required.**\n" in report
     assert "## Open points\n\n- planner voted release\n" in report
     assert "| 1 | proposal | `release` | `revise` | `revise` |" in report
     assert "debater_ids:" not in report

@@ -131,7 +131,7 @@ def test_what_code_sees_is_noted_with_its_severity(result):
     assert [note.severity for note in fabricated] == ["critical", "critical"]
     assert fabricated[0].message == (
         "proposer (round 1, proposition) gives citations that do not hold (argument 2, citation 1: "
-        "not found in the document); arguments struck: 2"
+        "not found in the document); argument 2 was struck"
     )
     assert note_of(result, "prompt_review").severity == "warning"
     assert [words for _, words in noted(result, "uncited")] == [

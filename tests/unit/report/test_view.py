@@ -272,8 +272,8 @@ def test_trouble_is_noted_with_its_entry():
     forfeits = [event["seq"] for event in debate.record.events if "forfeited" in event["type"]]
     told = (
         'the last reply was rejected: critic (round 1, critique): "stance" is missing',
-        "planner (round 1, critique) forfeited the turn: no reply came",
-        "critic (round 1, critique) forfeited the turn: no valid reply came",
+        "planner (round 1, critique) was not heard, so it abstains: no reply came",
+        "critic (round 1, critique) was not heard, so it abstains: no valid reply came",
     )
     found = notes_of(result, "forfeited")
     assert [seq for seq, _ in found] == [None, *forfeits]
@@ -293,7 +293,7 @@ def test_the_first_turns_that_were_forfeited_with_a_rejected_reply_are_named():
     ends["critic"] = vote("neither")
     (seq, message), *_ = notes_of(debated(script(ends, vote("release"))), "forfeited")
     begin, names = message.split(": ", 1)
-    assert (seq, begin) == (None, "5 turns forfeited because the last reply was rejected")
+    assert (seq, begin) == (None, "5 turns not heard because the last reply was rejected")
     assert names.endswith(
         'critic (round 1, critique): "vote" is not one of the allowed options and 2 more'
     )

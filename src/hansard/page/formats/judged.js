@@ -86,16 +86,21 @@ FORMATS.judged = {
 
 	result: judgedResult,
 	lead: (f) => {
+		if (f.verdict && f.decision_rule === "judge_undeclared") {
+			return leftLead(f, leadWords("undeclared", { named: opening(f.verdict.named) }));
+		}
 		if (!f.verdict || f.decision_rule !== "judge_verdict") return leftLead(f);
 		const { winner_label: label, winner_id: who } = f.verdict;
-		if (label === null) return [delivered(f) ?? opening(f.verdict.verdict), leadWords("combined")];
+		if (label === null) {
+			return [delivered(f, ALL_WORDS) ?? opening(f.verdict.verdict, ALL_WORDS), leadWords("combined")];
+		}
 		const { text } = f.stances.find((row) => row.label === label);
 		return [stanceIn(label, text, MOST_WORDS), leadWords("judge", { who })];
 	},
 	stood: () => leadWords("unruled"),
 	drift: () => [], // whoever argues a stance is told to keep it, and nobody votes
 	notes: {
-		"verdict.recorded": (s, d) => [[d.undeclared, "undeclared_winner", { judge: d.speaker }]],
+		"verdict.recorded": (s, d) => [[d.undeclared, "undeclared_winner"]],
 	},
 	whole: (s) => {
 		const rounds = s.spec.terms.max_rounds;

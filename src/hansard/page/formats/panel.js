@@ -286,7 +286,7 @@ FORMATS.panel = {
 		if (rule === "majority_vote" && options.length) return countedLead(f);
 		if (rule === "no_majority" && options.length) return shortLead(f);
 		if (final === null) return leftLead(f);
-		const words = opening(final === GONE ? null : final);
+		const words = opening(final === GONE ? null : final, ALL_WORDS);
 		if (rule === "judge_synthesis") {
 			return [options.length ? leadWords("carried", { words, option: f.decision }) : words,
 				leadWords("answer")];

@@ -219,9 +219,9 @@ def how(result: ConsensusResult) -> str:
 def lead(result: ConsensusResult, rule: DecisionRule) -> Lead:
     """Return the option with its count, or that none has enough votes."""
     if rule == "max_rounds_exhausted":
-        return left(result, short(result, result.consensus_threshold, result.vote_tally))
+        return left(short(result, result.consensus_threshold, result.vote_tally))
     found = counted(result, result.votes_held or 0)
-    return left(result, f"{found.head}, {found.tail}") if result.review else found
+    return left(f"{found.head}, {found.tail}") if result.review else found
 
 
 def standing(result: ConsensusResult) -> str:

@@ -15,7 +15,7 @@ from hansard.report.common import common
 from hansard.report.display import LENGTH, Display, Row
 from hansard.report.fold import Folded, turn_of, words_of
 from hansard.report.governance import Watch
-from hansard.report.lead import LIMIT, Lead, by_rule, delivered, say
+from hansard.report.lead import LIMIT, WHOLE, Lead, by_rule, delivered, left, say
 from hansard.report.lead import quoted as opening
 from hansard.report.notes import Note, note
 from hansard.report.result import Part, Spoken, Stance, lines, listed, told
@@ -179,7 +179,7 @@ class JudgedResult(Shown):
 
 def _undeclared(_: DebateState, data: VerdictData, __: TextOf) -> Iterator[Note]:
     if data["undeclared"]:
-        yield note("undeclared_winner", judge=data["speaker"])
+        yield note("undeclared_winner")
 
 
 def _whole(state: DebateState) -> Iterator[Note]:
@@ -262,12 +262,20 @@ def _judge_view(found: Folded, labels: dict[str, str]) -> JudgeView | None:
 def lead(result: JudgedResult, rule: DecisionRule) -> Lead:
     """Return the stance that won, in its words; several combined, in the deliverable's."""
     found = result.verdict
+    if found and rule == "judge_undeclared":
+        return left(_misnamed(found))
     if found is None or rule != "judge_verdict":
-        return by_rule(result, rule)
+        return by_rule(rule)
     won = _won(result)
     if won is None:
-        return Lead("", delivered(result) or opening(found.verdict), say("combined"))
-    return Lead("", stance(won.label, won.text, LIMIT), say("judge", who=won.debater))
+        words = delivered(result, WHOLE) or opening(found.verdict, WHOLE)
+        return Lead(words, say("combined"))
+    return Lead(stance(won.label, won.text, LIMIT), say("judge", who=won.debater))
+
+
+def _misnamed(found: Verdict) -> str:
+    """Say what the judge named that is no declared stance."""
+    return say("undeclared", named=opening(found.named))
 
 
 def rows(result: JudgedResult) -> Iterator[Row]:
@@ -276,7 +284,7 @@ def rows(result: JudgedResult) -> Iterator[Row]:
     if found is None:
         return
     if result.argued_by is None:
-        undeclared = ": the judge named no declared stance" if found.undeclared else ""
+        undeclared = f": {_misnamed(found)}" if found.undeclared else ""
         won = _won(result)
         argued = f"{stance(won.label, won.text)}, argued by {won.debater}" if won else ""
         yield Row("Winner", argued or f"none{undeclared}")

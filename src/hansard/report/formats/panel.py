@@ -15,7 +15,7 @@ from hansard.report.common import common
 from hansard.report.display import LENGTH, Display, Row
 from hansard.report.fold import Folded, tally_of, turn_of, words_of
 from hansard.report.governance import Watch
-from hansard.report.lead import Lead, by_rule, counted, left, say, short
+from hansard.report.lead import WHOLE, Lead, by_rule, counted, left, say, short
 from hansard.report.lead import quoted as opening
 from hansard.report.notes import Note, note
 from hansard.report.result import Part, Spoken, lines, tallied, told
@@ -321,9 +321,9 @@ def lead(result: PanelResult, rule: DecisionRule) -> Lead:
     if rule == "majority_vote" and result.options:
         return counted(result, result.votes_held or 0)
     if rule == "no_majority" and result.options:
-        return left(result, short(result, result.consensus_threshold or 0, result.vote_tally or {}))
+        return left(short(result, result.consensus_threshold or 0, result.vote_tally or {}))
     if result.answer is None:
-        return by_rule(result, rule)
+        return by_rule(rule)
     whose = result.winner_label
     votes = {"votes": result.votes_held, "all": len(result.debater_ids)}
     how = {
@@ -331,10 +331,10 @@ def lead(result: PanelResult, rule: DecisionRule) -> Lead:
         "judge_pick": say("picked", who=whose),
         "most_similar": say("similar", who=whose, alike=ALIKE),
     }
-    words = opening(None if result.answer == GONE else result.answer)
+    words = opening(None if result.answer == GONE else result.answer, WHOLE)
     if rule == "judge_synthesis" and result.options:
         words = say("carried", words=words, option=result.decision)
-    return Lead("", words, how.get(rule) or say("alike", **votes))
+    return Lead(words, how.get(rule) or say("alike", **votes))
 
 
 def standing(result: PanelResult) -> str:

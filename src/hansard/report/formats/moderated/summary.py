@@ -19,7 +19,7 @@ def lead(result: ModeratedResult, rule: DecisionRule) -> Lead:
     """Return the proposition and whether it is upheld, or the position that was ranked first."""
     found = result.moderation
     if found is None or rule not in ("moderator_synthesis", "moderator_ranking"):
-        return by_rule(result, rule)
+        return by_rule(rule)
     sure = str(found.confidence).lower()
     if rule == "moderator_ranking":
         first = next(row for row in result.positions if row.label == result.decision)
@@ -28,7 +28,7 @@ def lead(result: ModeratedResult, rule: DecisionRule) -> Lead:
     else:
         words = quoted(result.framing.thesis if result.framing else None)
         head = say("upheld" if result.decision == "upheld" else "not_upheld")
-    return Lead("", head, say("confident", words=words, confidence=sure))
+    return Lead(head, say("confident", words=words, confidence=sure))
 
 
 def standing(result: ModeratedResult) -> str:

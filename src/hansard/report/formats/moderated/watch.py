@@ -77,7 +77,8 @@ def _cited(who: str, case: Case) -> Iterator[Note]:
         if row["finding"] != "verified"
     ]
     if wrong:
-        struck = listed(case["struck"])
+        told = vocabulary.words("struck")["more" if len(case["struck"]) > 1 else "one"]
+        struck = fill(told, numbers=listed(case["struck"]))
         yield note("fabricated_citation", who=who, citations="; ".join(wrong), struck=struck)
     citing = {row["argument"] for row in case["citations"]}
     uncited = [number for number in range(1, case["arguments"] + 1) if number not in citing]

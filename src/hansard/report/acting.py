@@ -1,0 +1,94 @@
+"""Whether the reader may act on a debate, and who must do what first: one sentence.
+
+It goes by what `released` goes by (FORMAT.md §18), and looks at what else a reader must
+know before acting. Its sentences stand in the vocabulary under one of four answers: `yes`,
+`look`, `yet` (not yet) and `no`. The page says the same (`page/acting.js`), and there alone
+an altered record and a key that did not sign it are told.
+"""
+
+from __future__ import annotations
+
+from typing import Literal, NamedTuple
+
+from hansard import vocabulary
+from hansard.report import reviews
+from hansard.report.result import Result
+from hansard.report.safe import one_line
+from hansard.report.words import GONE, TITLE, few
+from hansard.rules.terms import ESCALATE, UNDECLARED
+from hansard.vocabulary import fill, many
+
+Answer = Literal["yes", "look", "yet", "no"]
+ANSWERS: tuple[Answer, ...] = ("yes", "look", "yet", "no")
+_WORDS = vocabulary.table("words")["acting"]
+# Whose names are told of a review that stands so; None: of all that count.
+_TOLD = {
+    "rejected": ("rejected",),
+    "remanded": ("remanded",),
+    "approved": ("approved", "conditions"),
+}
+
+
+class Acting(NamedTuple):
+    """The answer, and why, with what must be done and by whom."""
+
+    answer: Answer
+    why: str
+
+    @property
+    def sentence(self) -> str:
+        """The whole sentence, on one line."""
+        return f"{_WORDS[self.answer]['head']}: {self.why}"
+
+
+def is_left(result: Result) -> bool:
+    """Whether the decision is that a person must decide."""
+    return result.decision in (ESCALATE, UNDECLARED)
+
+
+def acting(result: Result) -> Acting:
+    """Return whether a reader may act on a debate: the first of its sentences that applies."""
+    case, found = _case(result), result.reviewed
+    answer = next(row for row in ANSWERS if case in _WORDS[row])
+    asked = result.review or (result.owner and result.owner.name) or ""
+    why = fill(
+        _WORDS[answer][case],
+        asked=one_line(asked, TITLE) or _WORDS["asked"],
+        reviewer=_WORDS["reviewer"],
+        who=_reviewers(result, case),
+        why=reviews.asked_since(found),
+        wanted=many(found.wanted or 1, "approval"),
+        conditions=many(reviews.unmet(found), "condition"),
+    )
+    return Acting(answer, why)
+
+
+def _case(result: Result) -> str:
+    state = result.reviewed.state
+    if result.status != "complete":
+        return result.status
+    if is_left(result):
+        return "left"
+    if state == "partly" and reviews.unmet(result.reviewed):
+        return "conditions"
+    if state not in ("approved", "not required"):
+        return state
+    doubts = {
+        "unconfirmed": not result.released,
+        "doubted": bool(reviews.against(result)),
+        "scripted": result.scripted,
+        "output": result.output_missing is not None,
+    }
+    settled = "approved" if state == "approved" else "free"
+    return next((case for case, applies in doubts.items() if applies), settled)
+
+
+def _reviewers(result: Result, case: str) -> str:
+    """Return the names of those who reviewed, as far as this sentence tells them."""
+    rows = reviews.against(result) if case == "doubted" else reviews.standing(result.reviewed)
+    names = [
+        one_line(GONE if row.reviewer is None else row.reviewer, TITLE)
+        for row in rows
+        if row.outcome in _TOLD.get(case, (row.outcome,))
+    ]
+    return few([*dict.fromkeys(names)])
