@@ -260,8 +260,13 @@ def open_export(path: Path) -> dict[str, bytes]:
             data = read_file(path, LARGEST_EXPORT)
             if data[:100].lstrip().startswith(b"<") and PAGE_MARK in data:
                 raise CannotOpen(f"{path} is a page: take the record out of it first (§13)")
-            require_export(path, PAGE_MARK in data or holds_file(data))
+            require_export(path, holds_file(data))
             require(len(data) <= LARGEST_EXPORT, "1.size")
+            if find_end(data) < 0:
+                raise CannotOpen(
+                    f"{path} is not a Hansard export: it holds part of one, but the end of the "
+                    "zip is missing; get it again"
+                )
             files = read_zip(data)
         else:
             raise CannotOpen(f"{path} is neither a file nor a folder")
@@ -357,10 +362,15 @@ def read_zip(data: bytes) -> dict[str, bytes]:
     return files
 
 
+def find_end(data: bytes) -> int:
+    """Return the place of the last end record near the end; below 0 where no whole one is."""
+    end = data.rfind(END_SIGN, max(0, len(data) - END.size - 0xFFFF))
+    return end if end <= len(data) - END.size else -1
+
+
 def read_directory(data: bytes) -> list[Entry]:
     """Return the entries of the central directory, which the end record points to."""
-    end = data.rfind(END_SIGN, max(0, len(data) - END.size - 0xFFFF))
-    require(0 <= end <= len(data) - END.size, "1.unreadable")
+    end = find_end(data)
     *_, count, length, position, comment = END.unpack_from(data, end)
     stop, entries = position + length, list[Entry]()
     whole = end + END.size + comment == len(data) and stop <= end

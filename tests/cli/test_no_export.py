@@ -15,8 +15,12 @@ import exporting
 from exporting import run_tool
 from hansard.page.write import page as write_page
 from hansard.record.bundle import unpack
+from hansard.record.page import OPENING
 
 SAID = "is not a Hansard export: it contains none of the files that an export has"
+CUT_OFF = (
+    "is not a Hansard export: it holds part of one, but the end of the zip is missing; get it again"
+)
 PDF = b"%PDF-1.7\n%\xe2\xe3\xcf\xd3\n1 0 obj\n<</Type/Catalog>>\nendobj\n" + bytes(range(256)) * 40
 
 
@@ -119,13 +123,35 @@ def test_a_link_in_the_place_of_a_file_is_altered(hansard, home):
     assert both(hansard, "left") == (1, "ALTERED")
 
 
-def test_whatever_part_is_left_of_a_zip_with_one_header_in_it_is_altered(hansard, zipped):
+def test_a_zip_with_one_header_and_its_end_is_altered_whatever_part_is_left(hansard, zipped):
     data = zipped.read_bytes()
     starts = [at for at in range(len(data)) if data[at : at + 4] in (b"PK\3\4", b"PK\1\2")]
     assert len(starts) == 2 * len(unpack(data))
     for start in starts:
-        Path("part").write_bytes(b"any bytes before\n" + data[start : start + 180])
+        part = b"any bytes before\n" + data[start : start + 180]
+        Path("part").write_bytes(part + data[-22:] + b"and after\n")
         assert both(hansard, "part") == (1, "ALTERED"), start
+
+
+def test_a_download_that_broke_off_anywhere_is_no_export(hansard, zipped):
+    data = zipped.read_bytes()
+    page, directory = data.index(b"report.html"), data.index(b"PK\1\2")
+    mark = data.index(OPENING, page)  # the record in the page has begun
+    for length in (
+        100,
+        page,
+        mark + 100,
+        directory,
+        directory + 100,
+        len(data) - 22,
+        len(data) - 1,
+    ):
+        Path("part.zip").write_bytes(data[:length])
+        for command in ("verify", "show", "report", "replay"):
+            done = hansard(command, "part.zip")
+            assert (done.code, done.out) == (2, ""), (length, command)
+            assert done.err == f"error: part.zip {CUT_OFF} [input.unknown]\n"
+        assert run_tool("part.zip") == (2, "", f"verify.py: part.zip {CUT_OFF}\n")
 
 
 def test_a_zip_that_people_packed_anew_is_altered(hansard, zipped):
@@ -141,5 +167,6 @@ def test_a_page_is_read_by_one_and_refused_by_the_other_without_a_verdict(hansar
     Path("p.html").write_bytes(data)
     said = "verify.py: p.html is a page: take the record out of it first (§13)\n"
     assert run_tool("p.html") == (2, "", said)
-    Path("p.html").write_bytes(b"x" + data)
-    assert both(hansard, "p.html") == (1, "ALTERED")
+    Path("p.html").write_bytes(b"x" + data)  # what no browser shows as a page
+    assert hansard("verify", "p.html").code == 2
+    assert run_tool("p.html") == (2, "", f"verify.py: p.html {SAID}\n")

@@ -23,7 +23,12 @@ exec(CODE, SPELLED)
 TURNS = ("turn.recorded", "turn.forfeited", "verdict.recorded")
 ENDS = ("decision.reached", "debate.closed")
 ASKED = (*TURNS, "votes.counted", "similarity.measured", *ENDS)
-SOUND = [name for name, row in ROWS.items() if row.format and not row.expected.code]
+BROKEN = "containers"  # cannot be read, or are no export
+SOUND = [
+    name
+    for name, row in ROWS.items()
+    if row.format and not row.expected.code and row.theme != BROKEN
+]
 
 
 def events_of(name):

@@ -113,7 +113,6 @@ def container_cases() -> Iterator[Case]:
         "There are bytes after the end record, which must be the last thing in the file.",
         data + b"\n",
     )
-    yield bad("zip-truncated", "1.unreadable", 0, "The last byte is gone.", data[:-1])
     yield bad(
         "zip-sizes",
         "1.size",
@@ -217,12 +216,23 @@ def no_export_cases() -> Iterator[Case]:
         "A zip of something else, but for one file with a name that an export has.",
         zipped([replace(notes, name="checkpoint"), notes]),
     )
-    yield bad(
+    yield no_export("zip-truncated", "The last byte is gone, so the zip has no end.", data[:-1])
+    yield no_export(
         "zip-first-header-alone",
-        "1.unreadable",
-        0,
         "Nothing is left of the zip but the header of its first file.",
         data[: 30 + len(entries[0].name)],
+    )
+    yield no_export(
+        "zip-end-out-of-sight",
+        "After the zip come 65,536 bytes, more than a comment can have, so its end is not found.",
+        data + b"\n" * (0xFFFF + 1),
+    )
+    yield bad(
+        "zip-end-just-in-sight",
+        "1.unreadable",
+        0,
+        "After the zip come 65,535 bytes: its end is found, and does not reach the last byte.",
+        data + b"\n" * 0xFFFF,
     )
     yield bad(
         "zip-directory-alone",
@@ -231,12 +241,23 @@ def no_export_cases() -> Iterator[Case]:
         "Nothing is left of the zip but its directory.",
         data[data.index(b"PK\1\2") :],
     )
+    header = data[data.index(b"PK\1\2") :][: 46 + len(entries[0].name)]
+    yield no_export(
+        "zip-header-in-something-else",
+        "A text, somewhere in which stands a header with a name that an export has.",
+        ABOUT + header + ABOUT,
+    )
     yield bad(
         "zip-in-something-else",
         "1.unreadable",
         0,
-        "A text, somewhere in which stands a header with a name that an export has.",
-        ABOUT + data[data.index(b"PK\1\2") :][: 46 + len(entries[0].name)] + ABOUT,
+        "A text, in which stand such a header and an end record.",
+        ABOUT + header + ABOUT + data[-22:] + ABOUT,
+    )
+    yield no_export(
+        "zip-cut-off-in-its-page",
+        "A download that broke off within the page of an export, whose record had begun.",
+        data[: data.index(b"PK\1\2")] + b'<script type="application/octet-stream">H4sI',
     )
     yield bad(
         "folder-of-one-text",

@@ -42,7 +42,7 @@ from conformance_kit.records import (
     trust,
 )
 from hansard.record import note
-from hansard.record.note import Signer, VerifierKey
+from hansard.record.note import COSIGNATURE, Signer, VerifierKey
 
 
 @group
@@ -221,6 +221,26 @@ def trust_cases() -> Iterator[Case]:
             f"A public key is {why}: it would verify what nobody signed.",
             export(base),
             trusting(EXPORT.key, VerifierKey(named, public)),
+        )
+    signing = STRANGER.key
+    cosigning = VerifierKey(STRANGER.name, STRANGER.key.public, COSIGNATURE)
+    weak = VerifierKey(STRANGER.name, bytes.fromhex(ORDER_8), COSIGNATURE)
+    for key, role, given, why in (
+        (
+            "of-a-witness-that-signs",
+            "witness",
+            signing,
+            "The key of a witness signs and cosigns not",
+        ),
+        ("of-a-witness-that-is-weak", "witness", weak, "The key of a witness is of order 8"),
+        ("that-cosigns", "export", cosigning, "The key of an exporter cosigns"),
+    ):
+        row = {"role": role, "key": str(given)}
+        yield untrusted(
+            f"trust-key-{key}",
+            f"{why}. The trust file cannot be used.",
+            export(base),
+            trust().replace(b"]", b",\n" + json.dumps(row).encode() + b"]"),
         )
 
 

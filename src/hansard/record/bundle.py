@@ -98,6 +98,20 @@ def is_zip_of(data: bytes, files: Mapping[str, bytes]) -> bool:
     return at == len(data)
 
 
+def has_end(data: bytes) -> bool:
+    """Say whether a zip's end record is in `data`: it is missing where a download broke off.
+
+    Of what is too large for an export nobody reads the end (FORMAT.md §13).
+    """
+    return len(data) > MAX_EXPORT or _end_of(data) >= 0
+
+
+def _end_of(data: bytes) -> int:
+    """Return the place of the end record; -1 where there is no whole one."""
+    end = data.rfind(b"PK\x05\x06", max(0, len(data) - _END.size - 0xFFFF))
+    return end if end + _END.size <= len(data) else -1
+
+
 def holds_any(data: bytes) -> bool:
     """Say whether any file of an export is in `data` as zips hold it, whole or not (FORMAT.md §13).
 
@@ -160,8 +174,8 @@ def _unreadable() -> DataError:
 
 def _directory(data: bytes) -> Iterator[_Entry]:
     """Yield the entries of the directory that the end record points to."""
-    end = data.rfind(b"PK\x05\x06", max(0, len(data) - _END.size - 0xFFFF))
-    if end < 0 or end + _END.size > len(data):
+    end = _end_of(data)
+    if end < 0:
         raise _unreadable()
     _, _, _, _, count, length, at, comment = _END.unpack_from(data, end)
     stop = at + length

@@ -27,15 +27,23 @@ def require_export(export: bytes | Iterable[str], name: object) -> None:
     `page.damaged` for a page whose record cannot be read. An export that is damaged
     in any other way is not refused here: verifying it says what is wrong.
     """
-    if isinstance(export, bytes):
-        if pages.is_page(export) and not pages.record_in(export):
+    if isinstance(export, bytes) and pages.is_page(export):
+        if not pages.record_in(export):
             raise DataError("page.damaged", f"the record in the page {name} is damaged or cut off")
-        holds = pages.OPENING in export or bundles.holds_any(export)
-    else:
-        holds = any(bundles.is_name(each.removesuffix("/")) for each in export)
-    if not holds:
-        said = f"{name} is not a Hansard export: it contains none of the files that an export has"
-        raise DataError("input.unknown", said)
+        return
+    if lacks := _lacks(export):
+        raise DataError("input.unknown", f"{name} is not a Hansard export: {lacks}")
+
+
+def _lacks(export: bytes | Iterable[str]) -> str | None:
+    """Say why this is no export; None where it is one, be it a damaged one."""
+    if isinstance(export, bytes):
+        if bundles.holds_any(export):
+            missing = "it holds part of one, but the end of the zip is missing; get it again"
+            return None if bundles.has_end(export) else missing
+    elif any(bundles.is_name(each.removesuffix("/")) for each in export):
+        return None
+    return "it contains none of the files that an export has"
 
 
 def files_of(export: bytes | Mapping[str, bytes]) -> Mapping[str, bytes]:

@@ -172,6 +172,22 @@ def test_a_single_header_says_that_something_of_an_export_is_there(name):
         assert not bundle.holds_any(header[:size] + b"x" + header[size:])
 
 
+def test_where_a_zip_has_its_end():
+    data = pack(FILES)
+    assert bundle.has_end(data)
+    assert not any(bundle.has_end(data[:length]) for length in range(len(data)))
+    assert bundle.has_end(data + b"x" * 0xFFFF)
+    assert not bundle.has_end(data + b"x" * 0x10000)
+    assert not bundle.has_end(data + b"PK\5\6" + b"x" * 17)  # the last one counts
+
+
+def test_of_what_is_too_large_nobody_reads_the_end(monkeypatch):
+    data = pack(FILES)
+    monkeypatch.setattr(bundle, "MAX_EXPORT", len(data) - 2)
+    assert bundle.has_end(data[:-1])
+    assert not bundle.has_end(data[:-2])
+
+
 def test_a_name_that_only_begins_like_one_of_an_export_is_none_of_it():
     for name in ("checkpoint.pt", "events.jsonl2", f"blobs/{'ab' * 33}", "record/events.jsonl"):
         assert not bundle.holds_any(zipped((name, b"")))
