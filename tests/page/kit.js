@@ -27,14 +27,24 @@ function readExport(place) {
 
 function readTrust(place) {
   const given = place ? JSON.parse(fs.readFileSync(place, "utf8")) : { keys: [] };
-  const known = given.keys.filter((row) => row.role !== "witness"); // the page has no use for those
-  return [known.map(({ key, ...row }) => ({ ...row, ...usable(key) })), given.policies];
+  return [given.keys.map((row) => ({ ...row, ...usable(row) })), given.policies];
 }
 
-function usable(text) {
-  const key = readKey(text);
-  if (!key) throw new Error("a key that cannot be used");
-  return key;
+function usable({ role, key }) {
+  const found = role === "witness" ? cosigning(key) : readKey(key);
+  if (!found) throw new Error("a key that cannot be used");
+  return found;
+}
+
+// The key of a witness, which no reader pastes into a page: it is of algorithm 4, not 1.
+function cosigning(text) {
+  const [, name, keyId, base64] = VERIFIER_KEY.exec(text) ?? [];
+  const idOf = (data) => toHex(digest(Buffer.concat([Buffer.from(`${name}\n`), data]))).slice(0, 8);
+  const data = Buffer.from(base64 ?? "", "base64");
+  if (data[0] !== 4 || idOf(data) !== keyId) return null;
+  data[0] = 1;
+  const found = readKey(`${name}+${idOf(data)}+${data.toString("base64")}`);
+  return found && { ...found, keyId };
 }
 
 function promptsOf(result) {

@@ -27,7 +27,7 @@ from hansard.record.blob import unpack
 from hansard.record.bundle import Bundle, Head
 from hansard.rules.events import Event, parse
 from hansard.store.file import Tally, examine, examine_beside, exposed
-from hansard.store.guard import guard, id_of
+from hansard.store.guard import guard, id_of, id_or_none
 from hansard.store.projection import Projection, kept
 from hansard.store.sqlite import Extras, Recorder, RunnerLock
 
@@ -223,10 +223,13 @@ class Store:
         return [id_of(row[0]) for row in rows]
 
     def naming(self, debate: str) -> list[str]:
-        """Return the ids of the other debates whose opening names `debate`, as they were opened."""
+        """Return the ids of the other debates whose opening names `debate`, as they were opened.
+
+        What cannot be read is left out.
+        """
         with guard():
             rows = self._recorder.select(_NAMING, debate)
-        return [found for row in rows if (found := id_of(row[0])) != debate]
+        return [found for row in rows if (found := id_or_none(row[0])) not in (None, debate)]
 
     @property
     def projection(self) -> Projection:

@@ -32,3 +32,11 @@ def id_of(value: object) -> str:
         return str(UUID(cast(str, value)))
     except (AttributeError, TypeError, ValueError):
         raise DataError("store.corrupt", f"{value!r:.64} is not a debate's id") from None
+
+
+def id_or_none(value: object) -> str | None:
+    """Return a stored debate's id; None for what is none."""
+    try:
+        return id_of(value)
+    except DataError:
+        return None
