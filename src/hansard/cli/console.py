@@ -18,6 +18,7 @@ from rich.console import Console
 from rich.text import Text
 
 from hansard.report.safe import one_line, shown
+from hansard.report.size import require_room
 
 _SEATS = ("blue", "magenta", "cyan", "yellow", "green")
 _OPTIONS = ("green", "yellow", "red", "magenta", "cyan")
@@ -66,8 +67,10 @@ def value(found: object, limit: int = 100) -> str:
 def document(found: BaseModel | Mapping[str, Any]) -> str:
     """Return the one JSON document that `--json` prints, without a last line end.
 
-    What a terminal would obey is escaped as JSON escapes it: the values stay the same.
+    What a terminal would obey is escaped as JSON escapes it: the values stay the same. Raises
+    DataError `report.size`.
     """
+    require_room(found)
     row = found.model_dump(mode="json") if isinstance(found, BaseModel) else found
     text = json.dumps(row, indent=2, ensure_ascii=False)
     return _BEYOND_ASCII.sub(_escaped, text)

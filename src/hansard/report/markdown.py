@@ -8,10 +8,15 @@ from __future__ import annotations
 
 from hansard.report import annexes, sections
 from hansard.report.display import Display, R
+from hansard.report.size import require_room
 
 
 def markdown(result: R, own: Display[R]) -> str:
-    """Return the whole report; every text in it is neutralised."""
+    """Return the whole report; every text in it is neutralised.
+
+    Raises DataError `report.size` where it names long texts again and again.
+    """
+    require_room(result)
     parts = (
         sections.head(result, own),
         sections.exceptions(result),

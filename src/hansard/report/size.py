@@ -1,0 +1,36 @@
+"""How much a report says: a record may name one long text as often as it likes."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from pydantic import BaseModel
+
+from hansard.errors import DataError
+
+MOST = 1 << 28  # characters: twice what an export has at most
+
+
+def require_room(found: object) -> None:
+    """Refuse what would be printed with more characters than an honest record gives.
+
+    `found` is a result or a JSON value; its texts are counted as often as they stand in it.
+    Raises DataError `report.size`.
+    """
+    room, left = MOST, [found]
+    while left:
+        value = left.pop()
+        if isinstance(value, str):
+            room -= len(value)
+        elif isinstance(value, BaseModel):
+            left += vars(value).values()
+        elif isinstance(value, Mapping):
+            left += value.values()
+        elif isinstance(value, list | tuple):
+            left += value
+        if room < 0:
+            raise DataError(
+                "report.size",
+                f"this report would have more than {MOST:,} characters, since the record names "
+                "long texts again and again; read them in its export",
+            )
