@@ -145,6 +145,22 @@ def test_prompts_are_printed_by_choice(records, name):
     assert without.lacks(prompts) != []
 
 
+@pytest.mark.browser
+def test_what_a_prompt_has_in_common_with_those_before_it_is_printed_once(records):
+    """Else paper grows with the square of the turns."""
+    bundle = records["60 turns"]
+    with_prompts, without = (Paper(bundle, prompts=chosen) for chosen in (True, False))
+    prompts = [[row["text"] for row in rendered(bundle, call)] for call in calls(bundle)]
+    annex = with_prompts.whole.partition(folded("Prompts as they were sent"))[2]
+    assert with_prompts.lacks(prompts[-1]) == []
+    assert len(annex) < len(without.whole) < len(folded("".join(map("".join, prompts)))) / 5
+    lines = [line for text in texts_of(bundle) for line in lines_of(text) if len(line) > 100]
+    times = [annex.count(folded(line)) for line in lines]
+    assert (max(times), times.count(0)) == (1, 1)  # no prompt has what was said last
+    assert [annex.count(folded(line)) for line in lines_of(prompts[0][0])] == [1]  # the protocol
+    assert annex.count(folded("As in a prompt above, up to")) >= len(prompts) - 1
+
+
 HIDDEN = {
     "#summary h1": "consensus",  # its question
     ".annex": "consensus",  # personas and documents

@@ -96,5 +96,56 @@ const drawCalls = () => page.figures.asked.length > 0 &&
 		[row.call, [said(row.served ?? "not stated"), row.fingerprint && [", ", said(row.fingerprint)]],
 			[["template", row.template], ["prompt", row.prompt], ["reply", row.reply]].map(([what, name]) =>
 				h("p.dim", `${what} `, name ? hash(name) : "none"))]));
-const drawPrompts = () => page.events.filter((event) => event?.type === "call.started")
-	.map(({ data: { call } }) => [h("h3", said(call)), drawPrompt(call)]);
+
+// A prompt shows in full what none before it had, and names the rest: were every text in every
+// prompt, paper would grow with the square of the turns.
+function drawPrompts() {
+	const seen = new Map(); // the parts on paper by hash; how many of a list's, how long a template
+	return page.events.filter((event) => event?.type === "call.started")
+		.map(({ data: { call } }) => [h("h3", said(call)), attempt(() => drawNew(call, seen))]);
+}
+
+function drawNew(call, seen) {
+	const { base, length, before, more, until, after } = recipeOf(page.result, call);
+	const { system, templates } = page.result.walk.transcript, drawn = [];
+	const from = Math.min(seen.get(base) ?? 1, length); // the first one is a role
+	let role = "", text = "", title = null, known = null;
+	const flush = () => {
+		if (text) drawn.push(quoted(role, text));
+		if (known) drawn.push(h("p.dim", "As in a prompt above, up to “", said(known), "”."));
+		text = "", known = null;
+	};
+	const textOf = (content) => {
+		try {
+			return pieceOf(page.result, content);
+		} catch (error) {
+			return `\n${error.message}\n`;
+		}
+	};
+	const nameOf = ({ template, values }, all) => {
+		const [name] = [...templates].find(([, hash]) => hash === template) ?? ["instructions or schema"];
+		return [name, ...(all ? Object.entries(values).map((pair) => pair.join(" ")) : [])].join(", ");
+	};
+	const add = ({ content, hash }) => {
+		if (content.role) return flush(), void (role = content.role);
+		if (content.values?.label) return void (title = content);
+		const own = toHex(hash), long = seen.get(content.template) > LONG;
+		if (long || seen.has(own)) {
+			if (!known) flush();
+			known = title?.values.label ?? nameOf(content, !seen.has(own));
+		} else {
+			if (known) flush();
+			const piece = textOf(content);
+			text += (title ? textOf(title) : "") + piece;
+			seen.set(content.template, piece.length);
+		}
+		seen.set(own, 1);
+		title = null;
+	};
+	[...system, ...before, base[0]].forEach(add);
+	if (from > 1) known = base[from - 2].content.values.label; // every text of a list has a title
+	[...base.slice(from, length), ...more.slice(0, until), ...after].forEach(add);
+	flush();
+	seen.set(base, Math.max(length, from));
+	return drawn;
+}

@@ -246,28 +246,35 @@ function asPoints(text, struck, schema) {
 		.flatMap((key) => point(key, value[key], "", argued.includes(key) ? struck : [])).join("\n");
 }
 
-// The messages of a call as they were sent, each {role, text}.
-function promptOf({ walk, texts, templates }, call) {
-	const recipe = walk.recipes.get(call), messages = [];
-	if (!recipe) throw new Error("The record holds no such call, or could not be followed to it.");
+// What a part says, which is no role.
+function pieceOf({ texts, templates }, content) {
 	const of = (map, name) => {
 		if (!map.has(name)) throw new Error("This prompt quotes a text that is erased or missing.");
 		return map.get(name);
 	};
-	for (const { content } of walk.transcript.parts(recipe)) {
-		if (content.role) {
-			messages.push({ role: content.role, text: "" });
-		} else if (content.template) {
-			const { values } = content;
-			const fill = (mark, name) => Object.hasOwn(values, name) ? values[name] : mark;
-			const template = of(templates, content.template), place = /\{\{([a-z][a-z0-9_]*)\}\}/g;
-			messages[messages.length - 1].text += template.replace(place, fill);
-		} else {
-			const text = of(texts, content.blob);
-			messages[messages.length - 1].text += content.view === "plain" ? `\n${text}\n`
-				: quote(content.view === "quoted" ? text
-					: asPoints(text, content.struck, readJson(of(templates, content.schema))));
-		}
+	if (content.template) {
+		const { values } = content;
+		const fill = (mark, name) => Object.hasOwn(values, name) ? values[name] : mark;
+		return of(templates, content.template).replace(/\{\{([a-z][a-z0-9_]*)\}\}/g, fill);
+	}
+	const text = of(texts, content.blob);
+	return content.view === "plain" ? `\n${text}\n`
+		: quote(content.view === "quoted" ? text
+			: asPoints(text, content.struck, readJson(of(templates, content.schema))));
+}
+
+function recipeOf({ walk }, call) {
+	const recipe = walk.recipes.get(call);
+	if (!recipe) throw new Error("The record holds no such call, or could not be followed to it.");
+	return recipe;
+}
+
+// The messages of a call as they were sent, each {role, text}.
+function promptOf(result, call) {
+	const messages = [];
+	for (const { content } of result.walk.transcript.parts(recipeOf(result, call))) {
+		if (content.role) messages.push({ role: content.role, text: "" });
+		else messages[messages.length - 1].text += pieceOf(result, content);
 	}
 	return messages;
 }
