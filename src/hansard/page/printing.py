@@ -37,6 +37,8 @@ MISSING = (
 )
 _MOST_SECONDS = 600  # for a record of 64 MiB on a slow machine
 _MOST_BYTES = 2**29  # that the browser may say
+_MOST_MEMORY = 2**32  # bytes, of all its processes, where the system says so (Linux does)
+_LOOK_SECONDS = 0.5  # between looks at it
 _A4 = {"paperWidth": 8.27, "paperHeight": 11.69}  # inches; the margins are those of the style
 _OPTIONS = (
     "--headless",
@@ -130,8 +132,8 @@ def _printed(browser: _Browser, url: str, prompts: bool) -> bytes:
 class _Browser:
     """A Chromium at the other end of a socket: one answer to each question, until a time."""
 
-    def __init__(self, end: socket.socket, until: float) -> None:
-        self._end, self._until = end, until
+    def __init__(self, end: socket.socket, until: float, group: int) -> None:
+        self._end, self._until, self._group = end, until, group
         self._number, self._read = 0, bytearray()
 
     def ask(self, method: str, session: str | None = None, **given: object) -> dict[str, Any]:
@@ -168,10 +170,7 @@ class _Browser:
 
     def _receive(self) -> None:
         try:
-            self._end.settimeout(self._left())
-            data = self._end.recv(2**20)
-        except TimeoutError:
-            raise _failed(f"it was not done within {_MOST_SECONDS} seconds") from None
+            data = self._awaited()
         except OSError:
             data = b""
         if not data:
@@ -179,6 +178,18 @@ class _Browser:
         self._read += data
         if len(self._read) > _MOST_BYTES:
             raise _failed(f"what it made has more than {_MOST_BYTES} bytes")
+
+    def _awaited(self) -> bytes:
+        """Return what comes next; raises OSError, and what `_failed` returns."""
+        while True:
+            self._end.settimeout(min(_LOOK_SECONDS, self._left()))
+            try:
+                return self._end.recv(2**20)
+            except TimeoutError:
+                if time.monotonic() >= self._until:
+                    raise _failed(f"it was not done within {_MOST_SECONDS} seconds") from None
+            if _memory(self._group) > _MOST_MEMORY:
+                raise _failed(f"it took more than {_MOST_MEMORY >> 20:,} MiB of memory")
 
     def _left(self) -> float:
         return max(0.001, self._until - time.monotonic())
@@ -203,11 +214,22 @@ def _running(program: str, folder: str) -> Iterator[_Browser]:
             ) from None
         theirs.close()
         try:
-            yield _Browser(ours, time.monotonic() + _MOST_SECONDS)
+            yield _Browser(ours, time.monotonic() + _MOST_SECONDS, pid)
         finally:
             with suppress(OSError):
                 os.killpg(pid, signal.SIGKILL)
             os.waitpid(pid, 0)
+
+
+def _memory(group: int) -> int:
+    """Return how many bytes the processes of a group hold; 0 where the system does not say."""
+    pages = 0
+    for file in Path("/proc").glob("[0-9]*/stat"):
+        with suppress(OSError):  # it has just ended
+            _, _, rest = file.read_text(errors="replace").rpartition(")")
+            row = rest.split()  # from the third field of proc(5) on
+            pages += int(row[21]) if int(row[2]) == group else 0
+    return pages * os.sysconf("SC_PAGE_SIZE")
 
 
 def _failed(why: str) -> UsageError:

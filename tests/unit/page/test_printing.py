@@ -1,5 +1,6 @@
 """Chromium at the other end: what it is given, and what is said where it makes no PDF."""
 
+import sys
 import tempfile
 import time
 from pathlib import Path
@@ -68,6 +69,17 @@ def test_one_that_never_answers(browser, tmp_path, monkeypatch):
     browser("exec sleep 600")
     code, said = refused()
     assert (code, "was not done within" in said) == ("pdf.failed", True)
+    assert list((tmp_path / "tmp").iterdir()) == []
+
+
+def test_one_that_takes_too_much_memory(browser, tmp_path, monkeypatch):
+    monkeypatch.setattr(printing, "_MOST_MEMORY", 2**27)
+    monkeypatch.setattr(printing, "_LOOK_SECONDS", 0.01)
+    monkeypatch.setattr(printing, "_MOST_SECONDS", GUARD)
+    script = "import time; held = bytearray(b'x') * 2**28; time.sleep(600)"
+    browser(f'{sys.executable} -c "{script}" & wait')
+    code, said = refused()
+    assert (code, "it took more than 128 MiB of memory" in said) == ("pdf.failed", True)
     assert list((tmp_path / "tmp").iterdir()) == []
 
 
