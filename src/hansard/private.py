@@ -3,7 +3,8 @@
 A file is readable and writable by its owner alone (mode 0600) from its first byte,
 whatever the umask. It is written beside its place under a name that nobody can guess, never
 through a file or link that stands there already, and reaches the disk before it takes its
-place. All functions raise OSError; FileExistsError where a new file was asked for and
+place. Its folder is held meanwhile: what somebody puts in the folder's place gets nothing.
+All functions raise OSError; FileExistsError where a new file was asked for and
 something has its name.
 """
 
@@ -30,9 +31,9 @@ _OTHERS = 0o077  # the bits of a mode that let anybody but the owner in
 _CHANGE = 0o022  # those of them that let anybody change a file
 
 
-def create(path: Path) -> int:
-    """Make an empty file and return its descriptor."""
-    descriptor = os.open(path, _NEW, 0o600)
+def create(path: Path | str, folder: int | None = None) -> int:
+    """Make an empty file, whose name begins in a folder that is held, and return its descriptor."""
+    descriptor = os.open(path, _NEW, 0o600, dir_fd=folder)
     if os.name == "posix":  # a umask may have taken more than it should
         os.fchmod(descriptor, 0o600)
     return descriptor
@@ -43,20 +44,40 @@ def write(path: Path, data: bytes, *, replace: bool = False) -> None:
 
     A link in its place is replaced, not followed.
     """
-    part = path.with_name(f".{token_hex(8)}.part")
-    descriptor = create(part)
+    with _held(path.parent) as folder:
+        beside = f".{token_hex(8)}.part"
+        part, name = (
+            str(path.parent / each) if folder is None else each for each in (beside, path.name)
+        )
+        descriptor = create(part, folder)
+        try:
+            with os.fdopen(descriptor, "wb") as file:
+                file.write(data)
+                file.flush()
+                os.fsync(file.fileno())
+            if replace:
+                os.replace(part, name, src_dir_fd=folder, dst_dir_fd=folder)
+            else:
+                _place(part, name, folder)
+        finally:
+            with suppress(FileNotFoundError):
+                os.unlink(part, dir_fd=folder)
+        if folder is not None:
+            _sync(folder)
+
+
+@contextmanager
+def _held(folder: Path) -> Iterator[int | None]:
+    """Give a folder's descriptor, where the system can name files by one."""
+    if os.link not in os.supports_dir_fd:
+        yield None
+        return
+    flags = getattr(os, "O_PATH", os.O_RDONLY) | os.O_DIRECTORY
+    descriptor = os.open(folder, flags)
     try:
-        with os.fdopen(descriptor, "wb") as file:
-            file.write(data)
-            file.flush()
-            os.fsync(file.fileno())
-        if replace:
-            part.replace(path)
-        else:
-            _place(part, path)
+        yield descriptor
     finally:
-        part.unlink(missing_ok=True)
-    _sync(path.parent)
+        os.close(descriptor)
 
 
 class Shared(Exception):
@@ -124,22 +145,23 @@ def lets_others_change(found: os.stat_result) -> bool:
     return os.name == "posix" and not shared and bool(found.st_mode & _CHANGE)
 
 
-def _place(part: Path, path: Path) -> None:
+def _place(part: str, name: str, folder: int | None) -> None:
     """Give a file its name, which nothing may have."""
-    try:
-        os.link(part, path)  # unlike a rename, it never replaces anything
+    try:  # unlike a rename, a link never replaces anything
+        os.link(part, name, src_dir_fd=folder, dst_dir_fd=folder)
     except FileExistsError:
         raise
     except OSError:  # a file system without hard links
-        if os.path.lexists(path):
-            raise FileExistsError(path) from None
-        part.rename(path)
+        with suppress(FileNotFoundError):
+            os.stat(name, dir_fd=folder, follow_symlinks=False)
+            raise FileExistsError(errno.EEXIST, os.strerror(errno.EEXIST), name) from None
+        os.rename(part, name, src_dir_fd=folder, dst_dir_fd=folder)
 
 
-def _sync(folder: Path) -> None:
+def _sync(folder: int) -> None:
     """Let the name reach the disk as well, where folders can be synced."""
     with suppress(OSError):
-        descriptor = os.open(folder, os.O_RDONLY)
+        descriptor = os.open(".", os.O_RDONLY, dir_fd=folder)
         try:
             os.fsync(descriptor)
         finally:

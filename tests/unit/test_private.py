@@ -64,7 +64,7 @@ def test_a_new_file_replaces_nothing_and_follows_nothing(tmp_path, monkeypatch, 
     assert mode(tmp_path / "new") == 0o600
 
 
-def refuse(*_):
+def refuse(*_, **__):
     raise PermissionError(1, "no hard links here")
 
 
@@ -78,6 +78,31 @@ def test_a_link_that_is_to_be_replaced_is_replaced_itself(tmp_path):
     assert not (tmp_path / "link").is_symlink()
 
 
+@pytest.mark.parametrize("replace", [False, True])
+def test_a_folder_that_is_put_in_the_place_of_its_own_gets_nothing(tmp_path, monkeypatch, replace):
+    for name in ("own", "other"):
+        (tmp_path / name).mkdir()
+    (tmp_path / "other" / "x").write_bytes(b"theirs")
+    (tmp_path / "there").symlink_to("own")
+    sync, other = os.fsync, tmp_path / "then"
+    other.symlink_to("other")
+
+    def swapped(descriptor):
+        if other.is_symlink():
+            other.replace(tmp_path / "there")
+        sync(descriptor)
+
+    monkeypatch.setattr("os.fsync", swapped)
+    private.write(tmp_path / "there" / "x", b"mine", replace=replace)
+    assert (tmp_path / "there").resolve().name == "other"
+    assert [(found.name, found.read_bytes()) for found in (tmp_path / "other").iterdir()] == [
+        ("x", b"theirs")
+    ]
+    assert [(found.name, found.read_bytes()) for found in (tmp_path / "own").iterdir()] == [
+        ("x", b"mine")
+    ]
+
+
 def test_the_name_beside_it_cannot_be_guessed_and_is_not_followed(tmp_path, monkeypatch):
     victim = tmp_path / "victim"
     victim.write_bytes(b"theirs")
@@ -88,14 +113,14 @@ def test_the_name_beside_it_cannot_be_guessed_and_is_not_followed(tmp_path, monk
     assert victim.read_bytes() == b"theirs"
 
 
-@pytest.mark.parametrize("broken", ["os.fsync", "os.link", "pathlib.Path.replace"])
+@pytest.mark.parametrize("broken", ["os.fsync", "os.link", "os.replace"])
 def test_what_fails_half_way_leaves_what_was_there(tmp_path, monkeypatch, broken):
     path, replace = tmp_path / "x", broken != "os.link"
     if replace:
         path.write_bytes(b"before")
     before = [(found.name, found.read_bytes()) for found in tmp_path.iterdir()]
 
-    def interrupted(*_):
+    def interrupted(*_, **__):
         raise KeyboardInterrupt
 
     monkeypatch.setattr(broken, interrupted)
