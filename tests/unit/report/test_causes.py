@@ -28,7 +28,11 @@ def failed(status, error="client_error"):
         ("google:m", failed(402), "add credit to the account of GOOGLE_API_KEY or GEMINI_API_KEY"),
         ("bedrock:m", failed(401), "check the AWS credentials"),
         ("openai:m", failed(404), "check the model's name and the seat's `base_url`"),
-        ("ollama:m", failed(None, "unreachable"), "check the network, and the seat's `base_url` or what its function asks"),
+        (
+            "ollama:m",
+            failed(None, "unreachable"),
+            "check the network, and the seat's `base_url` or what its function asks",
+        ),
         ("openai:m", failed(418), "check the seat's model and settings"),
         ("python:f", failed(401), "check the credentials"),
         ("scripted:s.yaml", failed(None, "no_reply"), "no reply to a call that it never made"),
