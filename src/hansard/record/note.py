@@ -9,6 +9,8 @@ A C2SP signed note is readable text, an empty line, and signature lines:
 The signature is over the text. A key is known by its name and its id, the
 first four bytes of SHA-256(name ‖ LF ‖ 0x01 ‖ public key); a verifier key is
 written `<name>+<hex id>+<base64(0x01 ‖ public key)>`; of a witness, with 0x04 in both places.
+A witness adds to a checkpoint a cosignature: eight bytes of a time, and a signature over
+that time and the text.
 """
 
 from __future__ import annotations
@@ -29,6 +31,7 @@ ED25519 = b"\x01"
 COSIGNATURE = b"\x04"  # of a witness: Ed25519 over a checkpoint and a time
 MAX_NOTE = 1 << 24
 MAX_SIGNATURES = 16  # each costs a verification
+_MAX_TIME = (1 << 63) - 1
 _DASH = "— ".encode()
 _P = 2**255 - 19
 _ORDER_8 = int("05fc536d880238b13933c6d305acdfd5f098eff289f4c345b027b2c28f95e826", 16)
@@ -61,7 +64,7 @@ class VerifierKey:
         """Read a verifier key; raises DataError `key.malformed`."""
         name, _, rest = text.partition("+")
         key_id, _, encoded = rest.partition("+")
-        body = _decode(encoded.encode("ascii", "replace"))
+        body = decode(encoded.encode("ascii", "replace"))
         known = body is not None and len(body) == 33 and body[:1] in (ED25519, COSIGNATURE)
         if KEY_NAME(name) and body and known:
             key = cls(name, body[1:], body[:1])
@@ -70,7 +73,12 @@ class VerifierKey:
         raise DataError("key.malformed", "a verifier key is not <name>+<id>+<base64>")
 
     def verifies(self, message: bytes, signature: bytes) -> bool:
-        """Say whether `signature` over `message` is this key's."""
+        """Say whether `signature` over `message` is this key's, or its cosignature."""
+        if self.algorithm == COSIGNATURE:
+            seconds = cosigned_at(signature)
+            if len(signature) != 72 or seconds > _MAX_TIME:
+                return False
+            message, signature = _timed(message, seconds), signature[8:]
         try:
             Ed25519PublicKey.from_public_bytes(self.public).verify(signature, message)
         except (InvalidSignature, ValueError):
@@ -117,7 +125,7 @@ class Signer:
 
 @dataclass(frozen=True, slots=True)
 class Signature:
-    """One signature line."""
+    """One signature line. `signature` has 64 bytes, of a cosignature 72."""
 
     name: str
     key_id: bytes
@@ -143,18 +151,49 @@ def sign(text: bytes, signer: Signer) -> bytes:
     """Return `text`, which must end with LF, as a note signed by `signer`."""
     if not text.endswith(b"\n"):
         raise ValueError("a note's text ends with LF")
-    body = base64.b64encode(signer.key.id + signer.sign(text))
-    return text + b"\n" + _DASH + signer.name.encode() + b" " + body + b"\n"
+    return text + b"\n" + _line(signer.key, signer.sign(text))
 
 
-def parse(note: bytes) -> Note:
-    """Read a note; raises DataError `note.malformed` for anything but its one spelling."""
+def cosignature(text: bytes, witness: Signer, seconds: int) -> bytes:
+    """Return the signature line that a witness adds to a checkpoint at this POSIX time."""
+    key = witness_key(witness)
+    return _line(key, seconds.to_bytes(8, "big") + witness.sign(_timed(text, seconds)))
+
+
+def witness_key(witness: Signer) -> VerifierKey:
+    """Return the verifier key under which this signer's cosignatures are known."""
+    return VerifierKey(witness.name, witness.key.public, COSIGNATURE)
+
+
+def cosigned_at(signature: bytes) -> int:
+    """Return the POSIX time that a cosignature states."""
+    return int.from_bytes(signature[:8], "big")
+
+
+def _timed(text: bytes, seconds: int) -> bytes:
+    return b"cosignature/v1\ntime %d\n" % seconds + text
+
+
+def _line(key: VerifierKey, signature: bytes) -> bytes:
+    body = base64.b64encode(key.id + signature)
+    return _DASH + key.name.encode() + b" " + body + b"\n"
+
+
+def parse(note: bytes, *, cosigned: bool = False) -> Note:
+    """Read a note; raises DataError `note.malformed` for anything but its one spelling.
+
+    Signature lines have 68 bytes each; those of a note that may be `cosigned` have any
+    number from 5 on, since witnesses may use algorithms that are not known here.
+    """
     text, found, tail = note.rpartition(b"\n\n")
     signed = tail.count(b"\n")  # before it is split: there may be millions
     ended = tail.endswith(b"\n") and 1 <= signed <= MAX_SIGNATURES
     if not found or len(note) > MAX_NOTE or not ended:
         raise DataError("note.malformed", "a signed note does not end with signature lines")
-    return Note(text + b"\n", tuple(map(_signature, tail.split(b"\n")[:-1])))
+    rows = tuple(map(_signature, tail.split(b"\n")[:-1]))
+    if not cosigned and any(len(row.signature) != 64 for row in rows):
+        raise DataError("note.malformed", "a signature line of a note has another length")
+    return Note(text + b"\n", rows)
 
 
 def divide(note: bytes) -> tuple[bytes, list[bytes]]:
@@ -165,15 +204,15 @@ def divide(note: bytes) -> tuple[bytes, list[bytes]]:
 
 def _signature(line: bytes) -> Signature:
     name, _, encoded = line.removeprefix(_DASH).partition(b" ")
-    body = _decode(encoded)
+    body = decode(encoded)
     readable = name.decode("ascii", "replace")
-    if not line.startswith(_DASH) or not KEY_NAME(readable) or body is None or len(body) != 68:
+    if not line.startswith(_DASH) or not KEY_NAME(readable) or not body or len(body) < 5:
         raise DataError("note.malformed", "a signature line of a note cannot be read")
     return Signature(readable, body[:4], body[4:])
 
 
-def _decode(encoded: bytes) -> bytes | None:
-    """Base64 that encodes to itself again; None for any other spelling."""
+def decode(encoded: bytes) -> bytes | None:
+    """Return the bytes of base64 that encodes to itself again; None for any other spelling."""
     try:
         body = base64.b64decode(encoded, validate=True)
     except binascii.Error:

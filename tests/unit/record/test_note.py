@@ -50,6 +50,23 @@ def test_a_note_byte_by_byte():
     assert note.sign(text, SIGNER) == expected + base64.b64encode(key_id + signature) + b"\n"
 
 
+def test_the_note_of_others_is_written_alike():
+    """The example of Go's `golang.org/x/mod/sumdb/note`, whose key is part of it."""
+    secret = base64.b64decode("AYEKFALVFGyNhPJEMzD1QIDr+Y7hfZx09iUvxdXHKDFz")[1:]
+    signer = Signer("PeterNeumann", Ed25519PrivateKey.from_private_bytes(secret))
+    key = "PeterNeumann+c74f20a3+ARpc2QcUPDhMQegwxbzhKqiBfsVkmqq/LDE4izWy10TW"
+    text = (
+        b"If you think cryptography is the answer to your problem,\n"
+        b"then you don't know what your problem is.\n"
+    )
+    body = (
+        "x08go/ZJkuBS9UG/SffcvIAQxVBtiFupLLr8pAcElZInNIuGUgYN1FFYC2pZSNXgKvqfqdngotpRZb6KE6RyyBwJ"
+        "nAM="
+    )
+    assert str(signer.key) == key
+    assert note.sign(text, signer) == text + f"\n— PeterNeumann {body}\n".encode()
+
+
 def test_openssl_verifies_what_we_sign(tmp_path):
     text = b"any text\n\nwith an empty line\n"
     written = note.sign(text, SIGNER)

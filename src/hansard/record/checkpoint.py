@@ -1,0 +1,145 @@
+"""Checkpoints of a register, and proofs of its lines under one (FORMAT.md §19).
+
+A checkpoint is a signed note of the log key (C2SP tlog-checkpoint), whose text is
+
+    <origin>
+    <number of lines>
+    <base64 of the root>
+
+Witnesses add cosignatures, each with the time at which it was made (C2SP tlog-cosignature).
+A proof (C2SP tlog-proof) holds one line, its index, an inclusion proof and a checkpoint:
+
+    c2sp.org/tlog-proof@v1
+    extra <base64 of the line>
+    index <its index>
+    <base64 of a hash>, from the leaf's sibling up to the root's child
+
+    <the checkpoint>
+"""
+
+from __future__ import annotations
+
+import base64
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from hansard.errors import DataError
+from hansard.record import note, register, tree
+from hansard.record.note import Note, Signer
+from hansard.record.register import Line
+
+MAX_CHECKPOINT = 1 << 16
+MAX_PROOF = MAX_CHECKPOINT + (1 << 13)  # with the longest line and most hashes
+_TEXT = re.compile(rb"([A-Za-z0-9._:/@=-]{1,128})\n(0|[1-9][0-9]{0,15})\n([A-Za-z0-9+/]{43}=)\n")
+_PROOF = re.compile(
+    rb"c2sp\.org/tlog-proof@v1\nextra ([A-Za-z0-9+/]+=*)\nindex (0|[1-9][0-9]{0,15})\n"
+    rb"((?:[A-Za-z0-9+/]{43}=\n){0,%d})\n(?=.)" % tree.MOST_HASHES
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Head:
+    """What a checkpoint states: of which log, how many lines, and the root over them."""
+
+    origin: str
+    size: int
+    root: bytes
+
+    def text(self) -> bytes:
+        """Return the text to be signed."""
+        root = base64.b64encode(self.root).decode()
+        return f"{self.origin}\n{self.size}\n{root}\n".encode()
+
+
+@dataclass(frozen=True, slots=True)
+class Checkpoint:
+    """A checkpoint as it was read: its bytes (`data`), the note, and what that states."""
+
+    data: bytes
+    note: Note
+    head: Head
+
+
+@dataclass(frozen=True, slots=True)
+class Proof:
+    """That a line is in the register of a checkpoint: `hashes` lead from it to the root."""
+
+    line: Line
+    hashes: tuple[bytes, ...]
+    checkpoint: Checkpoint
+
+    def holds(self) -> bool:
+        """Say whether the line is where it says, under the root of the checkpoint."""
+        head = self.checkpoint.head
+        return tree.includes(self.line.index, head.size, self.line.leaf, self.hashes, head.root)
+
+
+def is_origin_of(name: str, origin: str) -> bool:
+    """Say whether a log key of this name signs for this origin.
+
+    The origin is the name, or begins with it and a slash: one key may serve several stores,
+    each of which must have an origin of its own.
+    """
+    return origin == name or origin.startswith(f"{name}/")
+
+
+def sign(head: Head, signer: Signer) -> bytes:
+    """Return a checkpoint, signed by a log key whose name its origin begins with."""
+    if not is_origin_of(signer.name, head.origin):
+        raise ValueError("a checkpoint's origin begins with the name of its log key")
+    return note.sign(head.text(), signer)
+
+
+def cosign(checkpoint: bytes, witness: Signer, seconds: int) -> bytes:
+    """Return a checkpoint with one more signature line: of a witness, at this POSIX time.
+
+    Raises DataError `checkpoint.malformed` for what is none, or would have too many lines.
+    """
+    text = parse(checkpoint).note.text
+    line = note.cosignature(text, witness, seconds)
+    parse(checkpoint + line)
+    return checkpoint + line
+
+
+def parse(data: bytes) -> Checkpoint:
+    """Read a checkpoint; raises DataError `checkpoint.malformed`. Signatures are not looked at."""
+    malformed = DataError("checkpoint.malformed", "this is not a checkpoint of a register")
+    if len(data) > MAX_CHECKPOINT:
+        raise malformed
+    try:
+        signed = note.parse(data, cosigned=True)
+    except DataError:
+        raise malformed from None
+    found = _TEXT.fullmatch(signed.text)
+    root = note.decode(found[3]) if found else None
+    if not found or root is None or int(found[2]) > tree.MAX_SIZE:
+        raise malformed
+    head = Head(found[1].decode(), int(found[2]), root)
+    if head.size == 0 and head.root != tree.EMPTY:
+        raise malformed
+    return Checkpoint(data, signed, head)
+
+
+def write_proof(line: Line, hashes: Sequence[bytes], checkpoint: bytes) -> bytes:
+    """Return the proof of a line under a checkpoint."""
+    rows = [b"c2sp.org/tlog-proof@v1", b"extra " + base64.b64encode(line.data)]
+    rows += [b"index %d" % line.index, *map(base64.b64encode, hashes), b"", checkpoint]
+    return b"\n".join(rows)
+
+
+def parse_proof(data: bytes) -> Proof:
+    """Read a proof, which need not hold; raises DataError `proof.malformed`."""
+    malformed = DataError("proof.malformed", "this is not a proof of a register's line")
+    found = _PROOF.match(data) if len(data) <= MAX_PROOF else None
+    if found is None:
+        raise malformed
+    try:
+        line = register.parse(note.decode(found[1]) or b"")
+        checkpoint = parse(data[found.end() :])
+    except DataError:
+        raise malformed from None
+    hashes = [note.decode(row) for row in found[3].split(b"\n")[:-1]]
+    if line.index != int(found[2]) or None in hashes:
+        raise malformed
+    return Proof(line, tuple(row for row in hashes if row is not None), checkpoint)
