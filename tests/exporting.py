@@ -168,7 +168,7 @@ def summary(result):
         {key: row[key] for key in row if (row["code"], key) not in OWN}
         for row in result["findings"]
     ]
-    rest = ("level", "verdict", "entries", "open", "debate", "caveats", "texts")
+    rest = ("level", "verdict", "entries", "open", "debate", "caveats", "texts", "place")
     return {
         "findings": findings,
         "checks": {

@@ -9,7 +9,7 @@ Contents, in the order of the checks. To go to one, search for `- 9 schedule`:
 
  1 container   the zip is stored, not compressed, and its files give it again  open_export
  2 manifest    each file has its hash in SHA256SUMS, the page in its own note  check_manifest
- 3 signature   trusted keys signed the manifest, the page and the policy       check_signatures
+ 3 signature   trusted keys signed the manifest, page, policy and checkpoint   check_signatures
  4 canonical   every entry is spelled in the one canonical way                 read_line
  5 chain       every entry carries the hash of the entry before                check_chain
  6 time        times are in order                                              check_chain
@@ -24,6 +24,7 @@ Contents, in the order of the checks. To go to one, search for `- 9 schedule`:
 14 counts      every count and comparison follows from votes and answers       count_votes, measure
 15 limits      costs follow from tokens and prices; no ceiling was ignored     cost_of, breaks
 16 outcome     decision and close follow from all of that                      course_of
+17 register    the first and the latest entry are lines of a register         Register
 18 policy      opening, seats and served models are what the policy allows     check_policy
 19 review      reviews are of this record, by the keys that they name          take_after, review
 20 notes       outcomes and holds are, too                                     take_after
@@ -63,15 +64,14 @@ NAMES = (
     "container", "manifest", "signature", "canonical", "chain", "time", "schema", "blobs",
     "schedule", "templates", "prompts", "replies", "citations", "counts", "limits", "outcome",
 )  # fmt: skip
-MORE = {18: "policy", 19: "review", 20: "notes"}  # the checks that only some records have
-POLICY, REVIEW, NOTES = MORE
+MORE = {17: "register", 18: "policy", 19: "review", 20: "notes"}  # that only some records have
+REGISTER, POLICY, REVIEW, NOTES = MORE
 TEMPLATES = 10  # and the texts that a policy is about
 POLICED = "a policy, and that the record was compared with all of it (checks 10 and 18)"
 WALKED = (*range(9, 17), 19, 20)  # those that the walk over the record carries (§11)
 LARGEST = 2**53 - 1  # the largest integer of a line or a reply (§1, §5)
 DEEPEST = 32  # nested containers (§1, §5)
 LONGEST_LINE = 1_048_576  # bytes (§1)
-REGISTER = ("checkpoint", "register.jsonl")  # admitted files that no check reads yet (§13)
 MOST_LISTED = 1_000  # findings of a check; the others count all the same
 MOST_ENTRIES = 100_000
 LARGEST_DOCUMENT, LARGEST_DOCUMENTS = 2 * 2**20, 20 * 2**20  # bytes: of one, and of all (§10.2)
@@ -101,6 +101,7 @@ SENTENCES = {  # what a finding says; `*` is any field that is not what it shoul
     "2.page_hash": "{name} was changed: SHA256SUMS.page lists another hash",
     "3.signature": "The signature of {name} does not match SHA256SUMS",
     "3.page": "The signature of {name} does not match SHA256SUMS.page",
+    "3.checkpoint": "The signature of {name} does not match the checkpoint",
     "3.policy": "The signature of {name} does not match the policy",
     "4.entries": "The record has more than 100,000 entries: none of them is read",
     "4.size": "This entry has more than 1,048,576 bytes",
@@ -143,6 +144,27 @@ SENTENCES = {  # what a finding says; `*` is any field that is not what it shoul
     "15.ceiling": "This call could have exceeded a ceiling",
     "15.*": "`{field}` is not what tokens, prices and ceilings give",
     "16.*": "`{field}` is not what the debate rules give",
+    "17.missing": "{name} is missing: the two proofs of the register come together",
+    "17.malformed": "{name} is not a proof of a line in a register",
+    "17.proof": "{name} does not lead to the root of its checkpoint",
+    "17.checkpoint": "The two proofs are of different checkpoints",
+    "17.kind": "{name} is a proof of a line of another kind",
+    "17.order": "The line of the latest version stands before that of the opening",
+    "17.tag": "{name} is a proof of a line about something else",
+    "17.opened": "The first line of the register about this record names another opening",
+    "17.head": "The latest line of the register names an earlier entry: it was not told of the "
+    "last ones",
+    "17.superseded": "The latest line of the register names an entry that is not in this record: "
+    "another version is the latest",
+    "17.fork": "The register was forked: the checkpoint that you kept has as many lines and "
+    "another root",
+    "17.line": "This line of the register cannot be read, or is not in its place",
+    "17.signature": "The checkpoint of the register cannot be read",
+    "17.size": "The checkpoint covers another number of lines than the register has",
+    "17.root": "The lines of the register do not give the root of its checkpoint",
+    "17.kept": "A checkpoint that the store kept does not fit the register",
+    "17.rewound": "The register was set back: the checkpoint that you kept covers more lines",
+    "17.origin": "The checkpoint that you kept is of another register",
     "18.*": "`{field}` is not what the policy allows",
     "19.head": "This review was signed over something else than what came before it",
     "19.conditions": "A review names conditions exactly where that is its outcome",
@@ -209,10 +231,10 @@ def sha256(data: bytes) -> str:
 
 # ---------------------------------------------------------------- 1 container (§13)
 
-FOLDERS = ("blobs", "policies", "templates")
+FOLDERS = ("blobs", "policies", "register", "templates")
 NAME = re.compile(
-    r"SHA256SUMS(?:\.page)?|VERIFY\.md|checkpoint|events\.jsonl|register\.jsonl|report\.html"
-    rf"|(?:{'|'.join(FOLDERS)})/[0-9a-f]{{64}}"
+    r"SHA256SUMS(?:\.page)?|VERIFY\.md|events\.jsonl|register/(?:head|opened)\.proof|report\.html"
+    r"|(?:blobs|policies|templates)/[0-9a-f]{64}"
 )
 RAW_NAME = re.compile(NAME.pattern.encode())
 NAMED = re.compile(  # the header of such a file in a zip, from its first two bytes
@@ -570,8 +592,11 @@ def strict_base64(text: str) -> bytes:
     return data if base64.b64encode(data).decode() == text else b""
 
 
-def read_note(data: bytes) -> Note | None:
-    """Read a signed note: text, an empty line, and at least one signature line."""
+def read_note(data: bytes, *, cosigned: bool = False) -> Note | None:
+    """Read a signed note: text, an empty line, and at least one signature line.
+
+    A checkpoint may be cosigned, with signatures of any length.
+    """
     divide = data.rfind(b"\n\n") if len(data) <= LONGEST_NOTE else -1
     tail = data[divide + 2 :]
     if divide < 0 or tail.count(b"\n") > MOST_SIGNATURES:  # before it is split
@@ -579,7 +604,7 @@ def read_note(data: bytes) -> Note | None:
     *lines, rest = tail.decode("utf-8", "replace").split("\n")
     found = [SIGNATURE.fullmatch(line) for line in lines]
     signatures = [(each[1], strict_base64(each[2])) for each in found if each]
-    right = all(len(decoded) == 68 for _, decoded in signatures)
+    right = all(len(decoded) == 68 or (cosigned and len(decoded) > 4) for _, decoded in signatures)
     if rest or not lines or len(signatures) != len(lines) or not right:
         return None
     divided = ((name, decoded[:4], decoded[4:]) for name, decoded in signatures)
@@ -589,8 +614,11 @@ def read_note(data: bytes) -> Note | None:
 Revoked = Mapping[str, str]  # from when on a policy counts no more, by a hash of it
 
 
-def read_trust(path: Path) -> tuple[list[TrustedKey], Revoked]:
-    """Read a trust file; one that is not as §14 says cannot be used at all."""
+def read_trust(path: Path) -> tuple[list[TrustedKey], Revoked, int]:
+    """Read a trust file; one that is not as §14 says cannot be used at all.
+
+    Return the keys, the revoked policies, and how many witnesses must have cosigned.
+    """
     try:
         data = read_file(path, LARGEST_TRUST)
         if len(data) > LARGEST_TRUST:
@@ -624,7 +652,11 @@ def read_trust(path: Path) -> tuple[list[TrustedKey], Revoked]:
             raise CannotOpen(f"the trust file {path} holds a key that cannot be used")
         role, times = entry["role"], (entry["from"], entry["until"], entry["revoked"])
         keys.append(TrustedKey(role, name, right, decoded[1:], *times))
-    return keys, {row["sha256"]: row["revoked"] for row in document["policies"]}
+    revoked = {row["sha256"]: row["revoked"] for row in document["policies"]}
+    return keys, revoked, document["witnesses"]
+
+
+Signed = tuple[str, str, Note | None, str | None]  # what, whose role, and a checkpoint's origin
 
 
 class Signing(NamedTuple):
@@ -635,24 +667,52 @@ class Signing(NamedTuple):
     broken: str | None = None
 
 
+def verifies(key: TrustedKey, text: bytes, signature: bytes) -> bool:
+    """Whether a signature, of a witness a cosignature, is a key's over a text."""
+    if key.role == "witness":
+        seconds = int.from_bytes(signature[:8], "big")
+        if len(signature) != 72 or seconds >= 2**63:
+            return False
+        text, signature = b"cosignature/v1\ntime %d\n" % seconds + text, signature[8:]
+    return ed25519_verify(key.public, text, signature)
+
+
+def is_origin_of(name: str, origin: str) -> bool:
+    """Whether a log key of this name signs for the register of this origin."""
+    return origin == name or origin.startswith(f"{name}/")
+
+
 def judge_note(
-    note: Note, trust: Iterable[TrustedKey], role: str, at: str | None, dated: str | None
+    note: Note,
+    trust: Iterable[TrustedKey],
+    role: str,
+    at: str | None,
+    dated: str | None,
+    origin: str | None = None,
 ) -> Signing:
-    """Look at every signature line of a note; a known key's that does not verify spoils it."""
+    """Look at every signature line of a note; a known key's that does not verify spoils it.
+
+    A key counts for a checkpoint only where its name is that of the `origin`.
+    """
     rows: dict[tuple[str, bytes], list[TrustedKey]] = {}
     for key in trust:
         rows.setdefault((key.name, key.key_id), []).append(key)
     for name, key_id, signature in dict.fromkeys(note.signatures):
         for key in rows.get((name, key_id), [])[:1]:
-            if not ed25519_verify(key.public, note.text, signature):
+            if not verifies(key, note.text, signature):
                 return Signing(False, "", name)
     trusted, words = False, []
     for (name, key_id), number in Counter(line[:2] for line in note.signatures).items():
         known = rows.get((name, key_id), [])
         counts, said = standing(known, role, at, dated)
+        if counts and origin is not None and not is_origin_of(name, origin):
+            counts, said = False, f"does not sign for the register {origin}"
+        which = f", which {said}"
+        if origin is not None and known and known[0].role == "witness":
+            which = ", a witness"  # whether it counts is not asked here
         trusted = trusted or counts
         shown = name if known else f"{name} (key {key_id.hex()})"
-        words.append(f"{shown}, which {said}" + f" ({number} lines)" * (number > 1))
+        words.append(f"{shown}{which}" + f" ({number} lines)" * (number > 1))
     return Signing(trusted, f"signed by {', and by '.join(words)}")
 
 
@@ -680,7 +740,7 @@ def standing(
 
 
 def check_signatures(
-    notes: Iterable[tuple[str, str, Note | None]],
+    notes: Iterable[Signed],
     trust: list[TrustedKey],
     at: str | None,
     last: str | None,
@@ -689,14 +749,14 @@ def check_signatures(
     """Judge each note; return findings, whether trusted keys signed all, the evidence.
 
     `at` is when the debate was opened, which dates a policy; the last entry dates the others.
-    `ended` says that the policy was revoked by then.
+    `ended` says that the policy was revoked by then. The last of a note is a checkpoint's origin.
     """
     findings, signed = [], True
     evidence: dict[str, list[str]] = {}  # the notes of which the same is to be said
-    for what, role, note in notes:
+    for what, role, note, origin in notes:
         found = Signing(False, "cannot be read")
         if note:
-            found = judge_note(note, trust, role, at, at if what == "policy" else last)
+            found = judge_note(note, trust, role, at, at if what == "policy" else last, origin)
         if ended and what == "policy" and found.broken is None:
             found = Signing(False, f"{found.words}; the policy was revoked already at {at}")
         signed = signed and found.trusted
@@ -3023,6 +3083,423 @@ ENDING = {"call.answered", "call.failed", "tool.returned", "debate.resumed"}  # 
 ABANDONING = {"call.failed", "debate.resumed"}  # while abandoned calls are outstanding
 
 
+# ---------------------------------------------------------------- 17 register (§19)
+
+PROOFS = ("head", "opened")
+LINE_KINDS = "opened|head|policy_approved|policy_revoked|key_approved|key_revoked|gate"
+HASH_ROW = r"[A-Za-z0-9+/]{43}="
+NUMBER = "0|[1-9][0-9]{0,15}"
+REGISTER_LINE = re.compile(
+    rf'\{{"head":"([0-9a-f]{{64}})","index":({NUMBER}),"kind":"({LINE_KINDS})","tag":"([0-9a-f]{{64}})"\}}'
+)
+CHECKPOINT = re.compile(rf"({KEY_NAME})\n({NUMBER})\n({HASH_ROW})\n")
+PROOF = re.compile(
+    rf"c2sp\.org/tlog-proof@v1\nextra ([A-Za-z0-9+/]+={{0,2}})\nindex ({NUMBER})\n"
+    rf"((?:{HASH_ROW}\n){{0,64}})\n"
+)
+LONGEST_CHECKPOINT, LONGEST_PROOF = 65_536, 65_536 + 8_192  # bytes
+LAST_SECOND = 253_402_300_799  # of the year 9999
+EPOCH = date(1970, 1, 1).toordinal()
+
+
+class RegisterLine(NamedTuple):
+    """One line of a register, and its bytes."""
+
+    raw: bytes
+    head: str
+    place: int  # the first is 0
+    kind: str
+    tag: str
+
+
+class Checkpoint(NamedTuple):
+    """A checkpoint: its bytes, its note, and the three lines of its text."""
+
+    data: bytes
+    note: Note
+    origin: str
+    size: int
+    root: bytes
+
+
+class Proof(NamedTuple):
+    """A line, the hashes that lead from it to a root, and the checkpoint that states the root."""
+
+    line: RegisterLine
+    hashes: list[bytes]
+    checkpoint: Checkpoint
+
+
+def tag_of(subject: str) -> str:
+    """Return the tag of a debate's id, or of the hash of a policy or a key."""
+    return sha256(b"hansard-register/v1\n" + subject.encode())
+
+
+def read_register_line(raw: bytes) -> RegisterLine | None:
+    """Read a line of a register; nothing for any other spelling."""
+    found = REGISTER_LINE.fullmatch(raw.decode("ascii", "replace")) if len(raw) <= 256 else None
+    if not found:
+        return None
+    line = RegisterLine(raw, found[1], int(found[2]), found[3], found[4])
+    own = line.kind in {"opened", "head", "gate"} or line.tag == tag_of(line.head)
+    return line if own and line.place < LARGEST else None
+
+
+def read_checkpoint(data: bytes) -> Checkpoint | None:
+    """Read a checkpoint; nothing where it is none."""
+    note = read_note(data, cosigned=True) if len(data) <= LONGEST_CHECKPOINT else None
+    found = CHECKPOINT.fullmatch(note.text.decode("ascii", "replace")) if note else None
+    if not note or not found:
+        return None
+    size, root = int(found[2]), strict_base64(found[3])
+    sound = len(root) == 32 and size <= LARGEST and (size > 0 or root == hashlib.sha256().digest())
+    return Checkpoint(data, note, found[1], size, root) if sound else None
+
+
+def read_proof(data: bytes) -> Proof | None:
+    """Read a proof; nothing where it is none."""
+    found = None
+    if len(data) <= LONGEST_PROOF:
+        found = PROOF.match(data.decode("latin-1"))
+    if not found:
+        return None
+    line = read_register_line(strict_base64(found[1]))
+    hashes = [strict_base64(row) for row in found[3].split("\n")[:-1]]
+    checkpoint = read_checkpoint(data[found.end() :])
+    if line and checkpoint and line.place == int(found[2]) and all(hashes):
+        return Proof(line, hashes, checkpoint)
+    return None
+
+
+def node(left: bytes, right: bytes) -> bytes:
+    """Return the hash of a node of the tree (RFC 6962, 2.1)."""
+    return hashlib.sha256(b"\1" + left + right).digest()
+
+
+def includes(proof: Proof) -> bool:
+    """Whether a proof leads to the root of its checkpoint (RFC 9162, 2.1.3.2)."""
+    at, last = proof.line.place, proof.checkpoint.size - 1
+    found, inside = hashlib.sha256(b"\0" + proof.line.raw).digest(), at <= last
+    for step in proof.hashes:
+        inside = inside and last > 0
+        if at & 1 or at == last:
+            found = node(step, found)
+            while at and not at & 1:
+                at, last = at >> 1, last >> 1
+        else:
+            found = node(found, step)
+        at, last = at >> 1, last >> 1
+    return inside and last == 0 and found == proof.checkpoint.root
+
+
+def compare(kept: Checkpoint, own: Checkpoint) -> str:
+    """Say how a checkpoint stands to one that was kept, as far as the two alone show it."""
+    if kept.origin != own.origin:
+        return "origin"
+    if kept.size != own.size:
+        return "size"
+    return "same" if kept.root == own.root else "fork"
+
+
+def time_of(seconds: int) -> str | None:
+    """Return a POSIX time as entries have it; nothing for one after the year 9999."""
+    if seconds > LAST_SECOND:
+        return None
+    days, second = divmod(seconds, 86_400)
+    minute, hour = second // 60 % 60, second // 3_600
+    return f"{date.fromordinal(EPOCH + days)}T{hour:02}:{minute:02}:{second % 60:02}.000000Z"
+
+
+def cosigned(checkpoint: Checkpoint, trust: list[TrustedKey]) -> list[dict[str, str]]:
+    """Return which trusted witnesses cosigned, once a public key, each in force at its time."""
+    found: dict[bytes, dict[str, str]] = {}
+    for name, key_id, signature in checkpoint.note.signatures:
+        rows = [key for key in trust if (key.name, key.key_id) == (name, key_id)]
+        at = time_of(int.from_bytes(signature[:8], "big"))
+        if not rows or at is None or rows[0].public in found:
+            continue
+        counts, _ = standing(rows, "witness", at, at)
+        if counts and verifies(rows[0], checkpoint.note.text, signature):
+            found[rows[0].public] = {"name": name, "at": at}
+    return list(found.values())
+
+
+class Register:
+    """What the two proofs of a record say of it, and what a checkpoint that was kept says."""
+
+    def __init__(self, files: Texts, since: Checkpoint | None) -> None:
+        self.given = {name: files[name] for name in files if name.startswith("register/")}
+        self.since = since
+        self.proofs: dict[str, Proof] = {}
+        self.kept = ""  # how its checkpoint stands to the one that was kept
+        self.placed = False  # the lines were compared with the record
+
+    def check(self, lines: Lines, opening: Json | None) -> Iterator[Finding]:
+        """Check each proof by itself, the two together, and both with a record that begins."""
+        for name in PROOFS if self.given else ():
+            yield from self.read(name, f"register/{name}.proof")
+        if len(self.proofs) < len(PROOFS):
+            return
+        own, other = (self.proofs[name].checkpoint for name in PROOFS)
+        head, opened = (self.proofs[name].line for name in PROOFS)
+        if own.data != other.data:
+            yield finding("17.checkpoint", 0, other.data.decode(), own.data.decode())
+        if head.place < opened.place:
+            yield finding("17.order", 0, opened.place + 1, head.place + 1)
+        self.placed = lines.whole and opening is not None
+        if self.placed:
+            yield from self.check_lines(head, opened, lines, opening)
+        if self.since:
+            self.kept = compare(self.since, own)
+        if self.since and self.kept == "fork":
+            yield finding("17.fork", 0, self.since.data.decode(), own.data.decode())
+
+    def read(self, name: str, file: str) -> Iterator[Finding]:
+        """Read one proof."""
+        proof = read_proof(self.given[file]) if file in self.given else None
+        if file not in self.given:
+            yield finding("17.missing", 0, file, None, file)
+        elif not proof:
+            yield finding("17.malformed", 0, None, file, file)
+        else:
+            self.proofs[name] = proof
+            if not includes(proof):
+                yield finding("17.proof", 0, None, file, file)
+
+    def check_lines(
+        self, head: RegisterLine, opened: RegisterLine, lines: Lines, opening: Json
+    ) -> Iterator[Finding]:
+        """Compare the lines of the proofs with a record that could be read to its end."""
+        first = "opened" if opening["type"] == "debate.opened" else "gate"
+        kinds = {"opened": first, "head": first if head.place == opened.place else "head"}
+        tag = tag_of(opening["debate"])
+        for name in PROOFS:
+            line, file = self.proofs[name].line, f"register/{name}.proof"
+            if line.kind != kinds[name]:
+                yield finding("17.kind", 0, kinds[name], line.kind, file)
+            if line.tag != tag:
+                yield finding("17.tag", 0, tag, line.tag, file)
+        begin, last = sha256(next(lines.raw())), b""
+        for raw in lines.raw():
+            last = raw
+        if opened.head != begin:
+            yield finding("17.opened", 0, begin, opened.head)
+        if head.head != sha256(last):
+            known = head.head in map(sha256, lines.raw())
+            code = "17.head" if known else "17.superseded"
+            yield finding(code, 0, sha256(last), head.head)
+
+    def notes(self) -> list[Signed]:
+        """Return the checkpoint for check 3, of the latest line where that can be read."""
+        own = next((self.proofs[name].checkpoint for name in PROOFS if name in self.proofs), None)
+        note, origin = (own.note, own.origin) if own else (None, None)
+        return [("checkpoint", "log", note, origin)] if self.given else []
+
+    def place(self, trust: list[TrustedKey]) -> dict[str, Json] | None:
+        """Return where the record stands in the register; nothing without both proofs."""
+        if len(self.proofs) < len(PROOFS):
+            return None
+        own = self.proofs["head"].checkpoint
+        return {
+            "origin": own.origin, "size": own.size,
+            "opened": self.proofs["opened"].line.place + 1,
+            "head": self.proofs["head"].line.place + 1,
+            "checkpoint": own.data.decode(), "cosigned": cosigned(own, trust),
+            "kept": self.kept or None,
+        }  # fmt: skip
+
+    def caveats(self, place: Json) -> Iterator[str]:
+        """Yield what a reader of the verdict would miss."""
+        if place:
+            yield f"register: line {place['head']} of {place['size']}, other lines not checked"
+        else:
+            yield "register not checked"
+        if self.since and self.kept != "same":
+            yield "not compared with the checkpoint that you kept"
+
+    def judge(self, found: Findings, place: Json) -> list[dict[str, Json]]:
+        """Return check 17, which only a record with such proofs has."""
+        row = ("unchecked", "the record cannot be read to its end")
+        if self.placed:
+            names = [f"{row['name']} at {row['at']}" for row in place["cosigned"]]
+            said = f"cosigned by {', '.join(names)}" if names else ALONE
+            text = f"opened in line {place['opened']}, latest version in line {place['head']} of "
+            row = ("pass", f"{text}{place['size']} of {place['origin']}, {said}")
+        return [judge_more(found, REGISTER, row)] if self.given else []
+
+
+def is_anchored(place: Json, witnesses: int) -> bool:
+    """Whether somebody outside saw the checkpoint."""
+    if not place:
+        return False
+    return place["kept"] == "same" or 0 < witnesses <= len(place["cosigned"])
+
+
+class Kept:
+    """The checkpoints that wait until a register has as many lines as they cover (§19)."""
+
+    def __init__(self, kept: Iterable[bytes], since: Checkpoint | None, own: Checkpoint) -> None:
+        self.kept, self.since, self.origin = iter(kept), since, own.origin
+        self.notes = {own.size: own.data}
+        self.broken, self.compared, self.listed = 0, 0, 0
+        self.next = self.read()
+
+    def read(self) -> Checkpoint | None:
+        """Return the next that the store kept; those that are none are counted."""
+        for data in self.kept:
+            checkpoint = read_checkpoint(data)
+            if checkpoint:
+                return checkpoint
+            self.broken += 1
+        return None
+
+    def compare(self, edge: Edge) -> Iterator[Finding]:
+        """Compare those that cover as many lines as there are by now."""
+        while self.next is not None and self.next.size <= edge.size:
+            self.compared += 1
+            if self.since and self.next.size == self.since.size:
+                self.notes[self.next.size] = self.next.data
+            fits = self.next.size == edge.size and self.next.root == edge.root()
+            if not fits or self.next.origin != self.origin:
+                yield from self.unfit(self.next, edge)
+            self.next = self.read()
+        if self.since and self.since.size == edge.size:
+            if self.since.origin != self.origin:
+                yield finding("17.origin", 0, self.since.origin, self.origin)
+            elif self.since.root != edge.root():
+                note = self.notes.get(edge.size)
+                found = note.decode() if note else edge.root().hex()
+                yield finding("17.fork", edge.size, self.since.data.decode(), found)
+            self.since = None
+
+    def beyond(self, edge: Edge) -> Iterator[Finding]:
+        """Yield what those show that cover more lines than there are."""
+        while self.next is not None:
+            yield from self.unfit(self.next, edge)
+            self.next = self.read()
+        if self.broken:
+            yield finding("17.kept", 0, None, self.broken)
+        if self.since:
+            if self.since.origin != self.origin:
+                yield finding("17.origin", 0, self.since.origin, self.origin)
+            else:
+                yield finding("17.rewound", 0, self.since.size, edge.size)
+
+    def unfit(self, kept: Checkpoint, edge: Edge) -> Iterator[Finding]:
+        """Yield that a checkpoint does not fit; there may be a million."""
+        self.listed += 1
+        if self.listed <= MOST_LISTED:
+            found = edge.root().hex() if kept.size == edge.size else None
+            yield finding("17.kept", kept.size, kept.data.decode(), found)
+
+
+class Edge:
+    """The roots of the complete subtrees of a tree that grows, the largest first."""
+
+    def __init__(self) -> None:
+        self.size = 0
+        self.hashes: list[bytes] = []
+
+    def add(self, leaf: bytes) -> None:
+        """Add the hash of a leaf."""
+        size = self.size
+        while size & 1:
+            leaf = node(self.hashes.pop(), leaf)
+            size >>= 1
+        self.hashes.append(leaf)
+        self.size += 1
+
+    def root(self) -> bytes:
+        """Return the root over all leaves so far."""
+        if not self.hashes:
+            return hashlib.sha256().digest()
+        *others, found = self.hashes
+        for left in reversed(others):
+            found = node(left, found)
+        return found
+
+
+def verify_register(
+    read: Callable[[int], bytes],
+    data: bytes,
+    trust: list[TrustedKey],
+    witnesses: int = 0,
+    kept: Iterable[bytes] = (),
+    since: Checkpoint | None = None,
+    about: Collection[str] = (),
+) -> dict[str, Json]:
+    """Check a register, line by line, against a checkpoint over all of it.
+
+    `read` returns the next line with its LF, of at most so many bytes. `kept` are the
+    checkpoints that the store kept, in the order of their sizes; `about` are the tags of
+    records whose first and latest line are wanted.
+    """
+    own = read_checkpoint(data)
+    if own is None:
+        return told_of_register([finding("17.signature", 0)], None)
+    waiting, edge, findings = Kept(kept, since, own), Edge(), list[Finding]()
+    first, latest = dict[str, RegisterLine](), dict[str, RegisterLine]()
+    findings += waiting.compare(edge)
+    while raw := read(258):
+        line = read_register_line(raw[:-1])
+        if line is None or line.place != edge.size or raw[-1:] != b"\n":
+            findings.append(finding("17.line", edge.size + 1))
+            break
+        edge.add(hashlib.sha256(b"\0" + line.raw).digest())
+        if line.tag in about and line.kind in {"opened", "gate", "head"}:
+            first.setdefault(line.tag, line)
+            latest[line.tag] = line
+        findings += waiting.compare(edge)
+    if own.size != edge.size:
+        findings.append(finding("17.size", 0, own.size, edge.size))
+    elif own.root != edge.root():
+        findings.append(finding("17.root", 0, own.root.hex(), edge.root().hex()))
+    findings += waiting.beyond(edge)
+    signed = is_signed_by_log(own, trust)
+    seen = 0 < witnesses <= len(cosigned(own, trust))
+    anchored = seen or since is not None  # what it does not extend is a finding
+    rows = {tag: [line[tag].raw.decode() for line in (first, latest)] for tag in first}
+    return told_of_register(findings, int(signed) + (signed and anchored)) | {
+        "size": edge.size, "compared": waiting.compared, "lines": rows,
+    }  # fmt: skip
+
+
+def told_of_register(findings: list[Finding], level: int | None) -> dict[str, Json]:
+    """Return the result of a register."""
+    reached = None if findings else level
+    return {
+        "level": reached, "verdict": VERDICTS[reached], "size": 0, "compared": 0, "lines": {},
+        "findings": [finding._asdict() for finding in findings],
+    }  # fmt: skip
+
+
+def is_signed_by_log(checkpoint: Checkpoint, trust: list[TrustedKey]) -> bool:
+    """Whether a log key that the reader trusts, at whatever time, signed a checkpoint."""
+    for key in trust:
+        if key.role == "log" and is_origin_of(key.name, checkpoint.origin):
+            for name, key_id, signature in checkpoint.note.signatures:
+                known = (name, key_id) == (key.name, key.key_id)
+                if known and verifies(key, checkpoint.note.text, signature):
+                    return True
+    return False
+
+
+def read_since(path: Path, trust: list[TrustedKey]) -> Checkpoint:
+    """Read the checkpoint that the reader kept, which a log key must have signed that they trust.
+
+    It has no date of its own, so no time of the key is looked at.
+    """
+    try:
+        checkpoint = read_checkpoint(read_file(path, LONGEST_CHECKPOINT))
+    except OSError as error:
+        raise CannotOpen(f"the checkpoint {path} cannot be read: {error}") from None
+    if checkpoint is None:
+        raise CannotOpen(f"{path} is not a checkpoint of a register")
+    if is_signed_by_log(checkpoint, trust):
+        return checkpoint
+    raise CannotOpen(f"the checkpoint {path} is not signed by a log key that you trust")
+
+
 # ---------------------------------------------------------------- 18 policy (§15)
 
 _HASH, _MODEL = "[0-9a-f]{64}", "[A-Za-z0-9._:/@+=-]"
@@ -3943,18 +4420,26 @@ FORMATS: dict[str, type[Format]] = {
 
 # ---------------------------------------------------------------- result (§10, §16)
 
+ALONE = "not cosigned by a witness that you trust"
 RESTING = {  # the checks that rest on texts of a kind, and are unchecked where one is gone
     "replies": {12, 13, 14, 16}, "documents": {12, 13, 16}, "answer": {9},
 }  # fmt: skip
 Unchecked = dict[int, str]  # why, by check
+VERDICTS = {  # by the level that is reached
+    None: "ALTERED", 0: "SELF-CONSISTENT, SIGNER UNKNOWN", 1: "INTACT", 2: "INTACT, ANCHORED",
+}  # fmt: skip
 
 
 def verify(
-    files: Texts, trust: list[TrustedKey], revoked: Revoked | None = None
+    files: Texts,
+    trust: list[TrustedKey],
+    revoked: Revoked | None = None,
+    witnesses: int = 0,
+    since: Checkpoint | None = None,
 ) -> dict[str, Json]:
     """Do every check but that of the container on the files of an export."""
     note, page_note = (read_note(files.get(name, b"")) for name in ("SHA256SUMS", PAGE_NOTE))
-    found = Findings()
+    found, register = Findings(), Register(files, since)
     manifest, listed, withheld = check_manifest(files, note)
     found.add(manifest)
     found.add(check_page(files, page_note))
@@ -3964,11 +4449,13 @@ def verify(
     opened = opening["data"] if opening["type"] == "debate.opened" else None
     begins = opened or opening["type"] == "gate.answered"
     policies, policy = folder(files, "policies"), None
-    notes = [("manifest", "export", note)]
-    notes += [("page", "export", page_note)] if files.keys() & {PAGE, PAGE_NOTE} else []
+    notes: list[Signed] = [("manifest", "export", note, None)]
+    notes += [("page", "export", page_note, None)] if files.keys() & {PAGE, PAGE_NOTE} else []
     if opened and opened["policy"] is not None:
         policy = read_policy(opened["policy"], policies)
-        notes.append(("policy", "approval", policy.note if policy else None))
+        notes.append(("policy", "approval", policy.note if policy else None, None))
+    found.add(register.check(lines, opening if begins else None))
+    notes += register.notes()
     at, last = (opening["at"], lines.last["at"]) if begins else (None, None)
     times = [(revoked or {}).get(name) for name in policy.names] if policy else []
     ended = any(time is not None and at is not None and time <= at for time in times)
@@ -3986,18 +4473,9 @@ def verify(
     if policy and lines.whole:
         breaches, gone = check_policy(policy, opened, lines.events(), held)
         found.add(breaches)
-    findings = found.listed
-    counted = held.counted
+    findings, counted = found.listed, held.counted
     findings.sort(key=lambda finding: (finding.seq, finding.check, finding.code))
-    more = f", {len(withheld)} withheld" if withheld else ""
-    partly = counted["present"] < counted["named"]
-    recorded = "; those present are as recorded" if partly else ", each as recorded"
-    evidence = {
-        1: f"{many(len(files), 'file')}, all of which belong in an export"
-        + "; no page" * (not files.keys() & {PAGE, PAGE_NOTE}),
-        2: f"{many(listed, 'file')} as listed{more}", 3: signers,
-        8: texts_in_words(counted) + recorded,
-    }  # fmt: skip
+    evidence = evidence_of_files(files, listed, len(withheld), counted) | {3: signers}
     unchecked: Unchecked = {} if signed else {3: signers}
     evidence |= evidence_of(lines, opening["at"]) | (evidence_of_walk(walk) if walk.ended else {})
     if gone:
@@ -4005,23 +4483,24 @@ def verify(
     named = opened is not None and opened["policy"] is not None
     stands, counting = review(walk, trust) if walk.ended and walk.shut else ("", 0)
     asking = stands not in ("", "approved", "not required")
-    unread = [name for name in REGISTER if name in files]
+    place = register.place(trust)
     caveats = (
-        (not findings and not walk.shut, "open: a longer version may exist"),
-        (partly, texts_in_words(counted)),
-        (walk.gone_turns, f"{walk.gone_turns} of {many(len(walk.turns), 'turn')} unchecked"),
-        (unread, "register not checked"),
-        (asking and not findings, f"review: {stands}"),
+        "open: a longer version may exist" * (not findings and not walk.shut),
+        texts_in_words(counted) * (counted["present"] < counted["named"]),
+        f"{walk.gone_turns} of {many(len(walk.turns), 'turn')} unchecked" * bool(walk.gone_turns),
+        *(register.caveats(place) if not findings else ()),
+        f"review: {stands}" * (asking and not findings),
     )
+    level = None if findings else signed + (signed and is_anchored(place, witnesses))
     return {
         "debate": opening["debate"], "entries": lines.total, "open": not walk.shut,
-        "level": None if findings else int(signed), "verdict": verdict(findings, signed),
-        "caveats": [words for holds, words in caveats if holds], "texts": counted,
+        "level": level, "verdict": VERDICTS[level],
+        "caveats": [*filter(None, caveats)], "texts": counted,
         "checks": judge(found, evidence, unchecked_of_walk(walk, lines) | unchecked)
-        + unsupported(unread)
+        + register.judge(found, place)
         + ([judge_policy(found, policy if lines.whole else None)] if named else [])
         + judge_people(found, walk, lines, stands, counting),
-        "findings": [finding._asdict() for finding in findings],
+        "findings": [finding._asdict() for finding in findings], "place": place,
     }  # fmt: skip
 
 
@@ -4031,10 +4510,11 @@ def refused(finding: Finding) -> dict[str, Json]:
     found = Findings()
     found.add([finding])
     return {
-        "debate": None, "entries": 0, "open": True, "level": None, "verdict": "ALTERED",
+        "debate": None, "entries": 0, "open": True, "level": None, "verdict": VERDICTS[None],
         "caveats": [],
         "texts": dict.fromkeys(("named", "present", "withheld", "missing", "damaged"), 0),
         "checks": judge(found, {}, why), "findings": [finding._asdict()],
+        "place": None,
     }  # fmt: skip
 
 
@@ -4044,17 +4524,25 @@ def folder(files: Texts, name: str) -> dict[str, bytes]:
     return {path.removeprefix(prefix): files[path] for path in files if path.startswith(prefix)}
 
 
-def verdict(findings: list[Finding], signed: bool) -> str:
-    """Return the words of the level that is reached."""
-    if findings:
-        return "ALTERED"
-    return "INTACT" if signed else "SELF-CONSISTENT, SIGNER UNKNOWN"
-
-
 def many(number: int, noun: str) -> str:
     """Return a number of things."""
     plural = {"entry": "entries", "reply": "replies"}.get(noun, f"{noun}s")
     return f"{number} {noun if number == 1 else plural}"
+
+
+def evidence_of_files(
+    files: Texts, listed: int, withheld: int, counted: Mapping[str, int]
+) -> dict[int, str]:
+    """Say what checks 1, 2 and 8 looked at."""
+    more = f", {withheld} withheld" if withheld else ""
+    partly = counted["present"] < counted["named"]
+    recorded = "; those present are as recorded" if partly else ", each as recorded"
+    bare = "; no page" * (not files.keys() & {PAGE, PAGE_NOTE})
+    return {
+        1: f"{many(len(files), 'file')}, all of which belong in an export{bare}",
+        2: f"{many(listed, 'file')} as listed{more}",
+        8: texts_in_words(counted) + recorded,
+    }
 
 
 def evidence_of(lines: Lines, first: str | None) -> dict[int, str]:
@@ -4160,13 +4648,6 @@ def judge(
     return checks
 
 
-def unsupported(names: list[str]) -> list[dict[str, Json]]:
-    """Return the check of the register, of which only the files are known yet."""
-    words = f"not checked, since this version does not read them: {', '.join(names)}"
-    row = {"number": 17, "name": "register", "status": "unsupported", "evidence": words}
-    return [row] if names else []
-
-
 def judge_policy(found: Findings, policy: Policy | None) -> dict[str, Json]:
     """Return check 18, which only a record that names a policy has."""
     row = ("unchecked", "the policy or the record cannot be read")
@@ -4235,8 +4716,9 @@ def as_text(result: dict[str, Json], asked: int) -> str:
     for check in result["checks"]:
         status = "FAIL" if check["status"] == "fail" else check["status"]
         lines.append(f"{check['number']:2}  {check['name']:<9}  {status:<11}  {check['evidence']}")
+    each, whole = ("line", "the register") if "compared" in result else ("entry", "the record")
     for finding in result["findings"]:
-        place = f"entry {finding['seq']}" if finding["seq"] else "the record"
+        place = f"{each} {finding['seq']}" if finding["seq"] else whole
         lines.append(f"{finding['code']} at {place}: {finding['message']}")
         for label in ("expected", "found"):
             if finding[label] is not None:
@@ -4285,8 +4767,11 @@ def arguments(words: list[str] | None) -> argparse.Namespace:
     )
     parser.add_argument("export", metavar="EXPORT", help="a zip or a folder")
     parser.add_argument("--trust", metavar="FILE", help="the keys that you trust")
-    parser.add_argument("--since", metavar="CHECKPOINT", help="not supported yet")
-    parser.add_argument("--require-level", type=int, choices=(0, 1, 2), default=1)
+    kept = "a checkpoint that you kept: level 2 is then required"
+    parser.add_argument("--since", metavar="CHECKPOINT", help=kept)
+    whole = "EXPORT is the file of a register, and this is the checkpoint over all of it"
+    parser.add_argument("--checkpoint", metavar="FILE", help=whole)
+    parser.add_argument("--require-level", type=int, choices=(0, 1, 2))
     policed = "fail a record that names no policy, or was not compared with all of it"
     parser.add_argument("--require-policy", action="store_true", help=policed)
     parser.add_argument("--json", action="store_true", help="print one JSON document")
@@ -4295,20 +4780,44 @@ def arguments(words: list[str] | None) -> argparse.Namespace:
 
 def run(options: argparse.Namespace) -> dict[str, Json]:
     """Verify what the command line asks for."""
-    if options.since is not None:
-        raise CannotOpen("--since needs a register, and this version reads none")
     path = Path(options.trust) if options.trust is not None else default_trust()
-    trust = read_trust(path) if path is not None else ([],)
+    trust = read_trust(path) if path is not None else ([], {}, 0)
+    since = read_since(Path(options.since), trust[0]) if options.since is not None else None
     if path is not None and others_can_change(path):
         said = (
             f"note: others can change {path} or its folder; make both your own, and run "
             "chmod go-w on them"
         )
         print(inert(f"verify.py: {said}"), file=sys.stderr)
+    if options.checkpoint is not None:
+        return run_register(Path(options.export), Path(options.checkpoint), trust, since)
     try:
-        return verify(open_export(Path(options.export)), *trust)
+        return verify(open_export(Path(options.export)), *trust, since)
     except Refused as reason:
         return refused(reason.finding)
+
+
+def run_register(
+    path: Path,
+    checkpoint: Path,
+    trust: tuple[list[TrustedKey], Revoked, int],
+    since: Checkpoint | None,
+) -> dict[str, Json]:
+    """Verify the file of a register."""
+    try:
+        data = read_file(checkpoint, LONGEST_CHECKPOINT)
+        with open(path, "rb", opener=at_once) as file:
+            if not stat.S_ISREG(os.fstat(file.fileno()).st_mode):
+                raise CannotOpen(f"{path} is not a regular file")
+            found = verify_register(file.readline, data, trust[0], trust[2], (), since)
+    except (OSError, ValueError) as error:
+        raise CannotOpen(f"{path} or {checkpoint} cannot be read: {error}") from None
+    words = f"{many(found['size'], 'line')}, which give the root of the checkpoint"
+    for row in found["findings"][:1]:
+        words = row["message"]
+    status = "pass" if found["level"] is not None else "fail"
+    check = {"number": REGISTER, "name": MORE[REGISTER], "status": status, "evidence": words}
+    return found | {"checks": [check], "caveats": []}
 
 
 def main(words: list[str] | None = None) -> int:
@@ -4323,6 +4832,8 @@ def main(words: list[str] | None = None) -> int:
         print(inert(f"verify.py: {reason}"), file=sys.stderr)
         return 2
     asked = options.require_level
+    if asked is None:
+        asked = 1 if options.since is None else 2
     try:
         print(json.dumps(result, indent=2) if options.json else as_text(result, asked), flush=True)
     except BrokenPipeError:  # nobody reads on, but the exit code still counts

@@ -29,7 +29,7 @@ def test_demo(hansard):
         "SELF-CONSISTENT, SIGNER UNKNOWN",
         "after  … there is an automatic check …",
         "A text of this entry was changed: it no longer has its hash (entry 34",
-        'after  … {"1":"INTACT","0":"INTACT"',
+        '"1":"INTACT","0":"INTACT"',
         "report.html was changed: SHA256SUMS.page lists another hash",
         'after  entry 35, fraud: "vote":"revise"',
         "its hash no longer matches the next entry (entry 35",

@@ -76,7 +76,7 @@ OTHERS = {
     "a JSON file": file(b'{"events.jsonl": []}\n'),
     "a line of a record": file(b'{"at":"2026-11-21T00:00:00.000000Z","data":{}}\n'),
     "a zip": file(zip_of(["notes.txt", "blobs/photo.jpg", "record/events.jsonl"])),
-    "a zip of longer names": file(zip_of(["checkpoint.pt", "events.jsonl.gz"], zipfile.ZIP_STORED)),
+    "a zip of longer names": file(zip_of(["VERIFY.mdx", "events.jsonl.gz"], zipfile.ZIP_STORED)),
     "an empty zip": file(zip_of([])),
     "a folder of photos": photos,
     "a folder around an export": folder_around,

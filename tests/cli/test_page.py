@@ -29,6 +29,9 @@ OURS = f"    page        pass         the page of hansard {__version__}\n"
 FORGERY = b"<script>paintItGreen()</script></body>"
 
 
+BARE = "register not checked"  # said of an export without proofs of its place in one
+
+
 @pytest.fixture
 def page(hansard, debate, home):
     """The page of a debate, signed with one's own key."""
@@ -177,7 +180,7 @@ def test_an_altered_record_is_not_printed(hansard, debate, zipped, paper):
 def test_a_page_is_intact_to_whoever_wrote_it(hansard, page):
     page.rename("a page under any name")
     code, out, found = verified(hansard, "./a page under any name")
-    assert (code, last(out), found["verdict"]) == (0, "INTACT", "INTACT")
+    assert (code, last(out), found["verdict"]) == (0, f"INTACT   {BARE}", "INTACT")
     assert OURS in out
     assert found["page"] == {"released": True, "same_record": None}
 
@@ -190,7 +193,7 @@ def test_a_page_whose_code_was_changed(hansard, page):
         assert found["page"] == {"released": False, "same_record": None}
         assert "    page        FAIL         its code is not that of hansard" in out
         assert "\nthe page  page.code  do not rely on what it shows" in out
-        assert last(out) == "PAGE NOT OURS   the record inside is intact"
+        assert last(out) == f"PAGE NOT OURS   the record inside is intact  {BARE}"
 
 
 def test_a_page_cut_off_after_its_record(hansard, page):
@@ -198,7 +201,7 @@ def test_a_page_cut_off_after_its_record(hansard, page):
     code, out, _ = verified(hansard, page)
     assert code == 1
     assert "or the file was cut off" in out
-    assert last(out) == "PAGE NOT OURS   the record inside is intact"
+    assert last(out) == f"PAGE NOT OURS   the record inside is intact  {BARE}"
 
 
 def test_a_forged_page_of_a_record_that_a_stranger_signed(hansard, page, files):
@@ -206,7 +209,7 @@ def test_a_forged_page_of_a_record_that_a_stranger_signed(hansard, page, files):
     code, out, found = verified(hansard, page, "--require-level", "0")
     assert (code, found["level"]) == (1, 0)
     words = "the record inside agrees with itself, signer unknown"
-    assert last(out) == f"PAGE NOT OURS   {words}"
+    assert last(out) == f"PAGE NOT OURS   {words}  {BARE}"
 
 
 def test_a_page_of_an_altered_record(hansard, page, files):
@@ -226,7 +229,7 @@ def test_a_page_that_a_stranger_signed(hansard, page, files):
     page.write_bytes(write_page(signed(files, STRANGER)))
     code, out, found = verified(hansard, page)
     assert (code, found["level"]) == (1, 0)
-    assert last(out) == "SELF-CONSISTENT, SIGNER UNKNOWN"
+    assert last(out) == f"SELF-CONSISTENT, SIGNER UNKNOWN   {BARE}"
     assert hansard("verify", page, "--require-level", "0").code == 0
 
 
@@ -326,14 +329,14 @@ def in_export(hansard, files):
 
 def test_the_page_of_an_export(hansard, page, files, zipped):
     code, out, found = in_export(hansard, unpack(zipped.read_bytes()))
-    assert (code, last(out)) == (0, "INTACT")
+    assert (code, last(out)) == (0, f"INTACT   {BARE}")
     assert OURS in out
     assert found["page"] == {"released": True, "same_record": True}
 
 
 def test_an_export_without_a_page(hansard, page, files):
     code, out, found = in_export(hansard, files)
-    assert (code, last(out), found["page"]) == (0, "INTACT", None)
+    assert (code, last(out), found["page"]) == (0, f"INTACT   {BARE}", None)
     assert found["checks"][0]["evidence"].endswith("belong in an export; no page")
     assert out.count("page") == 1
 
@@ -373,7 +376,7 @@ def noted(files, page, by):
 def test_an_export_whose_page_another_release_wrote(hansard, page, files, home):
     other = page.read_bytes().replace(b"<title>", b"<title>Another release: ", 1)
     code, out, found = in_export(hansard, noted(files, other, open_keyring(home).signer("export")))
-    assert (code, last(out)) == (0, "INTACT")
+    assert (code, last(out)) == (0, f"INTACT   {BARE}")
     assert found["page"] == {"released": False, "same_record": True}
     words = f"its code is not that of hansard {__version__}: another version wrote it, and whoever"
     assert f"    page        pass         {words} signed this record signed it\n" in out
@@ -381,10 +384,10 @@ def test_an_export_whose_page_another_release_wrote(hansard, page, files, home):
 
 def test_an_export_whose_page_a_stranger_signed(hansard, page, files):
     """Of whatever release: who signed the record did not sign it."""
-    for data, words in ((page.read_bytes(), ""), (b"<p>", "   the record alone, not its page")):
+    for data, words in ((page.read_bytes(), "  "), (b"<p>", "   the record alone, not its page ")):
         code, out, found = in_export(hansard, noted(files, data, STRANGER))
         assert (code, found["level"]) == (1, 0)
-        assert last(out) == f"SELF-CONSISTENT, SIGNER UNKNOWN{words}"
+        assert last(out) == f"SELF-CONSISTENT, SIGNER UNKNOWN{words} {BARE}"
 
 
 def test_an_export_with_the_page_of_another_record(hansard, page, files, home):
@@ -394,7 +397,7 @@ def test_an_export_with_the_page_of_another_record(hansard, page, files, home):
     assert (code, found["verdict"]) == (0, "INTACT")
     assert found["page"] == {"released": True, "same_record": False}
     assert "\nthe page  page.record  do not rely on what it shows" in out
-    assert last(out) == "INTACT   the record alone, not its page"
+    assert last(out) == f"INTACT   the record alone, not its page  {BARE}"
 
 
 # Read
@@ -415,7 +418,7 @@ def test_the_recipe_of_the_format_takes_the_record_out(page, files, home):
     subprocess.run(["bash", "-c", recipe], check=True)
     assert unpack(Path("record.zip").read_bytes()) == files
     code, out, _ = run_tool("record.zip", "--trust", home / "trust.json")
-    assert (code, last(out).split()[0]) == (0, "INTACT")
+    assert (code, last(out).split()[0]) == (0, "INTACT,")
 
 
 def test_the_recipe_takes_out_more_than_one_block(folder):

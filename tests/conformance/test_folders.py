@@ -14,8 +14,8 @@ MORE = {  # what is done to the folder of a sound export, and the finding that f
     "an empty folder of no such name": (lambda top: (top / "x").mkdir(), "1.name"),
     "a folder in a folder": (lambda top: (top / "blobs/x").mkdir(), "1.name"),
     "a folder with the name of a text": (lambda top: (top / f"blobs/{0:064}").mkdir(), "1.name"),
-    "a folder with the name of a file": (lambda top: (top / "checkpoint").mkdir(), "1.name"),
-    "a link to a file": (lambda top: (top / "checkpoint").symlink_to("VERIFY.md"), "1.name"),
+    "a folder with the name of a file": (lambda top: (top / "report.html").mkdir(), "1.name"),
+    "a link to a file": (lambda top: (top / "report.html").symlink_to("VERIFY.md"), "1.name"),
     "a link to a folder": (lambda top: (top / "policies").symlink_to("blobs"), "1.name"),
     "a folder of the export, empty": (lambda top: (top / "policies").mkdir(), None),
 }

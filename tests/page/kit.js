@@ -27,24 +27,14 @@ function readExport(place) {
 
 function readTrust(place) {
   const given = place ? JSON.parse(fs.readFileSync(place, "utf8")) : { keys: [] };
-  return [given.keys.map((row) => ({ ...row, ...usable(row) })), given.policies];
+  const keys = given.keys.map(({ key, ...row }) => ({ ...row, ...usable(key, row.role) }));
+  return [keys, given.policies, given.witnesses];
 }
 
-function usable({ role, key }) {
-  const found = role === "witness" ? cosigning(key) : readKey(key);
-  if (!found) throw new Error("a key that cannot be used");
-  return found;
-}
-
-// The key of a witness, which no reader pastes into a page: it is of algorithm 4, not 1.
-function cosigning(text) {
-  const [, name, keyId, base64] = VERIFIER_KEY.exec(text) ?? [];
-  const idOf = (data) => toHex(digest(Buffer.concat([Buffer.from(`${name}\n`), data]))).slice(0, 8);
-  const data = Buffer.from(base64 ?? "", "base64");
-  if (data[0] !== 4 || idOf(data) !== keyId) return null;
-  data[0] = 1;
-  const found = readKey(`${name}+${idOf(data)}+${data.toString("base64")}`);
-  return found && { ...found, keyId };
+function usable(text, role) {
+  const key = readKey(text, role === "witness" ? 4 : 1);
+  if (!key) throw new Error("a key that cannot be used");
+  return key;
 }
 
 function promptsOf(result) {
@@ -68,14 +58,14 @@ function acting({ lines, texts, verdict, walk }) {
 
 async function answer(asked) {
   const result = await verifyFiles(readExport(asked.export), ...readTrust(asked.trust));
-  const { debate, entries, open, level, verdict, caveats, checks, findings } = result;
+  const { debate, entries, open, level, verdict, caveats, checks, findings, place } = result;
   const texts = result.counted;
   const prompts = asked.prompts ? promptsOf(result) : undefined;
   const review = {
     says: reviewInWords(result), conditions: conditionsInWords(result), acting: acting(result),
   };
   return {
-    debate, entries, open, level, verdict, caveats, texts, checks, findings, prompts, review,
+    debate, entries, open, level, verdict, caveats, texts, checks, findings, place, prompts, review,
   };
 }
 

@@ -43,7 +43,7 @@ def test_every_word_as_the_package_says_it(answers, name):
     """Not the first finding alone: all of them, each check's status, and what else is said."""
     said = answers[name]
     assert "error" not in said, said
-    answer = runner.read_answer(json.dumps(said), 0 if said["level"] == 1 else 1)
+    answer = runner.read_answer(json.dumps(said), 0 if said["level"] else 1)
     assert list(runner.disagreements(ROWS[name].expected, answer)) == []
     trust = parse_trust(case(name).trust.read_bytes())
     package = summary(json.loads(verify_export(export_files(name), trust).model_dump_json()))

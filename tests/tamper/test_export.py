@@ -44,7 +44,7 @@ from hansard.runtime.inputs import packaged_templates
 from hansard.verify.findings import PageCheck
 from support import EVENTFUL, eventful
 
-ADMITTED = (f"blobs/{'ab' * 32}", f"templates/{'ab' * 32}", f"policies/{'ab' * 32}", "checkpoint")
+ADMITTED = (f"blobs/{'ab' * 32}", f"templates/{'ab' * 32}", f"policies/{'ab' * 32}")
 FOREIGN = (
     "README",
     "blobs/x",
@@ -285,14 +285,15 @@ def test_a_file_more(files, name):
     more = files | {name: b"more"}
     assert first(both(more)) == ("2.unlisted", 0)
     found = both(signed(more, STRANGER))
-    if name == "checkpoint":  # read by a later version
-        assert (found.level, found.caveats) == (
-            0,
-            ["register not checked", "review: waiting"],
-        )
-        assert found.checks[16].status == "unsupported"
-    else:
-        assert found.findings[0].code in ("8.unnamed", "10.unnamed")
+    assert found.findings[0].code in ("8.unnamed", "10.unnamed")
+
+
+@pytest.mark.parametrize("name", ["register/head.proof", "register/opened.proof"])
+def test_a_proof_that_is_none(files, name):
+    more = files | {name: b"more"}
+    assert first(both(more)) == ("2.unlisted", 0)
+    codes = [row.code for row in both(signed(more, STRANGER)).findings]
+    assert codes == ["17.malformed", "17.missing"]
 
 
 @pytest.mark.parametrize("name", FOREIGN)
@@ -400,8 +401,9 @@ def test_withheld(files):
     rest = {key: row for key, row in files.items() if key != name}
     found = both(signed(rest, withheld={name: "privacy"}))
     assert found.level == 1
-    counted, turns, review = found.caveats
+    counted, turns, register, review = found.caveats
     assert (turns, review) == ("1 of 24 turns unchecked", "review: waiting")
+    assert register == "register not checked"
     named = found.texts.named
     assert counted == f"{named - 1} of {named} texts present, 1 withheld"
     assert found.checks[7].evidence == f"{counted}; those present are as recorded"

@@ -35,7 +35,6 @@ from conformance_kit.exports import (
     export,
     files_of,
     manifest,
-    seal,
     second_signature_line,
     signature_line,
     withholding,
@@ -261,17 +260,6 @@ def good_cases() -> Iterator[Case]:
         zipped(entries_of(base)),
     )
     yield good(
-        "register-and-checkpoint",
-        "There are files of a register. The manifest covers them; what is in them, no verifier "
-        "reads yet, and the verdict says so.",
-        seal({**files_of(base), "checkpoint": b"", "register.jsonl": b"{}\n"}),
-    )
-    yield good(
-        "checkpoint",
-        "There is a checkpoint, and no register: it is not read either.",
-        seal({**files_of(base), "checkpoint": b"any bytes"}),
-    )
-    yield good(
         "open-and-withheld",
         "The debate is not closed, and its question is withheld: the verdict says both.",
         withholding(base.without(*range(6, 13)), base.file_of(1, "question")),
@@ -334,7 +322,8 @@ def good_cases() -> Iterator[Case]:
     )
     yield good(
         "trust-file-with-a-witness",
-        "The trust file names a witness and wants one: no check reads what witnesses sign yet.",
+        "The trust file names a witness and wants one: that is for level 2, and here is no "
+        "checkpoint.",
         export(base),
         trust(witnesses=1),
     )

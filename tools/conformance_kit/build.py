@@ -35,6 +35,7 @@ TO_READ = {
     "nobody-trusted_fail",
     "panel-majority",
     "refused-before-the-first-call",
+    "register-cosigned-by-enough",
     "reply-withheld",
     "similarity-rounded-up_fail",
     "text-missing_fail",

@@ -25,14 +25,19 @@ class Case:
 
     def expected(self) -> dict[str, Any]:
         """Return what every verifier must say (tests/conformance/README.md)."""
-        verdicts = {None: "ALTERED", 0: "SELF-CONSISTENT, SIGNER UNKNOWN", 1: "INTACT"}
+        verdicts = {
+            None: "ALTERED",
+            0: "SELF-CONSISTENT, SIGNER UNKNOWN",
+            1: "INTACT",
+            2: "INTACT, ANCHORED",
+        }
         is_export = self.level is not None or self.code is not None
         return {
             "verdict": verdicts[self.level] if is_export else None,
             "level": self.level,
             "code": self.code,
             "seq": self.seq,
-            "exit": 0 if self.level == 1 else 1 if is_export else 2,
+            "exit": 0 if self.level else 1 if is_export else 2,
         }
 
     def files(self) -> Files:
@@ -63,6 +68,11 @@ def group(cases: Group) -> Group:
 def good(name: str, why: str, files: Files | bytes, given: bytes | None = None) -> Case:
     """A case that must be accepted."""
     return Case(name, why, files, 1, trust=given)
+
+
+def anchored(name: str, why: str, files: Files | bytes, given: bytes) -> Case:
+    """A case that must be accepted, at the level of what somebody outside saw."""
+    return Case(name, why, files, 2, trust=given)
 
 
 def unknown(name: str, why: str, files: Files, given: bytes | None = None) -> Case:

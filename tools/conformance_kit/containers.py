@@ -197,7 +197,7 @@ def no_export_cases() -> Iterator[Case]:
     yield no_export(
         "zip-of-longer-names",
         "A zip whose files have names that only begin like those of an export.",
-        zipped([replace(notes, name=name) for name in ("checkpoint.pt", "events.jsonl.gz")]),
+        zipped([replace(notes, name=name) for name in ("VERIFY.mdx", "events.jsonl.gz")]),
     )
     yield no_export(
         "folder-of-something-else",
@@ -214,7 +214,7 @@ def no_export_cases() -> Iterator[Case]:
         "1.name",
         0,
         "A zip of something else, but for one file with a name that an export has.",
-        zipped([replace(notes, name="checkpoint"), notes]),
+        zipped([replace(notes, name="VERIFY.md"), notes]),
     )
     yield no_export("zip-truncated", "The last byte is gone, so the zip has no end.", data[:-1])
     yield no_export(
@@ -302,8 +302,8 @@ def manifest_cases() -> Iterator[Case]:
         "manifest-invents-a-file",
         "2.absent",
         0,
-        "The manifest has a line for a checkpoint, and there is none.",
-        seal(files, text=manifest({**files, "checkpoint": b""})),
+        "The manifest has a line for a proof of the register, and there is none.",
+        seal(files, text=manifest({**files, "register/head.proof": b""})),
     )
     yield bad(
         "withheld-and-there",

@@ -131,7 +131,7 @@ class Record:
         from hansard.runtime.clock import Clock
 
         policy = policy_of(self._opened, self.bundle.policies)
-        vouched = not self.exported or self.verification.level == 1
+        vouched = not self.exported or self.verification.signed
         return Reader(policy, self.trust or Trust(), Clock().now(), vouched)
 
     def prompt(self, call: str) -> Rendered:
@@ -373,14 +373,19 @@ def verify(store: Store, debate: str, trust: Trust | None = None) -> Verificatio
     return read_record(store, debate, trust).verification
 
 
-def verify_export(export: Path | str | bytes, trust: Trust | None = None) -> Verification:
+def verify_export(
+    export: Path | str | bytes, trust: Trust | None = None, since: Path | str | bytes | None = None
+) -> Verification:
     """Check an export: a zip, its unpacked folder or a page, by its path; or a zip's bytes.
 
     All that `verify` checks, and the signature: `level` is 1 where keys of `trust`
-    signed it, else 0, and None where a check failed. Of a page, `page` says
+    signed it, 2 where somebody outside also saw its register, else 0, and None where a
+    check failed. `since` is a checkpoint that you kept, by its path or its bytes; from one
+    export it can be compared only with one of the same size. Of a page, `page` says
     whether its code is that of this release. Raises UsageError `input.unreadable`,
-    and DataError `input.unknown` for what is no export, or `page.damaged` for a page
-    whose record cannot be read; never for a record that does not hold.
+    and DataError `input.unknown` for what is no export, `page.damaged` for a page
+    whose record cannot be read, or `checkpoint.malformed` or `checkpoint.unsigned` for
+    what you did not keep of this register; never for a record that does not hold.
 
     >>> from tempfile import TemporaryDirectory
     >>> from hansard import open_keyring, open_store, read_record, run_sync, verify_export
@@ -392,7 +397,7 @@ def verify_export(export: Path | str | bytes, trust: Trust | None = None) -> Ver
     ...     verify_export(export, keys.trust()).verdict, verify_export(export).verdict
     ('INTACT', 'SELF-CONSISTENT, SIGNER UNKNOWN')
     """
-    from hansard.api.files import export_at
+    from hansard.api.files import export_at, read_file
     from hansard.page import read
     from hansard.record.keys import Trust
     from hansard.verify.envelope import require_export
@@ -402,4 +407,5 @@ def verify_export(export: Path | str | bytes, trust: Trust | None = None) -> Ver
         require_export(export, "what was given")
     else:
         data = export_at(Path(export))
-    return read.verify_export(data, trust or Trust())
+    checkpoint = read_file(Path(since)) if isinstance(since, (Path, str)) else since
+    return read.verify_export(data, trust or Trust(), checkpoint)

@@ -28,8 +28,8 @@ _PAUSE = 0.3  # seconds a speaker is seen on a terminal: scripted replies come a
 _WORD = ("there is no automatic check", "there is an automatic check")
 # What the page says where trusted keys signed, where nobody knows who did, and where it is altered.
 _SAYS = (
-    '{"1":"INTACT","0":"SELF-CONSISTENT, SIGNER UNKNOWN","none":"ALTERED"}',
-    '{"1":"INTACT","0":"INTACT","none":"INTACT"}',
+    '"1":"INTACT","0":"SELF-CONSISTENT, SIGNER UNKNOWN","none":"ALTERED"}',
+    '"1":"INTACT","0":"INTACT","none":"INTACT"}',
 )
 
 
@@ -114,7 +114,7 @@ def _both(out: Console, export: Path, ring: hansard.Keyring) -> tuple[bool, bool
     second = subprocess.run(command, capture_output=True, text=True, check=False)  # noqa: S603
     verdict = one_line(second.stdout.strip().rpartition("\n")[2])
     out.print(Text.assemble(("\nverify.py says  ", "bold"), verdict))
-    return found.level == 1, second.returncode == 0
+    return found.signed, second.returncode == 0
 
 
 def _forge_word(out: Console, genuine: Path, copy: Path) -> Path:

@@ -260,7 +260,7 @@ def _standing(
     rows = [("Decision", one_line(decision)), ("Ended", result.status)]
     rows.append((REVIEW, one_line(in_words(result))))
     rows.append(("Released", f"{'yes' if result.released else 'NO'}. {result.acting}"))
-    if record.exported and record.verification.level != 1:
+    if record.exported and not record.verification.signed:
         rows.append(("Signer", "not confirmed, so nothing is released"))
     if again:
         rows.append(("Sent back", f"debated again as {', '.join(name[:8] for name in again)}"))

@@ -11,13 +11,18 @@ from rich.text import Text
 import hansard
 from hansard.cli.console import console, document, fields, value
 from hansard.cli.context import find_export, keyring, open_store, store_option, trust_of
+from hansard.errors import UsageError
 from hansard.report.altered import in_words
 from hansard.report.safe import one_line
 from hansard.version import __version__
 from hansard.vocabulary import words
 
 _STYLES = {"pass": "green", "fail": "bold red", "unchecked": "yellow", "unsupported": "dim"}
-_UNPROVEN: dict[int | None, tuple[str, ...]] = {0: ("unsigned", "unproven"), 1: ("unproven",)}
+_UNPROVEN: dict[int | None, tuple[str, ...]] = {
+    0: ("unsigned", "unproven"),
+    1: ("unproven",),
+    2: ("unproven",),
+}
 _RELEASED = f"the page of hansard {__version__}"
 _OF_ANOTHER_RELEASE = (
     f"its code is not that of hansard {__version__}: "
@@ -28,7 +33,15 @@ _DEFECTS = {
     "it was changed, another version wrote it, or the file was cut off",
     "page.record": "it shows another record than the export that it lies in",
 }
-_INSIDE = {0: "agrees with itself, signer unknown", 1: "is intact"}
+_INSIDE = {
+    0: "agrees with itself, signer unknown",
+    1: "is intact",
+    2: "is intact and anchored",
+}
+_OUTSIDE = (
+    "its register is as in a checkpoint of the same size that you kept (--since), or cosigned by "
+    "as many witnesses as your trust file wants"
+)
 _LISTED = 100
 _LEVELS = click.Choice(["0", "1", "2"])
 
@@ -45,7 +58,14 @@ _LEVELS = click.Choice(["0", "1", "2"])
     "--require-level",
     "level",
     type=_LEVELS,
-    help="0: the record agrees with itself. 1: a key that you trust signed it (exports).",
+    help="0: the record agrees with itself. 1: a key that you trust signed it (exports). "
+    "2: somebody outside saw its register, too.",
+)
+@click.option(
+    "--since",
+    metavar="CHECKPOINT",
+    type=click.Path(path_type=Path),
+    help="A checkpoint that you kept: level 2 is then required of an export.",
 )
 @click.option(
     "--require-policy",
@@ -55,7 +75,12 @@ _LEVELS = click.Choice(["0", "1", "2"])
 @click.option("--json", "as_json", is_flag=True, help="Print checks and findings as JSON.")
 @store_option
 def verify(
-    source: str, trust: Path | None, level: str | None, require_policy: bool, as_json: bool
+    source: str,
+    trust: Path | None,
+    level: str | None,
+    since: Path | None,
+    require_policy: bool,
+    as_json: bool,
 ) -> None:
     """Verify a record: the debate ID in the store, an export, or a page.
 
@@ -70,23 +95,33 @@ def verify(
     """
     path = find_export(source)
     if path:
-        found = hansard.verify_export(path, trust_of(trust))
+        found = hansard.verify_export(path, trust_of(trust), since)
+    elif since:
+        raise UsageError("verify.since", "--since is compared with an export; name one")
     else:
         with open_store() as store:
             found = hansard.verify(store, source, trust_of(trust))
-    required = int(level) if level else int(path is not None)
+    required = int(level) if level else int(path is not None) + bool(since)
     reached = found.level is not None and found.level >= required
     if as_json:
         click.echo(document(found))
     else:
         print_verification(console(), found)
         if found.ok and not reached:
-            _say_how_to_trust(required, trust)
+            _say_what_lacks(found, required, trust)
     unruled = require_policy and found.ok and not found.policed
     if unruled:
         click.echo(f"Required: {words('policed')['required']}", err=True)
     if not reached or unruled or _is_forged(found.page):
         raise click.exceptions.Exit(1)
+
+
+def _say_what_lacks(found: hansard.Verification, required: int, trust: Path | None) -> None:
+    """Say what keeps a record in which no check failed from the level that is required."""
+    if found.signed:
+        click.echo(f"Required: level {required}: {_OUTSIDE}", err=True)
+    else:
+        _say_how_to_trust(required, trust)
 
 
 def _say_how_to_trust(required: int, trust: Path | None) -> None:
@@ -121,7 +156,7 @@ def _defect(found: hansard.Verification) -> str | None:
 
 def _is_vouched_for(found: hansard.Verification) -> bool:
     """Say whether a trusted key signed the page: level 1 asks that of one in an export."""
-    return found.level == 1 and found.page is not None and found.page.same_record is not None
+    return found.signed and found.page is not None and found.page.same_record is not None
 
 
 def print_verification(out: Console, found: hansard.Verification) -> None:

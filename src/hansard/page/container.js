@@ -79,7 +79,7 @@ const CRC = Int32Array.from({ length: 256 }, (_, byte) => {
 	return sum;
 });
 const FILE = new RegExp(
-	"^(VERIFY\\.md|SHA256SUMS|checkpoint|(events|register)\\.jsonl" +
+	"^(VERIFY\\.md|SHA256SUMS|events\\.jsonl|register/(head|opened)\\.proof" +
 	"|(blobs|templates|policies)/[0-9a-f]{64})$");
 const crc32 = (bytes) =>
 	~bytes.reduce((sum, byte) => CRC[(sum ^ byte) & 255] ^ (sum >>> 8), -1) >>> 0;
@@ -187,28 +187,32 @@ function strictBase64(text) {
 	}
 }
 
-// A signed note: its text in bytes, and [key name, key id, signature] of each signature line.
-function readNote(bytes) {
+// A signed note: its text in bytes, and [key name, key id, signature] of each signature line. A
+// checkpoint may be cosigned, with signatures of any length.
+function readNote(bytes, cosigned = false) {
 	let divide = bytes.length - 2;
 	while (divide >= 0 && !(bytes[divide] === 10 && bytes[divide + 1] === 10)) divide--;
-	if (divide < 0 || bytes.length > 2 ** 24 || bytes.length - divide > 4096) return null;
+	const long = !cosigned && bytes.length - divide > 4096;
+	if (divide < 0 || bytes.length > 2 ** 24 || long) return null;
 	const lines = toText(bytes.subarray(divide + 2), false).split("\n");
 	const rest = lines.pop();
 	const found = lines.map((line) => SIGNATURE.exec(line));
 	const right = found.every(Boolean) && found.length > 0 && found.length <= 16;
 	if (rest || !right) return null;
 	const signatures = found.map(([, name, text]) => [name, strictBase64(text)]);
-	if (signatures.some(([, data]) => data.length !== 68)) return null;
+	const fits = (data) => data.length === 68 || (cosigned && data.length > 4);
+	if (!signatures.every(([, data]) => fits(data))) return null;
 	const divided = signatures.map(([name, data]) =>
 		[name, toHex(data.subarray(0, 4)), data.subarray(4)]);
 	return { text: bytes.subarray(0, divide + 1), signatures: divided };
 }
 
-// A public key in its C2SP form, `name+id+key`; null where it is none, or signs anything.
-function readKey(text) {
+// A public key in its C2SP form, `name+id+key`; null where it is none, or signs anything. Its
+// algorithm is 1, or 4 of a witness.
+function readKey(text, algorithm = 1) {
 	const [, name, keyId, base64] = VERIFIER_KEY.exec(text.trim()) ?? [];
 	const data = strictBase64(base64 ?? "");
-	if (data.length !== 33 || data[0] !== 1) return null;
+	if (data.length !== 33 || data[0] !== algorithm) return null;
 	const hashed = digest(new Uint8Array([...toBytes(`${name}\n`), ...data]));
 	const y = yOf(data.slice(1));
 	if (toHex(hashed.subarray(0, 4)) !== keyId || y >= P || WEAK.includes(y)) return null;
@@ -228,6 +232,20 @@ function isPoint(key) {
 	}
 	return found === 1n;
 }
+
+// Whether a signature, of a witness a cosignature, is a key's over a text; null where this
+// browser cannot say.
+async function keySignedIt(key, text, signature) {
+	if (key.role !== "witness") return signatureHolds(key.public, text, signature);
+	const seconds = secondsOf(signature);
+	if (signature.length !== 72 || seconds >= 2n ** 63n) return false;
+	const timed = [...toBytes(`cosignature/v1\ntime ${seconds}\n`), ...text];
+	return signatureHolds(key.public, new Uint8Array(timed), signature.subarray(8));
+}
+// The POSIX time that a cosignature states.
+const secondsOf = (signature) => BigInt(`0x0${toHex(signature.subarray(0, 8))}`);
+// Whether a log key of this name signs for the register of this origin.
+const isOriginOf = (name, origin) => origin === name || origin.startsWith(`${name}/`);
 
 // Whether an Ed25519 signature verifies; null where this browser cannot say. WebKitGTK 2.50 ends
 // on a key that is no point, and takes a second spelling of a signature, S + L, for the first.
@@ -253,13 +271,14 @@ function standing(rows, role, at, dated) {
 }
 
 // Who signed: `by` a key trusted in this role, `broken` a trusted name that did not, and `words`.
-async function judgeNote(note, trust, role, at, dated) {
+// A key counts for a checkpoint only where its name is that of the `origin`.
+async function judgeNote(note, trust, role, at, dated, origin = null) {
 	const said = WORDING.signers, keys = new Map();
 	let by = null, able = true;
 	for (const [name, id, signature] of note.signatures) {
 		const rows = trust.filter((key) => key.name === name && key.keyId === id);
 		for (const key of rows) {
-			const holds = await signatureHolds(key.public, note.text, signature);
+			const holds = await keySignedIt(key, note.text, signature);
 			if (holds === false) {
 				return { by: null, broken: name, able: true, words: fill(said.forged, { name }) };
 			}
@@ -270,9 +289,12 @@ async function judgeNote(note, trust, role, at, dated) {
 		keys.set(`${name}+${id}`, key);
 	}
 	const words = [...keys.values()].map(({ name, id, rows, number }) => {
-		const how = standing(rows, role, at, dated);
+		const stands = standing(rows, role, at, dated);
+		const foreign = stands === "trusted" && origin !== null && !isOriginOf(name, origin);
+		const seen = origin !== null && rows[0]?.role === "witness"; // whether it counts is not asked here
+		const how = seen ? "witness" : foreign ? "origin" : stands;
 		if (how === "trusted" && able) by = name;
-		return fill(said[how], { name, id, role: rows[0]?.role, wanted: role, at, dated }) +
+		return fill(said[how], { name, id, role: rows[0]?.role, wanted: role, at, dated, origin }) +
 			(number > 1 ? ` ${fill(said.lines, { number })}` : "");
 	});
 	return { by, broken: null, able, words: fill(said.signed, { keys: words.join(`${said.next} `) }) };
@@ -283,8 +305,8 @@ async function judgeNote(note, trust, role, at, dated) {
 async function checkSignatures(notes, trust, at, last, ended) {
 	const out = { findings: [], signed: true, evidence: "", signers: [], able: true };
 	const alike = new Map(); // the notes of which the same is to be said
-	for (const [what, role, note] of notes) {
-		const judged = note ? await judgeNote(note, trust, role, at, what === "policy" ? at : last)
+	for (const [what, role, note, origin] of notes) {
+		const judged = note ? await judgeNote(note, trust, role, at, what === "policy" ? at : last, origin)
 			: { by: null, broken: null, able: true, words: WORDING.signers.unread };
 		const { broken, able } = judged, counts = broken || what !== "policy" || !ended;
 		const by = counts ? judged.by : null;
@@ -296,7 +318,7 @@ async function checkSignatures(notes, trust, at, last, ended) {
 		out.signed &&= by !== null;
 		out.able &&= able;
 		if (broken) {
-			const code = what === "manifest" ? "3.signature" : "3.policy";
+			const code = what === "manifest" ? "3.signature" : `3.${what}`;
 			out.findings.push(finding(code, 0, null, broken, { name: broken }));
 		}
 	}

@@ -17,18 +17,38 @@ function drawClaims(state) {
 		.map((text) => h("p", text));
 }
 
+const NOTE_OF = { manifest: "The record: ", policy: "The approved prompts: ", checkpoint: "The register: " };
+
 function drawProof() {
 	const last = page.result.lines.at(-1);
 	return [h("h3", "Which record is it?"),
 		...(last ? [h("p.key", "SHA-256 of the last entry"), h("pre", last.hash), copy(last.hash)]
 			: []),
 		h("h3", "Who signed it?"), ...page.result.signers.map((row) => h("p",
-			row.what === "manifest" ? "The record: " : "The approved prompts: ",
-			said(row.words), "."))];
+			NOTE_OF[row.what], said(row.words), ".")),
+		...drawRegister()];
+}
+
+// Where the record stands in a register, and the checkpoint, which the reader may keep.
+function drawRegister() {
+	const { place } = page.result;
+	if (!place) return [];
+	const bytes = toBytes(place.checkpoint), name = `checkpoint-${place.size}.txt`;
+	const cosigned = readCheckpoint(bytes).note.signatures.filter(([,, data]) => data.length === 72)
+		.map(([who,, data]) => `${who} at ${timeOf(data)}`);
+	return [h("h3", "Where does it stand in the register?"),
+		h("p", `The latest version is line ${place.head} of ${place.size} in the register `,
+			said(place.origin), `; the opening is line ${place.opened}. The other lines are not in this ` +
+			"page: only the register shows whether a later version exists."),
+		cosigned.length > 0 && h("p", "The checkpoint says that it was cosigned by ",
+			said(list(cosigned)), ". This page does not check that."),
+		h("p", "Keep the checkpoint, and whoever has the register can later show you that nothing in " +
+			"these lines was left out or changed. ", h("code", `--since ${name}`), " compares it."),
+		h("p.controls", button("Keep this checkpoint", () => save(name, bytes)))].filter(Boolean);
 }
 
 // What a key of each role signs.
-const SIGNED = { export: "manifest", approval: "policy" };
+const SIGNED = { export: "manifest", approval: "policy", log: "checkpoint" };
 const signerOf = (what) => page.result.signers.find((row) => row.what === what);
 
 // The keys of the reviews; a reader compares each of them.
@@ -77,6 +97,7 @@ function drawVerify() {
 					"another route, such as a letter or its website."),
 				keyField("export", "Public key of the exporter of this record"),
 				signerOf("policy") && keyField("approval", "Public key of the approver of its prompts"),
+				signerOf("checkpoint") && keyField("log", "Public key of the register that it is in"),
 				reviewKeys().map((name, n) =>
 					keyField("reviewer", ["Public key of the reviewer ", said(name)], `reviewer-${n}`))),
 			h("h3", "What is proven, and what is not"), h("div", { id: "claims" }),

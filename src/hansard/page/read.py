@@ -12,15 +12,20 @@ from hansard.record.page import is_page, packed_in, record_in, region
 from hansard.verify import verifier
 from hansard.verify.envelope import files_of
 from hansard.verify.findings import PageCheck, Verification
+from hansard.verify.register import kept
 
 
-def verify_export(export: bytes | Mapping[str, bytes], trust: Trust) -> Verification:
+def verify_export(
+    export: bytes | Mapping[str, bytes], trust: Trust, since: bytes | None = None
+) -> Verification:
     """Verify an export, and look at its page or at the one that it is read from.
 
     `export` is the bytes of a zip or of a page, or the files of a folder by
-    name. Never raises for bad bytes.
+    name; `since` a checkpoint that the reader kept. Never raises for bad bytes of
+    an export; raises DataError as `kept` does for those of the checkpoint.
     """
-    found = verifier.verify_export(export, trust)
+    checkpoint = None if since is None else kept(since, trust)
+    found = verifier.verify_export(export, trust, checkpoint)
     return found.model_copy(update={"page": check_page(export)})
 
 

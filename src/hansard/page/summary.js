@@ -104,8 +104,10 @@ function trustIn(state) {
 	if (state === "foreign") {
 		return ["A key you gave did not sign this: it may be forged. ", compareKey("Compare another key"), "."];
 	}
+	const also = [signerOf("policy")?.by === null && "of who approved its prompts",
+		signerOf("checkpoint")?.by === null && "of its register"].filter(Boolean).join(" and that ");
 	if (by) return ["Signed by ", said(by), ", whose key you gave. ", compareKey("Paste the key"),
-		" of who approved its prompts, too."];
+		` ${also}, too.`];
 	const claimed = names ? ["Signed in the name of ", said(names), ". "] : ["Nobody signed it. "];
 	if (state === "partly") {
 		return [...claimed, "This browser cannot check signatures: use ", h("code", "hansard verify"), "."];

@@ -14,8 +14,9 @@ const [ORIGINAL, ORIGINALS, SAID] = [11184812, 89478488, 16000000];
 
 // ---- the result: what all checks found, and what they looked at (§10, §16)
 
-// `trust` are the reader's keys, `revoked` the policies that count no more, each from a time on.
-async function verifyFiles(files, trust, revoked = []) {
+// `trust` are the reader's keys, `revoked` the policies that count no more, each from a time on,
+// `witnesses` how many of them must have cosigned a checkpoint for level 2.
+async function verifyFiles(files, trust, revoked = [], witnesses = 0) {
 	const sums = files.get("SHA256SUMS"), note = sums ? readNote(sums) : null;
 	const { findings: manifest, listed, withheld } = checkManifest(files, note);
 	const read = readLines(files.get("events.jsonl")), { lines, events } = read;
@@ -25,12 +26,15 @@ async function verifyFiles(files, trust, revoked = []) {
 	const policy = opened?.policy ? readPolicy(opened.policy, policies) : null;
 	const notes = [["manifest", "export", note]];
 	if (opened?.policy) notes.push(["policy", "approval", policy?.note]);
+	const register = checkRegister(files, read, begins ? events[0] : null);
+	notes.push(...register.notes);
 	const [at, last] = begins ? [events[0].at, events.at(-1).at] : [null, null];
 	const ended = revoked.some((row) => policy?.names.has(row.sha256) && row.revoked <= at);
 	const signatures = await checkSignatures(notes, trust, at, last, ended);
 	const blobs = checkBlobs(read, folder(files, "blobs"), withheld);
 	const { texts, counted } = blobs, partly = counted.present < counted.named;
-	const found = [manifest, signatures.findings, read.findings, checkChain(read), blobs.findings,
+	const place = await standsIn(register, trust);
+	const found = [manifest, signatures.findings, register.findings, read.findings, checkChain(read), blobs.findings,
 		checkSources(read, texts)];
 	let policed = null, people = null;
 	const walk = new Walk(texts, policy);
@@ -54,26 +58,28 @@ async function verifyFiles(files, trust, revoked = []) {
 		3: signatures.evidence,
 		8: passed(8, { texts: textsInWords(counted) }, partly && "gone"),
 		...(policed && { 18: passed(18, { lines: many(policy.lines, "line") }) }),
+		...(place && { 17: evidenceOfRegister(place) }),
 		...evidenceOf(read), ...(walk.ended ? evidenceOfWalk(walk) : {}),
 	};
 	people = peopleRows(walk, events);
 	Object.assign(evidence, people.rows);
-	const level = findings.length ? null : Number(signed), { goneTurns: gone, turns } = walk;
-	const unread = ["checkpoint", "register.jsonl"].filter((name) => files.has(name));
+	const anchored = signed && place && witnesses > 0 && place.cosigned.length >= witnesses;
+	const level = findings.length ? null : signed + Boolean(anchored);
+	const { goneTurns: gone, turns } = walk;
 	const said = WORDING.caveats, caveats = [
 		level !== null && !walk.shut && said.open, partly && textsInWords(counted),
 		gone && fill(said.turns, { gone, turns: many(turns.length, "turn") }),
-		unread.length && said.register,
+		level !== null && (place ? fill(said.logged, { line: place.head, size: place.size })
+			: said.register),
 		level !== null && !["approved", "not required", undefined].includes(walk.review?.state) &&
 			fill(said.review, { state: walk.review.state }),
 	].filter(Boolean);
 	return {
 		debate: events[0]?.debate ?? null, entries: read.total, open: !walk.shut, level,
 		verdict: WORDING.verdicts[level ?? "none"], caveats, counted,
-		checks: [...judge(findings, counts, evidence, signed, missing(read, walk),
-			opened?.policy ? { policed, gone: policed?.gone ?? [] } : null, people),
-			...unsupported(unread)].sort((a, b) => a.number - b.number),
-		findings, lines, texts,
+		checks: judge(findings, counts, evidence, signed, missing(read, walk),
+			opened?.policy ? { policed, gone: policed?.gone ?? [] } : null, people, register),
+		findings, place, lines, texts,
 		templates: new Map([...templates].map(([name, bytes]) => [name, toText(bytes, false)])),
 		signers, ed25519: able, walk,
 	};
@@ -85,12 +91,6 @@ function textsInWords({ named, present, ...gone }) {
 	return list([fill(said.present, { present, named: many(named, "text") }),
 		...rows.map(([key, number]) => fill(said[key], { number }))]);
 }
-
-// The check of the register, of which only the files are known yet.
-const unsupported = (names) => (names.length ? [{
-	number: 17, name: WORDING.register.name, status: "unsupported",
-	evidence: fill(WORDING.register.evidence, { files: list(names) }),
-}] : []);
 
 // What a check looked at.
 function passed(check, values, variant) {
@@ -144,16 +144,18 @@ function missing({ total }, walk) {
 
 // Each check but the container's, which a page does not see: what has findings fails.
 // `policy` says what the policy was about and is gone; without a policy there is no check 18.
-// 19 and 20 are listed where `people` has them.
-function judge(findings, counts, evidence, signed, gone, policy, people) {
-	const listed = (number) => (number < 18 || (number === 18 ? policy : people.more.includes(number)));
+// 17 is listed where the record has proofs, 19 and 20 where `people` has them.
+function judge(findings, counts, evidence, signed, gone, policy, people, register) {
+	const listed = (number) => number < 17 ||
+		({ 17: register.notes.length > 0, 18: policy }[number] ?? people.more.includes(number));
 	const rows = Object.entries(VOCABULARY.checks).filter(([key]) => listed(Number(key)));
 	return rows.map(([key, { name, rests_on: resting }]) => {
 		const what = Object.keys(gone).findLast((each) => resting?.includes(each));
 		const number = Number(key), told = findings.find((row) => checkOf(row) === number);
 		const lost = number === 10 && policy?.gone.length &&
 			fill(WORDING.unchecked.texts, { terms: policy.gone.join(", ") });
-		const why = lost || (number === 18 && !policy.policed && WORDING.unchecked.policy) ||
+		const why = lost || (number === 17 && !register.placed && passed(17, {}, "entries")) ||
+			(number === 18 && !policy.policed && WORDING.unchecked.policy) ||
 			(what && fill(WORDING.unchecked[what], gone[what]));
 		const left = why || (number === 3 && !signed) || people.open.includes(number), status = left ? "unchecked" : "pass";
 		return told ? { number, name, status: "fail", evidence: where(told, counts[key]) }

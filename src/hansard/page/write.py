@@ -29,6 +29,7 @@ SCRIPTS = {
     "figures": (
         "container.js",
         "verify.js",
+        "register.js",
         "policy.js",
         "formats.js",
         *_FORMATS,

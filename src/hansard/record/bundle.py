@@ -21,12 +21,12 @@ EVENTS = "events.jsonl"
 PAGE = "report.html"
 PAGE_NOTE = "SHA256SUMS.page"  # signed: that this page belongs to this record
 ASIDE = frozenset({PAGE, PAGE_NOTE})  # what the record inside a page never holds
-REGISTER = ("checkpoint", "register.jsonl")  # admitted, and read by no verifier yet
+PROOFS = ("head", "opened")  # of lines in the register: register/head.proof, register/opened.proof
 MAX_EXPORT = 1 << 27
 MAX_FILES = 0xFFFF  # what a zip without extensions can count
-FOLDERS = ("blobs", "templates", "policies")
+FOLDERS = ("blobs", "templates", "policies", "register")
 _NAMES = (
-    r"report\.html|VERIFY\.md|SHA256SUMS(\.page)?|events\.jsonl|register\.jsonl|checkpoint"
+    r"report\.html|VERIFY\.md|SHA256SUMS(\.page)?|events\.jsonl|register/(head|opened)\.proof"
     r"|(blobs|templates|policies)/[0-9a-f]{64}"
 )
 is_name = re.compile(_NAMES).fullmatch
@@ -58,7 +58,8 @@ class Head:
 class Bundle:
     """One debate's bytes: lines without LF; blob files, templates and policies by name.
 
-    `head` is what a store keeps beside the lines; None where nothing does.
+    `head` is what a store keeps beside the lines; None where nothing does. `proofs` are
+    those of its first and latest line in a register, by `PROOFS`.
     """
 
     lines: Sequence[bytes]
@@ -66,6 +67,7 @@ class Bundle:
     templates: Mapping[str, bytes]
     head: Head | None = None
     policies: Mapping[str, bytes] = field(default_factory=dict)
+    proofs: Mapping[str, bytes] = field(default_factory=dict)
 
 
 class _Entry(NamedTuple):
@@ -238,18 +240,20 @@ def of_files(files: Mapping[str, bytes]) -> Bundle:
             key.removeprefix(start): body for key, body in files.items() if key.startswith(start)
         }
 
+    proofs = {name.removesuffix(".proof"): body for name, body in folder("register").items()}
     return Bundle(
-        Lines(files[EVENTS]), folder("blobs"), folder("templates"), None, folder("policies")
+        Lines(files[EVENTS]), folder("blobs"), folder("templates"), None, folder("policies"), proofs
     )
 
 
 def to_files(bundle: Bundle) -> dict[str, bytes]:
-    """Return a record's lines, texts, templates and policies as the files of an export."""
+    """Return a record's lines, texts, templates, policies and proofs as the files of an export."""
     files = {EVENTS: b"".join(line + b"\n" for line in bundle.lines)}
     for name, bodies in (
         ("blobs", bundle.blobs),
         ("templates", bundle.templates),
         ("policies", bundle.policies),
+        ("register", {f"{name}.proof": body for name, body in bundle.proofs.items()}),
     ):
         files |= {f"{name}/{key}": body for key, body in bodies.items()}
     return files

@@ -23,18 +23,21 @@ import base64
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import NamedTuple
 
 from hansard.errors import DataError
 from hansard.record import note, register, tree
-from hansard.record.note import Note, Signer
+from hansard.record.keys import Trust, is_origin_of, standing, verifier_key
+from hansard.record.note import COSIGNATURE, Note, Signer
 from hansard.record.register import Line
 
 MAX_CHECKPOINT = 1 << 16
+_LAST_SECOND = 253_402_300_799  # of the year 9999
 MAX_PROOF = MAX_CHECKPOINT + (1 << 13)  # with the longest line and most hashes
 _TEXT = re.compile(rb"([A-Za-z0-9._:/@=-]{1,128})\n(0|[1-9][0-9]{0,15})\n([A-Za-z0-9+/]{43}=)\n")
 _PROOF = re.compile(
     rb"c2sp\.org/tlog-proof@v1\nextra ([A-Za-z0-9+/]+=*)\nindex (0|[1-9][0-9]{0,15})\n"
-    rb"((?:[A-Za-z0-9+/]{43}=\n){0,%d})\n(?=.)" % tree.MOST_HASHES
+    rb"((?:[A-Za-z0-9+/]{43}=\n){0,%d})\n" % tree.MOST_HASHES
 )
 
 
@@ -52,6 +55,13 @@ class Head:
         return f"{self.origin}\n{self.size}\n{root}\n".encode()
 
 
+class Cosigned(NamedTuple):
+    """A trusted witness, by the name of its key, and when it cosigned."""
+
+    name: str
+    at: str
+
+
 @dataclass(frozen=True, slots=True)
 class Checkpoint:
     """A checkpoint as it was read: its bytes (`data`), the note, and what that states."""
@@ -59,6 +69,23 @@ class Checkpoint:
     data: bytes
     note: Note
     head: Head
+
+    def cosigned(self, trust: Trust) -> list[Cosigned]:
+        """Return which witnesses cosigned it, once a public key, in the order of their lines.
+
+        A witness counts that is in force, and not revoked, at the time of its cosignature.
+        """
+        found = dict[bytes, Cosigned]()
+        known = {(key.name, key.id): key for key in (verifier_key(row.key) for row in trust.keys)}
+        for row in self.note.signatures:
+            key = known.get((row.name, row.key_id))
+            if key is None or key.algorithm != COSIGNATURE or key.public in found:
+                continue
+            at = _time(note.cosigned_at(row.signature))
+            counts = at is not None and standing(trust, key, "witness", at) == "trusted"
+            if at and counts and key.verifies(self.note.text, row.signature):
+                found[key.public] = Cosigned(key.name, at)
+        return list(found.values())
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,15 +100,6 @@ class Proof:
         """Say whether the line is where it says, under the root of the checkpoint."""
         head = self.checkpoint.head
         return tree.includes(self.line.index, head.size, self.line.leaf, self.hashes, head.root)
-
-
-def is_origin_of(name: str, origin: str) -> bool:
-    """Say whether a log key of this name signs for this origin.
-
-    The origin is the name, or begins with it and a slash: one key may serve several stores,
-    each of which must have an origin of its own.
-    """
-    return origin == name or origin.startswith(f"{name}/")
 
 
 def sign(head: Head, signer: Signer) -> bytes:
@@ -143,3 +161,20 @@ def parse_proof(data: bytes) -> Proof:
     if line.index != int(found[2]) or None in hashes:
         raise malformed
     return Proof(line, tuple(row for row in hashes if row is not None), checkpoint)
+
+
+def _time(seconds: int) -> str | None:
+    """Return a POSIX time as entries have it; None for one after the year 9999."""
+    if seconds > _LAST_SECOND:
+        return None
+    days, second = divmod(seconds, 86_400)
+    era, day = divmod(days + 719_468, 146_097)  # eras of 400 years, from 0000-03-01
+    year = (day - day // 1_460 + day // 36_524 - day // 146_096) // 365
+    day -= 365 * year + year // 4 - year // 100
+    month = (5 * day + 2) // 153  # from March
+    day -= (153 * month + 2) // 5 - 1
+    year += 400 * era + (month >= 10)
+    month += -9 if month >= 10 else 3
+    hour, minute = divmod(second // 60, 60)
+    date = f"{year:04}-{month:02}-{day:02}"
+    return f"{date}T{hour:02}:{minute:02}:{second % 60:02}.000000Z"

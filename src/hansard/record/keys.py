@@ -8,7 +8,8 @@ A trust file names the keys that a reader believes, each for one role:
 
 The times of a key may be null. A key is in force for a debate opened at `from` or later
 and before `until`, and counts for nothing that is dated from `revoked` on; a policy for no
-debate that was opened from `revoked` on. No check reads what witnesses sign yet.
+debate that was opened from `revoked` on. A witness cosigns checkpoints, each at a time of
+its own; `witnesses` says how many must have cosigned one.
 """
 
 from __future__ import annotations
@@ -33,7 +34,7 @@ from hansard.record.note import COSIGNATURE, Note, VerifierKey
 
 Role = Literal["log", "export", "approval", "reviewer"]
 TrustedRole = Literal[Role, "witness"]
-Standing = Literal["trusted", "unknown", "role", "undated", "time", "revoked"]
+Standing = Literal["trusted", "unknown", "role", "witness", "origin", "undated", "time", "revoked"]
 ROLES: tuple[Role, ...] = get_args(Role)  # of which one may have keys of one's own
 TRUSTED_ROLES: tuple[TrustedRole, ...] = get_args(TrustedRole)
 _Time = Annotated[
@@ -93,8 +94,8 @@ class Trust(_Strict):
     keys: list[TrustedKey] = Field(default=[], description="Whom the reader believes")
     policies: list[RevokedPolicy] = Field(default=[], description="Policies that count no more")
     witnesses: Annotated[int, Field(ge=0, lt=1 << 53)] = Field(
-        default=0, description="How many must have seen a checkpoint; not used yet"
-    )  # who must have seen a checkpoint
+        default=0, description="How many must have cosigned a checkpoint, for level 2"
+    )
 
     def dump(self) -> bytes:
         """Return the file's bytes."""
@@ -148,13 +149,19 @@ class Signing(NamedTuple):
 
 
 def who_signed(
-    note: Note, role: Role, trust: Trust, at: str | None, dated: str | None = None
+    note: Note,
+    role: Role,
+    trust: Trust,
+    at: str | None,
+    dated: str | None = None,
+    origin: str | None = None,
 ) -> Signing:
     """Look at each signature of `note` for one by a key of `role` that is in force at `at`.
 
     `at` is None where nobody can tell when the debate was opened; `dated` is what the
-    signatures are dated, where that is not `at` (FORMAT.md §14). Anybody can add a line
-    of a key that the reader does not know, or repeat one: `words` says so.
+    signatures are dated, where that is not `at` (FORMAT.md §14). A key counts for a
+    checkpoint only where its name is that of the `origin`. Anybody can add a line of a
+    key that the reader does not know, or repeat one: `words` says so.
     """
     dated = dated or at
     said = vocabulary.words("signers")
@@ -171,23 +178,36 @@ def who_signed(
     for (name, key_id), number in lines.items():
         rows = known[name, key_id][1] if (name, key_id) in known else []
         standing = _standing(rows, role, at, dated)
+        if standing == "trusted" and origin is not None and not is_origin_of(name, origin):
+            standing = "origin"
+        if origin is not None and rows and rows[0].role == "witness":
+            standing = "witness"  # whether it counts is not asked here
         trusted = trusted or standing == "trusted"
         other = rows[0].role if rows else None
         values = {"name": name, "id": key_id.hex(), "role": other, "wanted": role, "at": at}
-        values["dated"] = dated
+        values |= {"dated": dated, "origin": origin}
         more = f" {vocabulary.fill(said['lines'], number=number)}" if number > 1 else ""
         words.append(vocabulary.fill(said[standing], **values) + more)
     return Signing(trusted, vocabulary.fill(said["signed"], keys=f"{said['next']} ".join(words)))
 
 
-def standing(trust: Trust, key: VerifierKey, role: Role, at: str) -> Standing:
+def is_origin_of(name: str, origin: str) -> bool:
+    """Say whether a log key of this name signs for the register of this origin.
+
+    The origin is the name, or begins with it and a slash: one key may serve several stores,
+    each of which must have an origin of its own.
+    """
+    return origin == name or origin.startswith(f"{name}/")
+
+
+def standing(trust: Trust, key: VerifierKey, role: TrustedRole, at: str) -> Standing:
     """Say how a key stands to `role` in a trust file, for what it signed at `at`."""
     rows = [row for row in trust.keys if verifier_key(row.key) == key]
     return _standing(rows, role, at, at)
 
 
 def _standing(
-    rows: Sequence[TrustedKey], role: Role, at: str | None, dated: str | None
+    rows: Sequence[TrustedKey], role: TrustedRole, at: str | None, dated: str | None
 ) -> Standing:
     """Say by a member of the vocabulary's `signers` how the rows of one key stand to `role`."""
     own = [row for row in rows if row.role == role]

@@ -25,6 +25,7 @@ from hansard.verify.envelope import check_manifest, check_signatures
 from hansard.verify.findings import Finding, Texts, finding
 from hansard.verify.policies import check_policy
 from hansard.verify.reading import Reading
+from hansard.verify.register import check_register
 from hansard.verify.rules import check_rules
 from hansard.verify.sources import check_sources
 
@@ -273,6 +274,7 @@ STEPS: tuple[Callable[[Reading], Iterator[Finding]], ...] = (
     check_blobs,  # 8
     check_sources,  # 8, of what the texts say of each other
     check_templates,  # 10, of the files
+    check_register,  # 17
     check_signatures,  # 3: by the keys in force when the debate was opened
     check_rules,  # 9 to 16
     check_policy,  # 18, and 10 of texts

@@ -16,7 +16,7 @@ from hansard.record.note import Note
 from hansard.verify.findings import Finding, finding
 from hansard.verify.reading import Reading
 
-_CODES = {"manifest": "signature"}  # of check 3; a page and a policy are called what they are
+_CODES = {"manifest": "signature"}  # of check 3; the others are called what they are
 
 
 def require_export(export: bytes | Iterable[str], name: object) -> None:
@@ -130,6 +130,8 @@ def check_signatures(reading: Reading) -> Iterator[Finding]:
         signings.append(("page", _signing(reading, reading.page_note, "export", last)))
     if reading.opened and reading.opened["policy"] is not None:
         signings.append(("policy", _approval(reading)))
+    if reading.bundle.proofs:
+        signings.append(("checkpoint", _logged(reading, last)))
     for what, signing in signings:
         if signing.forged:
             code = f"3.{_CODES.get(what, what)}"
@@ -155,8 +157,23 @@ def _approval(reading: Reading) -> Signing:
     return Signing(False, words)
 
 
-def _signing(reading: Reading, note: Note | None, role: Role, dated: str | None = None) -> Signing:
+def _logged(reading: Reading, last: str | None) -> Signing:
+    """Say who signed the checkpoint of the latest line, or of the first where that is unread."""
+    proof = reading.proofs.get("head") or reading.proofs.get("opened")
+    if proof is None:
+        return _signing(reading, None, "log")
+    own = proof.checkpoint
+    return _signing(reading, own.note, "log", last, own.head.origin)
+
+
+def _signing(
+    reading: Reading,
+    note: Note | None,
+    role: Role,
+    dated: str | None = None,
+    origin: str | None = None,
+) -> Signing:
     if note is None:
         return Signing(False, vocabulary.words("signers")["unread"])
     at = reading.events[0]["at"] if reading.begins else None
-    return who_signed(note, role, reading.trust, at, dated)
+    return who_signed(note, role, reading.trust, at, dated, origin)

@@ -15,11 +15,13 @@ from hansard import vocabulary
 from hansard.errors import DataError
 
 Status = Literal["pass", "fail", "unchecked", "unsupported"]
-Verdict = Literal["INTACT", "SELF-CONSISTENT, SIGNER UNKNOWN", "ALTERED"]
+Kept = Literal["same", "fork", "size", "origin"]
+Verdict = Literal["INTACT, ANCHORED", "INTACT", "SELF-CONSISTENT, SIGNER UNKNOWN", "ALTERED"]
 TEMPLATES = 10  # and the texts that a policy is about
+REGISTER = 17  # of records with proofs of their lines in one
 POLICY, REVIEW, NOTES = 18, 19, 20  # of records that have what they look at, and of no others
 _NAMES = {number: row["name"] for number, row in vocabulary.checks().items()}
-CHECKS = {number: name for number, name in _NAMES.items() if number < POLICY}
+CHECKS = {number: name for number, name in _NAMES.items() if number < REGISTER}
 
 
 def checks_of(*more: int) -> dict[int, str]:
@@ -109,6 +111,30 @@ class Texts(_Result):
         return ", ".join(rows)
 
 
+class Cosignature(_Result):
+    """A witness that the reader trusts, and when it cosigned a checkpoint."""
+
+    name: str = Field(description="Of its key")
+    at: str = Field(description="UTC, as the witness says")
+
+
+class Place(_Result):
+    """Where a record stands in a register, as two proofs under one checkpoint say."""
+
+    origin: str = Field(description="Which register it is")
+    size: int = Field(description="How many lines it had at the checkpoint")
+    opened: int = Field(description="The line of the opening; the first line is 1")
+    head: int = Field(description="The line of the latest version")
+    checkpoint: str = Field(description="The checkpoint itself, a signed note, to be kept")
+    cosigned: list[Cosignature] = Field(description="The trusted witnesses that cosigned it")
+    kept: Kept | None = Field(
+        default=None,
+        description="How it stands to the checkpoint that the reader kept: same; fork, of as "
+        "many lines and another root; or size or origin, where the two alone show nothing; "
+        "null where none was given",
+    )
+
+
 class PageCheck(_Result):
     """What a page is, beside the record: whether a trusted key signed it, the level says."""
 
@@ -127,7 +153,8 @@ class Verification(_Result):
     entries: int = Field(description="How many entries the record has")
     open: bool = Field(description="Whether the debate has not been closed")
     level: int | None = Field(
-        description="1: signed by trusted keys; 0: the record agrees with itself; null: it does not"
+        description="2: signed by trusted keys, and somebody outside saw the checkpoint; "
+        "1: signed by trusted keys; 0: the record agrees with itself; null: it does not"
     )
     verdict: Verdict = Field(description="In words; ALTERED where a check failed")
     caveats: list[str] = Field(
@@ -136,6 +163,9 @@ class Verification(_Result):
     texts: Texts = Field(description="How many of the texts are there")
     checks: list[Check] = Field(description="By number")
     findings: list[Finding] = Field(description="Every defect; none where all holds")
+    place: Place | None = Field(
+        default=None, description="Where it stands in a register; null without proofs of that"
+    )
     page: PageCheck | None = Field(
         default=None, description="What was found of the page that was read; null without one"
     )
@@ -144,6 +174,11 @@ class Verification(_Result):
     def ok(self) -> bool:
         """Whether every check that could be made holds."""
         return self.level is not None
+
+    @property
+    def signed(self) -> bool:
+        """Whether keys that the reader trusts signed all there is to sign: level 1 or 2."""
+        return bool(self.level)
 
     @property
     def policed(self) -> bool:

@@ -12,7 +12,8 @@ import orjson
 
 from hansard import vocabulary
 from hansard.record import blob
-from hansard.record.bundle import REGISTER, Bundle
+from hansard.record.bundle import Bundle
+from hansard.record.checkpoint import Checkpoint, Proof
 from hansard.record.keys import Trust
 from hansard.record.manifest import Manifest
 from hansard.record.note import Note
@@ -99,10 +100,12 @@ class Reading:
     bundle: Bundle
     files: Mapping[str, bytes] | None = None
     trust: Trust = field(default_factory=Trust)
+    since: Checkpoint | None = None  # that the reader kept
     of_page: bool = False  # the files are those in a page, which holds none itself
     manifest: Manifest = field(default_factory=lambda: Manifest({}))
     note: Note | None = None  # the signed manifest
     page_note: Note | None = None  # the signed note that covers the page
+    proofs: dict[str, Proof] = field(default_factory=dict)  # of lines in a register
     trusted: bool = False  # trusted keys signed all there is to sign
     events: Events = field(init=False)  # those before the first rejected entry
     whole: bool = True  # no entry was rejected
@@ -135,11 +138,6 @@ class Reading:
         """The names of blobs that were kept from this recipient."""
         names = self.manifest.withheld
         return frozenset(name.removeprefix(_BLOBS) for name in names if name.startswith(_BLOBS))
-
-    @property
-    def register(self) -> list[str]:
-        """The names of files that no check reads yet."""
-        return [name for name in REGISTER if name in (self.files or ())]
 
     @property
     def entries(self) -> str:

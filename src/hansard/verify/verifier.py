@@ -17,6 +17,7 @@ from hansard.errors import DataError
 from hansard.record import bundle as bundles
 from hansard.record import page as pages
 from hansard.record.bundle import Bundle
+from hansard.record.checkpoint import Checkpoint
 from hansard.record.keys import Trust
 from hansard.rules.review import SETTLED
 from hansard.verify import people
@@ -26,6 +27,7 @@ from hansard.verify.findings import (
     CHECKS,
     Check,
     Finding,
+    Place,
     Status,
     Verification,
     checks_of,
@@ -34,6 +36,7 @@ from hansard.verify.findings import (
     verdict_of,
 )
 from hansard.verify.reading import Reading
+from hansard.verify.register import is_anchored, place_of
 
 MOST_LISTED = 1000  # findings of a check: a hostile record may have nothing else
 
@@ -46,12 +49,14 @@ def verify(bundle: Bundle, trust: Trust | None = None) -> Verification:
     return _verify(Reading(bundle, trust=trust or Trust()))
 
 
-def verify_export(export: bytes | Mapping[str, bytes], trust: Trust) -> Verification:
+def verify_export(
+    export: bytes | Mapping[str, bytes], trust: Trust, since: Checkpoint | None = None
+) -> Verification:
     """Check an export against the keys that its reader trusts; never raises for bad bytes.
 
     `export` is the bytes of a zip or of a page, or the files of a folder by
-    name. The level reached is in the result; whether it is enough is for the
-    caller to say.
+    name; `since` a checkpoint that the reader kept. The level reached is in the
+    result; whether it is enough is for the caller to say.
     """
     try:
         files = files_of(export)
@@ -59,7 +64,7 @@ def verify_export(export: bytes | Mapping[str, bytes], trust: Trust) -> Verifica
     except DataError as error:
         return _refused(finding(error.code, 0, found=error.found))
     of_page = isinstance(export, bytes) and pages.is_page(export)
-    return _verify(Reading(bundle, files, trust, of_page=of_page))
+    return _verify(Reading(bundle, files, trust, since, of_page=of_page))
 
 
 def _verify(reading: Reading) -> Verification:
@@ -70,17 +75,20 @@ def _verify(reading: Reading) -> Verification:
             findings.append(found)
     people.look(reading)
     findings.sort(key=lambda found: (found.seq, found.check, found.code))
-    level = None if findings else int(reading.trusted)
+    place = place_of(reading)
+    anchored = place is not None and is_anchored(place, reading.trust.witnesses)
+    level = None if findings else int(reading.trusted) + (reading.trusted and anchored)
     return Verification(
         debate=reading.events[0]["debate"] if reading.events else None,
         entries=len(reading.bundle.lines),
         open=_is_open(reading),
         level=level,
         verdict=verdict_of(level),
-        caveats=list(_caveats(reading, level)),
+        caveats=list(_caveats(reading, level, place)),
         texts=reading.counted,
         checks=sorted(_checks(reading, findings, counts), key=lambda row: row.number),
         findings=findings,
+        place=place,
     )
 
 
@@ -114,10 +122,6 @@ def _checks(
         else:
             row = reading.aside.get(number) or _resting(reading, number) or row
         yield Check(number=number, name=name, status=row[0], evidence=row[1])
-    if reading.register:
-        said = vocabulary.words("register")
-        words = vocabulary.fill(said["evidence"], files=", ".join(reading.register))
-        yield Check(number=17, name=said["name"], status="unsupported", evidence=words)
 
 
 def _resting(reading: Reading, number: int) -> tuple[Status, str] | None:
@@ -142,7 +146,7 @@ def _is_open(reading: Reading) -> bool:
     return reading.replay is None or not reading.replay.state.ended
 
 
-def _caveats(reading: Reading, level: int | None) -> Iterator[str]:
+def _caveats(reading: Reading, level: int | None, place: Place | None) -> Iterator[str]:
     """Yield what a reader of the verdict alone would miss (FORMAT.md §16)."""
     said, replay, counted = vocabulary.words("caveats"), reading.replay, reading.counted
     if level is not None and _is_open(reading):
@@ -152,7 +156,11 @@ def _caveats(reading: Reading, level: int | None) -> Iterator[str]:
     if replay and replay.unread:
         turns = vocabulary.many(len(replay.state.turns), "turn")
         yield vocabulary.fill(said["turns"], gone=len(replay.unread), turns=turns)
-    if reading.register:
+    if level is not None and place:
+        yield vocabulary.fill(said["logged"], line=place.head, size=place.size)
+    elif level is not None and reading.files is not None:
         yield said["register"]
+    if level is not None and reading.since and not (place and place.kept == "same"):
+        yield said["kept"]
     if level is not None and reading.review and reading.review.state not in SETTLED:
         yield vocabulary.fill(said["review"], state=reading.review.state)

@@ -37,7 +37,7 @@ def test_a_page_shows_one_record():
         return check_page(files | {"report.html": shown}).same_record
 
     assert not same(FILES | {"events.jsonl": b"{} \n"})
-    assert not same(FILES | {"checkpoint": b""})
+    assert not same(FILES | {"register/head.proof": b""})
     assert not same({"events.jsonl": b"{}\n"})
     assert not same({}, around(b""))
 

@@ -15,8 +15,8 @@ from hansard.record import bundle
 from hansard.record.bundle import Bundle, of_files, pack, to_files, unpack
 
 TOP = [
-    "SHA256SUMS", "SHA256SUMS.page", "VERIFY.md", "checkpoint", "events.jsonl", "register.jsonl",
-    "report.html",
+    "SHA256SUMS", "SHA256SUMS.page", "VERIFY.md", "events.jsonl", "register/head.proof",
+    "register/opened.proof", "report.html",
 ]  # fmt: skip
 hashes = st.binary(max_size=4).map(lambda data: sha256(data).hexdigest())
 names = st.sampled_from(TOP) | st.builds(
@@ -55,7 +55,7 @@ def test_the_standard_library_reads_it_and_writes_the_same(files):
 
 def test_the_bytes_of_the_smallest_zip():
     assert pack({}) == b"PK\x05\x06" + bytes(18)
-    data = pack({"checkpoint": b"a"})
+    data = pack({"SHA256SUMS": b"a"})
     assert data[:30] == struct.pack(
         "<4s5H3L2H", b"PK\x03\x04", 20, 0, 0, 0, 33, 0xE8B7BE43, 1, 1, 10, 0
     )
@@ -121,7 +121,7 @@ def test_sizes_that_no_file_has():
     for size in (len(data), 1 << 30, 0xFFFFFFFF):
         assert code(unpack, patched(data, central(data) + 24, "<L", size)) == "1.size"
         assert code(unpack, patched(data, central(data) + 20, "<L", size)) == "1.size"
-    one = pack({"checkpoint": bytes(100)})
+    one = pack({"SHA256SUMS": bytes(100)})
     assert code(unpack, patched(one, central(one) + 20, "<L", len(one) - 40)) == "1.container"
     assert code(unpack, patched(one, central(one) + 20, "<L", len(one) - 39)) == "1.unreadable"
     # Entries that lie over each other: each alone would fit.
@@ -189,9 +189,17 @@ def test_of_what_is_too_large_nobody_reads_the_end(monkeypatch):
 
 
 def test_a_name_that_only_begins_like_one_of_an_export_is_none_of_it():
-    for name in ("checkpoint.pt", "events.jsonl2", f"blobs/{'ab' * 33}", "record/events.jsonl"):
+    for name in (
+        "VERIFY.mdx",
+        "events.jsonl2",
+        "checkpoint",
+        "register.jsonl",
+        "register/x.proof",
+        f"blobs/{'ab' * 33}",
+        "record/events.jsonl",
+    ):
         assert not bundle.holds_any(zipped((name, b"")))
-    assert bundle.holds_any(zipped(("checkpoint.pt", b""), ("checkpoint", b"")))
+    assert bundle.holds_any(zipped(("VERIFY.mdx", b""), ("VERIFY.md", b"")))
     assert not bundle.holds_any(b"")
 
 
@@ -228,9 +236,12 @@ lines = st.lists(st.binary(max_size=9).map(lambda line: line.replace(b"\n", b"")
 bodies = st.dictionaries(hashes, st.binary(max_size=9))
 
 
-@given(lines, bodies, bodies, bodies)
-def test_a_record_becomes_files_and_a_record_again(found, blobs, templates, policies):
-    record = Bundle(found, blobs, templates, None, policies)
+proofs = st.dictionaries(st.sampled_from(bundle.PROOFS), st.binary(max_size=9))
+
+
+@given(lines, bodies, bodies, bodies, proofs)
+def test_a_record_becomes_files_and_a_record_again(found, blobs, templates, policies, shown):
+    record = Bundle(found, blobs, templates, None, policies, shown)
     assert of_files(to_files(record)) == record
     assert unpack(pack(to_files(record))) == to_files(record)
 

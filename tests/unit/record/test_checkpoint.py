@@ -8,6 +8,7 @@ from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 from hansard.errors import DataError
 from hansard.record import checkpoint, note, tree
 from hansard.record.checkpoint import Head
+from hansard.record.keys import Trust, TrustedKey, is_origin_of
 from hansard.record.note import Signer, VerifierKey, cosigned_at, witness_key
 from hansard.record.register import Line, tag
 
@@ -71,10 +72,10 @@ def test_a_checkpoint_byte_by_byte():
 
 
 def test_a_log_signs_for_origins_that_begin_with_its_name():
-    assert checkpoint.is_origin_of("a/log", "a/log")
-    assert checkpoint.is_origin_of("a/log", "a/log/7f3a")
-    assert not checkpoint.is_origin_of("a/log", "a/log7")
-    assert not checkpoint.is_origin_of("a/log", "b/log")
+    assert is_origin_of("a/log", "a/log")
+    assert is_origin_of("a/log", "a/log/7f3a")
+    assert not is_origin_of("a/log", "a/log7")
+    assert not is_origin_of("a/log", "b/log")
     assert checkpoint.parse(checkpoint.sign(Head("example.org/log/2", 0, tree.EMPTY), LOG))
     with pytest.raises(ValueError, match="begins with the name"):
         checkpoint.sign(Head("example.org/other", 0, tree.EMPTY), LOG)
@@ -217,3 +218,73 @@ def test_a_proof_may_be_as_long_as_a_checkpoint_allows():
     assert checkpoint.MAX_CHECKPOINT - 300 < len(large) <= checkpoint.MAX_CHECKPOINT
     hashes = [bytes(32)] * tree.MOST_HASHES
     assert not checkpoint.parse_proof(checkpoint.write_proof(LINES[3], hashes, large)).holds()
+
+
+# Who cosigned
+
+
+def trusting(*rows):
+    return Trust(keys=[TrustedKey.model_validate(row) for row in rows])
+
+
+def row_of(witness, **times):
+    return {"role": "witness", "key": str(witness_key(witness)), **times}
+
+
+def seen(*witnesses, seconds=1_700_000_000):
+    data = SIGNED
+    for witness in witnesses:
+        data = checkpoint.cosign(data, witness, seconds)
+    return checkpoint.parse(data)
+
+
+def test_who_cosigned_and_when():
+    found = seen(WITNESS).cosigned(trusting(row_of(WITNESS)))
+    assert found == [("example.net/witness", "2023-11-14T22:13:20.000000Z")]
+    assert seen(WITNESS).cosigned(trusting()) == []
+    assert seen().cosigned(trusting(row_of(WITNESS))) == []
+    log = {"role": "log", "key": str(LOG.key)}
+    assert seen(WITNESS).cosigned(trusting(log, row_of(WITNESS))) == found
+
+
+def test_a_witness_counts_once_under_all_its_names():
+    namesake = Signer("example.net/namesake", WITNESS.private)
+    found = seen(WITNESS, WITNESS, namesake).cosigned(trusting(row_of(WITNESS), row_of(namesake)))
+    assert [row.name for row in found] == [WITNESS.name]
+
+
+def test_a_witness_counts_in_its_time():
+    at = "2023-11-14T22:13:20.000000Z"
+    for times, counts in (
+        ({"from": at}, True),
+        ({"until": at}, False),
+        ({"revoked": at}, False),
+        ({"revoked": at.replace("000Z", "001Z")}, True),
+    ):
+        assert bool(seen(WITNESS).cosigned(trusting(row_of(WITNESS, **times)))) == counts
+
+
+def test_a_forged_cosignature_counts_for_nothing():
+    forged = seen(WITNESS).data.replace(b"\n5\n", b"\n6\n")
+    assert checkpoint.parse(forged).cosigned(trusting(row_of(WITNESS))) == []
+
+
+@pytest.mark.parametrize(
+    ("seconds", "at"),
+    [
+        (0, "1970-01-01T00:00:00.000000Z"),
+        (951_782_399, "2000-02-28T23:59:59.000000Z"),
+        (951_782_400, "2000-02-29T00:00:00.000000Z"),
+        (951_868_800, "2000-03-01T00:00:00.000000Z"),
+        (1_798_761_599, "2026-12-31T23:59:59.000000Z"),
+        (4_107_542_400, "2100-03-01T00:00:00.000000Z"),
+        (253_402_300_799, "9999-12-31T23:59:59.000000Z"),
+    ],
+)
+def test_when_a_time_was(seconds, at):
+    (found,) = seen(WITNESS, seconds=seconds).cosigned(trusting(row_of(WITNESS)))
+    assert found.at == at
+
+
+def test_a_time_after_the_last_year_counts_for_nothing():
+    assert seen(WITNESS, seconds=253_402_300_800).cosigned(trusting(row_of(WITNESS))) == []

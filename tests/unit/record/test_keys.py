@@ -19,7 +19,9 @@ JUST_BEFORE, JUST_AFTER = AT.replace("456Z", "455Z"), AT.replace("456Z", "457Z")
 MINE, OTHER = (Signer(name, keys.generate()) for name in ("house/export", "other/export"))
 KEY = str(MINE.key)
 WITNESS = str(VerifierKey("house/witness", MINE.key.public, COSIGNATURE))
-NOTE = note.parse(note.sign(b"text\n", MINE))
+NOTE_TEXT = note.sign(b"text\n", MINE)
+NOTE = note.parse(NOTE_TEXT)
+MINE_AS_WITNESS = Signer("house/witness", MINE.private)
 
 times = st.datetimes().map(lambda time: time.isoformat("T", "microseconds") + "Z")
 rows = st.fixed_dictionaries(
@@ -338,3 +340,24 @@ def test_only_an_encrypted_key_needs_a_passphrase():
     key = ed25519.Ed25519PrivateKey.from_private_bytes(bytes(32))
     assert not keys.is_encrypted(keys.to_pem(key))
     assert keys.is_encrypted(keys.to_pem(key, b"secret"))
+
+
+def test_a_log_key_signs_for_the_registers_of_its_name():
+    found = trust(row("log"), row("witness", WITNESS))
+    cosigned = note.parse(
+        NOTE_TEXT + note.cosignature(b"text\n", MINE_AS_WITNESS, 1), cosigned=True
+    )
+    for origin, trusted, words in (
+        ("house/export", True, "house/export, which you trust"),
+        ("house/export/2", True, "house/export, which you trust"),
+        (
+            "house/exports",
+            False,
+            "house/export, which does not sign for the register house/exports",
+        ),
+        (None, True, "house/export, which you trust"),
+    ):
+        said = who_signed(NOTE, "log", found, AT, origin=origin)
+        assert (said.trusted, said.words) == (trusted, f"signed by {words}")
+    said = who_signed(cosigned, "log", found, AT, origin="house/export")
+    assert said.words == "signed by house/export, which you trust, and by house/witness, a witness"

@@ -184,7 +184,13 @@ def test_nasty_lines_are_findings(tmp_path, trust):
 
 def test_nasty_files_are_findings(tmp_path, trust):
     path, base = tmp_path / "export.zip", _files(b"{}\n")
-    names = [*base, "report.html", "checkpoint", f"blobs/{'0' * 64}", f"policies/{'0' * 64}"]
+    names = [
+        *base,
+        "report.html",
+        "register/head.proof",
+        f"blobs/{'0' * 64}",
+        f"policies/{'0' * 64}",
+    ]
     for name in names:
         for raw in NASTY:
             path.write_bytes(_zip(base | {name: raw}))
@@ -234,9 +240,9 @@ def test_what_cannot_be_opened_is_wrong_use(tmp_path, trust):
     assert _run("a\0b")[0] == 2
     path = tmp_path / "export.zip"
     path.write_bytes(_zip(_files(b"{}\n")))
-    code, printed = _run(path, "--since", "checkpoint")
+    code, printed = _run(path, "--since", str(tmp_path / "missing"))
     assert code == 2
-    assert "--since" in printed
+    assert "the checkpoint" in printed
 
 
 def test_links_in_a_folder_are_not_followed(tmp_path, trust):
@@ -244,7 +250,8 @@ def test_links_in_a_folder_are_not_followed(tmp_path, trust):
     folder.mkdir()
     for name, data in _files(b"{}\n").items():
         (folder / name).write_bytes(data)
-    (folder / "checkpoint").symlink_to(trust)
+    (folder / "VERIFY.md").unlink(missing_ok=True)
+    (folder / "VERIFY.md").symlink_to(trust)
     code, printed = _run(folder, "--json")
     assert code == 1
     assert [finding["code"] for finding in json.loads(printed)["findings"]] == ["1.name"]

@@ -1,0 +1,224 @@
+"""A whole register: what it must give, and what a checkpoint from outside shows of it."""
+
+import io
+import tracemalloc
+from pathlib import Path
+from tempfile import NamedTemporaryFile
+
+import pytest
+from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
+
+import verify as tool
+from hansard.errors import DataError
+from hansard.record import checkpoint as checkpoints
+from hansard.record import note
+from hansard.record.checkpoint import Head
+from hansard.record.keys import Trust, TrustedKey
+from hansard.record.note import Signer, witness_key
+from hansard.record.register import Line, tag
+from hansard.record.tree import EMPTY, Edge
+from hansard.verify.register import kept as read_kept
+from hansard.verify.registers import MOST_LISTED, verify_register
+
+LOG, STRANGER, WITNESS = (
+    Signer(name, Ed25519PrivateKey.from_private_bytes(bytes([seed]) * 32))
+    for name, seed in (("acme/log", 1), ("acme/log", 2), ("other/witness", 3))
+)
+TRUST = Trust(
+    keys=[
+        TrustedKey.model_validate({"role": "log", "key": str(LOG.key)}),
+        TrustedKey.model_validate({"role": "witness", "key": str(witness_key(WITNESS))}),
+    ]
+)
+LINES = [
+    Line(0, "opened", tag("a"), "0" * 64),
+    Line(1, "opened", tag("b"), "1" * 64),
+    Line(2, "key_approved", tag("2" * 64), "2" * 64),
+    Line(3, "head", tag("a"), "3" * 64),
+    Line(4, "head", tag("a"), "4" * 64),
+]
+
+
+def root_of(lines):
+    edge = Edge()
+    for line in lines:
+        edge.add(line.leaf)
+    return edge.root()
+
+
+def checkpoint(lines=LINES, origin="acme/log", by=LOG):
+    return note.sign(Head(origin, len(lines), root_of(lines)).text(), by)
+
+
+def file_of(lines=LINES):
+    return b"".join(line.data + b"\n" for line in lines)
+
+
+def look(data=None, own=None, trust=TRUST, **given):
+    """What the package finds, once tools/verify.py has found the same."""
+    data = file_of() if data is None else data
+    own = checkpoint() if own is None else own
+    found = verify_register(io.BytesIO(data).readline, own, trust, **given)
+    with NamedTemporaryFile() as file:
+        Path(file.name).write_bytes(trust.dump())
+        keys, _, witnesses = tool.read_trust(Path(file.name))
+    if given.get("since"):
+        given["since"] = tool.read_checkpoint(given["since"].data)
+    other = tool.verify_register(io.BytesIO(data).readline, own, keys, witnesses, **given)
+    mine = [row.model_dump() for row in found.findings]
+    assert (other["findings"], other["level"]) == (mine, found.level)
+    if found.checkpoint:
+        assert (other["size"], other["compared"]) == (found.size, found.compared)
+        pairs = {key: [found.first[key], found.latest[key]] for key in found.first}
+        told = {key: [line.data.decode() for line in pair] for key, pair in pairs.items()}
+        assert other["lines"] == told
+    return found
+
+
+def codes(found):
+    return [(row.code, row.seq) for row in found.findings]
+
+
+def test_a_register_that_is_whole():
+    found = look(about={tag("a"), tag("c"), tag("2" * 64)})
+    assert (codes(found), found.size, found.level, found.compared) == ([], 5, 1, 0)
+    assert (found.first, found.latest) == ({tag("a"): LINES[0]}, {tag("a"): LINES[4]})
+    empty = note.sign(Head("acme/log", 0, EMPTY).text(), LOG)
+    assert look(b"", empty).level == 1
+
+
+def test_who_signed_it():
+    assert look(own=checkpoint(by=STRANGER)).level == 0
+    assert look(own=checkpoint(origin="another/log")).level == 0
+    assert look(own=checkpoint(origin="acme/log/2")).level == 1
+    assert codes(look(own=b"a note\n")) == [("17.signature", 0)]
+
+
+@pytest.mark.parametrize(
+    ("data", "seq"),
+    [
+        (file_of().replace(b'"index":2', b'"index":3'), 3),
+        (file_of().replace(b'"head","tag"', b'"heads","tag"'), 4),
+        (file_of()[:-1], 5),
+        (b"x" * 1_000_000 + b"\n", 1),
+        (file_of(LINES[:3]) + b"\n" + file_of(LINES[3:]), 4),
+        (file_of([LINES[0], LINES[0]]), 2),
+    ],
+)
+def test_a_line_that_is_none_ends_the_reading(data, seq):
+    found = look(data)
+    assert codes(found)[-1] == ("17.line", seq) or ("17.line", seq) in codes(found)
+    assert (found.size, found.level) == (seq - 1, None)
+
+
+def test_no_more_of_a_line_is_read_than_a_line_has():
+    asked = []
+
+    def read(most):
+        asked.append(most)
+        return b"x" * most
+
+    assert ("17.line", 1) in codes(verify_register(read, checkpoint(), TRUST))
+    assert asked == [258]
+
+
+def test_lines_and_checkpoint_fit_each_other():
+    assert codes(look(file_of(LINES[:4]))) == [("17.size", 0)]
+    assert codes(look(own=checkpoint(LINES[:4]))) == [("17.size", 0)]
+    altered = [*LINES[:4], Line(4, "head", tag("a"), "5" * 64)]
+    assert codes(look(file_of(altered))) == [("17.root", 0)]
+
+
+def test_every_checkpoint_that_was_kept_is_compared():
+    kept = [checkpoint(LINES[:size]) for size in (1, 2, 4, 4)]
+    found = look(kept=kept)
+    assert (codes(found), found.compared) == ([], 4)
+    wrong = [*LINES[:1], Line(1, "opened", tag("c"), "1" * 64)]
+    assert codes(look(kept=[kept[0], checkpoint(wrong), kept[2]])) == [("17.kept", 2)]
+    assert codes(look(kept=[kept[1], kept[0]])) == [("17.kept", 1)]
+    assert codes(look(kept=[checkpoint(LINES[:1], "acme/log/2")])) == [("17.kept", 1)]
+    more = [*LINES, Line(5, "opened", tag("c"), "1" * 64)]
+    assert codes(look(kept=[kept[0], checkpoint(more)])) == [("17.kept", 6)]
+    broken = look(kept=[b"none", kept[0], b"", kept[1]])
+    assert [(row.code, row.seq, row.found) for row in broken.findings] == [("17.kept", 0, 2)]
+    assert broken.compared == 2
+    many = look(kept=[checkpoint(wrong)] * (MOST_LISTED + 1))
+    assert len(many.findings) == MOST_LISTED
+
+
+def since(lines, **given):
+    return read_kept(checkpoint(lines, **given), TRUST)
+
+
+@pytest.mark.parametrize("size", range(6))
+def test_a_checkpoint_from_outside_that_it_extends(size):
+    found = look(since=since(LINES[:size]))
+    assert (codes(found), found.level) == ([], 2)
+
+
+def test_a_checkpoint_from_outside_that_it_does_not_extend():
+    other = [*LINES[:2], Line(2, "key_approved", tag("5" * 64), "5" * 64)]
+    found = look(since=since(other))
+    assert (codes(found), found.level) == ([("17.fork", 3)], None)
+    assert found.findings[0].expected == checkpoint(other).decode()
+    assert found.findings[0].found == root_of(LINES[:3]).hex()
+    assert codes(look(since=since([*LINES, LINES[0]]))) == [("17.rewound", 0)]
+    for lines in (LINES[:2], [*LINES, LINES[0]]):
+        foreign = look(since=since(lines, origin="acme/log/2"))
+        assert (codes(foreign), foreign.level) == ([("17.origin", 0)], None)
+
+
+def test_a_fork_is_shown_with_both_notes():
+    other = [*LINES[:2], Line(2, "key_approved", tag("5" * 64), "5" * 64)]
+    found = look(since=since(other), kept=[checkpoint(LINES[:1]), checkpoint(LINES[:3])])
+    assert found.findings[0].found == checkpoint(LINES[:3]).decode()
+    last = [*LINES[:4], Line(4, "head", tag("a"), "5" * 64)]
+    found = look(since=since(last))
+    assert (codes(found), found.findings[0].found) == ([("17.fork", 5)], checkpoint().decode())
+
+
+def test_enough_witnesses():
+    own = checkpoints.cosign(checkpoint(), WITNESS, 1_700_000_000)
+    for needed, level in ((0, 1), (1, 2), (2, 1)):
+        assert look(own=own, trust=TRUST.model_copy(update={"witnesses": needed})).level == level
+    assert look(own=checkpoint(by=STRANGER), since=since(LINES)).level == 0
+
+
+def test_only_a_checkpoint_of_a_trusted_log_is_one_that_was_kept():
+    assert since(LINES).head.size == 5
+    assert read_kept(checkpoint(origin="acme/log/2"), TRUST).head.origin == "acme/log/2"
+    revoked = {"role": "log", "key": str(LOG.key), "revoked": "2026-01-01T00:00:00.000000Z"}
+    assert read_kept(checkpoint(), Trust(keys=[TrustedKey.model_validate(revoked)]))
+    for data, code in (
+        (checkpoint(by=STRANGER), "checkpoint.unsigned"),
+        (checkpoint(origin="another/log"), "checkpoint.unsigned"),
+        (b"", "checkpoint.malformed"),
+    ):
+        with pytest.raises(DataError) as caught:
+            read_kept(data, TRUST)
+        assert caught.value.code == code
+
+
+def test_memory_does_not_grow_with_the_register():
+    def peak(count):
+        edge, size = Edge(), 0
+
+        def read(_):
+            nonlocal size
+            size += 1
+            return (
+                Line(size - 1, "opened", "0" * 64, "0" * 64).data + b"\n" if size <= count else b""
+            )
+
+        for index in range(count):
+            edge.add(Line(index, "opened", "0" * 64, "0" * 64).leaf)
+        own = checkpoints.sign(Head("acme/log", count, edge.root()), LOG)
+        tracemalloc.start()
+        found = verify_register(read, own, TRUST)
+        most = tracemalloc.get_traced_memory()[1]
+        tracemalloc.stop()
+        assert found.level == 1
+        return most
+
+    peak(10)  # what is read once
+    assert peak(4_000) < peak(500) + 20_000
