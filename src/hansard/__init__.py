@@ -36,6 +36,16 @@ from hansard.api.records import (
     verify,
     verify_export,
 )
+from hansard.api.registering import (
+    add_to_register,
+    cosign,
+    prove,
+    prove_since,
+    read_checkpoint,
+    read_register,
+    sign_checkpoint,
+    verify_register,
+)
 from hansard.api.reviewing import hold, import_review, note_outcome, review, sign_review
 from hansard.api.running import resume, resume_sync, run, run_sync, stop, stop_sync
 from hansard.api.specs import available_models, estimate, formats, prompt_templates, read_spec
@@ -53,6 +63,7 @@ from hansard.api.trust import (
 )
 from hansard.errors import (
     DataError,
+    ForkError,
     HansardError,
     OutputWarning,
     SeatError,
@@ -67,6 +78,8 @@ if TYPE_CHECKING:
     from hansard.export.write import standalone_verifier
     from hansard.governance.keyring import Keyring
     from hansard.governance.trusting import TrustFile
+    from hansard.governance.witness import Cosigned
+    from hansard.record.checkpoint import Checkpoint
     from hansard.record.keys import Trust, TrustedKey
     from hansard.record.note import Signer, VerifierKey
     from hansard.record.policy import Policy
@@ -85,6 +98,7 @@ if TYPE_CHECKING:
     from hansard.report.metrics import Metrics
     from hansard.report.progress import Progress
     from hansard.report.prompt import Rendered
+    from hansard.report.registered import RegisterCheck, Registered
     from hansard.report.replayed import Replayed
     from hansard.report.standing import Standing
     from hansard.rules.events import Event
@@ -110,6 +124,8 @@ _LATER = {
     "export.write": ("standalone_verifier",),
     "governance.keyring": ("Keyring",),
     "governance.trusting": ("TrustFile",),
+    "governance.witness": ("Cosigned",),
+    "record.checkpoint": ("Checkpoint",),
     "record.keys": ("Trust", "TrustedKey"),
     "record.note": ("Signer", "VerifierKey"),
     "record.policy": ("Policy",),
@@ -128,6 +144,7 @@ _LATER = {
     "report.metrics": ("Metrics",),
     "report.progress": ("Progress",),
     "report.prompt": ("Rendered",),
+    "report.registered": ("RegisterCheck", "Registered"),
     "report.replayed": ("Replayed",),
     "report.standing": ("Standing",),
     "rules.events": ("Event",),
@@ -146,10 +163,12 @@ __all__ = [
     "AvailableModels",
     "Ceilings",
     "Check",
+    "Checkpoint",
     "Comparison",
     "Completion",
     "ConsensusResult",
     "ConsensusSpec",
+    "Cosigned",
     "DataError",
     "Debate",
     "DebateResult",
@@ -160,6 +179,7 @@ __all__ = [
     "Evidence",
     "Finding",
     "Follower",
+    "ForkError",
     "GateAnswer",
     "GateRecord",
     "HansardError",
@@ -178,6 +198,8 @@ __all__ = [
     "Policy",
     "Progress",
     "Record",
+    "RegisterCheck",
+    "Registered",
     "Rendered",
     "Replayed",
     "Request",
@@ -200,12 +222,14 @@ __all__ = [
     "VerifierKey",
     "__version__",
     "adapters",
+    "add_to_register",
     "approve_policy",
     "approve_prompts",
     "ask_gate",
     "available_models",
     "blocks",
     "compare",
+    "cosign",
     "debate",
     "draft_policy",
     "estimate",
@@ -220,10 +244,14 @@ __all__ = [
     "open_store",
     "parse_policy",
     "prompt_templates",
+    "prove",
+    "prove_since",
+    "read_checkpoint",
     "read_export",
     "read_models",
     "read_policy",
     "read_record",
+    "read_register",
     "read_spec",
     "read_trust",
     "rebuild_projection",
@@ -237,6 +265,7 @@ __all__ = [
     "run_sync",
     "schemas",
     "should_debate",
+    "sign_checkpoint",
     "sign_review",
     "sources",
     "standalone_verifier",
@@ -246,6 +275,7 @@ __all__ = [
     "unapproved_prompts",
     "verify",
     "verify_export",
+    "verify_register",
 ]
 
 

@@ -90,3 +90,14 @@ class DataError(HansardError):
     def __init__(self, code: str, message: str, found: str | None = None) -> None:
         super().__init__(code, message)
         self.found = found
+
+
+class ForkError(DataError):
+    """Two checkpoints of one register that cannot both be true: `notes` are both, as signed.
+
+    Keep them: together they show that whoever holds the log key has kept two histories.
+    """
+
+    def __init__(self, code: str, message: str, notes: tuple[bytes, bytes]) -> None:
+        super().__init__(code, message)
+        self.notes = notes

@@ -16,8 +16,9 @@ from hansard.report.comparing import Comparison
 from hansard.report.formats import DISPLAYS, DebateResult
 from hansard.report.gated import GateRecord
 from hansard.report.gating import GateAnswer
-from hansard.report.listing import Listing
+from hansard.report.listing import Listing, Questions
 from hansard.report.metrics import Metrics
+from hansard.report.registered import RegisterCheck, Registered
 from hansard.rules.events import TYPES, Event
 from hansard.rules.formats import DEFAULT, SPECS, DebateSpec
 from hansard.runtime.available import AvailableModels
@@ -85,6 +86,9 @@ _PUBLISHED: list[tuple[str, str, Any, Literal["validation", "serialization"]]] =
     ("report", "The report of a debate", DebateResult, "serialization"),
     ("list", "The debates in a store", Listing, "serialization"),
     ("metrics", "What the debates in a store say together", Metrics, "serialization"),
+    ("questions", "How often each question was debated", Questions, "serialization"),
+    ("register", "The register of a store", Registered, "serialization"),
+    ("register-check", "Whether a register holds", RegisterCheck, "serialization"),
     ("comparison", "Two debates side by side", Comparison, "serialization"),
     ("estimate", "The calls, tokens and cost that a debate may need", Estimate, "serialization"),
     ("gate", "Whether a debate is advised", GateAnswer, "serialization"),

@@ -70,8 +70,8 @@ def last(out):
 def test_a_page_is_written_and_says_what_comes_next(hansard, debate, home):
     done = hansard("page", debate[:8], "-o", "debate.html")
     assert (done.code, done.out) == (0, "")
-    made, written, step = done.err.splitlines()
-    assert made.startswith("made a new export key")
+    *made, written, step = done.err.splitlines()
+    assert [said[:21] for said in made] == ["made a new log key in", "made a new export key"]
     assert re.fullmatch(r"debate.html: \d+ entries, signed by house/export", written)
     assert step == "Verify it first: hansard verify debate.html; then open debate.html in a browser"
 

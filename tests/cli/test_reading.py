@@ -169,6 +169,24 @@ def test_metrics_say_what_many_debates_say(hansard, example, monkeypatch):
     assert hansard("metrics", "--since", "x").code == 2
 
 
+def test_list_says_how_often_a_question_was_debated_and_what_never_finished(hansard, debate):
+    assert hansard("run", "debate.yaml").code == 0
+    left = leave_open()
+    assert hansard("run", "debate.yaml", "--question", "Another?").code == 0
+    done = hansard("list", "--questions")
+    assert done.out.splitlines() == [
+        "3 debates   Shall we release?",
+        f"            never finished: {left[:8]}",
+        "1 debate    Another?",
+    ]
+    found = json.loads(hansard("list", "--questions", "--json", "--limit", 1).out)
+    jsonschema.validate(found, json.loads(render("questions")))
+    first, other = found["asked"]
+    assert (len(first["debates"]), first["debates"][0], first["unfinished"]) == (3, debate, [left])
+    assert (other["question"], other["unfinished"]) == ("Another?", [])
+    assert hansard("list", "--questions", "--csv").code == 2
+
+
 def test_list_of_an_empty_store(hansard):
     DB.touch()
     assert hansard("list").out == "0 debates\n"

@@ -61,8 +61,9 @@ def last(done):
 def test_an_export_is_written_and_says_what_comes_next(hansard, debate, home):
     done = hansard("export", debate[:8], "-o", "record.zip")
     assert (done.code, done.out) == (0, "")
-    made, written, step = done.err.splitlines()
-    assert made.startswith(f"made a new export key in {home}/keys/export.pem: house/export+")
+    *made, written, step = done.err.splitlines()
+    for said, role in zip(made, ("log", "export"), strict=True):
+        assert said.startswith(f"made a new {role} key in {home}/keys/{role}.pem: house/{role}+")
     assert re.fullmatch(r"record.zip: \d+ entries, signed by house/export", written)
     read = "then unpack it and open report.html in a browser"
     assert step == f"Verify it first: hansard verify record.zip; {read}"
@@ -335,7 +336,7 @@ def test_recorded_replies_of_what_is_no_export(hansard, content):
 def test_keys_are_shown_made_rotated_and_revoked(hansard, home):
     shown = hansard("keys")
     assert (shown.code, shown.err) == (0, "")
-    assert shown.out.count("none yet") == 4
+    assert shown.out.count("none yet") == 5
     assert not home.exists(), "showing makes nothing"
     made = hansard("keys", "make", "export")
     assert made.out.startswith("house/export+")

@@ -14,7 +14,7 @@ from rich.text import Text
 import hansard
 from hansard.cli.console import console, document, money
 from hansard.cli.context import open_store, store_option, trust_of
-from hansard.report.listing import ORDERS, Entry
+from hansard.report.listing import ORDERS, Entry, Questions
 from hansard.report.reviews import STATES
 from hansard.report.safe import one_line, shown
 from hansard.report.words import GONE, stance
@@ -126,10 +126,15 @@ def _terms(command: Callable[..., None]) -> Callable[..., None]:
     show_default=True,
     help="The most debates that are listed: the last ones; 0: all.",
 )
+@click.option(
+    "--questions",
+    is_flag=True,
+    help="List their questions instead: how often each was debated, and what never finished.",
+)
 @click.option("--json", "form", flag_value="json", help="Print the list as JSON.")
 @click.option("--csv", "form", flag_value="csv", help="Print the list as CSV.")
 @store_option
-def list_(form: str | None, limit: int, **wanted: Any) -> None:
+def list_(form: str | None, limit: int, questions: bool, **wanted: Any) -> None:
     """List debates in the store: the newest, or those for which all options hold.
 
     Each record that is listed is verified; altered ones are marked, and stand in every list.
@@ -138,9 +143,15 @@ def list_(form: str | None, limit: int, **wanted: Any) -> None:
     Exit codes: 0 listed, even if a record was altered; 2 there is no store, or it
     cannot be read.
     """
+    if questions and form == "csv":
+        raise hansard.UsageError("list.csv", "questions are listed as text or with --json")
+    most = None if questions else limit or None
     with open_store() as store:
-        listing = hansard.list_debates(store, trust_of(None), limit=limit or None, **wanted)
+        listing = hansard.list_debates(store, trust_of(None), limit=most, **wanted)
         digits = _distinct(store.debates())
+    if questions:
+        _print_questions(listing.questions(), digits, form)
+        return
     if form == "json":
         click.echo(document(listing))
         return
@@ -153,6 +164,21 @@ def list_(form: str | None, limit: int, **wanted: Any) -> None:
             out.print(line, no_wrap=True, overflow="ellipsis")
     bad = listing.totals.not_as_recorded
     out.print(Text(_told(listing), style="red" if bad else "dim"))
+
+
+def _print_questions(found: Questions, digits: int, form: str | None) -> None:
+    """Print each question, how often it was debated, and the debates that never finished."""
+    if form == "json":
+        click.echo(document(found))
+        return
+    out = console()
+    for row in found.asked:
+        said = GONE if row.question is None else one_line(row.question)
+        text = Text(f"{many(len(row.debates), 'debate'):<11} {said}")
+        out.print(text, no_wrap=True, overflow="ellipsis")
+        if row.unfinished:
+            names = ", ".join(name[:digits] for name in row.unfinished)
+            out.print(Text(f"{'':<11} never finished: {names}", style="bold yellow"))
 
 
 def _csv(debates: Sequence[Entry]) -> str:

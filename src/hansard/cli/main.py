@@ -23,6 +23,7 @@ from hansard.cli import (
     policing,
     providing,
     reading,
+    registering,
     reviewing,
     running,
     signing,
@@ -142,6 +143,7 @@ for _command in (
     trusting.trust,
     listing.projection,
     measuring.metrics,
+    registering.register,
     starting.schema,
 ):
     cli.add_command(_command)

@@ -44,19 +44,27 @@ _ROLE = click.argument("role", type=click.Choice(hansard.Keyring.ROLES))
     required=True,
     help="Write the export to this new file.",
 )
+@click.option(
+    "--checkpoint",
+    metavar="FILE",
+    type=_FILE,
+    help="Prove its place in the register under this checkpoint, which the recipient kept.",
+)
 @SIGNER
 @store_option
-def export(debate: str, output: Path, signer: str | None) -> None:
+def export(debate: str, output: Path, checkpoint: Path | None, signer: str | None) -> None:
     """Export the record of the debate ID as one signed zip, FILE.
 
-    The recipient can verify it without trusting you: VERIFY.md inside says how. Then
-    report.html, which is signed as well, shows it in a browser. Send your public
-    export key separately; `hansard keys` prints it.
+    The recipient can verify it without trusting you: VERIFY.md inside says how. It also
+    proves its place in your register (`hansard register --help`). Then report.html, which is
+    signed as well, shows it in a browser. Send your public export key and log key
+    separately; `hansard keys` prints them.
 
     Exit codes: 0 written; 1 the record was altered, so nothing is written; 2
     there is no such debate, or FILE cannot be written.
     """
-    record, key = _signing(debate, signer)
+    require_new(output)
+    record, key = _signing(debate, signer, checkpoint)
     save(output, record.export(key))
     _say_written(output, record, key, "then unpack it and open report.html in a browser")
 
@@ -120,11 +128,15 @@ def page(
         console(stderr=True).print(Text(said))
 
 
-def _signing(debate: str, command: str | None) -> tuple[hansard.Record, hansard.Signer]:
-    """Return the record to be written, which is sound, and who signs it."""
+def _signing(
+    debate: str, command: str | None, under: Path | None = None
+) -> tuple[hansard.Record, hansard.Signer]:
+    """Return the record to be written, sound and with its place in the register; who signs it."""
+    ring = keyring()
     with open_store() as store:
         record = sound_record(store, debate)
-    return record, keyring().signer("export", command)
+        record = hansard.prove(store, record, lambda: ring.signer("log"), under=under)
+    return record, ring.signer("export", command)
 
 
 def _say_written(
@@ -181,7 +193,9 @@ def make(role: Any) -> None:
 
     Exit codes: 0 printed; 2 the key cannot be made or read.
     """
-    click.echo(keyring().signer(role).key)
+    ring = keyring()
+    ring.signer(role)
+    click.echo(ring.public(role))
 
 
 @keys.command("import")

@@ -52,6 +52,8 @@ def list_(file: hansard.TrustFile) -> None:
         for row in listed.keys
     ]
     rows += [("policy", f"{row.sha256}  revoked from {row.revoked} on") for row in listed.policies]
+    if listed.witnesses:
+        rows.append(("witnesses", f"{listed.witnesses} must have cosigned a checkpoint"))
     console().print(fields([*rows, ("trust file", str(file.path))]))
 
 
@@ -101,6 +103,20 @@ def remove(file: hansard.TrustFile, key: str) -> None:
     Exit codes: 0 removed; 2 KEY is not in the file.
     """
     _say(file, f"{file.remove(key)} is removed")
+
+
+@trust.command()
+@click.argument("count", metavar="N", type=click.IntRange(min=0))
+@click.pass_obj
+def witnesses(file: hansard.TrustFile, count: int) -> None:
+    """Take a checkpoint for anchored where N of your trusted witnesses cosigned it.
+
+    With 0, as at first, only a checkpoint that you kept yourself anchors a record.
+
+    Exit codes: 0 set; 2 you trust fewer witnesses than N.
+    """
+    file.require_witnesses(count)
+    _say(file, f"{count} must have cosigned a checkpoint")
 
 
 def _say(file: hansard.TrustFile, words: str) -> None:

@@ -26,8 +26,8 @@ from hansard.governance import files
 from hansard.governance.command import CommandKey
 from hansard.governance.trusting import TrustFile
 from hansard.record import keys
-from hansard.record.keys import ROLES, Role, Trust
-from hansard.record.note import Signer, VerifierKey
+from hansard.record.keys import TRUSTED_ROLES, Trust, TrustedRole
+from hansard.record.note import COSIGNATURE, ED25519, Signer, VerifierKey, witness_key
 
 Tell = Callable[[str], None]
 Ask = Callable[[str, bool], str]  # what for, and whether it is a new one; empty for none
@@ -40,7 +40,7 @@ class Keyring:
     sentence when a key is made; `ask` gives a passphrase where none is set.
     """
 
-    ROLES: ClassVar[tuple[Role, ...]] = ROLES
+    ROLES: ClassVar[tuple[TrustedRole, ...]] = TRUSTED_ROLES
 
     def __init__(
         self, folder: Path, now: Callable[[], str], tell: Tell, ask: Ask | None = None
@@ -67,7 +67,7 @@ class Keyring:
         """Where the trust file is."""
         return self._trust.path
 
-    def signer(self, role: Role, command: str | None = None) -> Signer:
+    def signer(self, role: TrustedRole, command: str | None = None) -> Signer:
         """Return the key of `role`, made now where there is none.
 
         With a `command`, that signs instead of the PEM file; its public half must
@@ -82,7 +82,8 @@ class Keyring:
                     f"there is no {role} key: `hansard keys import {role} FILE` takes the public "
                     "half of the key that the command signs with",
                 )
-            return Signer(key.name, CommandKey(key, command))
+            plain = VerifierKey(key.name, key.public)  # also under what a witness signs
+            return Signer(key.name, CommandKey(plain, command))
         if not files.is_there(path):
             if key is not None:
                 raise UsageError(
@@ -93,11 +94,11 @@ class Keyring:
             self._make(role)
             key = self.public(role)
         secret = self._open(role, files.read_secret(path))
-        if key is None or Signer(key.name, secret).key != key:
+        if key is None or _key_of(role, Signer(key.name, secret)) != key:
             raise DataError("key.mismatch", f"{path} and its .pub file belong to different keys")
         return Signer(key.name, secret)
 
-    def adopt(self, role: Role, public: bytes) -> VerifierKey:
+    def adopt(self, role: TrustedRole, public: bytes) -> VerifierKey:
         """Take the public half (PEM) of a key that an HSM or KMS holds, and trust it in `role`.
 
         Raises DataError `key.malformed`, and UsageError `key.exists` where there is
@@ -105,12 +106,13 @@ class Keyring:
         """
         if self.public(role) is not None:
             raise UsageError("key.exists", f"the role {role} has a key already; revoke it first")
-        key = VerifierKey(_name(role), keys.public_from_pem(public))
+        algorithm = COSIGNATURE if role == "witness" else ED25519
+        key = VerifierKey(_name(role), keys.public_from_pem(public), algorithm)
         VerifierKey.parse(str(key))  # as little as any reader does it take a weak key
         self._keep(role, key)
         return key
 
-    def public(self, role: Role) -> VerifierKey | None:
+    def public(self, role: TrustedRole) -> VerifierKey | None:
         """Return the public key of `role`, or None where there is no key."""
         path = self._path(role).with_suffix(".pub")
         if not files.is_there(path):
@@ -123,15 +125,15 @@ class Keyring:
                 error.code, f"{path} does not hold a verifier key; restore it from a copy"
             ) from None
 
-    def rotate(self, role: Role) -> VerifierKey:
+    def rotate(self, role: TrustedRole) -> VerifierKey:
         """Put a new key in the place of `role`'s; the old one counts for records until now."""
         old = self.public(role)
         if old is None:
-            return self.signer(role).key
+            return _key_of(role, self.signer(role))
         self._retire(role, old)
         return self._make(role)
 
-    def revoke(self, role: Role) -> VerifierKey:
+    def revoke(self, role: TrustedRole) -> VerifierKey:
         """Take `role`'s key out of use: it counts for no record opened from now on."""
         key = self.public(role)
         if key is None:
@@ -143,18 +145,18 @@ class Keyring:
         """Return the trust file's keys; none where there is no file."""
         return self._trust.read()
 
-    def _path(self, role: Role) -> Path:
-        if role not in ROLES:
+    def _path(self, role: TrustedRole) -> Path:
+        if role not in self.ROLES:
             raise UsageError(
-                "key.role", f"there is no key role {role!r}; use one of {', '.join(ROLES)}"
+                "key.role", f"there is no key role {role!r}; use one of {', '.join(self.ROLES)}"
             )
         return self.folder / "keys" / f"{role}.pem"
 
-    def _make(self, role: Role) -> VerifierKey:
+    def _make(self, role: TrustedRole) -> VerifierKey:
         """Make the key of `role`; its PEM file comes last, so that what is there is whole."""
         path = self._path(role)
         secret = keys.generate()
-        key = Signer(_name(role), secret).key
+        key = _key_of(role, Signer(_name(role), secret))
         self.trust()  # a file that cannot be read makes no key
         words = f"Passphrase for the new {role} key (empty: it is not encrypted)"
         pem = keys.to_pem(secret, self._passphrase(words, new=True))
@@ -163,14 +165,14 @@ class Keyring:
         self._tell(f"made a new {role} key in {path}: {key}")
         return key
 
-    def _keep(self, role: Role, key: VerifierKey) -> None:
+    def _keep(self, role: TrustedRole, key: VerifierKey) -> None:
         """Write a public half, and trust it."""
         path = self._path(role)
         files.make_folders(self.folder, path.parent)
         self._trust.add(str(key), role)
         files.write(path.with_suffix(".pub"), f"{key}\n".encode())
 
-    def _open(self, role: Role, pem: bytes) -> Ed25519PrivateKey:
+    def _open(self, role: TrustedRole, pem: bytes) -> Ed25519PrivateKey:
         """Read a private key, asking for its passphrase where somebody can be asked."""
         words = f"Passphrase of your {role} key"
         given = self._passphrase(words if keys.is_encrypted(pem) else None)
@@ -186,7 +188,7 @@ class Keyring:
             given = self._ask(words, new)
         return os.fsencode(given) or None
 
-    def _retire(self, role: Role, key: VerifierKey) -> None:
+    def _retire(self, role: TrustedRole, key: VerifierKey) -> None:
         if any(row.key == str(key) for row in self.trust().keys):
             self._trust.revoke(str(key), self._now())
         path = self._path(role)
@@ -199,7 +201,12 @@ class Keyring:
             ) from None
 
 
-def _name(role: Role) -> str:
+def _key_of(role: TrustedRole, signer: Signer) -> VerifierKey:
+    """Return the verifier key of a signer in its role: a witness's is one for cosignatures."""
+    return witness_key(signer) if role == "witness" else signer.key
+
+
+def _name(role: TrustedRole) -> str:
     """Name a new key after the house that holds it: HANSARD_ORG, else this host."""
     org = os.environ.get("HANSARD_ORG") or socket.gethostname()
     return f"{re.sub('[^A-Za-z0-9._-]', '-', org)[:100]}/{role}"

@@ -127,6 +127,21 @@ class TrustFile:
         """
         return self._change(named, lambda _: None)
 
+    def require_witnesses(self, count: int) -> None:
+        """Let a checkpoint anchor a record where so many trusted witnesses cosigned it.
+
+        With 0 none does, whoever cosigned. Raises UsageError `trust.witnesses`.
+        """
+        with files.edited(self.path):
+            trust = self.read()
+            known = len({row.key for row in trust.keys if row.role == "witness"})
+            if not 0 <= count <= known:
+                raise UsageError(
+                    "trust.witnesses",
+                    f"{self.path} has {known} witness keys, so {count} cannot be required",
+                )
+            self._write(trust, witnesses=count)
+
     def _change(self, named: str, change: Callable[[TrustedKey], TrustedKey | None]) -> VerifierKey:
         with files.edited(self.path):
             trust = self.read()
@@ -141,7 +156,7 @@ class TrustFile:
             self._write(trust, keys=[row for row in changed if row is not None])
         return VerifierKey.parse(key)
 
-    def _write(self, trust: Trust, **rows: list[TrustedKey] | list[RevokedPolicy]) -> None:
+    def _write(self, trust: Trust, **rows: list[TrustedKey] | list[RevokedPolicy] | int) -> None:
         data = trust.model_copy(update=rows).dump()
         parse_trust(data)  # two keys under one name and id are refused before they are written
         files.write(self.path, data)

@@ -64,7 +64,7 @@ class Cosigned(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Checkpoint:
-    """A checkpoint as it was read: its bytes (`data`), the note, and what that states."""
+    """A checkpoint as it was read: its bytes (`data`), the `note`, what that states (`head`)."""
 
     data: bytes
     note: Note

@@ -99,6 +99,23 @@ class Totals(_Part):
     not_as_recorded: int = Field(description="Records that do not hold")
 
 
+class Asked(_Part):
+    """A question, and the debates of a store about it."""
+
+    question: str | None = Field(description="null: it cannot be read, or the record was altered")
+    debates: tuple[str, ...] = Field(description="Their ids, in the order they were opened")
+    unfinished: tuple[str, ...] = Field(description="Those that were never closed")
+
+
+class Questions(_Part):
+    """How often each question of a store was debated; the gate alone is no debate."""
+
+    questions: Literal["hansard-questions/v1"] = Field(
+        default="hansard-questions/v1", description="The form of this list"
+    )
+    asked: tuple[Asked, ...] = Field(description="Those that were debated most often first")
+
+
 class Listing(_Part):
     """Debates of a store."""
 
@@ -107,6 +124,22 @@ class Listing(_Part):
     )
     debates: tuple[Entry, ...] = Field(description="In the order that was asked for")
     totals: Totals = Field(description="Of all that were asked for, listed or not")
+
+    def questions(self) -> Questions:
+        """Return how often each question was debated, and which debates never finished."""
+        found: dict[str | None, list[Entry]] = {}
+        for row in self.debates:
+            if row.state != "gate":
+                found.setdefault(row.question, []).append(row)
+        asked = (
+            Asked(
+                question=question,
+                debates=tuple(row.debate for row in rows),
+                unfinished=tuple(row.debate for row in rows if row.state == "open"),
+            )
+            for question, rows in found.items()
+        )
+        return Questions(asked=tuple(sorted(asked, key=lambda row: -len(row.debates))))
 
 
 def entry(result: DebateResult | GateRecord) -> Entry:

@@ -26,9 +26,11 @@ from hansard.errors import DataError, UsageError
 from hansard.record.blob import unpack
 from hansard.record.bundle import Bundle, Head
 from hansard.rules.events import Event, parse
+from hansard.store import registering
 from hansard.store.file import Tally, examine, examine_beside, exposed
 from hansard.store.guard import guard, id_of, id_or_none
 from hansard.store.projection import Projection, kept
+from hansard.store.register import Register
 from hansard.store.sqlite import Extras, Recorder, RunnerLock
 
 _SCHEME = "sqlite:///"
@@ -206,13 +208,15 @@ class Store:
             for seq, (kind, line) in enumerate(batch.lines, batch.first)
         ]
         try:
-            return self._recorder.insert(c, events, batch.extras)
+            entries = self._recorder.insert(c, events, batch.extras)
         except sqlite3.IntegrityError:
             raise UsageError(
                 "store.conflict",
                 f"another process is writing debate {batch.debate}; this one stops, "
                 "and nothing is lost",
             ) from None
+        registering.append(c, registering.due(batch.first, batch.lines, batch.debate))
+        return entries
 
     def debates(self) -> list[str]:
         """Return the ids of all debates, in the order they were opened."""
@@ -299,6 +303,11 @@ class Store:
             head=_head(*heads[0]) if heads else Head(0, ""),
             policies={policy: kept[policy]} if policy in kept else {},
         )
+
+    @property
+    def register(self) -> Register:
+        """The register of the store: what it has opened, closed and added to, in order."""
+        return Register(lambda: self._recorder)
 
     @property
     def exposed(self) -> str | None:

@@ -31,6 +31,7 @@ from hansard import private
 from hansard.errors import DataError
 from hansard.record.bundle import MAX_EXPORT, Head
 from hansard.store import file as files
+from hansard.store import registering
 from hansard.store.file import LOCK_SECONDS
 
 MOST_BYTES = 2 * MAX_EXPORT  # that are read at once: no record that can be exported has as many
@@ -50,6 +51,7 @@ _TABLES = (
        BEGIN SELECT RAISE(ABORT, 'lines are never deleted'); END""",
     """CREATE TRIGGER IF NOT EXISTS lines_stand BEFORE UPDATE ON stored_events
        BEGIN SELECT RAISE(ABORT, 'lines are never changed'); END""",
+    *registering.TABLES,
 )
 
 
@@ -105,17 +107,25 @@ class Recorder(SQLiteApplicationRecorder):
         Its own tables may be there, and those of the statements `more`.
 
         What is missing, as after tampering, shows where it is read. Raises DataError
-        `store.foreign`.
+        `store.foreign`, or `store.old` for a store without a register.
         """
         ours = set(map(_as_kept, (*self.create_table_statements, *more)))
         made = "SELECT type, name, sql FROM sqlite_master WHERE sql IS NOT NULL"
-        for kind, name, statement in self.select(made):
+        rows = self.select(made)
+        for kind, name, statement in rows:
             if type(statement) is not str or _as_kept(statement) not in ours:
                 raise DataError(
                     "store.foreign",
                     f"{self.datastore.pool.db_name} holds the {kind} {name!r:.64}, which no "
                     "Hansard store has; name another store, or restore it from a copy",
                 )
+        if "register" not in {row[1] for row in rows}:
+            raise DataError(
+                "store.old",
+                f"{self.datastore.pool.db_name} has no register: an earlier version of Hansard "
+                "made it, or the register was taken out; read it with that version or restore it "
+                "from a copy, and name another store for new debates",
+            )
 
     def entries(self) -> int:
         """Return how many entries there are: none is ever deleted."""

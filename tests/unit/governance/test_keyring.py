@@ -71,6 +71,26 @@ def test_a_key_is_made_at_first_use_and_told_in_one_sentence(ring, told, role):
     assert names(ring) == [f"keys/{role}.pem", f"keys/{role}.pub", "trust.json"]
 
 
+def test_a_witness_has_a_key_for_cosignatures(ring, tmp_path):
+    signer = ring.signer("witness")
+    key = ring.public("witness")
+    assert key == note.witness_key(signer)
+    assert [(row.role, row.key) for row in ring.trust().keys] == [("witness", str(key))]
+    assert again(ring).signer("witness").key == signer.key
+    assert note.witness_key(Signer(key.name, signer.private)) == key
+    rotated = ring.rotate("witness")
+    assert rotated == ring.public("witness") != key
+    assert rotated.algorithm == note.COSIGNATURE
+    pem, public = tmp_path / "token.pem", tmp_path / "token.pub"
+    subprocess.run(["openssl", "genpkey", "-algorithm", "ed25519", "-out", pem], check=True)
+    subprocess.run(["openssl", "pkey", "-in", pem, "-pubout", "-out", public], check=True)
+    ring.revoke("witness")
+    held = ring.adopt("witness", public.read_bytes())
+    command = f"openssl pkeyutl -sign -rawin -inkey {shlex.quote(str(pem))} -in /dev/stdin"
+    line = note.cosignature(b"a\n", ring.signer("witness", command), 7)
+    assert note.parse(b"a\n\n" + line, cosigned=True).signed_by(held)
+
+
 def test_keys_are_for_their_owner_alone(ring):
     ring.signer("export")
     assert mode(path_of(ring, "export.pem")) == 0o600

@@ -138,6 +138,17 @@ def test_how_many_witnesses_are_wanted_stays_as_it_is(file):
     assert file.read() == Trust(keys=[], witnesses=2)
 
 
+def test_no_more_witnesses_can_be_required_than_are_known(file):
+    for name in ("one/witness", "two/witness"):
+        file.add(str(VerifierKey(name, made().public, COSIGNATURE)), "witness")
+    file.require_witnesses(2)
+    assert file.read().witnesses == 2
+    for count in (3, -1):
+        refused("trust.witnesses", file.require_witnesses, count)
+    file.require_witnesses(0)
+    assert file.read().witnesses == 0
+
+
 def test_a_file_that_is_no_trust_file_stays_as_it_is(file):
     file.path.parent.mkdir()
     file.path.write_bytes(b'{"v":1}')

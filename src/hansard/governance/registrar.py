@@ -1,0 +1,141 @@
+"""What of a store's register leaves the store: signed checkpoints, and proofs under them.
+
+A checkpoint is signed when somebody asks for it, and not while a debate runs: so no run waits
+for a passphrase or for an HSM, and no process that only runs debates needs the log key. The
+note is the same as if it had been signed at once: Ed25519 gives one signature, and a
+checkpoint has no time.
+"""
+
+from __future__ import annotations
+
+from base64 import b64encode
+from collections.abc import Callable
+from typing import NamedTuple
+
+from hansard.errors import DataError, ForkError, UsageError
+from hansard.record import checkpoint as checkpoints
+from hansard.record import note
+from hansard.record.checkpoint import Checkpoint, Head
+from hansard.record.note import Signer
+from hansard.record.register import OPENING
+from hansard.report.registered import departs
+from hansard.store.register import SIGNATURE, Register
+
+Key = Callable[[], Signer]  # gives the log key: asked for only where something is to be signed
+
+
+class Proofs(NamedTuple):
+    """The first line of a debate and its last, each proven under one checkpoint."""
+
+    opened: bytes
+    head: bytes
+
+
+def sign(log: Register, key: Key, size: int | None = None) -> Checkpoint:
+    """Return the checkpoint after `size` lines, or all, signed by the log key, and keep it.
+
+    Raises UsageError `register.key` where the register is that of a key of another name.
+    """
+    signer, size = key(), log.size if size is None else size
+    head = Head(log.name(signer.name), size, log.root(size))
+    known = _kept(log, size)
+    if known and known.head == head and known.note.signed_by(signer.key):
+        return known
+    made = checkpoints.parse(checkpoints.sign(head, signer))
+    log.keep(made)
+    return made
+
+
+def _kept(log: Register, size: int) -> Checkpoint | None:
+    """Return the checkpoint after `size` lines as it was signed, if it was."""
+    kept = log.checkpoint(size)
+    return checkpoints.parse(kept.note) if kept and kept.note else None
+
+
+def prove(
+    log: Register, debate: str, head: str, key: Key, under: Checkpoint | None = None
+) -> Proofs:
+    """Return the proofs of a debate whose last entry is `head`, which is registered first.
+
+    They are made under `under`, or else under the signed checkpoint that has the last line
+    and that most witnesses saw; of those the newest; where there is none, one is signed now.
+    Raises what `check_begins` raises, and UsageError `register.late` where `under` is older
+    than the last line.
+    """
+    log.add_head(debate, head)
+    lines = log.of(debate)
+    if lines[0].kind not in OPENING:
+        raise DataError(
+            "register.damaged", f"the register does not begin debate {debate[:8]} with its opening"
+        )
+    signed = _signed(log, lines[-1].index, key, under)
+    if lines[-1].index >= signed.head.size:
+        raise UsageError(
+            "register.late",
+            f"the last entry of debate {debate[:8]} is line {lines[-1].index + 1:,} of the "
+            f"register, and this checkpoint is over {signed.head.size:,}: name a newer one",
+        )
+    opened, last = (
+        checkpoints.write_proof(line, log.inclusion(line.index, signed.head.size), signed.data)
+        for line in (lines[0], lines[-1])
+    )
+    return Proofs(opened, last)
+
+
+def _signed(log: Register, index: int, key: Key, under: Checkpoint | None) -> Checkpoint:
+    """Return the checkpoint to prove line `index` under, as this store has signed it."""
+    if under is not None:
+        check_begins(log, under)
+        return _kept(log, under.head.size) or sign(log, key, under.head.size)
+    kept = log.signed(index + 1)
+    return checkpoints.parse(kept.note) if kept and kept.note else sign(log, key)
+
+
+def check_begins(log: Register, old: Checkpoint) -> None:
+    """Refuse a checkpoint that the register does not begin with.
+
+    Raises UsageError `register.other` or `register.rewound`, and ForkError `register.fork`.
+    """
+    found = departs(log, old, log.root)
+    if found and found.notes:
+        one, other = (note.encode() for note in found.notes)
+        raise ForkError(found.code, found.message, (one, other))
+    if found:
+        raise UsageError(found.code, found.message)
+
+
+def extend(log: Register, old: Checkpoint, key: Key) -> bytes:
+    """Return the latest checkpoint with the proof that it extends one that somebody kept.
+
+    It has the form of what a C2SP tlog-witness is sent: `old` and the size, the hashes of the
+    consistency proof in base64, an empty line, the checkpoint. Raises what `check_begins` does.
+    """
+    check_begins(log, old)
+    new = sign(log, key)
+    hashes = log.consistency(old.head.size, new.head.size)
+    rows = [b"old %d" % old.head.size, *map(b64encode, hashes), b"", new.data]
+    return b"\n".join(rows)
+
+
+def take_in(log: Register, cosigned: Checkpoint) -> int:
+    """Keep the lines that witnesses added to a checkpoint of this store; return how many are new.
+
+    Raises what `check_begins` raises, and UsageError `register.unsigned`.
+    """
+    check_begins(log, cosigned)
+    own = _kept(log, cosigned.head.size)
+    if own is None:
+        raise UsageError(
+            "register.unsigned",
+            f"no checkpoint of {cosigned.head.size:,} lines was signed in this store",
+        )
+    known = set(own.note.signatures)
+    rows = note.divide(cosigned.data)[1]
+    new = [
+        row
+        for row, line in zip(rows, cosigned.note.signatures, strict=True)
+        if line not in known and len(line.signature) != SIGNATURE
+    ]
+    if new:
+        log.keep(checkpoints.parse(own.data + b"".join(new)))
+    return len(new)

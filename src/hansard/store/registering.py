@@ -1,0 +1,140 @@
+"""The register's tables, and how lines get into them (FORMAT.md §12).
+
+The lines stand as they were hashed, and beside them the hashes that a root or a proof is made
+of, in the order of `record.tree`; and the root at each checkpoint, with its signed note once
+there is one. All of it is written in the transaction of the heads that it covers, after a
+write that keeps other processes out: their lines come one after the other.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from typing import Any, NamedTuple
+
+import orjson
+from eventsourcing.sqlite import SQLiteCursor
+
+from hansard.errors import DataError
+from hansard.record import register, tree
+from hansard.record.line import line_hash
+from hansard.record.register import Kind, Line
+from hansard.rules.data import AFTER
+
+TABLES = (
+    """CREATE TABLE IF NOT EXISTS register
+       (place INTEGER PRIMARY KEY, tag TEXT NOT NULL, line BLOB NOT NULL)""",
+    """CREATE INDEX IF NOT EXISTS register_tags ON register (tag, place)""",
+    """CREATE TABLE IF NOT EXISTS register_hashes
+       (place INTEGER PRIMARY KEY, hash BLOB NOT NULL)""",
+    """CREATE TABLE IF NOT EXISTS checkpoints
+       (size INTEGER PRIMARY KEY, root BLOB NOT NULL, note BLOB,
+        cosigned INTEGER NOT NULL DEFAULT 0)""",
+    """CREATE INDEX IF NOT EXISTS checkpoints_signed ON checkpoints (cosigned, size)
+       WHERE note IS NOT NULL""",
+    # One row: what tells this log from all others, and its origin once a key has signed.
+    """CREATE TABLE IF NOT EXISTS register_log (id TEXT PRIMARY KEY, origin TEXT) WITHOUT ROWID""",
+    """INSERT INTO register_log SELECT lower(hex(randomblob(8))), NULL
+       WHERE NOT EXISTS (SELECT * FROM register_log)""",
+    """CREATE TRIGGER IF NOT EXISTS register_stays BEFORE DELETE ON register
+       BEGIN SELECT RAISE(ABORT, 'lines of the register are never deleted'); END""",
+    """CREATE TRIGGER IF NOT EXISTS register_stands BEFORE UPDATE ON register
+       BEGIN SELECT RAISE(ABORT, 'lines of the register are never changed'); END""",
+)
+_OPENING: dict[str, Kind] = {"debate.opened": "opened", "gate.answered": "gate"}
+_HEADS = frozenset({"debate.closed", *AFTER})
+HASH = len(tree.EMPTY)  # bytes
+_DAMAGED = "the store's register is damaged; restore the store from a copy"
+
+Select = Callable[..., Sequence[Sequence[Any]]]
+
+
+class Row(NamedTuple):
+    """A line to be added: its kind, the debate's id or the hash that it is about, the head."""
+
+    kind: Kind
+    subject: str
+    head: str
+
+
+def due(first: int, lines: Iterable[tuple[str, bytes]], debate: str) -> list[Row]:
+    """Return what the register says of entries that are stored now, beginning with `first`.
+
+    That a debate was opened, under which policy, and each head that it has once it is closed.
+    """
+    rows = []
+    for seq, (kind, line) in enumerate(lines, first):
+        if seq == 1 and kind in _OPENING:
+            policy = orjson.loads(line)["data"].get("policy")
+            rows += [Row("policy_approved", policy, policy)] if policy else []
+            rows.append(Row(_OPENING[kind], debate, line_hash(line)))
+        elif kind in _HEADS:
+            rows.append(Row("head", debate, line_hash(line)))
+    return rows
+
+
+def is_over(kind: str) -> bool:
+    """Whether a record whose last entry is of this type is registered up to its end."""
+    return kind in _HEADS or (kind in _OPENING and kind != "debate.opened")
+
+
+def append(c: SQLiteCursor, rows: Iterable[Row]) -> int:
+    """Add lines, and a checkpoint after them; return how many were not there already.
+
+    A debate's line is there where its last line has the same head, a policy's or key's where
+    it has any of that kind. The transaction must have written before, and so keep others out.
+    """
+
+    def select(statement: str, *params: object) -> Sequence[Sequence[Any]]:
+        c.execute(statement, params)
+        return list(c.fetchall())
+
+    before = size = size_of(select)
+    read = reader(select)
+    for row in rows:
+        line = Line(size, row.kind, register.tag(row.subject), row.head)
+        if _is_there(line, select):
+            continue
+        c.execute("INSERT INTO register VALUES (?, ?, ?)", (size, line.tag, line.data))
+        place = tree.stored_hashes(size)
+        for number, found in enumerate(tree.added(size, line.leaf, read), place):
+            c.execute("INSERT INTO register_hashes VALUES (?, ?)", (number, found))
+        size += 1
+    if size > before:
+        root = tree.root(size, read)
+        c.execute("INSERT INTO checkpoints (size, root) VALUES (?, ?)", (size, root))
+    return size - before
+
+
+def _is_there(line: Line, select: Select) -> bool:
+    if line.kind == "opened":  # its id is new
+        return False
+    rows = select("SELECT line FROM register WHERE tag = ? ORDER BY place", line.tag)
+    known = [(row.kind, row.head) for row in (register.parse(bytes_of(each[0])) for each in rows)]
+    if line.kind == "head":  # an opening is a head, too
+        return bool(known) and known[-1][1] == line.head
+    return (line.kind, line.head) in known
+
+
+def size_of(select: Select) -> int:
+    """Return how many lines there are."""
+    last = select("SELECT max(place) FROM register")[0][0]
+    return 0 if last is None else int(last) + 1
+
+
+def reader(select: Select) -> tree.Read:
+    """Return what reads the stored hashes; raises DataError `register.damaged`."""
+
+    def read(places: Sequence[int]) -> list[bytes]:
+        rows = [select("SELECT hash FROM register_hashes WHERE place = ?", at) for at in places]
+        if not all(rows):
+            raise DataError("register.damaged", f"{_DAMAGED}: a hash is missing")
+        return [bytes_of(found[0][0], HASH) for found in rows]
+
+    return read
+
+
+def bytes_of(value: object, size: int | None = None) -> bytes:
+    """Return a stored value that must be bytes; SQLite columns may hold anything."""
+    if type(value) is not bytes or size not in (None, len(value)):
+        raise DataError("register.damaged", f"{_DAMAGED}: what should be a line or a hash is none")
+    return value

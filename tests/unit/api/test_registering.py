@@ -1,0 +1,546 @@
+"""What a kept checkpoint shows of a store: nothing dropped, nothing rewound, one history."""
+
+import shutil
+import sqlite3
+from base64 import b64encode
+from contextlib import closing
+from pathlib import Path
+
+import pytest
+
+import hansard
+from hansard import (
+    DataError,
+    ForkError,
+    UsageError,
+    add_to_register,
+    approve_prompts,
+    cosign,
+    open_keyring,
+    open_store,
+    parse_policy,
+    prove,
+    prove_since,
+    read_record,
+    read_register,
+    sign_checkpoint,
+    verify_register,
+)
+from hansard.record import checkpoint, keys
+from hansard.record.note import Signer
+
+SPEC = {"format": "panel", "question": "Why?", "agents": 2, "model": "python:ask"}
+
+
+class House:
+    """Somebody who runs debates, in a folder of their own."""
+
+    def __init__(self, folder, name="house"):
+        self.folder = folder / name
+        self.folder.mkdir()
+        self.keys = open_keyring(self.folder / "home")
+        self.path = self.folder / "h.db"
+
+    def store(self):
+        return open_store(f"sqlite:///{self.path}")
+
+    def debate(self, times=1, question="Why?", **more):
+        with self.store() as store:
+            for _ in range(times):
+                made = hansard.run_sync(
+                    {**SPEC, "question": question, **more},
+                    models={"ask": lambda _: "Because."},
+                    store=store,
+                )
+        return made.debate
+
+    def checkpoint(self):
+        with self.store() as store:
+            return sign_checkpoint(store, self.keys.signer("log"))
+
+    def found(self, since=None):
+        with self.store() as store:
+            return verify_register(store, since, self.keys.trust())
+
+    def codes(self, since=None):
+        return [row.code for row in self.found(since).findings]
+
+    def sql(self, *statements):
+        with closing(sqlite3.connect(self.path)) as connection, connection:
+            for name in ("lines_stay", "lines_stand", "register_stays", "register_stands"):
+                connection.execute(f"DROP TRIGGER IF EXISTS {name}")
+            for statement in statements:
+                connection.execute(statement)
+
+
+@pytest.fixture
+def house(tmp_path):
+    return House(tmp_path)
+
+
+def test_a_register_that_goes_on_extends_every_checkpoint_of_it(house):
+    kept = []
+    for _ in range(4):
+        house.debate()
+        kept.append(house.checkpoint())
+    for each in kept:
+        found = house.found(each)
+        assert (found.ok, found.signed_by) == (True, (house.keys.signer("log").name,))
+    assert (found.debates, found.lines, found.since) == (4, 8, 8)
+
+
+def test_a_store_that_was_put_back_from_a_backup_and_goes_on_is_recognised(house, tmp_path):
+    house.debate(2)
+    shutil.copyfile(house.path, tmp_path / "backup")
+    house.debate(1)
+    kept = house.checkpoint()
+    shutil.copyfile(tmp_path / "backup", house.path)
+    assert house.codes() == [], "by itself it agrees with itself"
+    assert house.codes(kept) == ["register.rewound"]
+    house.debate(1)
+    assert house.codes() == []
+    found = house.found(kept)
+    assert [row.code for row in found.findings] == ["register.fork"]
+    theirs, ours = found.findings[0].notes
+    assert theirs.encode() == kept
+    assert ours.splitlines()[:2] == theirs.splitlines()[:2], "of one log and one size"
+    assert ours.splitlines()[2] != theirs.splitlines()[2]
+    house.debate(3)
+    assert house.codes(kept) == ["register.fork"], "however long it goes on"
+
+
+def test_both_notes_of_a_fork_are_signed_where_both_were(house, tmp_path):
+    house.debate()
+    shutil.copyfile(house.path, tmp_path / "backup")
+    house.debate()
+    kept = house.checkpoint()
+    shutil.copyfile(tmp_path / "backup", house.path)
+    house.debate()
+    other = house.checkpoint()
+    (found,) = house.found(kept).findings
+    assert tuple(note.encode() for note in found.notes) == (kept, other)
+    key = house.keys.signer("log").key
+    assert all(checkpoint.parse(note).note.signed_by(key) for note in (kept, other))
+
+
+def test_a_debate_that_was_dropped_is_missed_by_the_register_itself(house):
+    dropped, kept = house.debate(), house.debate()
+    name = dropped.replace("-", "")
+    house.sql(
+        f"DELETE FROM stored_events WHERE originator_id = '{name}'",
+        f"DELETE FROM heads WHERE debate = '{name}'",
+    )
+    (found,) = house.found().findings
+    assert (found.code, found.line) == ("register.dropped", 1)
+    assert kept != dropped
+
+
+def test_a_debate_dropped_with_its_lines_is_missed_by_whoever_kept_a_checkpoint(house, tmp_path):
+    """The owner makes a store anew in which only one of two debates was ever held."""
+    shown, hidden = house.debate(), house.debate()
+    kept = house.checkpoint()
+    with house.store() as store:
+        origin, ident = store.register.origin, store.register.id
+        record = read_record(store, shown).bundle
+    other = House(tmp_path, "anew")
+    with other.store() as store:
+        from hansard.record.bundle import Head
+        from hansard.rules.events import parse
+        from hansard.store.application import Batch
+        from hansard.store.sqlite import Extras
+
+        lines = [(parse(line)["type"], line) for line in record.lines]
+        extras = Extras(Head(len(lines), record.head.hash), [*record.blobs.items()])
+        store.append(Batch(shown, 1, lines, extras))
+    other.sql(f"UPDATE register_log SET id = '{ident}', origin = '{origin}'")
+    assert other.codes() == []
+    assert other.codes(kept) == ["register.rewound"]
+    assert hidden
+
+
+def test_what_is_not_registered_or_ends_otherwise_is_named(house):
+    one, other = (house.debate().replace("-", "") for _ in range(2))
+    house.sql(f"UPDATE heads SET head = '{'0' * 64}' WHERE debate = '{one}'")
+    assert house.codes() == ["register.head"]
+    house.sql(
+        "UPDATE stored_events SET state = CAST(state || ' ' AS BLOB) WHERE originator_version = 1 "
+        f"AND originator_id = '{other}'"
+    )
+    assert sorted(house.codes()) == ["register.head", "register.opening"]
+
+
+@pytest.mark.parametrize(
+    ("statement", "codes"),
+    [
+        ("DELETE FROM register WHERE place = 1", {"register.line"}),
+        (
+            "UPDATE register SET line = CAST(replace(line, 'head\"', 'gate\"') AS BLOB)",
+            {"register.line"},
+        ),
+        ("UPDATE register_hashes SET hash = zeroblob(32) WHERE place = 2", {"register.hash"}),
+        ("UPDATE checkpoints SET root = zeroblob(32) WHERE size = 2", {"register.checkpoint"}),
+    ],
+)
+def test_an_altered_register_is_named(house, statement, codes):
+    house.debate(2)
+    house.sql(statement)
+    assert codes <= set(house.codes())
+
+
+def test_a_signed_note_of_another_root_is_named(house):
+    house.debate()
+    house.checkpoint()
+    house.debate()
+    house.sql("UPDATE checkpoints SET note = (SELECT note FROM checkpoints WHERE size = 2)")
+    assert set(house.codes()) == {"register.checkpoint"}
+
+
+def test_a_checkpoint_of_another_store_says_nothing_of_this_one(house, tmp_path):
+    other = House(tmp_path, "other")
+    for each in (house, other):
+        each.debate()
+        each.checkpoint()
+    assert house.codes(other.checkpoint()) == ["register.other"]
+
+
+def test_a_kept_checkpoint_that_was_altered_is_not_taken_for_a_fork(house):
+    house.debate()
+    altered = house.checkpoint().replace(b"\n2\n", b"\n1\n")
+    with pytest.raises(DataError) as caught:
+        house.found(altered)
+    assert caught.value.code == "checkpoint.forged"
+    house.keys.revoke("log")
+    assert house.found(house_signed(house)).signed_by == ()
+
+
+def house_signed(house):
+    """The latest checkpoint, signed by a key that nobody trusts but of the right name."""
+    with house.store() as store:
+        name = store.register.origin.rpartition("/")[0]
+        return sign_checkpoint(store, Signer(name, keys.generate()))
+
+
+def test_a_checkpoint_is_signed_once_and_then_kept(house):
+    house.debate()
+    first = house.checkpoint()
+    assert house.checkpoint() == first
+    with house.store() as store:
+        found = read_register(store)
+    assert (found.checkpoints, found.signed, found.latest.signed) == (2, 1, True)
+
+
+# Proofs
+
+
+def test_a_debate_is_proven_by_its_first_and_its_last_line(house):
+    debate = house.debate()
+    house.debate()
+    with house.store() as store:
+        record = prove(store, read_record(store, debate), house.keys.signer("log"))
+        proofs = {name: checkpoint.parse_proof(data) for name, data in record.bundle.proofs.items()}
+    assert all(proof.holds() for proof in proofs.values())
+    assert proofs["opened"].line.kind == "opened"
+    assert proofs["head"].line.head == record.head
+    assert proofs["head"].checkpoint.head.size == 4
+
+
+def test_an_open_debate_is_registered_as_far_as_it_is(house):
+    def stop(event):
+        if event["type"] == "call.answered":
+            raise RuntimeError
+
+    with house.store() as store, pytest.raises(hansard.SeatError) as caught:
+        hansard.run_sync(SPEC, models={"ask": lambda _: "Because."}, store=store, observe=stop)
+    debate = caught.value.debate
+    with house.store() as store:
+        first = prove(store, read_record(store, debate), house.keys.signer("log"))
+        assert checkpoint.parse_proof(first.bundle.proofs["head"]).line.head == first.head
+        assert read_register(store).kinds == {"opened": 1, "head": 1}
+        hansard.resume_sync(debate, store=store, models={"ask": lambda _: "Because."})
+        last = prove(store, read_record(store, debate), house.keys.signer("log"))
+    proof = checkpoint.parse_proof(last.bundle.proofs["head"])
+    assert (proof.line.index, proof.line.head) == (2, last.head)
+
+
+def test_a_proof_asks_for_the_key_only_where_no_checkpoint_is_late_enough(house):
+    debate = house.debate()
+    note = house.checkpoint()
+    house.debate()
+
+    def refuse():
+        raise AssertionError("asked for the key")
+
+    with house.store() as store:
+        record = prove(store, read_record(store, debate), refuse)
+        assert record.bundle.proofs["head"].endswith(note)
+        late = house.debate()
+        with pytest.raises(AssertionError):
+            prove(store, read_record(store, late), refuse)
+
+
+def test_an_altered_record_has_no_proofs(house):
+    debate = house.debate()
+    house.sql("UPDATE stored_events SET state = CAST(replace(state, 'engine', 'ngine_') AS BLOB)")
+    with house.store() as store:
+        with pytest.raises(DataError) as caught:
+            prove(store, read_record(store, debate), house.keys.signer("log"))
+        assert read_register(store).lines == 2
+    assert caught.value.code == "record.altered"
+
+
+def test_a_register_is_not_extended_from_what_it_is_not(house, tmp_path):
+    house.debate()
+    shutil.copyfile(house.path, tmp_path / "backup")
+    house.debate()
+    kept = house.checkpoint()
+    log = house.keys.signer("log")
+    with house.store() as store:
+        assert prove_since(store, kept, log).splitlines()[0] == b"old 4"
+        assert prove_since(store, kept, log).endswith(b"\n\n" + kept)
+    shutil.copyfile(tmp_path / "backup", house.path)
+    with house.store() as store, pytest.raises(UsageError) as caught:
+        prove_since(store, kept, log)
+    assert caught.value.code == "register.rewound"
+    house.debate()
+    with house.store() as store, pytest.raises(ForkError) as forked:
+        prove_since(store, kept, log)
+    assert forked.value.code == "register.fork"
+    assert forked.value.notes[0] == kept
+    other = House(tmp_path, "other")
+    other.debate()
+    with house.store() as store, pytest.raises(UsageError) as caught:
+        prove_since(store, other.checkpoint(), log)
+    assert caught.value.code == "register.other"
+
+
+def test_a_debate_is_proven_under_the_checkpoint_that_its_recipient_kept(house, tmp_path):
+    debate = house.debate()
+    kept = house.checkpoint()
+    late = house.debate()
+    house.checkpoint()
+    log = house.keys.signer("log")
+    with house.store() as store:
+        record = prove(store, read_record(store, debate), log, under=kept)
+        assert record.bundle.proofs["head"].endswith(kept)
+        assert checkpoint.parse_proof(record.bundle.proofs["head"]).holds()
+        with pytest.raises(UsageError) as caught:
+            prove(store, read_record(store, late), log, under=kept)
+        assert caught.value.code == "register.late"
+    other = House(tmp_path, "other")
+    other.debate()
+    with house.store() as store, pytest.raises(UsageError) as caught:
+        prove(store, read_record(store, debate), log, under=other.checkpoint())
+    assert caught.value.code == "register.other"
+
+
+# Witnesses
+
+
+class Outside:
+    """A witness, who has the log key of a house and nothing else."""
+
+    def __init__(self, folder, house):
+        self.keys = open_keyring(folder / "witness")
+        self.place = folder / "witness" / "seen"
+        self.signer = self.keys.signer("witness")
+        self.trusts(house.keys.signer("log").key)
+
+    def trusts(self, key):
+        hansard.TrustFile(self.keys.trust_file).add(str(key), "log")
+
+    def cosign(self, data):
+        return cosign(data, self.signer, self.keys.trust(), self.place)
+
+
+@pytest.fixture
+def outside(tmp_path, house):
+    return Outside(tmp_path, house)
+
+
+def since(house, kept):
+    with house.store() as store:
+        return prove_since(store, kept, house.keys.signer("log"))
+
+
+def test_a_witness_cosigns_what_extends_the_last_checkpoint_that_it_saw(house, outside):
+    house.debate()
+    first = house.checkpoint()
+    made = outside.cosign(first)
+    assert (made.before, made.checkpoint.head.size) == (None, 2)
+    assert checkpoint.parse(made.note).note.signed_by(outside.keys.public("witness"))
+    house.debate()
+    made = outside.cosign(since(house, first))
+    assert (made.before, made.checkpoint.head.size) == (2, 4)
+    assert outside.cosign(house.checkpoint()).before == 4, "the same again needs no proof"
+    with house.store() as store:
+        assert add_to_register(store, cosigned=[made.note]) == 1
+        assert add_to_register(store, cosigned=[made.note]) == 0
+        unsigned = made.note.replace(b"\n4\n", b"\n3\n").replace(
+            made.note.splitlines()[2], b64encode(store.register.root(3))
+        )
+        with pytest.raises(UsageError) as caught:
+            add_to_register(store, cosigned=[unsigned])
+        assert caught.value.code == "register.unsigned"
+        assert read_register(store).latest.witnesses == (outside.signer.name,)
+    assert house.codes(made.note) == []
+
+
+def test_the_proofs_of_a_debate_are_under_the_checkpoint_that_witnesses_saw(house, outside):
+    debate = house.debate()
+    seen = outside.cosign(house.checkpoint()).note
+    house.debate()
+    house.checkpoint()
+    with house.store() as store:
+        add_to_register(store, cosigned=[seen])
+        record = prove(store, read_record(store, debate), house.keys.signer("log"))
+    assert record.bundle.proofs["head"].endswith(seen)
+
+
+def refused(outside, data):
+    before = sorted(outside.place.iterdir()), [p.read_bytes() for p in outside.place.iterdir()]
+    with pytest.raises((UsageError, DataError)) as caught:
+        outside.cosign(data)
+    after = sorted(outside.place.iterdir()), [p.read_bytes() for p in outside.place.iterdir()]
+    assert before == after, "what was refused is not remembered"
+    return caught.value
+
+
+def test_a_witness_refuses_a_fork_and_shows_both(house, outside, tmp_path):
+    house.debate()
+    shutil.copyfile(house.path, tmp_path / "backup")
+    house.debate()
+    seen = house.checkpoint()
+    outside.cosign(seen)
+    shutil.copyfile(tmp_path / "backup", house.path)
+    back = house.checkpoint()
+    assert refused(outside, back).code == "checkpoint.older"
+    house.debate()
+    other = house.checkpoint()
+    error = refused(outside, other)
+    assert (error.code, error.notes) == ("checkpoint.fork", (seen, other))
+    house.debate()
+    forged = since(house, other)
+    error = refused(outside, forged)
+    assert (error.code, error.notes[0]) == ("checkpoint.fork", seen)
+
+
+def test_a_witness_refuses_what_is_not_proven(house, outside):
+    house.debate()
+    first = house.checkpoint()
+    outside.cosign(first)
+    house.debate()
+    second = house.checkpoint()
+    house.debate()
+    assert refused(outside, second).code == "checkpoint.unproven"
+    assert refused(outside, since(house, second)).code == "checkpoint.unproven"
+    body = since(house, first)
+    for bad in (body.replace(b"old 2\n", b"old 02\n"), b"old 2\n" + body.partition(b"\n")[2][8:]):
+        assert refused(outside, bad).code == "checkpoint.malformed"
+    assert outside.cosign(body).before == 2
+
+
+@pytest.mark.parametrize(
+    ("change", "code"),
+    [
+        (lambda note: note.replace(b"\n2\n", b"\n3\n"), "checkpoint.forged"),
+        (lambda note: b"", "checkpoint.malformed"),
+        (lambda note: b"\xe2\x80\x94" * 99, "checkpoint.malformed"),
+    ],
+)
+def test_a_witness_refuses_what_the_log_key_did_not_sign(house, outside, change, code):
+    house.debate()
+    outside.place.mkdir()
+    assert refused(outside, change(house.checkpoint())).code == code
+
+
+def test_a_witness_refuses_an_unknown_key_and_a_known_one_for_anothers_log(
+    house, outside, tmp_path
+):
+    outside.place.mkdir()
+    stranger = House(tmp_path, "stranger")
+    stranger.debate()
+    unknown = refused(outside, stranger.checkpoint())
+    assert unknown.code == "checkpoint.untrusted"
+    log = house.keys.signer("log")
+    head = checkpoint.Head("elsewhere/log/1", 2, bytes(32))
+    from hansard.record import note
+
+    assert refused(outside, note.sign(head.text(), log)).code == "checkpoint.untrusted"
+
+
+def test_a_cosigned_checkpoint_of_another_register_is_not_taken_in(house, outside, tmp_path):
+    house.debate()
+    shutil.copyfile(house.path, tmp_path / "backup")
+    house.debate()
+    seen = outside.cosign(house.checkpoint()).note
+    shutil.copyfile(tmp_path / "backup", house.path)
+    with house.store() as store, pytest.raises(UsageError) as caught:
+        add_to_register(store, cosigned=[seen])
+    assert caught.value.code == "register.rewound"
+    house.debate()
+    house.checkpoint()
+    with house.store() as store, pytest.raises(ForkError) as forked:
+        add_to_register(store, cosigned=[seen])
+    assert forked.value.code == "register.fork"
+    other = House(tmp_path, "other")
+    other.debate()
+    other.checkpoint()
+    with other.store() as store, pytest.raises(UsageError) as caught:
+        add_to_register(store, cosigned=[seen])
+    assert caught.value.code == "register.other"
+
+
+# What no debate brings in
+
+
+def test_keys_and_policies_are_added_as_the_trust_file_has_them(house):
+    policy = approved(house)
+    with house.store() as store:
+        assert add_to_register(store, trust=house.keys.trust(), policies=[policy]) == 2
+        assert read_register(store).kinds == {"policy_approved": 1, "key_approved": 1}
+        hansard.TrustFile(house.keys.trust_file).revoke_policy(policy, "2026-11-22")
+        house.keys.revoke("approval")
+        assert add_to_register(store, trust=house.keys.trust()) == 2
+        assert add_to_register(store, trust=house.keys.trust()) == 0
+        assert read_register(store).kinds == {
+            "policy_approved": 1,
+            "policy_revoked": 1,
+            "key_approved": 1,
+            "key_revoked": 1,
+        }
+
+
+def approved(house):
+    return parse_policy(approve_prompts(house.keys.signer("approval"), SPEC))
+
+
+def test_a_policy_that_a_debate_is_opened_under_has_its_line_before_it(house):
+    policy = approved(house)
+    with house.store() as store:
+        for _ in range(2):
+            hansard.run_sync(SPEC, models={"ask": lambda _: "Because."}, store=store, policy=policy)
+        lines = [*store.register.lines(5)]
+        assert [b"policy_approved" in line for line in lines] == [True, *[False] * 4]
+        assert add_to_register(store, policies=[policy]) == 0
+
+
+def test_a_key_of_another_name_does_not_sign(house):
+    house.debate()
+    house.checkpoint()
+    with house.store() as store, pytest.raises(UsageError) as caught:
+        sign_checkpoint(store, Signer("other/log", keys.generate()))
+    assert caught.value.code == "register.key"
+
+
+def test_a_file_is_read_as_its_bytes_are(house, tmp_path):
+    house.debate()
+    file = tmp_path / "kept"
+    file.write_bytes(house.checkpoint())
+    assert house.found(file).ok
+    assert house.found(str(file)).ok
+    assert Path(file).read_bytes().startswith(house_origin(house).encode())
+
+
+def house_origin(house):
+    with house.store() as store:
+        return store.register.origin
