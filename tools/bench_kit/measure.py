@@ -17,6 +17,7 @@ class Size(NamedTuple):
     records: int  # distinct debates that figure 4 verifies
     crowd: int  # debates at once in figures 8, 9 and 12
     stored: tuple[int, ...]  # debates that are there before figure 11 measures
+    registered: tuple[int, ...]  # lines in the register before figure 14 measures
     public: int  # debates a repetition of figure 11 runs
     repeats: int
 
@@ -28,6 +29,7 @@ FULL = Size(
     records=1000,
     crowd=1000,
     stored=(100, 1500),
+    registered=(1_000, 10_000, 100_000),
     public=10,
     repeats=7,
 )
@@ -38,6 +40,7 @@ QUICK = Size(
     records=10,
     crowd=10,
     stored=(3, 20),
+    registered=(1, 20),
     public=1,
     repeats=1,
 )
