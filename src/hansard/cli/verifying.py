@@ -131,7 +131,8 @@ def _say_how_to_trust(required: int, trust: Path | None) -> None:
     rows: list[tuple[str, Text | str]] = [
         ("Required", f"level {required}: signed by keys that you trust"),
         ("Read from", f"{file}{there}"),
-        ("Put there", "hansard trust add KEY --role export, with the sender's public key"),
+        ("Put there", "hansard trust add KEY --role export, with the sender's public key;"),
+        ("", "their log key, with --role log, where the export proves its place in a register"),
     ]
     console(stderr=True).print(fields(rows))
 
