@@ -374,7 +374,8 @@ def test_a_bug_of_ours_is_never_called_bad_data(
     def broken(*_, **__):
         raise kind("secret")
 
-    hansard("keys", "make", "export")
+    for role in ("log", "export"):
+        hansard("keys", "make", role)
     monkeypatch.setattr(helper, broken)
     args = [debate if arg == "ID" else arg for arg in command]
     done = hansard(*args)

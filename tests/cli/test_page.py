@@ -29,7 +29,7 @@ OURS = f"    page        pass         the page of hansard {__version__}\n"
 FORGERY = b"<script>paintItGreen()</script></body>"
 
 
-BARE = "register not checked"  # said of an export without proofs of its place in one
+PLACED = "register: line 2 of 2, other lines not checked"  # said of what the command line writes
 
 
 @pytest.fixture
@@ -180,7 +180,7 @@ def test_an_altered_record_is_not_printed(hansard, debate, zipped, paper):
 def test_a_page_is_intact_to_whoever_wrote_it(hansard, page):
     page.rename("a page under any name")
     code, out, found = verified(hansard, "./a page under any name")
-    assert (code, last(out), found["verdict"]) == (0, f"INTACT   {BARE}", "INTACT")
+    assert (code, last(out), found["verdict"]) == (0, f"INTACT   {PLACED}", "INTACT")
     assert OURS in out
     assert found["page"] == {"released": True, "same_record": None}
 
@@ -193,7 +193,7 @@ def test_a_page_whose_code_was_changed(hansard, page):
         assert found["page"] == {"released": False, "same_record": None}
         assert "    page        FAIL         its code is not that of hansard" in out
         assert "\nthe page  page.code  do not rely on what it shows" in out
-        assert last(out) == f"PAGE NOT OURS   the record inside is intact  {BARE}"
+        assert last(out) == f"PAGE NOT OURS   the record inside is intact  {PLACED}"
 
 
 def test_a_page_cut_off_after_its_record(hansard, page):
@@ -201,7 +201,7 @@ def test_a_page_cut_off_after_its_record(hansard, page):
     code, out, _ = verified(hansard, page)
     assert code == 1
     assert "or the file was cut off" in out
-    assert last(out) == f"PAGE NOT OURS   the record inside is intact  {BARE}"
+    assert last(out) == f"PAGE NOT OURS   the record inside is intact  {PLACED}"
 
 
 def test_a_forged_page_of_a_record_that_a_stranger_signed(hansard, page, files):
@@ -209,7 +209,7 @@ def test_a_forged_page_of_a_record_that_a_stranger_signed(hansard, page, files):
     code, out, found = verified(hansard, page, "--require-level", "0")
     assert (code, found["level"]) == (1, 0)
     words = "the record inside agrees with itself, signer unknown"
-    assert last(out) == f"PAGE NOT OURS   {words}  {BARE}"
+    assert last(out) == f"PAGE NOT OURS   {words}  {PLACED}"
 
 
 def test_a_page_of_an_altered_record(hansard, page, files):
@@ -229,7 +229,7 @@ def test_a_page_that_a_stranger_signed(hansard, page, files):
     page.write_bytes(write_page(signed(files, STRANGER)))
     code, out, found = verified(hansard, page)
     assert (code, found["level"]) == (1, 0)
-    assert last(out) == f"SELF-CONSISTENT, SIGNER UNKNOWN   {BARE}"
+    assert last(out) == f"SELF-CONSISTENT, SIGNER UNKNOWN   {PLACED}"
     assert hansard("verify", page, "--require-level", "0").code == 0
 
 
@@ -329,14 +329,14 @@ def in_export(hansard, files):
 
 def test_the_page_of_an_export(hansard, page, files, zipped):
     code, out, found = in_export(hansard, unpack(zipped.read_bytes()))
-    assert (code, last(out)) == (0, f"INTACT   {BARE}")
+    assert (code, last(out)) == (0, f"INTACT   {PLACED}")
     assert OURS in out
     assert found["page"] == {"released": True, "same_record": True}
 
 
 def test_an_export_without_a_page(hansard, page, files):
     code, out, found = in_export(hansard, files)
-    assert (code, last(out), found["page"]) == (0, f"INTACT   {BARE}", None)
+    assert (code, last(out), found["page"]) == (0, f"INTACT   {PLACED}", None)
     assert found["checks"][0]["evidence"].endswith("belong in an export; no page")
     assert out.count("page") == 1
 
@@ -376,7 +376,7 @@ def noted(files, page, by):
 def test_an_export_whose_page_another_release_wrote(hansard, page, files, home):
     other = page.read_bytes().replace(b"<title>", b"<title>Another release: ", 1)
     code, out, found = in_export(hansard, noted(files, other, open_keyring(home).signer("export")))
-    assert (code, last(out)) == (0, f"INTACT   {BARE}")
+    assert (code, last(out)) == (0, f"INTACT   {PLACED}")
     assert found["page"] == {"released": False, "same_record": True}
     words = f"its code is not that of hansard {__version__}: another version wrote it, and whoever"
     assert f"    page        pass         {words} signed this record signed it\n" in out
@@ -387,7 +387,7 @@ def test_an_export_whose_page_a_stranger_signed(hansard, page, files):
     for data, words in ((page.read_bytes(), "  "), (b"<p>", "   the record alone, not its page ")):
         code, out, found = in_export(hansard, noted(files, data, STRANGER))
         assert (code, found["level"]) == (1, 0)
-        assert last(out) == f"SELF-CONSISTENT, SIGNER UNKNOWN{words} {BARE}"
+        assert last(out) == f"SELF-CONSISTENT, SIGNER UNKNOWN{words} {PLACED}"
 
 
 def test_an_export_with_the_page_of_another_record(hansard, page, files, home):
@@ -397,7 +397,7 @@ def test_an_export_with_the_page_of_another_record(hansard, page, files, home):
     assert (code, found["verdict"]) == (0, "INTACT")
     assert found["page"] == {"released": True, "same_record": False}
     assert "\nthe page  page.record  do not rely on what it shows" in out
-    assert last(out) == f"INTACT   the record alone, not its page  {BARE}"
+    assert last(out) == f"INTACT   the record alone, not its page  {PLACED}"
 
 
 # Read

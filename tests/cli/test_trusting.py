@@ -30,6 +30,9 @@ def test_a_strangers_export_is_trusted_once_its_key_is_and_no_longer_once_it_is_
     assert done.code == 2  # there is no such file yet
     add = hansard("trust", "--trust", "their.json", "add", mine, "--role", "export")
     assert (add.code, add.out) == (0, f"{mine} is trusted as export key\n")
+    assert hansard(*verify).code == 1, "the register's key is another one"
+    log = hansard("keys", "make", "log").out.strip()
+    assert hansard("trust", "--trust", "their.json", "add", log, "--role", "log").code == 0
     assert hansard(*verify).code == 0
     listed = hansard("trust", "--trust", "their.json", "list").out
     assert mine in listed

@@ -42,6 +42,10 @@ _OUTSIDE = (
     "its register is as in a checkpoint of the same size that you kept (--since), or cosigned by "
     "as many witnesses as your trust file wants"
 )
+_SINCE = (
+    "--since is compared with an export; `hansard register verify --since CHECKPOINT` compares a "
+    "store with it"
+)
 _LISTED = 100
 _LEVELS = click.Choice(["0", "1", "2"])
 
@@ -97,7 +101,7 @@ def verify(
     if path:
         found = hansard.verify_export(path, trust_of(trust), since)
     elif since:
-        raise UsageError("verify.since", "--since is compared with an export; name one")
+        raise UsageError("verify.since", _SINCE)
     else:
         with open_store() as store:
             found = hansard.verify(store, source, trust_of(trust))
