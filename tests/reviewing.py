@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import base64
+from collections.abc import Sequence
 from hashlib import sha256
 from typing import Any
 
@@ -13,6 +14,7 @@ from hansard.record.line import line_hash
 from hansard.record.note import Signer
 from hansard.rules import after
 from hansard.rules.events import Fact
+from hansard.rules.redactions import texts_of
 from support import DEBATE, Debate, Setup, votes
 
 
@@ -69,6 +71,29 @@ def hold(debate: Debate, by: Signer | None = ANN, *, lift: bool = False) -> Fact
     return say(debate, "hold.lifted" if lift else "hold.placed", by, reason=None)
 
 
+def redact(
+    debate: Debate, seq: int, field: str, by: Sequence[Signer] = (ANN,), **data: Any
+) -> Fact:
+    """Say that a text was erased, and erase it; `blob` may be another than stands there."""
+    record = debate.record
+    name = data.pop("blob", dict(texts_of(record.events[seq - 1]["data"]))[field])
+    words = {"reason": "She asked for it.", "basis": "GDPR, Article 17", "asked_by": "Jane Roe"}
+    said = {"head": line_hash(record.lines[-1]), "seq": seq, "field": field, "blob": name}
+    said |= {key: record.blob(text) for key, text in words.items()} | data
+    debate.add(Fact("text.redacted", {**said, "signatures": signatures(said, by)}))
+    record.texts.pop(name, None)
+    record.blobs.pop(name, None)
+    return Fact("text.redacted", record.events[-1]["data"])
+
+
+def signatures(
+    said: dict[str, Any], by: Sequence[Signer], debate: str = DEBATE
+) -> list[dict[str, str]]:
+    """The signatures of these keys over a redaction, in the order in which they must stand."""
+    rows = [signed("text.redacted", said, one, debate).data["signature"] for one in by]
+    return sorted(rows, key=lambda row: row["key"])
+
+
 def closed(script: Any = None, **setup: Any) -> Debate:
     """A debate that has ended; without a script with a decision that asks for no review."""
     agreed = votes(planner="release", critic="release", operator="release")
@@ -86,4 +111,5 @@ def reviewed() -> Debate:
     hold(debate, BOB)
     hold(debate, BOB, lift=True)
     review(debate, "rejected", BOB, comment=debate.record.blob("Not in this quarter."))
+    redact(debate, len(debate.record.events), "comment", (ANN, BOB))
     return debate

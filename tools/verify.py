@@ -27,7 +27,7 @@ Contents, in the order of the checks. To go to one, search for `- 9 schedule`:
 17 register    the first and the latest entry are lines of a register         Register
 18 policy      opening, seats and served models are what the policy allows     check_policy
 19 review      reviews are of this record, by the keys that they name          take_after, review
-20 notes       outcomes and holds are, too                                     take_after
+20 notes       outcomes, holds and redactions are, too                         take_after
    formats     what each format says: a class and a row of FORMATS each        Format
    result      what all checks found, and what they rest on                    verify
    command     the command line, what is printed, and the exit code              main
@@ -81,6 +81,7 @@ LARGEST_REPLY = 2**20  # bytes
 MOST_LABELS = 20  # of a debate (§3)
 MOST_CONDITIONS = 20  # of a review
 MOST_AFTER = 1_000  # entries after the close (§18)
+MOST_SIGNERS = 3  # of a redaction
 LONGEST_NAME = 256  # characters of a served model's name that is a text (§15)
 LONGEST_COMPARED = 65_536  # characters of an answer, the words of which are compared (§9)
 SENTENCES = {  # what a finding says; `*` is any field that is not what it should be
@@ -116,6 +117,9 @@ SENTENCES = {  # what a finding says; `*` is any field that is not what it shoul
     "6.order": "This entry is dated earlier than one before it",
     "7.schema": "This entry is not of a known type and form",
     "8.missing": "A text of this entry is missing",
+    "8.unexplained": "A text of this entry is missing: an entry says that it was erased, but not "
+    "enough keys that you trust signed that",
+    "8.erased": "A text of this entry is present, although an entry says that it was erased",
     "8.hash": "A text of this entry was changed: it no longer has its hash",
     "8.header": "A text of this entry has no header and salt",
     "8.text": "A text of this entry is not UTF-8",
@@ -171,6 +175,9 @@ SENTENCES = {  # what a finding says; `*` is any field that is not what it shoul
     "19.signature": "The signature of this review is not by the key {name}",
     "20.head": "This entry speaks of something else than what came before it",
     "20.condition": "No review before this entry has this condition",
+    "20.blob": "The entry that this redaction speaks of has no such text there, or it was erased "
+    "before",
+    "20.signatures": "The signatures of this redaction are not in order, or one key signed twice",
     "20.signature": "The signature of this entry is not by the key {name}",
 }
 UNSIGNED = (
@@ -975,6 +982,7 @@ WORDS: dict[str, Callable[[Json], bool]] = {
     "gate_rule": matching("downside|any|all"),  # `any` is a word of its own here
     "blobs": lambda value: fits(value, ["blob"]) and len(value) <= MOST_CONDITIONS,
     "signature": lambda value: fits(value, SIGNED),
+    "signatures": lambda value: fits(value, [SIGNED]) and 1 <= len(value) <= MOST_SIGNERS,
     "verifier": matching(rf"{KEY_NAME}\+[0-9a-f]{{8}}\+[A-Za-z0-9+/]{{44}}"),
     "base64": matching(r"[A-Za-z0-9+/]{86}=="),
     "terms": lambda value: any(fits(value, each.form) for each in FORMATS.values()),
@@ -1115,6 +1123,10 @@ TYPES: dict[str, Form] = {
     ),
     "hold.placed": HOLD,
     "hold.lifted": HOLD,
+    "text.redacted": form(
+        "head:hash seq:positive field:id blob:hash reason:blob basis:blob asked_by:blob "
+        "signatures:signatures"
+    ),
 }  # fmt: skip
 
 
@@ -1249,19 +1261,27 @@ def read_places(events: Iterable[Json]) -> Places:
     return places
 
 
-def check_blobs(lines: Lines, held: Held, withheld: set[str]) -> Iterator[Finding]:
-    """Compare texts and names; the texts that are sound are at hand from then on."""
+def check_blobs(
+    lines: Lines, held: Held, withheld: set[str], redactions: list[Redaction], signed: bool
+) -> Iterator[Finding]:
+    """Compare texts and names; the texts that are sound are at hand from then on.
+
+    `signed` says that trusted keys signed the record: others then explain nothing.
+    """
+    erased = {each.blob for each in redactions if each.sound}
+    explained = {each.blob for each in redactions if each.explains(signed)}
     blobs, salts, places = held.blobs, set[bytes](), read_places(lines.events())
     documents, originals = 0, 0  # the bytes of all of them so far
     for name, place in places.all.items():
         yield from reused_reply(places, name)
         if name not in blobs:
-            if name not in withheld:
-                yield finding("8.missing", place, name)
+            if name not in withheld | explained:
+                said = "8.unexplained" if name in erased else ""
+                yield finding("8.missing", place, name, said=said)
             continue
         defect, salt = read_blob(name, blobs[name])
-        if defect is None and salt in salts:
-            defect = "8.salt"
+        defect = defect or ("8.salt" if salt in salts else None)
+        defect = defect or ("8.erased" if name in erased else None)
         salts.add(salt)
         if defect == "8.hash":
             yield finding(defect, place, name, sha256(blobs[name]))
@@ -1278,16 +1298,18 @@ def check_blobs(lines: Lines, held: Held, withheld: set[str]) -> Iterator[Findin
     for name in sorted(blobs.keys() - places.all.keys()) if lines.whole else ():
         yield finding("8.unnamed", 0, None, name)
     named, kept_back = places.all.keys(), len(places.all.keys() & withheld)
-    missing, present = len(named - blobs.keys() - withheld), len(held.names)
-    held.counted.update(named=len(named), present=present, withheld=kept_back, missing=missing)
-    held.counted.update(damaged=len(named) - present - kept_back - missing)
+    gone, present = named - blobs.keys() - withheld, len(held.names)
+    missing = len(gone - explained)
+    held.counted.update(named=len(named), present=present, withheld=kept_back)
+    held.counted.update(erased=len(gone) - missing, missing=missing)
+    held.counted.update(damaged=len(named) - present - kept_back - len(gone))
     yield from check_sources(lines, held)
 
 
 def texts_in_words(counted: Mapping[str, int]) -> str:
     """Say how many of the texts that are named there are, and what became of the others."""
     rows = [f"{counted['present']} of {many(counted['named'], 'text')} present"]
-    gone = ("withheld", "missing", "damaged")
+    gone = ("withheld", "erased", "missing", "damaged")
     return ", ".join([*rows, *(f"{counted[key]} {key}" for key in gone if counted[key])])
 
 
@@ -1584,6 +1606,7 @@ class Walk:
     after: list[Json] = field(default_factory=list)  # the entries after that, in order
     faulty: set[int] = field(default_factory=set)  # which of them have a finding, from 0
     held: bool = False  # a hold stands
+    redactions: list[Redaction] = field(default_factory=list)  # in order
     followed: int = 0  # entries that were due
     ended: bool = False  # all of them were
 
@@ -3522,7 +3545,7 @@ POLICY_TERMS = {  # what a value matches, and whether a term stands once a scope
     "retention": ("[A-Za-z0-9._/@+=-]{1,64}:[1-9][0-9]{0,5}", False),
     "review": ("never|exceptions|always", True), "reviewers": ("[1-9]", True),
     "reviewer_may_be": ("requester|nobody_involved", True), "review_days": (_COUNT, True),
-    "signed": ("outcome|hold", False),
+    "redactors": ("[1-3]", True), "signed": ("outcome|hold", False),
     "metric": (r"[A-Za-z0-9._/@+=-]{1,64}:(?:0|[1-9][0-9]{0,8})(?:\.[0-9]{0,5}[1-9])?", False),
 }  # fmt: skip
 MOST_POLICY_LINES, MOST_NAMED = 1_000, 10  # and the values that a finding says would have done
@@ -3595,8 +3618,14 @@ class Policing:
         """Whether neither requester nor owner may review."""
         return self.values("reviewer_may_be") == ["nobody_involved"]
 
-    def check_signature(self, place: int, kind: str, signature: Json) -> None:
+    def check_signature(self, place: int, kind: str, data: Json) -> None:
         """Compare who signed an entry after the close with who may or must."""
+        if kind == REDACTED:
+            wanted, number = self.values("redactors"), len(data["signatures"])
+            if wanted and number < int(wanted[0]):
+                self.report(place, "redactors", wanted, number)
+            return
+        signature = data["signature"]
         if signature is None:
             what = "outcome" if kind == "outcome.noted" else "hold"
             if what in (self.values("signed") or []):
@@ -3727,7 +3756,7 @@ def check_policy(
             if seat:
                 policing.check_served(place, seat["role"], data["model"])
         elif event["type"] in PEOPLE:
-            policing.check_signature(place, event["type"], data["signature"])
+            policing.check_signature(place, event["type"], data)
     policing.check_independence(seats)
     return policing.findings, policing.gone
 
@@ -3736,8 +3765,10 @@ def check_policy(
 
 PEOPLE = {  # the entries that may follow a close, and their check
     "review.signed": REVIEW, "outcome.noted": NOTES, "hold.placed": NOTES, "hold.lifted": NOTES,
+    "text.redacted": NOTES,
 }  # fmt: skip
-AFTERWARDS = "a review, an outcome or a hold, and nothing else"
+REDACTED = "text.redacted"
+AFTERWARDS = "a review, an outcome, a hold or a redaction, and nothing else"
 
 
 def take_after(walk: Walk, event: Json) -> None:
@@ -3747,14 +3778,9 @@ def take_after(walk: Walk, event: Json) -> None:
     if kind in ("hold.placed", "hold.lifted"):
         need(walk.held == (kind == "hold.lifted"), AFTERWARDS)
         walk.held = not walk.held
+    need(kind != REDACTED or not walk.held, AFTERWARDS)
     check, reported = PEOPLE[kind], len(walk.findings)
-    key = public_key(event)
-    unseen: list[str] = []  # heads that came after all that this key signed before
-    for earlier in walk.after:
-        unseen.append(earlier["prev"])
-        if key is not None and public_key(earlier) == key:
-            unseen = []
-    if data["head"] not in [*unseen, event["prev"]]:
+    if not head_stands(walk.after, event):
         walk.report(f"{check}.head", event["prev"], data["head"])
     if kind == "review.signed" and bool(data["conditions"]) != (data["outcome"] == "conditions"):
         walk.report("19.conditions", None, data["outcome"])
@@ -3763,8 +3789,9 @@ def take_after(walk: Walk, event: Json) -> None:
         stated = [blob["sha256"] for each in reviews for blob in each["conditions"]]
         if data["condition"] not in stated:
             walk.report("20.condition", None, data["condition"])
-    if data["signature"] and not is_signed(event):
-        name = data["signature"]["key"].split("+")[0]
+    if kind == REDACTED:
+        check_redaction(walk, data)
+    if (name := forged(event)) is not None:
         code = f"{check}.signature"
         walk.findings.append(finding(code, walk.place, None, name, name))
     if len(walk.findings) > reported:
@@ -3772,25 +3799,155 @@ def take_after(walk: Walk, event: Json) -> None:
     walk.after.append(event)
 
 
-def public_key(event: Json) -> str | None:
-    """Return the key that an entry names, without name and key id; None where nobody signed it."""
-    signature = event["data"]["signature"]
-    return signature["key"].split("+", 2)[2] if signature else None
+def check_redaction(walk: Walk, data: Json) -> None:
+    """Report what else contradicts a redaction: its text, or the order of its signatures."""
+    redaction = next(each for each in walk.redactions if each.place == walk.place)
+    if redaction.named is not None:
+        walk.report("20.blob", redaction.named[0], data["blob"])
+    if not sorted_once(data["signatures"]):
+        names = ",".join(row["key"].split("+")[0] for row in data["signatures"])
+        walk.report("20.signatures", None, names)
 
 
-def is_signed(event: Json) -> bool:
-    """Whether the signature of an entry is over it, by the key that it names (§14, §18)."""
-    data = dict(event["data"])
-    signature = data.pop("signature")
-    name, key_id, public = signature["key"].split("+", 2)
-    key, value = strict_base64(public), strict_base64(signature["value"])
+def head_stands(before: list[Json], event: Json) -> bool:
+    """Whether an entry was signed over the last one, or one after all that its signer has seen.
+
+    That is what its own key signed before, and what was erased before.
+    """
+    keys, unseen = public_keys(event), [event["prev"]]
+    for earlier in reversed(before):
+        if earlier["type"] == REDACTED or keys & public_keys(earlier):
+            break
+        unseen.append(earlier["prev"])
+    return event["data"]["head"] in unseen
+
+
+def signatures_of(event: Json) -> list[Json]:
+    """Return the signatures of an entry after the close; a redaction has up to three."""
+    data = event["data"]
+    if event["type"] == REDACTED:
+        return list(data["signatures"])
+    return [data["signature"]] if data["signature"] else []
+
+
+def public_keys(event: Json) -> set[str]:
+    """Return the keys that signed an entry, without their names and key ids."""
+    return {row["key"].split("+", 2)[2] for row in signatures_of(event)}
+
+
+def sorted_once(signatures: list[Json]) -> bool:
+    """Whether signatures are sorted by key, and no public key signs twice."""
+    keys = [row["key"] for row in signatures]
+    return keys == sorted(keys) and len({key.split("+", 2)[2] for key in keys}) == len(keys)
+
+
+def forged(event: Json) -> str | None:
+    """Return the name of the first key of an entry whose signature is not over it (§14, §18)."""
+    data = {key: row for key, row in event["data"].items() if key[:9] != "signature"}
+    message = f"hansard-{event['type']}/v1\n".encode()
+    message += canonical(data | {"debate": event["debate"]})
+    for row in signatures_of(event):
+        if not is_signed(row["key"], row["value"], message):
+            return cast(str, row["key"].split("+")[0])
+    return None
+
+
+@cache  # a redaction is asked about before its texts are looked for, and again by the walk
+def is_signed(verifier: str, signed: str, message: bytes) -> bool:
+    """Whether a signature is over a message, by the key that it names."""
+    name, key_id, public = verifier.split("+", 2)
+    key, value = strict_base64(public), strict_base64(signed)
     right = hashlib.sha256(name.encode() + b"\n" + key).hexdigest()[:8] == key_id
     y = int.from_bytes(key[1:], "little") & ((1 << 255) - 1)
     if not right or key[0] != 1 or y >= P or y in SMALL_ORDER:
         return False
-    message = f"hansard-{event['type']}/v1\n".encode()
-    message += canonical(data | {"debate": event["debate"]})
     return ed25519_verify(key[1:], message, value)
+
+
+class Redaction(NamedTuple):
+    """An entry that says that a text was erased, and what it explains (§18)."""
+
+    place: int
+    blob: str
+    named: tuple[str | None] | None  # what stands where it says, if that is not the text
+    sound: bool  # nothing contradicts it
+    counts: bool  # and enough keys that the reader trusts signed it
+
+    def explains(self, signed: bool) -> bool:
+        """Whether it is why a text is not there, in a record that trusted keys signed or not."""
+        return self.counts or (self.sound and not signed)
+
+
+def read_redactions(
+    lines: Lines, opening: Json, policy: Policy | None, trust: list[TrustedKey]
+) -> list[Redaction]:
+    """Find which texts the record says were erased."""
+    numbered = ((place, event) for place, event in enumerate(lines.events(), 1))
+    people = [*islice((row for row in numbered if row[1]["type"] in PEOPLE), MOST_AFTER)]
+    wanted: dict[int, set[str]] = {}  # the fields of each entry of which a redaction speaks
+    for _, event in people:
+        if event["type"] == REDACTED:
+            wanted.setdefault(event["data"]["seq"], set()).add(event["data"]["field"])
+    there = {
+        (place, name): text_at(event["data"], name)
+        for place, event in enumerate(lines.events(), 1)
+        for name in wanted.get(place, ())
+    }
+    found: list[Redaction] = []
+    erased: set[str] = set()
+    for number, (place, event) in enumerate(people):
+        data = event["data"]
+        if event["type"] != REDACTED:
+            continue
+        text = there.get((data["seq"], data["field"])) if data["seq"] < place else None
+        text = None if text in erased else text
+        named = None if text == data["blob"] else (text,)
+        sound = head_stands([row[1] for row in people[:number]], event)
+        sound = (
+            sound and sorted_once(data["signatures"]) and named is None and forged(event) is None
+        )
+        counts = sound and has_enough(event, opening, policy, trust)
+        found.append(Redaction(place, data["blob"], named, sound, counts))
+        erased.add(data["blob"])
+    return found
+
+
+def text_at(data: Json, path: str) -> str | None:
+    """Return the text that stands at a place in an entry's data, such as `conditions.0`."""
+    value = data
+    for part in path.split("."):
+        if isinstance(value, list) and re.fullmatch("0|[1-9][0-9]{0,5}", part):
+            value = value[int(part)] if int(part) < len(value) else None
+        else:
+            value = value.get(part) if isinstance(value, dict) else None
+    named = isinstance(value, dict) and value.keys() == {"sha256"}
+    return cast(str, value["sha256"]) if named else None
+
+
+def has_enough(event: Json, opening: Json, policy: Policy | None, trust: list[TrustedKey]) -> bool:
+    """Whether as many trusted keys signed a redaction as the policy asks for, one without it."""
+    kind = opening["terms"]["format"] if policy else ""
+    wanted = (policy.values("redactors", kind) if policy else None) or ["1"]
+    barred, counting = barred_by(policy, opening, kind), 0
+    for row in event["data"]["signatures"]:
+        name, _, public = row["key"].split("+", 2)
+        key = strict_base64(public)[1:]
+        names = {name, *(each.name for each in trust if each.public == key)}
+        rows = [each for each in trust if (each.name, each.public) == (name, key)]
+        stands = any(standing(rows, role, event["at"], event["at"])[0] for role in ERASING)
+        counting += stands and not names & barred
+    return counting >= int(wanted[0])
+
+
+ERASING = ("reviewer", "approval")  # the roles that may sign a redaction
+
+
+def barred_by(policy: Policy | None, opening: Json, kind: str) -> set[str]:
+    """Return the names of the keys that may not review, nor sign a redaction."""
+    may_be = policy.values("reviewer_may_be", kind) if policy else None
+    barred = [] if may_be == ["requester"] else involved(opening, "requester")
+    barred += involved(opening, "owner") if may_be == ["nobody_involved"] else []
+    return set(barred)
 
 
 def involved(opening: Json, *roles: str) -> list[str]:
@@ -3802,21 +3959,19 @@ def review(walk: Walk, trust: list[TrustedKey]) -> tuple[str, int]:
     """Return the state of the review of a closed debate, and how many reviews count."""
     kind = walk.terms and walk.terms["format"]
     rules = walk.policy.values if walk.policy else lambda *_: None
-    may_be = rules("reviewer_may_be", kind)
-    barred = [] if may_be == ["requester"] else involved(walk.opening, "requester")
-    barred += involved(walk.opening, "owner") if may_be == ["nobody_involved"] else []
+    barred = barred_by(walk.policy, walk.opening, kind)
     last: dict[str, tuple[int, Json]] = {}  # of each public key, the last review that counts
     noted: dict[str, int] = {}  # conditions that were met, and where last
     counting = 0
     for place, event in enumerate(walk.after):
         data = event["data"]
-        if place in walk.faulty or not data["signature"]:
+        if place in walk.faulty or event["type"] == REDACTED or not data["signature"]:
             continue
         name, _, public = data["signature"]["key"].split("+", 2)
         key = strict_base64(public)[1:]
         names = {name, *(row.name for row in trust if row.public == key)}
         rows = [row for row in trust if (row.name, row.public) == (name, key)]
-        if names & set(barred) or not standing(rows, "reviewer", event["at"], event["at"])[0]:
+        if names & barred or not standing(rows, "reviewer", event["at"], event["at"])[0]:
             continue
         if event["type"] == "review.signed":
             counting += 1
@@ -4441,8 +4596,7 @@ def verify(
     note, page_note = (read_note(files.get(name, b"")) for name in ("SHA256SUMS", PAGE_NOTE))
     found, register = Findings(), Register(files, since)
     manifest, listed, withheld = check_manifest(files, note)
-    found.add(manifest)
-    found.add(check_page(files, page_note))
+    found.add([*manifest, *check_page(files, page_note)])
     lines, held = Lines(files["events.jsonl"]), Held(folder(files, "blobs"))
     found.add(read_lines(lines))
     opening = next(lines.events(), {"type": None, "at": None, "debate": None})
@@ -4463,8 +4617,9 @@ def verify(
     found.add(broken)
     found.add(check_chain(lines))
     kept_back = {name.removeprefix("blobs/") for name in withheld if name.startswith("blobs/")}
-    found.add(check_blobs(lines, held, kept_back))
-    walk = Walk(held, policy)
+    erased = read_redactions(lines, opening["data"], policy, trust) if begins else []
+    walk = Walk(held, policy, redactions=erased)
+    found.add(check_blobs(lines, held, kept_back, erased, signed))
     if lines.whole and lines.read:
         found.add(walk.walk(lines.events()))
         naming = opened or (NO_TEMPLATES if begins else None)
@@ -4512,7 +4667,9 @@ def refused(finding: Finding) -> dict[str, Json]:
     return {
         "debate": None, "entries": 0, "open": True, "level": None, "verdict": VERDICTS[None],
         "caveats": [],
-        "texts": dict.fromkeys(("named", "present", "withheld", "missing", "damaged"), 0),
+        "texts": dict.fromkeys(
+            ("named", "present", "withheld", "erased", "missing", "damaged"), 0
+        ),
         "checks": judge(found, {}, why), "findings": [finding._asdict()],
         "place": None,
     }  # fmt: skip
@@ -4668,17 +4825,23 @@ def judge_people(
     found: Findings, walk: Walk, lines: Lines, stands: str, counting: int
 ) -> list[dict[str, Json]]:
     """Return checks 19 and 20, each of a record that has what it looks at."""
-    said = [(event["type"], event["data"]["signature"]) for event in walk.after]
+    said = [(event["type"], bool(signatures_of(event))) for event in walk.after]
     if not walk.ended:  # there may be more of them than the walk came to
         events = (event for event in lines.events() if event["type"] in PEOPLE)
-        said = [(event["type"], event["data"]["signature"]) for event in events]
+        said = [(event["type"], bool(signatures_of(event))) for event in events]
     reviews = [signed for kind, signed in said if PEOPLE[kind] == REVIEW]
     notes = [signed for kind, signed in said if PEOPLE[kind] == NOTES]
+    erasing = len([kind for kind, _ in said if kind == REDACTED])
+    erased = sum(each.counts for each in walk.redactions)
     rows = []
     for number, entries in ((REVIEW, reviews), (NOTES, notes)):
         status = "pass"
         text = f"{many(len(notes), 'note')} after the end, "
-        text += f"{len(notes) - notes.count(None)} of them signed"
+        text += f"{sum(notes)} of them signed"
+        if erasing:
+            text += f"; {many(erasing, 'redaction')}, {erased} by keys that you trust and that "
+            text += "are enough"
+            status = "pass" if erased == erasing else "unchecked"
         if number == REVIEW:
             status = "pass" if counting == len(reviews) else "unchecked"
             text = f"{many(len(reviews), 'review')}, {counting} by a trusted reviewer "

@@ -501,7 +501,7 @@ def test_replay(hansard, example):
         (12, ["the turn r1.proposal.operations, from the reply that came"]),
         (16, ["a call for r1.critique.operations", "release 1, revise 1, escalate 1"]),
         (39, ["decision.reached", "threshold 2 reached", "10 calls, $0.0232"]),
-        (41, ["a review, an outcome or a hold, and nothing else"]),
+        (41, ["a review, an outcome, a hold or a redaction, and nothing else"]),
     ],
 )
 def test_replay_until(hansard, example, until, parts):

@@ -18,7 +18,7 @@ from hansard.report.listing import ORDERS, Entry, Questions
 from hansard.report.reviews import STATES
 from hansard.report.safe import one_line, shown
 from hansard.report.words import GONE, stance
-from hansard.vocabulary import many, words
+from hansard.vocabulary import fill, many, words
 
 EXCEPTIONS = tuple(words("exceptions"))
 
@@ -36,6 +36,7 @@ def _state(row: Entry) -> str:
     state = row.state if row.holds else row.state.upper()
     state += f" {_cut(row.stopped)}" if row.stopped else ""
     state += ", no output" if row.output_missing else ""
+    state += f", {fill(words('erased')['some'], number=row.erased)}" if row.erased else ""
     return f"{state}, scripted" if row.scripted else state
 
 

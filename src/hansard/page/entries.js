@@ -336,6 +336,12 @@ const EVENTS = {
 		texts: (s, d) => [[d.reason, "hold"]],
 		values: signedBy,
 	},
+	"text.redacted": {
+		headline: "The text {field} of entry {seq} is erased, signed by {keys}",
+		take: () => {},
+		texts: (s, d) => [[d.reason, "why_erased"], [d.basis, "basis"], [d.asked_by, "asked_by"]],
+		values: ({ signatures }) => ({ keys: list(signatures.map(keyNameOf)) }),
+	},
 };
 const takeEntry = (s, { type, data }) => {
 	const { take, notes, texts } = EVENTS[type];

@@ -15,10 +15,10 @@ const POLICY_TERMS = Object.fromEntries(Object.entries({
 	gate_rule: "downside|any|all", require: "requester|owner|task_type|retention|gate",
 	task_type: `${MODEL_CHARS}{1,64}`, retention: "[A-Za-z0-9._/@+=-]{1,64}:[1-9][0-9]{0,5}",
 	review: "never|exceptions|always", reviewers: "[1-9]", review_days: COUNTED,
-	reviewer_may_be: "requester|nobody_involved", signed: "outcome|hold",
+	reviewer_may_be: "requester|nobody_involved", redactors: "[1-3]", signed: "outcome|hold",
 	metric: "[A-Za-z0-9._/@+=-]{1,64}:(0|[1-9][0-9]{0,8})([.][0-9]{0,5}[1-9])?",
 }).map(([term, pattern]) => [term, new RegExp(`^(${pattern})$`)]));
-const ONCE = /^(callable|independent|max_.*|min_.*|gate_.*|cited_critique|evidence|review.*)$/;
+const ONCE = /^(callable|independent|max_.*|min_.*|gate_.*|cited_critique|evidence|review.*|redactors)$/;
 const OF_TEXTS = ["template", "schema", "tool", "persona", "instructions", "context"];
 
 // A policy: its note, how many lines it has, values by scope and term, and the hashes that revoke
@@ -76,7 +76,12 @@ function checkPolicy(policy, opening, events, texts) {
 	const people = [opening.requester, opening.owner];
 
 	// Who signed an entry after the close, or did not.
-	function checkSigned(place, type, signature) {
+	function checkSigned(place, type, { signature, signatures }) {
+		if (signatures) {
+			const values = valuesOf("redactors"), number = signatures.length;
+			if (values && number < Number(values[0])) report(place, "redactors", values, number);
+			return;
+		}
 		const what = type === "outcome.noted" ? "outcome" : "hold", name = signature?.key.split("+")[0];
 		if (!signature && valuesOf("signed")?.includes(what)) report(place, "signed", [what]);
 		if (type === "review.signed" && nobody && people.some((row) => row?.key === name)) {
@@ -187,7 +192,7 @@ function checkPolicy(policy, opening, events, texts) {
 			const seat = byId.get(step.length > 2 ? step.slice(2).join(".") : step.at(-1));
 			if (seat) checkServed(index + 1, seat, data.model);
 		} else if (PEOPLE[type]) {
-			checkSigned(index + 1, type, data.signature);
+			checkSigned(index + 1, type, data);
 		}
 	}
 	checkIndependence(seats);

@@ -35,3 +35,19 @@ const conditionsInWords = ({ walk: { review }, texts }) => {
 				{ number: index + 1, text: shown({ texts }, blob) });
 		});
 };
+
+// Of each text that was erased what it was, when, why, at whose request, and who signed.
+const erasedInWords = ({ walk: { redactions }, texts }) => redactions.map((row) => {
+	const { erased: own, standings } = VOCABULARY.words, { at, data } = row.event;
+	const doubts = row.keys.filter((each) => each.standing !== "trusted");
+	const told = fill(own.row, {
+		field: data.field, seq: data.seq, day: at.slice(0, 10),
+		...Object.fromEntries(["reason", "basis", "asked_by"].map((name) =>
+			[name, shown({ texts }, data[name])])),
+		keys: list(row.keys.map(({ key }) => key)),
+	});
+	const why = doubts.map(({ standing, key }) =>
+		fill(standings[standing] ?? "this browser cannot check the key {key}", { key }));
+	return { seq: row.seq, counts: row.counts, text: row.counts ? told
+		: fill(own.doubted, { row: told, why: list(why) || own.policy }) };
+});

@@ -129,6 +129,8 @@ function drawSignOff() {
 				[compareKey("Paste the reviewer's key"), " to count it."]]),
 		...conditionsInWords(page.result).map((text) =>
 			signed("p.alert", "info", ["Condition ", said(text)])),
+		...erasedInWords(page.result).map(({ seq, counts, text }) => signed("p.alert",
+			counts ? "info" : "warn", [`${VOCABULARY.words.erased.label}: `, said(text), ". ", ref(seq)])),
 	];
 }
 

@@ -31,13 +31,14 @@ async function verifyFiles(files, trust, revoked = [], witnesses = 0) {
 	const [at, last] = begins ? [events[0].at, events.at(-1).at] : [null, null];
 	const ended = revoked.some((row) => policy?.names.has(row.sha256) && row.revoked <= at);
 	const signatures = await checkSignatures(notes, trust, at, last, ended);
-	const blobs = checkBlobs(read, folder(files, "blobs"), withheld);
+	const redactions = begins ? await readRedactions(events, policy, trust) : [];
+	const blobs = checkBlobs(read, folder(files, "blobs"), withheld, redactions, signatures.signed);
 	const { texts, counted } = blobs, partly = counted.present < counted.named;
 	const place = await standsIn(register, trust);
 	const found = [manifest, signatures.findings, register.findings, read.findings, checkChain(read), blobs.findings,
 		checkSources(read, texts)];
 	let policed = null, people = null;
-	const walk = new Walk(texts, policy);
+	const walk = new Walk(texts, policy, redactions);
 	if (!read.findings.length && events.length) {
 		walk.walk(events);
 		const signed = await checkPeople(walk, trust);
@@ -279,8 +280,13 @@ function readBlob(name, bytes) {
 	}
 }
 
-function checkBlobs(read, blobs, withheld) {
+// `signed` says that trusted keys signed the record: then others' redactions explain nothing.
+function checkBlobs(read, blobs, withheld, redactions, signed) {
 	const findings = [], texts = new Map(), salts = new Set();
+	const sound = redactions.filter((row) => row.sound);
+	const erased = new Set(sound.map((row) => row.event.data.blob));
+	const explained = new Set(sound.filter((row) => row.counts || !signed)
+		.map((row) => row.event.data.blob));
 	// The first entry that names a text: as anything, as a document, an original, a stance or an
 	// answer, a reply.
 	const [places, documents, originals, words, replies, reused] = [1, 2, 3, 4, 5, 6].map(() => new Map());
@@ -303,11 +309,14 @@ function checkBlobs(read, blobs, withheld) {
 		const keptBack = withheld.has(`blobs/${name}`), bytes = blobs.get(name);
 		if (reused.has(name)) findings.push(finding("8.reused", reused.get(name), null, name));
 		if (!bytes) {
-			if (!keptBack) findings.push(finding("8.missing", place, name));
+			if (!keptBack && !explained.has(name)) {
+				const variant = erased.has(name) ? "unexplained" : "missing";
+				findings.push(finding("8.missing", place, name, null, { variant }));
+			}
 			continue;
 		}
 		const { salt, text, defect } = readBlob(name, bytes);
-		const code = defect ?? (salts.has(salt) ? "8.salt" : null);
+		const code = defect ?? (salts.has(salt) ? "8.salt" : erased.has(name) ? "8.erased" : null);
 		if (code === "8.hash") findings.push(finding(code, place, name, sha256(bytes)));
 		else if (code) findings.push(finding(code, place, null, name));
 		else if (!keptBack) {
@@ -332,8 +341,10 @@ function checkBlobs(read, blobs, withheld) {
 	const names = [...places.keys()], named = names.length, present = texts.size;
 	const kept = names.filter((name) => withheld.has(`blobs/${name}`)).length;
 	const missing = findings.filter((row) => row.code === "8.missing").length;
-	const damaged = named - present - kept - missing;
-	return { findings, texts, counted: { named, present, withheld: kept, missing, damaged } };
+	const gone = names.filter((name) => !blobs.has(name) && !withheld.has(`blobs/${name}`)).length;
+	const damaged = named - present - kept - gone;
+	return { findings, texts,
+		counted: { named, present, withheld: kept, erased: gone - missing, missing, damaged } };
 }
 
 // What a document, its file's hash and its original say of each other. Each text is read once.

@@ -54,9 +54,10 @@ const turnOf = (step, reply, says) => ({
 
 // The state that the entries so far give, and the findings about them.
 class Walk {
-	constructor(texts, policy) {
+	constructor(texts, policy, redactions) {
 		Object.assign(this, {
 			texts, policy, // null where it cannot be read
+			redactions, // what the record says was erased
 			findings: [], log: [{ due: ["debate.opened"], steps: [] }], seen: {}, place: 0,
 			prices: new Map(), seats: new Map(), documents: new Map(), // and the rest of the opening
 			entry: null, steps: new Map(), over: [], waiting: 0, // what is due; `over`: its turns so far

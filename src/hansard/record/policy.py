@@ -86,6 +86,7 @@ TERMS: Mapping[str, Term] = {
     "reviewers": _term("[1-9]"),
     "reviewer_may_be": _term("requester|nobody_involved"),
     "review_days": _term(_NUMBER),
+    "redactors": _term("[1-3]"),
     "signed": _term("outcome|hold", many=True),
     "metric": _term(f"{_CLASS}:{_DECIMAL}", many=True),
 }

@@ -10,7 +10,7 @@ from pydantic import Field
 
 from hansard import vocabulary
 from hansard.errors import UsageError
-from hansard.report import gating, reviews, said
+from hansard.report import erasing, gating, reviews, said
 from hansard.report.gating import GateAnswer, answered
 from hansard.report.result import Named, Reviewed
 from hansard.report.reviews import Reader
@@ -91,6 +91,7 @@ def rows(found: GateRecord) -> Iterator[tuple[str, str]]:
     if people:
         yield vocabulary.words("reviewed")["label"], people
     yield from ((words["condition"], told) for told in reviews.conditions(found))
+    yield from ((erasing.LABEL, told) for told in erasing.in_words(found.reviewed))
     yield words["at"], found.at
     yield (
         words["record"],

@@ -62,6 +62,7 @@ class Entry(_Part):
     output_missing: bool = Field(
         default=False, description="Whether nobody wrote the output that was asked for"
     )
+    erased: int = Field(default=0, description="How many texts were erased")
     stopped: str | None = Field(
         default=None, description="By whom the debate was cut short and why, where a person did"
     )
@@ -153,6 +154,7 @@ def entry(result: DebateResult | GateRecord) -> Entry:
             advised=result.advised,
             reviewed=result.reviewed.state,
             released=result.released,
+            erased=len(result.reviewed.erased),
         )
     return Entry(
         debate=result.debate,
@@ -168,6 +170,7 @@ def entry(result: DebateResult | GateRecord) -> Entry:
         released=result.released,
         acting=acting(result).answer,
         output_missing=result.output_missing is not None,
+        erased=len(result.reviewed.erased),
         stopped=result.truncated.stopper if result.truncated else None,
         votes=result.votes_held,
         debaters=len(result.debater_ids),

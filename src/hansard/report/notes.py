@@ -34,6 +34,7 @@ from hansard.rules.data import (
     HoldData,
     NotedData,
     OpenedData,
+    RedactedData,
     RegisteredData,
     ReviewData,
     ToolCalledData,
@@ -288,6 +289,12 @@ def _hold(_: DebateState, data: HoldData) -> Texts:
     yield _what("hold"), data["reason"]
 
 
+def _redaction(_: DebateState, data: RedactedData) -> Texts:
+    yield _what("why_erased"), data["reason"]
+    yield _what("basis"), data["basis"]
+    yield _what("asked_by"), data["asked_by"]
+
+
 _TEXTS: Mapping[str, Callable[[DebateState, Any], Texts]] = {
     "debate.opened": _opened,
     "debater.registered": _seat,
@@ -304,4 +311,5 @@ _TEXTS: Mapping[str, Callable[[DebateState, Any], Texts]] = {
     "outcome.noted": _outcome,
     "hold.placed": _hold,
     "hold.lifted": _hold,
+    "text.redacted": _redaction,
 }

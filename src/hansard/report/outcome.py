@@ -10,7 +10,7 @@ from textwrap import wrap
 from unicodedata import east_asian_width
 
 from hansard import vocabulary
-from hansard.report import reviews
+from hansard.report import erasing, reviews
 from hansard.report.acting import is_left
 from hansard.report.display import Display, R, Row
 from hansard.report.lead import Lead, sat, say
@@ -86,6 +86,7 @@ def rows(result: R, own: Display[R]) -> Iterator[Row]:
     if reviewed:
         yield Row(REVIEW, one_line(reviewed))
         yield from (Row("Condition", one_line(words)) for words in reviews.conditions(result))
+    yield from (Row(erasing.LABEL, one_line(told)) for told in erasing.in_words(result.reviewed))
 
 
 def told(result: Result) -> list[Note]:

@@ -296,6 +296,21 @@ class NotedOutcome(Part):
     key: str | None = Field(description="The name of the key that signed it; null: nobody did")
 
 
+class ErasedText(Part):
+    """A text that was erased from the record after its close, and who says so."""
+
+    seq: int = Field(description="The entry that says so")
+    at: str
+    entry: int = Field(description="The entry that the text belongs to")
+    field: str = Field(description="Where that entry names it, as in stance.text")
+    reason: str | None
+    basis: str | None = Field(description="On what legal basis")
+    asked_by: str | None = Field(description="Who asked for it")
+    keys: tuple[str, ...] = Field(description="The names of the keys that signed it")
+    standings: tuple[Standings, ...] = Field(description="How each of them stands")
+    counts: bool = Field(description="Whether enough keys signed it that the reader trusts")
+
+
 class Reviewed(Part):
     """Whether people have approved the decision, as far as the reader's trust file can tell."""
 
@@ -306,6 +321,7 @@ class Reviewed(Part):
     reviews: tuple[SignedReview, ...]
     outcomes: tuple[NotedOutcome, ...]
     held: bool = Field(description="Whether a hold stands: nothing may be deleted")
+    erased: tuple[ErasedText, ...] = Field(description="Which texts were erased, in order")
 
 
 class Theatre(Part):

@@ -13,6 +13,7 @@ from typing import Any, Protocol, cast, get_args
 from hansard import vocabulary
 from hansard.record.keys import Trust
 from hansard.record.policy import Policy
+from hansard.report import erasing
 from hansard.report.result import Condition, NotedOutcome, Reviewed, SignedReview
 from hansard.report.words import FEW, GONE
 from hansard.rules import after
@@ -58,6 +59,7 @@ def reviewed(state: DebateState, text: TextOfBlob, reader: Reader) -> tuple[Revi
         reviews=tuple(_review(row, text, open_) for row in found.reviews),
         outcomes=tuple(outcomes),
         held=after.is_held(state),
+        erased=tuple(erasing.erased(state, text, reader.policy, reader.trust)),
     )
     return shown, found.released and reader.vouched
 

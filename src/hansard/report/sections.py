@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 
 from hansard import vocabulary
-from hansard.report import reviews, said
+from hansard.report import erasing, reviews, said
 from hansard.report.acting import acting
 from hansard.report.display import Display, R
 from hansard.report.notes import Note
@@ -131,6 +131,10 @@ def people(result: Result) -> Iterator[str]:
         yield f"{vocabulary.words('reviewed')['label']}: {inline(reviewed)}."
         rows = [f"- {inline(words)}" for words in reviews.conditions(result)]
         yield from ["\n".join(rows)] if rows else []
+    gone = [f"- {inline(words)}" for words in erasing.in_words(result.reviewed)]
+    if gone:
+        yield f"{erasing.LABEL}:"
+        yield "\n".join(gone)
     for row in result.reviewed.reviews:
         if row.comment is not None:
             yield f"{inline(reviews.person(row))} (entry {row.seq}):"

@@ -60,6 +60,7 @@ from hansard.rules.terms import CloseReason, DecisionRule, Phase, Role, Terms
 
 MOST_LABELS = 20
 MOST_CONDITIONS = 20
+MOST_SIGNERS = 3  # of one redaction: each costs a verification
 
 
 @closed
@@ -425,6 +426,20 @@ class HoldData(TypedDict):
     signature: Signature | None
 
 
+@closed
+class RedactedData(TypedDict):
+    """The text that entry `seq` names in `field` was erased: why, on what basis, at whose wish."""
+
+    head: Hash
+    seq: Positive
+    field: Id
+    blob: Hash
+    reason: Blob
+    basis: Blob
+    asked_by: Blob
+    signatures: Annotated[list[Signature], Field(min_length=1, max_length=MOST_SIGNERS)]
+
+
 Kind = TypeVar("Kind")
 Data = TypeVar("Data")
 
@@ -468,6 +483,7 @@ Event = (
     | Entry[Literal["outcome.noted"], NotedData]
     | Entry[Literal["hold.placed"], HoldData]
     | Entry[Literal["hold.lifted"], HoldData]
+    | Entry[Literal["text.redacted"], RedactedData]
 )
 
 # Of each type of entry that may follow a close, or a gate's answer, what a policy calls it.
@@ -476,4 +492,5 @@ AFTER: Mapping[str, str] = {
     "outcome.noted": "outcome",
     "hold.placed": "hold",
     "hold.lifted": "hold",
+    "text.redacted": "redaction",
 }

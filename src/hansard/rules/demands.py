@@ -180,6 +180,11 @@ def of_signature(policy: Policy, opened: OpenedData, event: Event) -> Iterator[B
     """Yield a signature after the close that the policy does not want, or that it lacks."""
     format_, data = opened["terms"]["format"], cast(Mapping[str, Any], event["data"])
     what = AFTER[event["type"]]
+    if what == "redaction":
+        values = policy.values("redactors", format_)
+        if values is not None and len(data["signatures"]) < int(values[0]):
+            yield Breach("redactors", values, len(data["signatures"]))
+        return
     if data["signature"] is None and what in (policy.values("signed", format_) or ()):
         yield Breach("signed", [what])
     values = policy.values("reviewer_may_be", format_)

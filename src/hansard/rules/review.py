@@ -8,13 +8,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Literal
+from typing import Any, Literal, cast
 
 from hansard.record.keys import Standing, Trust, standing, verifier_key
 from hansard.record.note import VerifierKey
 from hansard.record.policy import Policy
 from hansard.rules import after, spending
-from hansard.rules.data import ReviewData
+from hansard.rules.data import GateAnsweredData, OpenedData, ReviewData
 from hansard.rules.state import DebateState
 
 ReviewState = Literal[
@@ -146,9 +146,15 @@ def _wanted(state: DebateState, policy: Policy | None, asked: Sequence[str]) -> 
     return int(_value(state, policy, "reviewers") or 1)
 
 
-def _value(state: DebateState, policy: Policy | None, term: str) -> str | None:
-    values = policy.values(term, state.spec["terms"]["format"]) if policy else None
+def value_of(said: OpenedData | GateAnsweredData, policy: Policy | None, term: str) -> str | None:
+    """Return what a policy says of a debate under a term that stands once; a gate has none."""
+    terms = cast(Mapping[str, Any], said).get("terms")
+    values = policy.values(term, terms["format"]) if policy and terms else None
     return values[0] if values else None
+
+
+def _value(state: DebateState, policy: Policy | None, term: str) -> str | None:
+    return value_of(state.gated or state.spec, policy, term)
 
 
 def _decided(state: DebateState) -> bool:
@@ -161,9 +167,14 @@ def _over(state: DebateState, days: int, now: str) -> bool:
     return spending.milliseconds(state.at, now) > days * _DAY_MS
 
 
-def involved(state: DebateState, policy: Policy | None, trust: Trust, key: VerifierKey) -> bool:
-    """Say whether a key may not review, since it is that of somebody involved by any name."""
-    may_be, said = _value(state, policy, "reviewer_may_be"), state.gated or state.spec
+def involved(
+    said: OpenedData | GateAnsweredData, policy: Policy | None, trust: Trust, key: VerifierKey
+) -> bool:
+    """Say whether a key may not review, since it is that of somebody involved by any name.
+
+    `said` is what the record begins with.
+    """
+    may_be = value_of(said, policy, "reviewer_may_be")
     people = [] if may_be == "requester" else [said["requester"]]
     people += [said["owner"]] if may_be == "nobody_involved" else []
     keys = [verifier_key(row.key) for row in trust.keys]
@@ -188,11 +199,12 @@ def _signed(state: DebateState, policy: Policy | None, trust: Trust) -> list[Sig
 def _standing(state: DebateState, policy: Policy | None, trust: Trust, place: int) -> Standings:
     """Say how the signature of an entry after the close stands to those that count."""
     event = state.after[place]
-    key = after.key_of(event)
+    signatures = after.signatures_of(event)
+    key = after.key_of(signatures[0]) if signatures else None
     if key is None or any(after.faults(state.after[:place], event)):
         return "faulty"
     found = standing(trust, key, "reviewer", event["at"])
-    if found == "trusted" and involved(state, policy, trust, key):
+    if found == "trusted" and involved(state.gated or state.spec, policy, trust, key):
         return "involved"
     return found
 

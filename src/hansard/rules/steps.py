@@ -98,7 +98,7 @@ def name_of(due: Due | None) -> str:  # noqa: PLR0911 - what comes first decides
     """Say in the record's words what is due."""
     match due:
         case None:
-            return "a review, an outcome or a hold, and nothing else"
+            return "a review, an outcome, a hold or a redaction, and nothing else"
         case Ask(steps=[]):
             return "the end of an open call"
         case Resume():

@@ -98,7 +98,7 @@ def check_counts(
     if found != "trusted":
         why = fill(vocabulary.words("standings")[found], key=key.name)
         raise UsageError("review.untrusted", f"this review would not count: {why}")
-    if involved(state, policy, trust, key):
+    if involved(state.gated or state.spec, policy, trust, key):
         why = fill(vocabulary.words("standings")["involved"], key=key.name)
         raise UsageError("review.involved", f"this review would not count: {why}")
 

@@ -23,6 +23,7 @@ from hansard.rules.events import Event, blob_names, parse
 from hansard.rules.fields import Blob
 from hansard.verify.envelope import check_manifest, check_signatures
 from hansard.verify.findings import Finding, Texts, finding
+from hansard.verify.people import check_redactions, read_redactions
 from hansard.verify.policies import check_policy
 from hansard.verify.reading import Reading
 from hansard.verify.register import check_register
@@ -108,7 +109,9 @@ def check_blobs(reading: Reading) -> Iterator[Finding]:
     A text that is withheld need not be there, and is not read. Only where
     every entry could be read can a text be called unnamed.
     """
-    blobs, withheld = reading.bundle.blobs, reading.withheld
+    read_redactions(reading)
+    blobs, withheld, explained = reading.bundle.blobs, reading.withheld, reading.explained
+    erased = {row.data["blob"] for row, _ in reading.redactions if not row.faulty}
     places = _places(reading.events)
     named, reused = places.all, places.reused
     salts: set[bytes] = set()
@@ -118,10 +121,13 @@ def check_blobs(reading: Reading) -> Iterator[Finding]:
         if name in reused:
             yield finding("8.reused", reused[name], found=name)
         if file is None:
-            if name not in withheld:
-                yield finding("8.missing", seq, expected=name)
+            if name not in withheld | explained:
+                variant = "unexplained" if name in erased else ""
+                yield finding("8.missing", seq, expected=name, variant=variant)
             continue
         wrong = _wrong(name, file, seq, salts)
+        if name in erased and not wrong:
+            wrong = finding("8.erased", seq, found=name)
         if wrong:
             yield wrong
         elif name not in withheld:
@@ -133,10 +139,16 @@ def check_blobs(reading: Reading) -> Iterator[Finding]:
     for name in sorted(blobs.keys() - named) if reading.whole else ():
         yield finding("8.unnamed", 0, found=name)
     present, kept = len(reading.texts), len(named.keys() & withheld)
-    missing = len(named.keys() - blobs.keys() - withheld)
-    damaged = len(named) - present - kept - missing
+    gone = named.keys() - blobs.keys() - withheld
+    missing = len(gone - explained)
+    damaged = len(named) - present - kept - len(gone)
     reading.counted = Texts(
-        named=len(named), present=present, withheld=kept, missing=missing, damaged=damaged
+        named=len(named),
+        present=present,
+        withheld=kept,
+        erased=len(gone) - missing,
+        missing=missing,
+        damaged=damaged,
     )
     reading.say(8, "text" if present == len(named) else "gone", texts=reading.counted)
 
@@ -271,11 +283,12 @@ STEPS: tuple[Callable[[Reading], Iterator[Finding]], ...] = (
     check_entries,  # 4 and 7: a rejected entry leaves 9 to 16 unchecked
     check_chain,  # 5
     check_time,  # 6
-    check_blobs,  # 8
-    check_sources,  # 8, of what the texts say of each other
     check_templates,  # 10, of the files
     check_register,  # 17
     check_signatures,  # 3: by the keys in force when the debate was opened
+    check_blobs,  # 8: who signed says whose word is enough for a text that was erased
+    check_sources,  # 8, of what the texts say of each other
     check_rules,  # 9 to 16
+    check_redactions,  # 20, of the texts that were erased
     check_policy,  # 18, and 10 of texts
 )

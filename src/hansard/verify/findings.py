@@ -98,6 +98,7 @@ class Texts(_Result):
     named: int = 0
     present: int = Field(default=0, description="There, and as recorded")
     withheld: int = Field(default=0, description="Kept from this recipient, as the manifest says")
+    erased: int = Field(default=0, description="Gone, as an entry says that was signed for it")
     missing: int = 0
     damaged: int = Field(default=0, description="There, and refused by check 8")
 
@@ -106,7 +107,7 @@ class Texts(_Result):
         said = vocabulary.words("counted")
         named = vocabulary.many(self.named, "text")
         rows = [vocabulary.fill(said["present"], present=self.present, named=named)]
-        gone = {"withheld": self.withheld, "missing": self.missing, "damaged": self.damaged}
+        gone = {key: getattr(self, key) for key in ("withheld", "erased", "missing", "damaged")}
         rows += [vocabulary.fill(said[key], number=gone[key]) for key in gone if gone[key]]
         return ", ".join(rows)
 

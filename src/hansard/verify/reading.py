@@ -18,8 +18,9 @@ from hansard.record.keys import Trust
 from hansard.record.manifest import Manifest
 from hansard.record.note import Note
 from hansard.record.policy import Policy
-from hansard.rules.data import OpenedData
+from hansard.rules.data import GateAnsweredData, OpenedData
 from hansard.rules.events import Event
+from hansard.rules.redactions import Redaction, Signing
 from hansard.rules.replay import Replay
 from hansard.rules.review import Reviewed
 from hansard.verify.findings import Status, Texts
@@ -111,6 +112,7 @@ class Reading:
     whole: bool = True  # no entry was rejected
     texts: Held = field(init=False)
     counted: Texts = field(default_factory=Texts)  # of those that the events name
+    redactions: list[tuple[Redaction, Signing]] = field(default_factory=list)
     policy: Policy | None = None
     replay: Replay | None = None
     walked: int = 0  # entries that could be replayed
@@ -129,15 +131,35 @@ class Reading:
         return first["data"] if first and first["type"] == "debate.opened" else None
 
     @property
+    def said(self) -> OpenedData | GateAnsweredData | None:
+        """What the first entry says, where it is one that a record begins with."""
+        first = self.events[0] if self.events else None
+        if first and (first["type"] == "debate.opened" or first["type"] == "gate.answered"):
+            return first["data"]
+        return None
+
+    @property
     def begins(self) -> bool:
         """Whether the first entry is one that a record begins with."""
-        return bool(self.events) and self.events[0]["type"] in ("debate.opened", "gate.answered")
+        return self.said is not None
 
     @property
     def withheld(self) -> frozenset[str]:
         """The names of blobs that were kept from this recipient."""
         names = self.manifest.withheld
         return frozenset(name.removeprefix(_BLOBS) for name in names if name.startswith(_BLOBS))
+
+    @property
+    def explained(self) -> frozenset[str]:
+        """The names of texts whose erasure the record explains.
+
+        Where trusted keys signed the record, trusted keys must have signed that as well.
+        """
+        return frozenset(
+            row.data["blob"]
+            for row, signing in self.redactions
+            if not row.faulty and (signing.counts or not self.trusted)
+        )
 
     @property
     def entries(self) -> str:

@@ -54,6 +54,7 @@ _CHECK_OF_TYPE = {
     "outcome.noted": NOTES,
     "hold.placed": NOTES,
     "hold.lifted": NOTES,
+    "text.redacted": NOTES,
 }
 _SCHEDULE = 9
 _TURNS = ("turn.recorded", "verdict.recorded", "synthesis.recorded", "turn.forfeited")

@@ -74,7 +74,7 @@ def test_a_replay_says_where_the_debate_stood(store, made):
     assert (whole.same, whole.differing) == (whole.entries, ())
     assert (whole.standing.decided, whole.due) == (
         "release (threshold_vote)",
-        "a review, an outcome or a hold, and nothing else",
+        "a review, an outcome, a hold or a redaction, and nothing else",
     )
     part = record.replay(until=made.transcript[0].seq)
     assert part.entries == made.transcript[0].seq

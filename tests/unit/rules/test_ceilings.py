@@ -326,7 +326,7 @@ def test_a_truncation_stands_in_place_of_a_call_and_never_while_one_is_open():
     debate.start(first)
     assert truncated(debate) == "call.started for r0.draft.bob or r0.draft.cat"
     debate.run()
-    assert truncated(debate) == "a review, an outcome or a hold, and nothing else"
+    assert truncated(debate) == "a review, an outcome, a hold or a redaction, and nothing else"
 
 
 def test_nothing_follows_a_truncation_but_the_close():

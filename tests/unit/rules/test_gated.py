@@ -13,7 +13,7 @@ from reviewing import ANN, TRUST, closed, signed
 from support import DEBATE, fold
 
 AT = "2026-01-05T09:00:00.000000Z"
-AFTER = "a review, an outcome or a hold, and nothing else"
+AFTER = "a review, an outcome, a hold or a redaction, and nothing else"
 TEXTS = {"a" * 64: "Perhaps."}
 
 

@@ -410,7 +410,7 @@ def test_nothing_is_due_after_the_close(debate):
     events = debate.record.events
     for event in events:
         due = due_instead([*events, event], debate.record.texts.get)
-        assert due == "a review, an outcome or a hold, and nothing else"
+        assert due == "a review, an outcome, a hold or a redaction, and nothing else"
 
 
 READ = ("turn.recorded", "verdict.recorded", "synthesis.recorded")

@@ -1,0 +1,66 @@
+"""Which texts of a record were erased, when, why, and by whom: what a result shows, and its words.
+
+Whether that is enough is for the reader's trust file to say, as of a review.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import Any, cast
+
+from hansard import vocabulary
+from hansard.record.keys import Trust
+from hansard.record.policy import Policy
+from hansard.report.result import ErasedText, Reviewed
+from hansard.report.words import GONE
+from hansard.rules import after
+from hansard.rules.redactions import Redaction, signing
+from hansard.rules.state import DebateState
+from hansard.vocabulary import fill
+
+LABEL = vocabulary.words("erased")["label"]
+
+
+def erased(
+    state: DebateState, text: Callable[[Any], str | None], policy: Policy | None, trust: Trust
+) -> Iterator[ErasedText]:
+    """Yield the texts that were erased, of a record that holds."""
+    for place, event in enumerate(state.after):
+        if event["type"] != "text.redacted":
+            continue
+        data, faulty = event["data"], any(after.faults(state.after[:place], event))
+        seq = state.seq - len(state.after) + 1 + place
+        row = Redaction(seq, event["at"], data, None, faulty)
+        found = signing(row, cast(Any, state.said), policy, trust)
+        yield ErasedText(
+            seq=seq,
+            at=event["at"],
+            entry=data["seq"],
+            field=data["field"],
+            reason=text(data["reason"]),
+            basis=text(data["basis"]),
+            asked_by=text(data["asked_by"]),
+            keys=tuple(name for name, _ in found.keys),
+            standings=tuple(standing for _, standing in found.keys),
+            counts=found.counts,
+        )
+
+
+def in_words(found: Reviewed) -> Iterator[str]:
+    """Say of each text that was erased what it was, when, why, at whose request, and who signed."""
+    words, reasons = vocabulary.words("erased"), vocabulary.words("standings")
+    for row in found.erased:
+        told = fill(
+            words["row"],
+            field=row.field,
+            seq=row.entry,
+            day=row.at[:10],
+            reason=GONE if row.reason is None else row.reason,
+            basis=GONE if row.basis is None else row.basis,
+            asked_by=GONE if row.asked_by is None else row.asked_by,
+            keys=", ".join(row.keys),
+        )
+        named = zip(row.keys, row.standings, strict=True)
+        why = [fill(reasons[how], key=key) for key, how in named if how != "trusted"]
+        why = why or [words["policy"]]
+        yield told if row.counts else fill(words["doubted"], row=told, why=", ".join(why))
