@@ -36,6 +36,7 @@ from hansard.api.records import (
     verify,
     verify_export,
 )
+from hansard.api.redacting import preview_redaction, redact
 from hansard.api.registering import (
     add_to_register,
     cosign,
@@ -75,6 +76,7 @@ from hansard.version import __version__
 
 if TYPE_CHECKING:
     from hansard import adapters, blocks, schemas, sources
+    from hansard.export.withholding import Withholding
     from hansard.export.write import standalone_verifier
     from hansard.governance.keyring import Keyring
     from hansard.governance.trusting import TrustFile
@@ -114,6 +116,7 @@ if TYPE_CHECKING:
     from hansard.runtime.estimate import Estimate
     from hansard.runtime.models.base import Completion, ModelError, Request, ToolCall, Unavailable
     from hansard.runtime.recording import Stop
+    from hansard.runtime.redacting import Erasure
     from hansard.store.application import Store
     from hansard.verify.findings import Check, Finding, PageCheck, Verification
 
@@ -121,6 +124,7 @@ if TYPE_CHECKING:
 # type checkers.
 _MODULES = ("adapters", "blocks", "schemas", "sources")
 _LATER = {
+    "export.withholding": ("Withholding",),
     "export.write": ("standalone_verifier",),
     "governance.keyring": ("Keyring",),
     "governance.trusting": ("TrustFile",),
@@ -154,6 +158,7 @@ _LATER = {
     "runtime.estimate": ("Estimate",),
     "runtime.models.base": ("Completion", "ModelError", "Request", "ToolCall", "Unavailable"),
     "runtime.recording": ("Stop",),
+    "runtime.redacting": ("Erasure",),
     "store.application": ("Store",),
     "verify.findings": ("Check", "Finding", "PageCheck", "Verification"),
 }
@@ -174,6 +179,7 @@ __all__ = [
     "DebateResult",
     "DebateSpec",
     "Debater",
+    "Erasure",
     "Estimate",
     "Event",
     "Evidence",
@@ -220,6 +226,7 @@ __all__ = [
     "UsageError",
     "Verification",
     "VerifierKey",
+    "Withholding",
     "__version__",
     "adapters",
     "add_to_register",
@@ -243,6 +250,7 @@ __all__ = [
     "open_keyring",
     "open_store",
     "parse_policy",
+    "preview_redaction",
     "prompt_templates",
     "prove",
     "prove_since",
@@ -255,6 +263,7 @@ __all__ = [
     "read_spec",
     "read_trust",
     "rebuild_projection",
+    "redact",
     "remands_of",
     "reruns_of",
     "result",

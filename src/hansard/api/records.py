@@ -32,6 +32,7 @@ from typing import TYPE_CHECKING
 from hansard.errors import DataError, UsageError
 
 if TYPE_CHECKING:
+    from hansard.export.withholding import Withholding
     from hansard.record.bundle import Bundle
     from hansard.record.keys import Trust
     from hansard.record.note import Signer
@@ -166,17 +167,37 @@ class Record:
         refuse(self.events)
         return replay(self.events, self.text, self._approved(), until)
 
-    def export(self, signer: Signer) -> bytes:
+    def export(self, signer: Signer, withhold: Mapping[str, str] | None = None) -> bytes:
         """Return the record as one zip, its manifest signed by `signer`.
 
         Whoever receives it can check it without trusting the sender: VERIFY.md
         inside says how, and report.html shows it. The same record and key give the
-        same bytes. Raises DataError `record.altered`.
+        same bytes.
+
+        `withhold` keeps texts from the recipient, each with a reason in one word, which
+        the manifest states: a text by its entry and field (`{"12.reply": "personal_data"}`),
+        all texts of a kind (`evidence`, `originals`, `personas`), or of a seat (`seat:ann`).
+        What rests on them cannot be checked; `preview_withholding` says what that is.
+
+        Raises DataError `record.altered`; UsageError `withhold.text`, `withhold.reason`.
         """
+        from hansard.export.withholding import withheld
         from hansard.export.write import export
 
         self._hold()
-        return export(self.bundle, signer)
+        return export(self.bundle, signer, withheld(self.events, self.bundle.blobs, withhold or {}))
+
+    def preview_withholding(self, withhold: Mapping[str, str]) -> Withholding:
+        """Say what an export without these texts would be; nothing is signed with your key.
+
+        The export is made and verified, as its recipient would. The `Withholding` also lists
+        the texts that quote one that is withheld, and would be in it. Raises what `export`
+        raises.
+        """
+        from hansard.export.withholding import preview
+
+        self._hold()
+        return preview(self.bundle, self.events, withhold)
 
     def page(self, signer: Signer | None = None) -> bytes:
         """Return the record as one HTML page that shows and checks itself, signed by `signer`.

@@ -23,6 +23,7 @@ from hansard.cli.context import (
     store_option,
 )
 from hansard.errors import UsageError
+from hansard.report.safe import one_line
 
 _FILE = click.Path(path_type=Path)
 SIGNER = click.option(
@@ -31,6 +32,7 @@ SIGNER = click.option(
     help="Sign with this command (of an HSM or KMS): it reads the text on standard input and "
     "prints the Ed25519 signature, raw or in base64.",
 )
+_LENGTH = 60  # characters that are shown of a text
 _ROLE = click.argument("role", type=click.Choice(hansard.Keyring.ROLES))
 
 
@@ -50,9 +52,29 @@ _ROLE = click.argument("role", type=click.Choice(hansard.Keyring.ROLES))
     type=_FILE,
     help="Prove its place in the register under this checkpoint, which the recipient kept.",
 )
+@click.option(
+    "--withhold",
+    metavar="WHAT=REASON",
+    multiple=True,
+    help="Keep texts from the recipient: one by its entry and field, as in 12.reply, or all of "
+    "evidence, originals, personas or seat:NAME. REASON is one word, which the export states. "
+    "May be repeated.",
+)
+@click.option(
+    "--dry-run",
+    is_flag=True,
+    help="Only show what would be withheld, what quotes it, and what could not be checked.",
+)
 @SIGNER
 @store_option
-def export(debate: str, output: Path, checkpoint: Path | None, signer: str | None) -> None:
+def export(
+    debate: str,
+    output: Path,
+    checkpoint: Path | None,
+    withhold: tuple[str, ...],
+    dry_run: bool,
+    signer: str | None,
+) -> None:
     """Export the record of the debate ID as one signed zip, FILE.
 
     The recipient can verify it without trusting you: VERIFY.md inside says how. It also
@@ -60,12 +82,21 @@ def export(debate: str, output: Path, checkpoint: Path | None, signer: str | Non
     signed as well, shows it in a browser. Send your public export key and log key
     separately; `hansard keys` prints them.
 
-    Exit codes: 0 written; 1 the record was altered, so nothing is written; 2
-    there is no such debate, or FILE cannot be written.
+    With --withhold the export lacks texts. It says which, and why; what rests on them
+    cannot be checked by its recipient, and is shown to you.
+
+    Exit codes: 0 written, or shown; 1 the record was altered, so nothing is written; 2
+    there is no such debate, nothing is called so, or FILE cannot be written.
     """
     require_new(output)
+    reasons = dict(_what_and_why(each) for each in withhold)
+    if reasons:
+        with open_store() as store:
+            _say_withheld(sound_record(store, debate).preview_withholding(reasons))
+    if dry_run:
+        return
     record, key = _signing(debate, signer, checkpoint)
-    save(output, record.export(key))
+    save(output, record.export(key, reasons))
     _say_written(output, record, key, "then unpack it and open report.html in a browser")
 
 
@@ -126,6 +157,24 @@ def page(
         save(pdf, printed)
         said = f"{pdf}: {record.verification.entries} entries, printed from the verified page"
         console(stderr=True).print(Text(said))
+
+
+def _what_and_why(text: str) -> tuple[str, str]:
+    what, equals, reason = text.partition("=")
+    if not equals:
+        raise UsageError(
+            "withhold.reason", f"write {text}=REASON, as in {text}=personal_data, to say why"
+        )
+    return what, reason
+
+
+def _say_withheld(found: hansard.Withholding) -> None:
+    """Show what the export lacks, what quotes it all the same, and what cannot be checked."""
+    rows = [("Withheld", f"{row}  {one_line(row.text, _LENGTH)}") for row in found.withheld]
+    rows += [("Quotes it", f"{row}  {one_line(row.text, _LENGTH)}") for row in found.quoting]
+    rows += [("Unchecked", one_line(words)) for words in found.unchecked]
+    rows.append(("Then", "; ".join(found.verification.caveats)))
+    console(stderr=True).print(fields(rows))
 
 
 def _signing(

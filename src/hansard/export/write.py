@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from contextlib import suppress
 from hashlib import sha256
 from importlib.resources import files as resources
@@ -17,12 +18,13 @@ from hansard.record.bundle import Bundle
 from hansard.record.note import Signer
 
 
-def export(bundle: Bundle, signer: Signer) -> bytes:
+def export(bundle: Bundle, signer: Signer, withheld: Mapping[str, str] | None = None) -> bytes:
     """Return the zip of one record, its manifest signed with the export key.
 
     With its page and the signed note that covers it, unless the record is too large for one.
+    `withheld` are the texts that it does not have, by name, with the reason.
     """
-    files = signed(bundle, signer)
+    files = signed(bundle, signer, withheld)
     with suppress(UsageError):
         files[bundles.PAGE] = page(files)
         text = manifests.write_page(files[manifests.NAME], files[bundles.PAGE])
@@ -30,10 +32,14 @@ def export(bundle: Bundle, signer: Signer) -> bytes:
     return bundles.pack(files)
 
 
-def signed(bundle: Bundle, signer: Signer) -> dict[str, bytes]:
+def signed(
+    bundle: Bundle, signer: Signer, withheld: Mapping[str, str] | None = None
+) -> dict[str, bytes]:
     """Return the files of an export but for its page, the manifest signed with the export key."""
+    left_out = {f"blobs/{name}": reason for name, reason in (withheld or {}).items()}
     files = bundles.to_files(bundle) | {"VERIFY.md": instructions()}
-    return files | {manifests.NAME: note.sign(manifests.write(files), signer)}
+    files = {name: body for name, body in files.items() if name not in left_out}
+    return files | {manifests.NAME: note.sign(manifests.write(files, left_out), signer)}
 
 
 def instructions() -> bytes:

@@ -19,6 +19,7 @@ from hansard.rules.data import AFTER, GateAnsweredData, OpenedData, RedactedData
 from hansard.rules.events import Event
 from hansard.rules.review import Standings, involved, value_of
 
+_DIGITS = 7  # more than the number of any entry has
 _ROLES: Sequence[Role] = ("reviewer", "approval")
 _RANK: Sequence[Standing] = ("trusted", "revoked", "time", "undated", "role", "unknown")
 
@@ -59,6 +60,13 @@ def texts_of(value: object, path: str = "") -> Iterator[tuple[str, str]]:
         rows = value.items() if isinstance(value, dict) else enumerate(value)
         for key, item in rows:
             yield from texts_of(item, f"{path}.{key}")
+
+
+def find(events: Sequence[Event], named: str) -> str | None:
+    """Return the name of the text that `12.reply` names; None where it names none."""
+    entry, _, field = named.partition(".")
+    place = int(entry) if entry.isascii() and entry.isdigit() and len(entry) < _DIGITS else 0
+    return _named(events[place - 1], field) if 0 < place <= len(events) else None
 
 
 def read(events: Iterable[Event], entry: Callable[[int], Event]) -> list[Redaction]:

@@ -38,6 +38,7 @@ class Journal:
         self._blobs: list[tuple[str, bytes]] = []
         self._templates: Sequence[tuple[str, bytes]] = ()
         self._folder: str | None = None
+        self._erased: list[str] = []
 
     @property
     def debate(self) -> str:
@@ -54,6 +55,16 @@ class Journal:
         self._blobs.append((name, file))
         self.texts[name] = text
         return {"sha256": name}
+
+    @property
+    def head(self) -> str:
+        """The hash of the last entry, stored or not."""
+        return self._chain.prev
+
+    def erase(self, name: str) -> None:
+        """Take a text of the record out of the store with the next lines."""
+        self._erased.append(name)
+        self.texts.pop(name, None)
 
     def time(self) -> str:
         """Return the time that a fact added now would have."""
@@ -77,7 +88,7 @@ class Journal:
     def flush(self) -> None:
         """Store what was added and is not stored yet, all or nothing."""
         if self._lines:
-            self._store.append(self._batch())
+            self._store.append(self.batch())
             self._stored()
         self.on_stored()
 
@@ -101,14 +112,16 @@ class Journal:
                 _store_together(self._store, list(group))
         self.flush()
 
-    def _batch(self) -> Batch:
+    def batch(self) -> Batch:
+        """Return what was added and is not stored yet."""
         first = self._chain.seq - len(self._lines) + 1
         head = Head(self._chain.seq, self._chain.prev)
-        extras = Extras(head, self._blobs, self._templates, self._folder)
+        extras = Extras(head, self._blobs, self._templates, self._folder, self._erased)
         return Batch(self.debate, first, self._lines, extras)
 
     def _stored(self) -> None:
         self._lines, self._blobs, self._templates, self._folder = [], [], (), None
+        self._erased = []
 
 
 _waiting: dict[tuple[asyncio.AbstractEventLoop, Store], dict[Journal, None]] = {}
@@ -120,6 +133,6 @@ def _store_together(store: Store, journals: list[Journal]) -> None:
     if len(left) < 2:  # alone, a journal stores for itself and says what failed
         return
     with suppress(HansardError):  # each finds its own error, if any, alone
-        store.append(*(journal._batch() for journal in left))
+        store.append(*(journal.batch() for journal in left))
         for journal in left:
             journal._stored()

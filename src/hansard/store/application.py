@@ -29,7 +29,7 @@ from hansard.rules.events import Event, parse
 from hansard.store import registering
 from hansard.store.file import Tally, examine, examine_beside, exposed
 from hansard.store.guard import guard, id_of, id_or_none
-from hansard.store.projection import Projection, kept
+from hansard.store.projection import Projection, forget, kept
 from hansard.store.register import Register
 from hansard.store.sqlite import Extras, Recorder, RunnerLock
 
@@ -44,6 +44,9 @@ _BEGINNING = """SELECT originator_id FROM stored_events
     WHERE originator_id >= ? AND originator_id < ? AND originator_version = 1"""
 _NAMING = """SELECT originator_id FROM stored_events
     WHERE originator_version = 1 AND instr(state, CAST(? AS BLOB)) ORDER BY +rowid"""
+_HOLDING = """SELECT debate, name FROM blobs
+    WHERE debate != ? AND instr(body, CAST(? AS BLOB))"""
+_LEAST = 12  # characters of a text that is looked for in other debates
 _ID = frozenset("0123456789abcdef-")
 
 
@@ -216,6 +219,8 @@ class Store:
                 "and nothing is lost",
             ) from None
         registering.append(c, registering.due(batch.first, batch.lines, batch.debate))
+        if batch.extras.erased:
+            forget(c, batch.debate)
         return entries
 
     def debates(self) -> list[str]:
@@ -268,6 +273,29 @@ class Store:
         return [
             debate for debate in map(id_of, (row[0] for row in rows)) if debate.startswith(prefix)
         ]
+
+    def holding(self, debate: str, texts: Sequence[str]) -> dict[str, int]:
+        """Return how many texts of each other debate hold one of these texts word for word.
+
+        Texts of a few characters are not looked for.
+        """
+        found = dict[str, set[str]]()
+        for text in {text.strip() for text in texts if len(text.strip()) >= _LEAST}:
+            with guard():
+                rows = self._recorder.select(_HOLDING, UUID(debate).hex, text)
+            for row in rows:
+                found.setdefault(id_of(row[0]), set()).add(str(row[1]))
+        return {name: len(found[name]) for name in sorted(found)}
+
+    def scrub(self) -> None:
+        """Leave nothing in the store's files of what was erased from it.
+
+        SQLite overwrites what it deletes. But the write-ahead log keeps what a page was, and
+        pages may hold what was moved: so the file is written anew, and the log is emptied.
+        Raises DataError `store.busy` where another process keeps the log in use.
+        """
+        with guard():
+            self._recorder.scrub()
 
     def lines(self, debate: str) -> list[bytes]:
         """Return a debate's lines in order."""

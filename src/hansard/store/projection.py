@@ -251,8 +251,11 @@ def kept() -> Iterator[str]:
 def forget(c: SQLiteCursor, debate: str) -> None:
     """Take a debate out, with every trace of its texts, where its record has just got an entry.
 
-    So the next reader makes its row anew.
+    So the next reader makes its row anew. In a store without a projection there is nothing.
     """
+    c.execute("SELECT 1 FROM sqlite_master WHERE name = 'projected_texts'", ())
+    if not c.fetchone():
+        return
     c.execute("SELECT place FROM projected WHERE debate = ?", (debate,))
     for (place,) in c.fetchall():
         _remove(c, place)

@@ -10,7 +10,7 @@ from __future__ import annotations
 import os
 import sqlite3
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import closing, contextmanager, suppress
 from os.path import samestat
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -62,6 +62,7 @@ class Extras(NamedTuple):
     blobs: Sequence[tuple[str, bytes]] = ()
     templates: Sequence[tuple[str, bytes]] = ()
     folder: str | None = None
+    erased: Sequence[str] = ()  # the names of blobs that go
 
 
 class Pool(SQLiteConnectionPool):
@@ -144,6 +145,11 @@ class Recorder(SQLiteApplicationRecorder):
                 "INSERT INTO blobs VALUES (?, ?, ?)",
                 [(debate, name, body) for name, body in extras.blobs],
             )
+        if extras.erased:
+            c.executemany(
+                "DELETE FROM blobs WHERE debate = ? AND name = ?",
+                [(debate, name) for name in extras.erased],
+            )
         if extras.templates:
             c.executemany("INSERT OR IGNORE INTO templates VALUES (?, ?)", extras.templates)
         if extras.folder is not None:
@@ -159,6 +165,26 @@ class Recorder(SQLiteApplicationRecorder):
             if c.sqlite_cursor.rowcount != 1:
                 raise sqlite3.IntegrityError("the debate has another length")
         return places[-1] if places else 0
+
+    def scrub(self) -> None:
+        """Write the store anew without what was deleted, and empty its write-ahead log.
+
+        Raises DataError `store.busy` while another process reads an older state.
+        """
+        name = self.datastore.pool.db_name
+        if name.startswith("file:"):  # in memory, where nothing stays
+            return
+        with closing(sqlite3.connect(name, timeout=LOCK_SECONDS, isolation_level=None)) as own:
+            own.execute("PRAGMA synchronous = FULL")
+            own.execute("PRAGMA secure_delete = ON")
+            own.execute("VACUUM")
+            busy = own.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone()[0]
+        if busy:
+            raise DataError(
+                "store.busy",
+                f"what was to be erased is out of the record, but {name}-wal still has it, since "
+                "another process reads the store; end that process, and run `hansard list`",
+            )
 
     def select(self, statement: str, *params: object, **named: object) -> list[sqlite3.Row]:
         """Return the rows of a read-only statement."""

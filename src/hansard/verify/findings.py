@@ -19,6 +19,7 @@ Kept = Literal["same", "fork", "size", "origin"]
 Verdict = Literal["INTACT, ANCHORED", "INTACT", "SELF-CONSISTENT, SIGNER UNKNOWN", "ALTERED"]
 TEMPLATES = 10  # and the texts that a policy is about
 REGISTER = 17  # of records with proofs of their lines in one
+SIGNATURE = 3
 POLICY, REVIEW, NOTES = 18, 19, 20  # of records that have what they look at, and of no others
 _NAMES = {number: row["name"] for number, row in vocabulary.checks().items()}
 CHECKS = {number: name for number, name in _NAMES.items() if number < REGISTER}

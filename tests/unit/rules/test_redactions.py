@@ -266,3 +266,13 @@ def test_an_entry_of_another_type_is_looked_over():
     redact(debate, *QUESTION)
     debate.add(Fact("debate.resumed", {"engine": "x"}))
     assert len(read(debate)) == 1
+
+
+@pytest.mark.parametrize(
+    "named",
+    ["", "question", "0.question", "99.question", "1.seed", "²1.question", "00000001.question"],
+)
+def test_a_text_is_found_by_its_entry_and_field(named):
+    events = closed().record.events
+    assert redactions.find(events, "1.question") == events[0]["data"]["question"]["sha256"]
+    assert redactions.find(events, named) is None

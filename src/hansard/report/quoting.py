@@ -1,0 +1,120 @@
+"""Whether one text quotes another: what must be looked at before a text is erased.
+
+Texts are compared by their letters and digits alone, in lower case, as they stand or as JSON
+spells them: so line breaks, quotation marks and the marks of a quote make no difference. A quote
+is a run of at least `RUN` of them, or all of a shorter text. Nobody can find a paraphrase so.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from typing import NamedTuple
+
+from hansard.rules.events import Event
+from hansard.rules.redactions import texts_of
+
+RUN = 32  # letters and digits: about six words
+_BLOCK = 16  # every run of RUN holds one of the blocks of this length that a text falls into
+_MOST = 4  # places of one block that are tried
+_SHORT = 8  # a text of fewer letters is looked for as a word
+_ESCAPE = re.compile(r"\\+(?:u([0-9a-fA-F]{4})|[bfnrt]?)")  # also of JSON in JSON
+
+
+def _plain(text: str) -> str:
+    """Return a text with what JSON escapes in it written out."""
+    return _ESCAPE.sub(lambda found: chr(int(found[1], 16)) if found[1] else " ", text)
+
+
+def _letters(text: str) -> str:
+    return "".join(sign for sign in _plain(text).casefold() if sign.isalnum())
+
+
+class TextAt(NamedTuple):
+    """A text of a record: the entry and the field that name it first, and its words."""
+
+    entry: int
+    field: str
+    text: str
+
+    def __str__(self) -> str:
+        """Return how a text is named on the command line: `12.reply`."""
+        return f"{self.entry}.{self.field}"
+
+
+class Quoted:
+    r"""A text, to be looked for in others.
+
+    >>> quoted = Quoted("The seller bears all costs of the audit, whatever it finds.")
+    >>> quoted.in_text('{"quote": "bears all costs of\\nthe AUDIT, whatever it"}')
+    True
+    >>> quoted.in_text("The seller bears the costs of an audit."), quoted.in_text("costs")
+    (False, False)
+    >>> Quoted("Ann Lee").in_text("As Ann  Lee said"), Quoted("Ann").in_text("Annex")
+    (True, False)
+    """
+
+    def __init__(self, text: str) -> None:
+        self._letters = _letters(text)
+        words = r"\s+".join(map(re.escape, _plain(text).casefold().split()))
+        self._word = re.compile(rf"(?<!\w){words}(?!\w)")
+        self._blocks: dict[str, list[int]] = {}
+        for start in range(0, len(self._letters) - _BLOCK + 1, _BLOCK):
+            places = self._blocks.setdefault(self._letters[start : start + _BLOCK], [])
+            places += [start] if len(places) < _MOST else []
+
+    def in_text(self, text: str) -> bool:
+        """Say whether a text quotes this one."""
+        mine = self._letters
+        if not mine:
+            return False
+        if len(mine) < _SHORT:
+            return self._word.search(_plain(text).casefold()) is not None
+        theirs = _letters(text)
+        if len(mine) <= RUN:
+            return mine in theirs
+        return any(
+            self._run(theirs, at, place) >= RUN
+            for at in range(len(theirs) - _BLOCK + 1)
+            for place in self._blocks.get(theirs[at : at + _BLOCK], ())
+        )
+
+    def _run(self, theirs: str, at: int, place: int) -> int:
+        """Return how long the two are alike around a block, as far as it matters."""
+        mine, before, after = self._letters, 0, _BLOCK
+        while before < RUN and min(at, place) > before:
+            if mine[place - before - 1] != theirs[at - before - 1]:
+                break
+            before += 1
+        while after < RUN and place + after < len(mine) and at + after < len(theirs):
+            if mine[place + after] != theirs[at + after]:
+                break
+            after += 1
+        return before + after
+
+
+def texts(events: Iterable[Event], text_of: Callable[[str], str | None]) -> Iterator[TextAt]:
+    """Yield each text of a record once, where it is named first, as far as they are there."""
+    seen = set[str]()
+    for place, event in enumerate(events, 1):
+        for field, name in texts_of(event["data"]):
+            text = None if name in seen else text_of(name)
+            if text is not None:
+                yield TextAt(place, field, text)
+            seen.add(name)
+
+
+def quoting(
+    events: Sequence[Event], held: Mapping[str, str], meant: Mapping[str, TextAt]
+) -> Iterator[tuple[str, TextAt]]:
+    """Yield the other texts, by name, that quote those that are meant, or are the same document."""
+    wanted = [Quoted(row.text) for row in meant.values()]
+    seen = set(meant)
+    for place, event in enumerate(events, 1):
+        of_file = event["type"] == "evidence.admitted"
+        rows = [row for row in texts_of(event["data"]) if row[1] in held]
+        same = of_file and not seen.isdisjoint(set(meant) & {name for _, name in rows})
+        for field, name in rows:
+            if name not in seen and (same or any(each.in_text(held[name]) for each in wanted)):
+                yield name, TextAt(place, field, held[name])
+            seen.add(name)

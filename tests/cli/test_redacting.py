@@ -1,0 +1,285 @@
+"""`redact`: texts that are erased, and what still holds."""
+
+import sqlite3
+from contextlib import closing
+from pathlib import Path
+
+import pytest
+
+import hansard as library
+from cli_support import leave_open, only_debate, write_debate
+from exporting import both
+
+SECRET = "Jane Roe of 12 Elm Street owes the bank 4,000 pounds since last March, says the ledger."
+QUOTE = {
+    "stance": "Release.",
+    "rationale": 'The ledger is plain: "Jane Roe of 12 Elm Street owes the bank 4,000 pounds".',
+    "vote": "release",
+}
+PLAIN = {"stance": "Release.", "rationale": "It is time.", "vote": "release"}
+SAID = ("--reason", "She asked.", "--basis", "GDPR, Article 17", "--asked-by", "Ann Lee")
+EVIDENCE, REPLY = "5.text", "9.reply"
+
+
+@pytest.fixture
+def hansard(hansard, home):
+    """Run a command, which must end with `code`; its streams."""
+
+    def invoke(*args, code=0):
+        done = hansard(*args)
+        assert done.code == code, done
+        return done
+
+    return invoke
+
+
+def write(**fields):
+    script = {seat: {"*": {"*": PLAIN}} for seat in ("critic", "operator")}
+    votes = dict.fromkeys(("planner", "critic", "operator"), "release")
+    script["planner"] = {"*": {"*": QUOTE}}
+    evidence = [{"id": "ledger", "text": SECRET}]
+    return write_debate(votes, script=script, evidence=evidence, **fields)
+
+
+@pytest.fixture
+def ended(hansard):
+    """The id of a debate whose first reply quotes its evidence; `5.text` and `9.reply`."""
+    hansard("run", write())
+    Path("replies.yaml").unlink()
+    Path("debate.yaml").unlink()
+    return only_debate()
+
+
+def record():
+    with library.open_store() as store:
+        return library.read_record(store, only_debate(), library.open_keyring().trust())
+
+
+def holding(*words):
+    """The files here that hold one of these words."""
+    files = [path for path in Path().iterdir() if path.is_file()]
+    return {path.name for path in files if any(word in path.read_bytes() for word in words)}
+
+
+def salted(text):
+    """The bytes of a text in the store, and its salt."""
+    name = dict(library_texts())[text]
+    file = record().bundle.blobs[name]
+    return [file, file.split(b"\n")[0].rpartition(b" ")[2]]
+
+
+def library_texts():
+    from hansard.rules.redactions import texts_of
+
+    for seq, event in enumerate(record().events, 1):
+        yield from ((f"{seq}.{field}", name) for field, name in texts_of(event["data"]))
+
+
+def test_a_text_that_is_erased_is_in_no_file_of_the_store(hansard, ended):
+    words = [b"Elm Street", *salted(EVIDENCE), *salted(REPLY)]
+    assert holding(*words)
+    done = hansard("redact", ended, EVIDENCE, REPLY, *SAID)
+    assert "2 texts" in done.err
+    assert holding(*words) == set()
+    assert record().verification.ok
+
+
+def test_nor_in_what_finds_debates(hansard):
+    hansard("run", write(question="Shall Wilhelmina Quackenbush get credit?"))
+    debate = only_debate()
+    Path("debate.yaml").unlink()
+    assert "Quackenbush" in hansard("list", "--search", "quackenbush").out
+    hansard("redact", debate, "1.question", *SAID)
+    assert holding(b"Quackenbush", b"quackenbush") == set()
+    assert "1 debate" not in hansard("list", "--search", "quackenbush").out
+    assert "1 erased" in hansard("list").out
+    assert holding(b"Quackenbush", b"quackenbush") == set()
+
+
+def test_nor_while_the_store_is_open_elsewhere(hansard, ended):
+    words = [b"Elm Street", *salted(EVIDENCE)]
+    with library.open_store() as store:
+        assert store.debates() == [ended]
+        hansard("redact", ended, EVIDENCE, REPLY, *SAID)
+        assert holding(*words) == set()
+
+
+def test_a_reader_that_keeps_an_older_state_is_told_of(hansard, ended, monkeypatch):
+    monkeypatch.setattr("hansard.store.sqlite.LOCK_SECONDS", 0)
+    with closing(sqlite3.connect("hansard.db", isolation_level=None)) as other:
+        other.execute("BEGIN")
+        other.execute("SELECT count(*) FROM blobs").fetchone()
+        done = hansard("redact", ended, EVIDENCE, REPLY, *SAID, code=2)
+        assert "[store.busy]" in done.err
+        assert holding(b"Elm Street") == {"hansard.db"}, "the older state that is still read"
+    hansard("list")
+    assert holding(b"Elm Street") == set()
+    assert [row.field for row in record().result().reviewed.erased] == ["text", "reply"]
+
+
+def test_what_was_signed_before_still_holds(hansard, ended):
+    review = ("--outcome", "approved", "--reviewer", "Ann Lee")
+    hansard("review", ended, *review)
+    hansard("export", ended, "-o", "before.zip")
+    before = Path("before.zip").read_bytes()
+    hansard("redact", ended, EVIDENCE, REPLY, *SAID)
+    hansard("export", ended, "-o", "after.zip")
+    trust = library.open_keyring().trust_file.read_bytes()
+    old, new = (both(Path(name).read_bytes(), trust) for name in ("before.zip", "after.zip"))
+    assert (old.verdict, new.verdict) == ("INTACT", "INTACT")
+    assert new.caveats == ["11 of 13 texts present, 2 erased", "1 of 3 turns unchecked"]
+    lines = library.read_export("after.zip").bundle.lines
+    assert lines[: old.entries] == library.read_export("before.zip").bundle.lines
+    assert record().result().reviewed.state == "approved"
+    assert Path("before.zip").read_bytes() == before
+    assert "2 erased" in hansard("verify", "after.zip").out
+
+
+def test_what_quotes_it_must_be_decided(hansard, ended):
+    done = hansard("redact", ended, EVIDENCE, *SAID, code=2)
+    assert "[redact.undecided]" in done.err
+    assert REPLY in done.err
+    assert holding(b"Elm Street")
+    hansard("redact", ended, EVIDENCE, "--keep", REPLY, *SAID)
+    texts = dict(library_texts())
+    blobs = record().bundle.blobs
+    assert (texts[EVIDENCE] in blobs, texts[REPLY] in blobs) == (False, True)
+
+
+def test_a_dry_run_writes_nothing_and_says_what_would_be_unchecked(hansard, ended):
+    before = len(record().bundle.lines)
+    done = hansard("redact", ended, REPLY, "--dry-run")
+    said = " ".join(done.err.split())
+    assert f"Erase {REPLY}" in said
+    assert f"Undecided {EVIDENCE}" in said
+    assert "Unchecked replies: 1 reply gone" in said
+    assert "1 of 3 turns unchecked" in said
+    assert len(record().bundle.lines) == before
+
+
+def test_the_same_words_in_other_debates_are_told_of(hansard, ended):
+    hansard("run", write(name="second.yaml"))
+    with library.open_store() as store:
+        (other,) = set(store.debates()) - {ended}
+    done = hansard("redact", ended, EVIDENCE, REPLY, *SAID)
+    assert f"debate {other[:8]} has the same words in 2 texts" in " ".join(done.err.split())
+    with library.open_store() as store:
+        assert library.read_record(store, other).result().evidence[0].characters == len(SECRET)
+
+
+def test_a_result_shows_what_is_gone_by_whom_when_and_why(hansard, ended):
+    hansard("redact", ended, EVIDENCE, REPLY, *SAID)
+    words = ("text of entry 5", "Ann Lee", "She asked.", "GDPR, Article 17", "house/reviewer")
+    for command in (("show", ended), ("report", ended, "--as", "markdown")):
+        out = " ".join(hansard(*command).out.split())
+        assert all(word in out for word in words), command
+    assert "2 erased" in hansard("list").out
+    (row, _) = record().result().reviewed.erased
+    assert (row.seq, row.entry, row.field, row.counts) == (
+        len(record().events) - 1,
+        5,
+        "text",
+        True,
+    )
+    assert row.keys == ("house/reviewer",)
+
+
+@pytest.mark.parametrize(
+    ("text", "code"),
+    [
+        ("5.source", "redact.text"),
+        ("0.question", "redact.text"),
+        ("99.question", "redact.text"),
+        ("question", "redact.text"),
+        ("1.templates.0", "redact.text"),
+        ("²5.text", "redact.text"),
+    ],
+)
+def test_what_is_no_text_is_refused(hansard, ended, text, code):
+    assert f"[{code}]" in hansard("redact", ended, text, *SAID, code=2).err
+
+
+def test_a_text_goes_once(hansard, ended):
+    hansard("redact", ended, EVIDENCE, REPLY, *SAID)
+    assert "[redact.gone]" in hansard("redact", ended, EVIDENCE, *SAID, code=2).err
+
+
+def test_a_text_is_not_both_erased_and_kept(hansard, ended):
+    done = hansard("redact", ended, EVIDENCE, "--keep", EVIDENCE, *SAID, code=2)
+    assert "[redact.text]" in done.err
+
+
+def test_nothing_is_erased_under_a_hold(hansard, ended):
+    hansard("hold", ended)
+    assert "[redact.held]" in hansard("redact", ended, EVIDENCE, REPLY, *SAID, code=2).err
+    hansard("hold", ended, "--lift")
+    hansard("redact", ended, EVIDENCE, REPLY, *SAID)
+
+
+def test_nothing_is_erased_before_the_close(hansard):
+    debate = leave_open(write(), turns=1)
+    assert "[review.open]" in hansard("redact", debate, EVIDENCE, *SAID, code=2).err
+
+
+def test_reason_basis_and_who_asked_are_wanted_and_do_not_say_the_text_again(hansard, ended):
+    done = hansard("redact", ended, EVIDENCE, REPLY, "--reason", "x", code=2)
+    assert "[redact.words]" in done.err
+    assert "--basis and --asked-by" in done.err
+    again = ("--reason", f"It says: {SECRET}", *SAID[2:])
+    assert "[redact.words]" in hansard("redact", ended, EVIDENCE, REPLY, *again, code=2).err
+    assert holding(b"Elm Street")
+
+
+def test_a_key_that_would_not_count_erases_nothing(hansard, ended):
+    hansard("redact", ended, "--dry-run", EVIDENCE)
+    ring = library.open_keyring()
+    ring.signer("reviewer")
+    ring.revoke("reviewer")
+    words = {"reason": "x", "basis": "y", "asked_by": "z"}
+    given = {"store": "sqlite:///hansard.db", "keep": [REPLY], **words}
+    for signers, trust, code in (
+        ([ring.signer("export")], ring.trust(), "redact.untrusted"),
+        ([], ring.trust(), "redact.signers"),
+        ([ring.signer("approval")] * 2, ring.trust(), "redact.signers"),
+        ([ring.signer("approval")], library.Trust(), "redact.untrusted"),
+    ):
+        with pytest.raises(library.UsageError) as caught:
+            library.redact(ended, [EVIDENCE], signers=signers, trust=trust, **given)
+        assert caught.value.code == code
+    library.redact(
+        ended, [EVIDENCE], signers=[ring.signer("approval")], trust=ring.trust(), **given
+    )
+
+
+def test_two_keys_where_the_policy_asks_for_four_eyes(hansard):
+    write()
+    hansard("policy", "init", "--format", "consensus", "-o", "policy.yaml")
+    text = Path("policy.yaml").read_text()
+    rows = text[text.index("consensus.") :]
+    Path("policy.yaml").write_text(f'"*":\n  redactors: 2\n{rows}')
+    hansard("policy", "approve", "policy.yaml", "-o", "policy.note")
+    hansard("run", "debate.yaml", "--policy", "policy.note")
+    debate = only_debate()
+    done = hansard("redact", debate, EVIDENCE, REPLY, *SAID, code=2)
+    assert "[redact.signers]" in done.err
+    hansard("redact", debate, EVIDENCE, REPLY, *SAID, "--approve")
+    (row, _) = record().result().reviewed.erased
+    assert row.keys == ("house/approval", "house/reviewer")
+    assert row.counts
+
+
+def test_a_stranger_s_redaction_is_told_as_one(hansard, ended):
+    hansard("redact", ended, EVIDENCE, REPLY, *SAID)
+    with library.open_store() as store:
+        seen = library.read_record(store, ended)
+    assert seen.verification.ok, "the record agrees with itself"
+    (row, _) = seen.result().reviewed.erased
+    assert (row.counts, row.standings) == (False, ("unknown",))
+    assert "is not among those that you trust" in " ".join(str(seen.result()).split())
+
+
+def test_without_a_text_all_are_listed(hansard, ended):
+    out = hansard("redact", ended).out
+    assert {EVIDENCE, REPLY, "1.question"} <= set(out.split())
+    hansard("redact", ended, EVIDENCE, REPLY, *SAID)
+    assert not {EVIDENCE, REPLY} & set(hansard("redact", ended).out.split())
