@@ -148,7 +148,8 @@ def _check_fits(adding: Adding, data: Mapping[str, Any]) -> None:
         raise UsageError(
             "review.head",
             f"debate {debate[:8]} has no entry that this review is over, or its key has signed "
-            "another since; export the record again, and have that reviewed",
+            "another since, or a text was erased since; export the record again, and have that "
+            "reviewed",
         )
 
 
