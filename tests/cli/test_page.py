@@ -280,23 +280,22 @@ def test_a_file_that_is_no_page_and_no_export(hansard, home, what):
         assert done.err == f"error: x.html {NO_EXPORT} [input.unknown]\n"
 
 
-def altered(data):
-    """Files with a record in them, or parts of one, that are neither page nor export any more."""
-    page = write_page(unpack(data))
-    return {
-        "a zip cut off": data[:-9],
-        "a zip without its head": data[9:],
-        "a zip behind a text": b"x" + data,
-        "a page behind a text": b"x" + page,
-        "a page behind a mark": b"\xef\xbb\xbf" + page,
-    }
-
-
 def test_what_has_a_record_in_it_is_never_taken_for_something_else(hansard, zipped):
-    for what, data in altered(zipped.read_bytes()).items():
-        Path("x").write_bytes(data)
+    data = zipped.read_bytes()
+    for what, file in {"without its head": data[9:], "behind a text": b"x" + data}.items():
+        Path("x").write_bytes(file)
         code, _, found = verified(hansard, "./x")
         assert (code, found["verdict"]) == (1, "ALTERED"), what
+
+
+def test_what_lost_its_end_or_its_beginning_is_no_export(hansard, zipped):
+    data = zipped.read_bytes()
+    page = write_page(unpack(data))
+    for file in (data[:-9], b"x" + page, b"\xef\xbb\xbf" + page):
+        Path("x").write_bytes(file)
+        done = hansard("verify", "./x")
+        assert (done.code, done.out) == (2, "")
+        assert "x is not a Hansard export" in done.err
 
 
 def test_a_page_whose_record_is_no_export(hansard, home):

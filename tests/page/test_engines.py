@@ -268,7 +268,8 @@ def test_signatures_that_cannot_be_checked_are_called_unchecked(show, name, case
     tab = show(without(export_files(case), LACKS_ED25519[name]))
     assert paste(tab, KEYS["export"]) == "This browser cannot check signatures."
     assert state(tab) == ["partly", "warn"]
-    assert tab.text("#verdict") == "Partly checked: this browser cannot check signatures"
+    said = "Partly checked: this browser cannot check signatures. Do not act on this yet"
+    assert tab.text("#verdict") == said
 
 
 def test_a_record_that_cannot_be_unpacked_is_no_verdict(show):
