@@ -152,8 +152,16 @@ class Projection:
                 "UPDATE projected_until SET position = ? WHERE position = ?",
                 (behind.until, behind.since),
             )
-            if c.sqlite_cursor.rowcount:
-                for row in rows:
+            if not c.sqlite_cursor.rowcount:
+                return
+            # What has got an entry since may have lost a text by it: its row is made anew.
+            c.execute(
+                "SELECT DISTINCT originator_id FROM stored_events WHERE rowid > ?",
+                (behind.until,),
+            )
+            newer = {id_of(row[0]) for row in c.fetchall()}
+            for row in rows:
+                if row.debate not in newer:
                     _replace(c, behind.debates[row.debate], row)
 
     def correct(self, rows: Sequence[Row]) -> None:

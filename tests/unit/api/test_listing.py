@@ -200,6 +200,17 @@ def test_of_two_readers_one_writes(store, debates, tmp_path):
     assert tables(tmp_path / "debates.db") == before
 
 
+def test_what_was_read_before_an_erasure_is_not_written_after_it(store, debates, tmp_path):
+    rows = store.projection
+    behind = next(rows.behind())
+    read = [listing._row(store, debate) for debate in behind.debates]
+    hansard.note_outcome(debates[1], "paid", store=store)
+    rows.write(behind, read)
+    written = {row[1] for row in tables(tmp_path / "debates.db")[0]}
+    assert written == {*debates} - {debates[1]}
+    assert ids(store) == debates
+
+
 def test_whoever_is_killed_leaves_what_was_there(store, debates, tmp_path, monkeypatch):
     ids(store)
     before = tables(tmp_path / "debates.db")
