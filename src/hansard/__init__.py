@@ -47,6 +47,7 @@ from hansard.api.registering import (
     sign_checkpoint,
     verify_register,
 )
+from hansard.api.retaining import retention
 from hansard.api.reviewing import hold, import_review, note_outcome, review, sign_review
 from hansard.api.running import resume, resume_sync, run, run_sync, stop, stop_sync
 from hansard.api.specs import available_models, estimate, formats, prompt_templates, read_spec
@@ -102,6 +103,7 @@ if TYPE_CHECKING:
     from hansard.report.prompt import Rendered
     from hansard.report.registered import RegisterCheck, Registered
     from hansard.report.replayed import Replayed
+    from hansard.report.retention import Retention
     from hansard.report.standing import Standing
     from hansard.rules.events import Event
     from hansard.rules.formats import (
@@ -150,6 +152,7 @@ _LATER = {
     "report.prompt": ("Rendered",),
     "report.registered": ("RegisterCheck", "Registered"),
     "report.replayed": ("Replayed",),
+    "report.retention": ("Retention",),
     "report.standing": ("Standing",),
     "rules.events": ("Event",),
     "rules.formats": ("ConsensusSpec", "DebateSpec", "JudgedSpec", "ModeratedSpec", "PanelSpec"),
@@ -209,6 +212,7 @@ __all__ = [
     "Rendered",
     "Replayed",
     "Request",
+    "Retention",
     "Seat",
     "SeatError",
     "Settings",
@@ -269,6 +273,7 @@ __all__ = [
     "result",
     "resume",
     "resume_sync",
+    "retention",
     "review",
     "run",
     "run_sync",

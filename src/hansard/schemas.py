@@ -19,6 +19,7 @@ from hansard.report.gating import GateAnswer
 from hansard.report.listing import Listing, Questions
 from hansard.report.metrics import Metrics
 from hansard.report.registered import RegisterCheck, Registered
+from hansard.report.retention import Retention
 from hansard.rules.events import TYPES, Event
 from hansard.rules.formats import DEFAULT, SPECS, DebateSpec
 from hansard.runtime.available import AvailableModels
@@ -85,6 +86,7 @@ _PUBLISHED: list[tuple[str, str, Any, Literal["validation", "serialization"]]] =
     ("findings", "The result of a verification", Verification, "serialization"),
     ("report", "The report of a debate", DebateResult, "serialization"),
     ("list", "The debates in a store", Listing, "serialization"),
+    ("retention", "How long debates are kept, and which are due to go", Retention, "serialization"),
     ("metrics", "What the debates in a store say together", Metrics, "serialization"),
     ("questions", "How often each question was debated", Questions, "serialization"),
     ("register", "The register of a store", Registered, "serialization"),

@@ -283,3 +283,16 @@ def test_without_a_text_all_are_listed(hansard, ended):
     assert {EVIDENCE, REPLY, "1.question"} <= set(out.split())
     hansard("redact", ended, EVIDENCE, REPLY, *SAID)
     assert not {EVIDENCE, REPLY} & set(hansard("redact", ended).out.split())
+
+
+def test_all_texts_of_a_debate_may_go(hansard, ended):
+    assert hansard("redact", ended, REPLY, "--all", code=2).err.endswith(" [redact.all]\n")
+    before = len(list(library_texts()))
+    words = [b"Elm Street", *salted(EVIDENCE), *salted(REPLY)]
+    done = hansard("redact", ended, "--all", *SAID)
+    assert (done.code, f"erased: {before} texts" in done.err) == (0, True)
+    assert holding(*words) == set()
+    found = record().verification
+    assert (found.ok, found.texts.erased) == (True, before)
+    assert hansard("redact", ended, "--all", *SAID, code=2).err.endswith(" [redact.gone]\n")
+    assert hansard("redact", ended).out.strip() == ""

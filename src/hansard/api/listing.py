@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import hashlib
 import re
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from hansard.api.records import of_store
@@ -146,13 +147,18 @@ def caught_up(store: Store) -> Projection:
 
 def _row(store: Store, debate: str) -> Row:
     from hansard.report.listing import row
+    from hansard.report.quoting import erasable
     from hansard.store.rows import Row
 
     try:
         record = of_store(store, debate, None)
     except DataError:
         return Row(debate=debate, state="unreadable")
-    return row(record.standing()) if record.verification.ok else Row(debate=debate, state="altered")
+    if not record.verification.ok:
+        return Row(debate=debate, state="altered")
+    result = record.standing()
+    whole = not result.reviewed.erased or any(erasable(record.events, record.text))
+    return replace(row(result), texts=whole)
 
 
 def _entry(store: Store, debate: str, trust: Trust) -> Entry:

@@ -25,6 +25,7 @@ from hansard.cli import (
     reading,
     redacting,
     registering,
+    retaining,
     reviewing,
     running,
     signing,
@@ -145,6 +146,7 @@ for _command in (
     trusting.trust,
     listing.projection,
     measuring.metrics,
+    retaining.retention,
     registering.register,
     starting.schema,
 ):

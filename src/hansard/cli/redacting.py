@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Sequence
 from typing import Any
 
 import click
@@ -23,6 +24,7 @@ _LENGTH = 60  # characters that are shown of a text
 @click.command()
 @click.argument("debate", metavar="ID")
 @click.argument("texts", metavar="TEXT...", nargs=-1)
+@click.option("--all", "whole", is_flag=True, help="Erase all texts of the debate.")
 @click.option(
     "--keep",
     metavar="TEXT",
@@ -51,6 +53,7 @@ _LENGTH = 60  # characters that are shown of a text
 def redact(
     debate: str,
     texts: tuple[str, ...],
+    whole: bool,
     keep: tuple[str, ...],
     dry_run: bool,
     approve: bool,
@@ -75,9 +78,10 @@ def redact(
     would not count.
     """
     with open_store() as store:
-        if not texts:
-            record = sound_record(store, debate)
-            rows = quoting.texts(record.events, record.text)
+        rows = _erasable(store, debate) if whole or not texts else []
+        if whole:
+            texts = _all(rows, (*texts, *keep))
+        elif not texts:
             console().print(fields([(str(row), one_line(row.text, _LENGTH)) for row in rows]))
             return
         found = hansard.preview_redaction(debate, texts, store=store, keep=keep)
@@ -114,6 +118,20 @@ def redact(
             ]
         )
     )
+
+
+def _erasable(store: hansard.Store, debate: str) -> list[quoting.TextAt]:
+    record = sound_record(store, debate)
+    return list(quoting.erasable(record.events, record.text))
+
+
+def _all(rows: Sequence[quoting.TextAt], named: Sequence[str]) -> tuple[str, ...]:
+    """Return the names of all texts."""
+    if named:
+        raise UsageError("redact.all", "--all means every text; leave out TEXT and --keep")
+    if not rows:
+        raise UsageError("redact.gone", "all texts of this debate are erased already")
+    return tuple(map(str, rows))
 
 
 def _refuse(found: hansard.Erasure) -> None:

@@ -191,6 +191,8 @@ def row(result: DebateResult | GateRecord) -> Row:
         debate=shown.debate,
         state=shown.state,
         opened_at=shown.opened_at,
+        retention=result.retention,
+        held=result.reviewed.held,
         format=shown.format,
         decision=shown.decision,
         question=asked(result.question),
@@ -205,6 +207,7 @@ def row(result: DebateResult | GateRecord) -> Row:
     notes = {note.code for note in result.notes}
     return replace(
         found,
+        closed_at=result.closed_at,
         task_type=result.task_type,
         deadline=_deadline(result),
         scripted=result.scripted,

@@ -104,6 +104,13 @@ def texts(events: Iterable[Event], text_of: Callable[[str], str | None]) -> Iter
             seen.add(name)
 
 
+def erasable(events: Sequence[Event], text_of: Callable[[str], str | None]) -> Iterator[TextAt]:
+    """Yield each text of a record that is there, but for what erasures say of themselves."""
+    for row in texts(events, text_of):
+        if events[row.entry - 1]["type"] != "text.redacted":
+            yield row
+
+
 def quoting(
     events: Sequence[Event], held: Mapping[str, str], meant: Mapping[str, TextAt]
 ) -> Iterator[tuple[str, TextAt]]:

@@ -31,8 +31,9 @@ _AT_ONCE = 5_000  # entries whose debates are read before their rows are written
 TABLES = (
     """CREATE TABLE IF NOT EXISTS projected
        (place INTEGER PRIMARY KEY, debate TEXT NOT NULL UNIQUE, state TEXT NOT NULL,
-        opened_at TEXT, format TEXT, task_type TEXT, decision TEXT, question TEXT,
+        opened_at TEXT, closed_at TEXT, format TEXT, task_type TEXT, decision TEXT, question TEXT,
         reviewed TEXT, deadline TEXT, spoken INTEGER NOT NULL, look INTEGER NOT NULL,
+        retention TEXT, held INTEGER NOT NULL, texts INTEGER NOT NULL,
         scripted INTEGER, cost INTEGER, calls INTEGER, tokens INTEGER, elapsed INTEGER)""",
     "CREATE INDEX IF NOT EXISTS projected_question ON projected (question)",
     # The labels, models, notes and exceptions of a debate.
@@ -245,6 +246,19 @@ class Projection:
                 **{**_NOBODY, **wanted},
             )
         return [tuple(row) for row in rows]
+
+    def retained(self) -> list[tuple[str | None, str, str, bool]]:
+        """Return class of retention, id, time of the close, and whether a hold stands.
+
+        Of each closed debate, or gate's answer, that still has a text, in the order opened.
+        """
+        with guard():
+            rows = self._recorder.select(
+                f"""SELECT retention, debate, coalesce(closed_at, opened_at), held
+                FROM projected AS row WHERE state != 'open' AND texts AND NOT ({_BAD})
+                ORDER BY place"""  # noqa: S608
+            )
+        return [(name, id_of(debate), at, bool(held)) for name, debate, at, held in rows]
 
 
 def kept() -> Iterator[str]:

@@ -16,7 +16,8 @@ class Row:
     `question` is the SHA-256 of its question, `deadline` the time from which a review that
     waits is overdue; `spoken` says whether anybody said anything after the close, so that
     its review hangs on the reader's keys, and `look` whether somebody must look however the
-    review stands. `elapsed` is in milliseconds, `cost` in micro-US-dollars. `names` are
+    review stands. `held` says whether a hold stands, `texts` whether
+    any of its texts is left. `elapsed` is in milliseconds, `cost` in micro-US-dollars. `names` are
     pairs of `label`, `model`, `note` or `exception` and a name, `figures` what the debate counts
     towards metrics, `words` what can be searched.
     """
@@ -24,6 +25,7 @@ class Row:
     debate: str
     state: str
     opened_at: str | None = None
+    closed_at: str | None = None
     format: str | None = None
     task_type: str | None = None
     decision: str | None = None
@@ -32,6 +34,9 @@ class Row:
     deadline: str | None = None
     spoken: bool = False
     look: bool = True
+    retention: str | None = None
+    held: bool = False
+    texts: bool = True
     scripted: bool | None = None
     cost: int | None = None
     calls: int | None = None
