@@ -3,7 +3,7 @@
 
     tools/conformance.py make DIR                      write the whole kit into a new folder
     tools/conformance.py pack FILE                     write it as one archive, for others
-    tools/conformance.py run [--kit DIR|FILE] [--without N,…] -- COMMAND…
+    tools/conformance.py run [--kit DIR|FILE] [--without N,…] [--single] -- COMMAND…
                                                        ask a verifier about every case
     tools/conformance.py table [--check]               write what the repository stores of it
                                                        anew, or only compare it
@@ -59,7 +59,7 @@ def run(options: Any) -> int:
         if options.kit is None:
             make(kit)
         with runner.opened(kit) as top:
-            return runner.run(top, options.command, options.without)
+            return runner.run(top, options.command, options.without, single=options.single)
 
 
 def stale(folder: Path, files: Mapping[str, bytes]) -> list[str]:

@@ -1,9 +1,10 @@
 #!/usr/bin/env python3
-"""Verify the exported record of one debate: `verify.py EXPORT [--trust FILE] [--json]`.
+"""Verify the exported record of a debate, or many: `verify.py EXPORT [--trust FILE] [--json]`.
 
 This implements schemas/FORMAT.md apart from the package: one file, the standard library of
 Python 3.11, nothing to install. EXPORT, a zip or a folder, is read and never unpacked,
-executed or repaired. A `§` below is a section of FORMAT.md; an entry is one line of the record.
+executed or repaired. It may be a folder of many exports, each of which is verified, in one
+process. A `§` below is a section of FORMAT.md; an entry is one line of the record.
 
 Contents, in the order of the checks. To go to one, search for `- 9 schedule`:
 
@@ -30,6 +31,7 @@ Contents, in the order of the checks. To go to one, search for `- 9 schedule`:
 20 notes       outcomes, holds and redactions are, too                         take_after
    formats     what each format says: a class and a row of FORMATS each        Format
    result      what all checks found, and what they rest on                    verify
+   many        a folder of exports, and the signed list of them                verify_many
    command     the command line, what is printed, and the exit code              main
 
 Exit code 0: what is asked for is reached; 1: it is not; 2: wrong use, or EXPORT
@@ -91,6 +93,9 @@ SENTENCES = {  # what a finding says; `*` is any field that is not what it shoul
     "1.name": "A file is there that does not belong in an export",
     "1.container": "The zip is not built in the one way that an export is built",
     "1.events": "events.jsonl is missing, or its last entry is cut off",
+    "1.record": "{name} does not hold: a check of it failed",
+    "1.export": "{name} is no export that can be read",
+    "1.debate": "{name} is named after another debate than its own",
     "2.missing": "The export has no SHA256SUMS, so nobody signed it",
     "2.malformed": "SHA256SUMS is not a signed list of files",
     "2.hash": "{name} was changed: SHA256SUMS lists another hash",
@@ -286,24 +291,33 @@ def open_export(path: Path) -> dict[str, bytes]:
             require_export(path, any(map(NAME.fullmatch, names)))
             files = read_folder(path)
         elif stat.S_ISREG(status.st_mode):
-            data = read_file(path, LARGEST_EXPORT)
-            if data[:100].lstrip().startswith(b"<") and PAGE_MARK in data:
-                raise CannotOpen(f"{path} is a page: take the record out of it first (§13)")
-            require_export(path, holds_file(data))
-            require(len(data) <= LARGEST_EXPORT, "1.size")
-            if find_end(data) < 0:
-                raise CannotOpen(
-                    f"{path} is not a Hansard export: it holds part of one, but the end of the "
-                    "zip is missing; get it again"
-                )
-            files = read_zip(data)
+            files = files_of(path, read_file(path, LARGEST_EXPORT))
         else:
             raise CannotOpen(f"{path} is neither a file nor a folder")
     except (OSError, ValueError) as error:
         raise CannotOpen(f"{path} cannot be opened: {error}") from None
+    require_entries(files)
+    return files
+
+
+def files_of(path: Path, data: bytes) -> dict[str, bytes]:
+    """Return the files of the zip `path`, whose bytes are given, or refuse it."""
+    if data[:100].lstrip().startswith(b"<") and PAGE_MARK in data:
+        raise CannotOpen(f"{path} is a page: take the record out of it first (§13)")
+    require_export(path, holds_file(data))
+    require(len(data) <= LARGEST_EXPORT, "1.size")
+    if find_end(data) < 0:
+        raise CannotOpen(
+            f"{path} is not a Hansard export: it holds part of one, but the end of the "
+            "zip is missing; get it again"
+        )
+    return read_zip(data)
+
+
+def require_entries(files: Texts) -> None:
+    """Refuse an export whose entries are missing or cut off."""
     require("events.jsonl" in files, "1.events")
     require(files["events.jsonl"][-1:] in {b"", b"\n"}, "1.events")
-    return files
 
 
 def require_export(path: Path, holds: bool) -> None:
@@ -4860,6 +4874,217 @@ def where(first: Finding, count: int) -> str:
     return f"{first.message} ({'; '.join(places)})" if places else first.message
 
 
+# ---------------------------------------------------------------- many (§20)
+
+MOST_IN_FOLDER = 100_000  # files of a folder of exports
+EXPORT_NAME = re.compile(
+    r"[0-9a-f]{8}-[0-9a-f]{4}-4[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}\.zip"
+)
+OF_REGISTER = ("checkpoint", "register.jsonl")  # admitted there, and not read
+IN_LIST = re.compile(rf"{EXPORT_NAME.pattern}|VERIFY\.md|{'|'.join(map(re.escape, OF_REGISTER))}")
+
+
+def names_in(folder: Path) -> dict[str, bool]:
+    """Return the names in a folder, and whether each is a regular file; no more than tell."""
+    try:
+        with os.scandir(folder) as entries:
+            found = islice(entries, MOST_IN_FOLDER + 2)
+            return {entry.name: entry.is_file(follow_symlinks=False) for entry in found}
+    except OSError as error:
+        raise CannotOpen(f"{folder} cannot be opened: {error}") from None
+
+
+def read_own(path: Path, most: int = LARGEST_EXPORT) -> bytes:
+    """Return at most one byte more than `most` of a file that is no link."""
+    try:
+        return read_file(path, most, follow=False)
+    except OSError as error:
+        raise CannotOpen(f"{path} cannot be opened: {error}") from None
+
+
+def holds_exports(path: Path) -> bool:
+    """Whether a path leads to a folder of exports, and not to one export."""
+    try:
+        if not path.is_dir():
+            return False
+    except (OSError, ValueError):
+        return False
+    names = names_in(path)
+    sums = read_own(path / "SHA256SUMS", LONGEST_NOTE) if names.get("SHA256SUMS") else b""
+    return "events.jsonl" not in names and (
+        any(map(EXPORT_NAME.fullmatch, names)) or b".zip\n" in sums
+    )
+
+
+def read_list(text: bytes) -> dict[str, str] | None:
+    """Return the sums of a folder's list by name, or nothing where it is malformed."""
+    sums: dict[str, str] = {}
+    for line in text.decode("ascii", "replace").split("\n")[:-1]:
+        digest, name = line[:64], line[66:]
+        fits_ = re.fullmatch("[0-9a-f]{64}", digest) and line[64:66] == "  "
+        if not fits_ or not IN_LIST.fullmatch(name):
+            return None
+        sums[name] = digest
+    again = "".join(f"{sums[name]}  {name}\n" for name in sorted(sums))
+    return sums if again.encode() == text else None
+
+
+class Many:
+    """What is found of the exports of a folder, of which only names are kept."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+        self.found = Findings()
+        self.counts: Counter[str] = Counter()
+        self.levels: set[int] = set()
+        self.times = ("", "")  # the latest opening, and the latest last entry
+        self.with_caveats = 0
+        names = names_in(folder)
+        if len(names) > MOST_IN_FOLDER + 1:
+            raise CannotOpen(f"{folder} holds more than {MOST_IN_FOLDER} files")
+        listed = sorted(name for name in names if names[name] and IN_LIST.fullmatch(name))
+        self.exports = list(filter(EXPORT_NAME.fullmatch, listed))
+        self.others = [name for name in listed if not EXPORT_NAME.fullmatch(name)]
+        regular = names.get("SHA256SUMS", False)
+        sums = read_own(folder / "SHA256SUMS", LONGEST_NOTE) if regular else None
+        strange = names.keys() - set(listed) - ({"SHA256SUMS"} if regular else set())
+        self.found.add(finding("1.name", 0, None, spelled(name)) for name in sorted(strange))
+        self.note = read_note(sums) if sums is not None else None
+        self.listed = read_list(self.note.text) if self.note else None
+        self.found.add(self.compare(sums is not None, set(listed)))
+
+    def compare(self, there: bool, names: set[str]) -> Iterator[Finding]:
+        """Compare the list with what lies in the folder; the exports are hashed later."""
+        if self.listed is None:
+            yield finding("2.malformed" if there else "2.missing", 0)
+            return
+        for name in sorted(self.listed.keys() - names):
+            yield finding("2.absent", 0, name, None, name)
+        for name in sorted(names - self.listed.keys()):
+            yield finding("2.unlisted", 0, None, name, name)
+        for name in self.others:
+            yield from self.compare_hash(name, read_own(self.folder / name))
+
+    def compare_hash(self, name: str, data: bytes) -> Iterator[Finding]:
+        """Compare a file with its line, if it has one."""
+        expected = (self.listed or {}).get(name)
+        if expected is not None and sha256(data) != expected:
+            yield finding("2.hash", 0, expected, sha256(data), name)
+
+    def verify(self, name: str, trust: tuple[list[TrustedKey], Revoked, int]) -> dict[str, Json]:
+        """Verify one export, and return its row."""
+        path = self.folder / name
+        try:
+            data = read_own(path)
+            self.found.add(self.compare_hash(name, data))
+            try:
+                files = files_of(path, data)
+                require_entries(files)
+                result = verify(files, *trust)
+            except Refused as reason:
+                files, result = {}, refused(reason.finding)
+        except CannotOpen as error:
+            self.counts["ALTERED"] += 1
+            self.found.add([finding("1.export", 0, None, name, name)])
+            return {"name": name, "error": str(error), "result": None}
+        self.counts[result["verdict"]] += 1
+        self.with_caveats += bool(result["caveats"])
+        if result["level"] is None:
+            self.found.add([finding("1.record", 0, None, name, name)])
+        else:
+            self.levels.add(result["level"])
+            lines = files["events.jsonl"].removesuffix(b"\n")
+            ends = (lines.partition(b"\n")[0], lines.rpartition(b"\n")[2])
+            times = (json.loads(line)["at"] for line in ends)
+            self.times = cast(tuple[str, str], tuple(map(max, self.times, times)))
+            if name != f"{result['debate']}.zip":
+                self.found.add([finding("1.debate", 0, f"{result['debate']}.zip", name, name)])
+        return {"name": name, "error": None, "result": result}
+
+    def result(self, trust: list[TrustedKey]) -> dict[str, Json]:
+        """Return what is found of all of them."""
+        signing = Signing(False, "cannot be read")
+        if self.note:
+            first, last = (time or None for time in self.times)
+            signing = judge_note(self.note, trust, "export", first, last)
+        if signing.broken is not None:
+            self.found.add([finding("3.signature", 0, None, signing.broken, signing.broken)])
+        findings = sorted(self.found.listed, key=lambda row: (row.check, row.code, row.message))
+        self.found.listed = findings
+        records = many(self.counts.total(), "record")
+        evidence = {
+            1: f"{records}, each of which holds",
+            2: f"{many(len(self.listed or ()), 'file')} as listed",
+            3: f"manifest {signing.words}",
+        }
+        rest = dict.fromkeys(range(4, len(NAMES) + 1), "")
+        unchecked = {} if signing.trusted else {3: evidence[3]}
+        lowest = min(self.levels, default=0) if signing.trusted else 0
+        level = None if findings else lowest
+        unread = [name for name in OF_REGISTER if name in self.others]
+        caveats = [f"{self.with_caveats} of {records} with caveats"] * bool(self.with_caveats)
+        return {
+            "records": self.counts.total(), "counts": dict(self.counts),
+            "level": level, "verdict": VERDICTS[level],
+            "caveats": caveats + ["register not checked"] * bool(unread),
+            "checks": judge(self.found, evidence | rest, unchecked)[:3] + unsupported(unread),
+            "findings": [finding._asdict() for finding in findings],
+        }  # fmt: skip
+
+
+def unsupported(names: list[str]) -> list[dict[str, Json]]:
+    """Return the check of the register, whose files in a folder of exports are not read."""
+    words = f"not checked, since files in a folder of exports are not read: {', '.join(names)}"
+    row = {"number": REGISTER, "name": MORE[REGISTER], "status": "unsupported", "evidence": words}
+    return [row] if names else []
+
+
+MOST_SHOWN = 100  # rows of what is not intact
+
+
+def verify_many(folder: Path, options: argparse.Namespace) -> int:
+    """Verify a folder of exports, print what is found, and return the exit code."""
+    if options.since is not None or options.checkpoint is not None:
+        raise CannotOpen(f"{folder} holds many exports; name one zip in it with --since")
+    asked = 1 if options.require_level is None else options.require_level
+    trust, found, missed, rows = trust_of(options), Many(folder), 0, list[str]()
+    for name in found.exports:
+        row = found.verify(name, trust)
+        result = row["result"]
+        short = result is None or result["level"] is None or result["level"] < asked
+        short = short or (options.require_policy and not is_policed(result))
+        missed += short
+        if options.json:
+            print(json.dumps(row), flush=True)
+        elif short and len(rows) < MOST_SHOWN:
+            rows.append(inert(f"{name}  {row_in_words(row)}"))
+    result = found.result(trust[0])
+    if options.json:
+        print(json.dumps(result))
+    else:
+        more = [f"and {missed - len(rows)} more"] * (missed > len(rows))
+        counts = ", ".join(f"{number} {words}" for words, number in result["counts"].items())
+        print("\n".join([*rows, *more, f"{many(result['records'], 'record')}: {counts}"]))
+        print(as_text(result, asked), flush=True)
+    reached = result["level"] is not None and result["level"] >= asked
+    return 0 if reached and not missed else 1
+
+
+def row_in_words(row: dict[str, Json]) -> str:
+    """Say of one export what is not as it is asked for."""
+    result = row["result"]
+    if result is None:
+        return f"ALTERED  {row['error']}"
+    told = [f"{each['code']}: {each['message']}" for each in result["findings"][:1]]
+    return "  ".join([result["verdict"], *told, *result["caveats"]])
+
+
+def is_policed(result: dict[str, Json]) -> bool:
+    """Whether a record names a policy, and was compared with all of it."""
+    passed = {check["number"] for check in result["checks"] if check["status"] == "pass"}
+    return {TEMPLATES, POLICY} <= passed
+
+
 # ---------------------------------------------------------------- command (§16)
 
 ACTING = re.compile(
@@ -4925,10 +5150,10 @@ def arguments(words: list[str] | None) -> argparse.Namespace:
     """Read the command line."""
     parser = argparse.ArgumentParser(
         prog="verify.py",
-        description="Verify the exported record of one debate.",
+        description="Verify the exported record of a debate, or a folder of many.",
         epilog="Exit codes: 0 what is asked for is reached, 1 it is not, 2 wrong use, no export.",
     )
-    parser.add_argument("export", metavar="EXPORT", help="a zip or a folder")
+    parser.add_argument("export", metavar="EXPORT", help="a zip or a folder, also one of many zips")
     parser.add_argument("--trust", metavar="FILE", help="the keys that you trust")
     kept = "a checkpoint that you kept: level 2 is then required"
     parser.add_argument("--since", metavar="CHECKPOINT", help=kept)
@@ -4937,21 +5162,16 @@ def arguments(words: list[str] | None) -> argparse.Namespace:
     parser.add_argument("--require-level", type=int, choices=(0, 1, 2))
     policed = "fail a record that names no policy, or was not compared with all of it"
     parser.add_argument("--require-policy", action="store_true", help=policed)
-    parser.add_argument("--json", action="store_true", help="print one JSON document")
+    parser.add_argument(
+        "--json", action="store_true", help="print JSON: one document, of many exports one a line"
+    )
     return parser.parse_args(words)
 
 
 def run(options: argparse.Namespace) -> dict[str, Json]:
-    """Verify what the command line asks for."""
-    path = Path(options.trust) if options.trust is not None else default_trust()
-    trust = read_trust(path) if path is not None else ([], {}, 0)
+    """Verify the one export, or the register, that the command line asks for."""
+    trust = trust_of(options)
     since = read_since(Path(options.since), trust[0]) if options.since is not None else None
-    if path is not None and others_can_change(path):
-        said = (
-            f"note: others can change {path} or its folder; make both your own, and run "
-            "chmod go-w on them"
-        )
-        print(inert(f"verify.py: {said}"), file=sys.stderr)
     if options.checkpoint is not None:
         return run_register(Path(options.export), Path(options.checkpoint), trust, since)
     try:
@@ -4983,14 +5203,37 @@ def run_register(
     return found | {"checks": [check], "caveats": []}
 
 
+def trust_of(options: argparse.Namespace) -> tuple[list[TrustedKey], Revoked, int]:
+    """Return whom the reader trusts, and how many witnesses must have cosigned."""
+    path = Path(options.trust) if options.trust is not None else default_trust()
+    if path is None:
+        return [], {}, 0
+    trust = read_trust(path)
+    if others_can_change(path):
+        said = (
+            f"note: others can change {path} or its folder; make both your own, and run "
+            "chmod go-w on them"
+        )
+        print(inert(f"verify.py: {said}"), file=sys.stderr)
+    return trust
+
+
 def main(words: list[str] | None = None) -> int:
-    """Verify one export; return the exit code."""
+    """Verify one export, or a folder of them; return the exit code."""
     options = arguments(words)
     for stream in (sys.stdout, sys.stderr):
         if hasattr(stream, "reconfigure"):
             stream.reconfigure(errors="backslashreplace")
     try:
+        if holds_exports(Path(options.export)):
+            return verify_many(Path(options.export), options)
         result = run(options)
+    except BrokenPipeError:  # nobody reads on
+        os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
+        return 1
+    except KeyboardInterrupt:
+        print("interrupted", file=sys.stderr)
+        return 130
     except CannotOpen as reason:
         print(inert(f"verify.py: {reason}"), file=sys.stderr)
         return 2
@@ -5001,8 +5244,7 @@ def main(words: list[str] | None = None) -> int:
         print(json.dumps(result, indent=2) if options.json else as_text(result, asked), flush=True)
     except BrokenPipeError:  # nobody reads on, but the exit code still counts
         os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
-    passed = {check["number"] for check in result["checks"] if check["status"] == "pass"}
-    unruled = options.require_policy and not {TEMPLATES, POLICY} <= passed
+    unruled = options.require_policy and not is_policed(result)
     if unruled and result["level"] is not None:
         print(f"verify.py: required: {POLICED}", file=sys.stderr)
     return 0 if result["level"] is not None and result["level"] >= asked and not unruled else 1

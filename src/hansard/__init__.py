@@ -22,9 +22,11 @@ from typing import TYPE_CHECKING
 import hansard.verify  # noqa: F401 - imported later, the package would take the function's name
 from hansard.api.comparing import compare, reruns_of
 from hansard.api.debating import Debate, debate
+from hansard.api.exporting import export_debates, select_debates
 from hansard.api.functions import read_models
 from hansard.api.gating import ask_gate, should_debate
 from hansard.api.listing import list_debates, rebuild_projection
+from hansard.api.many import verify_exports, verify_store
 from hansard.api.measuring import metrics
 from hansard.api.records import (
     Record,
@@ -77,6 +79,7 @@ from hansard.version import __version__
 
 if TYPE_CHECKING:
     from hansard import adapters, blocks, schemas, sources
+    from hansard.api.exporting import Exported, LeftOut
     from hansard.export.withholding import Withholding
     from hansard.export.write import standalone_verifier
     from hansard.governance.keyring import Keyring
@@ -121,11 +124,13 @@ if TYPE_CHECKING:
     from hansard.runtime.redacting import Erasure
     from hansard.store.application import Store
     from hansard.verify.findings import Check, Finding, PageCheck, Verification
+    from hansard.verify.many import Verifications, Verified
 
 # Where the other public names are, imported when one is asked for; the block above says it to
 # type checkers.
 _MODULES = ("adapters", "blocks", "schemas", "sources")
 _LATER = {
+    "api.exporting": ("Exported", "LeftOut"),
     "export.withholding": ("Withholding",),
     "export.write": ("standalone_verifier",),
     "governance.keyring": ("Keyring",),
@@ -164,6 +169,7 @@ _LATER = {
     "runtime.redacting": ("Erasure",),
     "store.application": ("Store",),
     "verify.findings": ("Check", "Finding", "PageCheck", "Verification"),
+    "verify.many": ("Verifications", "Verified"),
 }
 
 __all__ = [
@@ -186,6 +192,7 @@ __all__ = [
     "Estimate",
     "Event",
     "Evidence",
+    "Exported",
     "Finding",
     "Follower",
     "ForkError",
@@ -195,6 +202,7 @@ __all__ = [
     "JudgedResult",
     "JudgedSpec",
     "Keyring",
+    "LeftOut",
     "Listing",
     "Metrics",
     "ModelError",
@@ -229,6 +237,8 @@ __all__ = [
     "Unavailable",
     "UsageError",
     "Verification",
+    "Verifications",
+    "Verified",
     "VerifierKey",
     "Withholding",
     "__version__",
@@ -244,6 +254,7 @@ __all__ = [
     "debate",
     "draft_policy",
     "estimate",
+    "export_debates",
     "formats",
     "hold",
     "import_review",
@@ -278,6 +289,7 @@ __all__ = [
     "run",
     "run_sync",
     "schemas",
+    "select_debates",
     "should_debate",
     "sign_checkpoint",
     "sign_review",
@@ -289,7 +301,9 @@ __all__ = [
     "unapproved_prompts",
     "verify",
     "verify_export",
+    "verify_exports",
     "verify_register",
+    "verify_store",
 ]
 
 

@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import errno
 import os
+import re
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
@@ -27,6 +28,8 @@ else:
 _NEW = (
     os.O_RDWR | os.O_CREAT | os.O_EXCL | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_BINARY", 0)
 )
+_TOKEN = 8  # bytes of a name that nobody can guess
+_part = re.compile(rf"\.[0-9a-f]{{{2 * _TOKEN}}}\.part").fullmatch
 _OTHERS = 0o077  # the bits of a mode that let anybody but the owner in
 _CHANGE = 0o022  # those of them that let anybody change a file
 
@@ -45,7 +48,7 @@ def write(path: Path, data: bytes, *, replace: bool = False) -> None:
     A link in its place is replaced, not followed.
     """
     with _held(path.parent) as folder:
-        beside = f".{token_hex(8)}.part"
+        beside = f".{token_hex(_TOKEN)}.part"
         part, name = (
             str(path.parent / each) if folder is None else each for each in (beside, path.name)
         )
@@ -78,6 +81,11 @@ def _held(folder: Path) -> Iterator[int | None]:
         yield descriptor
     finally:
         os.close(descriptor)
+
+
+def is_part(name: str) -> bool:
+    """Say whether a file's name is one that `write` gives to what a killed process leaves."""
+    return bool(_part(name))
 
 
 class Shared(Exception):

@@ -27,6 +27,7 @@ from hansard.runtime.carried import ReviewFile
 from hansard.runtime.estimate import Estimate
 from hansard.runtime.models.scripted import Script
 from hansard.verify.findings import Verification
+from hansard.verify.many import Verifications, Verified
 
 Schema = dict[str, Any]
 
@@ -84,6 +85,8 @@ _PUBLISHED: list[tuple[str, str, Any, Literal["validation", "serialization"]]] =
     ),
     ("review", "A review that is signed away from the store", ReviewFile, "validation"),
     ("findings", "The result of a verification", Verification, "serialization"),
+    ("verified", "One of many records, and what was found of it", Verified, "serialization"),
+    ("verifications", "The result of verifying many", Verifications, "serialization"),
     ("report", "The report of a debate", DebateResult, "serialization"),
     ("list", "The debates in a store", Listing, "serialization"),
     ("retention", "How long debates are kept, and which are due to go", Retention, "serialization"),

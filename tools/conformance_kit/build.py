@@ -13,9 +13,10 @@ from pkgutil import iter_modules
 
 import conformance_kit
 from conformance_kit.case import GROUPS, Case
+from conformance_kit.folders import folder_cases
 from conformance_kit.reading import page
 from conformance_kit.records import Files, trust
-from conformance_kit.runner import CASES, TABLE, TRUST, digest
+from conformance_kit.runner import CASES, FOLDERS, FOLDERS_TABLE, TABLE, TRUST, digest
 
 TOP = "hansard-conformance-1"  # the folder in the archive: the kit pins version 1 of the format
 COLUMNS = (
@@ -64,6 +65,11 @@ def cases() -> list[tuple[str, Case]]:
     return found
 
 
+def folders() -> list[tuple[str, Case]]:
+    """Return the cases of folders of exports with their theme, by name."""
+    return [("folders", case) for case in sorted(folder_cases(), key=lambda case: case.name)]
+
+
 def table(found: list[tuple[str, Case]]) -> bytes:
     """Return the table of these cases."""
     lines = ["\t".join(COLUMNS)]
@@ -93,18 +99,19 @@ def format_of(case: Case) -> str:
 
 def kit() -> Files:
     """Return every file of the kit by its path in the kit's folder."""
-    found = cases()
-    return {TABLE: table(found), TRUST: trust()} | {
-        f"{CASES}/{case.name}/{name}": body
-        for _, case in found
-        for name, body in case.files().items()
-    }
+    files = {TRUST: trust()}
+    for name, place, found in ((TABLE, CASES, cases()), (FOLDERS_TABLE, FOLDERS, folders())):
+        files[name] = table(found)
+        for _, case in found:
+            files |= {f"{place}/{case.name}/{path}": body for path, body in case.files().items()}
+    return files
 
 
 def stored() -> Files:
     """Return what the repository stores of the kit, by its path below tests/conformance/."""
     found = cases()
-    return {TABLE: table(found), TRUST: trust()} | {
+    tables = {TABLE: table(found), FOLDERS_TABLE: table(folders())}
+    return {**tables, TRUST: trust()} | {
         f"{CASES}/{case.name}.md": page(case) for _, case in found if case.name in TO_READ
     }
 

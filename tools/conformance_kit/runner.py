@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Ask a verifier about every case of the conformance kit, and compare its answers.
 
-    python3 run.py [--without N,…] -- COMMAND…
+    python3 run.py [--without N,…] [--single] -- COMMAND…
 
 runs `COMMAND EXPORT --trust FILE --json` for each case, reads the JSON that it prints,
 prints one line for each case, and exits with 1 if any answer is wrong. README.md says
@@ -27,6 +27,8 @@ from zipfile import ZipFile
 
 TABLE = "cases.tsv"
 CASES = "cases"
+FOLDERS_TABLE = "folders.tsv"  # of the cases that are folders of exports
+FOLDERS = "folders"
 TRUST = "trust.json"
 SECONDS = 60  # the timeout of one answer: every record of the kit is small
 NO_EXPORT = 2  # the exit code for what is no export: there is no verdict, and no JSON
@@ -57,6 +59,7 @@ class Row:
     format: str
     expected: Expected
     sha256: str
+    place: str = CASES  # the folder of the kit that holds the case
 
     @property
     def check(self) -> int | None:
@@ -104,22 +107,34 @@ class Unusable(Exception):
 
 def read_table(kit: Path) -> list[Row]:
     """Return the rows of the table in `kit`: cells between tabs, the names of the columns first."""
-    columns, *rows = (kit / TABLE).read_text(encoding="utf-8").removesuffix("\n").split("\n")
+    return read_rows(kit / TABLE, CASES)
+
+
+def read_folders(kit: Path) -> list[Row]:
+    """Return the rows of the table of folders of exports; none where a kit has no such table."""
+    table = kit / FOLDERS_TABLE
+    return read_rows(table, FOLDERS) if table.exists() else []
+
+
+def read_rows(table: Path, place: str) -> list[Row]:
+    """Return the rows of a table, whose cases are in the folder `place` of the kit."""
+    columns, *rows = table.read_text(encoding="utf-8").removesuffix("\n").split("\n")
     names = columns.split("\t")
-    return [read_row(dict(zip(names, row.split("\t"), strict=True))) for row in rows]
+    return [read_row(dict(zip(names, row.split("\t"), strict=True)), place) for row in rows]
 
 
-def read_row(cells: Mapping[str, str]) -> Row:
+def read_row(cells: Mapping[str, str], place: str) -> Row:
     """Read one row of the table; an empty cell is null."""
     level, seq = (int(cells[name]) if cells[name] else None for name in ("level", "seq"))
     verdict, code = (cells[name] or None for name in ("verdict", "code"))
     expected = Expected(verdict, level, code, seq, int(cells["exit"]))
-    return Row(cells["name"], cells["theme"], cells["format"], expected, cells["sha256"])
+    named = (cells["name"], cells["theme"], cells["format"])
+    return Row(*named, expected, cells["sha256"], place)
 
 
 def case_of(kit: Path, row: Row) -> Case:
     """Return the case of a row, whose files are in `kit`."""
-    folder = kit / CASES / row.name
+    folder = kit / row.place / row.name
     zipped, own = folder / "record.zip", folder / TRUST
     return Case(
         row,
@@ -161,12 +176,12 @@ def opened(kit: Path) -> Iterator[Path]:
 # ------------------------------------------------------------------ asking a verifier
 
 
-def read_answer(output: str, code: int) -> Answer:
-    """Read what a verifier printed."""
+def read_answer(output: str, code: int, place: str = CASES) -> Answer:
+    """Read what a verifier printed; of a folder of exports the last line tells."""
     if code == NO_EXPORT:
         return Answer(None, None, [], code)
     try:
-        value = json.loads(output)
+        value = json.loads(output if place == CASES else output.splitlines()[-1])
         findings = [(str(row["code"]), int(row["seq"])) for row in value["findings"]]
         return Answer(value["verdict"], value.get("level"), findings, code)
     except (ValueError, LookupError, TypeError, AttributeError) as error:
@@ -186,7 +201,7 @@ def ask(command: Sequence[str], case: Case) -> Answer:
         raise Unusable(f"it did not answer within {SECONDS} seconds") from None
     except (OSError, UnicodeDecodeError) as error:
         raise Unusable(str(error)) from None
-    return read_answer(done.stdout, done.returncode)
+    return read_answer(done.stdout, done.returncode, case.row.place)
 
 
 def disagreements(
@@ -217,8 +232,9 @@ def judge(kit: Path, row: Row, command: Sequence[str], without: Collection[int])
     """Return the result of one case (ok, WRONG or left out) and the reason."""
     if row.check in without:
         return "left out", f"needs check {row.check}"
-    if digest(files_below(kit / CASES / row.name)) != row.sha256:
-        return "WRONG", f"the case itself is damaged: its digest is not the one in {TABLE}"
+    if digest(files_below(kit / row.place / row.name)) != row.sha256:
+        table = TABLE if row.place == CASES else FOLDERS_TABLE
+        return "WRONG", f"the case itself is damaged: its digest is not the one in {table}"
     case = case_of(kit, row)
     with TemporaryDirectory() as folder:
         if 1 in without and case.export.is_file():
@@ -230,9 +246,12 @@ def judge(kit: Path, row: Row, command: Sequence[str], without: Collection[int])
     return ("WRONG", found) if found else ("ok", "")
 
 
-def run(kit: Path, command: Sequence[str], without: set[int]) -> int:
-    """Ask a verifier about every case and print a line for each; return the exit code."""
-    rows, results = read_table(kit), []
+def run(kit: Path, command: Sequence[str], without: set[int], *, single: bool = False) -> int:
+    """Ask a verifier about every case and print a line for each; return the exit code.
+
+    One that reads `single` exports alone is not asked about folders of them.
+    """
+    rows, results = read_table(kit) + ([] if single else read_folders(kit)), []
     if unknown := sorted(without - {row.check for row in rows}):
         print(f"--without: no case of this kit is about check {unknown[0]}", file=sys.stderr)
         return 2
@@ -259,6 +278,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--without", type=checks, default=set(), metavar="N,…",
         help="the numbers of the checks that the verifier does not support",
     )  # fmt: skip
+    parser.add_argument(
+        "--single", action="store_true", help="leave out the folders of many exports"
+    )
     parser.add_argument("command", nargs="+", metavar="COMMAND", help="the verifier, after `--`")
 
 
@@ -267,7 +289,8 @@ def main(words: Sequence[str] | None = None) -> int:
     parser = argparse.ArgumentParser(prog="run.py", description=(__doc__ or "").partition("\n")[0])
     add_arguments(parser)
     options: Any = parser.parse_args(words)
-    return run(Path(__file__).resolve().parent, options.command, options.without)
+    kit = Path(__file__).resolve().parent
+    return run(kit, options.command, options.without, single=options.single)
 
 
 if __name__ == "__main__":

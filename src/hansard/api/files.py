@@ -2,14 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import os
+from collections.abc import Iterator, Mapping
 from itertools import islice
 from pathlib import Path
 from stat import S_ISDIR, S_ISREG
 
 from hansard import private
-from hansard.errors import UsageError
+from hansard.errors import DataError, UsageError
+from hansard.record import folder as folders
 from hansard.record.bundle import FOLDERS, MAX_EXPORT, MAX_FILES, is_name
+from hansard.record.manifest import NAME
+from hansard.record.note import MAX_NOTE
+from hansard.record.page import is_page
 from hansard.verify.envelope import require_export
 
 MAX_FILE = 4_000_000  # bytes of a trust file or a policy
@@ -21,6 +26,11 @@ def read_file(path: Path, most: int = MAX_FILE) -> bytes:
     if len(data) > most:
         raise UsageError("input.unreadable", f"{path} is larger than {most:,} bytes")
     return data
+
+
+def read_own(path: Path, most: int = MAX_EXPORT) -> bytes:
+    """Return at most one byte more than `most` of a file that is no link."""
+    return _read(path, most, follow=False)
 
 
 def _read(path: Path, most: int, *, follow: bool = True) -> bytes:
@@ -42,6 +52,7 @@ def export_at(path: Path) -> bytes | dict[str, bytes]:
     try:
         mode = path.stat().st_mode
         if S_ISDIR(mode):
+            _require_one(path)
             require_export((name for name, _ in _names(path, "")), path)
             return dict(_files(path))
     except OSError as error:
@@ -51,6 +62,56 @@ def export_at(path: Path) -> bytes | dict[str, bytes]:
     data = _read(path, MAX_EXPORT)
     require_export(data, path)
     return data
+
+
+def zip_at(path: Path) -> bytes:
+    """Return the bytes of a zip that lies in a folder of exports; no link is followed.
+
+    Raises UsageError `input.unreadable`, and DataError `input.unknown`, of a page too.
+    """
+    data = read_own(path)
+    if is_page(data):
+        raise DataError("input.unknown", f"{path} is a page and not a zip")
+    require_export(data, path)
+    return data
+
+
+def names_in(folder: Path) -> dict[str, bool]:
+    """Return the names in a folder, and of each whether it is a regular file.
+
+    No more are read than show that they are too many for a folder of exports. Raises
+    UsageError `input.unreadable`.
+    """
+    try:
+        with os.scandir(folder) as found:
+            entries = islice(found, folders.MAX_FILES + 2)
+            return {entry.name: entry.is_file(follow_symlinks=False) for entry in entries}
+    except OSError as error:
+        raise UsageError("input.unreadable", f"{folder} cannot be read: {error.strerror}") from None
+
+
+def holds_exports(folder: Path, names: Mapping[str, bool] | None = None) -> bool:
+    """Say whether a path leads to a folder of exports; `names` are those that `names_in` found.
+
+    Raises UsageError `input.unreadable` for a folder that cannot be read.
+    """
+    if names is None:
+        if not folder.is_dir():
+            return False
+        names = names_in(folder)
+    sums = read_own(folder / NAME, MAX_NOTE) if names.get(NAME) else b""
+    return folders.is_folder(names, sums)
+
+
+def count_exports(folder: Path) -> int:
+    """Return how many exports a folder of exports holds; raises UsageError `input.unreadable`."""
+    return sum(map(bool, map(folders.is_export, names_in(folder))))
+
+
+def _require_one(folder: Path) -> None:
+    """Raise UsageError `input.many` for a folder of exports, where one export is wanted."""
+    if holds_exports(folder):
+        raise UsageError("input.many", f"{folder} holds many exports; name one of the zips in it")
 
 
 def _files(folder: Path) -> Iterator[tuple[str, bytes]]:

@@ -76,6 +76,13 @@ def document(found: BaseModel | Mapping[str, Any]) -> str:
     return _BEYOND_ASCII.sub(_escaped, text)
 
 
+def compact(found: BaseModel) -> str:
+    """Return one line of JSON, of the many that `--json` prints of many records."""
+    return _BEYOND_ASCII.sub(
+        _escaped, json.dumps(found.model_dump(mode="json"), ensure_ascii=False)
+    )
+
+
 def _escaped(found: re.Match[str]) -> str:
     return found[0] if shown(found[0]) == found[0] else json.dumps(found[0])[1:-1]
 

@@ -22,6 +22,7 @@ from hansard.cli.context import (
     sound_source,
     store_option,
 )
+from hansard.cli.many import export_many
 from hansard.errors import UsageError
 from hansard.report.safe import one_line
 
@@ -32,19 +33,23 @@ SIGNER = click.option(
     help="Sign with this command (of an HSM or KMS): it reads the text on standard input and "
     "prints the Ed25519 signature, raw or in base64.",
 )
+_ONE = "--checkpoint, --withhold and --dry-run are for one debate; name a single ID with them"
 _LENGTH = 60  # characters that are shown of a text
 _ROLE = click.argument("role", type=click.Choice(hansard.Keyring.ROLES))
 
 
 @click.command()
-@click.argument("debate", metavar="ID")
+@click.argument("debates", metavar="[ID]...", nargs=-1)
+@click.option("--all", "whole", is_flag=True, help="Export every debate of the store.")
+@click.option("--since", metavar="DAY", help="Those opened on DAY (UTC, as 2026-11-30) or later.")
+@click.option("--until", metavar="DAY", help="Those opened on DAY or earlier.")
 @click.option(
     "-o",
     "--output",
-    metavar="FILE",
+    metavar="FILE|FOLDER",
     type=_FILE,
     required=True,
-    help="Write the export to this new file.",
+    help="Write the export to this new file; many, into this folder.",
 )
 @click.option(
     "--checkpoint",
@@ -68,14 +73,17 @@ _ROLE = click.argument("role", type=click.Choice(hansard.Keyring.ROLES))
 @SIGNER
 @store_option
 def export(
-    debate: str,
+    debates: tuple[str, ...],
+    whole: bool,
+    since: str | None,
+    until: str | None,
     output: Path,
     checkpoint: Path | None,
     withhold: tuple[str, ...],
     dry_run: bool,
     signer: str | None,
 ) -> None:
-    """Export the record of the debate ID as one signed zip, FILE.
+    """Export the record of the debate ID as one signed zip, FILE; many, as a FOLDER of zips.
 
     The recipient can verify it without trusting you: VERIFY.md inside says how. It also
     proves its place in your register (`hansard register --help`). Then report.html, which is
@@ -85,9 +93,37 @@ def export(
     With --withhold the export lacks texts. It says which, and why; what rests on them
     cannot be checked by its recipient, and is shown to you.
 
-    Exit codes: 0 written, or shown; 1 the record was altered, so nothing is written; 2
-    there is no such debate, nothing is called so, or FILE cannot be written.
+    Several IDs, --all, --since or --until write FOLDER: a zip for each debate, and a signed
+    list, so that the recipient sees if one was taken away. A record that was altered is left
+    out and does not stop the others. If you interrupt it, the same command goes on.
+
+    Exit codes: 0 written, or shown; 1 a record was altered, so it is not written; 2
+    there is no such debate, nothing is called so, or FILE or FOLDER cannot be written.
     """
+    if bool(debates) == bool(whole or since or until):
+        raise UsageError(
+            "export.which", "name debates by their IDs, or else with --all, --since or --until"
+        )
+    if len(debates) == 1:
+        _export_one(debates[0], output, checkpoint, withhold, dry_run=dry_run, signer=signer)
+        return
+    if checkpoint or withhold or dry_run:
+        raise UsageError("export.one", _ONE)
+    ring = keyring()
+    with open_store() as store:
+        found = list(debates) if debates else hansard.select_debates(store, since, until)
+        export_many(store, found, output, ring.signer("export", signer), lambda: ring.signer("log"))
+
+
+def _export_one(
+    debate: str,
+    output: Path,
+    checkpoint: Path | None,
+    withhold: tuple[str, ...],
+    *,
+    dry_run: bool,
+    signer: str | None,
+) -> None:
     require_new(output)
     reasons = dict(_what_and_why(each) for each in withhold)
     if reasons:

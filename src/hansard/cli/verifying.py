@@ -9,8 +9,10 @@ from rich.console import Console
 from rich.text import Text
 
 import hansard
+from hansard.api.files import count_exports, holds_exports
 from hansard.cli.console import console, document, fields, value
 from hansard.cli.context import find_export, keyring, open_store, store_option, trust_of
+from hansard.cli.many import verify_many
 from hansard.errors import UsageError
 from hansard.report.altered import in_words
 from hansard.report.safe import one_line
@@ -46,12 +48,23 @@ _SINCE = (
     "--since is compared with an export; `hansard register verify --since CHECKPOINT` compares a "
     "store with it"
 )
+_SINCE_ONE = (
+    "--since is compared with one export, and this folder holds many; name one of the zips in it"
+)
 _LISTED = 100
 _LEVELS = click.Choice(["0", "1", "2"])
 
 
 @click.command()
-@click.argument("source", metavar="ID|EXPORT|FOLDER|PAGE")
+@click.argument("source", metavar="[ID|EXPORT|FOLDER|PAGE]", required=False)
+@click.option("--all", "whole", is_flag=True, help="Verify every debate of the store.")
+@click.option(
+    "--jobs",
+    metavar="N",
+    type=click.IntRange(1, 256),
+    default=1,
+    help="Verify many records in N processes. Default: 1.",
+)
 @click.option(
     "--trust",
     metavar="FILE",
@@ -79,33 +92,41 @@ _LEVELS = click.Choice(["0", "1", "2"])
 @click.option("--json", "as_json", is_flag=True, help="Print checks and findings as JSON.")
 @store_option
 def verify(
-    source: str,
+    source: str | None,
+    whole: bool,
+    jobs: int,
     trust: Path | None,
     level: str | None,
     since: Path | None,
     require_policy: bool,
     as_json: bool,
 ) -> None:
-    """Verify a record: the debate ID in the store, an export, or a page.
+    """Verify a record: the debate ID in the store, an export, or a page; or many.
 
     No computed result is taken on trust: every link, text, turn, prompt, reply,
     vote and the decision are recomputed. An export must also be signed by a key
     that you trust, and so must its page. The code of a page that comes alone must be
     exactly what this release writes, because other code could show anything.
 
-    Exit codes: 0 what is required is reached; 1 it is not, or the code of a page
-    that comes alone is not that of this release; 2 there is no such debate or file, it cannot be
-    read, or it is not a Hansard export.
+    Of a FOLDER of exports, which `hansard export --all` writes, each is verified, and that
+    they are those that were signed for; --all verifies every debate of the store. Then what
+    is not intact comes first, and --json prints one document a line: one for each record, and
+    the last for all of them.
+
+    Exit codes: 0 what is required is reached; 1 it is not, by one of many either, or the code
+    of a page that comes alone is not that of this release; 2 there is no such debate or file,
+    it cannot be read, or it is not a Hansard export.
     """
-    path = find_export(source)
-    if path:
-        found = hansard.verify_export(path, trust_of(trust), since)
-    elif since:
-        raise UsageError("verify.since", _SINCE)
-    else:
-        with open_store() as store:
-            found = hansard.verify(store, source, trust_of(trust))
+    if (source is None) != whole:
+        raise UsageError("verify.which", "name what to verify, or every debate with --all")
+    path = find_export(source) if source else None
     required = int(level) if level else int(path is not None) + bool(since)
+    if whole or (path and holds_exports(path)):
+        if since:
+            raise UsageError("verify.since", _SINCE if whole else _SINCE_ONE)
+        _verify_many(path, jobs, trust, required, require_policy, as_json)
+        return
+    found = _verified(path, source or "", trust, since)
     reached = found.level is not None and found.level >= required
     if as_json:
         click.echo(document(found))
@@ -126,6 +147,41 @@ def _say_what_lacks(found: hansard.Verification, required: int, trust: Path | No
         click.echo(f"Required: level {required}: {_OUTSIDE}", err=True)
     else:
         _say_how_to_trust(required, trust)
+
+
+def _verified(
+    path: Path | None, debate: str, trust: Path | None, since: Path | None
+) -> hansard.Verification:
+    if path:
+        return hansard.verify_export(path, trust_of(trust), since)
+    if since:
+        raise UsageError("verify.since", _SINCE)
+    with open_store() as store:
+        return hansard.verify(store, debate, trust_of(trust))
+
+
+def _verify_many(
+    path: Path | None, jobs: int, trust: Path | None, required: int, policy: bool, as_json: bool
+) -> None:
+    """Verify a folder of exports or, without one, every debate of the store."""
+    keys = trust_of(trust)
+    if path:
+        verify_many(
+            lambda each: hansard.verify_exports(path, keys, jobs=jobs, each=each),
+            count_exports(path),
+            required,
+            policy=policy,
+            as_json=as_json,
+        )
+        return
+    with open_store() as store:
+        verify_many(
+            lambda each: hansard.verify_store(store, keys, jobs=jobs, each=each),
+            len(store.debates()),
+            required,
+            policy=policy,
+            as_json=as_json,
+        )
 
 
 def _say_how_to_trust(required: int, trust: Path | None) -> None:

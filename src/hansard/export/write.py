@@ -42,17 +42,20 @@ def signed(
     return files | {manifests.NAME: note.sign(manifests.write(files, left_out), signer)}
 
 
-def instructions() -> bytes:
-    """Return VERIFY.md: how to check an export with stock tools, and without trusting it."""
-    template = (resources("hansard.export") / "VERIFY.md").read_text(encoding="utf-8")
+def instructions(name: str = "VERIFY.md") -> bytes:
+    """Return VERIFY.md: how to check an export with stock tools, and without trusting it.
+
+    That of a folder of exports is made from `FOLDER.md`.
+    """
+    template = (resources("hansard.export") / name).read_text(encoding="utf-8")
     claims = vocabulary.words("claims")
     places = {
         "verifier": sha256(standalone_verifier().read_bytes()).hexdigest(),
         "proven": vocabulary.fill(claims["proven"], gone=claims["gone"]),
         "unproven": claims["unproven"],
     }
-    for name, words in places.items():
-        template = template.replace(f"{{{{{name}}}}}", words)
+    for place, words in places.items():
+        template = template.replace(f"{{{{{place}}}}}", words)
     return template.encode()
 
 

@@ -306,6 +306,12 @@ class Store:
         """Return a debate's lines as events; raises DataError for a line that is not one."""
         return [parse(line) for line in self.lines(debate)]
 
+    def opening(self, debate: str) -> Event:
+        """Return a debate's first entry; raises DataError where it cannot be read."""
+        with guard():
+            rows = self._recorder.select(f"{_LINES} LIMIT 1", UUID(debate).hex)
+        return parse(_bytes(rows[0][0]) if rows else b"")
+
     def text(self, debate: str, name: str) -> str:
         """Return the text of one blob; raises KeyError where it is gone."""
         with guard():

@@ -30,11 +30,13 @@ def checks_of(*more: int) -> dict[int, str]:
     return {**CHECKS, **{number: _NAMES[number] for number in sorted(more)}}
 
 
-class _Result(BaseModel):
+class Result(BaseModel):
+    """What every part of a result is: closed, and never changed."""
+
     model_config = ConfigDict(extra="forbid", frozen=True)
 
 
-class Finding(_Result):
+class Finding(Result):
     """One defect: a stable code `<check>.<defect>`, the entry it is in, and its evidence."""
 
     code: str = Field(
@@ -84,7 +86,7 @@ def told(findings: Sequence[Finding], count: int) -> str:
     return f"{first.message} ({'; '.join(places)})" if places else first.message
 
 
-class Check(_Result):
+class Check(Result):
     """One numbered check, whether it holds, and on what evidence."""
 
     number: int = Field(description="As in FORMAT.md §10")
@@ -93,7 +95,7 @@ class Check(_Result):
     evidence: str = Field(description="One sentence on what was looked at")
 
 
-class Texts(_Result):
+class Texts(Result):
     """The texts that the entries name, counted."""
 
     named: int = 0
@@ -113,14 +115,14 @@ class Texts(_Result):
         return ", ".join(rows)
 
 
-class Cosignature(_Result):
+class Cosignature(Result):
     """A witness that the reader trusts, and when it cosigned a checkpoint."""
 
     name: str = Field(description="Of its key")
     at: str = Field(description="UTC, as the witness says")
 
 
-class Place(_Result):
+class Place(Result):
     """Where a record stands in a register, as two proofs under one checkpoint say."""
 
     origin: str = Field(description="Which register it is")
@@ -137,7 +139,7 @@ class Place(_Result):
     )
 
 
-class PageCheck(_Result):
+class PageCheck(Result):
     """What a page is, beside the record: whether a trusted key signed it, the level says."""
 
     released: bool = Field(
@@ -148,7 +150,7 @@ class PageCheck(_Result):
     )
 
 
-class Verification(_Result):
+class Verification(Result):
     """The result of verifying one record. `ok` says that no check failed."""
 
     debate: str | None = Field(description="The debate's id as its first entry states it")

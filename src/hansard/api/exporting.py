@@ -1,0 +1,278 @@
+"""Exports of many debates: a folder with a zip for each, and one signed list over all of them.
+
+    done = hansard.export_debates(store, store.debates(), "folder", keys.signer("export"))
+
+One is written after the other, whole or not at all, and the list last. So what an interrupted
+export left behind is known by its lack of a list; the same call goes on with it.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Set as AbstractSet
+from dataclasses import dataclass
+from hashlib import sha256
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from hansard import private
+from hansard.errors import DataError, HansardError, UsageError
+
+if TYPE_CHECKING:
+    from hansard.api.registering import LogKey
+    from hansard.record.note import Signer
+    from hansard.store.application import Store
+
+
+# Why a zip that is there is not what this store would write: it was proven under another
+# checkpoint than this register has, or its debate went on.
+_NOT_UNDER = ("register.fork", "register.late", "register.other", "register.rewound")
+
+
+@dataclass(frozen=True, slots=True)
+class LeftOut:
+    """A debate that could not be exported: `debate` is its id, `sentence` and `code` say why."""
+
+    debate: str
+    sentence: str
+    code: str
+
+
+@dataclass(frozen=True, slots=True)
+class Exported:
+    """What an export of many debates wrote.
+
+    `written` is the number of new zips in `folder`, `kept` that of those an earlier call had
+    written; `left_out` are the debates that are in neither. Where all are, there is no list.
+    """
+
+    folder: Path
+    written: int
+    kept: int
+    left_out: tuple[LeftOut, ...]
+
+
+def export_debates(
+    store: Store,
+    debates: Iterable[str],
+    folder: Path | str,
+    signer: Signer,
+    *,
+    log: LogKey | None = None,
+    each: Callable[[str], object] | None = None,
+) -> Exported:
+    """Export debates into a folder: a zip for each, and a list of them signed by `signer`.
+
+    `debates` are ids, or unambiguous prefixes of them; with `log`, the log key or what returns
+    it, each proves its place in the register, as with `prove`; `each` is called with the id of
+    each once it is done. A debate whose record does not hold or cannot be read, or to which
+    somebody adds meanwhile, is left out and does not stop the others. An interrupted export
+    leaves whole files and no list, and the same call goes on with it: a zip that is there is
+    kept where it is exactly what would be written. Raises UsageError `store.unknown` or
+    `store.ambiguous`; `export.none` without debates and `export.many` for more than a folder
+    holds; `output.exists` where the folder holds anything else, or a finished export;
+    `output.failed` where it cannot be written.
+
+    >>> from tempfile import TemporaryDirectory
+    >>> from hansard import export_debates, open_keyring, open_store, run_sync, select_debates
+    >>> spec = {"format": "panel", "question": "Why?", "agents": 2, "model": "python:ask"}
+    >>> with TemporaryDirectory() as home, open_store("sqlite:///:memory:") as store:
+    ...     made = run_sync(spec, models={"ask": lambda _: "Because."}, store=store)
+    ...     signer = open_keyring(home).signer("export")
+    ...     done = export_debates(store, select_debates(store), f"{home}/all", signer)
+    >>> done.written, done.left_out
+    (1, ())
+    """
+    names = _names(store, debates)
+    path = Path(folder)
+    try:
+        private.make_folders(path)
+        with private.locked(path):
+            there = _left_behind(path, names)
+            return _export(_Work(store, path, signer, log, there), names, each)
+    except OSError as error:
+        raise UsageError(
+            "output.failed",
+            f"{path} cannot be written: {error.strerror}; what is there is whole, and the same "
+            "command goes on with it",
+        ) from None
+
+
+def select_debates(store: Store, since: str | None = None, until: str | None = None) -> list[str]:
+    """Return the ids of the debates opened from the day `since` to the day `until`, both included.
+
+    Days are `YYYY-MM-DD`, in UTC; without one there is no bound. A debate whose opening cannot
+    be read is among them, since nobody can say when it was. In the order they were opened.
+    Raises UsageError `export.day`.
+
+    >>> from hansard import open_store, select_debates
+    >>> with open_store("sqlite:///:memory:") as store:
+    ...     select_debates(store, since="2026-11-01", until="2026-11-30")
+    []
+    """
+    from datetime import date
+
+    for day in filter(None, (since, until)):
+        try:
+            spelled = date.fromisoformat(day).isoformat()
+        except ValueError:
+            spelled = None
+        if spelled != day:
+            raise UsageError("export.day", f"{day!r:.64} is not a day such as 2026-11-30")
+    debates = store.debates()
+    if not (since or until):
+        return debates
+    return [debate for debate in debates if _is_between(store, debate, since, until)]
+
+
+def _is_between(store: Store, debate: str, since: str | None, until: str | None) -> bool:
+    try:
+        day = store.opening(debate)["at"][:10]
+    except DataError:
+        return True
+    return (since or day) <= day <= (until or day)
+
+
+def _names(store: Store, debates: Iterable[str]) -> dict[str, str]:
+    """Return the debates by the names of their zips."""
+    from hansard.record import folder as folders
+
+    names = {folders.name_of(debate): debate for debate in map(store.find, debates)}
+    if not names:
+        raise UsageError("export.none", "there is no debate to export; `hansard list` names them")
+    most = folders.MAX_FILES - 1
+    if len(names) > most:
+        raise UsageError(
+            "export.many",
+            f"{len(names):,} debates are too many for one folder, which holds {most:,}; export "
+            "a part of them (--since, --until)",
+        )
+    return names
+
+
+def _left_behind(folder: Path, names: Mapping[str, str]) -> set[str]:
+    """Return the names of the zips that an interrupted export left, and remove its last part.
+
+    Raises OSError, and UsageError `output.exists` for anything else.
+    """
+    from hansard.record.folder import VERIFY
+    from hansard.record.manifest import NAME
+
+    there = set[str]()
+    with os.scandir(folder) as found:
+        for entry in found:
+            if entry.name == NAME:
+                raise UsageError(
+                    "output.exists", f"{folder} holds a finished export; name a new folder"
+                )
+            if private.is_part(entry.name):
+                Path(entry.path).unlink()
+            elif entry.name in names or entry.name == VERIFY:
+                there.add(entry.name)
+            else:
+                raise UsageError(
+                    "output.exists",
+                    f"{folder} holds {entry.name!r:.100}, which is no part of this export; name "
+                    "a new folder",
+                )
+    return there
+
+
+@dataclass(frozen=True, slots=True)
+class _Work:
+    """What is exported from, where to, and with which keys; `there` is what was left there."""
+
+    store: Store
+    folder: Path
+    signer: Signer
+    log: LogKey | None
+    there: AbstractSet[str]
+
+
+def _export(
+    work: _Work, names: Mapping[str, str], each: Callable[[str], object] | None
+) -> Exported:
+    """Write what is not there yet, and the list last; raises OSError and UsageError."""
+    from hansard.export.write import instructions
+    from hansard.record import folder as folders
+    from hansard.record import manifest, note
+
+    folder, there = work.folder, work.there
+    hashes, left_out, kept = dict[str, str](), list[LeftOut](), 0
+    for name, debate in names.items():
+        try:
+            data = _zip(work, name, debate)
+        except (DataError, UsageError) as error:
+            if isinstance(error, UsageError) and error.code != "register.moved":
+                raise
+            left_out.append(LeftOut(debate, str(error), error.code))
+        else:
+            hashes[name] = sha256(data).hexdigest()
+            kept += _write(folder / name, data, name in there)
+        if each:
+            each(debate)
+    if strays := sorted(there - hashes.keys() - {folders.VERIFY}):
+        raise _stands(folder / strays[0])
+    if hashes:
+        about = instructions("FOLDER.md")
+        _write(folder / folders.VERIFY, about, folders.VERIFY in there)
+        hashes[folders.VERIFY] = sha256(about).hexdigest()
+        private.write(folder / manifest.NAME, note.sign(folders.write(hashes), work.signer))
+    written = len(names) - len(left_out) - kept
+    return Exported(folder, written, kept, tuple(left_out))
+
+
+def _zip(work: _Work, name: str, debate: str) -> bytes:
+    """Return the export of a debate; raises DataError where there is none, and UsageError."""
+    from hansard.api.records import read_record
+    from hansard.api.registering import prove
+    from hansard.record.bundle import MAX_EXPORT
+
+    record = read_record(work.store, debate)
+    if work.log:
+        under = _proven_under(work.folder / name) if name in work.there else None
+        try:
+            record = prove(work.store, record, work.log, under=under)
+        except HansardError as error:
+            if under and error.code in _NOT_UNDER:
+                raise _stands(work.folder / name) from None
+            raise
+    data = record.export(work.signer)
+    if len(data) > MAX_EXPORT:
+        raise DataError("export.size", f"the export of {debate} has more than {MAX_EXPORT:,} bytes")
+    return data
+
+
+def _proven_under(path: Path) -> bytes | None:
+    """Return the checkpoint of a zip that an interrupted export wrote; later ones may exist."""
+    from hansard.record import bundle as bundles
+    from hansard.record import checkpoint as checkpoints
+
+    try:
+        data = private.read(path, bundles.MAX_EXPORT, follow=False)
+        proofs = bundles.of_files(bundles.unpack(data)).proofs
+        return checkpoints.parse_proof(proofs["head"]).checkpoint.data
+    except (DataError, KeyError):
+        return None
+
+
+def _write(path: Path, data: bytes, there: bool) -> bool:
+    """Write a new file, and say whether it was there already, just so.
+
+    Raises OSError, and UsageError `output.exists` for one that is another.
+    """
+    if not there:
+        private.write(path, data)
+        return False
+    if private.read(path, len(data), follow=False) != data:
+        raise _stands(path)
+    return True
+
+
+def _stands(path: Path) -> UsageError:
+    return UsageError(
+        "output.exists",
+        f"{path} is there already and is not what this export would write: its debate went on, "
+        "another key signed it, or somebody put it there; move it away, or name a new folder",
+    )

@@ -1,0 +1,196 @@
+"""Many records at once: all of a store, or a folder of exports, verified in several processes.
+
+    found = hansard.verify_exports("folder", trust, jobs=4, each=print)
+
+`each` is called with what was found of one record, a `Verified`, as it is done. None is kept,
+so the memory that this takes does not grow with their number, but for their names.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import AbstractContextManager, contextmanager
+from functools import partial
+from hashlib import sha256
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from hansard.errors import DataError, HansardError, UsageError
+
+if TYPE_CHECKING:
+    from hansard.record.keys import Trust
+    from hansard.store.application import Store
+    from hansard.verify.many import Folder, Seen, Verifications, Verified
+
+Each = Callable[["Verified"], object]
+
+
+def verify_exports(
+    folder: Path | str, trust: Trust | None = None, *, jobs: int = 1, each: Each | None = None
+) -> Verifications:
+    """Check a folder of exports: each of them, and that they are those that were signed for.
+
+    `trust` names the keys that the reader believes. The work is done in `jobs` processes.
+    `level` is the lowest that any export reaches, but 0 where no key of `trust` signed the
+    folder's list, and None where a check failed of any of them. Raises
+    UsageError `input.unreadable`, and DataError `input.unknown` for what is no such folder;
+    never for an export that does not hold or cannot be read.
+
+    >>> from tempfile import TemporaryDirectory
+    >>> from hansard import export_debates, open_keyring, open_store, run_sync, verify_exports
+    >>> spec = {"format": "panel", "question": "Why?", "agents": 2, "model": "python:ask"}
+    >>> with TemporaryDirectory() as home, open_store("sqlite:///:memory:") as store:
+    ...     keys = open_keyring(home)
+    ...     for _ in range(2):
+    ...         made = run_sync(spec, models={"ask": lambda request: "Because."}, store=store)
+    ...     done = export_debates(store, store.debates(), f"{home}/all", keys.signer("export"))
+    ...     found = verify_exports(f"{home}/all", keys.trust())
+    >>> done.written, found.verdict, found.counts
+    (2, 'INTACT', {'INTACT': 2})
+    """
+    from hansard.record.keys import Trust
+
+    path, trust = Path(folder), trust or Trust()
+    there = _look_around(path)
+    start = partial(_zips, path, trust)
+    return _gather(trust, there, start, there.exports, jobs, each)
+
+
+def verify_store(
+    store: Store, trust: Trust | None = None, *, jobs: int = 1, each: Each | None = None
+) -> Verifications:
+    """Check every debate of a store; what can be reached is level 0, since nobody signed it.
+
+    `trust` names the keys whose reviews count. The work is done in `jobs` processes, but in
+    this one for a store in memory. Raises DataError where the store itself cannot be read;
+    never for a record that does not hold.
+
+    >>> from hansard import open_store, run_sync, verify_store
+    >>> spec = {"format": "panel", "question": "Why?", "agents": 2, "model": "python:ask"}
+    >>> with open_store("sqlite:///:memory:") as store:
+    ...     made = run_sync(spec, models={"ask": lambda _: "Because."}, store=store)
+    ...     found = verify_store(store)
+    >>> found.records, found.level
+    (1, 0)
+    """
+    from hansard.record.keys import Trust
+
+    trust = trust or Trust()
+    in_memory = store.place is None
+    start = partial(_of_this, store, trust) if in_memory else partial(_debates, store.url, trust)
+    return _gather(trust, None, start, store.debates(), 1 if in_memory else jobs, each)
+
+
+def _gather(
+    trust: Trust,
+    folder: Folder | None,
+    start: Callable[[], AbstractContextManager[Callable[[str], Seen]]],
+    names: Iterable[str],
+    jobs: int,
+    each: Each | None,
+) -> Verifications:
+    from hansard.api import workers
+    from hansard.verify.many import Gathering
+
+    found = Gathering(trust, folder)
+    for seen in workers.each(start, names, jobs, _lost):
+        found.add(seen)
+        if each:
+            each(seen.record)
+    return found.result()
+
+
+def _lost(name: str, why: str) -> Seen:
+    return _unread(name, f"it could not be verified: {why}")
+
+
+def _unread(name: str, why: str) -> Seen:
+    from hansard.verify.many import Seen, Verified
+
+    return Seen(Verified(name=name, error=why))
+
+
+# The work, in whichever process
+
+
+@contextmanager
+def _zips(folder: Path, trust: Trust) -> Iterator[Callable[[str], Seen]]:
+    yield partial(_look_at_zip, folder, trust)
+
+
+@contextmanager
+def _debates(url: str, trust: Trust) -> Iterator[Callable[[str], Seen]]:
+    from hansard.store.application import Store
+
+    with Store.open(url) as store:
+        yield partial(_look_at_debate, store, trust)
+
+
+@contextmanager
+def _of_this(store: Store, trust: Trust) -> Iterator[Callable[[str], Seen]]:
+    yield partial(_look_at_debate, store, trust)
+
+
+def _look_at_zip(folder: Path, trust: Trust, name: str) -> Seen:
+    from hansard.api.files import zip_at
+    from hansard.page.read import verify_export
+    from hansard.record import bundle as bundles
+    from hansard.verify.many import Seen, Verified
+
+    try:
+        data = zip_at(folder / name)
+    except HansardError as error:
+        return _unread(name, str(error))
+    found, digest = verify_export(data, trust), sha256(data).hexdigest()
+    record = Verified(name=name, result=found)
+    if not found.ok:
+        return Seen(record, digest)
+    return Seen(record, digest, *_times(bundles.of_files(bundles.unpack(data)).lines))
+
+
+def _times(lines: Sequence[bytes]) -> tuple[str, str]:
+    """Return when a record that holds begins and ends."""
+    from hansard.rules.events import parse
+
+    return parse(lines[0])["at"], parse(lines[-1])["at"]
+
+
+def _look_at_debate(store: Store, trust: Trust, debate: str) -> Seen:
+    from hansard.verify.many import Seen, Verified
+    from hansard.verify.verifier import verify
+
+    try:
+        found = verify(store.bundle(debate), trust)
+    except DataError as error:
+        return _unread(debate, str(error))
+    return Seen(Verified(name=debate, result=found))
+
+
+# The folder itself
+
+
+def _look_around(path: Path) -> Folder:
+    """Return what lies in a folder of exports, none of which is opened yet.
+
+    Raises UsageError `input.unreadable`, and DataError `input.unknown`.
+    """
+    from hansard.api.files import holds_exports, names_in, read_own
+    from hansard.record import folder as folders
+    from hansard.record.manifest import NAME
+    from hansard.record.note import MAX_NOTE
+    from hansard.verify.many import Folder
+
+    names = names_in(path)
+    if len(names) > folders.MAX_FILES + 1:
+        raise UsageError("input.unreadable", f"{path} holds more than {folders.MAX_FILES:,} files")
+    if not holds_exports(path, names):
+        raise DataError("input.unknown", f"{path} is not a folder of Hansard exports")
+    listed = {name for name in names if names[name] and folders.is_listed(name)}
+    exports = sorted(filter(folders.is_export, listed))
+    others = {
+        name: sha256(read_own(path / name)).hexdigest()
+        for name in sorted(listed.difference(exports))
+    }
+    sums = read_own(path / NAME, MAX_NOTE) if names.get(NAME) else None
+    strange = names.keys() - listed - ({NAME} if sums is not None else set())
+    return Folder(sums, exports, others, strange)

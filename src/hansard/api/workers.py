@@ -1,0 +1,138 @@
+"""The same work on many things, in processes of their own.
+
+What ends a process ends the work on one thing alone: another process takes its place. Ctrl-C
+is for whoever asked, which then ends the processes; they also end by themselves with it.
+
+    each(start, things, jobs, lost)
+
+`start` is a context manager that gives the function that does the work. With more than one
+process it is pickled, as are things and results. As whatever starts processes in Python, a
+script of yours does this below `if __name__ == "__main__":`.
+"""
+
+from __future__ import annotations
+
+import multiprocessing
+import signal
+import traceback
+from collections.abc import Callable, Generator, Iterable, Iterator
+from contextlib import AbstractContextManager, contextmanager
+from itertools import islice
+from multiprocessing.connection import Connection, wait
+from multiprocessing.context import SpawnProcess
+from typing import Generic, NamedTuple, TypeVar
+
+from hansard.errors import DataError, HansardError
+
+T = TypeVar("T")
+R = TypeVar("R")
+Start = Callable[[], AbstractContextManager[Callable[[T], R]]]
+_SECONDS = 5  # that a process is given to end
+_SPAWN = multiprocessing.get_context("spawn")  # a fork of a process with threads may hang
+
+
+class _Worker(NamedTuple, Generic[T]):
+    """A process, and what it works on."""
+
+    process: SpawnProcess
+    thing: T
+
+
+def each(
+    start: Start[T, R], things: Iterable[T], jobs: int, lost: Callable[[T, str], R]
+) -> Generator[R, None, None]:
+    """Yield the result for each thing, as it is done; with one process, in order and in this one.
+
+    `lost` gives the result for a thing whose process ended. Raises what the work raises: a
+    HansardError as a DataError of its code, anything else as a RuntimeError with its traceback.
+    """
+    if jobs == 1:
+        with start() as work:
+            yield from map(work, things)
+        return
+    left, team = iter(things), dict[Connection, _Worker[T]]()
+    try:
+        for thing in islice(left, jobs):
+            _hire(team, start, thing)
+        while team:
+            for pipe in wait(list(team)):
+                yield from _take(team, pipe, start, left, lost)  # type: ignore[arg-type]
+    finally:
+        for pipe, worker in team.items():
+            pipe.close()
+            worker.process.terminate()
+        for worker in team.values():
+            worker.process.join()
+
+
+def _take(
+    team: dict[Connection, _Worker[T]],
+    pipe: Connection,
+    start: Start[T, R],
+    left: Iterator[T],
+    lost: Callable[[T, str], R],
+) -> Iterator[R]:
+    """Yield what a process answered, and give the next thing to it or, if it ended, to another."""
+    worker = team[pipe]
+    try:
+        failed, answer = pipe.recv()
+    except (EOFError, OSError):
+        del team[pipe]
+        pipe.close()
+        worker.process.join(_SECONDS)
+        yield lost(worker.thing, f"its process ended with exit code {worker.process.exitcode}")
+        for thing in left:
+            _hire(team, start, thing)
+            break
+        return
+    if failed:
+        raise DataError(*answer) if isinstance(answer, tuple) else RuntimeError(answer)
+    for thing in left:
+        pipe.send(thing)
+        team[pipe] = worker._replace(thing=thing)
+        break
+    else:
+        del team[pipe]
+        pipe.close()
+        worker.process.join(_SECONDS)
+    yield answer
+
+
+def _hire(team: dict[Connection, _Worker[T]], start: Start[T, R], thing: T) -> None:
+    """Start a process on a thing."""
+    ours, theirs = _SPAWN.Pipe()
+    process = _SPAWN.Process(target=_serve, args=(theirs, start), daemon=True)
+    with _uninterrupted():
+        process.start()
+    theirs.close()
+    ours.send(thing)
+    team[ours] = _Worker(process, thing)
+
+
+@contextmanager
+def _uninterrupted() -> Iterator[None]:
+    """Let what is started meanwhile not hear of Ctrl-C, where the system can be told that."""
+    if not hasattr(signal, "pthread_sigmask"):
+        yield
+        return
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, [signal.SIGINT])
+    try:
+        yield
+    finally:
+        signal.pthread_sigmask(signal.SIG_SETMASK, before)
+
+
+def _serve(pipe: Connection, start: Start[T, R]) -> None:
+    """Do the work on whatever comes, until nobody asks any more."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    try:
+        with start() as work:
+            while True:
+                thing = pipe.recv()
+                pipe.send((False, work(thing)))
+    except (EOFError, BrokenPipeError, ConnectionResetError):
+        return
+    except HansardError as error:
+        pipe.send((True, (error.code, str(error))))
+    except Exception:  # noqa: BLE001 - a bug surfaces where the work was asked for
+        pipe.send((True, traceback.format_exc()))

@@ -1,0 +1,364 @@
+"""Many debates at the prompt: a folder of exports is written and verified, whole and in part."""
+
+import json
+import os
+import re
+import signal
+import stat
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from jsonschema import Draft202012Validator
+
+from cli_support import NAMES, files, on_a_terminal, write_debate
+from exporting import run_tool
+from hansard.errors import UsageError
+from hansard.schemas import SCHEMAS
+from hansard.store import tampering
+from hansard.store.application import Store
+from hansard.store.register import Register
+from instant import GUARD
+
+DB = Path("hansard.db")
+
+
+@pytest.fixture
+def several(hansard, home):
+    """Three debates that were run into hansard.db; their ids."""
+    write_debate(dict(zip(NAMES, ("release", "revise", "revise"), strict=True)))
+    for _ in range(3):
+        assert hansard("run", "debate.yaml").code == 0
+    with Store.open(f"sqlite:///{DB}") as store:
+        return store.debates()
+
+
+@pytest.fixture
+def exports(hansard, several):
+    """The folder of their exports."""
+    done = hansard("export", "--all", "-o", "all")
+    assert (done.code, done.out) == (0, "")
+    return Path("all")
+
+
+def zips(debates):
+    return sorted(f"{debate}.zip" for debate in debates)
+
+
+def contents(folder):
+    return {path.name: path.read_bytes() for path in folder.iterdir()}
+
+
+def alter(debate):
+    tampering.alter_line(DB, debate, 9, b'"seq":9', b'"seq":8')
+
+
+# Exporting
+
+
+def test_all_debates_become_a_folder_that_anybody_can_check(hansard, exports, several):
+    assert sorted(contents(exports)) == sorted(["SHA256SUMS", "VERIFY.md", *zips(several)])
+    assert {stat.S_IMODE(path.stat().st_mode) for path in exports.iterdir()} == {0o600}
+    assert stat.S_IMODE(exports.stat().st_mode) == 0o700
+    words = ["sha256sum", "-c", "--status", "SHA256SUMS"]
+    assert subprocess.run(words, cwd=exports, check=False, capture_output=True).returncode == 0
+    done = hansard("verify", exports)
+    assert done.code == 0
+    assert "3 records: 3 INTACT" in done.out
+    assert done.out.endswith("\n INTACT   3 of 3 records with caveats\n")
+    code, out, _ = run_tool(exports)
+    assert (code, out.splitlines()[0]) == (0, "3 records: 3 INTACT")
+    said = "INTACT, 3 of 3 records with caveats (level asked for: 1; level reached: 1)"
+    assert out.splitlines()[-1] == said
+
+
+def test_a_zip_of_the_folder_is_the_export_alone(hansard, exports, several):
+    assert hansard("export", several[0], "-o", "one.zip").code == 0
+    assert Path("one.zip").read_bytes() == (exports / f"{several[0]}.zip").read_bytes()
+
+
+def test_each_proves_its_place_in_the_register(hansard, exports, several):
+    *rows, _ = map(json.loads, hansard("verify", exports, "--json").out.splitlines())
+    places = [row["result"]["place"] for row in rows]
+    assert [place["size"] for place in places] == [6, 6, 6]
+    assert {place["opened"] for place in places} == {1, 3, 5}
+
+
+def test_some_are_chosen_by_id(hansard, several):
+    one, two, _ = several
+    assert hansard("export", one[:8], two, one, "-o", "some").code == 0
+    assert sorted(contents(Path("some"))) == sorted(["SHA256SUMS", "VERIFY.md", *zips([one, two])])
+
+
+@pytest.fixture
+def dated(several, monkeypatch):
+    """The three as if they had been opened on three days."""
+    days = dict(zip(several, ("2026-10-31", "2026-11-01", "2026-11-30"), strict=True))
+    opening = Store.opening
+    monkeypatch.setattr(
+        Store, "opening", lambda self, debate: {**opening(self, debate), "at": days[debate] + "T12"}
+    )
+    return several
+
+
+@pytest.mark.parametrize(
+    ("words", "chosen"),
+    [
+        (["--since", "2026-11-01"], [1, 2]),
+        (["--until", "2026-11-01"], [0, 1]),
+        (["--since", "2026-11-01", "--until", "2026-11-30"], [1, 2]),
+        (["--since", "2026-11-02", "--until", "2026-11-30"], [2]),
+    ],
+)
+def test_some_are_chosen_by_their_day(hansard, dated, words, chosen):
+    assert hansard("export", *words, "-o", "some").code == 0
+    assert sorted(path.name for path in Path("some").glob("*.zip")) == zips(
+        dated[place] for place in chosen
+    )
+
+
+def test_a_debate_without_a_day_is_not_passed_over(hansard, several):
+    tampering.alter_line(DB, several[0], 1, b'{"at":"2', b'{"at":2"')
+    done = hansard("export", "--until", "2020-01-01", "-o", "some")
+    assert done.code == 1
+    assert f"Left out    {several[0]}" in done.err
+
+
+WRONG = [
+    ([], "export.which"),
+    (["--all", "ID"], "export.which"),
+    (["--since", "2026-11-01", "ID"], "export.which"),
+    (["--since", "November"], "export.day"),
+    (["--until", "20261130"], "export.day"),
+    (["--until", "2020-01-01"], "export.none"),
+    (["ffff", "ID"], "store.unknown"),
+    (["--all", "--checkpoint", "any"], "export.one"),
+    (["--all", "--dry-run"], "export.one"),
+    (["ID", "ID", "--withhold", "evidence=privacy"], "export.one"),
+]
+
+
+@pytest.mark.parametrize(("words", "code"), WRONG)
+def test_what_cannot_be_meant_writes_nothing(hansard, several, words, code):
+    given = [several[0] if word == "ID" else word for word in words]
+    before = files()
+    done = hansard("export", *given, "-o", "some")
+    assert (done.code, done.out) == (2, "")
+    assert done.err.endswith(f"[{code}]\n")
+    assert files() == before
+
+
+def test_a_debate_that_does_not_hold_is_left_out_and_named(hansard, several):
+    alter(several[1])
+    done = hansard("export", "--all", "-o", "all")
+    assert done.code == 1
+    assert f"Left out    {several[1]}  debate {several[1][:8]} was altered: " in done.err
+    assert "1 debate left out; `hansard verify ID` says" in done.err
+    assert sorted(path.name for path in Path("all").glob("*.zip")) == zips([several[0], several[2]])
+    assert hansard("verify", "all").code == 0
+
+
+def test_where_all_are_left_out_nothing_is_signed(hansard, several):
+    for debate in several:
+        alter(debate)
+    assert hansard("export", "--all", "-o", "all").code == 1
+    assert contents(Path("all")) == {}
+
+
+def test_what_was_interrupted_is_gone_on_with(hansard, exports, several):
+    whole = contents(exports)
+    (exports / "SHA256SUMS").unlink()
+    (exports / f"{several[2]}.zip").unlink()
+    (exports / f".{'0' * 16}.part").write_bytes(b"half")
+    done = hansard("export", "--all", "-o", exports)
+    assert done.code == 0
+    assert "3 exports, 2 of them there already, signed by house/export" in done.err
+    assert contents(exports) == whole
+
+
+def test_what_is_there_keeps_the_checkpoint_that_it_was_proven_under(hansard, exports, several):
+    before = contents(exports)
+    (exports / "SHA256SUMS").unlink()
+    assert hansard("run", "debate.yaml").code == 0
+    assert hansard("register", "checkpoint", "-o", "later.txt").code == 0
+    assert hansard("export", *several, "-o", exports).code == 0
+    assert contents(exports) == before
+
+
+def test_a_zip_that_was_proven_under_another_register_is_in_the_way(hansard, exports, several):
+    (exports / "SHA256SUMS").unlink()
+    here = DB.read_bytes()
+    DB.unlink()
+    assert hansard("run", "debate.yaml").code == 0
+    assert hansard("export", "--all", "-o", "other").code == 0
+    DB.write_bytes(here)
+    (other,) = Path("other").glob("*.zip")
+    (exports / f"{several[0]}.zip").write_bytes(other.read_bytes())
+    done = hansard("export", "--all", "-o", exports)
+    assert (done.code, done.err[-16:]) == (2, "[output.exists]\n")
+
+
+def test_what_somebody_adds_to_meanwhile_is_left_out(hansard, several, monkeypatch):
+    add_head = Register.add_head
+
+    def moved(self, debate, head):
+        if debate == several[1]:
+            raise UsageError("register.moved", "somebody added to it")
+        add_head(self, debate, head)
+
+    monkeypatch.setattr(Register, "add_head", moved)
+    done = hansard("export", "--all", "-o", "all")
+    assert done.code == 1
+    assert f"Left out    {several[1]}  somebody added to it [register.moved]" in done.err
+    assert sorted(path.name for path in Path("all").glob("*.zip")) == zips([several[0], several[2]])
+
+
+def test_no_write_leaves_half_a_file(hansard, several, monkeypatch):
+    for role in ("export", "log"):
+        assert hansard("keys", "make", role).code == 0
+
+    def full(*_):
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(os, "fsync", full)
+    done = hansard("export", "--all", "-o", "all")
+    assert done.code == 2
+    assert "No space left on device; what is there is whole" in done.err
+    assert contents(Path("all")) == {}
+
+
+def test_a_finished_export_is_not_touched(hansard, exports):
+    before = contents(exports)
+    done = hansard("export", "--all", "-o", exports)
+    said = f"error: {exports} holds a finished export; name a new folder [output.exists]\n"
+    assert done == (2, "", said)
+    assert contents(exports) == before
+
+
+@pytest.mark.parametrize("what", ["another file", "another zip", "a link", "a zip of another"])
+def test_what_is_in_the_way_is_not_overwritten(hansard, exports, several, what):
+    one, two, _ = zips(several)
+    (exports / "SHA256SUMS").unlink()
+    outside = Path("outside")
+    if what == "another file":
+        (exports / "notes.txt").write_text("mine")
+    else:
+        (exports / one).unlink()
+    if what == "another zip":
+        (exports / one).write_bytes(b"planted")
+    elif what == "a link":
+        outside.write_bytes(b"mine")
+        (exports / one).symlink_to(outside.absolute())
+    elif what == "a zip of another":
+        (exports / one).write_bytes((exports / two).read_bytes())
+    before = contents(exports)
+    done = hansard("export", "--all", "-o", exports)
+    assert done.code == 2
+    assert "SHA256SUMS" not in contents(exports)
+    assert before.items() <= contents(exports).items()
+
+
+def test_a_file_is_no_folder(hansard, several):
+    Path("all").write_bytes(b"mine")
+    done = hansard("export", "--all", "-o", "all")
+    assert done.code == 2
+    assert done.err.endswith("[output.failed]\n")
+    assert Path("all").read_bytes() == b"mine"
+
+
+# Verifying
+
+
+def test_what_is_not_intact_comes_first(hansard, exports, several):
+    bad = sorted(zips(several))[1]
+    (exports / bad).write_bytes(
+        (exports / bad).read_bytes().replace(b'"vote":"re', b'"vote":"RE', 1)
+    )
+    done = hansard("verify", exports)
+    assert done.code == 1
+    head, row, *_ = done.out.splitlines()
+    assert head.split("  ")[0] == "Record"
+    assert row.startswith(f"{bad}  ALTERED  ")
+    assert "3 records: 1 ALTERED, 2 INTACT" in done.out
+    assert f"2.hash  {bad} was changed" in done.out
+
+
+def test_all_of_a_store_are_verified(hansard, several):
+    assert hansard("verify", "--all").code == 0
+    assert hansard("verify", "--all", "--require-level", "1").code == 1
+    alter(several[1])
+    for jobs in ("1", "2"):
+        done = hansard("verify", "--all", "--jobs", jobs)
+        assert done.code == 1
+        assert done.out.splitlines()[1].startswith(f"{several[1]}  ALTERED  5.prev")
+        assert "3 records: 1 ALTERED, 2 SELF-CONSISTENT, SIGNER UNKNOWN" in done.out
+
+
+def test_a_policy_may_be_asked_of_all(hansard, exports):
+    done = hansard("verify", exports, "--require-policy")
+    assert done.code == 1
+    assert done.out.count("required: a policy") == 3
+    assert run_tool(exports, "--require-policy")[0] == 1
+
+
+@pytest.mark.parametrize("words", [[], ["ID", "--all"]])
+def test_what_is_to_be_verified_must_be_said(hansard, several, words):
+    done = hansard("verify", *words)
+    assert (done.code, done.err[-15:]) == (2, "[verify.which]\n")
+
+
+def test_many_are_not_compared_with_a_checkpoint(hansard, exports):
+    assert hansard("register", "checkpoint", "-o", "kept.txt").code == 0
+    done = hansard("verify", exports, "--since", "kept.txt")
+    assert (done.code, done.err[-15:]) == (2, "[verify.since]\n")
+    assert "name one of the zips in it" in done.err
+    assert hansard("verify", "--all", "--since", "kept.txt").err[-15:] == "[verify.since]\n"
+    for option in ("--since", "--checkpoint"):
+        code, _, err = run_tool(exports, option, "kept.txt")
+        assert (code, "name one zip in it" in err) == (2, True)
+
+
+def test_json_is_a_document_a_line(hansard, exports, several):
+    lines = {}
+    for jobs in ("1", "2"):
+        *rows, last = map(
+            json.loads, hansard("verify", exports, "--json", "--jobs", jobs).out.splitlines()
+        )
+        for row in rows:
+            Draft202012Validator(SCHEMAS["verified"]()).validate(row)
+        Draft202012Validator(SCHEMAS["verifications"]()).validate(last)
+        lines[jobs] = (sorted(rows, key=lambda row: row["name"]), last)
+    assert lines["1"] == lines["2"]
+    assert [row["name"] for row in lines["1"][0]] == zips(several)
+    one = json.loads(hansard("verify", exports / zips(several)[0], "--json").out)
+    assert lines["1"][0][0]["result"] == one
+
+
+def test_a_folder_of_exports_is_no_export(hansard, exports):
+    for command in ("show", "report", "replay", "status"):
+        done = hansard(command, exports)
+        assert done.code == 2
+        assert "holds many exports; name one of the zips in it [input.many]" in done.err
+
+
+def test_a_bar_is_shown_on_a_terminal_alone(hansard, exports):
+    assert b"Verifying" in on_a_terminal("verify", str(exports))
+    assert "Verifying" not in hansard("verify", exports).err
+
+
+def test_ctrl_c_ends_it_and_its_processes(exports, several):
+    first = exports / zips(several)[0]
+    for number in range(300):  # more than a pipe takes of what is said of them
+        os.link(first, exports / f"{number:08x}-0000-4000-8000-000000000000.zip")
+    process = subprocess.Popen(
+        [sys.executable, "-m", "hansard", "verify", str(exports), "--jobs", "2", "--json"],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        start_new_session=True,
+    )
+    assert json.loads(process.stdout.readline())["name"]
+    os.killpg(process.pid, signal.SIGINT)  # as a terminal does: its processes hear of it too
+    _, err = process.communicate(timeout=GUARD)  # until nobody holds the pipes any more
+    assert (process.returncode, re.sub(r"\s+", " ", err)) == (130, "interrupted ")

@@ -1,0 +1,74 @@
+"""Work in processes of its own: all of it comes back, and what ends a process costs one thing."""
+
+import multiprocessing
+import os
+from contextlib import contextmanager
+from functools import partial
+
+import pytest
+
+from hansard.api.workers import each
+from hansard.errors import DataError
+
+
+def work(number):
+    """Say what it was given; some things end the process, or raise."""
+    if number == 13:
+        os._exit(7)
+    if number == 14:
+        raise DataError("store.failed", "the store is gone")
+    if number == 15:
+        raise ZeroDivisionError("a bug")
+    return f"{number} was here"
+
+
+@contextmanager
+def start(log=None):
+    yield work
+    if log is not None:
+        log.append("closed")
+
+
+def lost(number, why):
+    return f"{number}: {why}"
+
+
+def test_in_this_process_it_comes_in_order():
+    log = []
+    assert list(each(partial(start, log), [3, 1, 2], 1, lost)) == [
+        f"{number} was here" for number in (3, 1, 2)
+    ]
+    assert log == ["closed"]
+
+
+@pytest.mark.parametrize("jobs", [2, 9])
+def test_in_several_all_of_it_comes(jobs):
+    found = list(each(start, range(6), jobs, lost))
+    assert sorted(found) == [f"{number} was here" for number in range(6)]
+
+
+def test_nothing_to_do_starts_nothing():
+    assert list(each(start, [], 2, lost)) == []
+
+
+def test_what_ends_a_process_costs_nobody_else_anything():
+    found = set(each(start, [1, 13, 2, 13, 3, 13], 2, lost))
+    ended = "13: its process ended with exit code 7"
+    assert found == {"1 was here", "2 was here", "3 was here", ended}
+
+
+@pytest.mark.parametrize("jobs", [1, 2])
+def test_what_the_work_raises_is_raised(jobs):
+    with pytest.raises(DataError) as caught:
+        list(each(start, [1, 14], jobs, lost))
+    assert (caught.value.code, str(caught.value)) == ("store.failed", "the store is gone")
+    with pytest.raises((ZeroDivisionError, RuntimeError), match="a bug"):
+        list(each(start, [15], jobs, lost))
+
+
+def test_whoever_stops_listening_ends_the_processes():
+    found = each(start, range(100), 2, lost)
+    next(found)
+    assert len(multiprocessing.active_children()) == 2
+    found.close()
+    assert multiprocessing.active_children() == []
