@@ -5021,22 +5021,15 @@ class Many:
         unchecked = {} if signing.trusted else {3: evidence[3]}
         lowest = min(self.levels, default=0) if signing.trusted else 0
         level = None if findings else lowest
-        unread = [name for name in OF_REGISTER if name in self.others]
         caveats = [f"{self.with_caveats} of {records} with caveats"] * bool(self.with_caveats)
+        unread = any(name in self.others for name in OF_REGISTER)
         return {
             "records": self.counts.total(), "counts": dict(self.counts),
             "level": level, "verdict": VERDICTS[level],
-            "caveats": caveats + ["register not checked"] * bool(unread),
-            "checks": judge(self.found, evidence | rest, unchecked)[:3] + unsupported(unread),
+            "caveats": caveats + ["register not checked"] * unread,
+            "checks": judge(self.found, evidence | rest, unchecked)[:3],
             "findings": [finding._asdict() for finding in findings],
         }  # fmt: skip
-
-
-def unsupported(names: list[str]) -> list[dict[str, Json]]:
-    """Return the check of the register, whose files in a folder of exports are not read."""
-    words = f"not checked, since files in a folder of exports are not read: {', '.join(names)}"
-    row = {"number": REGISTER, "name": MORE[REGISTER], "status": "unsupported", "evidence": words}
-    return [row] if names else []
 
 
 MOST_SHOWN = 100  # rows of what is not intact

@@ -7,13 +7,14 @@ import signal
 import stat
 import subprocess
 import sys
+from hashlib import sha256
 from pathlib import Path
 
 import pytest
 from jsonschema import Draft202012Validator
 
 from cli_support import NAMES, files, on_a_terminal, write_debate
-from exporting import run_tool
+from exporting import TOOL_FILE, run_tool
 from hansard.errors import UsageError
 from hansard.schemas import SCHEMAS
 from hansard.store import tampering
@@ -71,6 +72,28 @@ def test_all_debates_become_a_folder_that_anybody_can_check(hansard, exports, se
     assert (code, out.splitlines()[0]) == (0, "3 records: 3 INTACT")
     said = "INTACT, 3 of 3 records with caveats (level asked for: 1; level reached: 1)"
     assert out.splitlines()[-1] == said
+
+
+def test_the_folder_says_how_it_is_checked_by_hand(exports):
+    """Its own recipe, run as it stands but for the key."""
+    about = (exports / "VERIFY.md").read_text()
+    assert "{{" not in about
+    assert sha256(TOOL_FILE.read_bytes()).hexdigest() in about
+    rows = json.loads(Path(os.environ["HANSARD_HOME"], "trust.json").read_text())["keys"]
+    (row,) = (row for row in rows if row["role"] == "export")
+    recipe = about.partition("## By hand")[2].partition("Each zip has")[0]
+    steps = [line.removeprefix("    ") for line in recipe.splitlines() if line.startswith("    ")]
+    script = "set -e\n" + "\n".join(steps).replace("printf '%s' KEY", f"printf '%s' '{row['key']}'")
+    script = script.replace("ls -A |", "! ls -A |")
+    done = subprocess.run(
+        ["bash", "-c", script], cwd=exports, check=False, capture_output=True, text=True
+    )
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.endswith("Signature Verified Successfully\n")
+    assert done.stdout.count(": OK\n") == done.stdout.count("\n") - 1
+    (exports / ".added").touch()
+    again = subprocess.run(["bash", "-c", script], cwd=exports, check=False, capture_output=True)
+    assert b"\n.added\n" in again.stdout
 
 
 def test_a_zip_of_the_folder_is_the_export_alone(hansard, exports, several):

@@ -19,6 +19,7 @@ class Size(NamedTuple):
     stored: tuple[int, ...]  # debates that are there before figure 11 measures
     registered: tuple[int, ...]  # lines in the register before figure 14 measures
     public: int  # debates a repetition of figure 11 runs
+    many: tuple[int, int]  # debates that figure 15 exports and verifies: few, and many
     repeats: int
 
 
@@ -31,6 +32,7 @@ FULL = Size(
     stored=(100, 1500),
     registered=(1_000, 10_000, 100_000),
     public=10,
+    many=(250, 2500),
     repeats=7,
 )
 QUICK = Size(
@@ -42,6 +44,7 @@ QUICK = Size(
     stored=(3, 20),
     registered=(1, 20),
     public=1,
+    many=(2, 4),
     repeats=1,
 )
 

@@ -20,14 +20,12 @@ from hansard.record.keys import Signing, Trust, who_signed
 from hansard.record.note import Note
 from hansard.verify.findings import (
     CHECKS,
-    REGISTER,
     Check,
     Finding,
     Result,
     Status,
     Verdict,
     Verification,
-    checks_of,
     finding,
     told,
     verdict_of,
@@ -208,15 +206,6 @@ class Gathering:
                 status="fail" if failed else status,
                 evidence=said,
             )
-        if self._register:
-            said = vocabulary.passed(REGISTER, "unread", files=", ".join(self._register))
-            name = checks_of(REGISTER)[REGISTER]
-            yield Check(number=REGISTER, name=name, status="unsupported", evidence=said)
-
-    @property
-    def _register(self) -> list[str]:
-        """The names of files that no check reads."""
-        return [name for name in folders.REGISTER if self._folder and name in self._folder.others]
 
     @property
     def _records(self) -> str:
@@ -226,5 +215,5 @@ class Gathering:
         words = vocabulary.words("caveats")
         if self._caveats:
             yield vocabulary.fill(words["some"], some=self._caveats, records=self._records)
-        if self._register:
-            yield words["register"]
+        if self._folder and self._folder.others.keys() & set(folders.REGISTER):
+            yield words["unread"]
