@@ -307,6 +307,16 @@ def test_what_is_not_intact_comes_first(hansard, exports, several):
     assert f"2.hash  {bad} was changed" in done.out
 
 
+def test_a_page_is_no_export_in_a_folder(hansard, exports, several):
+    assert hansard("page", several[0], "-o", "page.html").code == 0
+    (exports / f"{several[0]}.zip").write_bytes(Path("page.html").read_bytes())
+    done = hansard("verify", exports, "--json")
+    code, out, _ = run_tool(exports, "--json")
+    for ended, said in ((done.code, done.out), (code, out)):
+        codes = [row["code"] for row in json.loads(said.splitlines()[-1])["findings"]]
+        assert (ended, codes) == (1, ["1.export", "2.hash"])
+
+
 def test_all_of_a_store_are_verified(hansard, several):
     assert hansard("verify", "--all").code == 0
     assert hansard("verify", "--all", "--require-level", "1").code == 1

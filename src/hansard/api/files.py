@@ -64,16 +64,11 @@ def export_at(path: Path) -> bytes | dict[str, bytes]:
     return data
 
 
-def zip_at(path: Path) -> bytes:
-    """Return the bytes of a zip that lies in a folder of exports; no link is followed.
-
-    Raises UsageError `input.unreadable`, and DataError `input.unknown`, of a page too.
-    """
-    data = read_own(path)
+def require_zip(data: bytes, path: Path) -> None:
+    """Raise DataError `input.unknown` for what is no zip in a folder of exports: a page, too."""
     if is_page(data):
         raise DataError("input.unknown", f"{path} is a page and not a zip")
     require_export(data, path)
-    return data
 
 
 def names_in(folder: Path) -> dict[str, bool]:

@@ -104,10 +104,10 @@ def _lost(name: str, why: str) -> Seen:
     return _unread(name, f"it could not be verified: {why}")
 
 
-def _unread(name: str, why: str) -> Seen:
+def _unread(name: str, why: str, digest: str | None = None) -> Seen:
     from hansard.verify.many import Seen, Verified
 
-    return Seen(Verified(name=name, error=why))
+    return Seen(Verified(name=name, error=why), digest)
 
 
 # The work, in whichever process
@@ -132,16 +132,19 @@ def _of_this(store: Store, trust: Trust) -> Iterator[Callable[[str], Seen]]:
 
 
 def _look_at_zip(folder: Path, trust: Trust, name: str) -> Seen:
-    from hansard.api.files import zip_at
+    from hansard.api.files import read_own, require_zip
     from hansard.page.read import verify_export
     from hansard.record import bundle as bundles
     from hansard.verify.many import Seen, Verified
 
+    path, digest = folder / name, None
     try:
-        data = zip_at(folder / name)
+        data = read_own(path)
+        digest = sha256(data).hexdigest()
+        require_zip(data, path)
     except HansardError as error:
-        return _unread(name, str(error))
-    found, digest = verify_export(data, trust), sha256(data).hexdigest()
+        return _unread(name, str(error), digest)
+    found = verify_export(data, trust)
     record = Verified(name=name, result=found)
     if not found.ok:
         return Seen(record, digest)

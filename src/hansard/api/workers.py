@@ -15,8 +15,9 @@ from __future__ import annotations
 import multiprocessing
 import signal
 import traceback
+from collections import deque
 from collections.abc import Callable, Generator, Iterable, Iterator
-from contextlib import AbstractContextManager, contextmanager
+from contextlib import AbstractContextManager, contextmanager, suppress
 from itertools import islice
 from multiprocessing.connection import Connection, wait
 from multiprocessing.context import SpawnProcess
@@ -31,11 +32,14 @@ _SECONDS = 5  # that a process is given to end
 _SPAWN = multiprocessing.get_context("spawn")  # a fork of a process with threads may hang
 
 
+_AHEAD = 2  # things that a process has at once, so that it waits for nobody
+
+
 class _Worker(NamedTuple, Generic[T]):
-    """A process, and what it works on."""
+    """A process, and what it works on: the first of these."""
 
     process: SpawnProcess
-    thing: T
+    things: deque[T]
 
 
 def each(
@@ -53,10 +57,13 @@ def each(
     left, team = iter(things), dict[Connection, _Worker[T]]()
     try:
         for thing in islice(left, jobs):
-            _hire(team, start, thing)
+            _hire(team, start, [thing])
+        for pipe, worker in team.items():
+            _hand(pipe, worker, islice(left, _AHEAD - 1))
         while team:
-            for pipe in wait(list(team)):
-                yield from _take(team, pipe, start, left, lost)  # type: ignore[arg-type]
+            ready = wait(list(team))
+            for pipe in [pipe for pipe in team if pipe in ready]:
+                yield from _take(team, pipe, start, left, lost)
     finally:
         for pipe, worker in team.items():
             pipe.close()
@@ -80,33 +87,39 @@ def _take(
         del team[pipe]
         pipe.close()
         worker.process.join(_SECONDS)
-        yield lost(worker.thing, f"its process ended with exit code {worker.process.exitcode}")
-        for thing in left:
-            _hire(team, start, thing)
-            break
+        thing, *rest = worker.things
+        if again := [*rest, *islice(left, _AHEAD - len(rest))]:
+            _hire(team, start, again)
+        yield lost(thing, f"its process ended with exit code {worker.process.exitcode}")
         return
     if failed:
         raise DataError(*answer) if isinstance(answer, tuple) else RuntimeError(answer)
-    for thing in left:
-        pipe.send(thing)
-        team[pipe] = worker._replace(thing=thing)
-        break
-    else:
+    worker.things.popleft()
+    _hand(pipe, worker, islice(left, 1))
+    if not worker.things:
         del team[pipe]
         pipe.close()
         worker.process.join(_SECONDS)
     yield answer
 
 
-def _hire(team: dict[Connection, _Worker[T]], start: Start[T, R], thing: T) -> None:
-    """Start a process on a thing."""
+def _hire(team: dict[Connection, _Worker[T]], start: Start[T, R], things: Iterable[T]) -> None:
+    """Start a process on some things."""
     ours, theirs = _SPAWN.Pipe()
     process = _SPAWN.Process(target=_serve, args=(theirs, start), daemon=True)
     with _uninterrupted():
         process.start()
     theirs.close()
-    ours.send(thing)
-    team[ours] = _Worker(process, thing)
+    team[ours] = _Worker(process, deque())
+    _hand(ours, team[ours], things)
+
+
+def _hand(pipe: Connection, worker: _Worker[T], things: Iterable[T]) -> None:
+    """Give a process more to do; of one that has ended, its pipe will tell."""
+    for thing in things:
+        worker.things.append(thing)
+        with suppress(OSError):
+            pipe.send(thing)
 
 
 @contextmanager
