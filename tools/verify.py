@@ -4988,7 +4988,7 @@ class Many:
             self.found.add([finding("1.export", 0, None, name, name)])
             return {"name": name, "error": str(error), "result": None}
         self.counts[result["verdict"]] += 1
-        self.with_caveats += bool(result["caveats"])
+        self.with_caveats += not all(row.startswith("register") for row in result["caveats"])
         if result["level"] is None:
             self.found.add([finding("1.record", 0, None, name, name)])
         else:
@@ -5022,7 +5022,7 @@ class Many:
         lowest = min(self.levels, default=0) if signing.trusted else 0
         level = None if findings else lowest
         caveats = [f"{self.with_caveats} of {records} with caveats"] * bool(self.with_caveats)
-        unread = any(name in self.others for name in OF_REGISTER)
+        unread = self.counts["ALTERED"] == 0
         return {
             "records": self.counts.total(), "counts": dict(self.counts),
             "level": level, "verdict": VERDICTS[level],

@@ -99,6 +99,7 @@ class Table:
             return "short", "; ".join(filter(None, (who, said)))
         if self._policy and not result.policed:
             return "short", f"required: {words('policed')['required']}"
+        said = "; ".join(result.own_caveats)
         return ("known", said) if said else (None, "")
 
     def print(self, out: Console) -> None:

@@ -194,6 +194,11 @@ class Verification(Result):
         return {TEMPLATES, POLICY} <= passed
 
     @property
+    def own_caveats(self) -> list[str]:
+        """Those that are not about the register, which are the same for all of a folder."""
+        return [row for row in self.caveats if not row.startswith("register")]
+
+    @property
     def told(self) -> str:
         """The first finding, its place, and how many more there are; empty without any."""
         return told(self.findings, len(self.findings)) if self.findings else ""

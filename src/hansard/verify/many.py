@@ -111,7 +111,7 @@ class Gathering:
         record, result = seen.record, seen.record.result
         self._counts[record.verdict] += 1
         self._levels.add(result.level if result else None)
-        self._caveats += bool(result and result.caveats)
+        self._caveats += bool(result and result.own_caveats)
         self._take(*self._of_record(record))
         if result and result.ok:
             self._first = max(self._first, seen.first or "")
@@ -215,5 +215,5 @@ class Gathering:
         words = vocabulary.words("caveats")
         if self._caveats:
             yield vocabulary.fill(words["some"], some=self._caveats, records=self._records)
-        if self._folder and self._folder.others.keys() & set(folders.REGISTER):
-            yield words["unread"]
+        if self._folder and None not in self._levels:
+            yield words["register"]
