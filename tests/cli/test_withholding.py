@@ -53,7 +53,7 @@ def test_a_text_by_its_entry_and_field(hansard, ended):
     assert "Unchecked replies: 1 reply gone" in said
     found, files = exported()
     assert found.verdict == "INTACT"
-    assert found.caveats == ["6 of 7 texts present, 1 withheld", "1 of 3 turns unchecked"]
+    assert found.own_caveats == ["6 of 7 texts present, 1 withheld", "1 of 3 turns unchecked"]
     assert " personal_data\n" in files["SHA256SUMS"].decode()
 
 

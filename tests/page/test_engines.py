@@ -268,8 +268,8 @@ def test_signatures_that_cannot_be_checked_are_called_unchecked(show, name, case
     tab = show(without(export_files(case), LACKS_ED25519[name]))
     assert paste(tab, KEYS["export"]) == "This browser cannot check signatures."
     assert state(tab) == ["partly", "warn"]
-    said = "Partly checked: this browser cannot check signatures. Do not act on this yet"
-    assert tab.text("#verdict") == said
+    said = "Partly checked: this browser cannot check signatures, register not checked"
+    assert tab.text("#verdict") == f"{said}. Do not act on this yet"
 
 
 def test_a_record_that_cannot_be_unpacked_is_no_verdict(show):
@@ -298,7 +298,9 @@ def test_where_sheets_have_no_foot_the_first_one_says_it(show, name):
     assert NO_FOOT in tab.text("#verify")
     paste(tab, KEYS["export"])
     foot = tab.run("return document.getElementById('foot').textContent")
-    assert re.fullmatch(r"Record [0-9a-f-]{36} · last hash [0-9a-f]{16}… · Intact", foot)
+    assert re.fullmatch(
+        r"Record [0-9a-f-]{36} · last hash [0-9a-f]{16}… · Intact, register not checked", foot
+    )
 
 
 def test_an_engine_says_by_itself_that_it_prints_no_foot(show):

@@ -134,8 +134,9 @@ function drawSignOff() {
 	];
 }
 
-// What the verdict would leave out, but for how the review stands: `drawSignOff` says that.
-const caveats = () => page.result.caveats.filter((text) =>
+// What the verdict would leave out, but for how the review stands (`drawSignOff`), and its place
+// in a register, which is not about this debate (`proof.js`).
+const caveats = () => page.result.caveats.filter((text) => !text.startsWith("register:") &&
 	text !== fill(WORDING.caveats.review, { state: page.result.walk?.review?.state }));
 const plainWords = (f) => [
 	caveats().map((text) => `${capital(text)}.`).join(" "),

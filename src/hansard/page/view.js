@@ -94,8 +94,9 @@ const verdictLine = (state) => list([VERDICTS[state][0],
 function conclusion(state) {
 	const [, tone] = VERDICTS[state];
 	const acting = page.figures && attempt(() => actingOn(page.figures, page.result, state), null);
-	if (!acting || tone === "bad" || acting.answer === "yes") return [verdictLine(state), tone];
-	return [`${list([VERDICTS[state][0], ...caveats()])}. ${acting.head}`, "warn"];
+	const found = list([VERDICTS[state][0], ...caveats()]);
+	if (!acting || tone === "bad" || acting.answer === "yes") return [found, tone];
+	return [`${found}. ${acting.head}`, "warn"];
 }
 
 // The state that is waited for: in the bar, and in the root's data once all of it is drawn.
