@@ -969,6 +969,17 @@ def change(path, at=None):
     path.write_bytes(data)
 
 
+def test_the_trust_file_of_verify_md_is_enough(hansard, zipped):
+    about = (folder_of(zipped) / "VERIFY.md").read_text()
+    (sample,) = (line.strip() for line in about.splitlines() if line.startswith('    {"v":1'))
+    for word, role in (("KEY", "export"), ("LOG", "log")):
+        sample = sample.replace(word, hansard("keys", "make", role).out.strip())
+    Path("theirs.json").write_text(sample)
+    assert json.loads(sample)["v"] == 1
+    code, out, _ = run_tool(zipped, "--trust", "theirs.json")
+    assert (code, out.splitlines()[-1].partition(",")[0]) == (0, "INTACT")
+
+
 def test_the_recipe_of_verify_md(hansard, zipped):
     key = hansard("keys", "make", "export").out.strip()
     out = folder_of(zipped)
