@@ -8,18 +8,21 @@ from __future__ import annotations
 
 import hashlib
 import re
+from collections.abc import Callable, Mapping
 from dataclasses import replace
+from functools import partial
 from typing import TYPE_CHECKING
 
 from hansard.api.records import of_store
 from hansard.errors import DataError, UsageError
 
 if TYPE_CHECKING:
+    from hansard.api.records import Record
     from hansard.record.keys import Trust
     from hansard.report.listing import Entry, Listing, Totals
     from hansard.store.application import Store
     from hansard.store.projection import Projection, Sums
-    from hansard.store.rows import Row
+    from hansard.store.rows import BadState, Row
 
 _TIME = re.compile(r"[0-9]{4}(-[0-9]{2}(-[0-9]{2}(T[0-9]{2}(:[0-9]{2}(:[0-9]{2})?)?)?)?)?")
 
@@ -68,7 +71,7 @@ def list_debates(
     from hansard.report.listing import Listing
     from hansard.runtime.clock import Clock
     from hansard.store.projection import words
-    from hansard.store.rows import BAD, SORTS
+    from hansard.store.rows import SORTS
 
     if sort not in SORTS:
         raise UsageError(
@@ -95,14 +98,24 @@ def list_debates(
     wanted |= {"trust": hashlib.sha256(trust.dump()).hexdigest(), "now": Clock().now()}
     rows = caught_up(store)
     _judge(store, rows, trust, wanted["trust"])
-    for _ in range(2):  # again, where a record no longer is what its row says
-        found = rows.find(wanted, sort, -1 if limit is None else limit)
+    listed = _listed(store, rows, trust, partial(rows.find, wanted, sort, limit))
+    return Listing(debates=listed, totals=_totals(rows.sums(wanted)))
+
+
+def _listed(
+    store: Store, rows: Projection, trust: Trust, find: Callable[[], Mapping[str, str]]
+) -> tuple[Entry, ...]:
+    """Return what is found, each read from its record; found again where its row was wrong."""
+    from hansard.store.rows import BAD
+
+    for _ in range(2):
+        found = find()
         listed = {debate: _entry(store, debate, trust) for debate in found}
         wrong = [name for name, row in listed.items() if row.holds is (found[name] in BAD)]
         rows.correct([_row(store, name) for name in wrong])
         if not wrong:
             break
-    return Listing(debates=tuple(listed.values()), totals=_totals(rows.sums(wanted)))
+    return tuple(listed.values())
 
 
 def asking(store: Store, question: str) -> list[str]:
@@ -145,17 +158,23 @@ def caught_up(store: Store) -> Projection:
     return rows
 
 
+def _standing(store: Store, debate: str, trust: Trust | None) -> Record | BadState:
+    """Return the record of a debate; of one that does not hold, or cannot be read, only that."""
+    try:
+        record = of_store(store, debate, trust)
+    except DataError:
+        return "unreadable"
+    return record if record.verification.ok else "altered"
+
+
 def _row(store: Store, debate: str) -> Row:
     from hansard.report.listing import row
     from hansard.report.quoting import erasable
     from hansard.store.rows import Row
 
-    try:
-        record = of_store(store, debate, None)
-    except DataError:
-        return Row(debate=debate, state="unreadable")
-    if not record.verification.ok:
-        return Row(debate=debate, state="altered")
+    record = _standing(store, debate, None)
+    if isinstance(record, str):
+        return Row(debate=debate, state=record)
     result = record.standing()
     whole = not result.reviewed.erased or any(erasable(record.events, record.text))
     return replace(row(result), texts=whole)
@@ -164,12 +183,9 @@ def _row(store: Store, debate: str) -> Row:
 def _entry(store: Store, debate: str, trust: Trust) -> Entry:
     from hansard.report.listing import Entry, entry
 
-    try:
-        record = of_store(store, debate, trust)
-    except DataError:
-        return Entry(debate=debate, state="unreadable")
-    if not record.verification.ok:
-        return Entry(debate=debate, state="altered")
+    record = _standing(store, debate, trust)
+    if isinstance(record, str):
+        return Entry(debate=debate, state=record)
     return entry(record.standing())
 
 

@@ -17,6 +17,7 @@ import sqlite3
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import closing
 from typing import Any, NamedTuple
+from uuid import UUID
 
 from eventsourcing.sqlite import SQLiteCursor
 
@@ -79,8 +80,12 @@ _WANTED = {
 _SORTS = {"opened": "row.place"} | {name: f"coalesce(row.{name}, -1)" for name in SORTS[1:]}
 
 
+# Of a debate, the places of its first and of its last entry.
+_PLACES = "SELECT min(rowid), max(rowid) FROM stored_events WHERE originator_id = ?"
+
+
 class Behind(NamedTuple):
-    """Debates with entries after `since` and up to `until`, by their places in the store."""
+    """Debates whose last entry stands after `since` and up to `until`, with their places."""
 
     since: int
     until: int
@@ -136,10 +141,12 @@ class Projection:
                 since,
                 _AT_ONCE,
             )
-            first = "SELECT rowid FROM stored_events WHERE originator_id = ? ORDER BY rowid LIMIT 1"
-            names = dict.fromkeys(row[1] for row in rows)
-            debates = {id_of(name): select(first, name)[0][0] for name in names}
-        return Behind(since, rows[-1][0], debates) if rows else None
+            until, places = rows[-1][0] if rows else since, dict[str, int]()
+            for name in dict.fromkeys(row[1] for row in rows):
+                place, last = select(_PLACES, name)[0]
+                if last <= until:  # else it is read once, with its last entry
+                    places[id_of(name)] = place
+        return Behind(since, until, places) if rows else None
 
     def write(self, behind: Behind, rows: Sequence[Row]) -> None:
         """Keep the rows of debates that were behind, unless others have done so by now."""
@@ -155,14 +162,10 @@ class Projection:
             )
             if not c.sqlite_cursor.rowcount:
                 return
-            # What has got an entry since may have lost a text by it: its row is made anew.
-            c.execute(
-                "SELECT DISTINCT originator_id FROM stored_events WHERE rowid > ?",
-                (behind.until,),
-            )
-            newer = {id_of(row[0]) for row in c.fetchall()}
             for row in rows:
-                if row.debate not in newer:
+                c.execute(_PLACES, (UUID(row.debate).hex,))
+                _, last = c.fetchone()
+                if last <= behind.until:  # an entry since may have taken a text: read it anew
                     _replace(c, behind.debates[row.debate], row)
 
     def correct(self, rows: Sequence[Row]) -> None:
@@ -198,7 +201,7 @@ class Projection:
             )
 
     def find(
-        self, wanted: Mapping[str, object], sort: str = "opened", limit: int = -1
+        self, wanted: Mapping[str, object], sort: str = "opened", limit: int | None = None
     ) -> dict[str, str]:
         """Return the states of debates that are wanted, sorted: of the last `limit` of them.
 
@@ -208,7 +211,7 @@ class Projection:
             rows = self._recorder.select(
                 f"SELECT debate, state FROM projected AS row WHERE {_where(wanted)} "  # noqa: S608
                 f"ORDER BY {_SORTS[sort]} DESC, row.place DESC LIMIT :limit",
-                limit=limit,
+                limit=-1 if limit is None else limit,
                 **{**_NOBODY, **wanted},
             )
         return {id_of(debate): str(state) for debate, state in reversed(rows)}

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from typing import Literal, get_args
 
-BAD = ("altered", "unreadable")  # records of which only the state is known
+BadState = Literal["altered", "unreadable"]  # of a record of which nothing else is known
+BAD = get_args(BadState)
 SORTS = ("opened", "cost", "calls", "tokens", "elapsed")  # by which debates are sorted
 
 
