@@ -57,6 +57,18 @@ def home(folder, monkeypatch):
 
 
 @pytest.fixture
+def ending(hansard, home):
+    """Run a command, which must end with `code`; its streams."""
+
+    def invoke(*args, code=0):
+        done = hansard(*args)
+        assert done.code == code, done
+        return done
+
+    return invoke
+
+
+@pytest.fixture
 def zipped(hansard, debate, home):
     """The export of a debate, signed with one's own key."""
     assert hansard("export", debate, "-o", "record.zip").code == 0

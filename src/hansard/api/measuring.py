@@ -46,7 +46,7 @@ def metrics(
     (3, [('failed', 0.0, 3)])
     """
     from hansard.report.metrics import METRICS, Metrics, Sum, by_task, metric
-    from hansard.runtime.clock import Clock
+    from hansard.runtime.clock import Clock, spelled
 
     end = _moment(time_of("until", until)) if until else datetime.fromisoformat(Clock().now())
     begin = _moment(time_of("since", since)) if since else _back(end, timedelta(days=DAYS))
@@ -60,8 +60,8 @@ def metrics(
     counted = _wanted(begin, end, task_type)
     scripted = rows.sums({**counted, "scripted": 1})
     return Metrics(
-        since=_text(begin),
-        until=_text(end),
+        since=spelled(begin),
+        until=spelled(end),
         task_type=task_type,
         debates=now["failed", None].n,
         scripted=scripted.debates - scripted.bad,
@@ -94,7 +94,9 @@ def _sums(
 
 
 def _wanted(begin: datetime, end: datetime, task_type: str | None) -> dict[str, str]:
-    wanted = {"since": _text(begin), "before": _text(end)}
+    from hansard.runtime.clock import spelled
+
+    wanted = {"since": spelled(begin), "before": spelled(end)}
     return wanted if task_type is None else {**wanted, "task_type": task_type}
 
 
@@ -114,7 +116,3 @@ def _moment(at: str) -> datetime:
 
 def _back(moment: datetime, time: timedelta) -> datetime:
     return moment - time if moment - _FIRST >= time else _FIRST
-
-
-def _text(moment: datetime) -> str:
-    return f"{moment.replace(tzinfo=None).isoformat(timespec='microseconds')}Z"

@@ -16,7 +16,6 @@ from hansard.report.safe import shown
 from hansard.vocabulary import many
 
 _BAR = 20  # cells
-_BARS = {"value": "█", "rest": "░"}
 
 
 @click.command()
@@ -84,15 +83,14 @@ def _line(row: Metric) -> str:
         return "no debate has it"
     beside = "nothing to compare with"
     if row.baseline is not None:
-        words = {"threshold": "threshold", "policy": "policy", "before": "before"}
-        beside = f"{words[row.against or 'before']} {_number(row, row.baseline)}"
+        beside = f"{row.against} {_number(row, row.baseline)}"
     bar = f"{_bar(row.value)} " if row.share else ""
     return f"{bar}{_number(row, row.value)} of {many(row.n, 'debate')}; {beside}"
 
 
 def _bar(value: float) -> str:
     filled = round(value * _BAR)
-    return _BARS["value"] * filled + _BARS["rest"] * (_BAR - filled)
+    return "█" * filled + "░" * (_BAR - filled)
 
 
 def _number(row: Metric, value: float) -> str:

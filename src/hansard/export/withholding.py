@@ -21,6 +21,7 @@ from hansard.record.note import Signer
 from hansard.report.quoting import TextAt, quoting
 from hansard.rules.events import Event
 from hansard.rules.redactions import find, texts_of
+from hansard.rules.state import speaker_of, step_of
 from hansard.verify.findings import REVIEW, SIGNATURE, Verification
 from hansard.verify.verifier import verify_export
 
@@ -46,7 +47,7 @@ def _seat(name: str) -> Callable[[Event], object]:
 
     def of(event: Event) -> object:
         data: Any = event["data"]
-        mine = event["type"] in _CALLS and data["call"].rpartition(":")[0].split(".", 2)[2] == name
+        mine = event["type"] in _CALLS and speaker_of(step_of(data["call"])) == name
         told = event["type"] == "debater.registered" and data["id"] == name
         return data if mine or told else None
 

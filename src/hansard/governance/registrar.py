@@ -16,10 +16,10 @@ from hansard.errors import DataError, ForkError, UsageError
 from hansard.record import checkpoint as checkpoints
 from hansard.record import note
 from hansard.record.checkpoint import Checkpoint, Head
-from hansard.record.note import Signer
+from hansard.record.note import SIGNATURE, Signer
 from hansard.record.register import OPENING
 from hansard.report.registered import departs
-from hansard.store.register import SIGNATURE, Register
+from hansard.store.register import Register
 
 Key = Callable[[], Signer]  # gives the log key: asked for only where something is to be signed
 

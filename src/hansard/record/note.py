@@ -31,6 +31,7 @@ ED25519 = b"\x01"
 COSIGNATURE = b"\x04"  # of a witness: Ed25519 over a checkpoint and a time
 MAX_NOTE = 1 << 24
 MAX_SIGNATURES = 16  # each costs a verification
+SIGNATURE, _TIME = 64, 8  # bytes of a signature; a cosignature has a time before it
 _MAX_TIME = (1 << 63) - 1
 _DASH = "— ".encode()
 _P = 2**255 - 19
@@ -76,9 +77,9 @@ class VerifierKey:
         """Say whether `signature` over `message` is this key's, or its cosignature."""
         if self.algorithm == COSIGNATURE:
             seconds = cosigned_at(signature)
-            if len(signature) != 72 or seconds > _MAX_TIME:
+            if len(signature) != _TIME + SIGNATURE or seconds > _MAX_TIME:
                 return False
-            message, signature = _timed(message, seconds), signature[8:]
+            message, signature = _timed(message, seconds), signature[_TIME:]
         try:
             Ed25519PublicKey.from_public_bytes(self.public).verify(signature, message)
         except (InvalidSignature, ValueError):
@@ -157,7 +158,7 @@ def sign(text: bytes, signer: Signer) -> bytes:
 def cosignature(text: bytes, witness: Signer, seconds: int) -> bytes:
     """Return the signature line that a witness adds to a checkpoint at this POSIX time."""
     key = witness_key(witness)
-    return _line(key, seconds.to_bytes(8, "big") + witness.sign(_timed(text, seconds)))
+    return _line(key, seconds.to_bytes(_TIME, "big") + witness.sign(_timed(text, seconds)))
 
 
 def witness_key(witness: Signer) -> VerifierKey:
@@ -167,7 +168,7 @@ def witness_key(witness: Signer) -> VerifierKey:
 
 def cosigned_at(signature: bytes) -> int:
     """Return the POSIX time that a cosignature states."""
-    return int.from_bytes(signature[:8], "big")
+    return int.from_bytes(signature[:_TIME], "big")
 
 
 def _timed(text: bytes, seconds: int) -> bytes:
@@ -191,7 +192,7 @@ def parse(note: bytes, *, cosigned: bool = False) -> Note:
     if not found or len(note) > MAX_NOTE or not ended:
         raise DataError("note.malformed", "a signed note does not end with signature lines")
     rows = tuple(map(_signature, tail.split(b"\n")[:-1]))
-    if not cosigned and any(len(row.signature) != 64 for row in rows):
+    if not cosigned and any(len(row.signature) != SIGNATURE for row in rows):
         raise DataError("note.malformed", "a signature line of a note has another length")
     return Note(text + b"\n", rows)
 

@@ -14,9 +14,9 @@ from hansard.record import checkpoint as checkpoints
 from hansard.record import register, tree
 from hansard.record.checkpoint import Checkpoint, Head
 from hansard.record.keys import Trust, verifier_key
-from hansard.record.note import Signature
+from hansard.record.note import SIGNATURE, Signature
 from hansard.record.register import KINDS, OPENING
-from hansard.store.register import SIGNATURE, Register
+from hansard.store.register import Register
 
 
 class _Part(BaseModel):

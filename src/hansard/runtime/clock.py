@@ -15,7 +15,7 @@ class Clock:
 
     def now(self) -> str:
         """Return the time as RFC 3339 UTC with microseconds."""
-        return _text(datetime.now(UTC))
+        return spelled(datetime.now(UTC))
 
     def timeline(self, after: str = "") -> Callable[[], str]:
         """Return what tells the times of a debate that this process opens or takes over now.
@@ -30,7 +30,7 @@ class Clock:
         left = datetime.max.replace(tzinfo=UTC) - anchor
 
         def now() -> str:
-            return _text(anchor + min(timedelta(seconds=self.monotonic() - begun), left))
+            return spelled(anchor + min(timedelta(seconds=self.monotonic() - begun), left))
 
         return now
 
@@ -55,7 +55,8 @@ _FIRST = datetime.min.replace(tzinfo=UTC)
 CLOCK = Clock()  # the machine's, for all debates of this process
 
 
-def _text(moment: datetime) -> str:
+def spelled(moment: datetime) -> str:
+    """Return a time in UTC as entries have it."""
     # strftime would write the year 1 without its zeros.
     return f"{moment.replace(tzinfo=None).isoformat(timespec='microseconds')}Z"
 

@@ -18,6 +18,7 @@ from hansard.record import register, tree
 from hansard.record.checkpoint import Checkpoint
 from hansard.record.keys import is_origin_of
 from hansard.record.line import line_hash
+from hansard.record.note import SIGNATURE
 from hansard.record.register import Line
 from hansard.store import registering
 from hansard.store.guard import guard, id_of
@@ -26,7 +27,6 @@ from hansard.store.sqlite import Recorder
 
 _PAGE = 10_000  # lines that are read at once
 _FEW = 500  # debates that are read at once
-SIGNATURE = 64  # bytes of one; a cosignature has more
 _LINES = "SELECT line FROM register WHERE place >= ? AND place < ? ORDER BY place"
 _HASHES = "SELECT hash FROM register_hashes WHERE place >= ? AND place < ? ORDER BY place"
 _OF = "SELECT line FROM register WHERE tag = ? ORDER BY place"
