@@ -62,6 +62,7 @@ def debates(store):
 def tables(path):
     """All rows of the projection."""
     names = ("projected", "projected_names", "projected_reviews", "projected_until")
+    names += ("projected_figures",)
     with closing(sqlite3.connect(path)) as connection:
         found = [connection.execute(f"SELECT * FROM {name}").fetchall() for name in names]
         texts = connection.execute("SELECT rowid, said FROM projected_texts").fetchall()
