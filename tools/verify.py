@@ -1746,7 +1746,7 @@ def take_opening(walk: Walk, kind: str, data: Json) -> None:
         need(data["id"] not in walk.seats, "debater.registered with another id")
         rounds = [row["round"] for row in data["instructions"] or []]
         in_order = all(one < other for one, other in pairwise(rounds))
-        need(in_order, "debater.registered with its instructions in order of rounds")
+        need(in_order, "debater.registered with instructions in order of rounds")
         walk.seats[data["id"]] = data
         if len(walk.seats) == walk.opening["seats"]:
             check_seats(walk)
