@@ -403,7 +403,7 @@ hold.lifted         type                        here 9.not_due
 hold.lifted         head                        here 20.head
 hold.lifted         reason                      here 8.missing, later 20.head
 hold.lifted         reason.sha256               here 8.missing
-hold.lifted         signature                   later 19.head, later 8.missing
+hold.lifted         signature                   later 8.missing
 review.signed       head                        here 8.missing
 text.redacted       asked_by.sha256             earlier 8.missing
 text.redacted       basis.sha256                earlier 8.missing
@@ -411,9 +411,7 @@ text.redacted       blob                        earlier 8.missing
 text.redacted       field                       earlier 8.missing
 text.redacted       head                        earlier 8.missing
 text.redacted       reason.sha256               earlier 8.missing
-text.redacted       seq                         earlier 8.missing
 text.redacted       signatures                  earlier 8.missing
-text.redacted       type                        here 9.not_due
 """
 # In a debate that was refused before anybody spoke, nothing rests on these either.
 BLIND_UNHEARD = {
