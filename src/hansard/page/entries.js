@@ -27,6 +27,8 @@ const seated = (s) => [...s.seats.values()];
 const ofRole = (s, ...roles) => seated(s).filter((seat) => roles.includes(seat.role));
 const priceOf = (s, model) => s.spec.prices.find((row) => row.model === model);
 const turnsOf = (s, role) => s.turns.filter((row) => row.role === role);
+// Whether a debater's vote holds until its next one; a draw is an answer for itself.
+const votesStand = ({ options, draws }) => Boolean(options?.length) && !draws;
 const scheduled = (s) => s.turns.filter((row) => row.role !== "synthesizer");
 const isHeard = (row) => row.status === "counted";
 const usedBy = (rows) =>

@@ -26,7 +26,7 @@ const charactersIn = (text) =>
 	text?.replace(/[\ud800-\udbff][\udc00-\udfff]/g, "_").length ?? null;
 
 const seatRows = (s) => {
-	const voted = s.spec.terms.options?.length ? turnsOf(s, "debater") : [];
+	const voted = votesStand(s.spec.terms) ? turnsOf(s, "debater") : [];
 	return seated(s).map((seat) => ({
 		...seat, persona: shown(s, seat.persona), stance: seat.stance && stanceOf(s, seat.stance),
 		votes: voted.filter((row) => row.seat === seat.id).map((row) => row.vote),

@@ -6,7 +6,8 @@ const holders = (votes, option) =>
 // Each turn in which a vote is not the debater's last one, `before`, or not the one `held`, which may
 // be none. Those who speak at once, at first and in drafts, see no vote of their phase.
 const swaysOf = (s) => {
-	const rows = turnsOf(s, "debater"), held = new Map(), last = new Map(), found = [];
+	const rows = votesStand(s.spec.terms) ? turnsOf(s, "debater") : [];
+	const held = new Map(), last = new Map(), found = [];
 	const phaseOf = ({ round, phase }) => `${round} ${phase}`, first = rows.length && phaseOf(rows[0]);
 	let seen, group;
 	for (const row of rows) {

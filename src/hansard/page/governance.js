@@ -19,7 +19,8 @@ const ROWS = {
 	votes: (s) => s.counts.length && ["text", { tally: tallyInWords(s.counts.at(-1)) }],
 	kept_votes: (s) => {
 		const changes = changesOf(s), given_up = sum(changes.map((row) => +row.givenUp));
-		return s.counts.length && ["text", { votes: many(changes.length, "vote"), given_up }];
+		return s.counts.length && votesStand(s.spec.terms) &&
+			["text", { votes: many(changes.length, "vote"), given_up }];
 	},
 	decision: (s) => {
 		if (!s.decision) return null;

@@ -32,7 +32,7 @@ from hansard.rules import replies, spending
 from hansard.rules.data import EvidenceData, TurnForfeitedData
 from hansard.rules.fields import UNTRIED, Blob, Person
 from hansard.rules.state import Spend, speaker_of
-from hansard.rules.terms import ARGUING
+from hansard.rules.terms import ARGUING, votes_stand
 
 
 def common(found: Folded, watch: Watch) -> dict[str, Any]:
@@ -210,11 +210,11 @@ def _truncation(found: Folded) -> Truncation | None:
 
 
 def _seats(found: Folded) -> tuple[Participant, ...]:
-    state, terms = found.state, cast(Any, found.state.spec["terms"])
+    state, terms = found.state, found.state.spec["terms"]
     prices = state.spec["prices"]
     votes: dict[str, list[str | None]] = {seat: [] for seat in state.seats}
     for turn in state.turns:
-        if turn.role == "debater" and terms.get("options"):
+        if turn.role == "debater" and votes_stand(terms):
             votes[turn.data["speaker"]].append(turn.vote)
     return tuple(
         Participant(

@@ -23,7 +23,7 @@ from hansard.report.words import HOW, STOPPED, amount, listed, stance
 from hansard.rules import spending
 from hansard.rules.demands import family
 from hansard.rules.state import DebateState
-from hansard.rules.terms import ARGUING, ESCALATE, JUDGING, Role
+from hansard.rules.terms import ARGUING, ESCALATE, JUDGING, Role, votes_stand
 from hansard.vocabulary import fill, many
 
 
@@ -97,7 +97,7 @@ def _votes(found: Folded) -> Found | None:
 
 
 def _kept_votes(found: Folded) -> Found | None:
-    if not found.state.counts:
+    if not (found.state.counts and votes_stand(found.state.spec["terms"])):
         return None
     changed = [row.given_up for row in swayed.changes(found)]
     return Found(values={"votes": many(len(changed), "vote"), "given_up": sum(changed)})

@@ -13,6 +13,7 @@ from hansard.rules.formats import most_turns
 from hansard.rules.prompts import TextOf
 from hansard.rules.state import DebateState, Step, speaker_of
 from hansard.rules.steps import Ask, Conclude, Due
+from hansard.rules.terms import votes_stand
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -88,7 +89,7 @@ def standing(state: DebateState, text_of: TextOf) -> Standing:
         charged_micro_usd=spending.spent_by(state, state.at)["cost"],
         cost_limit_micro_usd=state.spec["limits"]["cost_micro_usd"],
         threshold=terms.get("threshold"),
-        votes=dict(state.votes) if terms.get("options") else None,
+        votes=dict(state.votes) if votes_stand(terms) else None,
         counted=counted(state.counts[-1]) if state.counts else None,
         compared=compared(state.similarities[-1]) if state.similarities else None,
         found=judged(state.verdict) if state.verdict else None,

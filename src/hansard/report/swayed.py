@@ -16,6 +16,7 @@ from hansard.report.notes import Note, note
 from hansard.report.words import few, listed, place
 from hansard.rules.data import DecisionData
 from hansard.rules.state import DebateState, Turn
+from hansard.rules.terms import votes_stand
 from hansard.vocabulary import many
 
 
@@ -43,7 +44,7 @@ def changes(found: Folded) -> Iterator[Change]:
     held: dict[str, str | None] = {}
     last: dict[str, _Cast] = {}
     own: defaultdict[str, set[str]] = defaultdict(set)
-    for rows in signals.groups(found):
+    for rows in signals.groups(found) if votes_stand(found.state.spec["terms"]) else ():
         seen = dict(held)
         for turn, seq in rows:
             seat, vote, round_ = turn.data["speaker"], turn.vote, turn.data["round"]

@@ -153,3 +153,8 @@ def options_of(terms: Terms) -> list[str]:
     """Return what may be voted for; nothing where a format, or its terms, has no options."""
     found: list[str] = cast(dict[str, Any], terms).get("options", [])
     return found
+
+
+def votes_stand(terms: Terms) -> bool:
+    """Whether a debater's vote holds until its next one; a draw is an answer for itself."""
+    return bool(options_of(terms)) and "draws" not in terms
