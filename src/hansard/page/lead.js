@@ -59,8 +59,9 @@ const sat = (f, words) => {
 	const seats = judges.length ? judges : voters(f), { kinds, sitting } = WORDING;
 	if (!seats.length) return words;
 	const names = seats.map(({ model }) => kinds[model.split(":")[0]] ?? kinds.model);
-	return fill(sitting[seats[0].role], { words,
-		kind: unique(names).map((name) => (judges.length ? name : `${name}s`)).join(" and ") });
+	const several = !judges.length && seats.length > 1;
+	return fill(sitting[judges.length || several ? seats[0].role : "one"], { words,
+		kind: unique(names).map((name) => (several ? `${name}s` : name)).join(" and ") });
 };
 // What became of the debate, and how.
 const leadOf = (f) => {

@@ -125,9 +125,11 @@ def sat(result: Result, words: str) -> str:
     seats = judges or voters(result)
     if not seats:
         return words
+    several = not judges and len(seats) > 1
     kinds = [_KINDS.get(provider_of(seat.model), _KINDS["model"]) for seat in seats]
-    kind = " and ".join(dict.fromkeys(row if judges else f"{row}s" for row in kinds))
-    return fill(vocabulary.words("sitting")[seats[0].role], words=words, kind=kind)
+    kind = " and ".join(dict.fromkeys(f"{row}s" if several else row for row in kinds))
+    role = seats[0].role if judges or several else "one"
+    return fill(vocabulary.words("sitting")[role], words=words, kind=kind)
 
 
 def by_rule(rule: DecisionRule) -> Lead:
