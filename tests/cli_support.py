@@ -66,6 +66,7 @@ def write_format(format_, words="so", script=None, **fields):
         "judged": {"debaters": STANCES, "max_rounds": 1},
         "moderated": {"evidence": [{"id": "memo", "text": "Payment is due within thirty days."}]},
         "panel": {"debaters": [{"id": "ann"}, {"id": "bob"}], "judge": {}},
+        "baseline": {"draws": 2},
     }[format_]
     spec = {
         "format": format_,
@@ -125,6 +126,7 @@ def _replies(format_, words):
             "bob": {"draft": {"reply": words, **used}},
             "judge": {"verdict": {"answer": words, "justification": words}},
         },
+        "baseline": {"debater": {"*": {"reply": words, **used}}},
     }[format_]
 
 

@@ -133,6 +133,12 @@ def fields(format_, text):
             "rounds": 2,
             "convergence_check": False,
         },
+        "baseline": {
+            "debater": {"persona": text},
+            "draws": 3,
+            "evidence": [memo],
+            "synthesizer": True,
+        },
     }
     if format_ == "ranked":
         return (
@@ -149,6 +155,7 @@ CASES = {
     "moderated": "moderated",
     "ranked": "moderated",
     "panel": "panel",
+    "baseline": "baseline",
 }
 
 

@@ -40,6 +40,7 @@ BASE: dict[str, dict[str, Any]] = {
     },
     "moderated": {"evidence": [EVIDENCE]},
     "panel": {"debaters": [{"id": seat} for seat in ("ann", "bob", "cat")], "rounds": 1},
+    "baseline": {"draws": 3},
 }
 FORMATS = tuple(BASE)
 POSITIONS = [{"id": f"p{n}", "label": label, "stance": f"We {label}."} for n, label in enumerate(

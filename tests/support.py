@@ -90,6 +90,7 @@ DEFAULTS: dict[str, dict[str, Any]] = {
     },
     "moderated": {"limits": {"cost_usd": None}},
     "panel": {"debaters": ("ann", "bob", "cat")},
+    "baseline": {"draws": 3},
 }
 
 
@@ -683,6 +684,19 @@ def _choosing() -> Debate:
     return Debate(setup, script({"r0.draft.bob": say(choice="no"), "verdict": say()})).run()
 
 
+def _baseline() -> Debate:
+    """Three choices of five count: one draw is refused, one gives up after two replies, one votes
+    otherwise.
+    """
+    ends = {
+        "r1.draw-2.debater": Fail("client_error"),
+        "r1.draw-3.debater": say(choice="no"),
+        "r1.draw-4.debater": Reply("perhaps"),
+    }
+    setup = Setup("baseline", draws=5, options=["yes", "no"], attempts=2)
+    return Debate(setup, script(ends)).run()
+
+
 def _truncated() -> Debate:
     """The calls are used up."""
     return Debate(Setup("panel", limits={"calls": 4}), script()).run()
@@ -695,6 +709,7 @@ _EVENTFUL = {
     "positions": _positions,
     "panel": _panel,
     "choosing": _choosing,
+    "baseline": _baseline,
     "truncated": _truncated,
 }
 EVENTFUL = tuple(_EVENTFUL)

@@ -1005,6 +1005,7 @@ WORDS: dict[str, Callable[[Json], bool]] = {
     "positive": integer(1),
     "three": integer(1, 3),
     "ten": integer(1, 10),
+    "ninety_nine": integer(1, 99),
     "hundred": integer(1, 100),
     "thousand": integer(1, 1000),
     "documents": integer(0, 1000),
@@ -4579,7 +4580,57 @@ def judge_decision(walk: Walk, verdict: Turn) -> Decision | None:
     return decided(decision, "judge_pick" if picks else "judge_synthesis")
 
 
+# -- baseline (§8.5)
+
+
+class Baseline(Format):
+    """Answers of one seat to one prompt, all at once."""
+
+    form = form("format:baseline draws:ninety_nine max_rounds:=1", options=["name"])
+    roles = "debater"
+    phases = "draw"
+    rules = "plurality_vote no_plurality first_draw"
+    reasons = "rounds_complete"
+    templates = filled("", "debater: chooser:options")
+
+    def seats(self, _number: int) -> list[Seat]:
+        """Return the one debater."""
+        return [Seat("debater")]
+
+    def schemas(self) -> dict[str, Json]:
+        """Return the schema of a free text, or of a choice."""
+        options = self.terms["options"]
+        return {"debater": record({"answer": TEXT, "choice": one_of(options)}) if options else TEXT}
+
+    def template(self, role: str) -> str:
+        """Return another template for who chooses."""
+        return "chooser" if role == "debater" and self.terms["options"] else role
+
+    def title(self, turn: Turn) -> str:
+        """Name the draw."""
+        return f"draw {turn.step.phase.partition('-')[2]}"
+
+    def schedule(self, walk: Walk) -> Schedule:
+        """Ask for all draws, and take the most frequent answer or the first."""
+        [seat] = walk.seated("debater")
+        numbers, options = range(1, self.terms["draws"] + 1), self.terms["options"]
+        turns = yield [walk.step(1, f"draw-{number}", seat) for number in numbers]
+        if not heard(turns):
+            return None, "nobody_heard"
+        if not options:
+            return decided(seat["id"], "first_draw"), "rounds_complete"
+        votes = Counter(turn.says["vote"] for turn in heard(turns))
+        second = sorted((votes[option] for option in options), reverse=True)[1:2]
+        kind, check, fields = count_votes(options, turns, sum(second) + 1)
+        count = yield Due(kind, check, cast(dict[str, Json], fields) | {"phase": "draw"})
+        if count["reached"]:
+            return by_count(count, "plurality_vote"), "rounds_complete"
+        none = decided("escalate", "no_plurality", votes=0, threshold=count["threshold"])
+        return none, "rounds_complete"
+
+
 FORMATS: dict[str, type[Format]] = {
+    "baseline": Baseline,
     "consensus": Consensus,
     "judged": Judged,
     "moderated": Moderated,

@@ -92,6 +92,7 @@ if TYPE_CHECKING:
     from hansard.report.comparing import Comparison
     from hansard.report.following import Follower
     from hansard.report.formats import (
+        BaselineResult,
         ConsensusResult,
         DebateResult,
         JudgedResult,
@@ -110,6 +111,7 @@ if TYPE_CHECKING:
     from hansard.report.standing import Standing
     from hansard.rules.events import Event
     from hansard.rules.formats import (
+        BaselineSpec,
         ConsensusSpec,
         DebateSpec,
         JudgedSpec,
@@ -143,6 +145,7 @@ _LATER = {
     "report.comparing": ("Comparison",),
     "report.following": ("Follower",),
     "report.formats": (
+        "BaselineResult",
         "ConsensusResult",
         "DebateResult",
         "JudgedResult",
@@ -160,7 +163,14 @@ _LATER = {
     "report.retention": ("Retention",),
     "report.standing": ("Standing",),
     "rules.events": ("Event",),
-    "rules.formats": ("ConsensusSpec", "DebateSpec", "JudgedSpec", "ModeratedSpec", "PanelSpec"),
+    "rules.formats": (
+        "BaselineSpec",
+        "ConsensusSpec",
+        "DebateSpec",
+        "JudgedSpec",
+        "ModeratedSpec",
+        "PanelSpec",
+    ),
     "rules.spec_parts": ("Advocate", "Ceilings", "Debater", "Evidence", "Seat", "Settings"),
     "runtime.available": ("AvailableModels",),
     "runtime.estimate": ("Estimate",),
@@ -175,6 +185,8 @@ _LATER = {
 __all__ = [
     "Advocate",
     "AvailableModels",
+    "BaselineResult",
+    "BaselineSpec",
     "Ceilings",
     "Check",
     "Checkpoint",

@@ -150,6 +150,11 @@ DEBATES = {
         script(MODERATED),
         {"max_rounds": 2, "evidence": EVIDENCE, "neutrality_check": True},
     ),
+    "baseline-counted": (
+        "baseline",
+        script({"draw-2": {"choice": "no"}, "r1.draw-3.debater:1": ModelError("timeout")}),
+        {"draws": 4, "options": ["yes", "no"], "synthesizer": True},
+    ),
     "panel-converged": ("panel", drafting, {"judge": {}, "rounds": 5}),
     "panel-truncated": (
         "panel",

@@ -109,6 +109,14 @@ DEBATES = {
     "panel, resumed in vain": (Setup("panel"), script(
         {"r0.draft.bob:1": Die(), "r0.draft.bob:2": Stop("Ann Lee", "it hangs")})),
     "panel, cut short": (Setup("panel", limits={"calls": 4}), script()),
+    "baseline, options agree": (Setup("baseline", **OPTIONS), script()),
+    "baseline, a tie": (Setup("baseline", draws=4, **OPTIONS), script(
+        {"draw-2": say(choice="no"), "draw-3": say(choice="no")})),
+    "baseline, the first": (Setup("baseline"), script({"draw-1": SILENT})),
+    "baseline, one": (Setup("baseline", draws=1), script()),
+    "baseline, a dead endpoint": (Setup("baseline", model="openai:m"), script(usual=AWAY)),
+    "baseline, cut short": (
+        Setup("baseline", limits={"calls": 2}, leading_call=True), script()),
 }  # fmt: skip
 
 

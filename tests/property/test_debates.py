@@ -103,7 +103,20 @@ def _panel(draw):
     }
 
 
-DRAWN = {"consensus": _consensus, "judged": _judged, "moderated": _moderated, "panel": _panel}
+def _baseline(draw):
+    return {
+        "draws": draw(st.integers(1, 5)),
+        "options": draw(st.sampled_from([[], ["release", "revise"], list(OPTIONS)])),
+    }
+
+
+DRAWN = {
+    "consensus": _consensus,
+    "judged": _judged,
+    "moderated": _moderated,
+    "panel": _panel,
+    "baseline": _baseline,
+}
 GATES = (
     None,
     None,
@@ -123,7 +136,7 @@ LIMITS = st.one_of(
 def setups(draw, policies=True, formats=tuple(DRAWN)):
     format_ = draw(st.sampled_from(formats))
     fields = DRAWN[format_](draw)
-    last = fields.get("rounds", fields.get("max_rounds"))
+    last = fields.get("rounds", fields.get("max_rounds", 1))
     evidence = [("late", "Text.", last), ("early", "Text.", 1)]
     templates = own(format_)
     approved = [None, *[templates] * 8, templates | {"block": "0" * 64}]
@@ -212,6 +225,8 @@ def most_turns(setup):
         return 4 * many * spec.max_rounds + synthesis
     if spec.format == "judged":
         return many * spec.max_rounds + 1 + synthesis
+    if spec.format == "baseline":
+        return spec.draws + synthesis
     if spec.format == "panel":
         return many * (spec.rounds + 1) + (spec.judge is not None) + synthesis
     each = max(1, len(spec.positions)) * (3 if spec.critique else 1) + 1
@@ -387,7 +402,23 @@ def _sound_panel(debate, decision):
             )
 
 
+def _sound_baseline(debate, decision):
+    calls = [row for row in debate.record.all("call.started") if row["role"] == "debater"]
+    first = [row["prompt"] for row in calls if row["attempt"] == 1]
+    assert len(first) == debate.setup.spec.draws
+    assert len(set(first)) == 1  # none rests on another's answer
+    if not debate.setup.spec.options:
+        assert (decision["decision"], decision["rule"]) == ("debater", "first_draw")
+        return
+    texts = heard(debate, "draw").values()
+    ranked = Counter(json.loads(text)["choice"] for text in texts).most_common()
+    alone = len(ranked) == 1 or ranked[0][1] > ranked[1][1]
+    expected = (ranked[0][0], "plurality_vote") if alone else ("escalate", "no_plurality")
+    assert (decision["decision"], decision["rule"]) == expected
+
+
 SOUND = {
+    "baseline": _sound_baseline,
     "consensus": _sound_consensus,
     "judged": _sound_judged,
     "moderated": _sound_moderated,

@@ -60,6 +60,8 @@ def seated(format_, text):
         return {"debaters": own, "judge": {"persona": text}, "synthesizer": True}
     if format_ == "moderated":
         return {"critic": {"persona": text}, "neutrality_check": True}
+    if format_ == "baseline":
+        return {"debater": {"persona": text}, "synthesizer": True}
     return {"judge": {"persona": text}, "convergence_check": False}
 
 

@@ -165,6 +165,7 @@ debate.opened       templates.*.sha256          record 10.unnamed
 debate.opened       terms.anonymize_transcript  later 11.prompt
 debate.opened       terms.convergence_ppm       later 14.threshold_ppm, later 9.not_due
 debate.opened       terms.critique              here 10.schemas, later 9.not_due
+debate.opened       terms.draws                 later 9.not_due
 debate.opened       terms.fallback              later 16.decision
 debate.opened       terms.labels                later 9.not_due
 debate.opened       terms.labels.*              later 9.not_due

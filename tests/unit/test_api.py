@@ -13,6 +13,8 @@ import pytest
 import hansard
 from hansard import (
     Advocate,
+    BaselineResult,
+    BaselineSpec,
     Ceilings,
     Completion,
     ConsensusResult,
@@ -207,6 +209,7 @@ SPECS = {
     ModeratedResult: ModeratedSpec(
         question="Q?", model="python:m", evidence=[Evidence(id="memo", text="Thirty days.")]
     ),
+    BaselineResult: BaselineSpec(question="Q?", model="python:m", draws=2),
     PanelResult: PanelSpec(question="Q?", model="python:m", limits=Ceilings(calls=99)),
 }
 

@@ -124,6 +124,12 @@ TEMPLATES: dict[str, dict[str, str]] = {
         "judge_picking": "\nPick one of {{labels}}.\n",
         **_SHARED,
     },
+    "baseline": {
+        "protocol": "Answer alone.\n",
+        "debater": "\nYour answer?\n",
+        "chooser": "\nYour answer: {{options}}?\n",
+        **_SHARED,
+    },
 }
 
 

@@ -308,7 +308,8 @@ const EVENTS = {
 		take: (s, d) => { s.closed = d; },
 		notes: (s, { reason }) => [
 			...(FAILED.includes(reason)
-				? [[true, reason, { ...s.turns.at(-1), causes: causes(s, reason) }]] : []),
+				? [[true, reason, { round: s.turns.at(-1).round, phase: s.turns.at(-1).phase.split("-")[0],
+					causes: causes(s, reason) }]] : []),
 			...(s.truncated ? truncatedNotes(s, s.truncated) : []),
 		],
 		values: (d) => ({ stopped: WORDING.stopped[d.reason] }),

@@ -35,6 +35,7 @@ const WORDS = {
 	positive: integer(1),
 	three: integer(1, 3),
 	ten: integer(1, 10),
+	ninety_nine: integer(1, 99),
 	hundred: integer(1, 100),
 	thousand: integer(1, 1000),
 	documents: integer(0, 1000),

@@ -187,7 +187,8 @@ def _closed(state: DebateState, data: ClosedData) -> Iterator[Note]:
     reason = data["reason"]
     if failed(reason):
         last, code, why = state.turns[-1].data, cast(NoteCode, reason), causes(state, reason)
-        yield note(code, round=last["round"], phase=last["phase"], causes=why)
+        phase = last["phase"].partition("-")[0]  # `draw-3` is one of several
+        yield note(code, round=last["round"], phase=phase, causes=why)
     cut = state.truncated
     if cut:
         ceiling, numbers = cut["ceiling"], {}

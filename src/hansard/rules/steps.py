@@ -27,7 +27,7 @@ from hansard.rules.formats.common import turn, verdict
 from hansard.rules.prompts import Prompt, TextOf
 from hansard.rules.replies import Schema
 from hansard.rules.similarity import Measured, measured
-from hansard.rules.state import DebateState, Pending, Step, step_of
+from hansard.rules.state import DebateState, Pending, Step, speaker_of, step_of
 from hansard.rules.terms import JUDGING, Role, Terms
 from hansard.rules.transcript import CALLABLE, CUSTOM, hash_of, template_of
 
@@ -206,7 +206,7 @@ def _heard(state: DebateState, steps: tuple[Step, ...]) -> Ask | Conclude | Fact
     waiting = False
     for step in steps:
         pending = state.steps.get(step.id)
-        if pending is None and state.is_out(step.speaker):
+        if pending is None and _is_passed_over(state, step.speaker):
             continue
         if pending is None or not (pending.answer or pending.exhausted):
             waiting = True
@@ -217,6 +217,11 @@ def _heard(state: DebateState, steps: tuple[Step, ...]) -> Ask | Conclude | Fact
     first = state.steps.get(steps[0].id)
     answer = first and first.heard
     return Conclude(steps[0], answer) if answer else forfeit(steps[0], first)
+
+
+def _is_passed_over(state: DebateState, seat: str) -> bool:
+    """Whether a seat was out before any of its steps that are due was asked."""
+    return state.is_out(seat) and all(speaker_of(step) != seat for step in state.steps)
 
 
 def refusal(

@@ -17,7 +17,7 @@ from typing_extensions import TypedDict  # pydantic reads only this one before P
 
 from hansard.rules.fields import Name, Positive, Ppm, Rating, Thousand, closed
 
-# A phase of one position among several ends in that position's number: `critique-2`.
+# A phase of one position among several, or of one draw, ends in its number: `critique-2`.
 PHASES = (
     "proposal",
     "critique",
@@ -31,6 +31,7 @@ PHASES = (
     "moderation",
     "neutrality",
     "draft",
+    "draw",
     "synthesis",
 )
 Phase = Annotated[str, StringConstraints(pattern=f"^({'|'.join(PHASES)})(-[1-9][0-9]?)?$")]
@@ -64,6 +65,9 @@ DecisionRule = Literal[
     "too_few_heard",
     "no_majority",
     "most_similar",
+    "plurality_vote",
+    "no_plurality",
+    "first_draw",
 ]
 CloseReason = Literal[
     "votes_reached",
@@ -144,8 +148,19 @@ class PanelTerms(TypedDict):
     fallback: Literal["escalate", "similar"]
 
 
+@closed
+class BaselineTerms(TypedDict):
+    """How often one seat answers, and what it may answer."""
+
+    format: Literal["baseline"]
+    options: list[Name]
+    draws: Annotated[int, Field(ge=1, le=99)]
+    max_rounds: Annotated[int, Field(ge=1, le=1)]
+
+
 Terms = Annotated[
-    ConsensusTerms | JudgedTerms | ModeratedTerms | PanelTerms, Field(discriminator="format")
+    BaselineTerms | ConsensusTerms | JudgedTerms | ModeratedTerms | PanelTerms,
+    Field(discriminator="format"),
 ]
 
 

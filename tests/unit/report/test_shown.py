@@ -25,6 +25,7 @@ FINAL = {
     "judged": "so",
     "moderated": "so",
     "panel": "ann says this in draft of round 1.",
+    "baseline": "debater says this in draw-1 of round 1.",
 }
 DOWN = ModelError("client_error")
 

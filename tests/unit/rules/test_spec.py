@@ -250,6 +250,7 @@ def test_the_format_says_which_spec_it_is(format_):
         "judged": {**M, "debaters": [SHIP, WAIT]},
         "moderated": M,
         "panel": M,
+        "baseline": M,
     }[format_]
     parse = TypeAdapter(DebateSpec).validate_python
     assert type(parse({**fields, "format": format_})) is SPECS[format_]

@@ -376,6 +376,7 @@ AGAIN = {
     "judged": {"output_schema": {"type": "object"}, "seed": 7},
     "moderated": {"max_rounds": 2, "neutrality_check": True, "limits": {"cost_usd": None}},
     "panel": {"judge": {}, "rounds": 2},
+    "baseline": {"options": ["yes", "no"], "debater": {"id": "bob"}},
 }
 
 

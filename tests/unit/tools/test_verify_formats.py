@@ -161,6 +161,12 @@ PLAYED = {
         script({"cat": "No, it isn't!", "bob": " no it isn’t!"}),
         {"resolution": "majority", "convergence_check": False},
     ),
+    "baseline": ("baseline", answer, {}),
+    "baseline, options": (
+        "baseline",
+        script({"draw-2": {"choice": "no"}, "draw-4": SILENT}),
+        {"draws": 4, "options": ["yes", "no"], "synthesizer": True},
+    ),
     "troubled": (
         "panel",
         troubled,
@@ -303,6 +309,8 @@ UNSAYABLE = [
     ("panel, options", "turn.recorded", "vote", None, 0),
     ("panel", "similarity.measured", "pairs", [], 0),
     ("panel, of texts", "votes.counted", "tally", [{"option": "dan", "votes": 3}], 0),
+    ("baseline", "turn.recorded", "vote", "yes", 0),
+    ("baseline, options", "turn.recorded", "vote", None, 0),
 ]
 
 
@@ -320,6 +328,7 @@ SAYABLE = [
     ("moderated", "turn.recorded", "case.struck", [1], 2),
     ("moderated", "verdict.recorded", "upholds", False, 1),
     ("panel, picked", "verdict.recorded", "winner", "bob", 0),
+    ("baseline, options", "turn.recorded", "vote", "no", 0),
 ]
 
 

@@ -59,6 +59,7 @@ PLAYED = {
         script({"cat": "No!"}),
         {"resolution": "majority", "convergence_check": False},
     ),
+    "baseline": ("baseline", answer, {}),
     "calls": ("panel", answer, {"limits": {"calls": 4}}),
     "tokens": ("panel", stating, {"limits": {"tokens": 20_000}, "rounds": 9}),
     "cost": ("moderated", stating, {"prices": PRICES, "limits": {"cost_usd": "0.05"}}),

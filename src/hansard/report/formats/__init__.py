@@ -11,6 +11,7 @@ from typing import Annotated, Any
 from pydantic import Field
 
 from hansard.report.display import Display
+from hansard.report.formats.baseline import BASELINE, BaselineResult
 from hansard.report.formats.consensus import CONSENSUS, ConsensusResult
 from hansard.report.formats.judged import JUDGED, JudgedResult
 from hansard.report.formats.moderated import MODERATED, ModeratedResult
@@ -20,6 +21,7 @@ from hansard.report.notes import Reading
 __all__ = [
     "DISPLAYS",
     "AnyResult",
+    "BaselineResult",
     "ConsensusResult",
     "DebateResult",
     "JudgedResult",
@@ -28,10 +30,11 @@ __all__ = [
     "notings",
 ]
 
-AnyResult = ConsensusResult | JudgedResult | ModeratedResult | PanelResult
+AnyResult = BaselineResult | ConsensusResult | JudgedResult | ModeratedResult | PanelResult
 DebateResult = Annotated[AnyResult, Field(discriminator="format")]
 
 DISPLAYS: Mapping[str, Display[Any]] = {
+    "baseline": BASELINE,
     "consensus": CONSENSUS,
     "judged": JUDGED,
     "moderated": MODERATED,

@@ -11,6 +11,7 @@ from typing import Annotated, Any
 from pydantic import Discriminator, Tag
 
 from hansard.rules.formats.base import Format
+from hansard.rules.formats.baseline import BASELINE, BaselineSpec
 from hansard.rules.formats.consensus import CONSENSUS, ConsensusSpec
 from hansard.rules.formats.judged import JUDGED, JudgedSpec
 from hansard.rules.formats.moderated import MODERATED, ModeratedSpec
@@ -23,6 +24,7 @@ __all__ = [
     "FORMATS",
     "SPECS",
     "AnySpec",
+    "BaselineSpec",
     "ConsensusSpec",
     "DebateSpec",
     "JudgedSpec",
@@ -37,6 +39,7 @@ FORMATS: Mapping[str, Format[Any]] = {  # each takes the terms of its own name: 
     "judged": JUDGED,
     "moderated": MODERATED,
     "panel": PANEL,
+    "baseline": BASELINE,
 }
 SPECS: Mapping[str, type[BaseSpec]] = {name: row.spec for name, row in FORMATS.items()}
 DEFAULT = "consensus"  # the format of a spec that does not say
@@ -49,9 +52,10 @@ def _named(value: Any) -> str:
     return str(value.format)
 
 
-AnySpec = ConsensusSpec | JudgedSpec | ModeratedSpec | PanelSpec
+AnySpec = BaselineSpec | ConsensusSpec | JudgedSpec | ModeratedSpec | PanelSpec
 DebateSpec = Annotated[
-    Annotated[ConsensusSpec, Tag("consensus")]
+    Annotated[BaselineSpec, Tag("baseline")]
+    | Annotated[ConsensusSpec, Tag("consensus")]
     | Annotated[JudgedSpec, Tag("judged")]
     | Annotated[ModeratedSpec, Tag("moderated")]
     | Annotated[PanelSpec, Tag("panel")],
