@@ -2037,13 +2037,15 @@ def check_latency(walk: Walk, call: Call, data: Json) -> None:
 
 
 def take_resumed(walk: Walk, _: Json) -> None:
-    """Give up every call that is open."""
+    """Give up every call that is open; who was out is in, and sees what was said meanwhile."""
     walk.abandoned = list(walk.calls.values())
     walk.lost.clear()
     walk.raised = False
     for step in walk.steps.values():
         step.began = ""
-        walk.waiting += step.out
+        if step.out:
+            walk.waiting += 1
+            walk.transcript.begin(step, walk.decision)
         step.out = False
     if walk.entry is SEATS_LOST:
         go_on(walk)

@@ -145,6 +145,12 @@ def lone() -> Record:
     return drafting("lone", [["a", "b"]] * 2, {"r0.draft.ben:1": REFUSED})
 
 
+@cache
+def late() -> Record:
+    """Cy is out in round 1; another process takes over after 19, and cy sees what ann said there."""
+    return drafting("late", [["a", "b", "c"]] * 2, {"r0.draft.cy:1": REFUSED}, kept=19)
+
+
 @group
 def seat_out_cases() -> Iterator[Case]:
     """A seat that would be refused again is not asked, until the debate is resumed."""
@@ -185,6 +191,8 @@ def seat_out_cases() -> Iterator[Case]:
     ):
         yield sound(f"seat-out-{key}", why, splitting(key, ends))
     yield sound("seat-out-mended", "After a resumption, a seat that was out is asked.", mended())
+    why = "A seat that was out is asked after others of its round were recorded, and sees them."
+    yield sound("seat-out-asked-late", why, late())
     script = {
         "r1.critique.critic:1": attacked(4, []),
         "r1.critique.critic:2": REFUSED,

@@ -36,6 +36,7 @@ def drafting(
     *,
     given: Tools | None = None,
     stop: Mapping[str, str] | None = None,
+    kept: int | None = None,
     **spec: Any,
 ) -> Record:
     """Run a panel in which each round's drafts are given; None is a debater who is not heard.
@@ -66,7 +67,7 @@ def drafting(
         "debaters": [{"id": seat} for seat in SEATS[: len(rounds[0])]],
         **spec,
     }
-    return play(f"panel-{name}", whole, answer, script, tools=given, stop=stop)
+    return play(f"panel-{name}", whole, answer, script, tools=given, stop=stop, kept=kept)
 
 
 @cache

@@ -24,6 +24,7 @@ from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 from hansard.errors import SeatError
 from hansard.record import blob
 from hansard.record import policy as policies
+from hansard.record.bundle import Bundle, Head
 from hansard.record.chain import Chain
 from hansard.record.note import COSIGNATURE, Signer, VerifierKey
 from hansard.runtime import pacing, seats, session
@@ -32,7 +33,8 @@ from hansard.runtime.inputs import parse_spec
 from hansard.runtime.models.base import Completion, ModelError, Request, Wire
 from hansard.runtime.models.callables import as_model
 from hansard.runtime.tools import ToolFunction
-from hansard.store.application import Store
+from hansard.store.application import Batch, Store
+from hansard.store.sqlite import Extras
 
 Data = dict[str, Any]
 Event = dict[str, Any]
@@ -358,6 +360,18 @@ def names(value: Any) -> Iterator[str]:
             yield from names(item)
 
 
+def beginning(bundle: Bundle, entries: int, store: Store) -> None:
+    """Store the first entries of a record, with their texts."""
+    lines = bundle.lines[:entries]
+    rows = [json.loads(line) for line in lines]
+    head = Head(entries, sha256(lines[-1]).hexdigest())
+    named = {name for row in rows for name in names(row)}
+    texts = [(name, bundle.blobs[name]) for name in bundle.blobs if name in named]
+    extras = Extras(head, texts, [*bundle.templates.items()])
+    kinds = [(row["type"], line) for row, line in zip(rows, lines, strict=True)]
+    store.append(Batch(rows[0]["debate"], 1, kinds, extras))
+
+
 def play(
     name: str,
     spec: Mapping[str, Any],
@@ -367,12 +381,14 @@ def play(
     policy: bytes | None = None,
     tools: Tools | None = None,
     stop: Mapping[str, str] | None = None,
+    kept: int | None = None,
     unchecked: Mapping[str, Any] | None = None,
 ) -> Record:
     """Run a debate: models `answer`, but for the calls that `script` names.
 
     A tool that is DIES takes the process down while it is used. With `stop`, which may
     say `by` whom and for which `reason`, the debate is stopped where it would be resumed.
+    Of a process that stored one entry at a time only so many were `kept` when it died.
     The fields `unchecked` are what no spec may say, and a record may.
     """
     clock = SteadyClock(name)
@@ -395,7 +411,7 @@ def play(
             raise end
         return await die() if end is DIES else end
 
-    async def run(store: Store, folder: Path) -> None:
+    async def run(store: Store, folder: Path) -> Bundle:
         templates = TEMPLATES[spec.get("format", "consensus")]
         for role, text in templates.items():
             (folder / f"{role}.md").write_bytes(text.encode())
@@ -418,6 +434,13 @@ def play(
                 await session.resume(debate, store, **given)
             else:
                 await session.stop(debate, store, clock=clock, **stop)
+        bundle = store.bundle(clock.debate_id())
+        if kept is None:
+            return bundle
+        with Store.open("sqlite:///:memory:") as left:
+            beginning(bundle, kept, left)
+            await session.resume(clock.debate_id(), left, **given)
+            return left.bundle(clock.debate_id())
 
     with (
         TemporaryDirectory() as folder,
@@ -429,7 +452,6 @@ def play(
         patch.object(seats, "open_model", lambda *_: as_model(model)),  # no provider is asked
     ):
         simplefilter("ignore")  # a function in a seat is told less than others, as some cases want
-        asyncio.run(run(store, Path(folder)))
-        bundle = store.bundle(clock.debate_id())
+        bundle = asyncio.run(run(store, Path(folder)))
     record = Record(tuple(bundle.lines), bundle.blobs, bundle.templates, bundle.policies)
     return record.by_the_kit()

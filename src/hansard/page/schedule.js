@@ -265,7 +265,10 @@ function takeResumed(walk) {
 	walk.lost.clear();
 	for (const step of walk.steps.values()) {
 		step.began = "";
-		if (step.out) walk.waiting++;
+		if (step.out) { // in again: it sees what was said meanwhile
+			walk.waiting++;
+			walk.transcript.begin(step, walk.decision);
+		}
 		step.out = false;
 	}
 	if (walk.entry === SEATS_LOST) goOn(walk);
