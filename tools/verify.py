@@ -29,6 +29,7 @@ Contents, in the order of the checks. To go to one, search for `- 9 schedule`:
 18 policy      opening, seats and served models are what the policy allows     check_policy
 19 review      reviews are of this record, by the keys that they name          take_after, review
 20 notes       outcomes, holds and redactions are, too                         take_after
+21 report      a periodic report counts what lies in a folder                  Report
    formats     what each format says: a class and a row of FORMATS each        Format
    result      what all checks found, and what they rest on                    verify
    many        a folder of exports, and the signed list of them                verify_many
@@ -66,8 +67,10 @@ NAMES = (
     "container", "manifest", "signature", "canonical", "chain", "time", "schema", "blobs",
     "schedule", "templates", "prompts", "replies", "citations", "counts", "limits", "outcome",
 )  # fmt: skip
-MORE = {17: "register", 18: "policy", 19: "review", 20: "notes"}  # that only some records have
-REGISTER, POLICY, REVIEW, NOTES = MORE
+MORE = {  # that only some records have, or a folder with a report of it
+    17: "register", 18: "policy", 19: "review", 20: "notes", 21: "report",
+}  # fmt: skip
+REGISTER, POLICY, REVIEW, NOTES, REPORT = MORE
 TEMPLATES = 10  # and the texts that a policy is about
 POLICED = "a policy, and that the record was compared with all of it (checks 10 and 18)"
 WALKED = (*range(9, 17), 19, 20)  # those that the walk over the record carries (§11)
@@ -184,6 +187,14 @@ SENTENCES = {  # what a finding says; `*` is any field that is not what it shoul
     "before",
     "20.signatures": "The signatures of this redaction are not in order, or one key signed twice",
     "20.signature": "The signature of this entry is not by the key {name}",
+    "21.malformed": "The report is not a signed list of numbers and debates",
+    "21.signature": "The signature of {name} does not match the report",
+    "21.missing": "The report counts a debate of which the folder holds no sound export of that "
+    "time: {name}",
+    "21.unlisted": "The folder holds a debate of that time which the report does not count: {name}",
+    "21.superseded": "The report counts another version of this debate than the folder holds: "
+    "{name}",
+    "21.number": "The report gives another number than the folder: {name}",
 }
 UNSIGNED = (
     "Not proven: who wrote this. Anybody who could write to it can have replaced it by "
@@ -4003,25 +4014,27 @@ def review(walk: Walk, trust: list[TrustedKey]) -> tuple[str, int]:
     when = (rules("review", kind) or ["exceptions"])[0]
     wanted = 0
     held = walk.closed is not None and walk.closed["outcome"] != "failed"
-    if held and (when == "always" or (when == "exceptions" and is_exception(walk))):
+    if held and (when == "always" or (when == "exceptions" and exceptions(walk))):
         wanted = int((rules("reviewers", kind) or ["1"])[0])
     return state_of(found, wanted), counting
 
 
-def is_exception(walk: Walk) -> bool:
-    """Whether a debate asks for a review by itself."""
+def exceptions(walk: Walk) -> list[str]:
+    """Return why a debate asks for a review by itself."""
     turns = [turn for turn in walk.turns if turn.step.phase != "neutrality"]
     verdicts = [turn.says for turn in turns if "undeclared" in turn.says]
     last = verdicts[-1] if verdicts else NOTHING
     cited = [row["finding"] for turn in walk.turns if turn.case for row in turn.case["citations"]]
-    return (
-        bool(walk.decision and walk.decision["decision"] == "escalate")
-        or last["undeclared"]
-        or last["confidence"] == "LOW"
-        or walk.closed["outcome"] == "truncated"
-        or bool(walk.opening["gate"] and not walk.opening["gate"]["advised"])
-        or any(each != "verified" for each in cited)
-    )
+    gate = walk.opening["gate"]
+    found = {
+        "escalated": walk.decision and walk.decision["decision"] == "escalate",
+        "undeclared": last["undeclared"],
+        "low_confidence": last["confidence"] == "LOW",
+        "truncated": walk.closed["outcome"] == "truncated",
+        "against_gate": gate and not gate["advised"],
+        "citations": any(each != "verified" for each in cited),
+    }
+    return [name for name, applies in found.items() if applies]
 
 
 def state_of(found: list[str], wanted: int) -> str:
@@ -4036,6 +4049,132 @@ def state_of(found: list[str], wanted: int) -> str:
         ("not required", not wanted),
     )
     return next((state for state, applies in states if applies), "waiting")
+
+
+# ---------------------------------------------------------------- 21 report (§21)
+
+REPORT_HEAD = ("since", "until", "at")  # the lines after the first
+REPORT_LINE = re.compile(
+    r"number ([a-z0-9_.]{1,128}) ([1-9][0-9]{0,39})"
+    r"|debate ([0-9a-f]{8}-[0-9a-f]{4}-4[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}) ([0-9a-f]{64})"
+)
+DAY_MS = 86_400_000
+
+
+class Report:
+    """A signed report, and the exports of a folder counted again."""
+
+    def __init__(self, data: bytes) -> None:
+        self.note = read_note(data)
+        self.times: dict[str, str] = {}
+        self.numbers: dict[str, int] = {}
+        self.heads: dict[str, str] = {}
+        self.sound = self.note is not None and self.read(self.note.text)
+        self.counted: Counter[str] = Counter()
+        self.found: dict[str, str] = {}  # the heads of the debates that were counted
+
+    def read(self, text: bytes) -> bool:
+        """Read the text; whether it is in its one spelling."""
+        lines = text.decode("ascii", "replace").split("\n")[1:-1]
+        for name, line in zip(REPORT_HEAD, lines, strict=False):
+            self.times[name] = line.removeprefix(f"{name} ")
+        for line in lines[3:]:
+            row = REPORT_LINE.fullmatch(line)
+            if row and row[1]:
+                self.numbers[row[1]] = int(row[2])
+            elif row:
+                self.heads[row[3]] = row[4]
+        again = ["hansard-report/v1", *(f"{name} {time}" for name, time in self.times.items())]
+        again += [f"number {name} {self.numbers[name]}" for name in sorted(self.numbers)]
+        again += [f"debate {name} {self.heads[name]}" for name in sorted(self.heads)]
+        spelled_so = "".join(f"{line}\n" for line in again).encode() == text
+        times = [fits(time, "time") for time in self.times.values()]
+        return spelled_so and len(times) == len(REPORT_HEAD) and all(times)
+
+    def add(self, lines: Lines, walk: Walk, stands: str) -> None:
+        """Count a record that holds, where it is of the time of the report."""
+        opening = next(lines.events())
+        debate, at = opening["debate"], opening["at"]
+        if not self.sound or debate in self.found:
+            return
+        if not self.times["since"] <= at < self.times["until"]:
+            return
+        *_, last = lines.raw()
+        self.found[debate] = sha256(last)
+        for event in lines.events():
+            self.count(event["type"], event["data"])
+        if walk.held:
+            self.counted["held"] += 1
+        if opening["type"] == "gate.answered":
+            self.counted["gates"] += 1
+        elif walk.closed is None:
+            self.counted["open"] += 1
+        else:
+            self.counted.update(f"exception.{name}" for name in exceptions(walk))
+            late = stands == "waiting" and self.is_late(lines, walk)
+            self.counted["review." + ("overdue" if late else stands.replace(" ", "_"))] += 1
+
+    def count(self, kind: str, data: Json) -> None:
+        """Count what one entry adds."""
+        names = {
+            "call.started": ["calls"],
+            "call.failed": ["calls.failed"],
+            "turn.rejected": ["turns.rejected"],
+            "turn.forfeited": ["turns.forfeited"],
+            "text.redacted": ["redactions"],
+        }.get(kind, [])
+        if kind == "debate.opened":
+            names = ["debates", f"format.{data['terms']['format']}"]
+            names += [f"policy.{data['policy'] or 'none'}", *["scripted"] * data["scripted"]]
+        elif kind == "decision.reached":
+            names = [f"rule.{data['rule']}"]
+        elif kind == "debate.closed":
+            names = [f"closed.{data['outcome']}"]
+        elif kind == "call.answered":
+            names = ["calls.unpriced"] * (data["cost_micro_usd"] is None)
+            self.counted["tokens.in"] += data["tokens_in"] or 0
+            self.counted["tokens.out"] += data["tokens_out"] or 0
+        self.counted.update(names)
+        if kind in ("call.answered", "call.failed"):
+            self.counted["cost_micro_usd"] += data["cost_micro_usd"] or 0
+
+    def is_late(self, lines: Lines, walk: Walk) -> bool:
+        """Whether the time for a review that waits was over when the report was made."""
+        rules = walk.policy.values if walk.policy else lambda *_: None
+        days = rules("review_days", walk.terms["format"])
+        closes = (event["at"] for event in lines.events() if event["type"] == "debate.closed")
+        past = max(0, (instant(self.times["at"]) - instant(next(closes))) // 1000)
+        return days is not None and past > int(days[0]) * DAY_MS
+
+    def compare(self, broken: str | None) -> Iterator[Finding]:
+        """Yield what differs from the report."""
+        if not self.sound:
+            yield finding("21.malformed", 0)
+            return
+        if broken is not None:
+            yield finding("21.signature", 0, None, broken, broken)
+        for debate in sorted(self.heads.keys() | self.found.keys()):
+            listed, there = self.heads.get(debate), self.found.get(debate)
+            if listed != there:
+                defect = "superseded" if listed and there else "missing" if listed else "unlisted"
+                yield finding(f"21.{defect}", 0, there, listed, debate)
+        for name in sorted(self.numbers.keys() | (+self.counted).keys()):
+            given, counted = self.numbers.get(name, 0), self.counted[name]
+            if given != counted:
+                yield finding("21.number", 0, counted, given, name)
+
+    def signing(self, trust: list[TrustedKey], last: str) -> Signing:
+        """Say who signed the report; it is dated by itself and by the last entry it covers."""
+        if not self.sound or self.note is None:
+            return Signing(False, "cannot be read")
+        at = self.times["at"]
+        return judge_note(self.note, trust, "export", at, max(at, last))
+
+    def evidence(self, signing: Signing) -> str:
+        """Say what was counted again."""
+        numbers = many(len(+self.counted), "number")
+        records = many(len(self.found), "record")
+        return f"{numbers} recounted from {records} of the report, {signing.words}"
 
 
 # ---------------------------------------------------------------- formats (§6 to §9)
@@ -4658,8 +4797,12 @@ def verify(
     revoked: Revoked | None = None,
     witnesses: int = 0,
     since: Checkpoint | None = None,
+    report: Report | None = None,
 ) -> dict[str, Json]:
-    """Do every check but that of the container on the files of an export."""
+    """Do every check but that of the container on the files of an export.
+
+    What holds is counted for a `report`.
+    """
     note, page_note = (read_note(files.get(name, b"")) for name in ("SHA256SUMS", PAGE_NOTE))
     found, register = Findings(), Register(files, since)
     manifest, listed, withheld = check_manifest(files, note)
@@ -4702,7 +4845,6 @@ def verify(
     evidence |= evidence_of(lines, opening["at"]) | (evidence_of_walk(walk) if walk.ended else {})
     if gone:
         unchecked[10] = f"gone, so not compared with the policy: {', '.join(sorted(gone))}"
-    named = opened is not None and opened["policy"] is not None
     stands, counting = review(walk, trust) if walk.ended and walk.shut else ("", 0)
     asking = stands not in ("", "approved", "not required")
     place = register.place(trust)
@@ -4714,13 +4856,15 @@ def verify(
         f"review: {stands}" * (asking and not findings),
     )
     level = None if findings else signed + (signed and is_anchored(place, witnesses))
+    if report and level is not None:
+        report.add(lines, walk, stands)
     return {
         "debate": opening["debate"], "entries": lines.total, "open": not walk.shut,
         "level": level, "verdict": VERDICTS[level],
         "caveats": [*filter(None, caveats)], "texts": counted,
         "checks": judge(found, evidence, unchecked_of_walk(walk, lines) | unchecked)
         + register.judge(found, place)
-        + ([judge_policy(found, policy if lines.whole else None)] if named else [])
+        + judge_policy(found, opened, policy if lines.whole else None)
         + judge_people(found, walk, lines, stands, counting),
         "findings": [finding._asdict() for finding in findings], "place": place,
     }  # fmt: skip
@@ -4872,13 +5016,15 @@ def judge(
     return checks
 
 
-def judge_policy(found: Findings, policy: Policy | None) -> dict[str, Json]:
+def judge_policy(found: Findings, opened: Json, policy: Policy | None) -> list[dict[str, Json]]:
     """Return check 18, which only a record that names a policy has."""
+    if not opened or opened["policy"] is None:
+        return []
     row = ("unchecked", "the policy or the record cannot be read")
     if policy:
         lines = many(policy.lines, "line")
         row = ("pass", f"opening, seats and served models are what the policy allows in {lines}")
-    return judge_more(found, POLICY, row)
+    return [judge_more(found, POLICY, row)]
 
 
 def judge_more(found: Findings, number: int, row: tuple[str, str]) -> dict[str, Json]:
@@ -4985,8 +5131,9 @@ def read_list(text: bytes) -> dict[str, str] | None:
 class Many:
     """What is found of the exports of a folder, of which only names are kept."""
 
-    def __init__(self, folder: Path) -> None:
+    def __init__(self, folder: Path, report: Report | None = None) -> None:
         self.folder = folder
+        self.report = report
         self.found = Findings()
         self.counts: Counter[str] = Counter()
         self.levels: set[int] = set()
@@ -5033,7 +5180,7 @@ class Many:
             try:
                 files = files_of(path, data)
                 require_entries(files)
-                result = verify(files, *trust)
+                result = verify(files, *trust, report=self.report)
             except Refused as reason:
                 files, result = {}, refused(reason.finding)
         except CannotOpen as error:
@@ -5062,6 +5209,9 @@ class Many:
             signing = judge_note(self.note, trust, "export", first, last)
         if signing.broken is not None:
             self.found.add([finding("3.signature", 0, None, signing.broken, signing.broken)])
+        reported = self.report.signing(trust, self.times[1]) if self.report else Signing(True, "")
+        if self.report:
+            self.found.add(self.report.compare(reported.broken))
         findings = sorted(self.found.listed, key=lambda row: (row.check, row.code, row.message))
         self.found.listed = findings
         records = many(self.counts.total(), "record")
@@ -5072,7 +5222,12 @@ class Many:
         }
         rest = dict.fromkeys(range(4, len(NAMES) + 1), "")
         unchecked = {} if signing.trusted else {3: evidence[3]}
-        lowest = min(self.levels, default=0) if signing.trusted else 0
+        lowest = min(self.levels, default=0) if signing.trusted and reported.trusted else 0
+        checks = judge(self.found, evidence | rest, unchecked)[:3]
+        if self.report:
+            status = "pass" if reported.trusted else "unchecked"
+            row = (status, self.report.evidence(reported))
+            checks.append(judge_more(self.found, REPORT, row))
         level = None if findings else lowest
         caveats = [f"{self.with_caveats} of {records} with caveats"] * bool(self.with_caveats)
         unread = self.counts["ALTERED"] == 0
@@ -5080,7 +5235,7 @@ class Many:
             "records": self.counts.total(), "counts": dict(self.counts),
             "level": level, "verdict": VERDICTS[level],
             "caveats": caveats + ["register not checked"] * unread,
-            "checks": judge(self.found, evidence | rest, unchecked)[:3],
+            "checks": checks,
             "findings": [finding._asdict() for finding in findings],
         }  # fmt: skip
 
@@ -5093,7 +5248,13 @@ def verify_many(folder: Path, options: argparse.Namespace) -> int:
     if options.since is not None or options.checkpoint is not None:
         raise CannotOpen(f"{folder} holds many exports; name one zip in it with --since")
     asked = 1 if options.require_level is None else options.require_level
-    trust, found, missed, rows = trust_of(options), Many(folder), 0, list[str]()
+    report = None
+    if options.report is not None:
+        try:
+            report = Report(read_file(Path(options.report), LONGEST_NOTE))
+        except (OSError, ValueError) as error:
+            raise CannotOpen(f"{options.report} cannot be read: {error}") from None
+    trust, found, missed, rows = trust_of(options), Many(folder, report), 0, list[str]()
     for name in found.exports:
         row = found.verify(name, trust)
         result = row["result"]
@@ -5206,6 +5367,8 @@ def arguments(words: list[str] | None) -> argparse.Namespace:
     whole = "EXPORT is the file of a register, and this is the checkpoint over all of it"
     parser.add_argument("--checkpoint", metavar="FILE", help=whole)
     parser.add_argument("--require-level", type=int, choices=(0, 1, 2))
+    counted = "EXPORT is a folder of many, and this is a signed report that counts them"
+    parser.add_argument("--report", metavar="FILE", help=counted)
     policed = "fail a record that names no policy, or was not compared with all of it"
     parser.add_argument("--require-policy", action="store_true", help=policed)
     parser.add_argument(
@@ -5216,6 +5379,8 @@ def arguments(words: list[str] | None) -> argparse.Namespace:
 
 def run(options: argparse.Namespace) -> dict[str, Json]:
     """Verify the one export, or the register, that the command line asks for."""
+    if options.report is not None:
+        raise CannotOpen(f"{options.export} is not a folder of exports, which --report counts")
     trust = trust_of(options)
     since = read_since(Path(options.since), trust[0]) if options.since is not None else None
     if options.checkpoint is not None:

@@ -28,6 +28,7 @@ from hansard.api.gating import ask_gate, should_debate
 from hansard.api.listing import list_debates, rebuild_projection
 from hansard.api.many import verify_exports, verify_store
 from hansard.api.measuring import metrics
+from hansard.api.periodic import periodic_report
 from hansard.api.records import (
     Record,
     open_store,
@@ -103,6 +104,7 @@ if TYPE_CHECKING:
     from hansard.report.gating import GateAnswer
     from hansard.report.listing import Listing
     from hansard.report.metrics import Metrics
+    from hansard.report.periodic import PeriodicReport
     from hansard.report.progress import Progress
     from hansard.report.prompt import Rendered
     from hansard.report.registered import RegisterCheck, Registered
@@ -156,6 +158,7 @@ _LATER = {
     "report.gating": ("GateAnswer",),
     "report.listing": ("Listing",),
     "report.metrics": ("Metrics",),
+    "report.periodic": ("PeriodicReport",),
     "report.progress": ("Progress",),
     "report.prompt": ("Rendered",),
     "report.registered": ("RegisterCheck", "Registered"),
@@ -224,6 +227,7 @@ __all__ = [
     "PageCheck",
     "PanelResult",
     "PanelSpec",
+    "PeriodicReport",
     "Policy",
     "Progress",
     "Record",
@@ -277,6 +281,7 @@ __all__ = [
     "open_keyring",
     "open_store",
     "parse_policy",
+    "periodic_report",
     "preview_redaction",
     "prompt_templates",
     "prove",

@@ -18,6 +18,7 @@ from hansard.report.gated import GateRecord
 from hansard.report.gating import GateAnswer
 from hansard.report.listing import Listing, Questions
 from hansard.report.metrics import Metrics
+from hansard.report.periodic import PeriodicReport
 from hansard.report.registered import RegisterCheck, Registered
 from hansard.report.retention import Retention
 from hansard.rules.events import TYPES, Event
@@ -90,6 +91,7 @@ _PUBLISHED: list[tuple[str, str, Any, Literal["validation", "serialization"]]] =
     ("report", "The report of a debate", DebateResult, "serialization"),
     ("list", "The debates in a store", Listing, "serialization"),
     ("retention", "How long debates are kept, and which are due to go", Retention, "serialization"),
+    ("period", "The report on all debates of a time", PeriodicReport, "serialization"),
     ("metrics", "What the debates in a store say together", Metrics, "serialization"),
     ("questions", "How often each question was debated", Questions, "serialization"),
     ("register", "The register of a store", Registered, "serialization"),

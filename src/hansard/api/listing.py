@@ -7,6 +7,7 @@ of each is read from its record, which is verified. So a list costs what it list
 from __future__ import annotations
 
 import hashlib
+import json
 import re
 from collections.abc import Callable, Mapping
 from dataclasses import replace
@@ -95,9 +96,8 @@ def list_debates(
     }
     wanted = {name: value for name, value in terms.items() if value is not None}
     trust = trust or Trust()
-    wanted |= {"trust": hashlib.sha256(trust.dump()).hexdigest(), "now": Clock().now()}
     rows = caught_up(store)
-    _judge(store, rows, trust, wanted["trust"])
+    wanted |= {"trust": judged(store, rows, trust), "now": Clock().now()}
     listed = _listed(store, rows, trust, partial(rows.find, wanted, sort, limit))
     return Listing(debates=listed, totals=_totals(rows.sums(wanted)))
 
@@ -171,13 +171,15 @@ def _row(store: Store, debate: str) -> Row:
     from hansard.report.listing import row
     from hansard.report.quoting import erasable
     from hansard.store.rows import Row
+    from hansard.verify.recount import numbers_of
 
     record = _standing(store, debate, None)
     if isinstance(record, str):
         return Row(debate=debate, state=record)
-    result = record.standing()
-    whole = not result.reviewed.erased or any(erasable(record.events, record.text))
-    return replace(row(result), texts=whole)
+    result, events = record.standing(), record.events
+    whole = not result.reviewed.erased or any(erasable(events, record.text))
+    numbers = json.dumps(numbers_of(events, result.reviewed.exceptions))
+    return replace(row(result), texts=whole, head=record.head, numbers=numbers)
 
 
 def _entry(store: Store, debate: str, trust: Trust) -> Entry:
@@ -189,11 +191,13 @@ def _entry(store: Store, debate: str, trust: Trust) -> Entry:
     return entry(record.standing())
 
 
-def _judge(store: Store, rows: Projection, trust: Trust, name: str) -> None:
-    """Keep how the reviews stand by these keys, of debates of which that is not known yet."""
+def judged(store: Store, rows: Projection, trust: Trust) -> str:
+    """Keep how reviews stand by these keys where that is not known yet; return their name."""
+    name = hashlib.sha256(trust.dump()).hexdigest()
     states = {debate: _entry(store, debate, trust).reviewed for debate in rows.unjudged(name)}
     # Only time makes a review overdue, and the row knows its deadline.
     rows.judge(name, {each: _lasting(state) for each, state in states.items() if state})
+    return name
 
 
 def _lasting(state: str) -> str:

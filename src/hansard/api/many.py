@@ -20,19 +20,26 @@ from hansard.errors import DataError, HansardError, UsageError
 if TYPE_CHECKING:
     from hansard.record.keys import Trust
     from hansard.store.application import Store
-    from hansard.verify.many import Folder, Seen, Verifications, Verified
+    from hansard.verify.many import Folder, Gathering, Seen, Verifications, Verified
 
 Each = Callable[["Verified"], object]
 
 
 def verify_exports(
-    folder: Path | str, trust: Trust | None = None, *, jobs: int = 1, each: Each | None = None
+    folder: Path | str,
+    trust: Trust | None = None,
+    *,
+    report: Path | str | bytes | None = None,
+    jobs: int = 1,
+    each: Each | None = None,
 ) -> Verifications:
     """Check a folder of exports: each of them, and that they are those that were signed for.
 
-    `trust` names the keys that the reader believes. The work is done in `jobs` processes.
+    `trust` names the keys that the reader believes. With a `report`, the path or the bytes of
+    what `PeriodicReport.signed` gave, its numbers are counted again from the exports. The work
+    is done in `jobs` processes.
     `level` is the lowest that any export reaches, but 0 where no key of `trust` signed the
-    folder's list, and None where a check failed of any of them. Raises
+    folder's list, or the report, and None where a check failed of any of them. Raises
     UsageError `input.unreadable`, and DataError `input.unknown` for what is no such folder;
     never for an export that does not hold or cannot be read.
 
@@ -48,12 +55,20 @@ def verify_exports(
     >>> done.written, found.verdict, found.counts
     (2, 'INTACT', {'INTACT': 2})
     """
+    from hansard.api.files import read_file
     from hansard.record.keys import Trust
+    from hansard.record.note import MAX_NOTE
+    from hansard.verify.many import Gathering
+    from hansard.verify.recount import Recount
 
     path, trust = Path(folder), trust or Trust()
+    data = read_file(Path(report), MAX_NOTE) if isinstance(report, (Path, str)) else report
+    recount = None if data is None else Recount(data, trust)
     there = _look_around(path)
-    start = partial(_zips, path, trust)
-    return _gather(trust, there, start, there.exports, jobs, each)
+    at = recount.report.at if recount and recount.report else None
+    start = partial(_zips, path, trust, at)
+    found = Gathering(trust, there, recount)
+    return _gather(found, start, there.exports, jobs, each)
 
 
 def verify_store(
@@ -74,25 +89,23 @@ def verify_store(
     (1, 0)
     """
     from hansard.record.keys import Trust
+    from hansard.verify.many import Gathering
 
     trust = trust or Trust()
     in_memory = store.place is None
     start = partial(_of_this, store, trust) if in_memory else partial(_debates, store.url, trust)
-    return _gather(trust, None, start, store.debates(), 1 if in_memory else jobs, each)
+    return _gather(Gathering(trust), start, store.debates(), 1 if in_memory else jobs, each)
 
 
 def _gather(
-    trust: Trust,
-    folder: Folder | None,
+    found: Gathering,
     start: Callable[[], AbstractContextManager[Callable[[str], Seen]]],
     names: Iterable[str],
     jobs: int,
     each: Each | None,
 ) -> Verifications:
     from hansard.api import workers
-    from hansard.verify.many import Gathering
 
-    found = Gathering(trust, folder)
     for seen in workers.each(start, names, jobs, _lost):
         found.add(seen)
         if each:
@@ -114,8 +127,8 @@ def _unread(name: str, why: str, digest: str | None = None) -> Seen:
 
 
 @contextmanager
-def _zips(folder: Path, trust: Trust) -> Iterator[Callable[[str], Seen]]:
-    yield partial(_look_at_zip, folder, trust)
+def _zips(folder: Path, trust: Trust, at: str | None) -> Iterator[Callable[[str], Seen]]:
+    yield partial(_look_at_zip, folder, trust, at)
 
 
 @contextmanager
@@ -131,11 +144,12 @@ def _of_this(store: Store, trust: Trust) -> Iterator[Callable[[str], Seen]]:
     yield partial(_look_at_debate, store, trust)
 
 
-def _look_at_zip(folder: Path, trust: Trust, name: str) -> Seen:
+def _look_at_zip(folder: Path, trust: Trust, at: str | None, name: str) -> Seen:
     from hansard.api.files import read_own, require_zip
     from hansard.page.read import verify_export
     from hansard.record import bundle as bundles
     from hansard.verify.many import Seen, Verified
+    from hansard.verify.recount import part_of
 
     path, digest = folder / name, None
     try:
@@ -148,7 +162,9 @@ def _look_at_zip(folder: Path, trust: Trust, name: str) -> Seen:
     record = Verified(name=name, result=found)
     if not found.ok:
         return Seen(record, digest)
-    return Seen(record, digest, *_times(bundles.of_files(bundles.unpack(data)).lines))
+    bundle = bundles.of_files(bundles.unpack(data))
+    part = part_of(bundle, trust, at) if at else None
+    return Seen(record, digest, *_times(bundle.lines), part)
 
 
 def _times(lines: Sequence[bytes]) -> tuple[str, str]:

@@ -45,14 +45,26 @@ def metrics(
     >>> found.debates, [(row.name, row.value, row.n) for row in found.rows if row.name == "failed"]
     (3, [('failed', 0.0, 3)])
     """
-    from hansard.report.metrics import METRICS, Metrics, Sum, by_task, metric
-    from hansard.runtime.clock import Clock, spelled
+    from hansard.runtime.clock import Clock
 
     end = _moment(time_of("until", until)) if until else datetime.fromisoformat(Clock().now())
     begin = _moment(time_of("since", since)) if since else _back(end, timedelta(days=DAYS))
     if begin >= end:
         raise UsageError("list.time", f"the time from {since} to {until or 'now'} has no end")
-    rows = caught_up(store)
+    return measured(caught_up(store), begin, end, task_type, policy)
+
+
+def measured(
+    rows: Projection,
+    begin: datetime,
+    end: datetime,
+    task_type: str | None = None,
+    policy: Policy | None = None,
+) -> Metrics:
+    """Return what the debates of a projection say together that were opened in a time."""
+    from hansard.report.metrics import METRICS, Metrics, Sum, by_task, metric
+    from hansard.runtime.clock import spelled
+
     now = _sums(rows, begin, end, task_type)
     before = _sums(rows, _back(begin, end - begin), begin, task_type)
     baselines = _baselines(policy)

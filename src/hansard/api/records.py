@@ -119,6 +119,16 @@ class Record:
         """Return what `gate` returns, or else the `result`; raises DataError `record.altered`."""
         return self.gate() or self.result()
 
+    def dossier(self) -> str:
+        """Return the dossier of the debate in Markdown: a summary, then every text.
+
+        What the record does not say is said. Raises DataError `record.altered` or
+        `report.size`, and UsageError `record.gate` for the record of a gate.
+        """
+        from hansard.report.dossier import dossier
+
+        return dossier(self.result(), self.events, self.text, self.verification)
+
     @property
     def _opened(self) -> OpenedData | None:
         """What the opening says; None of a record that begins otherwise, as that of a gate."""

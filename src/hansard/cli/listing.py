@@ -189,11 +189,12 @@ def _csv(debates: Sequence[Entry]) -> str:
     rows.writerow(Entry.model_fields)
     for row in debates:
         values = row.model_dump(mode="json").values()
-        rows.writerow([_harmless(value) if isinstance(value, str) else value for value in values])
+        rows.writerow([harmless(value) if isinstance(value, str) else value for value in values])
     return out.getvalue()
 
 
-def _harmless(text: str) -> str:
+def harmless(text: str) -> str:
+    """Return a text as a cell of CSV that no spreadsheet runs."""
     text = shown(text)
     return f"'{text}" if text[:1] in _FORMULA else text
 

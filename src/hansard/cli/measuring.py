@@ -83,18 +83,14 @@ def _line(row: Metric) -> str:
         return "no debate has it"
     beside = "nothing to compare with"
     if row.baseline is not None:
-        beside = f"{row.against} {_number(row, row.baseline)}"
+        beside = f"{row.against} {row.spelled(row.baseline)}"
     bar = f"{_bar(row.value)} " if row.share else ""
-    return f"{bar}{_number(row, row.value)} of {many(row.n, 'debate')}; {beside}"
+    return f"{bar}{row.spelled(row.value)} of {many(row.n, 'debate')}; {beside}"
 
 
 def _bar(value: float) -> str:
     filled = round(value * _BAR)
     return "█" * filled + "░" * (_BAR - filled)
-
-
-def _number(row: Metric, value: float) -> str:
-    return f"{value:.0%}" if row.share else f"{value:.2f}"
 
 
 def _day(at: str) -> str:

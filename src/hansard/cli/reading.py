@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import shlex
 from collections.abc import Iterable, Iterator
+from pathlib import Path
 
 import click
 from rich.console import RenderableType
@@ -18,7 +19,9 @@ from hansard.cli.context import (
     sound_source,
     store_option,
 )
+from hansard.cli.periodic import print_period
 from hansard.cli.summary import ARROW, Rows, gate_rows, option, print_outcome, say_notes
+from hansard.errors import UsageError
 from hansard.report import said
 from hansard.report.replayed import Differing
 from hansard.report.safe import one_line, shown
@@ -123,23 +126,63 @@ def _show_prompt(record: hansard.Record, call: str) -> None:
 
 
 @click.command()
-@click.argument("source", metavar="ID|EXPORT")
+@click.argument("source", metavar="[ID|EXPORT]", required=False)
 @click.option(
     "--as",
     "form",
-    type=click.Choice(["text", "markdown", "json", "source"]),
-    default="text",
-    show_default=True,
-    help="text: one line for each signal; markdown, json: everything that was said; source: JSON "
-    "in the shape of the format's source.",
+    type=click.Choice(["text", "markdown", "dossier", "json", "source", "csv"]),
+    help="text: one line for each signal; markdown, json: everything that was said; dossier: "
+    "two pages that sum up, then every text; source: JSON in the shape of the format's source. "
+    "Default: text. Of a time: markdown (the default), json, or csv, a row for each debate.",
+)
+@click.option(
+    "--period",
+    metavar="TIME",
+    help="Report on all debates opened in a time: 2026, 2026-Q4, 2026-11 or 2026-11-24 (UTC).",
+)
+@click.option("--since", metavar="TIME", help="In place of --period: from then on.")
+@click.option("--until", metavar="TIME", help="With --since: up to then, included. Default: now.")
+@click.option(
+    "-o",
+    "--output",
+    metavar="FILE",
+    type=click.Path(path_type=Path),
+    help="Write the numbers of --period to FILE, signed with your export key.",
 )
 @store_option
-def report(source: str, form: str) -> None:
-    """Print the report of the debate ID, or of an export.
+def report(
+    source: str | None,
+    form: str | None,
+    period: str | None,
+    since: str | None,
+    until: str | None,
+    output: Path | None,
+) -> None:
+    """Print the report of the debate ID, or of an export; or on all debates of a time.
 
-    Exit codes: 0 printed; 1 the record was altered; 2 there is no such debate.
+    With --period it says how many debates there were and how they ended, what needs a look,
+    which were overridden or never reviewed, under which policies they ran, what they cost,
+    and what has changed. The numbers that -o writes can be counted again by whoever holds the
+    exports: `hansard verify FOLDER --report FILE`.
+
+    Exit codes: 0 printed; 1 the record was altered; 2 there is no such debate, or the time is
+    none.
     """
-    record = sound_source(source)
+    of_time = bool(period or since or until)
+    if of_time == bool(source):
+        raise UsageError("report.which", "name a debate or an export, or a time with --period")
+    wrong = ("text", "dossier", "source") if of_time else ("csv",)
+    if form in wrong or (output and not of_time):
+        said = "-o" if output and not of_time else f"--as {form}"
+        what = "a time" if of_time else "a debate"
+        raise UsageError("report.form", f"there is no {said} for the report on {what}")
+    if source is None:
+        print_period(period, since, until, form or "markdown", output)
+        return
+    _print_report(sound_source(source), form or "text")
+
+
+def _print_report(record: hansard.Record, form: str) -> None:
     if form == "json":
         click.echo(document(record.standing()))
         return
@@ -148,6 +191,8 @@ def report(source: str, form: str) -> None:
         click.echo(document(result.source()))
     elif form == "markdown":
         click.echo(result.to_markdown().rstrip("\n"))
+    elif form == "dossier":
+        click.echo(record.dossier().rstrip("\n"))
     else:
         click.echo(result.to_report())
         say_notes(note.message for note in result.notes)

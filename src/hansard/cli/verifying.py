@@ -51,6 +51,10 @@ _SINCE = (
 _SINCE_ONE = (
     "--since is compared with one export, and this folder holds many; name one of the zips in it"
 )
+_REPORT = (
+    "--report is counted again from a folder of exports: hansard export --since DAY --until DAY "
+    "-o FOLDER"
+)
 _LISTED = 100
 _LEVELS = click.Choice(["0", "1", "2"])
 
@@ -89,6 +93,13 @@ _LEVELS = click.Choice(["0", "1", "2"])
     is_flag=True,
     help="Fail a record that names no policy, or was not compared with all of it.",
 )
+@click.option(
+    "--report",
+    metavar="FILE",
+    type=click.Path(path_type=Path),
+    help="Count a signed report again (hansard report --period … -o FILE) from the exports in "
+    "FOLDER.",
+)
 @click.option("--json", "as_json", is_flag=True, help="Print checks and findings as JSON.")
 @store_option
 def verify(
@@ -99,6 +110,7 @@ def verify(
     level: str | None,
     since: Path | None,
     require_policy: bool,
+    report: Path | None,
     as_json: bool,
 ) -> None:
     """Verify a record: the debate ID in the store, an export, or a page; or many.
@@ -109,9 +121,9 @@ def verify(
     exactly what this release writes, because other code could show anything.
 
     Of a FOLDER of exports, which `hansard export --all` writes, each is verified, and that
-    they are those that were signed for; --all verifies every debate of the store. Then what
-    is not intact comes first, and --json prints one document a line: one for each record, and
-    the last for all of them.
+    they are those that were signed for; --report FILE also counts a signed report again from
+    them. --all verifies every debate of the store. Then what is not intact comes first, and
+    --json prints one document a line: one for each record, and the last for all of them.
 
     Exit codes: 0 what is required is reached; 1 it is not, by one of many either, or the code
     of a page that comes alone is not that of this release; 2 there is no such debate or file,
@@ -121,10 +133,13 @@ def verify(
         raise UsageError("verify.which", "name what to verify, or every debate with --all")
     path = find_export(source) if source else None
     required = int(level) if level else int(path is not None) + bool(since)
-    if whole or (path and holds_exports(path)):
+    many = whole or bool(path and holds_exports(path))
+    if report and (whole or not many):
+        raise UsageError("verify.report", _REPORT)
+    if many:
         if since:
             raise UsageError("verify.since", _SINCE if whole else _SINCE_ONE)
-        _verify_many(path, jobs, trust, required, require_policy, as_json)
+        _verify_many(path, report, jobs, trust, required, require_policy, as_json)
         return
     found = _verified(path, source or "", trust, since)
     reached = found.level is not None and found.level >= required
@@ -161,13 +176,19 @@ def _verified(
 
 
 def _verify_many(
-    path: Path | None, jobs: int, trust: Path | None, required: int, policy: bool, as_json: bool
+    path: Path | None,
+    report: Path | None,
+    jobs: int,
+    trust: Path | None,
+    required: int,
+    policy: bool,
+    as_json: bool,
 ) -> None:
     """Verify a folder of exports or, without one, every debate of the store."""
     keys = trust_of(trust)
     if path:
         verify_many(
-            lambda each: hansard.verify_exports(path, keys, jobs=jobs, each=each),
+            lambda each: hansard.verify_exports(path, keys, report=report, jobs=jobs, each=each),
             count_exports(path),
             required,
             policy=policy,

@@ -37,13 +37,11 @@ TrustedRole = Literal[Role, "witness"]
 Standing = Literal["trusted", "unknown", "role", "witness", "origin", "undated", "time", "revoked"]
 ROLES: tuple[Role, ...] = get_args(Role)  # of which one may have keys of one's own
 TRUSTED_ROLES: tuple[TrustedRole, ...] = get_args(TrustedRole)
-_Time = Annotated[
-    str,
-    StringConstraints(
-        pattern=r"^[0-9]{4}-(0[1-9]|1[0-2])-(0[1-9]|[12][0-9]|3[01])"
-        r"T([01][0-9]|2[0-3]):[0-5][0-9]:[0-5][0-9]\.[0-9]{6}Z$"
-    ),
-]
+TIME = (
+    r"[0-9]{4}-(?:0[1-9]|1[0-2])-(?:0[1-9]|[12][0-9]|3[01])"
+    r"T(?:[01][0-9]|2[0-3]):[0-5][0-9]:[0-5][0-9]\.[0-9]{6}Z"
+)
+_Time = Annotated[str, StringConstraints(pattern=f"^{TIME}$")]
 
 
 class _Strict(BaseModel):

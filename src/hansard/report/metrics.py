@@ -96,6 +96,10 @@ class Metric(BaseModel):
     alert: bool
     why: str = Field(description="The rule of the alert, in words")
 
+    def spelled(self, value: float) -> str:
+        """Return a value of it, or of its baseline, as it is shown."""
+        return f"{value:.0%}" if self.share else f"{value:.2f}"
+
 
 class Metrics(BaseModel):
     """The metrics of the debates that were opened in a time."""

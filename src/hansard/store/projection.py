@@ -26,7 +26,7 @@ from hansard.store.guard import guard, id_of
 from hansard.store.rows import SORTS, Row
 from hansard.store.sqlite import Recorder
 
-_VERSION = 1  # of the tables, and of what their rows say
+_VERSION = 2  # of the tables, and of what their rows say
 _AT_ONCE = 5_000  # entries whose debates are read before their rows are written
 
 TABLES = (
@@ -49,11 +49,16 @@ TABLES = (
     """CREATE TABLE IF NOT EXISTS projected_figures
        (place INTEGER, name TEXT, value INTEGER NOT NULL, PRIMARY KEY (place, name))
        WITHOUT ROWID""",
+    # Its last entry, and what it counts in a periodic report, as JSON.
+    """CREATE TABLE IF NOT EXISTS projected_counts
+       (place INTEGER PRIMARY KEY, head TEXT NOT NULL, numbers TEXT NOT NULL)""",
     """CREATE TABLE IF NOT EXISTS projected_until
        (version INTEGER PRIMARY KEY, position INTEGER NOT NULL)""",
     "CREATE VIRTUAL TABLE IF NOT EXISTS projected_texts USING fts5(said)",
 )
-_OF_DEBATES = ("projected", "projected_names", "projected_figures", "projected_reviews")
+_OF_DEBATES = (
+    "projected", "projected_names", "projected_figures", "projected_reviews", "projected_counts",
+)  # fmt: skip
 # What the projection says of a review, by the keys of `:trust` at the time `:now`.
 _REVIEW = """(SELECT CASE WHEN found.state = 'waiting' AND row.deadline < :now THEN 'overdue'
     ELSE found.state END FROM (SELECT coalesce((SELECT state FROM projected_reviews
@@ -63,6 +68,8 @@ _LOOK = f"(row.look OR coalesce({_REVIEW}, 'approved') NOT IN ('approved', 'not 
 _BAD = "row.state IN ('altered', 'unreadable')"
 _NAMED = """EXISTS (SELECT 1 FROM projected_names
     WHERE place = row.place AND kind = '{kind}' AND name = :{kind})"""
+_NAMED_SO = """EXISTS (SELECT 1 FROM projected_names AS other
+    WHERE other.place = row.place AND other.kind = 'exception' AND other.name = '{name}')"""
 _NOBODY: Mapping[str, object] = {"trust": "", "now": ""}  # who reads without keys
 _WANTED = {
     "since": "row.opened_at >= :since",
@@ -106,7 +113,8 @@ class Sums(NamedTuple):
     bad: int
 
 
-_COLUMNS = tuple(name for name in Row.__slots__ if name not in ("names", "figures", "words"))
+_APART = ("names", "figures", "words", "head", "numbers")  # in tables of their own
+_COLUMNS = tuple(name for name in Row.__slots__ if name not in _APART)
 _INSERT = f"""INSERT INTO projected (place, {", ".join(_COLUMNS)})
     VALUES (?, {", ".join("?" * len(_COLUMNS))})"""  # noqa: S608
 
@@ -117,8 +125,8 @@ class Projection:
     def __init__(self, recorder: Recorder) -> None:
         self._recorder = recorder
         with guard():
-            made = recorder.select("SELECT 1 FROM sqlite_master WHERE name = 'projected_texts'")
-            if not made:
+            made = recorder.select("SELECT 1 FROM sqlite_master WHERE name = 'projected_counts'")
+            if not made:  # a store of an earlier version lacks some
                 self._make()
 
     def _make(self) -> None:
@@ -250,6 +258,36 @@ class Projection:
             )
         return [tuple(row) for row in rows]
 
+    def counted(self, wanted: Mapping[str, object]) -> list[tuple[Any, ...]]:
+        """Return of each record that is wanted and holds what a periodic report says of it.
+
+        Its id, when it was opened, its state, decision, head, numbers as JSON, and how its
+        review stands.
+        """
+        with guard():
+            rows = self._recorder.select(
+                f"""SELECT debate, opened_at, state, decision, head, numbers, {_REVIEW}
+                FROM projected AS row JOIN projected_counts USING (place)
+                WHERE NOT ({_BAD}) AND ({_where(wanted)}) ORDER BY row.place""",  # noqa: S608
+                **{**_NOBODY, **wanted},
+            )
+        return [(id_of(row[0]), *row[1:]) for row in rows]
+
+    def models(self, wanted: Mapping[str, object]) -> list[tuple[str, int, int, int]]:
+        """Return each model that was asked or served, and in how many debates that are wanted.
+
+        And in how many of these the confidence was low, and how many were escalated.
+        """
+        low, left = (_NAMED_SO.format(name=name) for name in ("low_confidence", "escalated"))
+        with guard():
+            rows = self._recorder.select(
+                f"""SELECT name, count(*), sum({low}), sum({left}) FROM projected AS row
+                JOIN projected_names USING (place) WHERE kind = 'model' AND state != 'open'
+                AND NOT ({_BAD}) AND ({_where(wanted)}) GROUP BY name ORDER BY name""",  # noqa: S608
+                **{**_NOBODY, **wanted},
+            )
+        return [tuple(row) for row in rows]
+
     def retained(self) -> list[tuple[str | None, str, str, bool]]:
         """Return class of retention, id, time of the close, and whether a hold stands.
 
@@ -315,6 +353,9 @@ def _replace(c: SQLiteCursor, place: int, row: Row) -> None:
         "INSERT INTO projected_figures VALUES (?, ?, ?)",
         [(place, name, value) for name, value in sorted(row.figures.items())],
     )
+    if row.head:
+        counts = (place, row.head, row.numbers)
+        c.execute("INSERT INTO projected_counts VALUES (?, ?, ?)", counts)
     if row.words:
         c.execute("INSERT INTO projected_texts (rowid, said) VALUES (?, ?)", (place, row.words))
 

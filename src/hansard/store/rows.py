@@ -21,7 +21,8 @@ class Row:
     review stands. `held` says whether a hold stands, `texts` whether
     any of its texts is left. `elapsed` is in milliseconds, `cost` in micro-US-dollars. `names` are
     pairs of `label`, `model`, `note` or `exception` and a name, `figures` what the debate counts
-    towards metrics, `words` what can be searched.
+    towards metrics, `words` what can be searched. `head` is the hash of its last entry, `numbers`
+    what it counts in a periodic report, by name, as JSON.
     """
 
     debate: str
@@ -44,6 +45,8 @@ class Row:
     calls: int | None = None
     tokens: int | None = None
     elapsed: int | None = None
+    head: str | None = None
+    numbers: str | None = None
     names: Sequence[tuple[str, str]] = ()
     figures: Mapping[str, int] = field(default_factory=dict)
     words: str = ""

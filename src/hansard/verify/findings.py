@@ -21,6 +21,7 @@ TEMPLATES = 10  # and the texts that a policy is about
 REGISTER = 17  # of records with proofs of their lines in one
 SIGNATURE = 3
 POLICY, REVIEW, NOTES = 18, 19, 20  # of records that have what they look at, and of no others
+REPORT = 21  # of a folder that a periodic report is compared with
 _NAMES = {number: row["name"] for number, row in vocabulary.checks().items()}
 CHECKS = {number: name for number, name in _NAMES.items() if number < REGISTER}
 

@@ -19,17 +19,19 @@ from hansard.record import note as notes
 from hansard.record.keys import Signing, Trust, who_signed
 from hansard.record.note import Note
 from hansard.verify.findings import (
-    CHECKS,
+    REPORT,
     Check,
     Finding,
     Result,
     Status,
     Verdict,
     Verification,
+    checks_of,
     finding,
     told,
     verdict_of,
 )
+from hansard.verify.recount import Part, Recount
 from hansard.verify.verifier import MOST_LISTED
 
 
@@ -68,12 +70,16 @@ class Verifications(Result):
 
 
 class Seen(NamedTuple):
-    """A record as it was seen: of a file its SHA-256; of one that holds its first and last time."""
+    """A record as it was seen: of a file its SHA-256; of one that holds its first and last time.
+
+    And what it counts in a report, where one is compared.
+    """
 
     record: Verified
     sha256: str | None = None
     first: str | None = None
     last: str | None = None
+    part: Part | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,9 +98,12 @@ class Folder:
 class Gathering:
     """Takes in what was seen of each record, in any order, and says what is found of all."""
 
-    def __init__(self, trust: Trust, folder: Folder | None = None) -> None:
+    def __init__(
+        self, trust: Trust, folder: Folder | None = None, report: Recount | None = None
+    ) -> None:
         self._trust = trust
         self._folder = folder
+        self._report = report
         self._counts = Counter[Verdict]()
         self._levels = set[int | None]()
         self._caveats = 0
@@ -116,18 +125,23 @@ class Gathering:
         if result and result.ok:
             self._first = max(self._first, seen.first or "")
             self._last = max(self._last, seen.last or "")
+        if self._report and seen.part:
+            self._report.add(seen.part)
         if self._folder and seen.sha256:
             self._take(*self._hashed(record.name, seen.sha256))
 
     def result(self) -> Verifications:
         """Return what is found of all records that were taken in."""
         signing = self._signing()
+        reported = self._report.signing(self._last) if self._report else None
+        if self._report and reported:
+            self._take(*self._report.findings(reported))
         findings = list(self._findings)
         if signing.forged:
             findings.append(finding("3.signature", 0, found=signing.forged, name=signing.forged))
         findings.sort(key=lambda row: (row.check, row.code, row.message))
         level = None if findings else min((row or 0 for row in self._levels), default=0)
-        if level and self._folder and not signing.trusted:
+        if level and self._folder and not (signing.trusted and (not reported or reported.trusted)):
             level = 0
         return Verifications(
             records=self._counts.total(),
@@ -135,7 +149,7 @@ class Gathering:
             level=level,
             verdict=verdict_of(level),
             caveats=list(self._said()),
-            checks=list(self._checks(findings, signing)) if self._folder else [],
+            checks=list(self._checks(findings, signing, reported)) if self._folder else [],
             findings=findings,
         )
 
@@ -189,20 +203,26 @@ class Gathering:
         first, last = self._first or None, self._last or None
         return who_signed(self._note, "export", self._trust, first, last)
 
-    def _checks(self, findings: Sequence[Finding], signing: Signing) -> Iterator[Check]:
-        """Yield the checks of a folder: all of its exports, its list, who signed that."""
+    def _checks(
+        self, findings: Sequence[Finding], signing: Signing, reported: Signing | None
+    ) -> Iterator[Check]:
+        """Yield the checks of a folder: all of its exports, its list, who signed that, a report."""
         listed = vocabulary.many(len(self._listed or ()), "file")
         rows: dict[int, tuple[Status, str]] = {
             1: ("pass", vocabulary.passed(1, "many", records=self._records)),
             2: ("pass", vocabulary.passed(2, files=listed)),
             3: ("pass" if signing.trusted else "unchecked", f"manifest {signing.words}"),
         }
+        if self._report and reported:
+            status: Status = "pass" if reported.trusted else "unchecked"
+            rows[REPORT] = (status, self._report.evidence(reported))
+        names = checks_of(*rows)
         for number, (status, words) in rows.items():
             failed = [found for found in findings if found.check == number]
             said = told(failed, max(self._found[number], len(failed))) if failed else words
             yield Check(
                 number=number,
-                name=CHECKS[number],
+                name=names[number],
                 status="fail" if failed else status,
                 evidence=said,
             )

@@ -62,7 +62,7 @@ def debates(store):
 def tables(path):
     """All rows of the projection."""
     names = ("projected", "projected_names", "projected_reviews", "projected_until")
-    names += ("projected_figures",)
+    names += ("projected_figures", "projected_counts")
     with closing(sqlite3.connect(path)) as connection:
         found = [connection.execute(f"SELECT * FROM {name}").fetchall() for name in names]
         texts = connection.execute("SELECT rowid, said FROM projected_texts").fetchall()

@@ -1,0 +1,137 @@
+"""The report on all debates of a store that were opened in a time."""
+
+from __future__ import annotations
+
+import json
+import re
+from datetime import UTC, datetime, timedelta
+from typing import TYPE_CHECKING, Any
+
+from hansard.api.listing import caught_up, judged
+from hansard.api.measuring import measured
+from hansard.errors import DataError, UsageError
+
+if TYPE_CHECKING:
+    from hansard.record.keys import Trust
+    from hansard.report.periodic import CountedDebate, PeriodicReport
+    from hansard.store.application import Store
+
+_PERIOD = re.compile(r"([0-9]{4})(?:-Q([1-4])|-([0-9]{2})(?:-([0-9]{2}))?)?").fullmatch
+
+
+def periodic_report(
+    store: Store,
+    period: str | None = None,
+    *,
+    since: str | None = None,
+    until: str | None = None,
+    trust: Trust | None = None,
+) -> PeriodicReport:
+    """Return what the debates come to that were opened in a time: numbers, exceptions, cost.
+
+    `period` is a year, a quarter, a month or a day: `2026`, `2026-Q4`, `2026-11` or
+    `2026-11-24`, in UTC. In its place, `since` and `until` are two of these, both included;
+    without `until` the time ends now. `trust` names the keys whose reviews count.
+
+    What is said of a debate was taken from its record when that last changed, and the record
+    held then; `verify_store` looks at all of them again, and `verify_exports` counts a signed
+    report again. Raises UsageError `period.time`, and DataError where the store cannot be read.
+
+    >>> from hansard import debate, open_store
+    >>> with open_store("sqlite:///:memory:") as store:
+    ...     _ = debate("Do we ship?", format="panel", agents=lambda _: "Yes.", store=store)
+    ...     found = periodic_report(store, since="2000")
+    ...     empty = periodic_report(store, "1999-Q4")
+    >>> found.numbers["closed.complete"], empty.numbers, empty.until
+    (1, {}, '2000-01-01T00:00:00.000000Z')
+    """
+    from hansard.record.keys import Trust
+    from hansard.report.periodic import ModelUse, PeriodicReport, total
+    from hansard.runtime.clock import Clock, spelled
+
+    at = Clock().now()
+    begin, end = _bounds(period, since, until, at)
+    rows, trust = caught_up(store), trust or Trust()
+    times = {"since": spelled(begin), "before": spelled(end)}
+    wanted = {**times, "trust": judged(store, rows, trust), "now": at}
+    found = [_counted(row) for row in rows.counted(wanted)]
+    return PeriodicReport(
+        since=times["since"],
+        until=times["before"],
+        at=at,
+        numbers=total(numbers for numbers, _ in found),
+        debates=tuple(row for _, row in found),
+        not_counted=tuple(rows.find({"before": ""})),  # what does not hold is always found
+        models=tuple(
+            ModelUse(model=name, debates=debates, low_confidence=low, escalated=left)
+            for name, debates, low, left in rows.models(times)
+        ),
+        metrics=measured(rows, begin, end),
+    )
+
+
+def _counted(row: tuple[Any, ...]) -> tuple[dict[str, int], CountedDebate]:
+    """Return the numbers of a record, its review among them, and what is said of it."""
+    from hansard.report.periodic import CountedDebate
+    from hansard.verify.recount import of_review
+
+    debate, opened_at, state, decision, head, kept, review = row
+    try:
+        numbers: dict[str, int] = json.loads(kept)
+        if state in ("open", "gate"):
+            review = None
+        else:
+            numbers[of_review(review)] = 1
+        said = CountedDebate(
+            debate=debate,
+            head=head,
+            opened_at=opened_at,
+            state=state,
+            decision=decision,
+            exceptions=tuple(
+                name.removeprefix("exception.") for name in numbers if name.startswith("exception.")
+            ),
+            review=review,
+            calls=numbers.get("calls", 0),
+            cost_micro_usd=numbers.get("cost_micro_usd", 0),
+        )
+    except (ValueError, TypeError, AttributeError):
+        raise DataError(
+            "store.corrupt", "what finds debates was changed: run `hansard projection rebuild`"
+        ) from None
+    return numbers, said
+
+
+def _bounds(
+    period: str | None, since: str | None, until: str | None, now: str
+) -> tuple[datetime, datetime]:
+    """Return when a time begins, and when it is over."""
+    if period is not None and (since or until):
+        raise UsageError("period.time", "name a period, or its first and last day, not both")
+    if period is None and since is None:
+        raise UsageError("period.time", "name a period, such as 2026-Q4, or since when")
+    begin = _span(period or since or "")[0]
+    last = period or until
+    end = _span(last)[1] if last else datetime.fromisoformat(now)
+    if begin >= end:
+        raise UsageError("period.time", f"the time from {since} to {until or 'now'} has no end")
+    return begin, end
+
+
+def _span(text: str) -> tuple[datetime, datetime]:
+    """Return when a year, quarter, month or day begins, and when it is over."""
+    found = _PERIOD(text)
+    try:
+        if found and found[4]:
+            begin = datetime.fromisoformat(text).replace(tzinfo=UTC)
+            return begin, begin + timedelta(days=1)
+        if found:
+            months = 1 if found[3] else 3 if found[2] else 12
+            year, month = int(found[1]), int(found[3] or 3 * int(found[2] or 1) - 2)
+            begin, last = datetime(year, month, 1, tzinfo=UTC), month + months - 1
+            return begin, datetime(year + last // 12, last % 12 + 1, 1, tzinfo=UTC)
+    except (ValueError, OverflowError):
+        pass
+    raise UsageError(
+        "period.time", f"{text!r:.64} is no period: write 2026, 2026-Q4, 2026-11 or 2026-11-24"
+    )

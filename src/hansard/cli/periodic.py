@@ -1,0 +1,50 @@
+"""`report --period`: what all debates of a time come to, and the signed numbers of it."""
+
+from __future__ import annotations
+
+import csv
+import io
+from pathlib import Path
+
+import click
+from rich.text import Text
+
+import hansard
+from hansard.cli.console import console, document
+from hansard.cli.context import keyring, open_store, trust_of
+from hansard.cli.listing import harmless
+from hansard.cli.signing import require_new, save
+from hansard.report.periodic import CountedDebate
+
+
+def print_period(
+    period: str | None, since: str | None, until: str | None, form: str, output: Path | None
+) -> None:
+    """Print the report on a time, and write its signed numbers where that is wanted."""
+    if output:
+        require_new(output)
+    trust = trust_of(None)
+    with open_store() as store:
+        found = hansard.periodic_report(store, period, since=since, until=until, trust=trust)
+    if form == "json":
+        click.echo(document(found))
+    elif form == "csv":
+        click.echo(_csv(found), nl=False)
+    else:
+        click.echo(found.to_markdown(), nl=False)
+    if output:
+        signer = keyring().signer("export")
+        save(output, found.signed(signer))
+        said = f"{output}: {len(found.numbers)} numbers over {len(found.debates):,} records, "
+        console(stderr=True).print(Text(f"{said}signed by {signer.name}"))
+
+
+def _csv(found: hansard.PeriodicReport) -> str:
+    """Return a row for each record; what a spreadsheet would run is words."""
+    out = io.StringIO()
+    rows = csv.writer(out, lineterminator="\n")
+    rows.writerow(CountedDebate.model_fields)
+    for row in found.debates:
+        values = {**row.model_dump(mode="json"), "exceptions": " ".join(row.exceptions)}.values()
+        rows.writerow([harmless(each) if isinstance(each, str) else each for each in values])
+    return out.getvalue()
