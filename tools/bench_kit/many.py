@@ -12,7 +12,7 @@ import re
 import subprocess
 import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
 from uuid import UUID
@@ -38,7 +38,7 @@ def figure_many(size: Size, folder: Path) -> Iterator[Figure]:
     pairs = Pairs()
     for debates in size.many:
         store, out = folder / f"many-{debates}.db", folder / f"many-{debates}"
-        fill(store, record, debates)
+        fill(store, [record], debates)
         url = f"sqlite:///{store}"
         _, peak = timed(folder, "export", "--all", "--store", url, "-o", str(out))
         peaks.setdefault("export", []).append(peak)
@@ -60,12 +60,12 @@ def figure_many(size: Size, folder: Path) -> Iterator[Figure]:
     yield replace(faster, unit="debates/s")
 
 
-def fill(path: Path, record: Bundle, debates: int) -> None:
-    """Make a store of as many debates."""
+def fill(path: Path, records: Sequence[Bundle], debates: int) -> None:
+    """Make a store of as many debates, which are these records in turns."""
     with Store.open(f"sqlite:///{path}", create=True) as store:
         for first in range(0, debates, _AT_ONCE):
             numbers = range(first, min(first + _AT_ONCE, debates))
-            store.append(*(batch_of(record, number) for number in numbers))
+            store.append(*(batch_of(records[n % len(records)], n) for n in numbers))
 
 
 def batch_of(record: Bundle, number: int) -> Batch:

@@ -20,6 +20,7 @@ class Size(NamedTuple):
     registered: tuple[int, ...]  # lines in the register before figure 14 measures
     public: int  # debates a repetition of figure 11 runs
     many: tuple[int, int]  # debates that figure 15 exports and verifies: few, and many
+    asked: int  # debates that figures 17 and 18 ask about
     repeats: int
 
 
@@ -33,6 +34,7 @@ FULL = Size(
     registered=(1_000, 10_000, 100_000),
     public=10,
     many=(250, 2500),
+    asked=10_000,
     repeats=7,
 )
 QUICK = Size(
@@ -45,6 +47,7 @@ QUICK = Size(
     registered=(1, 20),
     public=1,
     many=(2, 4),
+    asked=100,
     repeats=1,
 )
 
