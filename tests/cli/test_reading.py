@@ -176,8 +176,10 @@ def test_list_says_how_often_a_question_was_debated_and_what_never_finished(hans
     done = hansard("list", "--questions")
     assert done.out.splitlines() == [
         "3 debates   Shall we release?",
+        "            decided: 2 revise",
         f"            never finished: {left[:8]}",
         "1 debate    Another?",
+        "            decided: 1 revise",
     ]
     found = json.loads(hansard("list", "--questions", "--json", "--limit", 1).out)
     jsonschema.validate(found, json.loads(render("questions")))

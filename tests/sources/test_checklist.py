@@ -17,17 +17,10 @@ IDS = [f"{source}{number}" for source, many in ROWS.items() for number in range(
 RULES = (ROOT / "schemas" / "RULES.md").read_text(encoding="utf-8")
 DECISIONS = {int(number) for number in re.findall(r"^### D ([0-9]+)\.", RULES, re.MULTILINE)}
 
-METRICS = "metrics over many debates are still to come"
 EVALUATION = "golden sets and baselines of single agents are still to come"
 LATER = {
-    "E74": METRICS,
-    "E75": METRICS,
-    "E76": METRICS,
-    "E77": METRICS,
-    "E78": METRICS,
     "E84": "calibration against outcomes is still to come",
     "E85": "calibration against outcomes is still to come",
-    "E91": METRICS,
     "E98": EVALUATION,
     "E104": EVALUATION,
     "E105": EVALUATION,

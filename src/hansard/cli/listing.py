@@ -22,7 +22,7 @@ from hansard.vocabulary import fill, many, words
 
 EXCEPTIONS = tuple(words("exceptions"))
 
-_FORMULA = "=+-@\t\r"  # how a cell begins that spreadsheets run
+_FORMULA = tuple("=+-@\t\r")  # how a cell begins that spreadsheets run
 
 
 class _Column(NamedTuple):
@@ -168,7 +168,7 @@ def list_(form: str | None, limit: int, questions: bool, **wanted: Any) -> None:
 
 
 def _print_questions(found: Questions, digits: int, form: str | None) -> None:
-    """Print each question, how often it was debated, and the debates that never finished."""
+    """Print each question, how often it was debated and decided how, and what never finished."""
     if form == "json":
         click.echo(document(found))
         return
@@ -177,6 +177,9 @@ def _print_questions(found: Questions, digits: int, form: str | None) -> None:
         said = GONE if row.question is None else one_line(row.question)
         text = Text(f"{many(len(row.debates), 'debate'):<11} {said}")
         out.print(text, no_wrap=True, overflow="ellipsis")
+        if row.decisions:
+            told = ", ".join(f"{number} {name}" for name, number in row.decisions.items())
+            out.print(Text(f"{'':<11} decided: {told}"))
         if row.unfinished:
             names = ", ".join(name[:digits] for name in row.unfinished)
             out.print(Text(f"{'':<11} never finished: {names}", style="bold yellow"))
@@ -196,7 +199,7 @@ def _csv(debates: Sequence[Entry]) -> str:
 def harmless(text: str) -> str:
     """Return a text as a cell of CSV that no spreadsheet runs."""
     text = shown(text)
-    return f"'{text}" if text[:1] in _FORMULA else text
+    return f"'{text}" if text.startswith(_FORMULA) else text
 
 
 @click.group()

@@ -30,6 +30,7 @@ from hansard.report.words import GONE, percent
 
 _UNVERIFIED = "ALTERED: this is not what was recorded."
 _ALARM = "reverse bold red"
+_FORMS = ("text", "markdown", "dossier", "json", "source")  # of a report on one debate
 
 
 @click.command()
@@ -130,7 +131,7 @@ def _show_prompt(record: hansard.Record, call: str) -> None:
 @click.option(
     "--as",
     "form",
-    type=click.Choice(["text", "markdown", "dossier", "json", "source", "csv"]),
+    type=click.Choice([*_FORMS, "csv"]),
     help="text: one line for each signal; markdown, json: everything that was said; dossier: "
     "two pages that sum up, then every text; source: JSON in the shape of the format's source. "
     "Default: text. Of a time: markdown (the default), json, or csv, a row for each debate.",
@@ -171,11 +172,16 @@ def report(
     of_time = bool(period or since or until)
     if of_time == bool(source):
         raise UsageError("report.which", "name a debate or an export, or a time with --period")
-    wrong = ("text", "dossier", "source") if of_time else ("csv",)
-    if form in wrong or (output and not of_time):
-        said = "-o" if output and not of_time else f"--as {form}"
-        what = "a time" if of_time else "a debate"
-        raise UsageError("report.form", f"there is no {said} for the report on {what}")
+    forms = ("markdown", "json", "csv") if of_time else _FORMS
+    if form and form not in forms:
+        what = "all debates of a time" if of_time else "a debate"
+        raise UsageError(
+            "report.form", f"a report on {what} is no {form}: use --as {', '.join(forms)}"
+        )
+    if output and not of_time:
+        raise UsageError(
+            "report.output", "-o signs the numbers of --period; send this report to a file with >"
+        )
     if source is None:
         print_period(period, since, until, form or "markdown", output)
         return

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+from collections import Counter
 from dataclasses import replace
 from datetime import datetime, timedelta
 from typing import Literal
@@ -106,6 +107,7 @@ class Asked(_Part):
     question: str | None = Field(description="null: it cannot be read, or the record was altered")
     debates: tuple[str, ...] = Field(description="Their ids, in the order they were opened")
     unfinished: tuple[str, ...] = Field(description="Those that were never closed")
+    decisions: dict[str, int] = Field(description="How many of them decided so, by decision")
 
 
 class Questions(_Part):
@@ -137,6 +139,7 @@ class Listing(_Part):
                 question=question,
                 debates=tuple(row.debate for row in rows),
                 unfinished=tuple(row.debate for row in rows if row.state == "open"),
+                decisions=dict(Counter(row.decision for row in rows if row.decision)),
             )
             for question, rows in found.items()
         )

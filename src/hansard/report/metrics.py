@@ -39,6 +39,7 @@ METRICS: Mapping[str, _Metric] = {
     "challenge_strength": _Metric("strength of critiques, in the critics' own word", "below", 6.5),
     "low_confidence": _Metric("moderator's own confidence is LOW", "above", 0.3, share=True),
     "uncertainties": _Metric("uncertainties that the moderator names", "off"),
+    "upheld": _Metric("moderator upheld the proposition", "off", share=True),
     "cost_to_estimate": _Metric("cost, as a multiple of what was expected", "above", 1.5),
     "first_answer": _Metric("decided as the first who spoke argued", "none", share=True),
     "escalated": _Metric("escalated to a person", "more", share=True),
@@ -149,6 +150,8 @@ def figures(result: DebateResult) -> dict[str, int]:
 
 def _moderated(result: ModeratedResult) -> dict[str, int]:
     found = {}
+    if result.decision in ("upheld", "not_upheld"):
+        found["upheld"] = UNIT * (result.decision == "upheld")
     said = [
         side.critique.challenge_strength
         for row in result.rounds

@@ -41,21 +41,29 @@ def test_what_a_debate_counts():
         (
             Setup("moderated", evidence=(("memo", "It failed.", 1),)),
             script({"critique": say(counter_arguments=[argued(("memo", "no such words"))])}),
-            {"citations": 1, "low_confidence": 0},
+            {"citations": 1, "low_confidence": 0, "upheld": None},
         ),
+        (Setup("moderated"), script({"moderation": say(upholds=True)}), {"upheld": 1}),
+        (Setup("moderated"), script({"moderation": say(upholds=False)}), {"upheld": 0}),
         (Setup("judged"), script(usual=say(winner="wait")), {"first_answer": 0}),
     ]
     for setup, replies, expected in cases:
         found = figures(result(setup, replies))
         assert {name: found.get(name) for name in expected} == {
-            name: UNIT * value for name, value in expected.items()
+            name: value and UNIT * value for name, value in expected.items()
         }
         assert found.keys() <= METRICS.keys()
 
 
 def test_what_a_debate_does_not_have_it_does_not_count_for():
     found = figures(result(Setup(), script(usual=vote("release"))))
-    assert {"challenge_strength", "low_confidence", "uncertainties", "citations"}.isdisjoint(found)
+    assert {
+        "challenge_strength",
+        "low_confidence",
+        "uncertainties",
+        "citations",
+        "upheld",
+    }.isdisjoint(found)
     assert "cost_to_estimate" not in found
     ended = result(Setup(), script(usual=vote("release")))
     assert figures(ended.model_copy(update={"status": "open"})) == {}
@@ -117,6 +125,13 @@ def test_when_there_is_an_alert(name, now, before, by_policy, against, alert):
     assert (found.against, found.alert) == (against, alert)
     assert (found.baseline is None) == (against is None)
     assert found.value == (pytest.approx(statistics.mean(now)) if now else None)
+
+
+def test_a_moderator_who_comes_to_lean_to_one_side_draws_an_alert():
+    even, leaning = summed([1, 0] * 20), summed([1] * 36 + [0] * 4)
+    assert metric("upheld", leaning, even, None, None).alert
+    assert metric("upheld", summed([0] * 36 + [1] * 4), even, None, None).alert
+    assert not metric("upheld", even, even, None, None).alert
 
 
 def test_each_metric_stands_before_its_types_of_task():

@@ -1,0 +1,99 @@
+"""`report --period` and `verify --report`: what debates of a time come to, counted again."""
+
+import csv
+import json
+from pathlib import Path
+
+import jsonschema
+import pytest
+
+from cli_support import NAMES, write_debate
+from exporting import run_tool
+from hansard.schemas import render
+
+
+@pytest.fixture
+def several(hansard, home):
+    """Three debates in hansard.db, one of them left to a person."""
+    for votes in (("release", "revise", "revise"), ("release", "revise", "escalate")):
+        write_debate(dict(zip(NAMES, votes, strict=True)))
+        assert hansard("run", "debate.yaml").code == 0
+    assert hansard("run", "debate.yaml").code == 0
+
+
+def test_a_signed_report_is_counted_again_from_a_folder_of_exports(hansard, several):
+    done = hansard("report", "--since", "2000", "-o", "report.txt")
+    assert (done.code, done.out[:8]) == (0, "# Debate")
+    assert "| Debates | 3 |" in done.out
+    assert "report.txt: " in done.err
+    assert "over 3 records, signed by house/export" in done.err
+    assert Path("report.txt").stat().st_mode & 0o777 == 0o600
+    assert hansard("export", "--all", "-o", "all").code == 0
+    sound = hansard("verify", "all", "--report", "report.txt")
+    assert sound.code == 0
+    assert "21  report      pass         " in sound.out
+    text = Path("report.txt").read_text().replace("number debates 3", "number debates 2")
+    Path("other.txt").write_text(text)
+    other = hansard("verify", "all", "--report", "other.txt")
+    assert other.code == 1
+    assert "21  report      FAIL         " in other.out
+    assert "21.number  The report gives another number than the folder: debates" in other.out
+    code, out, _ = run_tool("all", "--report", "other.txt")
+    assert code == 1
+    assert "21.number at the record: " in out
+
+
+def test_an_export_that_went_on_is_superseded(hansard, several):
+    assert hansard("report", "--since", "2000", "-o", "report.txt").code == 0
+    name = json.loads(hansard("report", "--since", "2000", "--as", "json").out)["debates"][0]
+    assert hansard("outcome", name["debate"], "--label", "right").code == 0
+    assert hansard("export", "--all", "-o", "all").code == 0
+    done = hansard("verify", "all", "--report", "report.txt")
+    assert done.code == 1
+    assert f"than the folder holds: {name['debate']}" in done.out
+
+
+def test_json_and_csv_have_a_row_for_each_debate(hansard, several):
+    found = json.loads(hansard("report", "--since", "2000", "--as", "json").out)
+    jsonschema.validate(found, json.loads(render("period")))
+    rows = [*csv.DictReader(hansard("report", "--since", "2000", "--as", "csv").out.splitlines())]
+    assert [row["debate"] for row in rows] == [row["debate"] for row in found["debates"]]
+    assert [row["decision"] for row in rows] == ["revise", "escalate", "escalate"]
+    assert [row["exceptions"] for row in rows] == ["", "escalated", "escalated"]
+
+
+@pytest.mark.parametrize(
+    ("words", "code"),
+    [
+        ((), "report.which"),
+        (("0a1b", "--period", "2026"), "report.which"),
+        (("--period", "2026-Q5"), "period.time"),
+        (("--until", "2026"), "period.time"),
+        (("--period", "2026", "--as", "dossier"), "report.form"),
+        (("0a1b", "--as", "csv"), "report.form"),
+        (("0a1b", "-o", "x"), "report.output"),
+    ],
+)
+def test_what_cannot_be_is_refused(hansard, several, words, code):
+    done = hansard("report", *words)
+    assert (done.code, done.out) == (2, "")
+    assert done.err.rstrip().endswith(f"[{code}]")
+
+
+def test_a_report_overwrites_nothing_and_is_for_folders_alone(hansard, several):
+    Path("report.txt").write_text("mine")
+    assert hansard("report", "--period", "2026", "-o", "report.txt").code == 2
+    assert Path("report.txt").read_text() == "mine"
+    for words in (("--all",), ("hansard.db",)):
+        done = hansard("verify", *words, "--report", "report.txt")
+        assert (done.code, done.err.rstrip().endswith("[verify.report]")) == (2, True)
+    assert run_tool("report.txt", "--report", "report.txt")[0] == 2
+    assert hansard("export", "--all", "-o", "all").code == 0
+    assert run_tool("all", "--report", "nowhere.txt")[0] == 2
+    assert hansard("verify", "all", "--report", "nowhere.txt").code == 2
+
+
+def test_the_dossier_is_printed(hansard, debate):
+    done = hansard("report", debate, "--as", "dossier")
+    assert done.code == 0
+    assert "## What the record does not say\n\n- No requester was recorded.\n" in done.out
