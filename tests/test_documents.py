@@ -190,6 +190,38 @@ def test_the_top_of_the_repository_holds_nothing_else():
     assert found - {"PKG-INFO"} == set(wanted.split())  # of a source distribution
 
 
+DUTIES = [line.split(" | ") for line in PAGES["duties.md"].splitlines() if line.startswith("| ")][
+    1:
+]
+
+
+@pytest.mark.parametrize("row", DUTIES, ids=[row[0][2:20] for row in DUTIES])
+def test_each_duty_names_commands_and_sections_that_there_are(row):
+    from hansard.cli.main import cli
+
+    duty, part, shown, missing = row
+    format_ = (ROOT / "schemas/FORMAT.md").read_text("utf-8")
+    sections = set(re.findall(r"(?m)^## ([0-9]+)\.", format_))
+    named = set(re.findall(r"§([0-9]+)", part))
+    commands = re.findall(r"`hansard ([^`]+)`", shown)
+    assert all((duty.strip("| "), len(missing) > 10, named, commands))
+    assert named <= sections
+    for command, *words in map(str.split, commands):
+        found = cli.get_command(None, command)
+        assert found, command
+        if words and hasattr(found, "commands"):
+            assert words[0] in found.commands, (command, words)
+        known = {name for option in found.params for name in option.opts}
+        assert {word for word in words if word.startswith("--")} <= known, (command, words)
+
+
+def test_the_duties_promise_nothing():
+    page = PAGES["duties.md"]
+    assert "complian" not in page.replace("for-compliance.md", "").replace("of high-risk", "")
+    assert all(name in page for name in ("SR 11-7", "SR 26-2", "17 April 2026", "4511", "11.10(e)"))
+    assert len(DUTIES) >= 13
+
+
 def test_what_is_not_proven_stands_in_one_sentence():
     claims = vocabulary.words("claims")
     assert claims["unproven"] in PAGES["README.md"]

@@ -2,13 +2,15 @@
 
 import csv
 import json
+import re
+import shlex
 from pathlib import Path
 
 import jsonschema
 import pytest
 
 from cli_support import NAMES, write_debate
-from exporting import run_tool
+from exporting import TOOL_FILE, run_tool
 from hansard.schemas import render
 
 
@@ -97,3 +99,25 @@ def test_the_dossier_is_printed(hansard, debate):
     done = hansard("report", debate, "--as", "dossier")
     assert done.code == 0
     assert "## What the record does not say\n\n- No requester was recorded.\n" in done.out
+
+
+QUESTIONS = re.findall(
+    r"^\| (.+?) \| `hansard (.+?)` \|$",
+    (TOOL_FILE.parent / "docs" / "for-compliance.md").read_text(encoding="utf-8"),
+    re.MULTILINE,
+)
+
+
+@pytest.mark.parametrize(("question", "command"), QUESTIONS)
+def test_each_question_of_the_document_is_answered_by_its_command(
+    hansard, several, question, command
+):
+    done = hansard(*shlex.split(command))
+    assert (done.code, bool(done.out)) == (0, True), question
+
+
+def test_the_document_answers_the_questions_of_a_quarter():
+    asked = " ".join(question for question, _ in QUESTIONS)
+    for words in ("overridden or never reviewed", "does not exist", "clause 11", "low confidence"):
+        assert words in asked
+    assert "committee" in asked

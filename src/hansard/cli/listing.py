@@ -173,6 +173,8 @@ def _print_questions(found: Questions, digits: int, form: str | None) -> None:
         click.echo(document(found))
         return
     out = console()
+    if not found.asked:
+        out.print(Text("0 questions", style="dim"))
     for row in found.asked:
         said = GONE if row.question is None else one_line(row.question)
         text = Text(f"{many(len(row.debates), 'debate'):<11} {said}")

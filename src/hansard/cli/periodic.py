@@ -15,6 +15,7 @@ from hansard.cli.context import keyring, open_store, trust_of
 from hansard.cli.listing import harmless
 from hansard.cli.signing import require_new, save
 from hansard.report.periodic import CountedDebate
+from hansard.vocabulary import many
 
 
 def print_period(
@@ -35,8 +36,8 @@ def print_period(
     if output:
         signer = keyring().signer("export")
         save(output, found.signed(signer))
-        said = f"{output}: {len(found.numbers)} numbers over {len(found.debates):,} records, "
-        console(stderr=True).print(Text(f"{said}signed by {signer.name}"))
+        said = f"{many(len(found.numbers), 'number')} over {many(len(found.debates), 'record')}"
+        console(stderr=True).print(Text(f"{output}: {said}, signed by {signer.name}"))
 
 
 def _csv(found: hansard.PeriodicReport) -> str:

@@ -41,16 +41,16 @@ def test_what_a_debate_counts():
         (
             Setup("moderated", evidence=(("memo", "It failed.", 1),)),
             script({"critique": say(counter_arguments=[argued(("memo", "no such words"))])}),
-            {"citations": 1, "low_confidence": 0, "upheld": None},
+            {"citations": 1, "low_confidence": 0},
         ),
-        (Setup("moderated"), script({"moderation": say(upholds=True)}), {"upheld": 1}),
-        (Setup("moderated"), script({"moderation": say(upholds=False)}), {"upheld": 0}),
+        (Setup("moderated"), script({"moderation": say(upholds_proposition=True)}), {"upheld": 1}),
+        (Setup("moderated"), script({"moderation": say(upholds_proposition=False)}), {"upheld": 0}),
         (Setup("judged"), script(usual=say(winner="wait")), {"first_answer": 0}),
     ]
     for setup, replies, expected in cases:
         found = figures(result(setup, replies))
         assert {name: found.get(name) for name in expected} == {
-            name: value and UNIT * value for name, value in expected.items()
+            name: UNIT * value for name, value in expected.items()
         }
         assert found.keys() <= METRICS.keys()
 
