@@ -132,7 +132,9 @@ class Record:
     @property
     def _opened(self) -> OpenedData | None:
         """What the opening says; None of a record that begins otherwise, as that of a gate."""
-        first = self.events[0]
+        from hansard.rules.events import parse
+
+        first = parse(self.bundle.lines[0])
         return first["data"] if first["type"] == "debate.opened" else None
 
     def _reader(self) -> Reader:
