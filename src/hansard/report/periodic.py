@@ -111,8 +111,8 @@ def total(parts: Iterable[dict[str, int]]) -> dict[str, int]:
 
 
 def _head(found: PeriodicReport) -> Iterator[str]:
-    yield f"# Debates opened from {_day(found.since)} until {_day(found.until)}"
-    yield f"As they stood at {found.at}; all times are UTC, and the last one is not included."
+    yield f"# Debates opened from {_day(found.since)} to before {_day(found.until)}"
+    yield f"As they stood at {found.at}. All times are UTC."
     if found.at < found.until:
         yield "This time is not over yet."
     if not found.debates:

@@ -15,6 +15,7 @@ from hansard.governance.approval import hashes
 from hansard.record import folder as folders
 from hansard.record import note, periodic
 from hansard.runtime.clock import Clock
+from hansard.runtime.models.base import Completion, ModelError
 from hansard.store.tampering import alter_line
 from playing import BASE, script
 from support import argued
@@ -22,6 +23,10 @@ from support import argued
 MODEL = "python:bot"
 LATER = "2999-01-01T00:00:00.000000Z"
 FALSE = {"counter_arguments": [argued(("memo", "nowhere"))], "challenge_strength": 4}
+PRICES = {MODEL: {"input": "10", "output": "40"}}
+PRICED = Completion(
+    '{"stance": "s", "rationale": "r", "vote": "release"}', tokens_in=200_000, tokens_out=3
+)
 
 
 def spec(format_, **changes):
@@ -60,9 +65,14 @@ def ring(tmp_path_factory):
 def store(ring, tmp_path_factory):
     """Debates of all kinds, in a store of which a folder of exports is made."""
     with hansard.open_store(f"sqlite:///{tmp_path_factory.mktemp('store')}/d.db") as opened:
-        play(opened, "consensus", {"planner": {"vote": "release"}, "critic": {"vote": "release"}})
+        first = play(
+            opened, "consensus", dict.fromkeys(("planner", "critic"), PRICED), prices=PRICES
+        )
+        ends = {"critic": "no JSON", "operator": ModelError("server_error", "HTTP-503")}
+        play(opened, "consensus", ends, attempts=1)
         play(opened, "consensus", limits={"calls": 1})
-        play(opened, "panel", {"ann": RuntimeError("no")})  # stays open
+        cut = {"critique": {**FALSE, "challenge_strength": 8}, "rebuttal": RuntimeError("no")}
+        play(opened, "moderated", cut)  # stays open
         low = {"moderation": {"confidence": "LOW"}, "critique": FALSE}
         cited = play(opened, "moderated", low)
         rejected = play(opened, "consensus", {"revision": {"vote": "escalate"}})
@@ -71,6 +81,11 @@ def store(ring, tmp_path_factory):
         said = {"store": opened, "trust": ring.trust(), "signer": ring.signer("reviewer")}
         hansard.review(rejected, "rejected", reviewer="Ann", comment="No.", **said)
         hansard.hold(cited, **said)
+        hansard.hold(rejected, **said)
+        hansard.hold(rejected, lift=True, **said)
+        why = {"reason": "asked for", "basis": "GDPR 17", "asked_by": "Ann"}
+        erasing = {"store": opened, "trust": ring.trust(), "signers": [ring.signer("approval")]}
+        hansard.redact(first, ["1.review"], **why, **erasing)
         yield opened
 
 
@@ -126,6 +141,8 @@ def recount(store, trust):
             found[f"review.{result.reviewed.state.replace(' ', '_')}"] += 1
             found.update(f"exception.{name}" for name in result.reviewed.exceptions)
         found["held"] += result.reviewed.held
+        found["redactions"] += len(result.reviewed.erased)
+        found["turns.forfeited"] += sum(turn.status == "forfeited" for turn in result.turns)
         found["calls"] += result.calls.asked
         found["calls.failed"] += result.calls.failed + result.calls.abandoned
         found["turns.rejected"] += result.calls.rejected
@@ -142,11 +159,12 @@ def test_the_numbers_are_those_of_a_recount_of_all_records(store, ring, report):
     policies = {name for name in rest if name.startswith("policy.")}
     assert policies > {"policy.none"}
     assert sum(rest[name] for name in policies) == expected["debates"]
-    assert rest.keys() - policies <= {"calls.unpriced", "turns.forfeited"}
+    assert rest.keys() - policies == {"calls.unpriced"}
     assert {"exception.citations", "exception.low_confidence", "exception.truncated"} < set(
         report.numbers
     )
     assert {"review.rejected", "review.waiting", "open", "gates", "held"} < set(report.numbers)
+    assert {"calls.failed", "turns.rejected", "redactions", "cost_micro_usd"} < set(report.numbers)
     assert [row.debate for row in report.debates] == store.debates()
     for row in report.debates:
         assert row.head == hansard.read_record(store, row.debate).head
@@ -157,7 +175,7 @@ def test_both_verifiers_count_a_sound_report_again(exports, report, ring, tmp_pa
     assert (codes(found), found.level) == ([], 1)
     (check,) = (row for row in found.checks if row.number == 21)
     assert (check.name, check.status) == ("report", "pass")
-    assert f"{len(report.numbers)} numbers recounted from 7 records of the report" in check.evidence
+    assert f"{len(report.numbers)} numbers recounted from 8 records of the report" in check.evidence
     several = hansard.verify_exports(
         exports, ring.trust(), report=report.signed(ring.signer("export")), jobs=2
     )
@@ -336,7 +354,7 @@ def test_what_is_no_time_is_refused(given):
 def test_the_report_in_words_names_what_needs_a_look_and_holds_no_text(report, store):
     said = report.to_markdown()
     for line in (
-        "| Debates | 6 |",
+        "| Debates | 7 |",
         "| Gate asked, and no debate held | 1 |",
         "| a citation does not hold | 1 |",
         "### Overridden: people rejected the decision, sent it back, or disagree",
@@ -346,7 +364,7 @@ def test_the_report_in_words_names_what_needs_a_look_and_holds_no_text(report, s
     overridden = said.partition("### Overridden")[2].partition("###")[0]
     assert "| rejected | " in overridden
     assert "Shall we" not in said
-    assert sum(row.debates for row in report.models) == 5
+    assert sum(row.debates for row in report.models) == 6
     assert [row.low_confidence for row in report.models] == [1]
 
 
