@@ -169,8 +169,8 @@ def report(
     Exit codes: 0 printed; 1 the record was altered; 2 there is no such debate, or the time is
     none.
     """
-    of_time = bool(period or since or until)
-    if of_time == bool(source):
+    of_time = any(each is not None for each in (period, since, until))
+    if of_time == (source is not None):
         raise UsageError("report.which", "name a debate or an export, or a time with --period")
     forms = ("markdown", "json", "csv") if of_time else _FORMS
     if form and form not in forms:
