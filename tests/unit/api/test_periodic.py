@@ -21,6 +21,7 @@ from playing import BASE, script
 from support import argued
 
 MODEL = "python:bot"
+OTHER = "00000000-0000-4000-8000-000000000000"  # the id of no debate
 LATER = "2999-01-01T00:00:00.000000Z"
 FALSE = {"counter_arguments": [argued(("memo", "nowhere"))], "challenge_strength": 4}
 PRICES = {MODEL: {"input": "10", "output": "40"}}
@@ -221,7 +222,7 @@ def test_each_debate_that_is_missing_superseded_or_not_listed_is_named(
     exports, report, ring, tmp_path
 ):
     first, second, *others = report.debates
-    stranger = first.model_copy(update={"debate": f"0{first.debate[1:]}"})
+    stranger = first.model_copy(update={"debate": OTHER})
     newer = second.model_copy(update={"head": "0" * 64})
     other = changed(report, debates=(stranger, newer, *others))
     found = by_both(exports, other.signed(ring.signer("export")), ring, tmp_path)
@@ -300,7 +301,7 @@ def test_two_exports_of_one_debate_count_once(exports, report, ring, tmp_path):
     copy = tmp_path / "all"
     shutil.copytree(exports, copy)
     first = report.debates[0].debate
-    shutil.copy(copy / folders.name_of(first), copy / folders.name_of(f"0{first[1:]}"))
+    shutil.copy(copy / folders.name_of(first), copy / folders.name_of(OTHER))
     found = by_both(copy, report.signed(ring.signer("export")), ring, tmp_path)
     assert {"1.debate", "2.unlisted"} == set(codes(found))
 
