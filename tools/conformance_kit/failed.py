@@ -147,7 +147,7 @@ def lone() -> Record:
 
 @cache
 def late() -> Record:
-    """Cy is out in round 1; another process takes over after 19, and cy sees what ann said there."""
+    """Cy is out in round 1; after 19 another process takes over, and cy sees what ann said."""
     return drafting("late", [["a", "b", "c"]] * 2, {"r0.draft.cy:1": REFUSED}, kept=19)
 
 

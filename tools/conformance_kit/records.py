@@ -360,16 +360,21 @@ def names(value: Any) -> Iterator[str]:
             yield from names(item)
 
 
-def beginning(bundle: Bundle, entries: int, store: Store) -> None:
-    """Store the first entries of a record, with their texts."""
-    lines = bundle.lines[:entries]
+async def taken_over(bundle: Bundle, kept: int | None, given: Mapping[str, Any]) -> Bundle:
+    """Go on with a record of which so many entries were kept; None are all, and it is over."""
+    if kept is None:
+        return bundle
+    lines = bundle.lines[:kept]
     rows = [json.loads(line) for line in lines]
-    head = Head(entries, sha256(lines[-1]).hexdigest())
+    head = Head(kept, sha256(lines[-1]).hexdigest())
     named = {name for row in rows for name in names(row)}
     texts = [(name, bundle.blobs[name]) for name in bundle.blobs if name in named]
     extras = Extras(head, texts, [*bundle.templates.items()])
     kinds = [(row["type"], line) for row, line in zip(rows, lines, strict=True)]
-    store.append(Batch(rows[0]["debate"], 1, kinds, extras))
+    with Store.open("sqlite:///:memory:") as store:
+        store.append(Batch(rows[0]["debate"], 1, kinds, extras))
+        await session.resume(rows[0]["debate"], store, **given)
+        return store.bundle(rows[0]["debate"])
 
 
 def play(
@@ -434,13 +439,7 @@ def play(
                 await session.resume(debate, store, **given)
             else:
                 await session.stop(debate, store, clock=clock, **stop)
-        bundle = store.bundle(clock.debate_id())
-        if kept is None:
-            return bundle
-        with Store.open("sqlite:///:memory:") as left:
-            beginning(bundle, kept, left)
-            await session.resume(clock.debate_id(), left, **given)
-            return left.bundle(clock.debate_id())
+        return await taken_over(store.bundle(clock.debate_id()), kept, given)
 
     with (
         TemporaryDirectory() as folder,
