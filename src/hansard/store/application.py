@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import os
 import sqlite3
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -67,6 +67,10 @@ class Batch(NamedTuple):
     first: int
     lines: Sequence[tuple[str, bytes]]
     extras: Extras
+
+
+class _NotNext(Exception):
+    """What is to be stored does not come next in its debate: something stands there already."""
 
 
 class LineMapper(Mapper[UUID]):
@@ -195,16 +199,44 @@ class Store:
     def append(self, *batches: Batch) -> None:
         """Append the batches in one transaction, all of them or none, durably.
 
-        Raises UsageError `store.conflict` when another process appended first.
+        A batch that is there already, byte for byte, stays as it is: it was stored though its
+        process heard of an error. Raises UsageError `store.conflict` when another process
+        appended first.
         """
+        if not batches:
+            return
         with guard():
-            with self._recorder.datastore.transaction(commit=True) as c:
-                entries = [self._insert(c, batch) for batch in batches]
-            if self._tally and entries:
-                self._tally.write(entries[-1])
+            try:
+                self.write(lambda c: [self._insert(c, batch) for batch in batches][-1])
+            except _NotNext as found:
+                if not all(map(self._is_stored, batches)):
+                    raise UsageError(
+                        "store.conflict",
+                        f"another process is writing debate {found}; this one stops, "
+                        "and nothing is lost",
+                    ) from None
+
+    def _is_stored(self, batch: Batch) -> bool:
+        """Say whether a batch is there, byte for byte: its entries and its texts."""
+        there, begin = self.bundle(batch.debate), batch.first - 1
+        lines = there.lines[begin : begin + len(batch.lines)]
+        return (
+            lines == [line for _, line in batch.lines]
+            and dict(batch.extras.blobs).items() <= there.blobs.items()
+        )
+
+    def write(self, work: Callable[[SQLiteCursor], int]) -> None:
+        """Store entries in one transaction; `work` returns how many the store has then.
+
+        Raises whatever the database raises.
+        """
+        with self._recorder.datastore.transaction(commit=True) as c:
+            entries = work(c)
+        if self._tally:
+            self._tally.write(entries)
 
     def _insert(self, c: SQLiteCursor, batch: Batch) -> int:
-        """Insert a batch; return how many entries the store has now."""
+        """Insert a batch; return how many entries the store has now. Raises _NotNext."""
         key, to_stored = UUID(batch.debate), self._open().mapper.to_stored_event
         events = [
             to_stored(StoredLine(key, seq, kind, line))
@@ -213,11 +245,7 @@ class Store:
         try:
             entries = self._recorder.insert(c, events, batch.extras)
         except sqlite3.IntegrityError:
-            raise UsageError(
-                "store.conflict",
-                f"another process is writing debate {batch.debate}; this one stops, "
-                "and nothing is lost",
-            ) from None
+            raise _NotNext(batch.debate) from None
         registering.append(c, registering.due(batch.first, batch.lines, batch.debate))
         if batch.extras.erased:
             forget(c, batch.debate)

@@ -587,6 +587,28 @@ def test_the_batches_of_several_debates_are_stored_all_or_none(shelf):
     assert [shelf.store.bundle(name).head.length for name in (DEBATE, OTHER)] == [4, 1]
 
 
+def test_what_is_there_already_byte_for_byte_was_stored_by_whoever_stores_it(shelf):
+    """The commit went through, and the process heard of an error: it stores the same again."""
+    shelf.fill()
+    new = Extras(Head(1, "x"), [blob.pack("new", bytes(32))], folder="/new")
+    batches = (
+        Batch(OTHER, 1, [("t", b"{}")], new),
+        Batch(DEBATE, 4, [("t", b"{}")], Extras(Head(4, "x"))),
+    )
+    shelf.store.append(*batches)
+    before = [shelf.store.bundle(name) for name in (DEBATE, OTHER)]
+    shelf.store.append(*batches)
+    shelf.store.append(batches[1])
+    for changed in (b"{ }", b""):
+        other = batches[1]._replace(lines=[("t", changed)])
+        assert code_of(shelf.store.append, batches[0], other) == "store.conflict"
+    longer = batches[1]._replace(lines=[("t", b"{}")] * 2)
+    assert code_of(shelf.store.append, longer) == "store.conflict"
+    said = batches[0]._replace(extras=new._replace(blobs=[blob.pack("other", bytes(32))]))
+    assert code_of(shelf.store.append, said) == "store.conflict"
+    assert [shelf.store.bundle(name) for name in (DEBATE, OTHER)] == before
+
+
 def test_a_debate_is_opened_once(shelf):
     shelf.fill()
     extras = Extras(Head(1, "x"))

@@ -88,7 +88,7 @@ def test_a_policy_has_a_line_before_the_first_debate_under_it_and_no_other(shelf
 def test_what_is_not_stored_is_not_registered(shelf):
     put(shelf.store, OPENED)
     with pytest.raises(UsageError, match="another process is writing"):
-        put(shelf.store, OPENED)
+        put(shelf.store, entry("debate.opened", 2, policy=None))
     closed, far = entry("debate.closed"), entry("review.signed")
     batches = [
         Batch(debate, first, [each], Extras(Head(first, line_hash(each[1]))))
