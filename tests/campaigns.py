@@ -2,14 +2,17 @@
 
 A trial of `mutations` is one entry of one record, all of its fields altered in one way; one
 of `deaths` is a debate killed at one write, resumed, and killed again at another, or a number of
-debates killed at any moment from their start to the close of their store. `tools/campaign`
-runs all trials or a sample, and so do the slow tests.
+debates killed at any moment from their start to the close of their store; one of `faults` is a
+few debates, each with seeded faults of the store (`faults.py`). `tools/campaign` runs all trials
+or a sample, and so do the slow tests.
 """
 
 from __future__ import annotations
 
 import asyncio
 import random
+import subprocess
+import sys
 from collections import defaultdict
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import cache, partial
@@ -29,6 +32,7 @@ from crash.test_kill import (
     noted,
 )
 from exporting import EXPORT, STRANGER, both, exported, first, tool
+from faults import FAULTS
 from hansard.record import bundle as bundles
 from hansard.record.bundle import Bundle
 from hansard.runtime import session
@@ -264,3 +268,23 @@ def writes() -> list[Trial]:
 def _writes(many: int) -> Iterator[str]:
     for number in range(1, many + 1):
         yield from (f"before-{number}", f"after-{number}")
+
+
+# Faults
+
+
+def _befallen(numbers: Sequence[int]) -> int:
+    """Whatever befalls it, a debate goes on to its usual end, and loses nothing it recorded."""
+    command = [sys.executable, str(Path(__file__).with_name("faults.py")), *map(str, numbers)]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, f"after {done.stdout.split()[::2]}: {done.stderr[-2_000:]}"
+    return sum(int(line.split()[1]) for line in done.stdout.splitlines())
+
+
+def faults() -> list[Trial]:
+    """Return seeded faults of the store at every kind of write, of every format and the gate."""
+    return [
+        Trial("faults", f"{start} to {start + _AT_ONCE - 1}", partial(_befallen, numbers))
+        for start in range(0, FAULTS, _AT_ONCE)
+        for numbers in [range(start, start + _AT_ONCE)]
+    ]

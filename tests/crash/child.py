@@ -2,6 +2,8 @@
 
     child.py FOLDER FORMAT POINT...   runs the debate of that format in FOLDER/POINT, once a
                                       point, each in a fork; `many` is MANY of `consensus` at once
+    child.py FOLDER --crowd N         N processes that run MANY debates each, at once in one store,
+                                      beside two that list and verify it until they are done
     child.py FOLDER --resume          goes on with the `consensus` debate in FOLDER and waits
                                       for FOLDER/go
 
@@ -17,11 +19,13 @@ import os
 import signal
 import sys
 import time
+import traceback
 import warnings
 from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).parents[1]))
 
+from hansard import list_debates, verify_register, verify_store
 from hansard.errors import HansardError, SpecWarning
 from hansard.runtime import session
 from hansard.runtime.journal import Journal
@@ -184,6 +188,56 @@ def fork(folder, format_, point):
     print(point, ended, flush=True)
 
 
+def crowd(folder, count):
+    """Write and read one store in many processes, and say of each how it ended."""
+
+    def writer():
+        models = {"bot": hurried_model_in(folder, replies_for("consensus"))}
+        specs = [spec_of("consensus", collection_id=f"{os.getpid()}.{n}") for n in range(MANY)]
+
+        async def main(store):
+            runs = (session.run(spec, store, folder, models=models) for spec in specs)
+            await asyncio.gather(*runs)
+
+        with Store.open(f"sqlite:///{folder}/h.db", create=True) as store:
+            asyncio.run(main(store))
+
+    def reader():
+        while not (folder / "h.db").exists():
+            time.sleep(0.01)
+        done = False
+        while not done:
+            done = (folder / "done").exists()
+            with Store.open(f"sqlite:///{folder}/h.db") as store:
+                found = list_debates(store)
+                assert not found.totals.not_as_recorded
+                assert verify_store(store).ok
+                assert verify_register(store).ok
+
+    readers = [_forked(reader) for _ in range(2)]
+    for pid in [_forked(writer) for _ in range(count)]:
+        print("writer", os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]), flush=True)
+    (folder / "done").touch()
+    for pid in readers:
+        print("reader", os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]), flush=True)
+
+
+def _forked(work):
+    """Do work in a process of its own, which says on standard error what it raises."""
+    pid = os.fork()
+    if pid == 0:
+        code = 1
+        try:
+            work()
+            code = 0
+        except BaseException:  # noqa: BLE001 - it is told, and this process ends here
+            traceback.print_exc()
+        finally:
+            sys.stderr.flush()
+            os._exit(code)
+    return pid
+
+
 def slow_resume(folder):
     def model(request):
         os.write(1, b"asked\n")  # whole: several threads say so
@@ -203,5 +257,8 @@ if __name__ == "__main__":
     home = Path(sys.argv[1])
     if sys.argv[2] == "--resume":
         slow_resume(home)
+    if sys.argv[2] == "--crowd":
+        crowd(home, int(sys.argv[3]))
+        sys.exit()
     for point in sys.argv[3:]:
         fork(home if point.startswith("again-") else home / point, sys.argv[2], point)

@@ -1,16 +1,20 @@
-"""`kill -9` while several debates share their transactions."""
+"""`kill -9` while several debates share their transactions, and many processes in one store."""
 
 from __future__ import annotations
 
 import asyncio
+import subprocess
+import sys
 
 import pytest
 
 from crash.child import MANY, VOTES, replies_for
-from crash.test_kill import SIGKILLED, child
+from crash.test_kill import CHILD, SIGKILLED, child
+from hansard.record import register
 from hansard.runtime import session
 from hansard.store.application import Store
 from hansard.verify.verifier import verify
+from instant import GUARD
 
 ALONE = 6  # transactions of one such debate
 SHARED = 4  # of them all
@@ -88,3 +92,24 @@ def test_many_killed_and_resumed(ends, point):
             (decision,) = rows(store, debate, "decision.reached")
             assert (decision["decision"], decision["votes"]) == ("revise", 2)
             assert [row["speaker"] for row in rows(store, debate, "turn.recorded")] == list(VOTES)
+
+
+@pytest.mark.slow
+def test_sixteen_processes_run_debates_in_one_store_beside_two_that_read_it(tmp_path):
+    """All close and verify, nobody hears of a lock, and the register has every line once."""
+    processes = 16
+    command = [sys.executable, str(CHILD), str(tmp_path), "--crowd", str(processes)]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=GUARD, check=True)
+    assert done.stderr == ""
+    assert done.stdout == "writer 0\n" * processes + "reader 0\n" * 2
+    with Store.open(f"sqlite:///{tmp_path}/h.db") as store:
+        debates = store.debates()
+        assert len(debates) == processes * MANY
+        found = [verify(store.bundle(debate)) for debate in debates]
+        assert all(row.ok and not row.open for row in found)
+        assert len(noted(tmp_path)) == len(set(noted(tmp_path))) == len(debates) * len(VOTES)
+        lines = [register.parse(line) for line in store.register.lines(store.register.size)]
+        said = [(line.kind, line.tag) for line in lines]
+        tags = [register.tag(debate) for debate in debates]
+        assert sorted(said) == sorted((kind, tag) for tag in tags for kind in ("opened", "head"))
+        assert [line.tag for line in lines if line.kind == "opened"] == tags

@@ -1,9 +1,13 @@
-"""A sample of both campaigns, through the code of tools/campaign, which runs them whole."""
+"""A sample of the campaigns, through the code of tools/campaign, which runs them whole."""
 
 import pytest
 from playwright._impl._driver import compute_driver_executable
 
 import campaigns
+import faults
+import soaking
+from crash.child import PLAYED
+from hansard.runtime import session
 
 pytestmark = pytest.mark.slow
 PARTS, ALTERED, KILLED = 2, 5, 2  # trials for each part; a part is a seed
@@ -41,3 +45,42 @@ def test_every_entry_is_altered_in_every_way_and_every_write_is_a_death(records)
 def test_killed_at_any_moment(part):
     for trial in campaigns.sample(campaigns.moments(), 1, part):
         assert trial.check() > 0, trial.name
+
+
+@pytest.mark.parametrize("part", range(PARTS))
+def test_befallen(part):
+    for trial in campaigns.sample(campaigns.faults(), 1, part):
+        assert trial.check() > 0, trial.name
+
+
+def test_what_befalls_is_of_every_kind_at_every_write_of_every_format():
+    every = [faults.lives(number) for number in range(faults.FAULTS)]
+    assert len(every) >= 2_000
+    assert {played for played, _ in every} == {*PLAYED, "gate"}
+    kinds = {life.kind for _, found in every for life in found}
+    assert kinds >= {*faults.WRITES, "file limit"}
+    for played in PLAYED:
+        writes = range(1, faults.undisturbed(played).writes + 1)
+        for kind in faults.WRITES:
+            at = {
+                life.at
+                for name, found in every
+                if name == played
+                for life in found
+                if life.kind == kind
+            }
+            assert at == set(writes), (played, kind)
+
+
+def test_soaked(monkeypatch):
+    found = soaking.soak(160)
+    assert found.flaws() == []
+    kept = []
+    run = session.run
+    monkeypatch.setattr(session, "run", lambda *args, **more: keep(kept, run(*args, **more)))
+    assert "of each debate" in soaking.soak(160).flaws()[0]
+
+
+async def keep(kept, running):
+    kept.append(await running)
+    return kept[-1]
