@@ -21,6 +21,7 @@ from typing import TYPE_CHECKING
 
 import hansard.verify  # noqa: F401 - imported later, the package would take the function's name
 from hansard.api.comparing import compare, reruns_of
+from hansard.api.copying import copy_store
 from hansard.api.debating import Debate, debate
 from hansard.api.exporting import export_debates, select_debates
 from hansard.api.functions import read_models
@@ -80,6 +81,7 @@ from hansard.version import __version__
 
 if TYPE_CHECKING:
     from hansard import adapters, blocks, schemas, sources
+    from hansard.api.copying import Copied
     from hansard.api.exporting import Exported, LeftOut
     from hansard.export.withholding import Withholding
     from hansard.export.write import standalone_verifier
@@ -134,6 +136,7 @@ if TYPE_CHECKING:
 # type checkers.
 _MODULES = ("adapters", "blocks", "schemas", "sources")
 _LATER = {
+    "api.copying": ("Copied",),
     "api.exporting": ("Exported", "LeftOut"),
     "export.withholding": ("Withholding",),
     "export.write": ("standalone_verifier",),
@@ -197,6 +200,7 @@ __all__ = [
     "Completion",
     "ConsensusResult",
     "ConsensusSpec",
+    "Copied",
     "Cosigned",
     "DataError",
     "Debate",
@@ -266,6 +270,7 @@ __all__ = [
     "available_models",
     "blocks",
     "compare",
+    "copy_store",
     "cosign",
     "debate",
     "draft_policy",

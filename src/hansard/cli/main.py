@@ -15,6 +15,7 @@ import click
 import hansard
 from hansard.cli import (
     comparing,
+    copying,
     demo,
     estimating,
     gating,
@@ -42,6 +43,7 @@ from hansard.version import __version__
 _PACKAGE = Path(hansard.__file__).parent
 _PIPE_CLOSED = 141  # as a shell reports a process that SIGPIPE ended
 _BUG = 70  # EX_SOFTWARE of sysexits
+_FAILED = (ALTERED, "copy.differs")  # a check failed
 _LONGEST = 4_000  # characters of an error: it may name what a stranger named
 _EPILOG = """\b
 Exit codes: 0 done, and everything that was checked holds; 1 a check failed;
@@ -66,7 +68,7 @@ class _Commands(click.Group):
         except HansardError as error:
             for each in (error, *getattr(error, "others", ())):
                 _say(getattr(each, "sentence", str(each)), each.code)
-            ctx.exit(1 if error.code == ALTERED else 2)
+            ctx.exit(1 if error.code in _FAILED else 2)
         except (KeyboardInterrupt, click.Abort):  # the second one comes from a prompt
             click.echo("interrupted", err=True)
             ctx.exit(INTERRUPTED)
@@ -148,6 +150,7 @@ for _command in (
     measuring.metrics,
     retaining.retention,
     registering.register,
+    copying.copy,
     starting.schema,
 ):
     cli.add_command(_command)

@@ -26,7 +26,7 @@ from hansard.errors import DataError, UsageError
 from hansard.record.blob import unpack
 from hansard.record.bundle import Bundle, Head
 from hansard.rules.events import Event, parse
-from hansard.store import registering
+from hansard.store import copied, registering
 from hansard.store.file import Tally, examine, examine_beside, exposed
 from hansard.store.guard import guard, id_of, id_or_none
 from hansard.store.projection import Projection, forget, kept
@@ -128,12 +128,15 @@ class Store:
     before it stays. Use as a context manager, or call `close`.
     """
 
-    def __init__(self, url: str, database: str, path: Path | None) -> None:
+    def __init__(
+        self, url: str, database: str, path: Path | None, *, unfinished: bool = False
+    ) -> None:
         self.url = url
         self._database = database
         self._path = path
         self._tally = Tally(path) if path else None
         self._application: _Debates | None = None
+        self._unfinished = unfinished
 
     def _open(self) -> _Debates:
         """Return the open database: a new file is made only when something is to be stored."""
@@ -148,8 +151,10 @@ class Store:
             if self._tally:
                 recorder = cast(Recorder, opened.recorder)
                 try:
-                    recorder.examine(kept())
+                    recorder.examine((*kept(), *copied.TABLES))
                     self._tally.check(before, recorder.entries())
+                    if not self._unfinished:
+                        copied.require_finished(recorder, self.url)
                 except BaseException:
                     opened.close()
                     raise
@@ -161,11 +166,12 @@ class Store:
         return cast(Recorder, self._open().recorder)  # as our Factory makes it
 
     @classmethod
-    def open(cls, url: str, *, create: bool = False) -> Self:
+    def open(cls, url: str, *, create: bool = False, unfinished: bool = False) -> Self:
         """Open the store at `sqlite:///PATH` or `sqlite:///:memory:`.
 
-        Raises UsageError `store.url`, `store.missing` (unless `create`), or
-        DataError `store.corrupt`, `store.foreign` or `store.beside`.
+        Only who copies opens an `unfinished` copy. Raises UsageError `store.url`,
+        `store.missing` (unless `create`), or DataError `store.corrupt`, `store.foreign` or
+        `store.beside`; and UsageError `store.copying` once it is used.
         """
         if not url.startswith(_SCHEME) or url == _SCHEME:
             raise UsageError(
@@ -181,7 +187,7 @@ class Store:
         if path is not None:
             # `file:x.db` is a name, and a process may change its folder.
             name = str(path := _absolute(path))
-        return cls(url, name, path)
+        return cls(url, name, path, unfinished=unfinished)
 
     def close(self) -> None:
         """Close every connection."""

@@ -115,9 +115,9 @@ class Register:
         with self._reading() as select:
             return registering.size_of(select)
 
-    def lines(self, size: int) -> Iterator[bytes]:
-        """Yield the first `size` lines as they were hashed."""
-        for row in self._paged(_LINES, size):
+    def lines(self, size: int, begin: int = 0) -> Iterator[bytes]:
+        """Yield the first `size` lines, from line `begin` on, as they were hashed."""
+        for row in self._paged(_LINES, size, begin):
             yield bytes_of(row)
 
     def hashes(self, size: int) -> Iterator[bytes]:
@@ -125,8 +125,8 @@ class Register:
         for row in self._paged(_HASHES, tree.stored_hashes(size)):
             yield bytes_of(row, HASH)
 
-    def _paged(self, statement: str, count: int) -> Iterator[object]:
-        for begin in range(0, count, _PAGE):
+    def _paged(self, statement: str, count: int, first: int = 0) -> Iterator[object]:
+        for begin in range(first, count, _PAGE):
             with self._reading() as select:
                 rows = select(statement, begin, min(begin + _PAGE, count))
             yield from (row[0] for row in rows)

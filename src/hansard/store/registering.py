@@ -83,26 +83,50 @@ def append(c: SQLiteCursor, rows: Iterable[Row]) -> int:
     A debate's line is there where its last line has the same head, a policy's or key's where
     it has any of that kind. The transaction must have written before, and so keep others out.
     """
-
-    def select(statement: str, *params: object) -> Sequence[Sequence[Any]]:
-        c.execute(statement, params)
-        return list(c.fetchall())
-
+    select = selecting(c)
     before = size = size_of(select)
     read = reader(select)
     for row in rows:
         line = Line(size, row.kind, register.tag(row.subject), row.head)
         if _is_there(line, select):
             continue
-        c.execute("INSERT INTO register VALUES (?, ?, ?)", (size, line.tag, line.data))
-        place = tree.stored_hashes(size)
-        for number, found in enumerate(tree.added(size, line.leaf, read), place):
-            c.execute("INSERT INTO register_hashes VALUES (?, ?)", (number, found))
+        _add(c, line, read)
         size += 1
     if size > before:
         root = tree.root(size, read)
         c.execute("INSERT INTO checkpoints (size, root) VALUES (?, ?)", (size, root))
     return size - before
+
+
+def extend(c: SQLiteCursor, size: int, lines: Iterable[bytes]) -> None:
+    """Add the lines of another register that follow its first `size`, which are there.
+
+    No checkpoint is made. Raises DataError `register.damaged` or `register.line`.
+    """
+    read = reader(selecting(c))
+    for place, data in enumerate(lines, size):
+        line = register.parse(data)
+        if line.index != place:
+            raise DataError("register.damaged", f"{_DAMAGED}: a line has another place")
+        _add(c, line, read)
+
+
+def _add(c: SQLiteCursor, line: Line, read: tree.Read) -> None:
+    """Store a line at its place, and the hashes that it brings."""
+    c.execute("INSERT INTO register VALUES (?, ?, ?)", (line.index, line.tag, line.data))
+    place = tree.stored_hashes(line.index)
+    for number, found in enumerate(tree.added(line.index, line.leaf, read), place):
+        c.execute("INSERT INTO register_hashes VALUES (?, ?)", (number, found))
+
+
+def selecting(c: SQLiteCursor) -> Select:
+    """Return what reads within a transaction."""
+
+    def select(statement: str, *params: object) -> Sequence[Sequence[Any]]:
+        c.execute(statement, params)
+        return list(c.fetchall())
+
+    return select
 
 
 def _is_there(line: Line, select: Select) -> bool:

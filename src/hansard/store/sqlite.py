@@ -90,6 +90,8 @@ class Pool(SQLiteConnectionPool):
 class Recorder(SQLiteApplicationRecorder):
     """Stores a batch of lines with its blobs and its head, all or nothing."""
 
+    place = "rowid"  # the column of entries that counts them in the order of the log
+
     @override
     def construct_create_table_statements(self) -> list[str]:
         return [*super().construct_create_table_statements(), *_TABLES]
@@ -127,6 +129,10 @@ class Recorder(SQLiteApplicationRecorder):
                 "made it, or the register was taken out; read it with that version or restore it "
                 "from a copy, and name another store for new debates",
             )
+
+    def has(self, table: str) -> bool:
+        """Whether there is a table of this name."""
+        return bool(self.select("SELECT 1 FROM sqlite_master WHERE name = ?", table))
 
     def entries(self) -> int:
         """Return how many entries there are: none is ever deleted."""

@@ -1,0 +1,45 @@
+"""`copy`: one store into another, and what then holds."""
+
+from __future__ import annotations
+
+import click
+from rich.text import Text
+
+import hansard
+from hansard.cli.console import console, fields
+from hansard.cli.many import progress
+from hansard.vocabulary import many
+
+
+@click.command()
+@click.argument("source", metavar="FROM")
+@click.argument("target", metavar="TO")
+def copy(source: str, target: str) -> None:
+    """Copy the store FROM into TO, which is new or empty, and compare the two.
+
+    Each is the URL of a store or the path of its file. Entries, texts and the register
+    come over byte for byte; what was erased stays erased. If it is interrupted, run it
+    again: it goes on where it stopped, and until it is done nothing else opens TO.
+
+    FROM may be in use. What is stored there later comes with the next copy, as long as
+    nobody has used TO. Use only one of them afterwards: they have the same register.
+
+    Exit codes: 0 TO has all that FROM has; 1 the two are not the same, or FROM has got
+    more meanwhile; 2 one of them cannot be used.
+    """
+    with progress("Copying", None) as step:
+        found = hansard.copy_store(source, target, each=step)
+    rows: list[tuple[str, Text | str]] = [
+        ("Copied", _counted(found)),
+        ("Register", f"{many(found.lines, 'line')}, root {found.root}"),
+        ("Compared", "each entry, text and checkpoint, and the root: the same in both"),
+    ]
+    console().print(fields(rows))
+    if found.behind:
+        click.echo("FROM has got more meanwhile: once nobody uses it, run this again", err=True)
+        raise click.exceptions.Exit(1)
+
+
+def _counted(found: hansard.Copied) -> str:
+    counts = ((found.debates, "debate"), (found.entries, "entry"), (found.texts, "text"))
+    return ", ".join(many(number, what) for number, what in counts)
