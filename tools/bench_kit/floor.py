@@ -14,7 +14,7 @@ from uuid import uuid4
 from bench_kit.debates import MEMORY, Instant, run_debates, spec_of
 from hansard.record.bundle import Head
 from hansard.store.application import Batch, Store
-from hansard.store.sqlite import Extras
+from hansard.store.database import Extras
 
 
 class Commit(NamedTuple):

@@ -71,7 +71,6 @@ def list_debates(
     from hansard.record.keys import Trust
     from hansard.report.listing import Listing
     from hansard.runtime.clock import Clock
-    from hansard.store.projection import words
     from hansard.store.rows import SORTS
 
     if sort not in SORTS:
@@ -92,7 +91,7 @@ def list_debates(
         "note": note,
         "exception": exception,
         "review": review,
-        "words": words(search) if search and search.strip() else None,
+        "words": search if search and search.strip() else None,
     }
     wanted = {name: value for name, value in terms.items() if value is not None}
     trust = trust or Trust()

@@ -92,9 +92,9 @@ def verify_store(
     from hansard.verify.many import Gathering
 
     trust = trust or Trust()
-    in_memory = store.place is None
-    start = partial(_of_this, store, trust) if in_memory else partial(_debates, store.url, trust)
-    return _gather(Gathering(trust), start, store.debates(), 1 if in_memory else jobs, each)
+    url = store.secret_url
+    start = partial(_debates, url, trust) if url else partial(_of_this, store, trust)
+    return _gather(Gathering(trust), start, store.debates(), jobs if url else 1, each)
 
 
 def _gather(

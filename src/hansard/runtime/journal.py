@@ -19,7 +19,7 @@ from hansard.rules.events import Event, Fact
 from hansard.rules.fields import Blob
 from hansard.runtime.clock import Clock
 from hansard.store.application import Batch, Store
-from hansard.store.sqlite import Extras
+from hansard.store.database import Extras
 
 
 class Journal:

@@ -13,49 +13,18 @@
 
 from __future__ import annotations
 
-import sqlite3
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import closing
 from typing import Any, NamedTuple
 from uuid import UUID
 
-from eventsourcing.sqlite import SQLiteCursor
-
 from hansard.errors import DataError
+from hansard.store.database import Cursor, Tables
 from hansard.store.guard import guard, id_of
 from hansard.store.rows import SORTS, Row
-from hansard.store.sqlite import Recorder
 
 _VERSION = 2  # of the tables, and of what their rows say
 _AT_ONCE = 5_000  # entries whose debates are read before their rows are written
 
-TABLES = (
-    """CREATE TABLE IF NOT EXISTS projected
-       (place INTEGER PRIMARY KEY, debate TEXT NOT NULL UNIQUE, state TEXT NOT NULL,
-        opened_at TEXT, closed_at TEXT, format TEXT, task_type TEXT, decision TEXT, question TEXT,
-        reviewed TEXT, deadline TEXT, spoken INTEGER NOT NULL, look INTEGER NOT NULL,
-        retention TEXT, held INTEGER NOT NULL, texts INTEGER NOT NULL,
-        scripted INTEGER, cost INTEGER, calls INTEGER, tokens INTEGER, elapsed INTEGER)""",
-    "CREATE INDEX IF NOT EXISTS projected_question ON projected (question)",
-    # The labels, models, notes and exceptions of a debate.
-    """CREATE TABLE IF NOT EXISTS projected_names
-       (place INTEGER, kind TEXT, name TEXT, PRIMARY KEY (place, kind, name)) WITHOUT ROWID""",
-    "CREATE INDEX IF NOT EXISTS projected_name ON projected_names (kind, name)",
-    # How a review stands by the keys of one trust file.
-    """CREATE TABLE IF NOT EXISTS projected_reviews
-       (place INTEGER, trust TEXT, state TEXT NOT NULL, PRIMARY KEY (place, trust))
-       WITHOUT ROWID""",
-    # What a debate counts towards each metric, in millionths.
-    """CREATE TABLE IF NOT EXISTS projected_figures
-       (place INTEGER, name TEXT, value INTEGER NOT NULL, PRIMARY KEY (place, name))
-       WITHOUT ROWID""",
-    # Its last entry, and what it counts in a periodic report, as JSON.
-    """CREATE TABLE IF NOT EXISTS projected_counts
-       (place INTEGER PRIMARY KEY, head TEXT NOT NULL, numbers TEXT NOT NULL)""",
-    """CREATE TABLE IF NOT EXISTS projected_until
-       (version INTEGER PRIMARY KEY, position INTEGER NOT NULL)""",
-    "CREATE VIRTUAL TABLE IF NOT EXISTS projected_texts USING fts5(said)",
-)
 _OF_DEBATES = (
     "projected", "projected_names", "projected_figures", "projected_reviews", "projected_counts",
 )  # fmt: skip
@@ -82,13 +51,9 @@ _WANTED = {
     "question": "row.question = :question",
     "review": f"{_REVIEW} = :review",
     **{kind: _NAMED.format(kind=kind) for kind in ("label", "model", "note", "exception")},
-    "words": "row.place IN (SELECT rowid FROM projected_texts WHERE said MATCH :words)",
 }
+_WHOLE = "(value / CAST(1000000 AS DOUBLE PRECISION))"
 _SORTS = {"opened": "row.place"} | {name: f"coalesce(row.{name}, -1)" for name in SORTS[1:]}
-
-
-# Of a debate, the places of its first and of its last entry.
-_PLACES = "SELECT min(rowid), max(rowid) FROM stored_events WHERE originator_id = ?"
 
 
 class Behind(NamedTuple):
@@ -122,17 +87,11 @@ _INSERT = f"""INSERT INTO projected (place, {", ".join(_COLUMNS)})
 class Projection:
     """The projection of one store."""
 
-    def __init__(self, recorder: Recorder) -> None:
-        self._recorder = recorder
+    def __init__(self, tables: Tables) -> None:
+        self._tables = tables
         with guard():
-            made = recorder.select("SELECT 1 FROM sqlite_master WHERE name = 'projected_counts'")
-            if not made:  # a store of an earlier version lacks some
-                self._make()
-
-    def _make(self) -> None:
-        with self._recorder.datastore.transaction(commit=True) as c:
-            for statement in TABLES:
-                c.execute(statement, ())
+            if not tables.is_projected(tables.select):
+                tables.make_projection()
 
     def behind(self) -> Iterator[Behind]:
         """Yield debates with entries that no row has seen, until there are none."""
@@ -141,58 +100,71 @@ class Projection:
                 yield found
 
     def _behind(self) -> Behind | None:
-        with self._recorder.snapshot() as select:
+        with self._tables.snapshot() as select:
             since = _position(select("SELECT version, position FROM projected_until"))
+            place = self._tables.place
             rows = select(
-                "SELECT rowid, originator_id FROM stored_events WHERE rowid > ? "
-                "ORDER BY rowid LIMIT ?",
+                f"SELECT {place}, originator_id FROM stored_events WHERE {place} > ? "  # noqa: S608
+                f"ORDER BY {place} LIMIT ?",
                 since,
                 _AT_ONCE,
             )
             until, places = rows[-1][0] if rows else since, dict[str, int]()
             for name in dict.fromkeys(row[1] for row in rows):
-                place, last = select(_PLACES, name)[0]
+                first, last = select(self._places, name)[0]
                 if last <= until:  # else it is read once, with its last entry
-                    places[id_of(name)] = place
+                    places[id_of(name)] = first
         return Behind(since, until, places) if rows else None
+
+    @property
+    def _places(self) -> str:
+        """What asks for the places of a debate's first and last entry."""
+        place = self._tables.place
+        return f"SELECT min({place}), max({place}) FROM stored_events WHERE originator_id = ?"  # noqa: S608
 
     def write(self, behind: Behind, rows: Sequence[Row]) -> None:
         """Keep the rows of debates that were behind, unless others have done so by now."""
-        with guard(), self._recorder.datastore.transaction(commit=True) as c:
-            # A statement that writes comes first: it waits for other writers, and sees their rows.
+        with guard(), self._tables.transaction() as c:
             c.execute("DELETE FROM projected_until WHERE version != ?", (_VERSION,))
-            if c.sqlite_cursor.rowcount:
-                _clear(c)
-            c.execute("INSERT OR IGNORE INTO projected_until VALUES (?, 0)", (_VERSION,))
+            if self._tables.changed(c):
+                self._clear(c)
+            c.execute(
+                "INSERT INTO projected_until VALUES (?, 0) ON CONFLICT DO NOTHING", (_VERSION,)
+            )
             c.execute(
                 "UPDATE projected_until SET position = ? WHERE position = ?",
                 (behind.until, behind.since),
             )
-            if not c.sqlite_cursor.rowcount:
+            if not self._tables.changed(c):
                 return
             for row in rows:
-                c.execute(_PLACES, (UUID(row.debate).hex,))
+                c.execute(self._places, (UUID(row.debate).hex,))
                 _, last = c.fetchone()
                 if last <= behind.until:  # an entry since may have taken a text: read it anew
-                    _replace(c, behind.debates[row.debate], row)
+                    _replace(self._tables, c, behind.debates[row.debate], row)
 
     def correct(self, rows: Sequence[Row]) -> None:
         """Replace rows of debates whose records no longer say what they said."""
-        with guard(), self._recorder.datastore.transaction(commit=True) as c:
+        with guard(), self._tables.transaction() as c:
             for row in rows:
                 c.execute("SELECT place FROM projected WHERE debate = ?", (row.debate,))
                 for (place,) in c.fetchall():
-                    _replace(c, place, row)
+                    _replace(self._tables, c, place, row)
 
     def clear(self) -> None:
         """Throw all rows away."""
-        with guard(), self._recorder.datastore.transaction(commit=True) as c:
-            _clear(c)
+        with guard(), self._tables.transaction() as c:
+            self._clear(c)
+
+    def _clear(self, c: Cursor) -> None:
+        for table in (*_OF_DEBATES, "projected_until"):
+            c.execute(f"DELETE FROM {table}", ())  # noqa: S608
+        self._tables.drop_words(c, None)
 
     def unjudged(self, trust: str) -> list[str]:
         """Return the debates whose review nobody has judged by these keys yet."""
         with guard():
-            rows = self._recorder.select(
+            rows = self._tables.select(
                 """SELECT debate FROM projected AS row WHERE spoken AND NOT EXISTS (SELECT 1
                 FROM projected_reviews WHERE place = row.place AND trust = :trust)""",
                 trust=trust,
@@ -201,10 +173,11 @@ class Projection:
 
     def judge(self, trust: str, states: Mapping[str, str]) -> None:
         """Keep how the reviews of debates stand by these keys."""
-        with guard(), self._recorder.datastore.transaction(commit=True) as c:
+        with guard(), self._tables.transaction() as c:
             c.executemany(
-                """INSERT OR REPLACE INTO projected_reviews
-                SELECT place, ?, ? FROM projected WHERE debate = ?""",
+                """INSERT INTO projected_reviews
+                SELECT place, ?, ? FROM projected WHERE debate = ?
+                ON CONFLICT (place, trust) DO UPDATE SET state = excluded.state""",
                 [(trust, state, debate) for debate, state in states.items()],
             )
 
@@ -213,26 +186,27 @@ class Projection:
     ) -> dict[str, str]:
         """Return the states of debates that are wanted, sorted: of the last `limit` of them.
 
-        `wanted` has values for some of `_WANTED`; where reviews matter, `trust` and `now`.
+        `wanted` has values for some of `_WANTED`, or `words` to be searched for; where reviews
+        matter, `trust` and `now`.
         """
+        most = "" if limit is None else f"LIMIT {limit:d}"
         with guard():
-            rows = self._recorder.select(
-                f"SELECT debate, state FROM projected AS row WHERE {_where(wanted)} "  # noqa: S608
-                f"ORDER BY {_SORTS[sort]} DESC, row.place DESC LIMIT :limit",
-                limit=-1 if limit is None else limit,
-                **{**_NOBODY, **wanted},
+            rows = self._asked(
+                f"SELECT debate, state FROM projected AS row WHERE {self._where(wanted)} "  # noqa: S608
+                f"ORDER BY {_SORTS[sort]} DESC, row.place DESC {most}",
+                wanted,
             )
         return {id_of(debate): str(state) for debate, state in reversed(rows)}
 
     def sums(self, wanted: Mapping[str, object]) -> Sums:
         """Return the sums of all debates that are wanted."""
         with guard():
-            (row,) = self._recorder.select(
+            (row,) = self._asked(
                 f"""SELECT count(*), sum(row.cost),
-                coalesce(sum(row.cost IS NULL AND row.format IS NOT NULL), 0),
-                coalesce(sum({_LOOK}), 0), coalesce(sum({_BAD}), 0)
-                FROM projected AS row WHERE {_where(wanted)}""",  # noqa: S608
-                **{**_NOBODY, **wanted},
+                count(*) FILTER (WHERE row.cost IS NULL AND row.format IS NOT NULL),
+                count(*) FILTER (WHERE {_LOOK}), count(*) FILTER (WHERE {_BAD})
+                FROM projected AS row WHERE {self._where(wanted)}""",  # noqa: S608
+                wanted,
             )
         if any(value is not None and type(value) is not int for value in row):
             raise DataError(
@@ -249,14 +223,24 @@ class Projection:
         In whole units: the sum of the figures, and of their squares.
         """
         with guard():
-            rows = self._recorder.select(
-                f"""SELECT name, row.task_type, count(*), sum(value / 1e6),
-                sum((value / 1e6) * (value / 1e6)) FROM projected AS row
-                JOIN projected_figures USING (place) WHERE NOT ({_BAD}) AND ({_where(wanted)})
+            rows = self._asked(
+                f"""SELECT name, row.task_type, count(*), sum({_WHOLE}), sum({_WHOLE} * {_WHOLE})
+                FROM projected AS row JOIN projected_figures USING (place)
+                WHERE NOT ({_BAD}) AND ({self._where(wanted)})
                 GROUP BY name, row.task_type""",  # noqa: S608
-                **{**_NOBODY, **wanted},
+                wanted,
             )
         return [tuple(row) for row in rows]
+
+    def _asked(self, statement: str, wanted: Mapping[str, object]) -> Sequence[Sequence[Any]]:
+        words = wanted.get("words")
+        found = {"words": self._tables.search(words)} if isinstance(words, str) else {}
+        return self._tables.select(statement, **{**_NOBODY, **wanted, **found})
+
+    def _where(self, wanted: Mapping[str, object]) -> str:
+        found = [statement for name, statement in _WANTED.items() if name in wanted]
+        found += [self._tables.searched] if "words" in wanted else []
+        return f"({' AND '.join(found)}) OR {_BAD}" if found else "TRUE"
 
     def counted(self, wanted: Mapping[str, object]) -> list[tuple[Any, ...]]:
         """Return of each record that is wanted and holds what a periodic report says of it.
@@ -265,11 +249,11 @@ class Projection:
         review stands.
         """
         with guard():
-            rows = self._recorder.select(
+            rows = self._asked(
                 f"""SELECT debate, opened_at, state, decision, head, numbers, {_REVIEW}
                 FROM projected AS row JOIN projected_counts USING (place)
-                WHERE NOT ({_BAD}) AND ({_where(wanted)}) ORDER BY row.place""",  # noqa: S608
-                **{**_NOBODY, **wanted},
+                WHERE NOT ({_BAD}) AND ({self._where(wanted)}) ORDER BY row.place""",  # noqa: S608
+                wanted,
             )
         return [(id_of(row[0]), *row[1:]) for row in rows]
 
@@ -280,13 +264,14 @@ class Projection:
         """
         low, left = (_NAMED_SO.format(name=name) for name in ("low_confidence", "escalated"))
         with guard():
-            rows = self._recorder.select(
-                f"""SELECT name, count(*), sum({low}), sum({left}) FROM projected AS row
+            rows = self._asked(
+                f"""SELECT name, count(*), count(*) FILTER (WHERE {low}),
+                count(*) FILTER (WHERE {left}) FROM projected AS row
                 JOIN projected_names USING (place) WHERE kind = 'model' AND state != 'open'
-                AND NOT ({_BAD}) AND ({_where(wanted)}) GROUP BY name ORDER BY name""",  # noqa: S608
-                **{**_NOBODY, **wanted},
+                AND NOT ({_BAD}) AND ({self._where(wanted)}) GROUP BY name ORDER BY name""",  # noqa: S608
+                wanted,
             )
-        return [tuple(row) for row in rows]
+        return [(str(name), n, lows, lefts) for name, n, lows, lefts in rows]
 
     def retained(self) -> list[tuple[str | None, str, str, bool]]:
         """Return class of retention, id, time of the close, and whether a hold stands.
@@ -294,7 +279,7 @@ class Projection:
         Of each closed debate, or gate's answer, that still has a text, in the order opened.
         """
         with guard():
-            rows = self._recorder.select(
+            rows = self._tables.select(
                 f"""SELECT retention, debate, coalesce(closed_at, opened_at), held
                 FROM projected AS row WHERE state != 'open' AND texts AND NOT ({_BAD})
                 ORDER BY place"""  # noqa: S608
@@ -302,34 +287,19 @@ class Projection:
         return [(name, id_of(debate), at, bool(held)) for name, debate, at, held in rows]
 
 
-def kept() -> Iterator[str]:
-    """Yield the statements that SQLite keeps of these tables, those of its own search included."""
-    with closing(sqlite3.connect(":memory:")) as connection:
-        for statement in TABLES:
-            connection.execute(statement)
-        found = connection.execute("SELECT sql FROM sqlite_master WHERE sql IS NOT NULL")
-        yield from (row[0] for row in found)
-
-
-def forget(c: SQLiteCursor, debate: str) -> None:
+def forget(tables: Tables, c: Cursor, debate: str) -> None:
     """Take a debate out, with every trace of its texts, where its record has just got an entry.
 
     So the next reader makes its row anew. In a store without a projection there is nothing.
     """
-    c.execute("SELECT 1 FROM sqlite_master WHERE name = 'projected_texts'", ())
-    if not c.fetchone():
-        return
-    c.execute("SELECT place FROM projected WHERE debate = ?", (debate,))
-    for (place,) in c.fetchall():
-        _remove(c, place)
-        c.execute("INSERT INTO projected_texts (projected_texts) VALUES ('optimize')", ())
 
+    def select(statement: str, *params: object) -> Sequence[Sequence[Any]]:
+        c.execute(statement, params)
+        return list(c.fetchall())
 
-def words(text: str) -> str:
-    """Return the search for all words of `text`, in the language of SQLite's FTS5."""
-    return " ".join(
-        '"{}"'.format(word.replace('"', '""')) for word in text.replace("\0", " ").split()
-    )
+    if tables.is_projected(select):
+        for (place,) in select("SELECT place FROM projected WHERE debate = ?", debate):
+            _remove(tables, c, place, wholly=True)
 
 
 def _position(rows: Sequence[Any]) -> int:
@@ -337,13 +307,8 @@ def _position(rows: Sequence[Any]) -> int:
     return next((int(row[1]) for row in rows if row[0] == _VERSION), 0)
 
 
-def _where(wanted: Mapping[str, object]) -> str:
-    found = [statement for name, statement in _WANTED.items() if name in wanted]
-    return f"({' AND '.join(found)}) OR {_BAD}" if found else "TRUE"
-
-
-def _replace(c: SQLiteCursor, place: int, row: Row) -> None:
-    _remove(c, place)
+def _replace(tables: Tables, c: Cursor, place: int, row: Row) -> None:
+    _remove(tables, c, place)
     c.execute(_INSERT, (place, *(getattr(row, name) for name in _COLUMNS)))
     c.executemany(
         "INSERT INTO projected_names VALUES (?, ?, ?)",
@@ -357,16 +322,10 @@ def _replace(c: SQLiteCursor, place: int, row: Row) -> None:
         counts = (place, row.head, row.numbers)
         c.execute("INSERT INTO projected_counts VALUES (?, ?, ?)", counts)
     if row.words:
-        c.execute("INSERT INTO projected_texts (rowid, said) VALUES (?, ?)", (place, row.words))
+        tables.put_words(c, place, row.words)
 
 
-def _remove(c: SQLiteCursor, place: int) -> None:
+def _remove(tables: Tables, c: Cursor, place: int, *, wholly: bool = False) -> None:
     for table in _OF_DEBATES:
         c.execute(f"DELETE FROM {table} WHERE place = ?", (place,))  # noqa: S608
-    c.execute("DELETE FROM projected_texts WHERE rowid = ?", (place,))
-
-
-def _clear(c: SQLiteCursor) -> None:
-    for table in (*_OF_DEBATES, "projected_until"):
-        c.execute(f"DELETE FROM {table}", ())  # noqa: S608
-    c.execute("DELETE FROM projected_texts", ())
+    tables.drop_words(c, place, wholly=wholly)

@@ -11,8 +11,6 @@ from contextlib import contextmanager
 from typing import NamedTuple
 from uuid import UUID
 
-from eventsourcing.sqlite import SQLiteCursor
-
 from hansard.errors import DataError, UsageError
 from hansard.record import register, tree
 from hansard.record.checkpoint import Checkpoint
@@ -21,9 +19,9 @@ from hansard.record.line import line_hash
 from hansard.record.note import SIGNATURE
 from hansard.record.register import Line
 from hansard.store import registering
+from hansard.store.database import Cursor, Select, Tables
 from hansard.store.guard import guard, id_of
 from hansard.store.registering import HASH, Row, bytes_of
-from hansard.store.sqlite import Recorder
 
 _PAGE = 10_000  # lines that are read at once
 _FEW = 500  # debates that are read at once
@@ -69,18 +67,17 @@ class Register:
     `register.damaged` where what is there is not what was written.
     """
 
-    def __init__(self, recorder: Callable[[], Recorder]) -> None:
-        self._recorder = recorder
+    def __init__(self, tables: Callable[[], Tables]) -> None:
+        self._tables = tables
 
     @contextmanager
-    def _reading(self) -> Iterator[registering.Select]:
-        with guard(), self._recorder().snapshot() as select:
+    def _reading(self) -> Iterator[Select]:
+        with guard(), self._tables().snapshot() as select:
             yield select
 
     @contextmanager
-    def _writing(self) -> Iterator[SQLiteCursor]:
-        with guard(), self._recorder().datastore.transaction(commit=True) as c:
-            c.execute("DELETE FROM checkpoints WHERE 0")  # a write of nothing keeps others out
+    def _writing(self) -> Iterator[Cursor]:
+        with guard(), self._tables().transaction() as c:
             yield c
 
     @property
@@ -226,7 +223,7 @@ class Register:
         cosigned = sum(len(row.signature) != SIGNATURE for row in checkpoint.note.signatures)
         with self._writing() as c:
             c.execute(
-                "INSERT OR IGNORE INTO checkpoints (size, root) VALUES (?, ?)",
+                "INSERT INTO checkpoints (size, root) VALUES (?, ?) ON CONFLICT DO NOTHING",
                 (head.size, head.root),
             )
             c.execute(

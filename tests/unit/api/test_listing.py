@@ -378,7 +378,7 @@ def test_texts_that_are_forgotten_are_in_no_file(store, tmp_path):
 
     recorded = left()
     with store._recorder.datastore.transaction(commit=True) as c:
-        projection.forget(c, debate)
+        projection.forget(store._recorder, c, debate)
         c.execute("DELETE FROM blobs WHERE debate = ?", (debate.replace("-", ""),))
     change(tmp_path, "PRAGMA wal_checkpoint(TRUNCATE)")
     assert recorded > left() == 0

@@ -147,7 +147,7 @@ def test_a_debate_dropped_with_its_lines_is_missed_by_whoever_kept_a_checkpoint(
         from hansard.record.bundle import Head
         from hansard.rules.events import parse
         from hansard.store.application import Batch
-        from hansard.store.sqlite import Extras
+        from hansard.store.database import Extras
 
         lines = [(parse(line)["type"], line) for line in record.lines]
         extras = Extras(Head(len(lines), record.head.hash), [*record.blobs.items()])

@@ -20,9 +20,11 @@ from hansard.errors import DataError, UsageError
 from hansard.record import blob
 from hansard.record.bundle import Head
 from hansard.rules.events import Fact
-from hansard.store.application import Batch, LineMapper, Store, StoredLine
+from hansard.store.application import Batch, Store
+from hansard.store.database import Extras
 from hansard.store.file import Tally
-from hansard.store.sqlite import Extras, RunnerLock
+from hansard.store.mapping import LineMapper, StoredLine
+from hansard.store.sqlite import RunnerLock
 
 DEBATE = "5c1d3e0a-1111-4111-8111-111111111111"
 OTHER = "5c1d3e0a-2222-4222-8222-222222222222"
@@ -133,7 +135,7 @@ import sys, time
 from pathlib import Path
 from hansard.record.bundle import Head
 from hansard.store.application import Batch, Store
-from hansard.store.sqlite import Extras
+from hansard.store.database import Extras
 print("ready", flush=True)
 while not Path(sys.argv[3]).exists():
     time.sleep(0.001)
@@ -430,7 +432,7 @@ def test_events_are_read_through_the_closed_union(shelf):
 def test_a_stored_topic_selects_no_code(shelf):
     shelf.fill()
     shelf.sql(("UPDATE stored_events SET topic = 'os:system'",))
-    mapper = shelf.store._application.mapper
+    mapper = shelf.store._debates.mapper
     assert isinstance(mapper, LineMapper)
     (first, *_) = shelf.store._recorder.select_events(UUID(DEBATE))
     assert first.topic == "os:system"

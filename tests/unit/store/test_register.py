@@ -16,8 +16,8 @@ from hansard.record.line import line_hash
 from hansard.record.note import Signer
 from hansard.store import registering
 from hansard.store.application import Batch, Store
+from hansard.store.database import Extras
 from hansard.store.registering import Row
-from hansard.store.sqlite import Extras
 
 DEBATE = "5c1d3e0a-1111-4111-8111-111111111111"
 OTHER = "5c1d3e0a-2222-4222-8222-222222222222"
@@ -207,7 +207,7 @@ from uuid import UUID
 from hansard.record.bundle import Head
 from hansard.store.application import Batch, Store
 from hansard.store.registering import Row
-from hansard.store.sqlite import Extras
+from hansard.store.database import Extras
 number = int(sys.argv[3])
 with Store.open(sys.argv[1]) as store:
     store.register.size
