@@ -10,6 +10,7 @@ from __future__ import annotations
 import os
 import secrets
 import shutil
+import signal
 import subprocess
 import sys
 import tempfile
@@ -20,6 +21,7 @@ from dataclasses import dataclass, field
 from importlib.util import find_spec
 from itertools import count
 from pathlib import Path
+from typing import Any
 from urllib.parse import quote, urlsplit, urlunsplit
 
 import psycopg
@@ -62,12 +64,12 @@ class Server:
         self.sql(f"CREATE DATABASE {name} ENCODING 'UTF8' TEMPLATE template0")
         return at(self.url, database=name)
 
-    def sql(self, *statements: str) -> list[tuple]:
+    def sql(self, *statements: str) -> list[tuple[Any, ...]]:
         """Run statements as the superuser; return the last one's rows."""
         return sql(self.url, *statements)
 
 
-def sql(url: str, *statements: str) -> list[tuple]:
+def sql(url: str, *statements: str) -> list[tuple[Any, ...]]:
     """Run statements at a URL; return the last one's rows."""
     with psycopg.connect(url, autocommit=True) as connection:
         for statement in statements:
@@ -75,7 +77,9 @@ def sql(url: str, *statements: str) -> list[tuple]:
         return cursor.fetchall() if cursor.description else []
 
 
-def at(url: str, *, database: str | None = None, user: str | None = None, password: str = "") -> str:
+def at(
+    url: str, *, database: str | None = None, user: str | None = None, password: str = ""
+) -> str:
     """Return a URL with another database, or another user."""
     parts = urlsplit(url)
     if database is not None:
@@ -105,7 +109,7 @@ def running() -> Iterator[Server]:
 
 @contextmanager
 def _started(folder: Path, home: Path) -> Iterator[Server]:
-    who = {"user": "nobody", "group": "nogroup"} if os.geteuid() == 0 else {}
+    who: dict[str, Any] = {"user": "nobody", "group": "nogroup"} if os.geteuid() == 0 else {}
     if who:  # `initdb` refuses root
         shutil.chown(home, **who)
     data, log, password = home / "data", home / "log", secrets.token_hex(8)
@@ -128,7 +132,7 @@ def _started(folder: Path, home: Path) -> Iterator[Server]:
         _await(url, process, log)
         yield Server(url)
     finally:
-        process.terminate()  # it ends once its sessions have
+        process.send_signal(signal.SIGINT)  # it ends its sessions, and itself
         try:
             process.wait(5)
         except subprocess.TimeoutExpired:

@@ -54,6 +54,7 @@ from hansard.api.retaining import retention
 from hansard.api.reviewing import hold, import_review, note_outcome, review, sign_review
 from hansard.api.running import resume, resume_sync, run, run_sync, stop, stop_sync
 from hansard.api.specs import available_models, estimate, formats, prompt_templates, read_spec
+from hansard.api.storing import migrate_store
 from hansard.api.trials import trial_note
 from hansard.api.trust import (
     approve_policy,
@@ -276,6 +277,7 @@ __all__ = [
     "import_review",
     "list_debates",
     "metrics",
+    "migrate_store",
     "not_allowed",
     "note_outcome",
     "open_keyring",

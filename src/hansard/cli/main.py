@@ -30,6 +30,7 @@ from hansard.cli import (
     running,
     signing,
     starting,
+    storing,
     trusting,
     verifying,
 )
@@ -145,6 +146,7 @@ for _command in (
     policing.policy,
     trusting.trust,
     listing.projection,
+    storing.store,
     measuring.metrics,
     retaining.retention,
     registering.register,

@@ -10,13 +10,13 @@ from types import ModuleType
 from typing import NamedTuple, Self, cast
 from uuid import UUID
 
+from hansard.addresses import POSTGRES, without_secrets
 from hansard.errors import DataError, UsageError
 from hansard.installing import install_command
 from hansard.record.blob import unpack
 from hansard.record.bundle import Bundle, Head
 from hansard.rules.events import Event, parse
 from hansard.store import registering, sqlite
-from hansard.store.addresses import POSTGRES, without_secrets
 from hansard.store.database import SCHEMA, Cursor, Database, Extras, NotNext, Tables
 from hansard.store.guard import guard, id_of, id_or_none
 from hansard.store.mapping import Debates, StoredLine, bytes_of
@@ -82,21 +82,7 @@ class Store:
         A server's tables are made by `migrate` alone. Raises UsageError `store.url`,
         `store.extra`, `store.missing` (unless `create` makes a file), or DataError `store.*`.
         """
-        if url.startswith(sqlite.SCHEME) and url != sqlite.SCHEME:
-            return cls(sqlite.SQLite(url, create=create))
-        if not url.startswith(POSTGRES):
-            raise UsageError(
-                "store.url",
-                f"{without_secrets(url)!r} does not name a store; write sqlite:///PATH/FILE.db or "
-                "postgresql://USER@HOST/DATABASE",
-            )
-        home = _postgres().Postgres(url)
-        try:
-            home.require_current()
-        except BaseException:
-            home.close()
-            raise
-        return cls(home)
+        return cls(_database(url, create=create))
 
     @property
     def url(self) -> str:
@@ -179,8 +165,7 @@ class Store:
     @property
     def projection(self) -> Projection:
         """The rows by which debates are found."""
-        with guard():
-            return Projection(self._recorder)
+        return Projection(self._recorder)
 
     def find(self, prefix: str) -> str:
         """Return the one debate id that begins with `prefix`.
@@ -349,20 +334,31 @@ def migrate(url: str) -> tuple[int | None, int]:
     """Make the tables of the store at a URL, or bring them up to date.
 
     Returns the version that they had, None where there were none, and the one that they have.
-    Raises UsageError `store.url`, and DataError `store.*`.
+    Raises what `Store.open` raises, and DataError `store.newer`.
     """
-    home = _postgres().Postgres(url)
+    database = _database(url, create=True, current=False)
     try:
-        before = home.version
-        home.migrate()
+        with guard():
+            return database.migrate(), SCHEMA
     finally:
-        home.close()
-    return before, SCHEMA
+        database.close()
+
+
+def _database(url: str, *, create: bool, current: bool = True) -> Database:
+    if url.startswith(sqlite.SCHEME) and url != sqlite.SCHEME:
+        return sqlite.SQLite(url, create=create)
+    if url.startswith(POSTGRES):
+        return cast(Database, _postgres().Postgres(url, current=current))
+    raise UsageError(
+        "store.url",
+        f"{without_secrets(url)!r} does not name a store; write sqlite:///PATH/FILE.db or "
+        "postgresql://USER@HOST/DATABASE",
+    )
 
 
 def _postgres() -> ModuleType:
     try:
-        from hansard.store import postgres  # noqa: PLC0415 - an extra
+        from hansard.store import postgres_server  # noqa: PLC0415 - an extra
     except ImportError as error:
         if error.name not in ("psycopg", "psycopg_pool"):
             raise
@@ -370,4 +366,4 @@ def _postgres() -> ModuleType:
             "store.extra",
             f"a store in PostgreSQL needs a package: run `{install_command('postgres')}`",
         ) from None
-    return postgres
+    return postgres_server

@@ -7,6 +7,7 @@ is opened, locked, searched and rid of what was erased) is in the module of that
 from __future__ import annotations
 
 import os
+import shlex
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Sequence
 from contextlib import AbstractContextManager
@@ -118,14 +119,6 @@ class Tables(ABC):
         """Leave nothing in the files of the database of what was deleted, as far as it can."""
 
     @abstractmethod
-    def is_projected(self, select: Select) -> bool:
-        """Whether the tables of the projection are there."""
-
-    @abstractmethod
-    def make_projection(self) -> None:
-        """Make the tables of the projection."""
-
-    @abstractmethod
     def search(self, text: str) -> object:
         """Return what `:words` of `searched` is for a search for all words of `text`."""
 
@@ -212,6 +205,13 @@ class Database(ABC):
         """
 
     @abstractmethod
+    def migrate(self) -> int | None:
+        """Make the tables of a store, or bring them up to date; return the version that they had.
+
+        None where there were none. Raises DataError `store.newer`, and as `open`.
+        """
+
+    @abstractmethod
     def close(self) -> None:
         """See to what is beside it once it is closed."""
 
@@ -223,14 +223,30 @@ class Database(ABC):
 SCHEMA = 1  # the version of a store's tables
 
 
-def require_known(version: int, name: str) -> None:
+def require_current(version: int, url: str) -> None:
+    """Raise DataError `store.newer` or `store.old` for tables of another version than ours."""
+    require_known(version, url)
+    if version < SCHEMA:
+        raise DataError(
+            "store.old",
+            f"an earlier version of Hansard made the tables of {url}; bring them up to date with "
+            f"`{migrate_command(url)}`",
+        )
+
+
+def require_known(version: int, url: str) -> None:
     """Raise DataError `store.newer` for tables of a version after ours."""
     if version > SCHEMA:
         raise DataError(
             "store.newer",
-            f"a later version of Hansard made the tables of {name} (version {version}, and this "
-            f"one knows {SCHEMA}); use that version",
+            f"a later version of Hansard made the tables of {url} (their version is {version}, "
+            f"and this one knows {SCHEMA}); use that version of Hansard",
         )
+
+
+def migrate_command(url: str) -> str:
+    """Return the command that makes the tables of a store, or brings them up to date."""
+    return f"hansard store migrate --store {shlex.quote(url)}"
 
 
 def bounded(rows: Iterable[Sequence[Any]], left: int, name: str) -> tuple[list[Sequence[Any]], int]:

@@ -164,7 +164,7 @@ def regular(path: Path) -> os.stat_result | None:
     return found
 
 
-def make(path: Path, tables: Sequence[str]) -> None:
+def make(path: Path, tables: Sequence[str], version: int) -> None:
     """Make a store of a file that is missing or blank, with these tables; wait for others who do.
 
     A file that is a store already stays as it is. Raises sqlite3.Error, OSError and
@@ -185,8 +185,14 @@ def make(path: Path, tables: Sequence[str]) -> None:
             for statement in tables:
                 connection.execute(statement)
             connection.execute(f"PRAGMA application_id = {APPLICATION_ID}")
+            connection.execute(f"PRAGMA user_version = {version:d}")
         connection.execute("COMMIT")
         _set_wal(connection)
+
+
+def is_blank(path: Path) -> bool:
+    """Whether there is no store in this file yet, or not even a file."""
+    return not path.exists() or not _is_ours(_header(path))
 
 
 class Tally:

@@ -3,23 +3,18 @@
 - Whoever writes takes one advisory lock first, in the transaction. So entries are numbered in the
   order in which they are committed, and no role needs the right to change an entry, which
   PostgreSQL asks for before it locks a table.
-- The right to run a debate is an advisory lock of a session that the store keeps open. The server
-  gives it back when the session ends, however its process does.
 - A connection that is lost while entries are stored says nothing about them. So they are stored
   once more, and where that says that they are there already, their bytes are compared.
 """
 
 from __future__ import annotations
 
-import hashlib
 import re
-import shlex
 import time
 import unicodedata
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager, suppress
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from functools import lru_cache
-from pathlib import Path
 from typing import Any, cast
 
 import psycopg
@@ -31,82 +26,21 @@ from eventsourcing.postgres import (
     PostgresApplicationRecorder,
     PostgresFactory,
 )
-from psycopg.adapt import Buffer, Loader
-from psycopg.conninfo import conninfo_to_dict, make_conninfo
 from psycopg.rows import DictRow, dict_row, tuple_row
 from psycopg.sql import SQL
-from psycopg_pool import PoolTimeout
 from typing_extensions import override
 
-from hansard.errors import DataError, HansardError, UsageError
 from hansard.store import database
-from hansard.store.addresses import without_secrets
-from hansard.store.database import (
-    LOCK_SECONDS,
-    SCHEMA,
-    Cursor,
-    Database,
-    NotNext,
-    Select,
-    Tables,
-    bounded,
-    require_known,
-)
-from hansard.store.mapping import Debates
-from hansard.store.postgres_tables import VERSIONS
-from hansard.version import __version__
+from hansard.store.database import Cursor, NotNext, Select, Tables, bounded
+from hansard.store.postgres_server import CONNINFO, Postgres, configure, is_lost
 
-LEAST_SERVER = 14
 _TRIES = 3  # of what is stored over a connection that is lost
 _PAUSE = 0.5  # seconds between them
 _MOST_CONNECTIONS = 10  # of one store, at once
-_DEFAULTS = {"application_name": "hansard", "connect_timeout": "10", "keepalives_idle": "30"}
-# A commit is on disk before it is told; nobody waits for ever, or keeps others waiting.
-_SETTINGS = f"""SET lock_timeout = '{LOCK_SECONDS}s';
-    SET idle_in_transaction_session_timeout = '{LOCK_SECONDS}s';
-    SELECT set_config('synchronous_commit', 'on', false)
-    WHERE current_setting('synchronous_commit') = 'off'"""
 _ALONE = "SELECT pg_advisory_xact_lock('stored_events'::regclass::oid::bigint)"
 _MARK = re.compile(r"\?|(?<!:):([a-z_]+)")
 _LONGEST_WORD = 200  # characters by which a word is found
 _CHUNK = 8_000  # words in a row: a `tsvector` counts to 16,383
-
-
-_SERVER = """SELECT current_setting('server_version_num')::int,
-    current_setting('server_encoding'), current_schema()"""
-_MADE = """SELECT 1 FROM pg_tables
-    WHERE schemaname = current_schema() AND tablename = 'hansard_versions'"""
-_VERSIONS = """CREATE TABLE hansard_versions
-    (version integer PRIMARY KEY, engine text NOT NULL, at timestamptz NOT NULL DEFAULT now())"""
-_VERSION = "SELECT coalesce(max(version), 0) FROM hansard_versions"
-_MIGRATED = "INSERT INTO hansard_versions (version, engine) VALUES (%s, %s)"
-_GONE = (
-    "store.unreachable",
-    "the connection to {url} was lost: {said}; what was stored before is there, and once the "
-    + "server is back, `hansard resume` goes on",
-)
-_FAILED = ("store.failed", "the store {url} cannot be read or written: {said}")
-_FAILURES = {
-    "42501": (
-        "store.role",
-        "the role of {url} may not do this: {said}; tools/docs/operations.md says which role may",
-    ),
-    "25006": ("store.not_writable", "{url} cannot be written: {said}; name the server's primary"),
-    "53": ("store.full", "the server of {url} has no room left: {said}; nothing was stored"),
-    "42P07": (
-        "store.foreign",
-        "{url} holds other tables: {said}; name a database of the store's own",
-    ),
-    "42710": (
-        "store.foreign",
-        "{url} holds other tables: {said}; name a database of the store's own",
-    ),
-    "42": (
-        "store.corrupt",
-        "{url} lacks what a store has, or has it otherwise: {said}; restore it from a backup",
-    ),
-    "55P03": ("store.busy", "{url} is locked by others: {said}; try it again"),
-}
 
 
 class Recorder(Tables, PostgresApplicationRecorder):
@@ -183,7 +117,7 @@ class Recorder(Tables, PostgresApplicationRecorder):
                     raise
                 except PersistenceError as error:
                     lost += 1
-                    if lost == _TRIES or not _is_lost(error.__cause__):
+                    if lost == _TRIES or not is_lost(error.__cause__):
                         raise
                     time.sleep(_PAUSE)
                     self.home.hold_again()
@@ -212,14 +146,6 @@ class Recorder(Tables, PostgresApplicationRecorder):
         """
         with self.home.told(), self.datastore.get_connection() as connection:
             connection.execute("VACUUM blobs, projected, projected_names, projected_texts")
-
-    @override
-    def is_projected(self, select: Select) -> bool:
-        return True
-
-    @override
-    def make_projection(self) -> None:
-        raise NotImplementedError  # `migrate` has made it
 
     @override
     def search(self, text: str) -> object:
@@ -290,13 +216,13 @@ class Factory(PostgresFactory):
     def __init__(self, env: Any) -> None:
         super().__init__(env)
         self.datastore.pool = ConnectionPool(
-            env[_CONNINFO],
+            env[CONNINFO],
             connection_class=psycopg.Connection[DictRow],
             kwargs={"row_factory": dict_row},
             min_size=1,
             max_size=_MOST_CONNECTIONS,
             open=False,
-            configure=_configure,
+            configure=configure,
             check=ConnectionPool.check_connection,  # the server may have been started anew
             timeout=10,
         )
@@ -304,238 +230,3 @@ class Factory(PostgresFactory):
     @override
     def application_recorder(self) -> Recorder:
         return Recorder(self.datastore)
-
-
-_CONNINFO = "CONNINFO"
-_UNUSED = dict.fromkeys(
-    (f"POSTGRES_{name}" for name in ("DBNAME", "HOST", "PORT", "USER", "PASSWORD")), "-"
-)
-
-
-def _configure(connection: psycopg.Connection[Any]) -> None:
-    connection.autocommit = True
-    connection.execute(_SETTINGS)
-    connection.adapters.register_loader("numeric", _Whole)
-
-
-class _Whole(Loader):
-    """Reads a sum of whole numbers."""
-
-    def load(self, data: Buffer) -> int:
-        return int(bytes(data))
-
-
-class Postgres(Database):
-    """A store on a PostgreSQL server. It is looked at as soon as it is named."""
-
-    def __init__(self, url: str) -> None:
-        super().__init__(without_secrets(url), url, Path())
-        self.conninfo = _conninfo(url)
-        self._held = dict[str, int]()  # the debates that this process runs, with their locks
-        self._session = self.connect()
-        try:
-            with self.told():
-                self._schema = self._examine()
-        except BaseException:
-            self._session.close()
-            raise
-
-    def _examine(self) -> str:
-        """Return the schema in which the store is, or may be made.
-
-        Raises DataError `store.server` for a server on which it cannot be.
-        """
-        row = self._session.execute(_SERVER).fetchone()
-        number, encoding, schema = row or (0, "", None)
-        problem = None
-        if number < LEAST_SERVER * 10_000:
-            problem = f"it is PostgreSQL {number // 10_000}, and Hansard needs {LEAST_SERVER}"
-        elif encoding != "UTF8":
-            problem = f"the encoding of the database is {encoding}; make one with UTF8"
-        elif schema is None:
-            problem = "the search_path of this user names no schema that is there"
-        if problem:
-            raise DataError("store.server", f"{self.url} cannot hold a store: {problem}")
-        return str(schema)
-
-    @property
-    def version(self) -> int | None:
-        """The version of the store's tables; None where there is no store."""
-        with self.told():
-            if not self._session.execute(_MADE).fetchall():
-                return None
-            return int(self._session.execute(_VERSION).fetchall()[0][0])
-
-    def require_current(self) -> None:
-        """Raise UsageError `store.missing` or DataError `store.old` or `store.newer`."""
-        version, command = self.version, f"hansard store migrate --store {shlex.quote(self.url)}"
-        if version is None:
-            raise UsageError(
-                "store.missing", f"there is no store at {self.url}; make it with `{command}`"
-            )
-        require_known(version, self.url)
-        if version < SCHEMA:
-            raise DataError(
-                "store.old",
-                f"an earlier version of Hansard made the tables of {self.url}; bring them up to "
-                f"date with `{command}`",
-            )
-
-    def migrate(self) -> None:
-        """Make the tables of a store, or bring them up to date, in one transaction.
-
-        Raises DataError `store.newer`, and `store.foreign` where other tables are in the way.
-        """
-        with self.told(), self._session.transaction():
-            self._session.execute("SELECT pg_advisory_xact_lock(hashtext('hansard migrate'))")
-            version = self.version or 0
-            require_known(version, self.url)
-            if not version:
-                self._session.execute(_VERSIONS)
-            for number, statements in enumerate(VERSIONS[version:], version + 1):
-                for statement in statements:
-                    self._session.execute(statement.encode())
-                self._session.execute(_MIGRATED, (number, __version__))
-
-    def connect(self) -> psycopg.Connection[Any]:
-        """Return a connection of its own; raises DataError `store.unreachable`."""
-        try:
-            connection = psycopg.connect(**self.conninfo)
-        except psycopg.Error as error:
-            raise DataError(
-                "store.unreachable",
-                f"cannot connect to {self.url}: {self._said(error)}; see to the server, the "
-                "address, the user and the password (PGPASSWORD or ~/.pgpass)",
-            ) from None
-        with self.told():
-            _configure(connection)
-        return connection
-
-    @contextmanager
-    def told(self) -> Iterator[None]:
-        """Turn every failure of the server into one clear error."""
-        try:
-            yield
-        except PersistenceError as error:
-            raise self._error(error.__cause__ or error) from None
-        except psycopg.Error as error:
-            raise self._error(error) from None
-
-    def _error(self, error: BaseException) -> HansardError:
-        state = getattr(error, "sqlstate", None) or ""
-        found = [row for start, row in _FAILURES.items() if state.startswith(start)]
-        code, sentence = (*found, _GONE if _is_lost(error) or not state else _FAILED)[0]
-        return DataError(code, sentence.format(url=self.url, said=self._said(error)))
-
-    def _said(self, error: BaseException) -> str:
-        """Return what the server or the driver says, in one line and without the password."""
-        said = getattr(getattr(error, "diag", None), "message_primary", None) or str(error)
-        line = next((line.strip() for line in reversed(said.splitlines()[:1])), "")
-        line = line.rpartition("failed: ")[2].removeprefix("FATAL:").removeprefix("ERROR:").strip()
-        secret = self.conninfo.get("password")
-        return line.replace(str(secret), "…") if secret else line
-
-    @override
-    def is_there(self) -> bool:
-        return True
-
-    @override
-    def exposed(self) -> str | None:
-        return None  # the server's roles say who may do what
-
-    @override
-    def open(self) -> Debates:
-        settings = {
-            **_UNUSED,
-            "PERSISTENCE_MODULE": f"{__name__}:Factory",
-            "POSTGRES_SCHEMA": self._schema,
-            "CREATE_TABLE": "n",
-            _CONNINFO: make_conninfo(**self.conninfo),
-        }
-        with self.told():
-            opened = Debates(settings)
-        cast(Recorder, opened.recorder).home = self
-        return opened
-
-    @override
-    def close(self) -> None:
-        self._session.close()
-
-    @override
-    def lock(self, debate: str) -> RunnerLock:
-        return RunnerLock(self, debate)
-
-    def hold(self, debate: str) -> bool:
-        """Take the lock of a debate's runner; False where another session, or this one, has it."""
-        if debate in self._held:
-            return False
-        name = hashlib.sha256(f"{self._schema}/{debate}".encode()).digest()
-        key = int.from_bytes(name[:8], signed=True)
-        if self._session.closed:
-            self._session = self.connect()
-        found = self._session.execute("SELECT pg_try_advisory_lock(%s)", (key,)).fetchone()
-        if found and found[0]:
-            self._held[debate] = key
-        return debate in self._held
-
-    def hold_again(self) -> None:
-        """Take the locks of this process anew, where the server has given them back.
-
-        Raises UsageError `store.running` where another process runs one of the debates by now.
-        """
-        try:
-            self._session.execute("SELECT 1")
-        except psycopg.Error:
-            self._session.close()
-            held, self._held = self._held, {}
-            for debate in held:
-                if not self.hold(debate):
-                    raise UsageError(
-                        "store.running",
-                        f"the connection to {self.url} was lost, and another process runs debate "
-                        f"{debate} by now; this one stops, and nothing is lost",
-                    ) from None
-
-    def let_go(self, debate: str) -> None:
-        """Give the lock of a debate's runner back, if the session that has it is still there."""
-        with suppress(psycopg.Error):
-            self._session.execute("SELECT pg_advisory_unlock(%s)", (self._held.pop(debate),))
-
-
-class RunnerLock:
-    """A lock on one debate that the server gives back once its session is gone."""
-
-    def __init__(self, home: Postgres, debate: str) -> None:
-        self._home, self._debate = home, debate
-
-    def acquire(self) -> bool:
-        """Take the lock; False where somebody else holds it."""
-        with self._home.told():
-            return self._home.hold(self._debate)
-
-    def release(self) -> None:
-        """Give the lock back."""
-        self._home.let_go(self._debate)
-
-
-def _conninfo(url: str) -> Mapping[str, Any]:
-    """Return what a URL says to libpq; raises UsageError `store.url`, which quotes no password."""
-    try:
-        found = conninfo_to_dict(url)
-    except psycopg.ProgrammingError:
-        found = {}
-    if not found or "@" in str(found.get("host", "")):
-        raise UsageError(
-            "store.url",
-            f"{without_secrets(url)} cannot be read as the URL of a store; write "
-            "postgresql://USER@HOST/DATABASE, with signs such as @ and / in a password as %40 "
-            "and %2F",
-        )
-    return {**_DEFAULTS, **found}
-
-
-def _is_lost(error: BaseException | None) -> bool:
-    """Say whether an error means that the connection is gone, and nothing else."""
-    state = getattr(error, "sqlstate", None) or "08"
-    lost = isinstance(error, (psycopg.OperationalError, psycopg.InterfaceError))
-    return lost and state.startswith(("08", "57P")) and not isinstance(error, PoolTimeout)

@@ -89,9 +89,6 @@ class Projection:
 
     def __init__(self, tables: Tables) -> None:
         self._tables = tables
-        with guard():
-            if not tables.is_projected(tables.select):
-                tables.make_projection()
 
     def behind(self) -> Iterator[Behind]:
         """Yield debates with entries that no row has seen, until there are none."""
@@ -290,16 +287,11 @@ class Projection:
 def forget(tables: Tables, c: Cursor, debate: str) -> None:
     """Take a debate out, with every trace of its texts, where its record has just got an entry.
 
-    So the next reader makes its row anew. In a store without a projection there is nothing.
+    So the next reader makes its row anew.
     """
-
-    def select(statement: str, *params: object) -> Sequence[Sequence[Any]]:
-        c.execute(statement, params)
-        return list(c.fetchall())
-
-    if tables.is_projected(select):
-        for (place,) in select("SELECT place FROM projected WHERE debate = ?", debate):
-            _remove(tables, c, place, wholly=True)
+    c.execute("SELECT place FROM projected WHERE debate = ?", (debate,))
+    for (place,) in c.fetchall():
+        _remove(tables, c, place, wholly=True)
 
 
 def _position(rows: Sequence[Any]) -> int:

@@ -30,11 +30,22 @@ from hansard import private
 from hansard.errors import DataError
 from hansard.store import database
 from hansard.store import file as files
-from hansard.store.database import LOCK_SECONDS, Cursor, Database, Lock, Select, Tables, bounded
+from hansard.store.database import (
+    LOCK_SECONDS,
+    SCHEMA,
+    Cursor,
+    Database,
+    Lock,
+    Select,
+    Tables,
+    bounded,
+    require_current,
+    require_known,
+)
 from hansard.store.file import Tally
 from hansard.store.guard import guard
 from hansard.store.mapping import Debates
-from hansard.store.sqlite_tables import PROJECTION, TABLES
+from hansard.store.sqlite_tables import TABLES
 
 SCHEME = "sqlite:///"
 
@@ -78,7 +89,7 @@ class Recorder(Tables, SQLiteApplicationRecorder):
         if self._in_memory:
             super().create_table()
         else:
-            files.make(Path(self.name), self.create_table_statements)
+            files.make(Path(self.name), self.create_table_statements, SCHEMA)
 
     @property
     @override
@@ -95,7 +106,7 @@ class Recorder(Tables, SQLiteApplicationRecorder):
         What is missing, as after tampering, shows where it is read. Raises DataError
         `store.foreign`, or `store.old` for a store without a register.
         """
-        ours = set(map(_as_kept, (*self.create_table_statements, *_kept(PROJECTION))))
+        ours = set(map(_as_kept, _kept(self.create_table_statements)))
         made = "SELECT type, name, sql FROM sqlite_master WHERE sql IS NOT NULL"
         rows = self.select(made)
         for kind, name, statement in rows:
@@ -112,6 +123,17 @@ class Recorder(Tables, SQLiteApplicationRecorder):
                 "register was taken out; read it with that version or restore it from a copy, and "
                 "name another store for new debates",
             )
+
+    def version(self) -> int:
+        """Return the version of the tables: 0 from before it was noted."""
+        return int(self.select("PRAGMA user_version")[0][0])
+
+    def upgrade(self) -> None:
+        """Make what the tables lack. Those of version 0 may lack the projection."""
+        with self.transaction() as c:
+            for statement in self.create_table_statements:
+                c.execute(statement)
+            c.execute(f"PRAGMA user_version = {SCHEMA}")
 
     def entries(self) -> int:
         """Return how many entries there are: none is ever deleted."""
@@ -177,16 +199,6 @@ class Recorder(Tables, SQLiteApplicationRecorder):
             )
 
     @override
-    def is_projected(self, select: Select) -> bool:
-        return bool(select("SELECT 1 FROM sqlite_master WHERE name = 'projected_counts'"))
-
-    @override
-    def make_projection(self) -> None:
-        with self.transaction() as c:
-            for statement in PROJECTION:
-                c.execute(statement, ())
-
-    @override
     def search(self, text: str) -> object:
         return " ".join(
             '"{}"'.format(word.replace('"', '""')) for word in text.replace("\0", " ").split()
@@ -229,6 +241,15 @@ def _kept(statements: Iterable[str]) -> Iterator[str]:
         yield from (row[0] for row in found)
 
 
+@contextmanager
+def _closed_on_error(opened: Debates) -> Iterator[None]:
+    try:
+        yield
+    except BaseException:
+        opened.close()
+        raise
+
+
 class SQLite(Database):
     """A store in one file, or in memory."""
 
@@ -256,18 +277,33 @@ class SQLite(Database):
     @override
     def open(self) -> Debates:
         """Open it: a new file is made only when something is to be stored."""
-        before = Tally(self._path).read() if self._path else 0
-        opened = Debates({"PERSISTENCE_MODULE": __name__ + ":Factory", "SQLITE_DBNAME": self._name})
+        opened, recorder = self._examined()
         if self._path:
-            recorder = cast(Recorder, opened.recorder)  # as our Factory makes it
-            try:
-                recorder.examine()
-                Tally(self._path).check(before, recorder.entries())
-            except BaseException:
-                opened.close()
-                raise
+            with _closed_on_error(opened):
+                require_current(recorder.version(), self.url)
         self._opened = True
         return opened
+
+    @override
+    def migrate(self) -> int | None:
+        new = self._path is None or files.is_blank(self._path)
+        opened, recorder = self._examined()
+        with _closed_on_error(opened):
+            version = recorder.version()
+            require_known(version, self.url)
+            recorder.upgrade()
+        opened.close()
+        return None if new else version
+
+    def _examined(self) -> tuple[Debates, Recorder]:
+        before = Tally(self._path).read() if self._path else 0
+        opened = Debates({"PERSISTENCE_MODULE": f"{__name__}:Factory", "SQLITE_DBNAME": self._name})
+        recorder = cast(Recorder, opened.recorder)  # as our Factory makes it
+        if self._path:
+            with _closed_on_error(opened):
+                recorder.examine()
+                Tally(self._path).check(before, recorder.entries())
+        return opened, recorder
 
     @override
     def close(self) -> None:

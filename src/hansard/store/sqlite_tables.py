@@ -38,9 +38,8 @@ _OF_REGISTER = (
     """CREATE TRIGGER IF NOT EXISTS register_stands BEFORE UPDATE ON register
        BEGIN SELECT RAISE(ABORT, 'lines of the register are never changed'); END""",
 )
-TABLES = (*_OF_DEBATES, *_OF_REGISTER)
 
-PROJECTION = (
+_OF_PROJECTION = (
     """CREATE TABLE IF NOT EXISTS projected
        (place INTEGER PRIMARY KEY, debate TEXT NOT NULL UNIQUE, state TEXT NOT NULL,
         opened_at TEXT, closed_at TEXT, format TEXT, task_type TEXT, decision TEXT, question TEXT,
@@ -67,3 +66,4 @@ PROJECTION = (
        (version INTEGER PRIMARY KEY, position INTEGER NOT NULL)""",
     "CREATE VIRTUAL TABLE IF NOT EXISTS projected_texts USING fts5(said)",
 )
+TABLES = (*_OF_DEBATES, *_OF_REGISTER, *_OF_PROJECTION)  # of version 1, and of none

@@ -105,7 +105,7 @@ class Tables(list):
             yield statement
         os.kill(os.getpid(), signal.SIGKILL)
 
-file.make(Path(sys.argv[1]), Tables(f"CREATE TABLE t{n} (x)" for n in range(3)))
+file.make(Path(sys.argv[1]), Tables(f"CREATE TABLE t{n} (x)" for n in range(3)), 1)
 """
 
 
