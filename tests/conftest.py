@@ -64,3 +64,12 @@ def unknown_servers():
     """No test waits for what the server of another test asked for: ports come again."""
     if pacing := sys.modules.get("hansard.runtime.pacing"):
         pacing._SERVERS.clear()
+
+
+@pytest.fixture(scope="session")
+def server():
+    """A PostgreSQL server, started with the first test that asks for it."""
+    from servers import running
+
+    with running() as found:
+        yield found

@@ -77,6 +77,11 @@ def sql(url: str, *statements: str) -> list[tuple[Any, ...]]:
         return cursor.fetchall() if cursor.description else []
 
 
+def database(url: str) -> str:
+    """Return the name of a URL's database."""
+    return urlsplit(url).path[1:]
+
+
 def at(
     url: str, *, database: str | None = None, user: str | None = None, password: str = ""
 ) -> str:

@@ -5,6 +5,8 @@
   PostgreSQL asks for before it locks a table.
 - A connection that is lost while entries are stored says nothing about them. So they are stored
   once more, and where that says that they are there already, their bytes are compared.
+- All writing goes over the session that has the locks of the debates that this process runs. So
+  whoever lost them cannot write before they are taken anew.
 """
 
 from __future__ import annotations
@@ -19,7 +21,7 @@ from typing import Any, cast
 
 import psycopg
 import psycopg.errors
-from eventsourcing.persistence import PersistenceError, StoredEvent
+from eventsourcing.persistence import StoredEvent
 from eventsourcing.postgres import (
     ConnectionPool,
     PostgresAggregateRecorder,
@@ -72,7 +74,7 @@ class Recorder(Tables, PostgresApplicationRecorder):
 
     @contextmanager
     def _transaction(self) -> Iterator[Cursor]:
-        with self.datastore.get_connection() as connection, connection.transaction():
+        with self.home.writing() as connection, connection.transaction():
             c = _Cursor(connection)
             c.execute(_ALONE)
             yield c
@@ -115,18 +117,17 @@ class Recorder(Tables, PostgresApplicationRecorder):
                     if lost and is_stored():
                         return
                     raise
-                except PersistenceError as error:
+                except psycopg.Error as error:
                     lost += 1
-                    if lost == _TRIES or not is_lost(error.__cause__):
+                    if lost == _TRIES or not is_lost(error):
                         raise
                     time.sleep(_PAUSE)
-                    self.home.hold_again()
                 else:
                     return
 
     @override
     def add(self, c: Cursor, events: Sequence[StoredEvent]) -> int:
-        cursor = cast(_Cursor, c).connection.cursor()
+        cursor = cast(_Cursor, c).connection.cursor(row_factory=dict_row)
         self._notify_channel(cursor)
         # The lock is held already.
         PostgresAggregateRecorder._insert_stored_events(self, cursor, events)
@@ -169,7 +170,7 @@ class Recorder(Tables, PostgresApplicationRecorder):
 class _Cursor:
     """Runs statements that have SQLite's marks."""
 
-    def __init__(self, connection: psycopg.Connection[DictRow]) -> None:
+    def __init__(self, connection: psycopg.Connection[Any]) -> None:
         self.connection = connection
         self._cursor = connection.cursor(row_factory=tuple_row)
 

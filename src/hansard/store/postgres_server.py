@@ -10,12 +10,14 @@ import hashlib
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
 from pathlib import Path
+from threading import RLock
 from typing import Any, cast
 
 import psycopg
 from eventsourcing.persistence import PersistenceError
 from psycopg.adapt import Buffer, Loader
 from psycopg.conninfo import conninfo_to_dict, make_conninfo
+from psycopg.types.composite import CompositeInfo, register_composite
 from psycopg_pool import PoolTimeout
 from typing_extensions import override
 
@@ -87,6 +89,8 @@ class Postgres(Database):
         super().__init__(without_secrets(url), url, Path())
         self.conninfo = _conninfo(url)
         self._held = dict[str, int]()  # the debates that this process runs, with their locks
+        self._alone = RLock()
+        self._types = list[CompositeInfo]()
         self._session = self.connect()
         try:
             with self.told():
@@ -155,6 +159,8 @@ class Postgres(Database):
             ) from None
         with self.told():
             configure(connection)
+        for kind in self._types:
+            register_composite(kind, connection)
         return connection
 
     @contextmanager
@@ -200,7 +206,10 @@ class Postgres(Database):
         }
         with self.told():
             opened = Debates(settings)
-        cast(Any, opened.recorder).home = self
+        recorder = cast(Any, opened.recorder)  # as the Factory makes it
+        recorder.home, self._types = self, [*recorder.datastore.psycopg_type_adapters.values()]
+        for kind in self._types:
+            register_composite(kind, self._session)
         return opened
 
     @override
@@ -213,10 +222,8 @@ class Postgres(Database):
 
     def hold(self, debate: str) -> bool:
         """Take the lock of a debate's runner; False where another session, or this one, has it."""
-        if debate in self._held:
-            return False
-        self.hold_again()
-        return self._hold(debate)
+        with self.told(), self.writing():
+            return debate not in self._held and self._hold(debate)
 
     def _hold(self, debate: str) -> bool:
         name = hashlib.sha256(f"{self._schema}/{debate}".encode()).digest()
@@ -226,30 +233,37 @@ class Postgres(Database):
             self._held[debate] = key
         return bool(taken)
 
-    def hold_again(self) -> None:
-        """Take the locks of this process anew, where their session was lost.
+    @contextmanager
+    def writing(self) -> Iterator[psycopg.Connection[Any]]:
+        """Give the session that has the locks, to nobody else meanwhile.
 
-        Raises UsageError `store.running` where another process runs one of the debates by now.
+        Where it was lost, there is a new one, with the locks of this process taken anew. Raises
+        UsageError `store.running` where another process runs one of the debates by now.
         """
+        with self._alone:
+            if not self._is_alive():
+                self._session = self.connect()
+                lost, self._held = self._held, {}
+                for debate in lost:
+                    if not self._hold(debate):
+                        raise UsageError(
+                            "store.running",
+                            f"the connection to {self.url} was lost, and another process runs "
+                            f"debate {debate} by now; this one stops, and nothing is lost",
+                        )
+            yield self._session
+
+    def _is_alive(self) -> bool:
+        """Say whether the session is there, as far as is known without asking the server."""
         with suppress(psycopg.Error):
-            self._session.execute("SELECT 1")
-            return
-        self._session.close()
-        self._session = self.connect()
-        lost, self._held = self._held, {}
-        for debate in lost:
-            if not self._hold(debate):
-                raise UsageError(
-                    "store.running",
-                    f"the connection to {self.url} was lost, and another process runs debate "
-                    f"{debate} by now; this one stops, and nothing is lost",
-                )
+            self._session.pgconn.consume_input()  # what the server said at last
+            self._session.pgconn.consume_input()  # and that it has gone
+        return not self._session.closed
 
     def let_go(self, debate: str) -> None:
         """Give the lock of a debate's runner back, if the session that has it is still there."""
-        key = self._held.pop(debate, None)
-        with suppress(psycopg.Error):
-            self._session.execute("SELECT pg_advisory_unlock(%s)", (key,))
+        with self._alone, suppress(psycopg.Error):
+            self._session.execute("SELECT pg_advisory_unlock(%s)", (self._held.pop(debate, None),))
 
 
 class RunnerLock:
@@ -260,8 +274,7 @@ class RunnerLock:
 
     def acquire(self) -> bool:
         """Take the lock; False where somebody else holds it."""
-        with self._home.told():
-            return self._home.hold(self._debate)
+        return self._home.hold(self._debate)
 
     def release(self) -> None:
         """Give the lock back."""
