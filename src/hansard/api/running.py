@@ -431,7 +431,7 @@ def opened(store: Store | str, *, create: bool) -> Iterator[Store]:
         return
     if not isinstance(store, str):
         said = f"`store` is the URL of a store, or an open one, not a {type(store).__name__}"
-        raise UsageError("store.url", f"{said}; write sqlite:///PATH/FILE.db")
+        raise UsageError("store.url", f"{said}; write sqlite:///PATH/FILE.db or postgresql://…")
     with Store.open(store, create=create) as shelf:
         yield shelf
 

@@ -274,7 +274,10 @@ class Store:
 
     @property
     def place(self) -> Path | None:
-        """The folder of the store's file; None in memory."""
+        """The folder whose files its debates may read: the file's, or the working directory.
+
+        None for a store in memory.
+        """
         return self._database.place
 
     def folder(self, debate: str) -> Path | None:

@@ -74,10 +74,16 @@ _FIRST = (
        (place bigint, trust text, state text NOT NULL, PRIMARY KEY (place, trust))""",
     """CREATE TABLE projected_figures
        (place bigint, name text, value bigint NOT NULL, PRIMARY KEY (place, name))""",
+    """CREATE TABLE projected_counts
+       (place bigint PRIMARY KEY, head text NOT NULL, numbers text NOT NULL)""",
     """CREATE TABLE projected_until (version bigint PRIMARY KEY, position bigint NOT NULL)""",
     # The words of long texts stand in several rows.
     """CREATE TABLE projected_texts (place bigint NOT NULL, said tsvector NOT NULL)""",
     """CREATE INDEX projected_texts_place ON projected_texts (place)""",
     """CREATE INDEX projected_texts_said ON projected_texts USING gin (said)""",
+    # Statistics are samples: of what may be erased there are none.
+    """ALTER TABLE blobs ALTER COLUMN body SET STATISTICS 0""",
+    """ALTER TABLE projected_names ALTER COLUMN name SET STATISTICS 0""",
+    """ALTER TABLE projected_texts ALTER COLUMN said SET STATISTICS 0""",
 )
 VERSIONS = (_FIRST,)  # what each version adds to the one before it

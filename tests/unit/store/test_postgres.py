@@ -19,10 +19,12 @@ from hansard.record.bundle import Head
 from hansard.store import postgres, postgres_server, postgres_tables
 from hansard.store.application import Batch, Store
 from hansard.store.database import Extras
+from hansard.store.rows import Row
 from hansard.testing.filling import ONE, OPENED, TWO, fill, put
 from hansard.testing.found import run_by_hand
 
 OPERATIONS = Path(__file__).parents[3] / "tools" / "docs" / "operations.md"
+SQL = re.findall(r"^```sql\n(.*?)^```$", OPERATIONS.read_text(), re.DOTALL | re.MULTILINE)
 SECRET = "p@ss/w?rd:#1"
 
 
@@ -145,13 +147,53 @@ def test_a_lost_lock_that_another_has_taken_stops_the_debate(url):
             assert len(store.lines(ONE)) == 1
 
 
+# Erased texts
+
+
+def test_an_erased_text_is_in_no_row_and_once_its_table_is_written_anew_in_no_file(server, url):
+    """What is left in the write-ahead log and in backups, tools/docs/operations.md says."""
+    secret = "Zyzzyva Quetzalcoatl, " + secrets.token_hex(1_000)
+    with Store.open(url) as store:
+        bundle = fill(store, ONE, secret)
+        for behind in store.projection.behind():
+            row = Row(debate=ONE, state="closed", words=secret, names=[("label", "Zyzzyva")])
+            store.projection.write(behind, [row])
+        assert holding(url, b"zyzzyva")
+        erased = Extras(Head(4, "y"), erased=list(bundle.blobs))
+        store.append(Batch(ONE, 4, [("text.redacted", b"{}")], erased))
+        store.scrub()
+    assert not holding(url, b"zyzzyva")
+    (data,) = server.sql("SHOW data_directory")[0]
+    ((oid,),) = servers.sql(
+        url, f"SELECT oid FROM pg_database WHERE datname = '{servers.database(url)}'"
+    )
+    files = Path(data, "base", str(oid))
+    if not files.exists():
+        pytest.skip(f"the server named in {servers.URL} is elsewhere")
+    servers.sql(url, "ANALYZE", *SQL[1].strip().splitlines())
+    left = [path for path in files.iterdir() if b"zyzzyva" in path.read_bytes().lower()]
+    assert left == []
+
+
+def holding(url, word):
+    """The tables one of whose rows holds a word."""
+    tables = servers.sql(url, "SELECT tablename FROM pg_tables WHERE schemaname = 'public'")
+    found = set()
+    with psycopg.connect(url) as connection:
+        for (table,) in tables:
+            rows = connection.execute(f"SELECT * FROM {table}").fetchall()
+            if any(word in repr(row).lower().encode() for row in rows):
+                found.add(table)
+    return found
+
+
 # Roles
 
 
 def roles(server):
     """The statements of the documents, with names of this test's own; database, and roles' URLs."""
     url, end = server.fresh(), secrets.token_hex(4)
-    script = OPERATIONS.read_text().partition("```sql\n")[2].partition("```")[0]
+    script = SQL[0]
     names = ("hansard_owner", "hansard_app", "hansard_redactor")
     for name in names:
         script = script.replace(name, f"{name}_{end}")
