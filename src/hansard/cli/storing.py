@@ -28,5 +28,6 @@ def migrate() -> None:
     """
     url = store_url()
     before, now = hansard.migrate_store(url)
-    was = "made" if before is None else "it was up to date" if before == now else f"was {before}"
+    known = "up to date" if before == now else f"they were {before}"
+    was = "made" if before is None else known
     console().print(fields([("Store", without_secrets(url)), ("Tables", f"version {now}: {was}")]))
