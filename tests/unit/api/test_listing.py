@@ -324,6 +324,7 @@ def test_an_altered_record_is_in_every_list_and_leaves_it_restored(store, tmp_pa
 
 
 def test_a_table_by_another_definition_is_refused(store, debates, tmp_path):
+    change(tmp_path, "DROP TABLE projected")
     change(tmp_path, "CREATE TABLE projected (place INTEGER PRIMARY KEY, debate TEXT)")
     store.close()
     with pytest.raises(DataError) as caught, Store.open(store.url) as again:
