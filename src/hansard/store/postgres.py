@@ -6,7 +6,7 @@
 - A connection that is lost while entries are stored says nothing about them. So they are stored
   once more, and where that says that they are there already, their bytes are compared.
 - All writing goes over the session that has the locks of the debates that this process runs. So
-  whoever lost them cannot write before they are taken anew.
+  whoever lost one to another process stores nothing more of that debate.
 """
 
 from __future__ import annotations
@@ -36,8 +36,8 @@ from hansard.store import database
 from hansard.store.database import Cursor, NotNext, Select, Tables, bounded
 from hansard.store.postgres_server import CONNINFO, Postgres, configure, is_lost
 
-_TRIES = 3  # of what is stored over a connection that is lost
-_PAUSE = 0.5  # seconds between them
+_PATIENCE = 10  # seconds for which what is stored over a lost connection is tried again
+_PAUSE = 0.5  # seconds between tries
 _MOST_CONNECTIONS = 10  # of one store, at once
 _ALONE = "SELECT pg_advisory_xact_lock('stored_events'::regclass::oid::bigint)"
 _MARK = re.compile(r"\?|(?<!:):([a-z_]+)")
@@ -107,19 +107,19 @@ class Recorder(Tables, PostgresApplicationRecorder):
 
     @override
     def write(self, work: Callable[[Cursor], int], is_stored: Callable[[], bool]) -> None:
-        lost = 0
+        end = None
         with self.home.told():
             while True:
                 try:
                     with self._transaction() as c:
                         work(c)
                 except NotNext:
-                    if lost and is_stored():
+                    if end and is_stored():
                         return
                     raise
                 except psycopg.Error as error:
-                    lost += 1
-                    if lost == _TRIES or not is_lost(error):
+                    end = end or time.monotonic() + _PATIENCE
+                    if time.monotonic() > end or not is_lost(error):
                         raise
                     time.sleep(_PAUSE)
                 else:
@@ -127,6 +127,7 @@ class Recorder(Tables, PostgresApplicationRecorder):
 
     @override
     def add(self, c: Cursor, events: Sequence[StoredEvent]) -> int:
+        self.home.require_held(str(events[0].originator_id))
         cursor = cast(_Cursor, c).connection.cursor(row_factory=dict_row)
         self._notify_channel(cursor)
         # The lock is held already.

@@ -36,9 +36,11 @@ from hansard.version import __version__
 
 LEAST_SERVER = 14
 _DEFAULTS = {"application_name": "hansard", "connect_timeout": "10", "keepalives_idle": "30"}
-# A commit is on disk before it is told; nobody waits for ever, or keeps others waiting.
+# A commit is on disk before it is told; nobody waits for ever, or keeps others waiting, also when
+# a machine is gone without a word.
 _SETTINGS = f"""SET lock_timeout = '{LOCK_SECONDS}s';
     SET idle_in_transaction_session_timeout = '{LOCK_SECONDS}s';
+    SET tcp_keepalives_idle = 30; SET tcp_keepalives_interval = 10; SET tcp_keepalives_count = 3;
     SELECT set_config('synchronous_commit', 'on', false)
     WHERE current_setting('synchronous_commit') = 'off'"""
 CONNINFO = "CONNINFO"
@@ -59,6 +61,10 @@ _GONE = (
     "{url} does not answer: {said}; what was stored before is there; see to the server",
 )
 _FAILED = ("store.failed", "the store {url} cannot be read or written: {said}")
+_FOREIGN = (
+    "store.foreign",
+    "{url} holds other tables: {said}; name a database of the store's own",
+)
 _FAILURES = {
     "42501": (
         "store.role",
@@ -66,14 +72,8 @@ _FAILURES = {
     ),
     "25006": ("store.not_writable", "{url} cannot be written: {said}; name the server's primary"),
     "53": ("store.full", "the server of {url} has no room left: {said}; nothing was stored"),
-    "42P07": (
-        "store.foreign",
-        "{url} holds other tables: {said}; name a database of the store's own",
-    ),
-    "42710": (
-        "store.foreign",
-        "{url} holds other tables: {said}; name a database of the store's own",
-    ),
+    "42P07": _FOREIGN,
+    "42710": _FOREIGN,
     "42": (
         "store.corrupt",
         "{url} lacks what a store has, or has it otherwise: {said}; restore it from a backup",
@@ -89,9 +89,17 @@ class Postgres(Database):
         super().__init__(without_secrets(url), url, Path())
         self.conninfo = _conninfo(url)
         self._held = dict[str, int]()  # the debates that this process runs, with their locks
+        self._lost = set[str]()  # those whose lock another process has taken meanwhile
         self._alone = RLock()
         self._types = list[CompositeInfo]()
-        self._session = self.connect()
+        try:
+            self._session = self._connect()
+        except psycopg.Error as error:
+            raise DataError(
+                "store.unreachable",
+                f"cannot connect to {self.url}: {self._said(error)}; see to the server, the "
+                "address, the user and the password (PGPASSWORD or ~/.pgpass)",
+            ) from None
         try:
             with self.told():
                 self._schema = self._examine()
@@ -147,18 +155,9 @@ class Postgres(Database):
                 self._session.execute(_MIGRATED, (number, __version__))
         return version
 
-    def connect(self) -> psycopg.Connection[Any]:
-        """Return a connection of its own; raises DataError `store.unreachable`."""
-        try:
-            connection = psycopg.connect(**self.conninfo)
-        except psycopg.Error as error:
-            raise DataError(
-                "store.unreachable",
-                f"cannot connect to {self.url}: {self._said(error)}; see to the server, the "
-                "address, the user and the password (PGPASSWORD or ~/.pgpass)",
-            ) from None
-        with self.told():
-            configure(connection)
+    def _connect(self) -> psycopg.Connection[Any]:
+        connection = psycopg.connect(**self.conninfo)
+        configure(connection)
         for kind in self._types:
             register_composite(kind, connection)
         return connection
@@ -182,7 +181,8 @@ class Postgres(Database):
     def _said(self, error: BaseException) -> str:
         """Return what the server or the driver says, in one line and without the password."""
         said = getattr(getattr(error, "diag", None), "message_primary", None) or str(error)
-        line = next((line.strip() for line in reversed(said.splitlines()[:1])), "")
+        lines = [line.strip() for line in said.splitlines()] or [""]
+        line = next((line for line in reversed(lines) if "failed: " in line), lines[0])
         line = line.rpartition("failed: ")[2].removeprefix("FATAL:").removeprefix("ERROR:").strip()
         secret = self.conninfo.get("password")
         return line.replace(str(secret), "…") if secret else line
@@ -238,20 +238,23 @@ class Postgres(Database):
         """Give the session that has the locks, to nobody else meanwhile.
 
         Where it was lost, there is a new one, with the locks of this process taken anew. Raises
-        UsageError `store.running` where another process runs one of the debates by now.
+        psycopg.Error where there can be none.
         """
         with self._alone:
             if not self._is_alive():
-                self._session = self.connect()
-                lost, self._held = self._held, {}
-                for debate in lost:
-                    if not self._hold(debate):
-                        raise UsageError(
-                            "store.running",
-                            f"the connection to {self.url} was lost, and another process runs "
-                            f"debate {debate} by now; this one stops, and nothing is lost",
-                        )
+                self._session = self._connect()
+                held, self._held = self._held, {}
+                self._lost |= {debate for debate in held if not self._hold(debate)}
             yield self._session
+
+    def require_held(self, debate: str) -> None:
+        """Raise UsageError `store.running` where another process has taken a lock of this one."""
+        if debate in self._lost:
+            raise UsageError(
+                "store.running",
+                f"the connection to {self.url} was lost, and another process has run debate "
+                f"{debate} since; this one stops, and nothing is lost",
+            )
 
     def _is_alive(self) -> bool:
         """Say whether the session is there, as far as is known without asking the server."""
@@ -262,6 +265,7 @@ class Postgres(Database):
 
     def let_go(self, debate: str) -> None:
         """Give the lock of a debate's runner back, if the session that has it is still there."""
+        self._lost.discard(debate)
         with self._alone, suppress(psycopg.Error):
             self._session.execute("SELECT pg_advisory_unlock(%s)", (self._held.pop(debate, None),))
 

@@ -7,6 +7,7 @@ import secrets
 import sys
 from contextlib import contextmanager
 from pathlib import Path
+from typing import Any
 
 import psycopg
 import pytest
@@ -138,13 +139,27 @@ def test_a_store_outlives_a_server_that_is_started_anew(url):
             pass
 
 
-def test_a_lost_lock_that_another_has_taken_stops_the_debate(url):
-    with Store.open(url) as store, store.runner(ONE):
+def test_a_lost_lock_that_another_has_taken_stops_that_debate_and_no_other(url):
+    with Store.open(url) as store, store.runner(ONE), store.runner(TWO):
         put(store, OPENED)
         cut(url)
         with Store.open(url) as other, other.runner(ONE):
-            assert code_of(put, store, ("debate.closed", b"{}"), first=2) == "store.running"
-            assert len(store.lines(ONE)) == 1
+            put(store, OPENED, debate=TWO)
+            for _ in range(2):
+                refused = code_of(put, store, ("debate.closed", b"{}"), first=2)
+                assert refused == "store.running"
+            assert code_of(other.runner(TWO).__enter__) == "store.running"
+        assert len(store.lines(ONE)) == 1
+
+
+def test_a_server_that_stays_away_is_one_clear_error(url, monkeypatch):
+    monkeypatch.setattr(postgres, "_PATIENCE", 0)
+    with Store.open(url) as store:
+        put(store, OPENED)
+        home: Any = store._database
+        home.conninfo = {**home.conninfo, "host": "/nowhere"}
+        cut(url)
+        assert code_of(put, store, ("debate.closed", b"{}"), first=2) == "store.unreachable"
 
 
 # Erased texts
