@@ -165,7 +165,8 @@ class Store:
     @property
     def projection(self) -> Projection:
         """The rows by which debates are found."""
-        return Projection(self._recorder)
+        with guard():
+            return Projection(self._recorder)
 
     def find(self, prefix: str) -> str:
         """Return the one debate id that begins with `prefix`.

@@ -444,14 +444,14 @@ def test_without_its_packages_the_command_that_installs_them_is_named(monkeypatc
 
 
 URLS = {
-    "postgresql://ann:s3cret@db/h": "postgresql://ann@db/h",
-    "postgresql://ann:s3c@ret@db:5432/h": "postgresql://ann@db:5432/h",
-    "postgresql://ann:s3/c?r:e#t@db/h": "postgresql://ann@db/h",
-    "postgresql://db/h?user=ann&password=s3cret": "postgresql://db/h?user=ann",
-    "postgresql://db/h?password=s3cret&options=a@b": None,
+    "postgresql://ann:s3cret@127.0.0.1/h": "postgresql://ann@127.0.0.1/h",
+    "postgresql://ann:s3c@ret@127.0.0.1:5432/h": "postgresql://ann@127.0.0.1:5432/h",
+    "postgresql://ann:s3/c?r:e#t@127.0.0.1/h": "postgresql://ann@127.0.0.1/h",
+    "postgresql://127.0.0.1/h?user=ann&password=s3cret": "postgresql://127.0.0.1/h?user=ann",
+    "postgresql://127.0.0.1/h?password=s3cret&options=a@b": None,
     "postgresql://ann:s3cret@[::1]:5432/h?sslpassword=s3cret": "postgresql://ann@[::1]:5432/h",
     "postgresql://ann:s3cret": "postgresql://ann",
-    "postgres://ann:s3cret@db/h": "postgres://ann@db/h",
+    "postgres://ann:s3cret@127.0.0.1/h": "postgres://ann@127.0.0.1/h",
 }
 
 
