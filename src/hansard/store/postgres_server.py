@@ -179,13 +179,11 @@ class Postgres(Database):
         return DataError(code, sentence.format(url=self.url, said=self._said(error)))
 
     def _said(self, error: BaseException) -> str:
-        """Return what the server or the driver says, in one line and without the password."""
+        """Return what the server or the driver says, in one line; neither names a password."""
         said = getattr(getattr(error, "diag", None), "message_primary", None) or str(error)
         lines = [line.strip() for line in said.splitlines()] or [""]
         line = next((line for line in reversed(lines) if "failed: " in line), lines[0])
-        line = line.rpartition("failed: ")[2].removeprefix("FATAL:").removeprefix("ERROR:").strip()
-        secret = self.conninfo.get("password")
-        return line.replace(str(secret), "…") if secret else line
+        return line.rpartition("failed: ")[2].removeprefix("FATAL:").strip()
 
     @override
     def is_there(self) -> bool:
