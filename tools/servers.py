@@ -140,10 +140,14 @@ def _started(folder: Path, home: Path, *, fsync: bool) -> Iterator[Server]:
         raise AssertionError(made.stdout + made.stderr)
     settings = {"listen_addresses": "", "unix_socket_directories": home, "fsync": fsync}
     words = [word for name, value in settings.items() for word in ("-c", f"{name}={value}")]
+    # Where there is `setpriv`, the server ends with whoever started it, however that ends.
+    setpriv = shutil.which("setpriv")
+    mortal = [setpriv, "--pdeathsig", "INT"] if setpriv else []
     with log.open("wb") as out:
         process = subprocess.Popen(
-            [folder / "postgres", "-D", data, *words], cwd=home, stdout=out, stderr=out, **who
-        )
+            [*mortal, folder / "postgres", "-D", data, *words],
+            cwd=home, stdout=out, stderr=out, **who,
+        )  # fmt: skip
     url = f"postgresql://owner:{password}@/postgres?host={home}"
     try:
         _await(url, process, log)
