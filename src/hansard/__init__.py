@@ -20,6 +20,8 @@ from importlib import import_module
 from typing import TYPE_CHECKING
 
 import hansard.verify  # noqa: F401 - imported later, the package would take the function's name
+from hansard.api.batches import batch_report, list_batches
+from hansard.api.batching import resume_batch, run_batch
 from hansard.api.comparing import compare, reruns_of
 from hansard.api.debating import Debate, debate
 from hansard.api.exporting import export_debates, select_debates
@@ -91,6 +93,7 @@ if TYPE_CHECKING:
     from hansard.record.keys import Trust, TrustedKey
     from hansard.record.note import Signer, VerifierKey
     from hansard.record.policy import Policy
+    from hansard.report.batched import Batch, BatchCounts, BatchRow
     from hansard.report.comparing import Comparison
     from hansard.report.following import Follower
     from hansard.report.formats import (
@@ -145,6 +148,7 @@ _LATER = {
     "record.keys": ("Trust", "TrustedKey"),
     "record.note": ("Signer", "VerifierKey"),
     "record.policy": ("Policy",),
+    "report.batched": ("Batch", "BatchCounts", "BatchRow"),
     "report.comparing": ("Comparison",),
     "report.following": ("Follower",),
     "report.formats": (
@@ -191,6 +195,9 @@ __all__ = [
     "AvailableModels",
     "BaselineResult",
     "BaselineSpec",
+    "Batch",
+    "BatchCounts",
+    "BatchRow",
     "Ceilings",
     "Check",
     "Checkpoint",
@@ -265,6 +272,7 @@ __all__ = [
     "approve_prompts",
     "ask_gate",
     "available_models",
+    "batch_report",
     "blocks",
     "compare",
     "cosign",
@@ -275,6 +283,7 @@ __all__ = [
     "formats",
     "hold",
     "import_review",
+    "list_batches",
     "list_debates",
     "metrics",
     "migrate_store",
@@ -302,10 +311,12 @@ __all__ = [
     "reruns_of",
     "result",
     "resume",
+    "resume_batch",
     "resume_sync",
     "retention",
     "review",
     "run",
+    "run_batch",
     "run_sync",
     "schemas",
     "select_debates",

@@ -12,6 +12,7 @@ from pydantic import Field, TypeAdapter
 from pydantic.json_schema import GenerateJsonSchema
 
 from hansard.errors import UsageError
+from hansard.report.batched import Batch
 from hansard.report.comparing import Comparison
 from hansard.report.formats import DISPLAYS, DebateResult
 from hansard.report.gated import GateRecord
@@ -90,6 +91,7 @@ _PUBLISHED: list[tuple[str, str, Any, Literal["validation", "serialization"]]] =
     ("verifications", "The result of verifying many", Verifications, "serialization"),
     ("report", "The report of a debate", DebateResult, "serialization"),
     ("list", "The debates in a store", Listing, "serialization"),
+    ("batch", "What became of many debates", Batch, "serialization"),
     ("retention", "How long debates are kept, and which are due to go", Retention, "serialization"),
     ("period", "The report on all debates of a time", PeriodicReport, "serialization"),
     ("metrics", "What the debates in a store say together", Metrics, "serialization"),

@@ -14,6 +14,7 @@ import click
 
 import hansard
 from hansard.cli import (
+    batching,
     comparing,
     demo,
     estimating,
@@ -129,6 +130,7 @@ for _command in (
     running.run,
     running.resume,
     running.stop,
+    batching.batch,
     listing.list_,
     reading.show,
     reading.report,

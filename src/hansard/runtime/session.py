@@ -8,6 +8,7 @@ import warnings
 from collections.abc import Callable, Mapping, Sequence
 from hashlib import sha256
 from pathlib import Path
+from typing import NamedTuple
 
 from hansard.errors import SeatError, SpecWarning, UsageError
 from hansard.record import blob
@@ -17,7 +18,7 @@ from hansard.record.line import line_hash
 from hansard.record.policy import Policy
 from hansard.report import gated
 from hansard.rules.events import parse
-from hansard.rules.fields import Origin
+from hansard.rules.fields import Estimated, Origin
 from hansard.rules.formats import AnySpec
 from hansard.rules.replay import approved_in, policy_of
 from hansard.rules.state import DebateState, speaker_of
@@ -35,12 +36,21 @@ from hansard.runtime.policed import hold
 from hansard.runtime.recording import Observer, OnProgress, Recording, Stop
 from hansard.runtime.seats import Models, find_models, given_to, require_fit
 from hansard.runtime.tools import Tool, Tools, find_tools
-from hansard.runtime.warned import warned
+from hansard.runtime.warned import Warned, warned
 from hansard.store.application import Store
 from hansard.verify.verifier import verify
 
 # Where the frames lie that stand between a caller and what runs a debate.
 _BETWEEN = (str(Path(__file__).parents[1]), str(Path(asyncio.__file__).parent))
+
+
+class Checked(NamedTuple):
+    """A debate that can be opened: the most that it may cost, and what its author should know."""
+
+    spec: AnySpec
+    expected: Estimated | None
+    ceiling: int | None
+    warnings: tuple[Warned, ...]
 
 
 async def _play(
@@ -55,12 +65,16 @@ async def _play(
     try:
         await engine.run()
     finally:
-        theirs = {id(model) for model in (given or {}).values()}
-        for model in {id(model): model for model in seats.values()}.values():
-            if isinstance(model, Closing) and id(model) not in theirs:
-                await model.aclose()
+        await _close(seats, given)
     _raise_bug(engine, recording, kept=kept)
     return recording
+
+
+async def _close(seats: Mapping[str, Model], given: Models | None) -> None:
+    theirs = {id(model) for model in (given or {}).values()}
+    for model in {id(model): model for model in seats.values()}.values():
+        if isinstance(model, Closing) and id(model) not in theirs:
+            await model.aclose()
 
 
 def _raise_bug(engine: Engine, recording: Recording, *, kept: bool) -> None:
@@ -108,6 +122,7 @@ async def run(
     progress: OnProgress | None = None,
     begun: Callable[[Recording], None] | None = None,
     kept: bool = True,
+    told: bool = False,
 ) -> Recording:
     """Open the debate that `spec` describes, run it to its end and return its record.
 
@@ -116,12 +131,69 @@ async def run(
     signature the caller has checked) does not allow is refused, as UsageError
     `policy.not_allowed`. `origin` names the debate that this one goes back to.
     `observe` and `progress` are those of `Recording`, which `begun` is given before it starts.
-    The store is gone after the run unless it is `kept`.
+    The store is gone after the run unless it is `kept`. What `check` warned of is `told`.
     """
-    clock = clock or CLOCK
-    files = Files(folder, tuple(allow))
+    clock, models = clock or CLOCK, given_to(spec, models)
+    opening = await _opening(
+        spec, store, Files(folder, tuple(allow)), models, tools, policy, origin
+    )
+    expected = expectation(opening)
+    for row in () if told else warned(opening, expected):
+        warnings.warn(SpecWarning(row.code, row.message), stacklevel=_to_the_caller())
+    debate = clock.debate_id()
+    journal = Journal(store, Chain(debate), clock)
+    recording = Recording(journal, observe=observe, progress=progress)
+    recording.policy = policy
+    if begun:
+        begun(recording)
+    named = opening.files
+    files_of = named if policy is None else {**named, policy.hash: policy.data}
+    approved = policy.approved(opening.spec.format, opening.templates) if policy else None
+    with store.runner(debate):
+        for fact in opening.facts(journal.blob, expected):
+            recording.add(fact)
+        journal.attach(tuple(files_of.items()), None if folder is None else str(folder.absolute()))
+        await journal.commit()
+        await recording.heard()
+        engine = Engine(recording, opening.models, named, clock, approved, opening.tools)
+        return await _play(engine, recording, opening.models, models, kept=kept)
+
+
+async def check(
+    spec: AnySpec,
+    store: Store,
+    folder: Path | None,
+    *,
+    allow: Sequence[Path] = (),
+    models: Models | None = None,
+    tools: Tools | None = None,
+    policy: Policy | None = None,
+) -> Checked:
+    """Return the debate that `run` would open, with the texts of its files; raise what it would.
+
+    No model is asked, and nothing is recorded.
+    """
+    models = given_to(spec, models)
+    opening = await _opening(spec, store, Files(folder, tuple(allow)), models, tools, policy)
+    try:
+        expected = expectation(opening)
+        return Checked(opening.spec, expected, opening.cost_ceiling, warned(opening, expected))
+    finally:
+        await _close(opening.models, models)
+
+
+async def _opening(
+    spec: AnySpec,
+    store: Store,
+    files: Files,
+    models: Models,
+    tools: Tools | None,
+    policy: Policy | None,
+    origin: Origin | None = None,
+) -> Opening:
+    """Return what the debate is opened with; all that the spec names is read and checked."""
     spec = await in_thread(read_texts, spec, files)  # a PDF takes its time
-    table, models = spec.table(), given_to(spec, models)
+    table = spec.table()
     require_fit(spec, files, models)
     asked = {row.id: (row.model, row.settings.base_url) for row in table}
     seats = find_models(asked, files, store, models)
@@ -136,26 +208,7 @@ async def run(
     )
     if policy:
         hold(opening, policy)
-    expected = expectation(opening)
-    for row in warned(opening, expected):
-        warnings.warn(SpecWarning(row.code, row.message), stacklevel=_to_the_caller())
-    debate = clock.debate_id()
-    journal = Journal(store, Chain(debate), clock)
-    recording = Recording(journal, observe=observe, progress=progress)
-    recording.policy = policy
-    if begun:
-        begun(recording)
-    named = opening.files
-    files_of = named if policy is None else {**named, policy.hash: policy.data}
-    approved = policy.approved(spec.format, opening.templates) if policy else None
-    with store.runner(debate):
-        for fact in opening.facts(journal.blob, expected):
-            recording.add(fact)
-        journal.attach(tuple(files_of.items()), None if folder is None else str(folder.absolute()))
-        await journal.commit()
-        await recording.heard()
-        engine = Engine(recording, seats, named, clock, approved, opening.tools)
-        return await _play(engine, recording, seats, models, kept=kept)
+    return opening
 
 
 async def resume(

@@ -195,6 +195,17 @@ class Projection:
             )
         return {id_of(debate): str(state) for debate, state in reversed(rows)}
 
+    def labels(self, beginning: str) -> list[str]:
+        """Return the labels of debates that begin so, each once, in alphabetical order."""
+        with guard():
+            rows = self._recorder.select(
+                "SELECT DISTINCT name FROM projected_names WHERE kind = 'label' "
+                "AND substr(name, 1, :length) = :beginning ORDER BY name",
+                length=len(beginning),
+                beginning=beginning,
+            )
+        return [str(row[0]) for row in rows]
+
     def sums(self, wanted: Mapping[str, object]) -> Sums:
         """Return the sums of all debates that are wanted."""
         with guard():
