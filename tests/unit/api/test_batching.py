@@ -293,6 +293,7 @@ def test_a_record_that_does_not_hold_is_told_and_not_run_again(store):
     assert (row.state, row.decision, row.code) == ("altered", None, "record.altered")
     assert again.asked == []
     run(questions("south"), store, name="other")
+    assert states(hansard.batch_report(store, "other")) == {"south": "closed"}
     assert {row.name: row.counts for row in hansard.list_batches(store)} == {
         "one": {"altered": 1}, "other": {"closed": 1},
     }  # fmt: skip
@@ -424,6 +425,18 @@ def test_an_open_debate_goes_on_whatever_is_left(store):
     run(questions("north"), store, template=PRICED, ask=Asked("north"))
     batch = run(questions("north", "south"), store, template=PRICED, budget_usd="0")
     assert states(batch) == {"north": "closed", "south": "unopened"}
+
+
+def test_what_an_open_debate_has_cost_counts_once(store):
+    def resumed(name, **more):
+        run(questions("north"), store, template=PRICED, ask=Asked("north"), name=name)
+        return run(questions("north", "south"), store, template=PRICED, name=name, **more)
+
+    north = resumed("one").rows[0].cost_micro_usd
+    exactly = resumed("two", budget_usd=dollars(north + most()))
+    assert states(exactly) == {"north": "closed", "south": "closed"}
+    less = resumed("three", budget_usd=dollars(north + most() - 1))
+    assert states(less) == {"north": "closed", "south": "unopened"}
 
 
 def test_the_report_reads_the_records(store):
