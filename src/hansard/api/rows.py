@@ -166,15 +166,19 @@ def _check_name(name: str) -> None:
 def _named(specs: Iterable[Spec], mistakes: Mistakes) -> dict[str, Spec]:
     """Return specs by the names of their rows: a file's path without its ending, else a number.
 
+    Of an absolute path only the last two parts are recorded.
+
     >>> from hansard.api.rows import Mistakes, _named
-    >>> list(_named(["deals/north east.yaml", {"question": "Why?"}], Mistakes()))
-    ['deals/north-east', '2']
+    >>> list(_named(["deals/north east.yaml", "/me/x/y.yaml", {"question": "?"}], Mistakes()))
+    ['deals/north-east', 'x/y', '3']
     """
     found: dict[str, Spec] = {}
     for number, spec in enumerate(specs, 1):
         name = str(number)
         if isinstance(spec, Path | str):
-            name = _OTHERS.sub("-", Path(spec).with_suffix("").as_posix())[-MOST_OF_A_NAME:]
+            path = Path(spec).with_suffix("")
+            short = Path(*path.parts[-2:]) if path.is_absolute() else path
+            name = _OTHERS.sub("-", short.as_posix())[-MOST_OF_A_NAME:]
         if name in found:
             mistakes.add(str(number), _twice(name))
         found[name] = spec

@@ -14,6 +14,7 @@ from hansard.api.batches import alone
 from hansard.api.rows import LISTS, NUMBERS, TEXTS
 from hansard.rules.formats import SPECS
 from hansard.store import tampering
+from instant import GUARD
 
 PRICE = {"python:ask": {"input": "1.00", "output": "1.00"}}  # micro-dollars a token
 PANEL = {
@@ -232,7 +233,7 @@ def test_as_many_run_at_once_as_were_asked_for(store):
         most.append(len(running))
         if len(running) == together:
             all_there.set()
-        await all_there.wait()  # so many run at once, or none goes on
+        await asyncio.wait_for(all_there.wait(), GUARD)  # so many run at once, or none goes on
         return "Because."
 
     rows = {f"d{n}": {"name": f"d{n}"} for n in range(7)}
