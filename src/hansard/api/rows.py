@@ -30,8 +30,8 @@ TEXTS = (
     "owner", "retention", "review", "model", "rule",
 )  # fmt: skip
 NUMBERS = (
-    "threshold", "max_rounds", "rounds", "agents", "attempts", "timeout_seconds", "retry_seconds",
-    "seed",
+    "threshold", "max_rounds", "rounds", "agents", "draws", "attempts", "timeout_seconds",
+    "retry_seconds", "seed",
 )  # fmt: skip
 LISTS = ("labels", "options", "evidence")  # with a semicolon between two
 
