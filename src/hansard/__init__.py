@@ -69,6 +69,7 @@ from hansard.api.trust import (
     read_trust,
     unapproved_prompts,
 )
+from hansard.api.working import work
 from hansard.errors import (
     DataError,
     ForkError,
@@ -334,6 +335,7 @@ __all__ = [
     "verify_exports",
     "verify_register",
     "verify_store",
+    "work",
 ]
 
 

@@ -67,7 +67,7 @@ class Floor:
     def rows(self, key: str, commit: Commit) -> None:
         """Commit every row that the store writes."""
         execute, executemany = self._connection.execute, self._connection.executemany
-        head, blobs, templates, folder, _ = commit.extras
+        head, blobs, templates, folder, *_ = commit.extras
         execute("BEGIN")
         self._insert_lines(key, commit)
         if blobs:

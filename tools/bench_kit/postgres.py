@@ -26,7 +26,7 @@ class Floor:
 
     def rows(self, key: str, commit: Commit) -> None:
         """Commit every row that the store writes of a debate."""
-        head, blobs, templates, _, _ = commit.extras
+        head, blobs, templates, *_ = commit.extras
         with self.connection.transaction(), self.connection.cursor() as c:
             c.executemany(
                 "INSERT INTO stored_events VALUES (%s, %s, %s, %s)",

@@ -6,7 +6,7 @@ A batch is nothing but labels: each of its debates records `batch:NAME` and `row
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from typing import TYPE_CHECKING
 from uuid import NAMESPACE_URL, uuid5
@@ -85,8 +85,12 @@ def debates_of(store: Store, name: str) -> Iterator[tuple[str | None, str]]:
     for debate in caught_up(store).find({"label": BATCH + name}):
         labels = _labels(store, debate)
         if BATCH + name in labels:  # what does not hold is in every list
-            rows = [label.removeprefix(ROW) for label in labels if label.startswith(ROW)]
-            yield (rows[0] if rows else None), debate
+            yield row_named(labels), debate
+
+
+def row_named(labels: Iterable[str]) -> str | None:
+    """Return the row that labels name."""
+    return next((label.removeprefix(ROW) for label in labels if label.startswith(ROW)), None)
 
 
 def known(store: Store, name: str) -> list[tuple[str | None, str]]:

@@ -47,6 +47,7 @@ async def run_batch(
     jobs: int = AT_ONCE,
     budget_usd: str | None = None,
     budget_over: str = "batch",
+    queue: int | None = None,
     models: Models | None = None,
     tools: Tools | None = None,
     policy: Policy | None = None,
@@ -64,14 +65,16 @@ async def run_batch(
     not run again; one that is open is gone on with. `budget_usd`, a decimal such as "20.00", is
     what all debates of the batch may cost together, those of the month (`budget_over` "month") or
     those of a label ("label:NAME"): of each the upper end of its estimate is reserved, and its
-    cost takes that place once it has ended. What does not fit is not opened. `begun` is called
+    cost takes that place once it has ended. What does not fit is not opened. With `queue`, a
+    priority, debates are opened for workers to run, the highest priority first; neither keys nor
+    functions are needed here. `begun` is called
     with the names of the rows that are left to do, `each` with every row that is over. The other
     arguments are those of `run`, for all rows.
 
     A debate that fails stops no other one: its row says why. When cancelled, debates that are
     running stay open. Raises UsageError with every mistake in every row (`batch.*` or what `run`
     raises), `batch.changed` where a row was opened with another question, `batch.running` where
-    another process runs this batch.
+    another process runs this batch, `queue.*` where there is no queue.
 
     >>> import asyncio
     >>> from hansard import run_batch
@@ -96,8 +99,10 @@ async def run_batch(
     }  # fmt: skip
     limit = None if budget_usd is None else _micro(budget_usd)
     with opened(store, create=True) as shelf, alone(shelf, name):
+        if queue is not None:
+            shelf.require_queue()
         before = dict(debates_of(shelf, name)) if shelf.debates() else {}
-        work = await _checked(rows, shelf, before, given, limit, mistakes)
+        work = await _checked(rows, shelf, before, given, limit, queue, mistakes)
         budget = _budget(shelf, limit, budget_over, name)
         if begun:
             begun(_left(work))
@@ -146,12 +151,13 @@ async def resume_batch(
 class _Piece:
     """A row with something left to do: to run its debate, or to go on with the open one.
 
-    `start` is given what is to be told of the debate's id. Of its cost, `most` is reserved, and
+    `start` is given what is to be told of the debate's id, and gives the result, or None where a
+    worker will run it. Of its cost, `most` is reserved, and
     `before` was spent.
     """
 
     row: str | None
-    start: Callable[[Told], Awaitable[AnyResult]]
+    start: Callable[[Told], Awaitable[AnyResult | None]]
     most: int
     before: int = 0
     is_open: bool = False
@@ -173,7 +179,11 @@ def _left(work: Sequence[_Piece | BatchRow]) -> list[str]:
 
 
 def _kept(
-    store: Store, row: str | None, debate: str, given: Mapping[str, Any]
+    store: Store,
+    row: str | None,
+    debate: str,
+    given: Mapping[str, Any],
+    queue: int | None = None,
 ) -> _Piece | BatchRow:
     """Return what is left to do of a debate that the store has."""
     found = kept_row(store, row, debate)
@@ -187,7 +197,12 @@ def _kept(
         told(debate)
         return resume(debate, store=store, **given)
 
-    return _Piece(row, go_on, max(0, most - before), before, is_open=True)
+    async def enqueue(told: Told) -> None:
+        store.enqueue(debate, queue or 0)
+        told(debate)
+
+    start = go_on if queue is None else enqueue
+    return _Piece(row, start, max(0, most - before), before, is_open=True)
 
 
 async def _checked(
@@ -196,6 +211,7 @@ async def _checked(
     before: Mapping[str | None, str],
     given: dict[str, Any],
     limit: int | None,
+    queue: int | None,
     mistakes: Mistakes,
 ) -> list[_Piece | BatchRow]:
     """Return what is left to do of each row; raises UsageError with what is wrong with any.
@@ -208,10 +224,10 @@ async def _checked(
         try:
             debate = before.get(row.row)
             if debate is None:
-                work.append(await _piece(row, store, given, limit))
+                work.append(await _piece(row, store, given, limit, queue))
             else:
                 _require_same(store, debate, row)
-                work.append(_kept(store, row.row, debate, more))
+                work.append(_kept(store, row.row, debate, more, queue))
         except HansardError as error:
             mistakes.add(row.row, error)
     mistakes.require_none()
@@ -222,12 +238,14 @@ async def _checked(
 
 
 async def _piece(
-    wanted: Planned, store: Store, given: Mapping[str, Any], limit: int | None
+    wanted: Planned, store: Store, given: Mapping[str, Any], limit: int | None, queue: int | None
 ) -> _Piece:
     """Return a debate that can be opened; raises what `run` would, and `batch.unpriced`."""
     from hansard.runtime import session
 
-    checked = await session.check(wanted.spec, store, wanted.folder, **given)
+    checked = await session.check(
+        wanted.spec, store, wanted.folder, **given, elsewhere=queue is not None
+    )
     most = _most(checked.expected, checked.ceiling)
     if most is None and limit is not None:
         said = "nobody can tell what it may cost; state the prices of its models in `prices`"
@@ -239,8 +257,12 @@ async def _piece(
             observe=lambda event: told(event["debate"]), told=True, **given,
         )  # fmt: skip
 
+    async def enqueue(told: Told) -> None:
+        told(await session.enqueue(checked.spec, store, wanted.folder, queue or 0, **given))
+
     said_of_it = tuple((found.code, found.message) for found in checked.warnings)
-    return _Piece(wanted.row, run, most or 0, warnings=said_of_it)
+    start = run if queue is None else enqueue
+    return _Piece(wanted.row, start, most or 0, warnings=said_of_it)
 
 
 def _require_same(store: Store, debate: str, wanted: Planned) -> None:
@@ -298,6 +320,8 @@ async def _end(piece: _Piece, store: Store, budget: Budget) -> BatchRow:
         return BatchRow(row=piece.row, state="unopened", code="batch.budget", error=said)
     row = await _played(piece, store)
     cost = piece.before if row.state == "unopened" else row.cost_micro_usd
+    if row.state == "open" and row.error is None:  # a worker will run it
+        cost = None
     await budget.settle(piece.most, None if cost is None else cost - piece.before)
     return row
 
@@ -308,7 +332,8 @@ async def _played(piece: _Piece, store: Store) -> BatchRow:
 
     debates = list[str]()
     try:
-        return row_of(piece.row, await piece.start(debates.append))
+        result = await piece.start(debates.append)
+        return row_of(piece.row, result) if result else kept_row(store, piece.row, debates[0])
     except HansardError as error:
         why = {"code": error.code, "error": getattr(error, "sentence", str(error))}
         if not debates:

@@ -107,6 +107,13 @@ jobs_option = click.option(
     help="What the budget is for: the batch, this month (`month`, in UTC), or `label:NAME`.",
 )
 @click.option(
+    "--queue",
+    type=int,
+    metavar="PRIORITY",
+    help="Open the debates for workers to run (`hansard worker`), those of the highest priority "
+    "first; 0 is usual.",
+)
+@click.option(
     "--policy",
     "policy_file",
     metavar="FILE",
@@ -155,7 +162,7 @@ def run(
                 **given,
             )
             found = _until_over(work, name, own=models is not None)
-        _end(found)
+        _end(found, queued=given["queue"] is not None)
 
 
 @batch.command()
@@ -238,7 +245,7 @@ def report(name: str, form: str) -> None:
         click.echo(_csv(found.rows), nl=False)
     else:
         for row in found.rows:
-            console().print(_line(row))
+            console().print(line_of(row))
         console().print(_sum(found))
 
 
@@ -254,7 +261,7 @@ def _watched(
     """Give what hears of a run: a bar on a terminal, else a line for each debate that is over."""
     err = console(stderr=True)
     if not is_terminal(stderr=True) or err.is_dumb_terminal:
-        yield (lambda _: None), lambda row: err.print(_line(row))
+        yield (lambda _: None), lambda row: err.print(line_of(row))
         return
     columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn())
     with Progress(*columns, TimeRemainingColumn(), console=err, transient=True) as bar:
@@ -280,23 +287,24 @@ def _until_over(work: Work, name: str, *, own: bool) -> hansard.Batch:
         signal.signal(signal.SIGINT, before)
 
 
-def _end(found: hansard.Batch) -> None:
-    """Print what became of a batch; exit code 1 where not all of it is done."""
+def _end(found: hansard.Batch, *, queued: bool = False) -> None:
+    """Print what became of a batch; exit code 1 where not all of it is done, or will be."""
     out = console()
-    rows = [row for row in found.rows if row.needs_a_look]
+    rows = [row for row in found.rows if row.needs_a_look and not (queued and row.error is None)]
+    queued = queued and not any(row.error for row in found.rows)
     for row in rows[:_TOLD]:
-        out.print(_line(row))
+        out.print(line_of(row))
     if len(rows) > _TOLD:
         out.print(Text(f"… and {len(rows) - _TOLD:,} more that need a look"))
     out.print(_sum(found))
     if any(row.debate for row in found.rows):
         step = next_step(f"batch report {shlex.quote(found.name)}")
         console(stderr=True).print(Text(f"Next        {step}"))
-    if not found.done:
+    if not (found.done or queued):
         raise click.exceptions.Exit(1)
 
 
-def _line(row: BatchRow) -> Text:
+def line_of(row: BatchRow) -> Text:
     """Say in a line what became of a row."""
     said = [
         row.row or "–",

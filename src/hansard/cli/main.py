@@ -34,6 +34,7 @@ from hansard.cli import (
     storing,
     trusting,
     verifying,
+    working,
 )
 from hansard.cli.context import ALTERED, store_option
 from hansard.cli.interrupting import INTERRUPTED, interruptible
@@ -131,6 +132,7 @@ for _command in (
     running.resume,
     running.stop,
     batching.batch,
+    working.worker,
     listing.list_,
     reading.show,
     reading.report,

@@ -194,7 +194,8 @@ def resume(
 def stop(debate: str, by: str | None, reason: str | None, as_json: bool) -> None:
     """Cut short the open debate ID; what stands is its result.
 
-    No model is called. While another process runs it, press Ctrl-C there first.
+    No model is called. While another process runs it, press Ctrl-C there first; a worker is told
+    to leave it.
 
     Exit codes: 0 the debate ended; 1 it failed, or its record was altered; 2 it cannot
     be stopped.

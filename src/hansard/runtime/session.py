@@ -6,6 +6,8 @@ import asyncio
 import sys
 import warnings
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import replace
 from hashlib import sha256
 from pathlib import Path
 from typing import NamedTuple
@@ -24,7 +26,7 @@ from hansard.rules.replay import approved_in, policy_of
 from hansard.rules.state import DebateState, speaker_of
 from hansard.runtime.clock import CLOCK, Clock
 from hansard.runtime.engine import Engine
-from hansard.runtime.estimate import expectation
+from hansard.runtime.estimate import expectation, rehearsed
 from hansard.runtime.files import Files, stored_files
 from hansard.runtime.inputs import read_templates, read_texts
 from hansard.runtime.journal import Journal
@@ -42,6 +44,9 @@ from hansard.verify.verifier import verify
 
 # Where the frames lie that stand between a caller and what runs a debate.
 _BETWEEN = (str(Path(__file__).parents[1]), str(Path(asyncio.__file__).parent))
+
+
+_LOOK = 0.2  # seconds until it is looked again whether a worker still runs a debate
 
 
 class Checked(NamedTuple):
@@ -146,17 +151,71 @@ async def run(
     recording.policy = policy
     if begun:
         begun(recording)
-    named = opening.files
-    files_of = named if policy is None else {**named, policy.hash: policy.data}
     approved = policy.approved(opening.spec.format, opening.templates) if policy else None
     with store.runner(debate):
-        for fact in opening.facts(journal.blob, expected):
-            recording.add(fact)
-        journal.attach(tuple(files_of.items()), None if folder is None else str(folder.absolute()))
-        await journal.commit()
-        await recording.heard()
-        engine = Engine(recording, opening.models, named, clock, approved, opening.tools)
+        await _begin(opening, recording, expected, folder)
+        engine = Engine(recording, opening.models, opening.files, clock, approved, opening.tools)
         return await _play(engine, recording, opening.models, models, kept=kept)
+
+
+async def _begin(
+    opening: Opening,
+    recording: Recording,
+    expected: Estimated | None,
+    folder: Path | None,
+    priority: int | None = None,
+) -> None:
+    """Store the opening of a debate; with a `priority`, put the debate into the queue with it."""
+    journal, policy = recording.journal, opening.policy
+    for fact in opening.facts(journal.blob, expected):
+        recording.add(fact)
+    files = opening.files if policy is None else {**opening.files, policy.hash: policy.data}
+    place = None if folder is None else str(folder.absolute())
+    journal.attach(tuple(files.items()), place, priority)
+    await journal.commit()
+    await recording.heard()
+
+
+async def enqueue(
+    spec: AnySpec,
+    store: Store,
+    folder: Path | None,
+    priority: int,
+    *,
+    allow: Sequence[Path] = (),
+    models: Models | None = None,
+    tools: Tools | None = None,
+    policy: Policy | None = None,
+    clock: Clock | None = None,
+) -> str:
+    """Open the debate that `spec` describes, for a worker to run, and return its id.
+
+    It goes into the queue in the same transaction. Nobody is asked here, so neither keys nor
+    the functions of seats are needed. Raises what `run` raises otherwise, and UsageError
+    `queue.*`.
+    """
+    clock = clock or CLOCK
+    opening = await _unasked(spec, Files(folder, tuple(allow)), models, tools, policy)
+    debate = clock.debate_id()
+    recording = Recording(Journal(store, Chain(debate), clock))
+    recording.policy = policy
+    await _begin(opening, recording, expectation(opening), folder, priority)
+    return debate
+
+
+async def _unasked(
+    spec: AnySpec,
+    files: Files,
+    models: Models | None,
+    tools: Tools | None,
+    policy: Policy | None,
+) -> Opening:
+    """Return what a debate is opened with that another process runs, with all of its tools."""
+    opening: Opening = await in_thread(rehearsed, spec, files, models, tools)
+    opening = replace(opening, tools=find_tools(opening.spec.tools, tools), policy=policy)
+    if policy:
+        hold(opening, policy)
+    return opening
 
 
 async def check(
@@ -168,13 +227,18 @@ async def check(
     models: Models | None = None,
     tools: Tools | None = None,
     policy: Policy | None = None,
+    elsewhere: bool = False,
 ) -> Checked:
     """Return the debate that `run` would open, with the texts of its files; raise what it would.
 
-    No model is asked, and nothing is recorded.
+    No model is asked, and nothing is recorded. `elsewhere` is as `enqueue` would open it.
     """
-    models = given_to(spec, models)
-    opening = await _opening(spec, store, Files(folder, tuple(allow)), models, tools, policy)
+    files = Files(folder, tuple(allow))
+    if elsewhere:
+        opening = await _unasked(spec, files, models, tools, policy)
+    else:
+        models = given_to(spec, models)
+        opening = await _opening(spec, store, files, models, tools, policy)
     try:
         expected = expectation(opening)
         return Checked(opening.spec, expected, opening.cost_ceiling, warned(opening, expected))
@@ -245,6 +309,16 @@ async def resume(
         engine = Engine(recording, seats, bundle.templates, clock, approved, found)
         engine.resumed()
         return await _play(engine, recording, seats, models)
+
+
+async def let_go(debate: str, store: Store, seconds: float = 60) -> None:
+    """Take a debate out of the queue, and wait until a worker that runs it has left it open."""
+    if not store.cancel(debate):
+        return
+    for _ in range(int(seconds / _LOOK)):
+        with suppress(UsageError), store.runner(debate):
+            return
+        await asyncio.sleep(_LOOK)
 
 
 async def stop(

@@ -134,9 +134,32 @@ class Store:
         ]
         entries = self._recorder.insert(c, events, batch.extras)
         registering.append(c, registering.due(batch.first, batch.lines, batch.debate))
+        if batch.extras.priority is not None:
+            self._database.enqueue(c, batch.debate, batch.extras.priority)
         if batch.extras.erased:
             forget(self._recorder, c, batch.debate)
         return entries
+
+    def enqueue(self, debate: str, priority: int) -> None:
+        """Put an open debate into the queue of debates that wait for a worker.
+
+        Raises UsageError `queue.store`, `queue.extra` or `queue.missing`.
+        """
+        with guard(), self._recorder.transaction() as c:
+            self._database.enqueue(c, debate, priority)
+
+    def cancel(self, debate: str) -> bool:
+        """Take a debate out of the queue; say whether a worker that runs it was asked to stop."""
+        return self._database.cancel(debate)
+
+    def require_queue(self) -> None:
+        """Raise UsageError `queue.store`, `queue.extra` or `queue.missing` where there is none."""
+        self._database.require_queue()
+
+    @property
+    def dsn(self) -> str:
+        """What libpq connects with: do not show it; raises UsageError `queue.store`."""
+        return self._database.dsn
 
     def _is_stored(self, batch: Batch) -> bool:
         """Say whether the entries of a batch are there, byte for byte."""

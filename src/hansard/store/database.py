@@ -17,7 +17,7 @@ from uuid import UUID
 
 from eventsourcing.persistence import StoredEvent
 
-from hansard.errors import DataError
+from hansard.errors import DataError, UsageError
 from hansard.record.bundle import MAX_EXPORT, Head
 from hansard.store.mapping import Debates
 
@@ -35,6 +35,7 @@ class Extras(NamedTuple):
     templates: Sequence[tuple[str, bytes]] = ()
     folder: str | None = None
     erased: Sequence[str] = ()  # the names of blobs that go
+    priority: int | None = None  # in the queue of debates that wait for a worker
 
 
 class NotNext(Exception):
@@ -214,6 +215,27 @@ class Database(ABC):
     @abstractmethod
     def close(self) -> None:
         """See to what is beside it once it is closed."""
+
+    def enqueue(self, c: Cursor, debate: str, priority: int) -> None:  # noqa: ARG002
+        """Put a debate into the queue, in this transaction; raises UsageError `queue.*`."""
+        raise self._no_queue()
+
+    def cancel(self, debate: str) -> bool:  # noqa: ARG002
+        """Take a debate out of the queue; say whether a worker that runs it was asked to stop."""
+        return False
+
+    def require_queue(self) -> None:
+        """Raise UsageError `queue.store`, `queue.extra` or `queue.missing` where there is none."""
+        raise self._no_queue()
+
+    @property
+    def dsn(self) -> str:
+        """What libpq connects with: do not show it; raises UsageError `queue.store`."""
+        raise self._no_queue()
+
+    def _no_queue(self) -> UsageError:
+        said = f"{self.url} has no queue; workers need a store in PostgreSQL"
+        return UsageError("queue.store", said)
 
     @abstractmethod
     def lock(self, debate: str) -> Lock | None:

@@ -23,8 +23,10 @@ from typing_extensions import override
 
 from hansard.addresses import without_secrets
 from hansard.errors import DataError, HansardError, UsageError
+from hansard.store import queue
 from hansard.store.database import (
     LOCK_SECONDS,
+    Cursor,
     Database,
     migrate_command,
     require_current,
@@ -153,6 +155,7 @@ class Postgres(Database):
                 for statement in statements:
                     self._session.execute(statement.encode())
                 self._session.execute(_MIGRATED, (number, __version__))
+            queue.make(self._session)
         return version
 
     def _connect(self) -> psycopg.Connection[Any]:
@@ -200,7 +203,7 @@ class Postgres(Database):
             "PERSISTENCE_MODULE": "hansard.store.postgres:Factory",
             "POSTGRES_SCHEMA": self._schema,
             "CREATE_TABLE": "n",
-            CONNINFO: make_conninfo(**self.conninfo),
+            CONNINFO: self.dsn,
         }
         with self.told():
             opened = Debates(settings)
@@ -213,6 +216,25 @@ class Postgres(Database):
     @override
     def close(self) -> None:
         self._session.close()
+
+    @property
+    @override
+    def dsn(self) -> str:
+        return make_conninfo(**self.conninfo)
+
+    @override
+    def require_queue(self) -> None:
+        with self.told():
+            queue.require(self._session)
+
+    @override
+    def enqueue(self, c: Cursor, debate: str, priority: int) -> None:
+        queue.put(cast(Any, c).connection, debate, priority)
+
+    @override
+    def cancel(self, debate: str) -> bool:
+        with self.told():
+            return queue.cancel(self._session, debate)
 
     @override
     def lock(self, debate: str) -> RunnerLock:

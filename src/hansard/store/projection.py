@@ -198,7 +198,7 @@ class Projection:
     def labels(self, beginning: str) -> list[str]:
         """Return the labels of debates that begin so, each once, in alphabetical order."""
         with guard():
-            rows = self._recorder.select(
+            rows = self._tables.select(
                 "SELECT DISTINCT name FROM projected_names WHERE kind = 'label' "
                 "AND substr(name, 1, :length) = :beginning ORDER BY name",
                 length=len(beginning),

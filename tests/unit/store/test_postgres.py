@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import asyncio
 import re
 import secrets
 import sys
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
+from urllib.parse import urlsplit
 
 import psycopg
 import pytest
@@ -266,6 +268,24 @@ def test_a_role_of_the_documents_runs_debates_and_changes_no_entry(urls, tmp_pat
             servers.sql(app, statement)
     with pytest.raises(psycopg.errors.RaiseException, match="only moves on"):
         servers.sql(app, "UPDATE heads SET length = length - 1")
+
+
+def test_a_role_of_the_documents_runs_what_is_in_the_queue(urls):
+    app, ask = urls["hansard_app"], {"ask": lambda _: "Because."}
+    grants = OPERATIONS.read_text().split("```sql\n")[3].partition("```")[0]
+    grants = grants.replace("hansard_app", urlsplit(app).username)
+    spec = {"format": "panel", "question": "Why?", "agents": 2, "model": "python:ask"}
+    made = asyncio.run(hansard.run_batch([spec, spec], name="one", store=app, queue=0))
+    assert [row.code for row in made.rows] == ["store.role"] * 2
+    with hansard.open_store(app) as store:
+        assert store.debates() == []  # none is opened that is not in the queue
+    servers.sql(urls["hansard_owner"], grants)
+    asyncio.run(hansard.run_batch([spec, spec], name="one", store=app, queue=0))
+    rows = []
+    asyncio.run(hansard.work(app, models=ask, stay=False, each=rows.append))
+    assert [(row.row, row.state) for row in rows] == [("1", "closed"), ("2", "closed")]
+    with hansard.open_store(app) as store:
+        assert all(hansard.verify(store, row.debate).ok for row in rows)
 
 
 def test_not_even_the_owner_changes_an_entry_by_accident(urls):
