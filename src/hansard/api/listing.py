@@ -57,8 +57,8 @@ def list_debates(
     last of them, while `totals` counts all.
 
     Of a record that does not hold only its id and its state are listed, whatever was asked
-    for. Raises DataError where the store itself cannot be read, and UsageError `list.time` or
-    `list.sort`.
+    for. Raises DataError where the store itself cannot be read, and UsageError `list.time`,
+    `list.text` or `list.sort`.
 
     >>> from hansard import debate, open_store
     >>> with open_store("sqlite:///:memory:") as store:
@@ -95,6 +95,8 @@ def list_debates(
         "words": words(search) if search and search.strip() else None,
     }
     wanted = {name: value for name, value in terms.items() if value is not None}
+    for name, value in wanted.items():
+        require_text(name, value)
     trust = trust or Trust()
     rows = caught_up(store)
     wanted |= {"trust": judged(store, rows, trust), "now": Clock().now()}
@@ -148,6 +150,14 @@ def time_of(name: str, at: str) -> str:
     if not _TIME.fullmatch(at):
         raise UsageError("list.time", f"{name} is {at!r}: write a time as 2026-11-24")
     return at
+
+
+def require_text(name: str, value: str) -> None:
+    """Refuse a term that no record can hold; raises UsageError `list.text`."""
+    try:
+        value.encode()
+    except UnicodeEncodeError:
+        raise UsageError("list.text", f"{name} is not Unicode: write it in UTF-8") from None
 
 
 def caught_up(store: Store) -> Projection:

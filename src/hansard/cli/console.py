@@ -7,10 +7,12 @@ out, and nothing a model wrote is ever read as markup.
 
 from __future__ import annotations
 
+import csv
+import io
 import json
 import re
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from pydantic import BaseModel
@@ -23,6 +25,7 @@ from hansard.report.size import require_room
 _SEATS = ("blue", "magenta", "cyan", "yellow", "green")
 _OPTIONS = ("green", "yellow", "red", "magenta", "cyan")
 _BEYOND_ASCII = re.compile("[\x7f-\U0010ffff]")
+_FORMULA = tuple("=+-@\t\r")  # how a cell begins that spreadsheets run
 _UNBOUNDED = 1_000_000  # columns, where nobody looks at a width
 
 
@@ -81,6 +84,21 @@ def compact(found: BaseModel) -> str:
     return _BEYOND_ASCII.sub(
         _escaped, json.dumps(found.model_dump(mode="json"), ensure_ascii=False)
     )
+
+
+def table_of(names: Iterable[str], rows: Iterable[Iterable[object]]) -> str:
+    """Return rows as CSV under these names; what a spreadsheet would run as a formula is words."""
+    out = io.StringIO()
+    table = csv.writer(out, lineterminator="\n")
+    table.writerow(names)
+    for row in rows:
+        table.writerow([_harmless(cell) if isinstance(cell, str) else cell for cell in row])
+    return out.getvalue()
+
+
+def _harmless(text: str) -> str:
+    text = shown(text)
+    return f"'{text}" if text.startswith(_FORMULA) else text
 
 
 def _escaped(found: re.Match[str]) -> str:

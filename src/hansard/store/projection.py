@@ -13,9 +13,11 @@
 
 from __future__ import annotations
 
+import math
 import sqlite3
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import closing
+from datetime import datetime
 from typing import Any, NamedTuple
 from uuid import UUID
 
@@ -28,6 +30,7 @@ from hansard.store.sqlite import Recorder
 
 _VERSION = 2  # of the tables, and of what their rows say
 _AT_ONCE = 5_000  # entries whose debates are read before their rows are written
+_LARGEST = (1 << 53) - 1  # a record may add up to more than SQLite's 2^63 - 1
 
 TABLES = (
     """CREATE TABLE IF NOT EXISTS projected
@@ -87,6 +90,9 @@ _WANTED = {
 _SORTS = {"opened": "row.place"} | {name: f"coalesce(row.{name}, -1)" for name in SORTS[1:]}
 
 
+# Where the rows stand is a place that no reader could have left.
+_ASTRAY = """SELECT 1 FROM projected_until WHERE version = ? AND NOT (typeof(position) = 'integer'
+    AND position BETWEEN 0 AND (SELECT coalesce(max(rowid), 0) FROM stored_events))"""
 # Of a debate, the places of its first and of its last entry.
 _PLACES = "SELECT min(rowid), max(rowid) FROM stored_events WHERE originator_id = ?"
 
@@ -137,6 +143,8 @@ class Projection:
     def behind(self) -> Iterator[Behind]:
         """Yield debates with entries that no row has seen, until there are none."""
         with guard():
+            if self._recorder.select(_ASTRAY, _VERSION):
+                self.clear()
             while found := self._behind():
                 yield found
 
@@ -219,7 +227,7 @@ class Projection:
             rows = self._recorder.select(
                 f"SELECT debate, state FROM projected AS row WHERE {_where(wanted)} "  # noqa: S608
                 f"ORDER BY {_SORTS[sort]} DESC, row.place DESC LIMIT :limit",
-                limit=-1 if limit is None else limit,
+                limit=-1 if limit is None else min(limit, _LARGEST),
                 **{**_NOBODY, **wanted},
             )
         return {id_of(debate): str(state) for debate, state in reversed(rows)}
@@ -234,11 +242,7 @@ class Projection:
                 FROM projected AS row WHERE {_where(wanted)}""",  # noqa: S608
                 **{**_NOBODY, **wanted},
             )
-        if any(value is not None and type(value) is not int for value in row):
-            raise DataError(
-                "store.corrupt",
-                "what finds debates was changed: run `hansard projection rebuild`",
-            )
+        _require(all(value is None or type(value) is int for value in row))
         return Sums(*row)
 
     def figures(
@@ -256,6 +260,9 @@ class Projection:
                 GROUP BY name, row.task_type""",  # noqa: S608
                 **{**_NOBODY, **wanted},
             )
+        for name, task, n, *sums in rows:
+            _require(type(name) is str and type(task) in _TEXT_OR_NONE and type(n) is int)
+            _require(all(type(found) is float and math.isfinite(found) for found in sums))
         return [tuple(row) for row in rows]
 
     def counted(self, wanted: Mapping[str, object]) -> list[tuple[Any, ...]]:
@@ -299,6 +306,8 @@ class Projection:
                 FROM projected AS row WHERE state != 'open' AND texts AND NOT ({_BAD})
                 ORDER BY place"""  # noqa: S608
             )
+        for name, _, at, _ in rows:
+            _require(type(name) in _TEXT_OR_NONE and _is_time(at))
         return [(name, id_of(debate), at, bool(held)) for name, debate, at, held in rows]
 
 
@@ -332,9 +341,26 @@ def words(text: str) -> str:
     )
 
 
+_TEXT_OR_NONE = (str, type(None))
+
+
+def _require(sound: bool) -> None:
+    if not sound:
+        raise DataError(
+            "store.corrupt", "what finds debates was changed: run `hansard projection rebuild`"
+        )
+
+
+def _is_time(at: object) -> bool:
+    try:
+        return type(at) is str and datetime.fromisoformat(at).tzinfo is not None
+    except ValueError:
+        return False
+
+
 def _position(rows: Sequence[Any]) -> int:
     """Return up to where the rows stand; 0 where there are none, or of another version."""
-    return next((int(row[1]) for row in rows if row[0] == _VERSION), 0)
+    return next((row[1] for row in rows if row[0] == _VERSION), 0)
 
 
 def _where(wanted: Mapping[str, object]) -> str:
@@ -343,21 +369,27 @@ def _where(wanted: Mapping[str, object]) -> str:
 
 
 def _replace(c: SQLiteCursor, place: int, row: Row) -> None:
-    _remove(c, place)
-    c.execute(_INSERT, (place, *(getattr(row, name) for name in _COLUMNS)))
+    c.execute("SELECT place FROM projected WHERE debate = ?", (row.debate,))
+    for found in {place, *(found for (found,) in c.fetchall())}:
+        _remove(c, found)
+    c.execute(_INSERT, (place, *(_storable(getattr(row, name)) for name in _COLUMNS)))
     c.executemany(
         "INSERT INTO projected_names VALUES (?, ?, ?)",
         [(place, kind, name) for kind, name in sorted({*row.names})],
     )
     c.executemany(
         "INSERT INTO projected_figures VALUES (?, ?, ?)",
-        [(place, name, value) for name, value in sorted(row.figures.items())],
+        [(place, name, _storable(value)) for name, value in sorted(row.figures.items())],
     )
     if row.head:
         counts = (place, row.head, row.numbers)
         c.execute("INSERT INTO projected_counts VALUES (?, ?, ?)", counts)
     if row.words:
         c.execute("INSERT INTO projected_texts (rowid, said) VALUES (?, ?)", (place, row.words))
+
+
+def _storable(value: object) -> object:
+    return min(value, _LARGEST) if type(value) is int else value
 
 
 def _remove(c: SQLiteCursor, place: int) -> None:
