@@ -153,6 +153,14 @@ def departs(
     return _found("fork", None, said, (old.data.decode(), own.decode()))
 
 
+def _stated(data: bytes) -> Head | None:
+    """Return what a checkpoint states; None for what is none."""
+    try:
+        return checkpoints.parse(data).head
+    except DataError:
+        return None
+
+
 def _is_cosignature(row: Signature) -> bool:
     return len(row.signature) != SIGNATURE
 
@@ -217,8 +225,8 @@ class _Walk:
         """Compare the store's own checkpoints, and the one that somebody kept outside."""
         origin = self._log.origin
         for row in self._log.checkpoints():
-            stated = checkpoints.parse(row.note).head if row.note else None
-            same = stated in (None, Head(origin or "", row.size, row.root))
+            stated = _stated(row.note) if row.note else None
+            same = row.note is None or stated == Head(origin or "", row.size, row.root)
             if not same or self._roots.get(row.size) != row.root:
                 said = f"the store's checkpoint of {row.size:,} lines is not over these lines"
                 yield _found("checkpoint", None, said)

@@ -116,7 +116,7 @@ class Register:
             return registering.size_of(select)
 
     def lines(self, size: int) -> Iterator[bytes]:
-        """Yield the first `size` lines as they were hashed."""
+        """Yield the first `size` lines as they were hashed; fewer where some are not there."""
         for row in self._paged(_LINES, size):
             yield bytes_of(row)
 
@@ -126,10 +126,14 @@ class Register:
             yield bytes_of(row, HASH)
 
     def _paged(self, statement: str, count: int) -> Iterator[object]:
+        """Yield the values in the places below `count`, up to a page that lacks one."""
         for begin in range(0, count, _PAGE):
+            end = min(begin + _PAGE, count)
             with self._reading() as select:
-                rows = select(statement, begin, min(begin + _PAGE, count))
+                rows = select(statement, begin, end)
             yield from (row[0] for row in rows)
+            if len(rows) < end - begin:
+                return
 
     def of(self, subject: str) -> list[Line]:
         """Return the lines about a debate, by its id, or a policy or key, by its hash."""

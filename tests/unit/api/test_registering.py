@@ -179,6 +179,11 @@ def test_what_is_not_registered_or_ends_otherwise_is_named(house):
         ),
         ("UPDATE register_hashes SET hash = zeroblob(32) WHERE place = 2", {"register.hash"}),
         ("UPDATE checkpoints SET root = zeroblob(32) WHERE size = 2", {"register.checkpoint"}),
+        ("UPDATE checkpoints SET note = x'00' WHERE size = 2", {"register.checkpoint"}),
+        (
+            "INSERT INTO register VALUES (4503599627370496, 'tag', x'00')",
+            {"register.line"},
+        ),
     ],
 )
 def test_an_altered_register_is_named(house, statement, codes):
