@@ -141,7 +141,7 @@ def rebuild_projection(store: Store) -> int:
     ...     rebuild_projection(store)
     1
     """
-    store.projection.clear()
+    store.projection.begin_again()
     return caught_up(store).sums({}).debates
 
 

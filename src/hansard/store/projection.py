@@ -1,7 +1,7 @@
 """The projection: one row for each debate of a store, by which debates are found and summed.
 
-- It is derived from the records and from nothing else, and can be thrown away: `clear`. It says
-  which debates to read; whoever shows one reads and verifies its record.
+- It is derived from the records and from nothing else, and can be made anew: `begin_again`. It
+  says which debates to read; whoever shows one reads and verifies its record.
 - It follows the entries in the order in which they were stored. `behind` gives the debates that
   have new ones; `write` puts their rows and the place up to which they stand into one
   transaction, unless somebody else has done so in the meantime. So readers and writers need not
@@ -90,6 +90,8 @@ _WANTED = {
 _SORTS = {"opened": "row.place"} | {name: f"coalesce(row.{name}, -1)" for name in SORTS[1:]}
 
 
+_TEXTS = ("projected_texts", "rowid")
+_FIRST = "SELECT rowid FROM stored_events WHERE originator_version = 1"  # the places of debates
 # Where the rows stand is a place that no reader could have left.
 _ASTRAY = """SELECT 1 FROM projected_until WHERE version = ? AND NOT (typeof(position) = 'integer'
     AND position BETWEEN 0 AND (SELECT coalesce(max(rowid), 0) FROM stored_events))"""
@@ -144,7 +146,7 @@ class Projection:
         """Yield debates with entries that no row has seen, until there are none."""
         with guard():
             if self._recorder.select(_ASTRAY, _VERSION):
-                self.clear()
+                self.begin_again()
             while found := self._behind():
                 yield found
 
@@ -192,10 +194,12 @@ class Projection:
                 for (place,) in c.fetchall():
                     _replace(c, place, row)
 
-    def clear(self) -> None:
-        """Throw all rows away."""
+    def begin_again(self) -> None:
+        """Let every row be made anew; until then it stands, so that no list lacks it meanwhile."""
         with guard(), self._recorder.datastore.transaction(commit=True) as c:
-            _clear(c)
+            for table, place in (*((name, "place") for name in _OF_DEBATES), _TEXTS):
+                c.execute(f"DELETE FROM {table} WHERE {place} NOT IN ({_FIRST})")  # noqa: S608
+            c.execute("UPDATE projected_until SET position = 0")
 
     def unjudged(self, trust: str) -> list[str]:
         """Return the debates whose review nobody has judged by these keys yet."""

@@ -330,6 +330,13 @@ def test_where_no_reader_can_have_come_to_the_rows_are_made_anew(
     assert ids(store) == [*debates, new]
 
 
+def test_while_the_rows_are_made_anew_none_is_missing(store, debates, tmp_path):
+    assert ids(store) == debates
+    change(tmp_path, "INSERT INTO projected SELECT 9, 'x', 'open', " + ", ".join(["0"] * 18))
+    store.projection.begin_again()
+    assert list(store.projection.find({})) == debates
+
+
 def test_a_row_in_another_place_is_replaced(store, debates, tmp_path):
     ids(store)
     change(tmp_path, "UPDATE projected SET place = place + 1000")
