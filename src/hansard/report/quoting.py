@@ -22,7 +22,9 @@ _MOST = 4  # places of one block that are tried
 _SHORT = 8  # a text of fewer letters is looked for as a word
 _ESCAPE = re.compile(r"\\+(?:u([0-9a-fA-F]{4})|[bfnrt]?)")  # also of JSON in JSON
 _HALF = re.compile("[\ud800-\udfff]")  # of a sign that JSON escapes in two parts
-_UNSEEN = re.compile("[\u00ad\u200b-\u200f\u202a-\u202e\u2060-\u2069\ufeff]")
+_UNSEEN = re.compile(
+    "[\u00ad\u200b-\u200f\u202a-\u202e\u2060-\u2069\ufeff]"
+)  # such as soft hyphens
 _NO_LETTER = re.compile(r"[\W_]+")
 _LETTER = r"[^\W_]"
 
