@@ -1,6 +1,6 @@
 """Whether one text quotes another: what must be looked at before a text is erased.
 
-Texts are compared by their letters and digits alone, in lower case and in Unicode's form NFKC, as
+Texts are compared by their letters and digits alone, in lower case and in Unicode's form NFC, as
 they stand or as JSON spells them: so line breaks, quotation marks, the marks of a quote and the
 ways in which one letter may be encoded make no difference. A quote
 is a run of at least `RUN` of them, or all of a shorter text. Nobody can find a paraphrase so.
@@ -34,8 +34,8 @@ def _plain(text: str) -> str:
     plain = _ESCAPE.sub(lambda found: chr(int(found[1], 16)) if found[1] else " ", text)
     if _HALF.search(plain):
         plain = plain.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "replace")
-    plain = normalize("NFKC", _UNSEEN.sub("", plain))
-    return normalize("NFKC", plain.casefold())
+    plain = normalize("NFC", _UNSEEN.sub("", plain))
+    return normalize("NFC", plain.casefold())
 
 
 def _letters(text: str) -> str:
