@@ -12,7 +12,7 @@ import re
 from collections.abc import Callable, Mapping
 from dataclasses import replace
 from functools import partial
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from hansard.api.records import of_store
 from hansard.errors import DataError, UsageError
@@ -189,7 +189,9 @@ def _row(store: Store, debate: str) -> Row:
     result, events = record.standing(), record.events
     whole = not result.reviewed.erased or any(erasable(events, record.text))
     numbers = json.dumps(numbers_of(events, result.reviewed.exceptions))
-    return replace(row(result), texts=whole, head=record.head, numbers=numbers)
+    opened: Any = events[0]["data"]
+    more = {"head": record.head, "numbers": numbers, "policy": opened.get("policy")}
+    return replace(row(result), texts=whole, **more)
 
 
 def _entry(store: Store, debate: str, trust: Trust) -> Entry:

@@ -14,9 +14,11 @@ import click
 
 import hansard
 from hansard.cli import (
+    calibrating,
     comparing,
     demo,
     estimating,
+    evaluating,
     gating,
     listing,
     measuring,
@@ -146,6 +148,8 @@ for _command in (
     trusting.trust,
     listing.projection,
     measuring.metrics,
+    evaluating.evaluate,
+    calibrating.calibrate,
     retaining.retention,
     registering.register,
     starting.schema,

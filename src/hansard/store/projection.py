@@ -28,7 +28,7 @@ from hansard.store.guard import guard, id_of
 from hansard.store.rows import SORTS, Row
 from hansard.store.sqlite import Recorder
 
-_VERSION = 2  # of the tables, and of what their rows say
+_VERSION = 3  # of the tables, and of what their rows say
 _AT_ONCE = 5_000  # entries whose debates are read before their rows are written
 _LARGEST = (1 << 53) - 1  # a record may add up to more than SQLite's 2^63 - 1
 
@@ -38,7 +38,9 @@ TABLES = (
         opened_at TEXT, closed_at TEXT, format TEXT, task_type TEXT, decision TEXT, question TEXT,
         reviewed TEXT, deadline TEXT, spoken INTEGER NOT NULL, look INTEGER NOT NULL,
         retention TEXT, held INTEGER NOT NULL, texts INTEGER NOT NULL,
-        scripted INTEGER, cost INTEGER, calls INTEGER, tokens INTEGER, elapsed INTEGER)""",
+        scripted INTEGER, cost INTEGER, calls INTEGER, tokens INTEGER, elapsed INTEGER,
+        policy TEXT, advised INTEGER, confidence INTEGER, downside INTEGER, threshold INTEGER,
+        outcomes TEXT NOT NULL)""",
     "CREATE INDEX IF NOT EXISTS projected_question ON projected (question)",
     # The labels, models, notes and exceptions of a debate.
     """CREATE TABLE IF NOT EXISTS projected_names
@@ -246,7 +248,7 @@ class Projection:
                 FROM projected AS row WHERE {_where(wanted)}""",  # noqa: S608
                 **{**_NOBODY, **wanted},
             )
-        _require(all(value is None or type(value) is int for value in row))
+        _require(all(map(_is_whole, row)))
         return Sums(*row)
 
     def figures(
@@ -298,6 +300,36 @@ class Projection:
                 **{**_NOBODY, **wanted},
             )
         return [tuple(row) for row in rows]
+
+    def gated(self, wanted: Mapping[str, object]) -> list[tuple[Any, ...]]:
+        """Return what is known of each gate's answer, and what was noted of its outcome.
+
+        Whether a debate followed, its format, the single answer's confidence, the downside, the
+        cost threshold, the cost, and the labels noted. Scripted debates are left out.
+        """
+        with guard():
+            rows = self._recorder.select(
+                f"""SELECT row.state != 'gate', row.format, row.confidence, row.downside,
+                row.threshold, row.cost, row.outcomes FROM projected AS row
+                WHERE row.advised IS NOT NULL AND coalesce(row.scripted, 0) = 0 AND NOT ({_BAD})
+                AND row.state != 'open' AND ({_where(wanted)}) ORDER BY row.place""",  # noqa: S608
+                **{**_NOBODY, **wanted},
+            )
+        _require(all(_is_whole(value) for row in rows for value in row[2:6]))
+        return [(bool(row[0]), *row[1:6], str(row[6])) for row in rows]
+
+    def policies(self) -> list[tuple[str, str, str]]:
+        """Return each policy of a debate: its hash, one of its debates, when the first was opened.
+
+        The one that a debate was opened under last comes first.
+        """
+        with guard():
+            rows = self._recorder.select(
+                f"""SELECT policy, min(debate), min(opened_at), max(place) FROM projected AS row
+                WHERE policy IS NOT NULL AND NOT ({_BAD})
+                GROUP BY policy ORDER BY max(place) DESC"""  # noqa: S608
+            )
+        return [(str(name), id_of(debate), str(at)) for name, debate, at, _ in rows]
 
     def retained(self) -> list[tuple[str | None, str, str, bool]]:
         """Return class of retention, id, time of the close, and whether a hold stands.
@@ -353,6 +385,10 @@ def _require(sound: bool) -> None:
         raise DataError(
             "store.corrupt", "what finds debates was changed: run `hansard projection rebuild`"
         )
+
+
+def _is_whole(value: object) -> bool:
+    return value is None or type(value) is int
 
 
 def _is_time(at: object) -> bool:
