@@ -15,6 +15,7 @@ import sys
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
+import click
 from pydantic import BaseModel
 from rich.console import Console
 from rich.text import Text
@@ -123,3 +124,9 @@ def fields(rows: Sequence[tuple[str, Text | str]], width: int = 11) -> Text:
     """Lay out label and content, one row a line."""
     lines = [Text.assemble((f"{label:<{width}} ", "bold"), content) for label, content in rows]
     return Text("\n").join(lines)
+
+
+def print_notes(notes: Iterable[str]) -> None:
+    """Print two checkpoints that cannot both be true, as they stand: the one kept, and now."""
+    for title, note in zip(("kept", "now"), notes, strict=False):
+        click.echo(f"\n--- {title} ---\n{shown(note)}", nl=False)

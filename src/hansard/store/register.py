@@ -26,13 +26,15 @@ from hansard.store.registering import HASH, Row, bytes_of
 from hansard.store.sqlite import Recorder
 
 _PAGE = 10_000  # lines that are read at once
-_FEW = 500  # debates that are read at once
+_FEW = 500  # debates or notes that are read at once
 _LINES = "SELECT line FROM register WHERE place >= ? AND place < ? ORDER BY place"
 _HASHES = "SELECT hash FROM register_hashes WHERE place >= ? AND place < ? ORDER BY place"
 _OF = "SELECT line FROM register WHERE tag = ? ORDER BY place"
 _CHECKPOINTS = "SELECT size, root, note FROM checkpoints WHERE size >= ? ORDER BY size"
 _SIGNED = """SELECT size, root, note FROM checkpoints
     WHERE size >= ? AND note IS NOT NULL ORDER BY cosigned DESC, size DESC LIMIT 1"""
+_NOTES = """SELECT size, note FROM checkpoints
+    WHERE size > ? AND size < ? AND note IS NOT NULL ORDER BY size LIMIT ?"""
 _ONE = "SELECT size, root, note FROM checkpoints WHERE size = ?"
 # Of each debate its first entry, its head, and what its last entry is.
 _DEBATES = """SELECT heads.debate, first.state, heads.head, last.topic FROM heads
@@ -175,6 +177,24 @@ class Register:
         with self._reading() as select:
             rows = select(_SIGNED, least)
         return _kept(*rows[0]) if rows else None
+
+    def notes(self, size: int) -> Iterator[bytes]:
+        """Yield the signed checkpoints over fewer than `size` lines, in order."""
+        after = -1
+        while True:
+            with self._reading() as select:
+                rows = select(_NOTES, after, size, _FEW)
+            for row in rows:
+                after = row[0]
+                yield bytes_of(row[1])
+            if len(rows) < _FEW:
+                return
+
+    def is_current(self, debate: str) -> bool:
+        """Say whether the last line about a debate of the store names its last entry."""
+        with self._reading() as select:
+            rows = select(_HEAD, UUID(debate).hex)
+        return [row[0] for row in rows] == [line.head for line in self.of(debate)[-1:]]
 
     def debates(self) -> Iterator[Stored]:
         """Yield the debates of the store, in the order of their ids."""
