@@ -146,17 +146,6 @@ def test_an_export_proves_its_place_and_can_do_so_under_a_kept_checkpoint(hansar
     assert proof.startswith("c2sp.org/tlog-proof@v1\n")
 
 
-def test_a_debate_that_is_dropped_is_missed(hansard, debate):
-    import sqlite3
-    from contextlib import closing
-
-    with closing(sqlite3.connect("hansard.db")) as connection, connection:
-        connection.execute("DROP TRIGGER lines_stay")
-        connection.execute("DELETE FROM stored_events")
-    done = hansard("register", "verify")
-    assert (done.code, "line 1  register.dropped" in done.out) == (1, True)
-
-
 def test_what_the_trust_file_says_is_added(hansard, debate):
     for role in ("approval", "export"):
         hansard("keys", "make", role)
