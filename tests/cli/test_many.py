@@ -4,9 +4,11 @@ import json
 import os
 import re
 import signal
+import sqlite3
 import stat
 import subprocess
 import sys
+from contextlib import closing
 from hashlib import sha256
 from pathlib import Path
 
@@ -15,6 +17,7 @@ from jsonschema import Draft202012Validator
 
 from cli_support import NAMES, files, on_a_terminal, write_debate
 from exporting import TOOL_FILE, run_tool
+from hansard.api.listing import caught_up
 from hansard.errors import UsageError
 from hansard.schemas import SCHEMAS
 from hansard.store import tampering
@@ -121,13 +124,15 @@ def test_some_are_chosen_by_id(hansard, several):
 
 
 @pytest.fixture
-def dated(several, monkeypatch):
-    """The three as if they had been opened on three days."""
-    days = dict(zip(several, ("2026-10-31", "2026-11-01", "2026-11-30"), strict=True))
-    opening = Store.opening
-    monkeypatch.setattr(
-        Store, "opening", lambda self, debate: {**opening(self, debate), "at": days[debate] + "T12"}
-    )
+def dated(several):
+    """The three as if they had been opened on three days, which the rows of `list` say."""
+    days = ("2026-10-31", "2026-11-01", "2026-11-30")
+    with Store.open(f"sqlite:///{DB}") as store:
+        caught_up(store)
+    with closing(sqlite3.connect(DB)) as connection, connection:
+        for day, debate in zip(days, several, strict=True):
+            said = "UPDATE projected SET opened_at = ? WHERE replace(debate, '-', '') = ?"
+            assert connection.execute(said, (f"{day}T12", debate.replace("-", ""))).rowcount == 1
     return several
 
 
@@ -138,16 +143,19 @@ def dated(several, monkeypatch):
         (["--until", "2026-11-01"], [0, 1]),
         (["--since", "2026-11-01", "--until", "2026-11-30"], [1, 2]),
         (["--since", "2026-11-02", "--until", "2026-11-30"], [2]),
+        (["--since", "2026-11"], [1, 2]),
+        (["--since", "2026", "--until", "2026-11-01T12"], [0, 1]),
+        (["--until", "2026-10"], [0]),
     ],
 )
-def test_some_are_chosen_by_their_day(hansard, dated, words, chosen):
+def test_some_are_chosen_by_their_time(hansard, dated, words, chosen):
     assert hansard("export", *words, "-o", "some").code == 0
     assert sorted(path.name for path in Path("some").glob("*.zip")) == zips(
         dated[place] for place in chosen
     )
 
 
-def test_a_debate_without_a_day_is_not_passed_over(hansard, several):
+def test_a_debate_without_a_time_is_not_passed_over(hansard, several):
     tampering.alter_line(DB, several[0], 1, b'{"at":"2', b'{"at":2"')
     done = hansard("export", "--until", "2020-01-01", "-o", "some")
     assert done.code == 1
@@ -158,8 +166,8 @@ WRONG = [
     ([], "export.which"),
     (["--all", "ID"], "export.which"),
     (["--since", "2026-11-01", "ID"], "export.which"),
-    (["--since", "November"], "export.day"),
-    (["--until", "20261130"], "export.day"),
+    (["--since", "November"], "list.time"),
+    (["--until", "20261130"], "list.time"),
     (["--until", "2020-01-01"], "export.none"),
     (["ffff", "ID"], "store.unknown"),
     (["--all", "--checkpoint", "any"], "export.one"),

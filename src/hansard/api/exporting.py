@@ -103,38 +103,22 @@ def export_debates(
 
 
 def select_debates(store: Store, since: str | None = None, until: str | None = None) -> list[str]:
-    """Return the ids of the debates opened from the day `since` to the day `until`, both included.
+    """Return the ids of the debates opened from `since` to `until`, in the order of that.
 
-    Days are `YYYY-MM-DD`, in UTC; without one there is no bound. A debate whose opening cannot
-    be read is among them, since nobody can say when it was. In the order they were opened.
-    Raises UsageError `export.day`.
+    These are times in UTC, as exact as one likes, as for `list_debates`: `2026-11` includes all
+    of November; without one there is no bound. A record that does not hold is among them:
+    nothing that it says can leave it out. Raises UsageError `list.time`.
 
     >>> from hansard import open_store, select_debates
     >>> with open_store("sqlite:///:memory:") as store:
-    ...     select_debates(store, since="2026-11-01", until="2026-11-30")
+    ...     select_debates(store, since="2026-11-01", until="2026-11")
     []
     """
-    from datetime import date
+    from hansard.api.listing import caught_up, time_of
 
-    for day in filter(None, (since, until)):
-        try:
-            spelled = date.fromisoformat(day).isoformat()
-        except ValueError:
-            spelled = None
-        if spelled != day:
-            raise UsageError("export.day", f"{day!r:.64} is not a day such as 2026-11-30")
-    debates = store.debates()
-    if not (since or until):
-        return debates
-    return [debate for debate in debates if _is_between(store, debate, since, until)]
-
-
-def _is_between(store: Store, debate: str, since: str | None, until: str | None) -> bool:
-    try:
-        day = store.opening(debate)["at"][:10]
-    except DataError:
-        return True
-    return (since or day) <= day <= (until or day)
+    given = {"since": since, "until": until}
+    wanted = {name: time_of(name, at) for name, at in given.items() if at is not None}
+    return list(caught_up(store).find(wanted)) if wanted else store.debates()
 
 
 def _names(store: Store, debates: Iterable[str]) -> dict[str, str]:

@@ -41,8 +41,8 @@ _ROLE = click.argument("role", type=click.Choice(hansard.Keyring.ROLES))
 @click.command()
 @click.argument("debates", metavar="[ID]...", nargs=-1)
 @click.option("--all", "whole", is_flag=True, help="Export every debate of the store.")
-@click.option("--since", metavar="DAY", help="Those opened on DAY (UTC, as 2026-11-30) or later.")
-@click.option("--until", metavar="DAY", help="Those opened on DAY or earlier.")
+@click.option("--since", metavar="TIME", help="Those opened at this time or later (2026-11, UTC).")
+@click.option("--until", metavar="TIME", help="Those opened at this time, all of it, or earlier.")
 @click.option(
     "-o",
     "--output",
