@@ -66,14 +66,14 @@ def export_debates(
 ) -> Exported:
     """Export debates into a folder: a zip for each, and a list of them signed by `signer`.
 
-    `debates` are ids, or unambiguous prefixes of them; with `log`, the log key or what returns
-    it, the folder holds the register as it is now, and each proves its place in it, as with
-    `prove`; `each` is called with the id of each once it is done. A debate whose record does
-    not hold or cannot be read, or to which somebody adds meanwhile, is left out and does not
-    stop the others. An interrupted export leaves whole files and no list, and the same call
-    goes on with it: a zip that is there is kept where it is exactly what would be written. Raises UsageError `store.unknown` or
-    `store.ambiguous`; `export.none` without debates and `export.many` for more than a folder
-    holds; `output.exists` where the folder holds anything else, or a finished export;
+    `debates` are ids, or unambiguous prefixes of them; with `log`, the log key or what returns it,
+    the folder holds the register as it is now, and each proves its place in it, as with `prove`;
+    `each` is called with the id of each once it is done. A debate whose record does not hold or
+    cannot be read, or to which somebody adds meanwhile, is left out and does not stop the others.
+    An interrupted export leaves whole files and no list, and the same call goes on with it: a zip
+    that is there is kept where it is exactly what would be written. Raises UsageError
+    `store.unknown` or `store.ambiguous`; `export.none` without debates and `export.many` for more
+    than a folder holds; `output.exists` where the folder holds anything else, or a finished export;
     `output.failed` where it cannot be written.
 
     >>> from tempfile import TemporaryDirectory

@@ -141,10 +141,10 @@ class Gathering:
         if result and result.ok:
             self._first = max(self._first, seen.first or "")
             self._last = max(self._last, seen.last or "")
-        if self._report and seen.part:
-            self._report.add(seen.part)
             if self._agrees(seen, result) and level == 1:
                 level = 2
+        if self._report and seen.part:
+            self._report.add(seen.part)
         if self._folder and seen.sha256:
             self._take(*self._hashed(seen.name, seen.sha256))
         record = Verified(name=seen.name, error=seen.error, level=level, result=result)
