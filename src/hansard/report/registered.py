@@ -18,7 +18,7 @@ from hansard.record.keys import Trust, verifier_key
 from hansard.record.note import SIGNATURE, Signature
 from hansard.record.register import KINDS, OPENING
 from hansard.store.register import Register
-from hansard.verify.findings import Finding
+from hansard.verify.findings import Finding, finding
 from hansard.verify.registers import Walk
 
 
@@ -168,6 +168,8 @@ def _walk(
         if line.kind in OPENING:
             opened[line.tag] = line.index, line.head
         heads[line.tag] = line.head
+    if walk.whole and walk.edge.size != size:  # a line stands beyond a gap
+        walk.findings.append(finding("17.line", walk.edge.size + 1))
     return walk, opened, heads, [*map(_shown, walk.findings), *other]
 
 
