@@ -20,8 +20,10 @@ from importlib import import_module
 from typing import TYPE_CHECKING
 
 import hansard.verify  # noqa: F401 - imported later, the package would take the function's name
+from hansard.api.calibrating import calibrate, draft_calibrated
 from hansard.api.comparing import compare, reruns_of
 from hansard.api.debating import Debate, debate
+from hansard.api.evaluating import evaluate, evaluate_sync
 from hansard.api.exporting import export_debates, select_debates
 from hansard.api.functions import read_models
 from hansard.api.gating import ask_gate, should_debate
@@ -91,7 +93,9 @@ if TYPE_CHECKING:
     from hansard.record.keys import Trust, TrustedKey
     from hansard.record.note import Signer, VerifierKey
     from hansard.record.policy import Policy
+    from hansard.report.calibration import Calibration
     from hansard.report.comparing import Comparison
+    from hansard.report.evaluation import Evaluation
     from hansard.report.following import Follower
     from hansard.report.formats import (
         BaselineResult,
@@ -145,7 +149,9 @@ _LATER = {
     "record.keys": ("Trust", "TrustedKey"),
     "record.note": ("Signer", "VerifierKey"),
     "record.policy": ("Policy",),
+    "report.calibration": ("Calibration",),
     "report.comparing": ("Comparison",),
+    "report.evaluation": ("Evaluation",),
     "report.following": ("Follower",),
     "report.formats": (
         "BaselineResult",
@@ -191,6 +197,7 @@ __all__ = [
     "AvailableModels",
     "BaselineResult",
     "BaselineSpec",
+    "Calibration",
     "Ceilings",
     "Check",
     "Checkpoint",
@@ -206,6 +213,7 @@ __all__ = [
     "Debater",
     "Erasure",
     "Estimate",
+    "Evaluation",
     "Event",
     "Evidence",
     "Exported",
@@ -266,11 +274,15 @@ __all__ = [
     "ask_gate",
     "available_models",
     "blocks",
+    "calibrate",
     "compare",
     "cosign",
     "debate",
+    "draft_calibrated",
     "draft_policy",
     "estimate",
+    "evaluate",
+    "evaluate_sync",
     "export_debates",
     "formats",
     "hold",

@@ -14,9 +14,11 @@ import click
 
 import hansard
 from hansard.cli import (
+    calibrating,
     comparing,
     demo,
     estimating,
+    evaluating,
     gating,
     listing,
     measuring,
@@ -148,6 +150,8 @@ for _command in (
     listing.projection,
     storing.store,
     measuring.metrics,
+    evaluating.evaluate,
+    calibrating.calibrate,
     retaining.retention,
     registering.register,
     starting.schema,
