@@ -22,8 +22,10 @@ from typing import TYPE_CHECKING
 import hansard.verify  # noqa: F401 - imported later, the package would take the function's name
 from hansard.api.batches import batch_report, list_batches
 from hansard.api.batching import resume_batch, run_batch
+from hansard.api.calibrating import calibrate, draft_calibrated
 from hansard.api.comparing import compare, reruns_of
 from hansard.api.debating import Debate, debate
+from hansard.api.evaluating import evaluate, evaluate_sync
 from hansard.api.exporting import export_debates, select_debates
 from hansard.api.functions import read_models
 from hansard.api.gating import ask_gate, should_debate
@@ -95,7 +97,9 @@ if TYPE_CHECKING:
     from hansard.record.note import Signer, VerifierKey
     from hansard.record.policy import Policy
     from hansard.report.batched import Batch, BatchCounts, BatchRow
+    from hansard.report.calibration import Calibration
     from hansard.report.comparing import Comparison
+    from hansard.report.evaluation import Evaluation
     from hansard.report.following import Follower
     from hansard.report.formats import (
         BaselineResult,
@@ -150,7 +154,9 @@ _LATER = {
     "record.note": ("Signer", "VerifierKey"),
     "record.policy": ("Policy",),
     "report.batched": ("Batch", "BatchCounts", "BatchRow"),
+    "report.calibration": ("Calibration",),
     "report.comparing": ("Comparison",),
+    "report.evaluation": ("Evaluation",),
     "report.following": ("Follower",),
     "report.formats": (
         "BaselineResult",
@@ -199,6 +205,7 @@ __all__ = [
     "Batch",
     "BatchCounts",
     "BatchRow",
+    "Calibration",
     "Ceilings",
     "Check",
     "Checkpoint",
@@ -214,6 +221,7 @@ __all__ = [
     "Debater",
     "Erasure",
     "Estimate",
+    "Evaluation",
     "Event",
     "Evidence",
     "Exported",
@@ -275,11 +283,15 @@ __all__ = [
     "available_models",
     "batch_report",
     "blocks",
+    "calibrate",
     "compare",
     "cosign",
     "debate",
+    "draft_calibrated",
     "draft_policy",
     "estimate",
+    "evaluate",
+    "evaluate_sync",
     "export_debates",
     "formats",
     "hold",

@@ -37,7 +37,7 @@ import warnings
 from collections.abc import Callable, Coroutine, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from hansard.api.specs import located
 from hansard.errors import OutputWarning, UsageError
@@ -59,6 +59,7 @@ if TYPE_CHECKING:
     Who = str | Mapping[str, str]
 
 IN_MEMORY = "sqlite:///:memory:"
+T = TypeVar("T")
 
 
 async def run(
@@ -446,9 +447,7 @@ def result_of(found: Recording) -> DebateResult:
     return build(found.events, found.texts.get, Reader(found.policy))
 
 
-def wait(
-    start: Callable[[], Coroutine[Any, Any, DebateResult]], name: str, instead: str
-) -> DebateResult:
+def wait(start: Callable[[], Coroutine[Any, Any, T]], name: str, instead: str) -> T:
     """Wait for a result in an event loop of its own; inside a running one say what to await."""
     import asyncio
 

@@ -7,10 +7,8 @@ import csv
 import io
 import re
 import shlex
-import signal
-import sys
 from collections.abc import Callable, Coroutine, Iterator, Sequence
-from contextlib import contextmanager, nullcontext, redirect_stdout
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -25,7 +23,7 @@ from hansard.cli.context import allow_option, next_step, open_store, store_optio
 from hansard.cli.interrupting import INTERRUPTED
 from hansard.cli.listing import harmless
 from hansard.cli.own import models_of, models_option
-from hansard.cli.running import cancellable, warned
+from hansard.cli.running import ended, warned
 from hansard.report.batched import BatchRow
 from hansard.report.safe import one_line, shown
 from hansard.vocabulary import many
@@ -161,7 +159,7 @@ def run(
                 each=each,
                 **given,
             )
-            found = _until_over(work, name, own=models is not None)
+            found = _until_over(work, name)
         _end(found, queued=given["queue"] is not None)
 
 
@@ -191,7 +189,7 @@ def resume(name: str, jobs: int, models: Path | None, allow: tuple[Path, ...]) -
                 begun=begun,
                 each=each,
             )
-            found = _until_over(work, name, own=models is not None)
+            found = _until_over(work, name)
         _end(found)
 
 
@@ -269,12 +267,10 @@ def _watched(
         yield (lambda rows: bar.update(task, total=len(rows))), lambda _: bar.advance(task)
 
 
-def _until_over(work: Work, name: str, *, own: bool) -> hansard.Batch:
+def _until_over(work: Work, name: str) -> hansard.Batch:
     """Run a batch; Ctrl-C ends the process and leaves its debates open."""
-    before = signal.getsignal(signal.SIGINT)
     try:
-        with redirect_stdout(sys.stderr) if own else nullcontext():
-            return asyncio.run(cancellable(work))
+        return ended(work)
     except asyncio.CancelledError:
         command = next_step(f"batch status {shlex.quote(name)}")
         click.echo(
@@ -283,8 +279,6 @@ def _until_over(work: Work, name: str, *, own: bool) -> hansard.Batch:
             err=True,
         )
         raise click.exceptions.Exit(INTERRUPTED) from None
-    finally:
-        signal.signal(signal.SIGINT, before)
 
 
 def _end(found: hansard.Batch, *, queued: bool = False) -> None:

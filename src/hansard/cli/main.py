@@ -15,9 +15,11 @@ import click
 import hansard
 from hansard.cli import (
     batching,
+    calibrating,
     comparing,
     demo,
     estimating,
+    evaluating,
     gating,
     listing,
     measuring,
@@ -152,6 +154,8 @@ for _command in (
     listing.projection,
     storing.store,
     measuring.metrics,
+    evaluating.evaluate,
+    calibrating.calibrate,
     retaining.retention,
     registering.register,
     starting.schema,

@@ -208,13 +208,16 @@ def stop(debate: str, by: str | None, reason: str | None, as_json: bool) -> None
 
 @contextmanager
 def warned(around: Console) -> Iterator[None]:
-    """Print what the library warns of a spec, in place of Python's own lines."""
+    """Print what the library warns of a spec, once, in place of Python's own lines."""
     with warnings.catch_warnings():
         warnings.simplefilter("always", hansard.SpecWarning)
-        elsewhere = warnings.showwarning
+        elsewhere, told = warnings.showwarning, set[str]()
 
         def show(message: Warning | str, *rest: Any, **named: Any) -> None:
             if isinstance(message, hansard.SpecWarning):
+                if str(message) in told:
+                    return
+                told.add(str(message))
                 around.print(fields([("Warning", one_line(str(message), 1000))]), style="yellow")
             else:
                 elsewhere(message, *rest, **named)
@@ -263,15 +266,9 @@ def _end(result: hansard.DebateResult, *, as_json: bool, exit_code: bool) -> Non
 
 
 def until_closed(work: Work, view: View) -> hansard.DebateResult:
-    """Run the debate to its end; Ctrl-C ends the process with the debate left open.
-
-    What functions of the caller print goes to standard error: only the report is output.
-    """
-    before = signal.getsignal(signal.SIGINT)
+    """Run the debate to its end; Ctrl-C ends the process with the debate left open."""
     try:
-        own = click.get_current_context().params.get("models")
-        with redirect_stdout(sys.stderr) if own else nullcontext():
-            return asyncio.run(cancellable(work))
+        return ended(work)
     except hansard.SeatError as error:
         if error.seat is None and error.__cause__:  # the view is ours: it is our bug
             raise error.__cause__ from None
@@ -284,6 +281,18 @@ def until_closed(work: Work, view: View) -> hansard.DebateResult:
         short = view.debate[:8]
         click.echo(f"interrupted; debate {short} stays open, go on with: {_resume(view)}", err=True)
         raise click.exceptions.Exit(INTERRUPTED) from None
+
+
+def ended(work: Coroutine[Any, Any, T]) -> T:
+    """Run `work` to its end; Ctrl-C raises CancelledError once what has arrived is recorded.
+
+    What functions of the caller print goes to standard error: only the report is output.
+    """
+    before = signal.getsignal(signal.SIGINT)
+    try:
+        own = click.get_current_context().params.get("models")
+        with redirect_stdout(sys.stderr) if own else nullcontext():
+            return asyncio.run(_interruptible(work))
     finally:
         signal.signal(signal.SIGINT, before)
 
@@ -297,7 +306,7 @@ def _resume(view: View) -> str:
     return next_step(f"resume {view.debate[:8]}{''.join(more)}")
 
 
-async def cancellable(work: Coroutine[Any, Any, T]) -> T:
+async def _interruptible(work: Coroutine[Any, Any, T]) -> T:
     """Await `work`; Ctrl-C cancels it so that what has arrived is recorded, a second one kills."""
     task = asyncio.ensure_future(work)
     loop = asyncio.get_running_loop()

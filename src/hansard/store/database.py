@@ -71,12 +71,13 @@ class Lock(Protocol):
 class Tables(ABC):
     """The tables of an open database; each database has a recorder of its own that is one.
 
-    `place` is the column of entries that counts them in the order in which they were stored;
-    `holds` says whether a blob's bytes hold others, and `searched` whether a row of the
-    projection was found by its words.
+    `place` is the column of entries that counts them in the order in which they were stored,
+    `words_place` the one of the projection's words; `holds` says whether a blob's bytes hold
+    others, and `searched` whether a row of the projection was found by its words.
     """
 
     place: ClassVar[str]
+    words_place: ClassVar[str]
     holds: ClassVar[str]
     searched: ClassVar[str]
     refused: ClassVar[type[Exception]]  # what a statement raises that stores a key twice

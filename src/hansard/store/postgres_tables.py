@@ -65,7 +65,8 @@ _FIRST = (
         decision text, question text COLLATE "C", reviewed text, deadline text COLLATE "C",
         spoken boolean NOT NULL, look boolean NOT NULL, retention text, held boolean NOT NULL,
         texts boolean NOT NULL, scripted boolean, cost bigint, calls bigint, tokens bigint,
-        elapsed bigint)""",
+        elapsed bigint, policy text, advised boolean, confidence bigint, downside bigint,
+        threshold bigint, outcomes text NOT NULL)""",
     """CREATE INDEX projected_question ON projected (question)""",
     """CREATE TABLE projected_names
        (place bigint, kind text, name text COLLATE "C", PRIMARY KEY (place, kind, name))""",

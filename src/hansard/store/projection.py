@@ -1,7 +1,7 @@
 """The projection: one row for each debate of a store, by which debates are found and summed.
 
-- It is derived from the records and from nothing else, and can be thrown away: `clear`. It says
-  which debates to read; whoever shows one reads and verifies its record.
+- It is derived from the records and from nothing else, and can be made anew: `begin_again`. It
+  says which debates to read; whoever shows one reads and verifies its record.
 - It follows the entries in the order in which they were stored. `behind` gives the debates that
   have new ones; `write` puts their rows and the place up to which they stand into one
   transaction, unless somebody else has done so in the meantime. So readers and writers need not
@@ -13,7 +13,9 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Mapping, Sequence
+from datetime import datetime
 from typing import Any, NamedTuple
 from uuid import UUID
 
@@ -22,8 +24,10 @@ from hansard.store.database import Cursor, Tables
 from hansard.store.guard import guard, id_of
 from hansard.store.rows import SORTS, Row
 
-_VERSION = 2  # of the tables, and of what their rows say
+_VERSION = 3  # of the tables, and of what their rows say
+_UNTIL = "SELECT version, position FROM projected_until"
 _AT_ONCE = 5_000  # entries whose debates are read before their rows are written
+_LARGEST = (1 << 53) - 1  # a record may add up to more than SQLite's 2^63 - 1
 
 _OF_DEBATES = (
     "projected", "projected_names", "projected_figures", "projected_reviews", "projected_counts",
@@ -93,12 +97,14 @@ class Projection:
     def behind(self) -> Iterator[Behind]:
         """Yield debates with entries that no row has seen, until there are none."""
         with guard():
+            if self._is_astray():
+                self.begin_again()
             while found := self._behind():
                 yield found
 
     def _behind(self) -> Behind | None:
         with self._tables.snapshot() as select:
-            since = _position(select("SELECT version, position FROM projected_until"))
+            since = _position(select(_UNTIL))
             place = self._tables.place
             rows = select(
                 f"SELECT {place}, originator_id FROM stored_events WHERE {place} > ? "  # noqa: S608
@@ -148,15 +154,27 @@ class Projection:
                 for (place,) in c.fetchall():
                     _replace(self._tables, c, place, row)
 
-    def clear(self) -> None:
-        """Throw all rows away."""
-        with guard(), self._tables.transaction() as c:
-            self._clear(c)
-
     def _clear(self, c: Cursor) -> None:
         for table in (*_OF_DEBATES, "projected_until"):
             c.execute(f"DELETE FROM {table}", ())  # noqa: S608
         self._tables.drop_words(c, None)
+
+    def begin_again(self) -> None:
+        """Let every row be made anew; until then it stands, so that no list lacks it meanwhile."""
+        tables = self._tables
+        first = f"SELECT {tables.place} FROM stored_events WHERE originator_version = 1"  # noqa: S608
+        texts = ("projected_texts", tables.words_place)
+        with guard(), tables.transaction() as c:
+            for table, place in (*((name, "place") for name in _OF_DEBATES), texts):
+                c.execute(f"DELETE FROM {table} WHERE {place} NOT IN ({first})", ())  # noqa: S608
+            c.execute("UPDATE projected_until SET position = 0", ())
+
+    def _is_astray(self) -> bool:
+        """Say whether the rows stand at a place that no reader could have left."""
+        with self._tables.snapshot() as select:
+            stored = f"SELECT coalesce(max({self._tables.place}), 0) FROM stored_events"  # noqa: S608
+            place, ((last,),) = _position(select(_UNTIL)), select(stored)
+            return type(place) is not int or not 0 <= place <= last
 
     def unjudged(self, trust: str) -> list[str]:
         """Return the debates whose review nobody has judged by these keys yet."""
@@ -186,7 +204,7 @@ class Projection:
         `wanted` has values for some of `_WANTED`, or `words` to be searched for; where reviews
         matter, `trust` and `now`.
         """
-        most = "" if limit is None else f"LIMIT {limit:d}"
+        most = "" if limit is None else f"LIMIT {min(limit, _LARGEST):d}"
         with guard():
             rows = self._asked(
                 f"SELECT debate, state FROM projected AS row WHERE {self._where(wanted)} "  # noqa: S608
@@ -216,11 +234,7 @@ class Projection:
                 FROM projected AS row WHERE {self._where(wanted)}""",  # noqa: S608
                 wanted,
             )
-        if any(value is not None and type(value) is not int for value in row):
-            raise DataError(
-                "store.corrupt",
-                "what finds debates was changed: run `hansard projection rebuild`",
-            )
+        _require(all(map(_is_whole, row)))
         return Sums(*row)
 
     def figures(
@@ -238,6 +252,9 @@ class Projection:
                 GROUP BY name, row.task_type""",  # noqa: S608
                 wanted,
             )
+        for name, task, n, *sums in rows:
+            _require(type(name) is str and type(task) in _TEXT_OR_NONE and type(n) is int)
+            _require(all(type(found) is float and math.isfinite(found) for found in sums))
         return [tuple(row) for row in rows]
 
     def _asked(self, statement: str, wanted: Mapping[str, object]) -> Sequence[Sequence[Any]]:
@@ -281,6 +298,37 @@ class Projection:
             )
         return [(str(name), n, lows, lefts) for name, n, lows, lefts in rows]
 
+    def gated(self, wanted: Mapping[str, object]) -> list[tuple[Any, ...]]:
+        """Return what is known of each gate's answer, and what was noted of its outcome.
+
+        Whether a debate followed, its format, the single answer's confidence, the downside, the
+        cost threshold, the cost, and the labels noted. Scripted debates are left out.
+        """
+        with guard():
+            rows = self._asked(
+                f"""SELECT row.state != 'gate', row.format, row.confidence, row.downside,
+                row.threshold, row.cost, row.outcomes FROM projected AS row
+                WHERE row.advised IS NOT NULL AND row.scripted IS NOT TRUE AND NOT ({_BAD})
+                AND row.state != 'open' AND ({self._where(wanted)}) ORDER BY row.place""",  # noqa: S608
+                wanted,
+            )
+        _require(all(_is_whole(value) for row in rows for value in row[2:6]))
+        return [(bool(row[0]), *row[1:6], str(row[6])) for row in rows]
+
+    def policies(self) -> list[tuple[str, str, str]]:
+        """Return each policy of a debate: its hash, one of its debates, when the first was opened.
+
+        The one that a debate was opened under last comes first.
+        """
+        with guard():
+            rows = self._tables.select(
+                f"""SELECT row.policy, row.debate, found.at FROM projected AS row JOIN
+                (SELECT max(row.place) AS place, min(row.opened_at) AS at FROM projected AS row
+                WHERE row.policy IS NOT NULL AND NOT ({_BAD}) GROUP BY row.policy) AS found
+                ON found.place = row.place ORDER BY row.place DESC"""  # noqa: S608
+            )
+        return [(str(name), id_of(debate), str(at)) for name, debate, at in rows]
+
     def retained(self) -> list[tuple[str | None, str, str, bool]]:
         """Return class of retention, id, time of the close, and whether a hold stands.
 
@@ -292,6 +340,8 @@ class Projection:
                 FROM projected AS row WHERE state != 'open' AND texts AND NOT ({_BAD})
                 ORDER BY place"""  # noqa: S608
             )
+        for name, _, at, _ in rows:
+            _require(type(name) in _TEXT_OR_NONE and _is_time(at))
         return [(name, id_of(debate), at, bool(held)) for name, debate, at, held in rows]
 
 
@@ -305,27 +355,54 @@ def forget(tables: Tables, c: Cursor, debate: str) -> None:
         _remove(tables, c, place, wholly=True)
 
 
+_TEXT_OR_NONE = (str, type(None))
+
+
+def _require(sound: bool) -> None:
+    if not sound:
+        raise DataError(
+            "store.corrupt", "what finds debates was changed: run `hansard projection rebuild`"
+        )
+
+
+def _is_whole(value: object) -> bool:
+    return value is None or type(value) is int
+
+
+def _is_time(at: object) -> bool:
+    try:
+        return type(at) is str and datetime.fromisoformat(at).tzinfo is not None
+    except ValueError:
+        return False
+
+
 def _position(rows: Sequence[Any]) -> int:
     """Return up to where the rows stand; 0 where there are none, or of another version."""
-    return next((int(row[1]) for row in rows if row[0] == _VERSION), 0)
+    return next((row[1] for row in rows if row[0] == _VERSION), 0)
 
 
 def _replace(tables: Tables, c: Cursor, place: int, row: Row) -> None:
-    _remove(tables, c, place)
-    c.execute(_INSERT, (place, *(getattr(row, name) for name in _COLUMNS)))
+    c.execute("SELECT place FROM projected WHERE debate = ?", (row.debate,))
+    for found in {place, *(found for (found,) in c.fetchall())}:
+        _remove(tables, c, found)
+    c.execute(_INSERT, (place, *(_storable(getattr(row, name)) for name in _COLUMNS)))
     c.executemany(
         "INSERT INTO projected_names VALUES (?, ?, ?)",
         [(place, kind, name) for kind, name in sorted({*row.names})],
     )
     c.executemany(
         "INSERT INTO projected_figures VALUES (?, ?, ?)",
-        [(place, name, value) for name, value in sorted(row.figures.items())],
+        [(place, name, _storable(value)) for name, value in sorted(row.figures.items())],
     )
     if row.head:
         counts = (place, row.head, row.numbers)
         c.execute("INSERT INTO projected_counts VALUES (?, ?, ?)", counts)
     if row.words:
         tables.put_words(c, place, row.words)
+
+
+def _storable(value: object) -> object:
+    return min(value, _LARGEST) if type(value) is int else value
 
 
 def _remove(tables: Tables, c: Cursor, place: int, *, wholly: bool = False) -> None:

@@ -24,13 +24,15 @@ from hansard.store.guard import guard, id_of
 from hansard.store.registering import HASH, Row, bytes_of
 
 _PAGE = 10_000  # lines that are read at once
-_FEW = 500  # debates that are read at once
+_FEW = 500  # debates or notes that are read at once
 _LINES = "SELECT line FROM register WHERE place >= ? AND place < ? ORDER BY place"
 _HASHES = "SELECT hash FROM register_hashes WHERE place >= ? AND place < ? ORDER BY place"
 _OF = "SELECT line FROM register WHERE tag = ? ORDER BY place"
 _CHECKPOINTS = "SELECT size, root, note FROM checkpoints WHERE size >= ? ORDER BY size"
 _SIGNED = """SELECT size, root, note FROM checkpoints
     WHERE size >= ? AND note IS NOT NULL ORDER BY cosigned DESC, size DESC LIMIT 1"""
+_NOTES = """SELECT size, note FROM checkpoints
+    WHERE size > ? AND size < ? AND note IS NOT NULL ORDER BY size LIMIT ?"""
 _ONE = "SELECT size, root, note FROM checkpoints WHERE size = ?"
 # Of each debate its first entry, its head, and what its last entry is.
 _DEBATES = """SELECT heads.debate, first.state, heads.head, last.topic FROM heads
@@ -113,7 +115,7 @@ class Register:
             return registering.size_of(select)
 
     def lines(self, size: int) -> Iterator[bytes]:
-        """Yield the first `size` lines as they were hashed."""
+        """Yield the first `size` lines as they were hashed; fewer where some are not there."""
         for row in self._paged(_LINES, size):
             yield bytes_of(row)
 
@@ -123,10 +125,14 @@ class Register:
             yield bytes_of(row, HASH)
 
     def _paged(self, statement: str, count: int) -> Iterator[object]:
+        """Yield the values in the places below `count`, up to a page that lacks one."""
         for begin in range(0, count, _PAGE):
+            end = min(begin + _PAGE, count)
             with self._reading() as select:
-                rows = select(statement, begin, min(begin + _PAGE, count))
+                rows = select(statement, begin, end)
             yield from (row[0] for row in rows)
+            if len(rows) < end - begin:
+                return
 
     def of(self, subject: str) -> list[Line]:
         """Return the lines about a debate, by its id, or a policy or key, by its hash."""
@@ -168,6 +174,24 @@ class Register:
         with self._reading() as select:
             rows = select(_SIGNED, least)
         return _kept(*rows[0]) if rows else None
+
+    def notes(self, size: int) -> Iterator[bytes]:
+        """Yield the signed checkpoints over fewer than `size` lines, in order."""
+        after = -1
+        while True:
+            with self._reading() as select:
+                rows = select(_NOTES, after, size, _FEW)
+            for row in rows:
+                after = row[0]
+                yield bytes_of(row[1])
+            if len(rows) < _FEW:
+                return
+
+    def is_current(self, debate: str) -> bool:
+        """Say whether the last line about a debate of the store names its last entry."""
+        with self._reading() as select:
+            rows = select(_HEAD, UUID(debate).hex)
+        return [row[0] for row in rows] == [line.head for line in self.of(debate)[-1:]]
 
     def debates(self) -> Iterator[Stored]:
         """Yield the debates of the store, in the order of their ids."""

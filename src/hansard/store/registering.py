@@ -94,9 +94,12 @@ def _is_there(line: Line, select: Select) -> bool:
 
 
 def size_of(select: Select) -> int:
-    """Return how many lines there are."""
+    """Return how many lines there are; raises DataError `register.damaged` for too many."""
     last = select("SELECT max(place) FROM register")[0][0]
-    return 0 if last is None else int(last) + 1
+    size = 0 if last is None else int(last) + 1
+    if size > tree.MAX_SIZE:
+        raise DataError("register.damaged", f"{_DAMAGED}: a line is where none can be")
+    return size
 
 
 def reader(select: Select) -> tree.Read:

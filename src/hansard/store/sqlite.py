@@ -75,7 +75,7 @@ class Pool(SQLiteConnectionPool):
 class Recorder(Tables, SQLiteApplicationRecorder):
     """Stores a batch of lines with its blobs and its head, all or nothing."""
 
-    place = "rowid"
+    place = words_place = "rowid"
     holds = "instr({}, ?)"
     searched = "row.place IN (SELECT rowid FROM projected_texts WHERE said MATCH :words)"
     refused = sqlite3.IntegrityError

@@ -40,12 +40,19 @@ _OF_REGISTER = (
 )
 
 _OF_PROJECTION = (
+    # A store of no version may have those of before: they are made anew from the records.
+    *(
+        f"DROP TABLE IF EXISTS projected{name}"
+        for name in ("", "_names", "_reviews", "_figures", "_counts", "_until", "_texts")
+    ),
     """CREATE TABLE IF NOT EXISTS projected
        (place INTEGER PRIMARY KEY, debate TEXT NOT NULL UNIQUE, state TEXT NOT NULL,
         opened_at TEXT, closed_at TEXT, format TEXT, task_type TEXT, decision TEXT, question TEXT,
         reviewed TEXT, deadline TEXT, spoken INTEGER NOT NULL, look INTEGER NOT NULL,
         retention TEXT, held INTEGER NOT NULL, texts INTEGER NOT NULL,
-        scripted INTEGER, cost INTEGER, calls INTEGER, tokens INTEGER, elapsed INTEGER)""",
+        scripted INTEGER, cost INTEGER, calls INTEGER, tokens INTEGER, elapsed INTEGER,
+        policy TEXT, advised INTEGER, confidence INTEGER, downside INTEGER, threshold INTEGER,
+        outcomes TEXT NOT NULL)""",
     "CREATE INDEX IF NOT EXISTS projected_question ON projected (question)",
     # The labels, models, notes and exceptions of a debate.
     """CREATE TABLE IF NOT EXISTS projected_names

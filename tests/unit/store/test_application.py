@@ -728,7 +728,7 @@ def earlier(shelf):
     shelf.fill()
     shelf.store.close()
     gone = ("projected", "projected_names", "projected_reviews", "projected_figures",
-            "projected_until", "projected_texts")  # fmt: skip
+            "projected_until", "projected_texts", "projected_counts")  # fmt: skip
     shelf.sql(*((f"DROP TABLE {name}",) for name in gone), ("PRAGMA user_version = 0",))
 
 

@@ -299,6 +299,20 @@ def test_damage_is_named(shelf, what):
     assert caught.value.code in ("register.damaged", "register.line")
 
 
+def test_a_line_far_beyond_the_others_is_not_walked_to(shelf):
+    put(shelf.store, OPENED)
+    added = "INSERT INTO register VALUES (?, 'tag', x'00')"
+    shelf.sql((added, tree.MAX_SIZE - 1))
+    assert shelf.store.register.size == tree.MAX_SIZE
+    assert len(list(shelf.store.register.lines(tree.MAX_SIZE))) == 1
+    assert len(list(shelf.store.register.hashes(tree.MAX_SIZE))) == 1
+    shelf.sql((added, (1 << 63) - 1))
+    for read in (lambda found: found.size, lambda found: found.add([Row("head", DEBATE, "x")])):
+        with pytest.raises(DataError) as caught:
+            read(shelf.store.register)
+        assert caught.value.code == "register.damaged"
+
+
 def test_a_hash_that_is_gone_is_named(shelf):
     put(shelf.store, OPENED)
     shelf.sql(("DELETE FROM register_hashes",))
