@@ -3,11 +3,9 @@
 from __future__ import annotations
 
 import asyncio
-import csv
-import io
 import re
 import shlex
-from collections.abc import Callable, Coroutine, Iterator, Sequence
+from collections.abc import Callable, Coroutine, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -18,10 +16,9 @@ from rich.text import Text
 
 import hansard
 from hansard.api.batching import AT_ONCE
-from hansard.cli.console import console, document, is_terminal, money
+from hansard.cli.console import console, document, is_terminal, money, table_of
 from hansard.cli.context import allow_option, next_step, open_store, store_option, trust_of
 from hansard.cli.interrupting import INTERRUPTED
-from hansard.cli.listing import harmless
 from hansard.cli.own import models_of, models_option
 from hansard.cli.running import ended, warned
 from hansard.report.batched import BatchRow
@@ -240,7 +237,7 @@ def report(name: str, form: str) -> None:
     if form == "json":
         click.echo(document(found))
     elif form == "csv":
-        click.echo(_csv(found.rows), nl=False)
+        click.echo(table_of(_COLUMNS, map(_cells, found.rows)), nl=False)
     else:
         for row in found.rows:
             console().print(line_of(row))
@@ -332,16 +329,8 @@ def _counted(counts: dict[str, int]) -> str:
     )
 
 
-def _csv(rows: Sequence[BatchRow]) -> str:
-    """Return rows as CSV; what a spreadsheet would run is words."""
-    out = io.StringIO()
-    lines = csv.writer(out, lineterminator="\n")
-    lines.writerow(_COLUMNS)
-    for row in rows:
-        cost = row.cost_micro_usd
-        values = row.model_dump(mode="json") | {
-            "cost_usd": None if cost is None else f"{cost / 1_000_000:.6f}"
-        }
-        cells = (values[name] for name in _COLUMNS)
-        lines.writerow([harmless(cell) if isinstance(cell, str) else cell for cell in cells])
-    return out.getvalue()
+def _cells(row: BatchRow) -> Iterable[object]:
+    cost = row.cost_micro_usd
+    dollars = None if cost is None else f"{cost / 1_000_000:.6f}"
+    values = row.model_dump(mode="json") | {"cost_usd": dollars}
+    return (values[name] for name in _COLUMNS)
