@@ -15,7 +15,7 @@ from hansard.record.line import line_hash
 from hansard.rules.events import blob_names, parse
 from hansard.runtime import session
 from hansard.store.application import Batch, Store
-from hansard.store.sqlite import Extras
+from hansard.store.database import Extras
 
 NAMES = ("planner", "critic", "operator")
 

@@ -64,3 +64,14 @@ def unknown_servers():
     """No test waits for what the server of another test asked for: ports come again."""
     if pacing := sys.modules.get("hansard.runtime.pacing"):
         pacing._SERVERS.clear()
+
+
+@pytest.fixture(scope="session")
+def server():
+    """A PostgreSQL server, started with the first test that asks for it, and ended at the end."""
+    from servers import MISSING, is_there, running
+
+    if not is_there():
+        pytest.skip(MISSING)
+    with running() as found:
+        yield found

@@ -56,12 +56,13 @@ from abc import ABC, abstractmethod
 from bisect import bisect_right
 from collections import Counter
 from collections.abc import Callable, Collection, Generator, Iterable, Iterator, Mapping
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
 from datetime import date
 from functools import cache
 from itertools import combinations, islice, pairwise
 from pathlib import Path
-from typing import Any, NamedTuple, NoReturn, cast
+from typing import Any, BinaryIO, NamedTuple, NoReturn, cast
 
 NAMES = (
     "container", "manifest", "signature", "canonical", "chain", "time", "schema", "blobs",
@@ -168,8 +169,16 @@ SENTENCES = {  # what a finding says; `*` is any field that is not what it shoul
     "last ones",
     "17.superseded": "The latest line of the register names an entry that is not in this record: "
     "another version is the latest",
-    "17.fork": "The register was forked: the checkpoint that you kept has as many lines and "
-    "another root",
+    "17.file": "{name} is missing: a register comes with its checkpoint and those before it",
+    "17.another": "{name} is proven under another checkpoint than the one of this folder",
+    "17.unregistered": "{name} is the export of a record of which the register knows nothing",
+    "17.begins": "{name} does not begin as the register says of its record",
+    "17.ends": "{name} is not the latest version of its record: the latest line names another "
+    "entry",
+    "17.replaced": "{name} was recorded otherwise before: a line about its record names none of "
+    "its entries",
+    "17.fork": "The register was forked: its first lines are not those of the checkpoint that you "
+    "kept; they were changed, left out or replaced, as by going on from a backup",
     "17.line": "This line of the register cannot be read, or is not in its place",
     "17.signature": "The checkpoint of the register cannot be read",
     "17.size": "The checkpoint covers another number of lines than the register has",
@@ -355,10 +364,17 @@ def read_file(path: Path, most: int, *, follow: bool = True) -> bytes:
     Whatever else took the file's place may hold up its reader for ever, and is not read, nor is a
     link where `follow` is not set.
     """
+    with opened(path, follow=follow) as file:
+        return file.read(most + 1)
+
+
+@contextmanager
+def opened(path: Path, *, follow: bool = True) -> Iterator[BinaryIO]:
+    """Give a regular file to be read."""
     with open(path, "rb", opener=at_once if follow else itself) as file:
         if not stat.S_ISREG(os.fstat(file.fileno()).st_mode):
             raise CannotOpen(f"{path} is not a regular file")
-        return file.read(most + 1)
+        yield file
 
 
 def at_once(path: str, flags: int) -> int:
@@ -3137,6 +3153,7 @@ ABANDONING = {"call.failed", "debate.resumed"}  # while abandoned calls are outs
 # ---------------------------------------------------------------- 17 register (§19)
 
 PROOFS = ("head", "opened")
+OPENINGS = ("opened", "gate")  # the kinds of a record's first line
 LINE_KINDS = "opened|head|policy_approved|policy_revoked|key_approved|key_revoked|gate"
 HASH_ROW = r"[A-Za-z0-9+/]{43}="
 NUMBER = "0|[1-9][0-9]{0,15}"
@@ -3275,6 +3292,12 @@ def cosigned(checkpoint: Checkpoint, trust: list[TrustedKey]) -> list[dict[str, 
     return list(found.values())
 
 
+def cosigners(rows: list[dict[str, str]]) -> str:
+    """Say which trusted witnesses cosigned."""
+    names = [f"{row['name']} at {row['at']}" for row in rows]
+    return f"cosigned by {', '.join(names)}" if names else ALONE
+
+
 class Register:
     """What the two proofs of a record say of it, and what a checkpoint that was kept says."""
 
@@ -3372,8 +3395,7 @@ class Register:
         """Return check 17, which only a record with such proofs has."""
         row = ("unchecked", "the record cannot be read to its end")
         if self.placed:
-            names = [f"{row['name']} at {row['at']}" for row in place["cosigned"]]
-            said = f"cosigned by {', '.join(names)}" if names else ALONE
+            said = cosigners(place["cosigned"])
             text = f"opened in line {place['opened']}, latest version in line {place['head']} of "
             row = ("pass", f"{text}{place['size']} of {place['origin']}, {said}")
         return [judge_more(found, REGISTER, row)] if self.given else []
@@ -3418,9 +3440,9 @@ class Kept:
             if self.since.origin != self.origin:
                 yield finding("17.origin", 0, self.since.origin, self.origin)
             elif self.since.root != edge.root():
-                note = self.notes.get(edge.size)
-                found = note.decode() if note else edge.root().hex()
-                yield finding("17.fork", edge.size, self.since.data.decode(), found)
+                root = base64.b64encode(edge.root()).decode()
+                note = self.notes.get(edge.size, f"{self.origin}\n{edge.size}\n{root}\n".encode())
+                yield finding("17.fork", edge.size, self.since.data.decode(), note.decode())
             self.since = None
 
     def beyond(self, edge: Edge) -> Iterator[Finding]:
@@ -3428,8 +3450,6 @@ class Kept:
         while self.next is not None:
             yield from self.unfit(self.next, edge)
             self.next = self.read()
-        if self.broken:
-            yield finding("17.kept", 0, None, self.broken)
         if self.since:
             if self.since.origin != self.origin:
                 yield finding("17.origin", 0, self.since.origin, self.origin)
@@ -3470,6 +3490,48 @@ class Edge:
         return found
 
 
+@dataclass
+class WholeRegister:
+    """What is found of a whole register (§19).
+
+    `heads` are what the lines about each record that is asked about name, by its tag; the
+    first is empty where the first line is not that of an opening.
+    """
+
+    own: Checkpoint | None = None
+    size: int = 0  # lines that can be read
+    whole: bool = True  # all of them can be
+    opened: int = 0  # records
+    compared: int = 0  # checkpoints that the store kept
+    signed: bool = False
+    anchored: bool = False  # somebody outside saw it, or a checkpoint that it extends
+    findings: list[Finding] = field(default_factory=list)
+    heads: dict[str, list[str]] = field(default_factory=dict)
+
+    @property
+    def level(self) -> int | None:
+        """The level that it reaches."""
+        return None if self.findings else self.signed + (self.signed and self.anchored)
+
+    def compare(self, name: str, lines: list[bytes], result: Json) -> Iterator[Finding]:
+        """Compare an export that holds with the lines about its record (§20)."""
+        given = result["place"] and read_checkpoint(result["place"]["checkpoint"].encode())
+        if given and self.own and compare(given, self.own) != "same":
+            yield finding("17.checkpoint", 0, None, name, name, "17.another")
+        heads = self.heads.get(tag_of(result["debate"]))
+        if heads is None:
+            yield finding("17.unregistered", 0, None, name, name)
+            return
+        entries = [sha256(line) for line in lines]
+        if entries[0] != heads[0]:
+            yield finding("17.opened", 0, entries[0], heads[0], name, "17.begins")
+        if entries[-1] != heads[-1]:
+            yield finding("17.superseded", 0, entries[-1], heads[-1], name, "17.ends")
+        known = {*entries, heads[0], heads[-1]}
+        for head in [head for head in heads if head not in known][:1]:
+            yield finding("17.replaced", 0, None, head, name)
+
+
 def verify_register(
     read: Callable[[int], bytes],
     data: bytes,
@@ -3478,50 +3540,65 @@ def verify_register(
     kept: Iterable[bytes] = (),
     since: Checkpoint | None = None,
     about: Collection[str] = (),
-) -> dict[str, Json]:
+) -> WholeRegister:
     """Check a register, line by line, against a checkpoint over all of it.
 
     `read` returns the next line with its LF, of at most so many bytes. `kept` are the
     checkpoints that the store kept, in the order of their sizes; `about` are the tags of
-    records whose first and latest line are wanted.
+    records of which the heads are wanted.
     """
     own = read_checkpoint(data)
     if own is None:
-        return told_of_register([finding("17.signature", 0)], None)
-    waiting, edge, findings = Kept(kept, since, own), Edge(), list[Finding]()
-    first, latest = dict[str, RegisterLine](), dict[str, RegisterLine]()
-    findings += waiting.compare(edge)
+        return WholeRegister(whole=False, findings=[finding("17.signature", 0)])
+    waiting, edge, found = Kept(kept, since, own), Edge(), WholeRegister(own)
+    found.findings += waiting.compare(edge)
     while raw := read(258):
         line = read_register_line(raw[:-1])
         if line is None or line.place != edge.size or raw[-1:] != b"\n":
-            findings.append(finding("17.line", edge.size + 1))
+            found.findings.append(finding("17.line", edge.size + 1))
+            found.whole = False
             break
         edge.add(hashlib.sha256(b"\0" + line.raw).digest())
-        if line.tag in about and line.kind in {"opened", "gate", "head"}:
-            first.setdefault(line.tag, line)
-            latest[line.tag] = line
-        findings += waiting.compare(edge)
-    if own.size != edge.size:
-        findings.append(finding("17.size", 0, own.size, edge.size))
-    elif own.root != edge.root():
-        findings.append(finding("17.root", 0, own.root.hex(), edge.root().hex()))
-    findings += waiting.beyond(edge)
-    signed = is_signed_by_log(own, trust)
+        found.opened += line.kind in OPENINGS
+        if line.tag in about and line.kind in {*OPENINGS, "head"}:
+            heads = found.heads.setdefault(line.tag, [] if line.kind in OPENINGS else [""])
+            heads.append(line.head)
+        found.findings += waiting.compare(edge)
+    if found.whole:
+        found.findings += waiting.beyond(edge)
+    if found.whole and own.size != edge.size:
+        found.findings.append(finding("17.size", 0, own.size, edge.size))
+    elif found.whole and own.root != edge.root():
+        found.findings.append(finding("17.root", 0, own.root.hex(), edge.root().hex()))
+    if waiting.broken:
+        found.findings.append(finding("17.kept", 0, None, waiting.broken))
+    found.size, found.compared = edge.size, waiting.compared
+    found.signed = is_signed_by_log(own, trust)
     seen = 0 < witnesses <= len(cosigned(own, trust))
-    anchored = seen or since is not None  # what it does not extend is a finding
-    rows = {tag: [line[tag].raw.decode() for line in (first, latest)] for tag in first}
-    return told_of_register(findings, int(signed) + (signed and anchored)) | {
-        "size": edge.size, "compared": waiting.compared, "lines": rows,
-    }  # fmt: skip
+    found.anchored = seen or since is not None  # what it does not extend is a finding
+    return found
 
 
-def told_of_register(findings: list[Finding], level: int | None) -> dict[str, Json]:
-    """Return the result of a register."""
-    reached = None if findings else level
-    return {
-        "level": reached, "verdict": VERDICTS[reached], "size": 0, "compared": 0, "lines": {},
-        "findings": [finding._asdict() for finding in findings],
-    }  # fmt: skip
+def split_checkpoints(read: Callable[[int], bytes]) -> Iterator[bytes]:
+    """Yield the checkpoints that stand one after the other in a file (§20).
+
+    A signature line, after which comes a line that is none, is the last of its checkpoint. Of
+    what is too long to be one, no more is kept than shows it.
+    """
+    parts, size, after, fresh = list[bytes](), 0, False, True
+    while raw := read(LONGEST_CHECKPOINT):
+        if fresh:
+            signature = raw.startswith("\u2014 ".encode())
+            if after and not signature:
+                yield b"".join(parts)
+                parts, size = [], 0
+            after = signature
+        if size <= LONGEST_CHECKPOINT:
+            parts.append(raw)
+            size += len(raw)
+        fresh = raw.endswith(b"\n")
+    if parts:
+        yield b"".join(parts)
 
 
 def is_signed_by_log(checkpoint: Checkpoint, trust: list[TrustedKey]) -> bool:
@@ -5027,10 +5104,12 @@ def judge_policy(found: Findings, opened: Json, policy: Policy | None) -> list[d
     return [judge_more(found, POLICY, row)]
 
 
-def judge_more(found: Findings, number: int, row: tuple[str, str]) -> dict[str, Json]:
+def judge_more(
+    found: Findings, number: int, row: tuple[str, str], place: str = "entry"
+) -> dict[str, Json]:
     """Return a check that only some records have: as `row` says, unless it fails."""
     told = next((finding for finding in found.listed if finding.check == number), None)
-    status, text = ("fail", where(told, found.counts[number])) if told else row
+    status, text = ("fail", where(told, found.counts[number], place)) if told else row
     return {"number": number, "name": MORE[number], "status": status, "evidence": text}
 
 
@@ -5066,9 +5145,9 @@ def judge_people(
     return rows
 
 
-def where(first: Finding, count: int) -> str:
+def where(first: Finding, count: int, place: str = "entry") -> str:
     """Return what a check found first, where, and how many more findings it has."""
-    places = [f"entry {first.seq}"] if first.seq else []
+    places = [f"{place} {first.seq}"] if first.seq else []
     places += [f"{count - 1} more"] if count > 1 else []
     return f"{first.message} ({'; '.join(places)})" if places else first.message
 
@@ -5079,7 +5158,7 @@ MOST_IN_FOLDER = 100_000  # files of a folder of exports
 EXPORT_NAME = re.compile(
     r"[0-9a-f]{8}-[0-9a-f]{4}-4[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}\.zip"
 )
-OF_REGISTER = ("checkpoint", "register.jsonl")  # admitted there, and not read
+OF_REGISTER = ("checkpoint", "checkpoints", "register.jsonl")  # all three, or none
 IN_LIST = re.compile(rf"{EXPORT_NAME.pattern}|VERIFY\.md|{'|'.join(map(re.escape, OF_REGISTER))}")
 
 
@@ -5128,32 +5207,93 @@ def read_list(text: bytes) -> dict[str, str] | None:
     return sums if again.encode() == text else None
 
 
+class Hashed:
+    """A file that is read once, in parts, and hashed meanwhile."""
+
+    def __init__(self, file: BinaryIO) -> None:
+        self.file, self.hash = file, hashlib.sha256()
+
+    def readline(self, most: int) -> bytes:
+        """Return the next line, or as much of it."""
+        return self.fed(self.file.readline(most))
+
+    def read(self, most: int) -> bytes:
+        """Return at most so many bytes."""
+        return self.fed(self.file.read(most))
+
+    def fed(self, data: bytes) -> bytes:
+        """Hash what was read."""
+        self.hash.update(data)
+        return data
+
+    def digest(self) -> str:
+        """Read what is left, and return the SHA-256 of all."""
+        while self.read(65_536):
+            pass
+        return self.hash.hexdigest()
+
+
 class Many:
     """What is found of the exports of a folder, of which only names are kept."""
 
-    def __init__(self, folder: Path, report: Report | None = None) -> None:
-        self.folder = folder
+    def __init__(
+        self,
+        folder: Path,
+        trust: tuple[list[TrustedKey], Revoked, int],
+        since: Checkpoint | None,
+        report: Report | None = None,
+    ) -> None:
+        self.folder, self.trust, self.since = folder, trust, since
         self.report = report
         self.found = Findings()
         self.counts: Counter[str] = Counter()
         self.levels: set[int] = set()
         self.times = ("", "")  # the latest opening, and the latest last entry
-        self.with_caveats = 0
+        self.with_caveats = self.registered = 0
         names = names_in(folder)
         if len(names) > MOST_IN_FOLDER + 1:
             raise CannotOpen(f"{folder} holds more than {MOST_IN_FOLDER} files")
         listed = sorted(name for name in names if names[name] and IN_LIST.fullmatch(name))
         self.exports = list(filter(EXPORT_NAME.fullmatch, listed))
-        self.others = [name for name in listed if not EXPORT_NAME.fullmatch(name)]
+        others = [name for name in listed if not EXPORT_NAME.fullmatch(name)]
         regular = names.get("SHA256SUMS", False)
         sums = read_own(folder / "SHA256SUMS", LONGEST_NOTE) if regular else None
         strange = names.keys() - set(listed) - ({"SHA256SUMS"} if regular else set())
         self.found.add(finding("1.name", 0, None, spelled(name)) for name in sorted(strange))
         self.note = read_note(sums) if sums is not None else None
         self.listed = read_list(self.note.text) if self.note else None
-        self.found.add(self.compare(sums is not None, set(listed)))
+        self.register: WholeRegister | None = None
+        hashes = self.read_others(others)
+        self.found.add(self.compare(sums is not None, set(listed), hashes))
+        for name in OF_REGISTER if set(others) & set(OF_REGISTER) else ():
+            if name not in others:
+                self.found.add([finding("17.missing", 0, name, None, name, "17.file")])
+        self.found.add(self.register.findings if self.register else ())
 
-    def compare(self, there: bool, names: set[str]) -> Iterator[Finding]:
+    def read_others(self, names: list[str]) -> dict[str, str]:
+        """Hash what is no export; check the register meanwhile, where all of it is there."""
+        with ExitStack() as stack:
+            try:
+                files = {
+                    name: Hashed(stack.enter_context(opened(self.folder / name, follow=False)))
+                    for name in names
+                }
+                if set(OF_REGISTER) <= set(names):
+                    checkpoint, checkpoints, lines = (files[name] for name in OF_REGISTER)
+                    self.register = verify_register(
+                        lines.readline,
+                        checkpoint.read(LONGEST_CHECKPOINT + 1),
+                        self.trust[0],
+                        self.trust[2],
+                        split_checkpoints(checkpoints.readline),
+                        self.since,
+                        {tag_of(name.removesuffix(".zip")) for name in self.exports},
+                    )
+                return {name: file.digest() for name, file in files.items()}
+            except OSError as error:
+                raise CannotOpen(f"{self.folder} cannot be read: {error}") from None
+
+    def compare(self, there: bool, names: set[str], hashes: dict[str, str]) -> Iterator[Finding]:
         """Compare the list with what lies in the folder; the exports are hashed later."""
         if self.listed is None:
             yield finding("2.malformed" if there else "2.missing", 0)
@@ -5162,82 +5302,125 @@ class Many:
             yield finding("2.absent", 0, name, None, name)
         for name in sorted(names - self.listed.keys()):
             yield finding("2.unlisted", 0, None, name, name)
-        for name in self.others:
-            yield from self.compare_hash(name, read_own(self.folder / name))
+        for name, digest in hashes.items():
+            yield from self.compare_hash(name, digest)
 
-    def compare_hash(self, name: str, data: bytes) -> Iterator[Finding]:
-        """Compare a file with its line, if it has one."""
+    def compare_hash(self, name: str, digest: str) -> Iterator[Finding]:
+        """Compare a file's hash with its line, if it has one."""
         expected = (self.listed or {}).get(name)
-        if expected is not None and sha256(data) != expected:
-            yield finding("2.hash", 0, expected, sha256(data), name)
+        if expected is not None and digest != expected:
+            yield finding("2.hash", 0, expected, digest, name)
 
-    def verify(self, name: str, trust: tuple[list[TrustedKey], Revoked, int]) -> dict[str, Json]:
+    def verify(self, name: str) -> dict[str, Json]:
         """Verify one export, and return its row."""
         path = self.folder / name
         try:
             data = read_own(path)
-            self.found.add(self.compare_hash(name, data))
+            self.found.add(self.compare_hash(name, sha256(data)))
             try:
                 files = files_of(path, data)
                 require_entries(files)
-                result = verify(files, *trust, report=self.report)
+                result = verify(files, *self.trust, report=self.report)
             except Refused as reason:
                 files, result = {}, refused(reason.finding)
         except CannotOpen as error:
             self.counts["ALTERED"] += 1
             self.found.add([finding("1.export", 0, None, name, name)])
-            return {"name": name, "error": str(error), "result": None}
-        self.counts[result["verdict"]] += 1
+            return {"name": name, "error": str(error), "level": None, "result": None}
+        level = result["level"]
         self.with_caveats += not all(row.startswith("register") for row in result["caveats"])
-        if result["level"] is None:
+        if level is None:
             self.found.add([finding("1.record", 0, None, name, name)])
         else:
-            self.levels.add(result["level"])
-            lines = files["events.jsonl"].removesuffix(b"\n")
-            ends = (lines.partition(b"\n")[0], lines.rpartition(b"\n")[2])
-            times = (json.loads(line)["at"] for line in ends)
+            lines = files["events.jsonl"].removesuffix(b"\n").split(b"\n")
+            level = self.at_register(name, lines, result)
+            self.levels.add(level)
+            times = (json.loads(line)["at"] for line in (lines[0], lines[-1]))
             self.times = cast(tuple[str, str], tuple(map(max, self.times, times)))
             if name != f"{result['debate']}.zip":
                 self.found.add([finding("1.debate", 0, f"{result['debate']}.zip", name, name)])
-        return {"name": name, "error": None, "result": result}
+        self.counts[VERDICTS[level]] += 1
+        return {"name": name, "error": None, "level": level, "result": result}
 
-    def result(self, trust: list[TrustedKey]) -> dict[str, Json]:
+    def at_register(self, name: str, lines: list[bytes], result: Json) -> int:
+        """Compare an export that holds with the register; return the level that it reaches so."""
+        level, register = int(result["level"]), self.register
+        if not register or not register.whole:
+            return level
+        found = list(register.compare(name, lines, result))
+        self.found.add(found)
+        self.registered += tag_of(result["debate"]) in register.heads
+        shown = register.anchored and not found and not register.findings
+        return 2 if level == 1 and shown else level
+
+    def result(self) -> dict[str, Json]:
         """Return what is found of all of them."""
-        signing = Signing(False, "cannot be read")
-        if self.note:
-            first, last = (time or None for time in self.times)
-            signing = judge_note(self.note, trust, "export", first, last)
-        if signing.broken is not None:
-            self.found.add([finding("3.signature", 0, None, signing.broken, signing.broken)])
-        reported = self.report.signing(trust, self.times[1]) if self.report else Signing(True, "")
+        notes: list[Signed] = [("manifest", "export", self.note, None)]
+        if self.register:
+            own = self.register.own
+            note, origin = (own.note, own.origin) if own else (None, None)
+            notes.append(("checkpoint", "log", note, origin))
+        first, last = (time or None for time in self.times)
+        broken, signed, signers = check_signatures(notes, self.trust[0], first, last, ended=False)
+        self.found.add(broken)
+        reported = (
+            self.report.signing(self.trust[0], self.times[1]) if self.report else Signing(True, "")
+        )
         if self.report:
             self.found.add(self.report.compare(reported.broken))
-        findings = sorted(self.found.listed, key=lambda row: (row.check, row.code, row.message))
+        findings = sorted(
+            self.found.listed, key=lambda row: (row.seq, row.check, row.code, row.message)
+        )
         self.found.listed = findings
         records = many(self.counts.total(), "record")
         evidence = {
             1: f"{records}, each of which holds",
             2: f"{many(len(self.listed or ()), 'file')} as listed",
-            3: f"manifest {signing.words}",
+            3: signers,
         }
         rest = dict.fromkeys(range(4, len(NAMES) + 1), "")
-        unchecked = {} if signing.trusted else {3: evidence[3]}
-        lowest = min(self.levels, default=0) if signing.trusted and reported.trusted else 0
+        unchecked = {} if signed else {3: signers}
+        trusted = signed and reported.trusted
+        level = None if findings else min(self.levels, default=0) if trusted else 0
         checks = judge(self.found, evidence | rest, unchecked)[:3]
+        if self.register or self.found.counts[REGISTER]:
+            checks.append(judge_more(self.found, REGISTER, ("pass", self.of_register()), "line"))
         if self.report:
             status = "pass" if reported.trusted else "unchecked"
             row = (status, self.report.evidence(reported))
             checks.append(judge_more(self.found, REPORT, row))
-        level = None if findings else lowest
-        caveats = [f"{self.with_caveats} of {records} with caveats"] * bool(self.with_caveats)
-        unread = self.counts["ALTERED"] == 0
         return {
             "records": self.counts.total(), "counts": dict(self.counts),
             "level": level, "verdict": VERDICTS[level],
-            "caveats": caveats + ["register not checked"] * unread,
-            "checks": checks,
+            "caveats": list(self.caveats(records)), "checks": checks,
             "findings": [finding._asdict() for finding in findings],
         }  # fmt: skip
+
+    def of_register(self) -> str:
+        """Say with what the register agrees."""
+        if not self.register or not self.register.own:
+            return ""
+        own = self.register.own
+        said = f"{many(self.register.size, 'line')} of {own.origin}, "
+        said += f"{cosigners(cosigned(own, self.trust[0]))}; {many(self.registered, 'record')} and "
+        said += f"{many(self.register.compared, 'earlier checkpoint')} agree with them"
+        if self.since:
+            lines = many(self.since.size, "line")
+            said += f"; it extends the checkpoint of {lines} that you kept"
+        return said
+
+    def caveats(self, records: str) -> Iterator[str]:
+        """Yield what a reader of the verdict would miss."""
+        if self.with_caveats:
+            yield f"{self.with_caveats} of {records} with caveats"
+        if not self.counts["ALTERED"]:
+            if not self.register or not self.register.whole:
+                yield "register not checked"
+            elif absent := self.register.opened - self.registered:
+                opened = many(self.register.opened, "record")
+                yield f"{absent} of {opened} of the register are not here"
+        if self.since and not self.register:
+            yield "not compared with the checkpoint that you kept"
 
 
 MOST_SHOWN = 100  # rows of what is not intact
@@ -5245,27 +5428,28 @@ MOST_SHOWN = 100  # rows of what is not intact
 
 def verify_many(folder: Path, options: argparse.Namespace) -> int:
     """Verify a folder of exports, print what is found, and return the exit code."""
-    if options.since is not None or options.checkpoint is not None:
-        raise CannotOpen(f"{folder} holds many exports; name one zip in it with --since")
-    asked = 1 if options.require_level is None else options.require_level
+    if options.checkpoint is not None:
+        raise CannotOpen(f"{folder} holds a checkpoint of its own; leave out --checkpoint")
+    trust, asked = trust_of(options), level_of(options)
+    since = read_since(Path(options.since), trust[0]) if options.since is not None else None
     report = None
     if options.report is not None:
         try:
             report = Report(read_file(Path(options.report), LONGEST_NOTE))
         except (OSError, ValueError) as error:
             raise CannotOpen(f"{options.report} cannot be read: {error}") from None
-    trust, found, missed, rows = trust_of(options), Many(folder, report), 0, list[str]()
+    found, missed, rows = Many(folder, trust, since, report), 0, list[str]()
     for name in found.exports:
-        row = found.verify(name, trust)
+        row = found.verify(name)
         result = row["result"]
-        short = result is None or result["level"] is None or result["level"] < asked
+        short = row["level"] is None or row["level"] < min(asked, 1)  # 2 is that of all together
         short = short or (options.require_policy and not is_policed(result))
         missed += short
         if options.json:
             print(json.dumps(row), flush=True)
         elif short and len(rows) < MOST_SHOWN:
             rows.append(inert(f"{name}  {row_in_words(row)}"))
-    result = found.result(trust[0])
+    result = found.result()
     if options.json:
         print(json.dumps(result))
     else:
@@ -5312,6 +5496,7 @@ def as_text(result: dict[str, Json], asked: int) -> str:
         status = "FAIL" if check["status"] == "fail" else check["status"]
         lines.append(f"{check['number']:2}  {check['name']:<9}  {status:<11}  {check['evidence']}")
     each, whole = ("line", "the register") if "compared" in result else ("entry", "the record")
+    each, whole = ("line", "the folder") if "records" in result else (each, whole)
     for finding in result["findings"]:
         place = f"{each} {finding['seq']}" if finding["seq"] else whole
         lines.append(f"{finding['code']} at {place}: {finding['message']}")
@@ -5377,6 +5562,13 @@ def arguments(words: list[str] | None) -> argparse.Namespace:
     return parser.parse_args(words)
 
 
+def level_of(options: argparse.Namespace) -> int:
+    """Return the level that is asked for."""
+    if options.require_level is not None:
+        return int(options.require_level)
+    return 1 if options.since is None else 2
+
+
 def run(options: argparse.Namespace) -> dict[str, Json]:
     """Verify the one export, or the register, that the command line asks for."""
     if options.report is not None:
@@ -5400,18 +5592,20 @@ def run_register(
     """Verify the file of a register."""
     try:
         data = read_file(checkpoint, LONGEST_CHECKPOINT)
-        with open(path, "rb", opener=at_once) as file:
-            if not stat.S_ISREG(os.fstat(file.fileno()).st_mode):
-                raise CannotOpen(f"{path} is not a regular file")
+        with opened(path) as file:
             found = verify_register(file.readline, data, trust[0], trust[2], (), since)
     except (OSError, ValueError) as error:
         raise CannotOpen(f"{path} or {checkpoint} cannot be read: {error}") from None
-    words = f"{many(found['size'], 'line')}, which give the root of the checkpoint"
-    for row in found["findings"][:1]:
-        words = row["message"]
-    status = "pass" if found["level"] is not None else "fail"
+    words = f"{many(found.size, 'line')}, which give the root of the checkpoint"
+    for row in found.findings[:1]:
+        words = row.message
+    status = "pass" if found.level is not None else "fail"
     check = {"number": REGISTER, "name": MORE[REGISTER], "status": status, "evidence": words}
-    return found | {"checks": [check], "caveats": []}
+    return {
+        "level": found.level, "verdict": VERDICTS[found.level], "size": found.size,
+        "compared": found.compared, "checks": [check], "caveats": [],
+        "findings": [row._asdict() for row in found.findings],
+    }  # fmt: skip
 
 
 def trust_of(options: argparse.Namespace) -> tuple[list[TrustedKey], Revoked, int]:
@@ -5448,9 +5642,7 @@ def main(words: list[str] | None = None) -> int:
     except CannotOpen as reason:
         print(inert(f"verify.py: {reason}"), file=sys.stderr)
         return 2
-    asked = options.require_level
-    if asked is None:
-        asked = 1 if options.since is None else 2
+    asked = level_of(options)
     try:
         print(json.dumps(result, indent=2) if options.json else as_text(result, asked), flush=True)
     except BrokenPipeError:  # nobody reads on, but the exit code still counts

@@ -20,9 +20,13 @@ from importlib import import_module
 from typing import TYPE_CHECKING
 
 import hansard.verify  # noqa: F401 - imported later, the package would take the function's name
+from hansard.api.batches import batch_report, list_batches
+from hansard.api.batching import resume_batch, run_batch
+from hansard.api.calibrating import calibrate, draft_calibrated
 from hansard.api.comparing import compare, reruns_of
 from hansard.api.copying import copy_store
 from hansard.api.debating import Debate, debate
+from hansard.api.evaluating import evaluate, evaluate_sync
 from hansard.api.exporting import export_debates, select_debates
 from hansard.api.functions import read_models
 from hansard.api.gating import ask_gate, should_debate
@@ -55,6 +59,7 @@ from hansard.api.retaining import retention
 from hansard.api.reviewing import hold, import_review, note_outcome, review, sign_review
 from hansard.api.running import resume, resume_sync, run, run_sync, stop, stop_sync
 from hansard.api.specs import available_models, estimate, formats, prompt_templates, read_spec
+from hansard.api.storing import migrate_store
 from hansard.api.trials import trial_note
 from hansard.api.trust import (
     approve_policy,
@@ -67,6 +72,7 @@ from hansard.api.trust import (
     read_trust,
     unapproved_prompts,
 )
+from hansard.api.working import work
 from hansard.errors import (
     DataError,
     ForkError,
@@ -92,7 +98,10 @@ if TYPE_CHECKING:
     from hansard.record.keys import Trust, TrustedKey
     from hansard.record.note import Signer, VerifierKey
     from hansard.record.policy import Policy
+    from hansard.report.batched import Batch, BatchCounts, BatchRow
+    from hansard.report.calibration import Calibration
     from hansard.report.comparing import Comparison
+    from hansard.report.evaluation import Evaluation
     from hansard.report.following import Follower
     from hansard.report.formats import (
         BaselineResult,
@@ -147,7 +156,10 @@ _LATER = {
     "record.keys": ("Trust", "TrustedKey"),
     "record.note": ("Signer", "VerifierKey"),
     "record.policy": ("Policy",),
+    "report.batched": ("Batch", "BatchCounts", "BatchRow"),
+    "report.calibration": ("Calibration",),
     "report.comparing": ("Comparison",),
+    "report.evaluation": ("Evaluation",),
     "report.following": ("Follower",),
     "report.formats": (
         "BaselineResult",
@@ -193,6 +205,10 @@ __all__ = [
     "AvailableModels",
     "BaselineResult",
     "BaselineSpec",
+    "Batch",
+    "BatchCounts",
+    "BatchRow",
+    "Calibration",
     "Ceilings",
     "Check",
     "Checkpoint",
@@ -209,6 +225,7 @@ __all__ = [
     "Debater",
     "Erasure",
     "Estimate",
+    "Evaluation",
     "Event",
     "Evidence",
     "Exported",
@@ -268,19 +285,26 @@ __all__ = [
     "approve_prompts",
     "ask_gate",
     "available_models",
+    "batch_report",
     "blocks",
+    "calibrate",
     "compare",
     "copy_store",
     "cosign",
     "debate",
+    "draft_calibrated",
     "draft_policy",
     "estimate",
+    "evaluate",
+    "evaluate_sync",
     "export_debates",
     "formats",
     "hold",
     "import_review",
+    "list_batches",
     "list_debates",
     "metrics",
+    "migrate_store",
     "not_allowed",
     "note_outcome",
     "open_keyring",
@@ -305,10 +329,12 @@ __all__ = [
     "reruns_of",
     "result",
     "resume",
+    "resume_batch",
     "resume_sync",
     "retention",
     "review",
     "run",
+    "run_batch",
     "run_sync",
     "schemas",
     "select_debates",
@@ -326,6 +352,7 @@ __all__ = [
     "verify_exports",
     "verify_register",
     "verify_store",
+    "work",
 ]
 
 

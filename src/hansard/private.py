@@ -14,11 +14,12 @@ import errno
 import os
 import re
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from secrets import token_hex
 from stat import S_ISDIR, S_ISREG, S_ISVTX
+from typing import BinaryIO
 
 if sys.platform == "win32":
     fcntl = None
@@ -47,6 +48,11 @@ def write(path: Path, data: bytes, *, replace: bool = False) -> None:
 
     A link in its place is replaced, not followed.
     """
+    write_parts(path, (data,), replace=replace)
+
+
+def write_parts(path: Path, parts: Iterable[bytes], *, replace: bool = False) -> None:
+    """Write a file as `write` does, of which only a part is in memory at a time."""
     with _held(path.parent) as folder:
         beside = f".{token_hex(_TOKEN)}.part"
         part, name = (
@@ -55,7 +61,7 @@ def write(path: Path, data: bytes, *, replace: bool = False) -> None:
         descriptor = create(part, folder)
         try:
             with os.fdopen(descriptor, "wb") as file:
-                file.write(data)
+                file.writelines(parts)
                 file.flush()
                 os.fsync(file.fileno())
             if replace:
@@ -99,13 +105,19 @@ def read(path: Path, most: int, *, secret: bool = False, follow: bool = True) ->
     `follow` is not set. Raises Shared for a `secret` that others may read or change: the very
     file that is read is looked at.
     """
-    with open(path, "rb", opener=_at_once if follow else _itself) as file:
-        found = os.fstat(file.fileno())
-        if not S_ISREG(found.st_mode):
-            raise OSError(errno.EINVAL, "it is not a regular file")
-        if secret and lets_others_in(found):
+    with opened(path, follow=follow) as file:
+        if secret and lets_others_in(os.fstat(file.fileno())):
             raise Shared
         return file.read(most + 1)
+
+
+@contextmanager
+def opened(path: Path, *, follow: bool = True) -> Iterator[BinaryIO]:
+    """Give a regular file to be read, and no pipe or device, nor a link without `follow`."""
+    with open(path, "rb", opener=_at_once if follow else _itself) as file:
+        if not S_ISREG(os.fstat(file.fileno()).st_mode):
+            raise OSError(errno.EINVAL, "it is not a regular file")
+        yield file
 
 
 def _at_once(path: str, flags: int) -> int:

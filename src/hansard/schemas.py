@@ -12,7 +12,10 @@ from pydantic import Field, TypeAdapter
 from pydantic.json_schema import GenerateJsonSchema
 
 from hansard.errors import UsageError
+from hansard.report.batched import Batch
+from hansard.report.calibration import Calibration
 from hansard.report.comparing import Comparison
+from hansard.report.evaluation import Evaluation
 from hansard.report.formats import DISPLAYS, DebateResult
 from hansard.report.gated import GateRecord
 from hansard.report.gating import GateAnswer
@@ -26,6 +29,7 @@ from hansard.rules.formats import DEFAULT, SPECS, DebateSpec
 from hansard.runtime.available import AvailableModels
 from hansard.runtime.carried import ReviewFile
 from hansard.runtime.estimate import Estimate
+from hansard.runtime.golden import GoldenLine
 from hansard.runtime.models.scripted import Script
 from hansard.verify.findings import Verification
 from hansard.verify.many import Verifications, Verified
@@ -90,9 +94,13 @@ _PUBLISHED: list[tuple[str, str, Any, Literal["validation", "serialization"]]] =
     ("verifications", "The result of verifying many", Verifications, "serialization"),
     ("report", "The report of a debate", DebateResult, "serialization"),
     ("list", "The debates in a store", Listing, "serialization"),
+    ("batch", "What became of many debates", Batch, "serialization"),
     ("retention", "How long debates are kept, and which are due to go", Retention, "serialization"),
     ("period", "The report on all debates of a time", PeriodicReport, "serialization"),
     ("metrics", "What the debates in a store say together", Metrics, "serialization"),
+    ("golden", "A line of a golden set", GoldenLine, "validation"),
+    ("evaluation", "What a golden set says of a spec", Evaluation, "serialization"),
+    ("calibration", "What outcomes say of the gate's factor", Calibration, "serialization"),
     ("questions", "How often each question was debated", Questions, "serialization"),
     ("register", "The register of a store", Registered, "serialization"),
     ("register-check", "Whether a register holds", RegisterCheck, "serialization"),

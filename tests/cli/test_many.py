@@ -4,9 +4,11 @@ import json
 import os
 import re
 import signal
+import sqlite3
 import stat
 import subprocess
 import sys
+from contextlib import closing
 from hashlib import sha256
 from pathlib import Path
 
@@ -15,6 +17,7 @@ from jsonschema import Draft202012Validator
 
 from cli_support import NAMES, files, on_a_terminal, write_debate
 from exporting import TOOL_FILE, run_tool
+from hansard.api.listing import caught_up
 from hansard.errors import UsageError
 from hansard.schemas import SCHEMAS
 from hansard.store import tampering
@@ -47,6 +50,9 @@ def zips(debates):
     return sorted(f"{debate}.zip" for debate in debates)
 
 
+OF_FOLDER = ["SHA256SUMS", "VERIFY.md", "checkpoint", "checkpoints", "register.jsonl"]
+
+
 def contents(folder):
     return {path.name: path.read_bytes() for path in folder.iterdir()}
 
@@ -59,7 +65,7 @@ def alter(debate):
 
 
 def test_all_debates_become_a_folder_that_anybody_can_check(hansard, exports, several):
-    assert sorted(contents(exports)) == sorted(["SHA256SUMS", "VERIFY.md", *zips(several)])
+    assert sorted(contents(exports)) == sorted([*OF_FOLDER, *zips(several)])
     assert {stat.S_IMODE(path.stat().st_mode) for path in exports.iterdir()} == {0o600}
     assert stat.S_IMODE(exports.stat().st_mode) == 0o700
     words = ["sha256sum", "-c", "--status", "SHA256SUMS"]
@@ -67,11 +73,10 @@ def test_all_debates_become_a_folder_that_anybody_can_check(hansard, exports, se
     done = hansard("verify", exports)
     assert done.code == 0
     assert "3 records: 3 INTACT" in done.out
-    assert done.out.endswith("\n INTACT   register not checked\n")
+    assert done.out.endswith("\n INTACT \n")
     code, out, _ = run_tool(exports)
     assert (code, out.splitlines()[0]) == (0, "3 records: 3 INTACT")
-    said = "INTACT, register not checked (level asked for: 1; level reached: 1)"
-    assert out.splitlines()[-1] == said
+    assert out.splitlines()[-1] == "INTACT (level asked for: 1; level reached: 1)"
 
 
 def test_the_folder_says_how_it_is_checked_by_hand(exports):
@@ -111,17 +116,23 @@ def test_each_proves_its_place_in_the_register(hansard, exports, several):
 def test_some_are_chosen_by_id(hansard, several):
     one, two, _ = several
     assert hansard("export", one[:8], two, one, "-o", "some").code == 0
-    assert sorted(contents(Path("some"))) == sorted(["SHA256SUMS", "VERIFY.md", *zips([one, two])])
+    assert sorted(contents(Path("some"))) == sorted([*OF_FOLDER, *zips([one, two])])
+    done = hansard("verify", "some")
+    said = "1 of 3 records of the register are not here"
+    assert (done.code, done.out.splitlines()[-1]) == (0, f" INTACT   {said}")
+    assert f"INTACT, {said} (" in run_tool("some")[1]
 
 
 @pytest.fixture
-def dated(several, monkeypatch):
-    """The three as if they had been opened on three days."""
-    days = dict(zip(several, ("2026-10-31", "2026-11-01", "2026-11-30"), strict=True))
-    opening = Store.opening
-    monkeypatch.setattr(
-        Store, "opening", lambda self, debate: {**opening(self, debate), "at": days[debate] + "T12"}
-    )
+def dated(several):
+    """The three as if they had been opened on three days, which the rows of `list` say."""
+    days = ("2026-10-31", "2026-11-01", "2026-11-30")
+    with Store.open(f"sqlite:///{DB}") as store:
+        caught_up(store)
+    with closing(sqlite3.connect(DB)) as connection, connection:
+        for day, debate in zip(days, several, strict=True):
+            said = "UPDATE projected SET opened_at = ? WHERE replace(debate, '-', '') = ?"
+            assert connection.execute(said, (f"{day}T12", debate.replace("-", ""))).rowcount == 1
     return several
 
 
@@ -132,16 +143,19 @@ def dated(several, monkeypatch):
         (["--until", "2026-11-01"], [0, 1]),
         (["--since", "2026-11-01", "--until", "2026-11-30"], [1, 2]),
         (["--since", "2026-11-02", "--until", "2026-11-30"], [2]),
+        (["--since", "2026-11"], [1, 2]),
+        (["--since", "2026", "--until", "2026-11-01T12"], [0, 1]),
+        (["--until", "2026-10"], [0]),
     ],
 )
-def test_some_are_chosen_by_their_day(hansard, dated, words, chosen):
+def test_some_are_chosen_by_their_time(hansard, dated, words, chosen):
     assert hansard("export", *words, "-o", "some").code == 0
     assert sorted(path.name for path in Path("some").glob("*.zip")) == zips(
         dated[place] for place in chosen
     )
 
 
-def test_a_debate_without_a_day_is_not_passed_over(hansard, several):
+def test_a_debate_without_a_time_is_not_passed_over(hansard, several):
     tampering.alter_line(DB, several[0], 1, b'{"at":"2', b'{"at":2"')
     done = hansard("export", "--until", "2020-01-01", "-o", "some")
     assert done.code == 1
@@ -152,8 +166,8 @@ WRONG = [
     ([], "export.which"),
     (["--all", "ID"], "export.which"),
     (["--since", "2026-11-01", "ID"], "export.which"),
-    (["--since", "November"], "export.day"),
-    (["--until", "20261130"], "export.day"),
+    (["--since", "November"], "list.time"),
+    (["--until", "20261130"], "list.time"),
     (["--until", "2020-01-01"], "export.none"),
     (["ffff", "ID"], "store.unknown"),
     (["--all", "--checkpoint", "any"], "export.one"),
@@ -186,7 +200,7 @@ def test_where_all_are_left_out_nothing_is_signed(hansard, several):
     for debate in several:
         alter(debate)
     assert hansard("export", "--all", "-o", "all").code == 1
-    assert contents(Path("all")) == {}
+    assert "SHA256SUMS" not in contents(Path("all"))
 
 
 def test_what_was_interrupted_is_gone_on_with(hansard, exports, several):
@@ -206,6 +220,21 @@ def test_what_is_there_keeps_the_checkpoint_that_it_was_proven_under(hansard, ex
     assert hansard("run", "debate.yaml").code == 0
     assert hansard("register", "checkpoint", "-o", "later.txt").code == 0
     assert hansard("export", *several, "-o", exports).code == 0
+    assert contents(exports) == before
+    (exports / "SHA256SUMS").unlink()
+    done = hansard("export", "--all", "-o", exports)
+    assert done.code == 1
+    assert "went on since this export began; export it again [register.late]" in done.err
+    assert contents(exports) == before
+
+
+@pytest.mark.parametrize("name", ["checkpoint", "register.jsonl", "checkpoints"])
+def test_a_register_that_is_not_this_one_is_in_the_way(hansard, exports, several, name):
+    (exports / "SHA256SUMS").unlink()
+    (exports / name).write_bytes((exports / name).read_bytes() + b"more\n")
+    before = contents(exports)
+    done = hansard("export", "--all", "-o", exports)
+    assert (done.code, done.err[-16:]) == (2, "[output.exists]\n")
     assert contents(exports) == before
 
 
@@ -233,7 +262,8 @@ def test_what_somebody_adds_to_meanwhile_is_left_out(hansard, several, monkeypat
     monkeypatch.setattr(Register, "add_head", moved)
     done = hansard("export", "--all", "-o", "all")
     assert done.code == 1
-    assert f"Left out    {several[1]}  somebody added to it [register.moved]" in done.err
+    said = f"debate {several[1][:8]} went on since this export began; export it again"
+    assert f"Left out    {several[1]}  {said} [register.moved]" in done.err
     assert sorted(path.name for path in Path("all").glob("*.zip")) == zips([several[0], several[2]])
 
 
@@ -341,15 +371,78 @@ def test_what_is_to_be_verified_must_be_said(hansard, several, words):
     assert (done.code, done.err[-15:]) == (2, "[verify.which]\n")
 
 
-def test_many_are_not_compared_with_a_checkpoint(hansard, exports):
+@pytest.fixture
+def kept(hansard, home):
+    """A month ago: one debate was held, and somebody kept the checkpoint; the store then."""
+    write_debate(dict.fromkeys(NAMES, "release"))
+    assert hansard("run", "debate.yaml").code == 0
     assert hansard("register", "checkpoint", "-o", "kept.txt").code == 0
-    done = hansard("verify", exports, "--since", "kept.txt")
-    assert (done.code, done.err[-15:]) == (2, "[verify.since]\n")
-    assert "name one of the zips in it" in done.err
+    with Store.open(f"sqlite:///{DB}") as store:
+        (debate,) = store.debates()
+    return debate, DB.read_bytes()
+
+
+def both(hansard, folder, since="kept.txt"):
+    """What both verifiers find of a folder, which they must say alike; and the exit code."""
+    words = [str(folder), "--since", since, "--json"]
+    done, (code, out, _) = hansard("verify", *words), run_tool(*words)
+    ours, theirs = (json.loads(said.splitlines()[-1]) for said in (done.out, out))
+    assert (done.code, ours) == (code, theirs)
+    return code, ours["verdict"], [row["code"] for row in ours["findings"]], ours["caveats"]
+
+
+def test_who_kept_a_checkpoint_sees_that_nothing_was_dropped_or_changed(hansard, kept):
+    assert hansard("run", "debate.yaml").code == 0
+    assert hansard("export", "--all", "-o", "today").code == 0
+    assert both(hansard, "today") == (0, "INTACT, ANCHORED", [], [])
+    assert hansard("verify", "today", "--since", "kept.txt").code == 0
+    debate, _ = kept
+    assert hansard("export", debate, "-o", "one.zip").code == 0
+    with Store.open(f"sqlite:///{DB}") as store:
+        (other,) = {*store.debates()} - {debate}
+    assert hansard("export", other, other, "-o", "some").code == 0
+    said = ["1 of 2 records of the register are not here"]
+    assert both(hansard, "some") == (0, "INTACT, ANCHORED", [], said)
+
+
+def test_a_month_that_was_held_anew_shows(hansard, kept):
+    DB.unlink()
+    assert hansard("run", "debate.yaml").code == 0
+    assert hansard("export", "--all", "-o", "anew").code == 0
+    assert hansard("verify", "anew").code == 0, "by itself it agrees with itself"
+    assert both(hansard, "anew")[1:3] == ("ALTERED", ["17.origin"])
+
+
+def test_a_fork_is_shown_with_both_checkpoints(hansard, kept):
+    _, backup = kept
+    assert hansard("run", "debate.yaml").code == 0
+    assert hansard("register", "checkpoint", "-o", "later.txt").code == 0
+    DB.write_bytes(backup)
+    assert hansard("run", "debate.yaml").code == 0
+    assert hansard("export", "--all", "-o", "forked").code == 0
+    done = hansard("verify", "forked", "--since", "later.txt")
+    assert f"--- kept ---\n{Path('later.txt').read_text()}" in done.out
+    assert "17.fork  line 4: The register was forked" in done.out
+
+
+def test_a_folder_without_a_register_is_not_compared_with_a_checkpoint(hansard, kept):
+    assert hansard("export", "--all", "-o", "all").code == 0
+    folder = Path("all")
+    for name in ("checkpoint", "checkpoints", "register.jsonl"):
+        (folder / name).unlink()
+    found = both(hansard, folder)
+    assert (found[0], found[1], set(found[2])) == (1, "ALTERED", {"2.absent"})
+    assert found[3] == ["register not checked", "not compared with the checkpoint that you kept"]
+
+
+def test_a_checkpoint_of_a_store_or_of_another_kind_is_not_asked_for(hansard, exports):
+    assert hansard("register", "checkpoint", "-o", "kept.txt").code == 0
     assert hansard("verify", "--all", "--since", "kept.txt").err[-15:] == "[verify.since]\n"
-    for option in ("--since", "--checkpoint"):
-        code, _, err = run_tool(exports, option, "kept.txt")
-        assert (code, "name one zip in it" in err) == (2, True)
+    code, _, err = run_tool(exports, "--checkpoint", "kept.txt")
+    assert (code, "holds a checkpoint of its own" in err) == (2, True)
+    for name in ("none.txt", "debate.yaml"):
+        assert hansard("verify", exports, "--since", name).code == 2
+        assert run_tool(exports, "--since", name)[0] == 2
 
 
 def test_json_is_a_document_a_line(hansard, exports, several):

@@ -272,7 +272,7 @@ def test_a_store_whose_pages_are_damaged(hansard, debate, args):
     assert "Traceback" not in done.err
 
 
-@pytest.mark.parametrize("url", ["hansard.db", "sqlite:///", "postgresql://x/y", ""])
+@pytest.mark.parametrize("url", ["hansard.db", "sqlite:///", "postgres://x/y", ""])
 def test_a_store_that_is_no_url(hansard, url):
     done = hansard("list", "--store", url)
     assert done.code == 2

@@ -42,7 +42,7 @@ def test_a_signed_report_is_counted_again_from_a_folder_of_exports(hansard, seve
     assert "21.number  The report gives another number than the folder: debates" in other.out
     code, out, _ = run_tool("all", "--report", "other.txt")
     assert code == 1
-    assert "21.number at the record: " in out
+    assert "21.number at the folder: " in out
 
 
 def test_an_export_that_went_on_is_superseded(hansard, several):

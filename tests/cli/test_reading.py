@@ -165,6 +165,10 @@ def test_metrics_say_what_many_debates_say(hansard, example, monkeypatch):
     assert done.code == 1
     assert "ALERT: cut short, x<U+001B>\n" in done.out
     assert f"  {'█' * 10}{'░' * 10} 50% of 20 debates; before 10%\n" in done.out
+    row |= {"task_type": "=1+1", "value": 1e12}
+    alerted = library.Metrics.model_validate({**found, "rows": [row]})
+    assert "\ntruncated,cut short,'=1+1,True," in hansard("metrics", "--csv").out
+    assert f"  {'█' * 20} 1" in hansard("metrics").out
     monkeypatch.undo()
     assert hansard("metrics", "--since", "x").code == 2
 

@@ -64,10 +64,10 @@ def test_a_kept_checkpoint_shows_that_a_store_was_put_back(hansard, debate, agai
     shutil.copyfile("backup.db", "hansard.db")
     assert hansard("register", "verify").code == 0
     rewound = hansard("register", "verify", "--since", "kept.txt")
-    assert (rewound.code, "register.rewound" in rewound.out) == (1, True)
+    assert (rewound.code, "17.rewound" in rewound.out) == (1, True)
     again()
     forked = hansard("register", "verify", "--since", "kept.txt")
-    assert (forked.code, "register.fork" in forked.out) == (1, True)
+    assert (forked.code, "17.fork" in forked.out) == (1, True)
     kept = Path("kept.txt").read_text()
     assert f"--- kept ---\n{kept}" in forked.out
     assert forked.out.splitlines()[-1].startswith(" DOES NOT HOLD ")
@@ -144,17 +144,6 @@ def test_an_export_proves_its_place_and_can_do_so_under_a_kept_checkpoint(hansar
     assert not Path("late.zip").exists()
     proof = hansard("register", "prove", late).out
     assert proof.startswith("c2sp.org/tlog-proof@v1\n")
-
-
-def test_a_debate_that_is_dropped_is_missed(hansard, debate):
-    import sqlite3
-    from contextlib import closing
-
-    with closing(sqlite3.connect("hansard.db")) as connection, connection:
-        connection.execute("DROP TRIGGER lines_stay")
-        connection.execute("DELETE FROM stored_events")
-    done = hansard("register", "verify")
-    assert (done.code, "line 1  register.dropped" in done.out) == (1, True)
 
 
 def test_what_the_trust_file_says_is_added(hansard, debate):

@@ -60,7 +60,9 @@ def test_every_code_occurs():
     codes = {row.expected.code for row in ROWS.values()} - {None}
     assert codes == {
         "1.name", "1.record", "1.export", "1.debate", "2.missing", "2.malformed", "2.absent",
-        "2.unlisted", "2.hash", "3.signature",
+        "2.unlisted", "2.hash", "3.signature", "3.checkpoint",
+        "17.missing", "17.signature", "17.line", "17.size", "17.root", "17.kept",
+        "17.unregistered", "17.opened", "17.superseded", "17.replaced", "17.checkpoint",
     }  # fmt: skip
 
 

@@ -14,7 +14,7 @@ from uuid import uuid4
 from bench_kit.debates import MEMORY, Instant, run_debates, spec_of
 from hansard.record.bundle import Head
 from hansard.store.application import Batch, Store
-from hansard.store.sqlite import Extras
+from hansard.store.database import Extras
 
 
 class Commit(NamedTuple):
@@ -67,7 +67,7 @@ class Floor:
     def rows(self, key: str, commit: Commit) -> None:
         """Commit every row that the store writes."""
         execute, executemany = self._connection.execute, self._connection.executemany
-        head, blobs, templates, folder, _ = commit.extras
+        head, blobs, templates, folder, *_ = commit.extras
         execute("BEGIN")
         self._insert_lines(key, commit)
         if blobs:
@@ -102,7 +102,10 @@ class Files:
     def __init__(self, folder: Path) -> None:
         self._folder, self._numbers = folder, count()
         self.store().close()
-        query = "SELECT sql FROM sqlite_master WHERE sql IS NOT NULL"
+        # The projection is written when somebody reads, and its search has tables of its own.
+        query = (
+            "SELECT sql FROM sqlite_master WHERE sql IS NOT NULL AND tbl_name NOT LIKE 'projected%'"
+        )
         with closing(sqlite3.connect(folder / "0.db")) as connection:
             self._schema = [row[0] for row in connection.execute(query)]
 

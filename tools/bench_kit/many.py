@@ -23,7 +23,7 @@ from hansard.record.bundle import Bundle, Head
 from hansard.record.line import line_hash
 from hansard.rules.events import parse
 from hansard.store.application import Batch, Store
-from hansard.store.sqlite import Extras
+from hansard.store.database import Extras
 
 _AT_ONCE = 100  # debates that are stored in one transaction
 _PAUSE = 0.02  # seconds between two looks at the processes

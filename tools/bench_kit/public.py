@@ -15,7 +15,7 @@ from bench_kit.measure import Figure, Pairs, Size, expect
 from hansard.record.bundle import Bundle
 from hansard.runtime import session
 from hansard.store.application import Batch, Store
-from hansard.store.sqlite import Extras
+from hansard.store.database import Extras
 
 ROUNDS = 2
 TOGETHER = 100  # debates stored in one transaction before anything is measured

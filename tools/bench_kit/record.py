@@ -35,7 +35,7 @@ from hansard.record.line import line_hash
 from hansard.record.note import Signer
 from hansard.rules.events import Event, blob_names
 from hansard.store.application import Batch, Store
-from hansard.store.sqlite import Extras
+from hansard.store.database import Extras
 from hansard.verify.checks import check_chain
 from hansard.verify.reading import Reading
 from hansard.verify.verifier import verify

@@ -34,7 +34,7 @@ from hansard.runtime.models.base import Completion, ModelError, Request, Wire
 from hansard.runtime.models.callables import as_model
 from hansard.runtime.tools import ToolFunction
 from hansard.store.application import Batch, Store
-from hansard.store.sqlite import Extras
+from hansard.store.database import Extras
 
 Data = dict[str, Any]
 Event = dict[str, Any]

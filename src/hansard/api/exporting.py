@@ -1,33 +1,35 @@
 """Exports of many debates: a folder with a zip for each, and one signed list over all of them.
 
+With the log key it holds the register, too, and its checkpoint, under which all are proven.
+
     done = hansard.export_debates(store, store.debates(), "folder", keys.signer("export"))
 
-One is written after the other, whole or not at all, and the list last. So what an interrupted
-export left behind is known by its lack of a list; the same call goes on with it.
+One is written after the other, whole or not at all, the checkpoint first and the list last. So
+what an interrupted export left behind is known by its lack of a list; the same call goes on
+with it, as of the checkpoint that is there.
 """
 
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from collections.abc import Set as AbstractSet
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from hashlib import sha256
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from hansard import private
-from hansard.errors import DataError, HansardError, UsageError
+from hansard.errors import DataError, UsageError
 
 if TYPE_CHECKING:
+    from hashlib import _Hash
+
     from hansard.api.registering import LogKey
     from hansard.record.note import Signer
     from hansard.store.application import Store
 
-
-# Why a zip that is there is not what this store would write: it was proven under another
-# checkpoint than this register has, or its debate went on.
-_NOT_UNDER = ("register.fork", "register.late", "register.other", "register.rewound")
+_MOVED = ("register.late", "register.moved")  # somebody added to the debate meanwhile
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,14 +66,14 @@ def export_debates(
 ) -> Exported:
     """Export debates into a folder: a zip for each, and a list of them signed by `signer`.
 
-    `debates` are ids, or unambiguous prefixes of them; with `log`, the log key or what returns
-    it, each proves its place in the register, as with `prove`; `each` is called with the id of
-    each once it is done. A debate whose record does not hold or cannot be read, or to which
-    somebody adds meanwhile, is left out and does not stop the others. An interrupted export
-    leaves whole files and no list, and the same call goes on with it: a zip that is there is
-    kept where it is exactly what would be written. Raises UsageError `store.unknown` or
-    `store.ambiguous`; `export.none` without debates and `export.many` for more than a folder
-    holds; `output.exists` where the folder holds anything else, or a finished export;
+    `debates` are ids, or unambiguous prefixes of them; with `log`, the log key or what returns it,
+    the folder holds the register as it is now, and each proves its place in it, as with `prove`;
+    `each` is called with the id of each once it is done. A debate whose record does not hold or
+    cannot be read, or to which somebody adds meanwhile, is left out and does not stop the others.
+    An interrupted export leaves whole files and no list, and the same call goes on with it: a zip
+    that is there is kept where it is exactly what would be written. Raises UsageError
+    `store.unknown` or `store.ambiguous`; `export.none` without debates and `export.many` for more
+    than a folder holds; `output.exists` where the folder holds anything else, or a finished export;
     `output.failed` where it cannot be written.
 
     >>> from tempfile import TemporaryDirectory
@@ -100,38 +102,22 @@ def export_debates(
 
 
 def select_debates(store: Store, since: str | None = None, until: str | None = None) -> list[str]:
-    """Return the ids of the debates opened from the day `since` to the day `until`, both included.
+    """Return the ids of the debates opened from `since` to `until`, in the order of that.
 
-    Days are `YYYY-MM-DD`, in UTC; without one there is no bound. A debate whose opening cannot
-    be read is among them, since nobody can say when it was. In the order they were opened.
-    Raises UsageError `export.day`.
+    These are times in UTC, as exact as one likes, as for `list_debates`: `2026-11` includes all
+    of November; without one there is no bound. A record that does not hold is among them:
+    nothing that it says can leave it out. Raises UsageError `list.time`.
 
     >>> from hansard import open_store, select_debates
     >>> with open_store("sqlite:///:memory:") as store:
-    ...     select_debates(store, since="2026-11-01", until="2026-11-30")
+    ...     select_debates(store, since="2026-11-01", until="2026-11")
     []
     """
-    from datetime import date
+    from hansard.api.listing import caught_up, time_of
 
-    for day in filter(None, (since, until)):
-        try:
-            spelled = date.fromisoformat(day).isoformat()
-        except ValueError:
-            spelled = None
-        if spelled != day:
-            raise UsageError("export.day", f"{day!r:.64} is not a day such as 2026-11-30")
-    debates = store.debates()
-    if not (since or until):
-        return debates
-    return [debate for debate in debates if _is_between(store, debate, since, until)]
-
-
-def _is_between(store: Store, debate: str, since: str | None, until: str | None) -> bool:
-    try:
-        day = store.opening(debate)["at"][:10]
-    except DataError:
-        return True
-    return (since or day) <= day <= (until or day)
+    given = {"since": since, "until": until}
+    wanted = {name: time_of(name, at) for name, at in given.items() if at is not None}
+    return list(caught_up(store).find(wanted)) if wanted else store.debates()
 
 
 def _names(store: Store, debates: Iterable[str]) -> dict[str, str]:
@@ -141,7 +127,7 @@ def _names(store: Store, debates: Iterable[str]) -> dict[str, str]:
     names = {folders.name_of(debate): debate for debate in map(store.find, debates)}
     if not names:
         raise UsageError("export.none", "there is no debate to export; `hansard list` names them")
-    most = folders.MAX_FILES - 1
+    most = folders.MAX_FILES - len((folders.VERIFY, *folders.REGISTER))
     if len(names) > most:
         raise UsageError(
             "export.many",
@@ -152,14 +138,14 @@ def _names(store: Store, debates: Iterable[str]) -> dict[str, str]:
 
 
 def _left_behind(folder: Path, names: Mapping[str, str]) -> set[str]:
-    """Return the names of the zips that an interrupted export left, and remove its last part.
+    """Return the names of what an interrupted export left whole, and remove its last part.
 
     Raises OSError, and UsageError `output.exists` for anything else.
     """
-    from hansard.record.folder import VERIFY
+    from hansard.record.folder import REGISTER, VERIFY
     from hansard.record.manifest import NAME
 
-    there = set[str]()
+    there, known = set[str](), {*names, VERIFY, *REGISTER}
     with os.scandir(folder) as found:
         for entry in found:
             if entry.name == NAME:
@@ -168,7 +154,7 @@ def _left_behind(folder: Path, names: Mapping[str, str]) -> set[str]:
                 )
             if private.is_part(entry.name):
                 Path(entry.path).unlink()
-            elif entry.name in names or entry.name == VERIFY:
+            elif entry.name in known:
                 there.add(entry.name)
             else:
                 raise UsageError(
@@ -181,13 +167,39 @@ def _left_behind(folder: Path, names: Mapping[str, str]) -> set[str]:
 
 @dataclass(frozen=True, slots=True)
 class _Work:
-    """What is exported from, where to, and with which keys; `there` is what was left there."""
+    """What is exported from, where to, and with which keys; `there` is what was left there.
+
+    `hashes` are those of what is there by now.
+    """
 
     store: Store
     folder: Path
     signer: Signer
     log: LogKey | None
     there: AbstractSet[str]
+    hashes: dict[str, str] = field(default_factory=dict)
+
+    def write(self, name: str, parts: Iterable[bytes]) -> bool:
+        """Write a file, or compare it with the one that is there; say whether it was there.
+
+        Raises OSError, and UsageError `output.exists` for one that is another.
+        """
+        path, digest, there = self.folder / name, sha256(), name in self.there
+        if there:
+            with private.opened(path, follow=False) as file:
+                same = all(file.read(len(part)) == part for part in _fed(parts, digest))
+                if not same or file.read(1):
+                    raise _stands(path)
+        else:
+            private.write_parts(path, _fed(parts, digest))
+        self.hashes[name] = digest.hexdigest()
+        return there
+
+
+def _fed(parts: Iterable[bytes], digest: _Hash) -> Iterator[bytes]:
+    for part in parts:
+        digest.update(part)
+        yield part
 
 
 def _export(
@@ -198,32 +210,80 @@ def _export(
     from hansard.record import folder as folders
     from hansard.record import manifest, note
 
-    folder, there = work.folder, work.there
-    hashes, left_out, kept = dict[str, str](), list[LeftOut](), 0
+    under = _write_register(work, work.log, names.values()) if work.log else None
+    left_out, kept = list[LeftOut](), 0
     for name, debate in names.items():
         try:
-            data = _zip(work, name, debate)
+            data = _zip(work, debate, under)
         except (DataError, UsageError) as error:
-            if isinstance(error, UsageError) and error.code != "register.moved":
+            if isinstance(error, UsageError) and error.code not in _MOVED:
                 raise
-            left_out.append(LeftOut(debate, str(error), error.code))
+            left_out.append(_left_out(debate, error))
         else:
-            hashes[name] = sha256(data).hexdigest()
-            kept += _write(folder / name, data, name in there)
+            kept += work.write(name, (data,))
         if each:
             each(debate)
-    if strays := sorted(there - hashes.keys() - {folders.VERIFY}):
-        raise _stands(folder / strays[0])
-    if hashes:
-        about = instructions("FOLDER.md")
-        _write(folder / folders.VERIFY, about, folders.VERIFY in there)
-        hashes[folders.VERIFY] = sha256(about).hexdigest()
-        private.write(folder / manifest.NAME, note.sign(folders.write(hashes), work.signer))
+    if strays := sorted(work.there - work.hashes.keys() - {folders.VERIFY}):
+        raise _stands(work.folder / strays[0])
     written = len(names) - len(left_out) - kept
-    return Exported(folder, written, kept, tuple(left_out))
+    if written or kept:
+        work.write(folders.VERIFY, (instructions("FOLDER.md"),))
+        listed = note.sign(folders.write(work.hashes), work.signer)
+        private.write(work.folder / manifest.NAME, listed)
+    return Exported(work.folder, written, kept, tuple(left_out))
 
 
-def _zip(work: _Work, name: str, debate: str) -> bytes:
+def _left_out(debate: str, error: DataError | UsageError) -> LeftOut:
+    said = str(error)
+    if error.code in _MOVED:
+        said = f"debate {debate[:8]} went on since this export began; export it again"
+    return LeftOut(debate, said, error.code)
+
+
+def _write_register(work: _Work, key: LogKey, debates: Iterable[str]) -> bytes:
+    """Write the register as it is now, or as it was when the export began; return its checkpoint.
+
+    The last entries of open debates are registered first.
+    """
+    from hansard.api.registering import read_checkpoint, sign_checkpoint
+    from hansard.errors import HansardError
+    from hansard.governance.registrar import check_begins
+    from hansard.record import folder as folders
+    from hansard.record.checkpoint import MAX_CHECKPOINT
+
+    log, path = work.store.register, work.folder / folders.CHECKPOINT
+    if folders.CHECKPOINT in work.there:
+        try:
+            own = read_checkpoint(private.read(path, MAX_CHECKPOINT, follow=False))
+            check_begins(log, own)
+        except HansardError:
+            raise _stands(path) from None
+    else:
+        for debate in debates:
+            if not log.is_current(debate):
+                _register_head(work.store, debate)
+        own = read_checkpoint(sign_checkpoint(work.store, key))
+    size = own.head.size
+    work.write(folders.CHECKPOINT, (own.data,))
+    work.write(folders.LINES, (line + b"\n" for line in log.lines(size)))
+    work.write(folders.KEPT, log.notes(size))
+    return own.data
+
+
+def _register_head(store: Store, debate: str) -> None:
+    """Register the last entry of an open debate, unless it is to be left out."""
+    from hansard.api.records import read_record
+
+    try:
+        record = read_record(store, debate)
+        if record.verification.ok:
+            store.register.add_head(debate, record.head)
+    except (DataError, UsageError) as error:
+        if isinstance(error, UsageError) and error.code not in _MOVED:
+            raise
+
+
+def _zip(work: _Work, debate: str, under: bytes | None) -> bytes:
     """Return the export of a debate; raises DataError where there is none, and UsageError."""
     from hansard.api.records import read_record
     from hansard.api.registering import prove
@@ -231,43 +291,11 @@ def _zip(work: _Work, name: str, debate: str) -> bytes:
 
     record = read_record(work.store, debate)
     if work.log:
-        under = _proven_under(work.folder / name) if name in work.there else None
-        try:
-            record = prove(work.store, record, work.log, under=under)
-        except HansardError as error:
-            if under and error.code in _NOT_UNDER:
-                raise _stands(work.folder / name) from None
-            raise
+        record = prove(work.store, record, work.log, under=under)
     data = record.export(work.signer)
     if len(data) > MAX_EXPORT:
         raise DataError("export.size", f"the export of {debate} has more than {MAX_EXPORT:,} bytes")
     return data
-
-
-def _proven_under(path: Path) -> bytes | None:
-    """Return the checkpoint of a zip that an interrupted export wrote; later ones may exist."""
-    from hansard.record import bundle as bundles
-    from hansard.record import checkpoint as checkpoints
-
-    try:
-        data = private.read(path, bundles.MAX_EXPORT, follow=False)
-        proofs = bundles.of_files(bundles.unpack(data)).proofs
-        return checkpoints.parse_proof(proofs["head"]).checkpoint.data
-    except (DataError, KeyError):
-        return None
-
-
-def _write(path: Path, data: bytes, there: bool) -> bool:
-    """Write a new file, and say whether it was there already, just so.
-
-    Raises OSError, and UsageError `output.exists` for one that is another.
-    """
-    if not there:
-        private.write(path, data)
-        return False
-    if private.read(path, len(data), follow=False) != data:
-        raise _stands(path)
-    return True
 
 
 def _stands(path: Path) -> UsageError:

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from itertools import islice
 from pathlib import Path
 from stat import S_ISDIR, S_ISREG
+from typing import BinaryIO
 
 from hansard import private
 from hansard.errors import DataError, UsageError
@@ -31,6 +33,16 @@ def read_file(path: Path, most: int = MAX_FILE) -> bytes:
 def read_own(path: Path, most: int = MAX_EXPORT) -> bytes:
     """Return at most one byte more than `most` of a file that is no link."""
     return _read(path, most, follow=False)
+
+
+@contextmanager
+def open_own(path: Path) -> Iterator[BinaryIO]:
+    """Give a file that is no link, to be read in parts; raises UsageError `input.unreadable`."""
+    try:
+        with private.opened(path, follow=False) as file:
+            yield file
+    except OSError as error:
+        raise UsageError("input.unreadable", f"{path} cannot be read: {error.strerror}") from None
 
 
 def _read(path: Path, most: int, *, follow: bool = True) -> bytes:

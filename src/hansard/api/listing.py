@@ -12,7 +12,7 @@ import re
 from collections.abc import Callable, Mapping
 from dataclasses import replace
 from functools import partial
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from hansard.api.records import of_store
 from hansard.errors import DataError, UsageError
@@ -57,8 +57,8 @@ def list_debates(
     last of them, while `totals` counts all.
 
     Of a record that does not hold only its id and its state are listed, whatever was asked
-    for. Raises DataError where the store itself cannot be read, and UsageError `list.time` or
-    `list.sort`.
+    for. Raises DataError where the store itself cannot be read, and UsageError `list.time`,
+    `list.text` or `list.sort`.
 
     >>> from hansard import debate, open_store
     >>> with open_store("sqlite:///:memory:") as store:
@@ -71,7 +71,6 @@ def list_debates(
     from hansard.record.keys import Trust
     from hansard.report.listing import Listing
     from hansard.runtime.clock import Clock
-    from hansard.store.projection import words
     from hansard.store.rows import SORTS
 
     if sort not in SORTS:
@@ -92,9 +91,11 @@ def list_debates(
         "note": note,
         "exception": exception,
         "review": review,
-        "words": words(search) if search and search.strip() else None,
+        "words": search if search and search.strip() else None,
     }
     wanted = {name: value for name, value in terms.items() if value is not None}
+    for name, value in wanted.items():
+        require_text(name, value)
     trust = trust or Trust()
     rows = caught_up(store)
     wanted |= {"trust": judged(store, rows, trust), "now": Clock().now()}
@@ -139,7 +140,7 @@ def rebuild_projection(store: Store) -> int:
     ...     rebuild_projection(store)
     1
     """
-    store.projection.clear()
+    store.projection.begin_again()
     return caught_up(store).sums({}).debates
 
 
@@ -148,6 +149,14 @@ def time_of(name: str, at: str) -> str:
     if not _TIME.fullmatch(at):
         raise UsageError("list.time", f"{name} is {at!r}: write a time as 2026-11-24")
     return at
+
+
+def require_text(name: str, value: str) -> None:
+    """Refuse a term that no record can hold; raises UsageError `list.text`."""
+    try:
+        value.encode()
+    except UnicodeEncodeError:
+        raise UsageError("list.text", f"{name} is not Unicode: write it in UTF-8") from None
 
 
 def caught_up(store: Store) -> Projection:
@@ -179,7 +188,9 @@ def _row(store: Store, debate: str) -> Row:
     result, events = record.standing(), record.events
     whole = not result.reviewed.erased or any(erasable(events, record.text))
     numbers = json.dumps(numbers_of(events, result.reviewed.exceptions))
-    return replace(row(result), texts=whole, head=record.head, numbers=numbers)
+    opened: Any = events[0]["data"]
+    more = {"head": record.head, "numbers": numbers, "policy": opened.get("policy")}
+    return replace(row(result), texts=whole, **more)
 
 
 def _entry(store: Store, debate: str, trust: Trust) -> Entry:

@@ -8,26 +8,30 @@ so the memory that this takes does not grow with their number, but for their nam
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import AbstractContextManager, contextmanager
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager, ExitStack, contextmanager
 from functools import partial
 from hashlib import sha256
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, BinaryIO
 
 from hansard.errors import DataError, HansardError, UsageError
 
 if TYPE_CHECKING:
+    from hansard.record.checkpoint import Checkpoint
     from hansard.record.keys import Trust
     from hansard.store.application import Store
     from hansard.verify.many import Folder, Gathering, Seen, Verifications, Verified
+    from hansard.verify.registers import RegisterCheck
 
+_PART = 1 << 16  # bytes of a file that are read at once
 Each = Callable[["Verified"], object]
 
 
 def verify_exports(
     folder: Path | str,
     trust: Trust | None = None,
+    since: Path | str | bytes | None = None,
     *,
     report: Path | str | bytes | None = None,
     jobs: int = 1,
@@ -35,12 +39,15 @@ def verify_exports(
 ) -> Verifications:
     """Check a folder of exports: each of them, and that they are those that were signed for.
 
-    `trust` names the keys that the reader believes. With a `report`, the path or the bytes of
-    what `PeriodicReport.signed` gave, its numbers are counted again from the exports. The work
-    is done in `jobs` processes.
-    `level` is the lowest that any export reaches, but 0 where no key of `trust` signed the
-    folder's list, or the report, and None where a check failed of any of them. Raises
-    UsageError `input.unreadable`, and DataError `input.unknown` for what is no such folder;
+    `trust` names the keys that the reader believes. If the folder holds the register, each export
+    must be the latest version that the register knows; and the register must begin as `since` says,
+    a checkpoint that you kept, given by its path or its bytes. With a `report`, the path or the
+    bytes of what `PeriodicReport.signed` gave, its numbers are counted again from the exports. The
+    work is done in `jobs` processes. `level` is the lowest that any export reaches (2 where the
+    register shows it), but 0 where no key of `trust` signed the folder's list, its register's
+    checkpoint and the report, and None where a check failed of any of them. Raises UsageError
+    `input.unreadable`, DataError `input.unknown` for what is no such folder, and
+    `checkpoint.malformed` or `checkpoint.unsigned` for what you did not keep of this register;
     never for an export that does not hold or cannot be read.
 
     >>> from tempfile import TemporaryDirectory
@@ -64,7 +71,7 @@ def verify_exports(
     path, trust = Path(folder), trust or Trust()
     data = read_file(Path(report), MAX_NOTE) if isinstance(report, (Path, str)) else report
     recount = None if data is None else Recount(data, trust)
-    there = _look_around(path)
+    there = _look_around(path, trust, None if since is None else _kept(since, trust))
     at = recount.report.at if recount and recount.report else None
     start = partial(_zips, path, trust, at)
     found = Gathering(trust, there, recount)
@@ -92,9 +99,9 @@ def verify_store(
     from hansard.verify.many import Gathering
 
     trust = trust or Trust()
-    in_memory = store.place is None
-    start = partial(_of_this, store, trust) if in_memory else partial(_debates, store.url, trust)
-    return _gather(Gathering(trust), start, store.debates(), 1 if in_memory else jobs, each)
+    url = store.secret_url
+    start = partial(_debates, url, trust) if url else partial(_of_this, store, trust)
+    return _gather(Gathering(trust), start, store.debates(), jobs if url else 1, each)
 
 
 def _gather(
@@ -107,20 +114,16 @@ def _gather(
     from hansard.api import workers
 
     for seen in workers.each(start, names, jobs, _lost):
-        found.add(seen)
+        record = found.add(seen)
         if each:
-            each(seen.record)
+            each(record)
     return found.result()
 
 
 def _lost(name: str, why: str) -> Seen:
-    return _unread(name, f"it could not be verified: {why}")
+    from hansard.verify.many import Seen
 
-
-def _unread(name: str, why: str, digest: str | None = None) -> Seen:
-    from hansard.verify.many import Seen, Verified
-
-    return Seen(Verified(name=name, error=why), digest)
+    return Seen(name, error=f"it could not be verified: {why}")
 
 
 # The work, in whichever process
@@ -148,7 +151,8 @@ def _look_at_zip(folder: Path, trust: Trust, at: str | None, name: str) -> Seen:
     from hansard.api.files import read_own, require_zip
     from hansard.page.read import verify_export
     from hansard.record import bundle as bundles
-    from hansard.verify.many import Seen, Verified
+    from hansard.record.line import line_hash
+    from hansard.verify.many import Seen
     from hansard.verify.recount import part_of
 
     path, digest = folder / name, None
@@ -157,14 +161,14 @@ def _look_at_zip(folder: Path, trust: Trust, at: str | None, name: str) -> Seen:
         digest = sha256(data).hexdigest()
         require_zip(data, path)
     except HansardError as error:
-        return _unread(name, str(error), digest)
+        return Seen(name, None, str(error), digest)
     found = verify_export(data, trust)
-    record = Verified(name=name, result=found)
     if not found.ok:
-        return Seen(record, digest)
+        return Seen(name, found, None, digest)
     bundle = bundles.of_files(bundles.unpack(data))
     part = part_of(bundle, trust, at) if at else None
-    return Seen(record, digest, *_times(bundle.lines), part)
+    hashes = [line_hash(line) for line in bundle.lines]
+    return Seen(name, found, None, digest, *_times(bundle.lines), hashes, part)
 
 
 def _times(lines: Sequence[bytes]) -> tuple[str, str]:
@@ -175,25 +179,31 @@ def _times(lines: Sequence[bytes]) -> tuple[str, str]:
 
 
 def _look_at_debate(store: Store, trust: Trust, debate: str) -> Seen:
-    from hansard.verify.many import Seen, Verified
+    from hansard.verify.many import Seen
     from hansard.verify.verifier import verify
 
     try:
-        found = verify(store.bundle(debate), trust)
+        return Seen(debate, verify(store.bundle(debate), trust))
     except DataError as error:
-        return _unread(debate, str(error))
-    return Seen(Verified(name=debate, result=found))
+        return Seen(debate, error=str(error))
 
 
 # The folder itself
 
 
-def _look_around(path: Path) -> Folder:
-    """Return what lies in a folder of exports, none of which is opened yet.
+def _kept(since: Path | str | bytes, trust: Trust) -> Checkpoint:
+    from hansard.api.files import read_file
+    from hansard.verify.register import kept
+
+    return kept(since if isinstance(since, bytes) else read_file(Path(since)), trust)
+
+
+def _look_around(path: Path, trust: Trust, since: Checkpoint | None) -> Folder:
+    """Return what lies in a folder of exports, none of which is opened yet; read its register.
 
     Raises UsageError `input.unreadable`, and DataError `input.unknown`.
     """
-    from hansard.api.files import holds_exports, names_in, read_own
+    from hansard.api.files import holds_exports, names_in, open_own, read_own
     from hansard.record import folder as folders
     from hansard.record.manifest import NAME
     from hansard.record.note import MAX_NOTE
@@ -206,10 +216,60 @@ def _look_around(path: Path) -> Folder:
         raise DataError("input.unknown", f"{path} is not a folder of Hansard exports")
     listed = {name for name in names if names[name] and folders.is_listed(name)}
     exports = sorted(filter(folders.is_export, listed))
-    others = {
-        name: sha256(read_own(path / name)).hexdigest()
-        for name in sorted(listed.difference(exports))
-    }
     sums = read_own(path / NAME, MAX_NOTE) if names.get(NAME) else None
     strange = names.keys() - listed - ({NAME} if sums is not None else set())
-    return Folder(sums, exports, others, strange)
+    with ExitStack() as stack:
+        rest = {
+            name: _Hashed(stack.enter_context(open_own(path / name)))
+            for name in sorted(listed.difference(exports))
+        }
+        register = None
+        if rest.keys() >= set(folders.REGISTER):
+            register = _read_register(rest, trust, since, exports)
+        others = {name: file.digest() for name, file in rest.items()}
+    size = None if since is None else since.head.size
+    return Folder(sums, exports, others, strange, register, size)
+
+
+def _read_register(
+    files: Mapping[str, _Hashed], trust: Trust, since: Checkpoint | None, exports: Iterable[str]
+) -> RegisterCheck:
+    """Check the register of a folder line by line, and find what it says of the exports."""
+    from hansard.record import folder as folders
+    from hansard.record.checkpoint import MAX_CHECKPOINT, split
+    from hansard.record.register import tag
+    from hansard.verify.registers import verify_register
+
+    return verify_register(
+        files[folders.LINES].readline,
+        files[folders.CHECKPOINT].read(MAX_CHECKPOINT + 1),
+        trust,
+        kept=split(files[folders.KEPT].readline),
+        since=since,
+        about={tag(folders.debate_of(name)) for name in exports},
+    )
+
+
+class _Hashed:
+    """A file that is read once, in parts, and hashed meanwhile."""
+
+    def __init__(self, file: BinaryIO) -> None:
+        self._file, self._hash = file, sha256()
+
+    def readline(self, most: int) -> bytes:
+        """Return the next line, or as much of it."""
+        return self._fed(self._file.readline(most))
+
+    def read(self, most: int) -> bytes:
+        """Return at most so many bytes."""
+        return self._fed(self._file.read(most))
+
+    def digest(self) -> str:
+        """Read what is left, and return the SHA-256 of all."""
+        while self.read(_PART):
+            pass
+        return self._hash.hexdigest()
+
+    def _fed(self, data: bytes) -> bytes:
+        self._hash.update(data)
+        return data

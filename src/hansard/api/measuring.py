@@ -6,7 +6,7 @@ from collections import defaultdict
 from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING
 
-from hansard.api.listing import caught_up, time_of
+from hansard.api.listing import caught_up, require_text, time_of
 from hansard.errors import UsageError
 
 if TYPE_CHECKING:
@@ -35,7 +35,7 @@ def metrics(
     baseline. Debates whose replies came from a script, or that evaluate, do not count, nor
     does a record that does not hold. Money is compared, never summed.
 
-    Raises UsageError `list.time`, and DataError where the store cannot be read.
+    Raises UsageError `list.time` or `list.text`, and DataError where the store cannot be read.
 
     >>> from hansard import debate, open_store
     >>> with open_store("sqlite:///:memory:") as store:
@@ -51,6 +51,8 @@ def metrics(
     begin = _moment(time_of("since", since)) if since else _back(end, timedelta(days=DAYS))
     if begin >= end:
         raise UsageError("list.time", f"the time from {since} to {until or 'now'} has no end")
+    if task_type is not None:
+        require_text("task_type", task_type)
     return measured(caught_up(store), begin, end, task_type, policy)
 
 
@@ -68,9 +70,11 @@ def measured(
     now = _sums(rows, begin, end, task_type)
     before = _sums(rows, _back(begin, end - begin), begin, task_type)
     baselines = _baselines(policy)
-    asked = {(name, None) for name in METRICS} | {key for key in now if key[1] is not None}
+    asked = {(name, None) for name in METRICS} | {
+        key for key in now if key[0] in METRICS and key[1]
+    }
     counted = _wanted(begin, end, task_type)
-    scripted = rows.sums({**counted, "scripted": 1})
+    scripted = rows.sums({**counted, "scripted": True})
     return Metrics(
         since=spelled(begin),
         until=spelled(end),
@@ -98,7 +102,7 @@ def _sums(
 
     found: dict[tuple[str, str | None], Sum] = defaultdict(Sum)
     for name, task, n, total, squares in rows.figures(
-        {**_wanted(begin, end, task_type), "scripted": 0}
+        {**_wanted(begin, end, task_type), "scripted": False}
     ):
         for key in {(name, None), (name, task)}:
             found[key] = found[key].plus(n, total, squares)

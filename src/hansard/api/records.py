@@ -262,11 +262,12 @@ class Record:
 
 
 def open_store(url: str = DEFAULT_STORE, create: bool = True) -> Store:
-    """Open the store at `sqlite:///PATH/FILE.db` or `sqlite:///:memory:`.
+    """Open the store at `sqlite:///PATH/FILE.db`, `sqlite:///:memory:` or `postgresql://…`.
 
-    Close it, or use it as a context manager. Raises UsageError `store.url`, or
-    `store.missing` where there is none and `create` is False; DataError for a
-    file that is no store.
+    Close it, or use it as a context manager. Raises UsageError `store.url`,
+    `store.extra`, or `store.missing` where there is none and `create` is False, or
+    where it is on a server (`migrate_store`); DataError for a database that is no
+    store, or cannot be reached.
 
     >>> with open_store("sqlite:///:memory:") as store:
     ...     store.debates()

@@ -57,7 +57,8 @@ def redact(
 ) -> DebateResult | GateRecord:
     """Erase `texts` of a closed debate from the store, and record that, signed.
 
-    The texts and their salts are gone from the store's files. The record says which they were,
+    The texts and their salts are gone from the store, and in a store in a file from the disk
+    (a PostgreSQL server: tools/docs/operations.md). The record says which they were,
     when, why, on what legal basis, who asked for it, and who signed; every hash, signature and
     proof made before still holds. Of the other texts that quote one of them, each is among
     `texts` or `keep`. `signers` are one to three keys of reviewers or of who approves policies;

@@ -37,7 +37,7 @@ import warnings
 from collections.abc import Callable, Coroutine, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from hansard.api.specs import located
 from hansard.errors import OutputWarning, UsageError
@@ -59,6 +59,7 @@ if TYPE_CHECKING:
     Who = str | Mapping[str, str]
 
 IN_MEMORY = "sqlite:///:memory:"
+T = TypeVar("T")
 
 
 async def run(
@@ -177,7 +178,7 @@ async def play(
         spec, origin = _going_back(spec, shelf, follow_up, remand, trust)
         kept = store is not None
         found = await session.run(spec, shelf, folder, origin=origin, kept=kept, **given)
-        result = _result(found)
+        result = result_of(found)
     return result if spec.output_class is None else _typed(result, spec.output_class)
 
 
@@ -326,7 +327,7 @@ async def resume(
             observe=observe,
             progress=progress,
         )
-        return _result(found)
+        return result_of(found)
 
 
 def resume_sync(
@@ -377,8 +378,8 @@ async def stop(
     `debate` is its id or an unambiguous prefix of it; `by` says who stops it and
     `reason` why: the record keeps both as texts. Calls that were open when its process
     died are abandoned, and replies that were recorded still count. No model is called,
-    and no function of yours. What runs in this process is stopped by a hook that raises
-    `Stop`.
+    and no function of yours. A worker that runs it is told to leave it first. What runs in this
+    process is stopped by a hook that raises `Stop`.
 
     Raises UsageError `store.unknown`, `store.ambiguous`, `debate.closed`, or
     `store.running` while another process runs it; DataError `record.altered` for a
@@ -397,8 +398,10 @@ async def stop(
     from hansard.runtime import session
 
     with opened(store, create=False) as shelf:
-        found = await session.stop(shelf.find(debate), shelf, by=by, reason=reason)
-        return _result(found)
+        wanted = shelf.find(debate)
+        await session.let_go(wanted, shelf)
+        found = await session.stop(wanted, shelf, by=by, reason=reason)
+        return result_of(found)
 
 
 def stop_sync(
@@ -431,12 +434,12 @@ def opened(store: Store | str, *, create: bool) -> Iterator[Store]:
         return
     if not isinstance(store, str):
         said = f"`store` is the URL of a store, or an open one, not a {type(store).__name__}"
-        raise UsageError("store.url", f"{said}; write sqlite:///PATH/FILE.db")
+        raise UsageError("store.url", f"{said}; write sqlite:///PATH/FILE.db or postgresql://…")
     with Store.open(store, create=create) as shelf:
         yield shelf
 
 
-def _result(found: Recording) -> DebateResult:
+def result_of(found: Recording) -> DebateResult:
     """Return what became of a debate; a review that its policy asks for is still to come."""
     from hansard.report.reviews import Reader
     from hansard.report.view import build
@@ -444,9 +447,7 @@ def _result(found: Recording) -> DebateResult:
     return build(found.events, found.texts.get, Reader(found.policy))
 
 
-def wait(
-    start: Callable[[], Coroutine[Any, Any, DebateResult]], name: str, instead: str
-) -> DebateResult:
+def wait(start: Callable[[], Coroutine[Any, Any, T]], name: str, instead: str) -> T:
     """Wait for a result in an event loop of its own; inside a running one say what to await."""
     import asyncio
 

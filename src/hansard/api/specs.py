@@ -58,28 +58,47 @@ def located(
     it has one. `given` are fields that stand in place of the spec's own. Raises
     UsageError `spec.*`.
     """
+    from hansard.rules.formats import AnySpec
+
+    if isinstance(spec, AnySpec) and not given:
+        return spec, Path(folder) if folder is not None else None
+    value, where, begin = fields_of(spec, folder)
+    return parsed(value, where, given), begin
+
+
+def fields_of(spec: Spec, folder: Path | str | None) -> tuple[object, str, Path | None]:
+    """Return the fields of a spec as they stand, what they are called, and the folder of `located`.
+
+    Raises UsageError `spec.*` for a file that cannot be read.
+    """
     from hansard.api.shapes import shaped
-    from hansard.rules.formats import DEFAULT, AnySpec
+    from hansard.rules.formats import AnySpec
     from hansard.runtime.files import folder_of
-    from hansard.runtime.inputs import parse_spec, read_fields
+    from hansard.runtime.inputs import read_fields
 
     begin = Path(folder) if folder is not None else None
     if isinstance(spec, AnySpec):
-        if not given:
-            return spec, begin
         fields = {name: getattr(spec, name) for name in (*spec.model_fields_set, "format")}
         spec = fields | ({"output_schema": spec.output_class} if spec.output_class else {})
-    value: object
     if isinstance(spec, Mapping):
-        value, where = shaped(spec), "spec"
-    else:
-        path = Path(spec)
-        value, where = read_fields(path), path.name
-        begin = folder_of(path) if begin is None else begin
+        return shaped(spec), "spec", begin
+    path = Path(spec)
+    return read_fields(path), path.name, folder_of(path) if begin is None else begin
+
+
+def parsed(value: object, where: str, given: Mapping[str, Any] | None = None) -> AnySpec:
+    """Return the spec of these fields, with what is `given` in place of its own.
+
+    Raises UsageError `spec.*`.
+    """
+    from hansard.api.shapes import shaped
+    from hansard.rules.formats import DEFAULT
+    from hansard.runtime.inputs import parse_spec
+
     own = value.get("format", DEFAULT) if isinstance(value, dict) else DEFAULT
     stated = shaped({"format": own, **(given or {})})
     more = {name: row for name, row in stated.items() if name != "format" or name in (given or {})}
-    return parse_spec(value, where, more), begin
+    return parse_spec(value, where, more)
 
 
 def reachable(

@@ -7,12 +7,15 @@ out, and nothing a model wrote is ever read as markup.
 
 from __future__ import annotations
 
+import csv
+import io
 import json
 import re
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
+import click
 from pydantic import BaseModel
 from rich.console import Console
 from rich.text import Text
@@ -23,6 +26,7 @@ from hansard.report.size import require_room
 _SEATS = ("blue", "magenta", "cyan", "yellow", "green")
 _OPTIONS = ("green", "yellow", "red", "magenta", "cyan")
 _BEYOND_ASCII = re.compile("[\x7f-\U0010ffff]")
+_FORMULA = tuple("=+-@\t\r")  # how a cell begins that spreadsheets run
 _UNBOUNDED = 1_000_000  # columns, where nobody looks at a width
 
 
@@ -83,6 +87,21 @@ def compact(found: BaseModel) -> str:
     )
 
 
+def table_of(names: Iterable[str], rows: Iterable[Iterable[object]]) -> str:
+    """Return rows as CSV under these names; what a spreadsheet would run as a formula is words."""
+    out = io.StringIO()
+    table = csv.writer(out, lineterminator="\n")
+    table.writerow(names)
+    for row in rows:
+        table.writerow([_harmless(cell) if isinstance(cell, str) else cell for cell in row])
+    return out.getvalue()
+
+
+def _harmless(text: str) -> str:
+    text = shown(text)
+    return f"'{text}" if text.startswith(_FORMULA) else text
+
+
 def _escaped(found: re.Match[str]) -> str:
     return found[0] if shown(found[0]) == found[0] else json.dumps(found[0])[1:-1]
 
@@ -105,3 +124,9 @@ def fields(rows: Sequence[tuple[str, Text | str]], width: int = 11) -> Text:
     """Lay out label and content, one row a line."""
     lines = [Text.assemble((f"{label:<{width}} ", "bold"), content) for label, content in rows]
     return Text("\n").join(lines)
+
+
+def print_notes(notes: Iterable[str]) -> None:
+    """Print two checkpoints that cannot both be true, as they stand: the one kept, and now."""
+    for title, note in zip(("kept", "now"), notes, strict=False):
+        click.echo(f"\n--- {title} ---\n{shown(note)}", nl=False)

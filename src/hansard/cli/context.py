@@ -12,6 +12,7 @@ from typing import Any, TypeVar
 import click
 
 import hansard
+from hansard.addresses import without_secrets
 from hansard.api.records import DEFAULT_STORE
 from hansard.report.safe import shown
 
@@ -47,11 +48,15 @@ def _remember(context: click.Context, _: click.Parameter, url: str | None) -> No
         context.obj = url
 
 
+def store_url() -> str:
+    """Return the URL of the store that is meant, which may hold a password."""
+    named: str | None = click.get_current_context().obj
+    return named or os.environ.get("HANSARD_STORE") or DEFAULT_STORE
+
+
 def open_store(*, create: bool = False) -> hansard.Store:
     """Open the store that is meant."""
-    named: str | None = click.get_current_context().obj
-    url = named or os.environ.get("HANSARD_STORE") or DEFAULT_STORE
-    store = hansard.open_store(url, create=create)
+    store = hansard.open_store(store_url(), create=create)
     say_exposed(store)
     return store
 
@@ -68,7 +73,8 @@ def say_exposed(place: hansard.Store | hansard.TrustFile) -> None:
 def next_step(command: str) -> str:
     """Return a command to be typed next, on the same store."""
     named: str | None = click.get_current_context().obj
-    return shown(f"hansard {command}" + (f" --store {shlex.quote(named)}" if named else ""))
+    where = f" --store {shlex.quote(without_secrets(named))}" if named else ""
+    return shown(f"hansard {command}{where}")
 
 
 def keyring() -> hansard.Keyring:

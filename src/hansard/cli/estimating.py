@@ -12,9 +12,10 @@ from rich.table import Table
 from rich.text import Text
 
 import hansard
+from hansard.api.rows import documents_of
 from hansard.cli.console import console, document, fields, money
 from hansard.cli.context import allow_option
-from hansard.cli.own import asked_options, documents_of, models_of, models_option
+from hansard.cli.own import asked_options, models_of, models_option
 from hansard.report.safe import one_line
 from hansard.report.words import price_source
 

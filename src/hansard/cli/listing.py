@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import csv
-import io
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any, NamedTuple
 
@@ -12,17 +10,15 @@ from rich.cells import cell_len
 from rich.text import Text
 
 import hansard
-from hansard.cli.console import console, document, money
+from hansard.cli.console import console, document, money, table_of
 from hansard.cli.context import open_store, store_option, trust_of
 from hansard.report.listing import ORDERS, Entry, Questions
 from hansard.report.reviews import STATES
-from hansard.report.safe import one_line, shown
+from hansard.report.safe import one_line
 from hansard.report.words import GONE, stance
 from hansard.vocabulary import fill, many, words
 
 EXCEPTIONS = tuple(words("exceptions"))
-
-_FORMULA = tuple("=+-@\t\r")  # how a cell begins that spreadsheets run
 
 
 class _Column(NamedTuple):
@@ -157,7 +153,8 @@ def list_(form: str | None, limit: int, questions: bool, **wanted: Any) -> None:
         click.echo(document(listing))
         return
     if form == "csv":
-        click.echo(_csv(listing.debates), nl=False)
+        rows = (row.model_dump(mode="json").values() for row in listing.debates)
+        click.echo(table_of(Entry.model_fields, rows), nl=False)
         return
     out, debates = console(), listing.debates
     if debates:
@@ -185,23 +182,6 @@ def _print_questions(found: Questions, digits: int, form: str | None) -> None:
         if row.unfinished:
             names = ", ".join(name[:digits] for name in row.unfinished)
             out.print(Text(f"{'':<11} never finished: {names}", style="bold yellow"))
-
-
-def _csv(debates: Sequence[Entry]) -> str:
-    """Return debates as CSV, a column for each field; what a spreadsheet would run is words."""
-    out = io.StringIO()
-    rows = csv.writer(out, lineterminator="\n")
-    rows.writerow(Entry.model_fields)
-    for row in debates:
-        values = row.model_dump(mode="json").values()
-        rows.writerow([harmless(value) if isinstance(value, str) else value for value in values])
-    return out.getvalue()
-
-
-def harmless(text: str) -> str:
-    """Return a text as a cell of CSV that no spreadsheet runs."""
-    text = shown(text)
-    return f"'{text}" if text.startswith(_FORMULA) else text
 
 
 @click.group()

@@ -14,10 +14,13 @@ import click
 
 import hansard
 from hansard.cli import (
+    batching,
+    calibrating,
     comparing,
     copying,
     demo,
     estimating,
+    evaluating,
     gating,
     listing,
     measuring,
@@ -31,8 +34,10 @@ from hansard.cli import (
     running,
     signing,
     starting,
+    storing,
     trusting,
     verifying,
+    working,
 )
 from hansard.cli.context import ALTERED, store_option
 from hansard.cli.interrupting import INTERRUPTED, interruptible
@@ -130,6 +135,8 @@ for _command in (
     running.run,
     running.resume,
     running.stop,
+    batching.batch,
+    working.worker,
     listing.list_,
     reading.show,
     reading.report,
@@ -147,7 +154,10 @@ for _command in (
     policing.policy,
     trusting.trust,
     listing.projection,
+    storing.store,
     measuring.metrics,
+    evaluating.evaluate,
+    calibrating.calibrate,
     retaining.retention,
     registering.register,
     copying.copy,

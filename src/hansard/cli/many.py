@@ -14,7 +14,7 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, T
 from rich.text import Text
 
 import hansard
-from hansard.cli.console import compact, console, is_terminal
+from hansard.cli.console import compact, console, is_terminal, print_notes
 from hansard.cli.context import next_step
 from hansard.report.safe import one_line
 from hansard.vocabulary import many, words
@@ -94,7 +94,7 @@ class Table:
         if not result.ok:
             return "bad", f"{result.findings[0].code}  {result.told}"
         said = "; ".join(result.caveats)
-        if (result.level or 0) < self._required:
+        if (record.level or 0) < min(self._required, 1):  # level 2 is that of all together
             who = next(check.evidence for check in result.checks if check.number == 3)
             return "short", "; ".join(filter(None, (who, said)))
         if self._policy and not result.policed:
@@ -156,7 +156,12 @@ def _print_all(out: Console, found: hansard.Verifications) -> None:
         out.print(Text.assemble(*line, one_line(check.evidence)))
     for row in found.findings[:_SHOWN]:
         if row.code != "1.record":  # the table has said so
-            out.print(Text(f"{row.code}  {one_line(row.message)}  {_name(row)}", style="red"))
+            place = f"line {row.seq:,}: " if row.seq else ""
+            out.print(
+                Text(f"{row.code}  {place}{one_line(row.message)}  {_name(row)}", style="red")
+            )
+        if row.code == "17.fork":
+            print_notes((str(row.expected), str(row.found)))
     order = list(words("verdicts").values())  # the best first
     counted = sorted(found.counts.items(), key=lambda row: -order.index(row[0]))
     counts = [f"{number:,} {verdict}" for verdict, number in counted]
@@ -170,5 +175,5 @@ def _print_all(out: Console, found: hansard.Verifications) -> None:
 
 def _name(row: hansard.Finding) -> str:
     """Return the name of a file that the sentence of a finding does not have."""
-    name = row.found if isinstance(row.found, str) else ""
+    name = row.found if isinstance(row.found, str) and row.check != 17 else ""
     return "" if name in row.message else json.dumps(name)

@@ -2,14 +2,11 @@
 
 from __future__ import annotations
 
-import csv
-import io
-
 import click
 from rich.text import Text
 
 import hansard
-from hansard.cli.console import console, document
+from hansard.cli.console import console, document, table_of
 from hansard.cli.context import open_store, store_option, trust_of
 from hansard.report.metrics import Metric
 from hansard.report.safe import shown
@@ -54,7 +51,8 @@ def metrics(
     if form == "json":
         click.echo(document(found))
     elif form == "csv":
-        click.echo(_csv(found), nl=False)
+        rows = (row.model_dump(mode="json").values() for row in found.rows)
+        click.echo(table_of(Metric.model_fields, rows), nl=False)
     else:
         _print(found)
     if found.alerts:
@@ -89,17 +87,9 @@ def _line(row: Metric) -> str:
 
 
 def _bar(value: float) -> str:
-    filled = round(value * _BAR)
+    filled = round(min(max(value, 0), 1) * _BAR)
     return "█" * filled + "░" * (_BAR - filled)
 
 
 def _day(at: str) -> str:
     return at[:16].replace("T", " ").removesuffix(" 00:00")
-
-
-def _csv(found: hansard.Metrics) -> str:
-    out = io.StringIO()
-    rows = csv.writer(out, lineterminator="\n")
-    rows.writerow(Metric.model_fields)
-    rows.writerows(row.model_dump(mode="json").values() for row in found.rows)
-    return out.getvalue()

@@ -1,10 +1,9 @@
-"""The caller's own: functions (`--models`), where one of them raised, and documents."""
+"""The caller's own: functions (`--models`), and where one of them raised."""
 
 from __future__ import annotations
 
-import re
 import sys
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from contextlib import redirect_stdout
 from pathlib import Path
 from typing import Any, TypeVar
@@ -18,7 +17,6 @@ from hansard.report.safe import one_line, shown
 F = TypeVar("F", bound=Callable[..., Any])
 
 _LONGEST = 1_000  # characters of a line of code, or of what an exception says
-_LONGEST_ID = 56  # characters, so that a number fits behind it
 
 
 def models_option(command: F) -> F:
@@ -78,21 +76,3 @@ def _words(error: BaseException) -> str:
         return str(error)
     except Exception:  # noqa: BLE001 - the caller's own class
         return ""
-
-
-def documents_of(files: Iterable[Path]) -> list[dict[str, object]]:
-    """Return files as documents, each with an id that is made from its name.
-
-    >>> [row["id"] for row in documents_of([Path("a/b.txt"), Path("b.txt"), Path("My b.txt")])]
-    ['b', 'b-2', 'My-b']
-    """
-    found: dict[str, Path] = {}
-    for file in files:
-        stem = file.name.strip(".").partition(".")[0]
-        name = known = re.sub(r"[^A-Za-z0-9._:/@+=-]+", "-", stem)[:_LONGEST_ID] or "document"
-        number = 1
-        while known in found:
-            number += 1
-            known = f"{name}-{number}"
-        found[known] = file
-    return [{"id": name, "file": file} for name, file in found.items()]

@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
-import csv
-import io
+from collections.abc import Iterable
 from pathlib import Path
 
 import click
 from rich.text import Text
 
 import hansard
-from hansard.cli.console import console, document
+from hansard.cli.console import console, document, table_of
 from hansard.cli.context import keyring, open_store, trust_of
-from hansard.cli.listing import harmless
 from hansard.cli.signing import require_new, save
 from hansard.report.periodic import CountedDebate
 from hansard.vocabulary import many
@@ -30,7 +28,7 @@ def print_period(
     if form == "json":
         click.echo(document(found))
     elif form == "csv":
-        click.echo(_csv(found), nl=False)
+        click.echo(table_of(CountedDebate.model_fields, map(_cells, found.debates)), nl=False)
     else:
         click.echo(found.to_markdown(), nl=False)
     if output:
@@ -40,12 +38,5 @@ def print_period(
         console(stderr=True).print(Text(f"{output}: {said}, signed by {signer.name}"))
 
 
-def _csv(found: hansard.PeriodicReport) -> str:
-    """Return a row for each record; what a spreadsheet would run is words."""
-    out = io.StringIO()
-    rows = csv.writer(out, lineterminator="\n")
-    rows.writerow(CountedDebate.model_fields)
-    for row in found.debates:
-        values = {**row.model_dump(mode="json"), "exceptions": " ".join(row.exceptions)}.values()
-        rows.writerow([harmless(each) if isinstance(each, str) else each for each in values])
-    return out.getvalue()
+def _cells(row: CountedDebate) -> Iterable[object]:
+    return {**row.model_dump(mode="json"), "exceptions": " ".join(row.exceptions)}.values()

@@ -68,10 +68,11 @@ def redact(
     texts are listed. Each other text that quotes one of them must be named as well: as a
     TEXT, or with --keep. Start with --dry-run.
 
-    The texts are gone from the store's files. The record says which they were, when, why,
-    on what legal basis, who asked, and who signed: your reviewer key does. Every hash and
-    signature made before still holds. Exports made before, backups, and what models were
-    sent are out of reach: ask those who have them.
+    The texts are gone from the store. The record says which they were, when, why, on what
+    legal basis, who asked, and who signed: your reviewer key does. Every hash and signature
+    made before still holds. Exports made before, backups, and what models were sent are out
+    of reach: ask those who have them. What a PostgreSQL server leaves in its files is in
+    tools/docs/operations.md.
 
     Exit codes: 0 erased, shown, or listed; 1 the record was altered; 2 it cannot be erased: the
     debate is open, a hold stands, a text that quotes it is not decided, or a signature

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -10,7 +10,7 @@ import click
 from rich.text import Text
 
 import hansard
-from hansard.cli.console import console, document, fields
+from hansard.cli.console import console, document, fields, print_notes
 from hansard.cli.context import keyring, open_store, sound_record, store_option, trust_of
 from hansard.cli.signing import SIGNER, require_new, save
 from hansard.report.safe import shown
@@ -171,7 +171,7 @@ def _print_check(found: hansard.RegisterCheck) -> None:
     for row in found.findings[:_LISTED]:
         where = "the register" if row.line is None else f"line {row.line:,}"
         out.print(Text(f"\n{where}  {row.code}\n  {shown(row.message)}", style="red"))
-        _print_notes(row.notes)
+        print_notes(row.notes)
     if len(found.findings) > _LISTED:
         out.print(Text(f"\n… and {len(found.findings) - _LISTED:,} more", style="red"))
     if not found.ok:
@@ -254,13 +254,8 @@ def _showing_forks() -> Iterator[None]:
         yield
     except hansard.ForkError as error:
         console(stderr=True).print(Text(f"error: {error} [{error.code}]"))
-        _print_notes(note.decode() for note in error.notes)
+        print_notes(note.decode() for note in error.notes)
         raise click.exceptions.Exit(1) from None
-
-
-def _print_notes(notes: Iterable[str]) -> None:
-    for title, note in zip(("kept", "now"), notes, strict=False):
-        click.echo(f"\n--- {title} ---\n{shown(note)}", nl=False)
 
 
 def _give(output: Path | None, data: bytes) -> None:

@@ -12,12 +12,13 @@ import warnings
 from collections.abc import Callable, Coroutine, Iterable, Iterator, Mapping
 from contextlib import contextmanager, nullcontext, redirect_stdout
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 import click
 from rich.console import Console
 
 import hansard
+from hansard.api.rows import documents_of
 from hansard.cli.console import console, document, fields
 from hansard.cli.context import (
     allow_option,
@@ -29,12 +30,13 @@ from hansard.cli.context import (
 )
 from hansard.cli.interrupting import INTERRUPTED
 from hansard.cli.live import View
-from hansard.cli.own import asked_options, documents_of, models_of, models_option, say_where
+from hansard.cli.own import asked_options, models_of, models_option, say_where
 from hansard.cli.summary import say_ended
 from hansard.report.safe import one_line
 
 Observer = Callable[[hansard.Event, Mapping[str, str]], None]
 Work = Coroutine[Any, Any, hansard.DebateResult]
+T = TypeVar("T")
 
 _SHOW_CURSOR = b"\x1b[?25h"
 
@@ -128,7 +130,7 @@ def run(
     trust = trust_of(None) if stated["remand"] else None
     with open_store(create=True) as store:
         around = console(stderr=True)
-        with View(around) as view, _warned(around), _observed(view, telemetry) as observe:
+        with View(around) as view, warned(around), _observed(view, telemetry) as observe:
             work = hansard.run(
                 spec,
                 models=functions,
@@ -192,7 +194,8 @@ def resume(
 def stop(debate: str, by: str | None, reason: str | None, as_json: bool) -> None:
     """Cut short the open debate ID; what stands is its result.
 
-    No model is called. While another process runs it, press Ctrl-C there first.
+    No model is called. While another process runs it, press Ctrl-C there first; a worker is told
+    to leave it.
 
     Exit codes: 0 the debate ended; 1 it failed, or its record was altered; 2 it cannot
     be stopped.
@@ -204,14 +207,17 @@ def stop(debate: str, by: str | None, reason: str | None, as_json: bool) -> None
 
 
 @contextmanager
-def _warned(around: Console) -> Iterator[None]:
-    """Print what the library warns of a spec, in place of Python's own lines."""
+def warned(around: Console) -> Iterator[None]:
+    """Print what the library warns of a spec, once, in place of Python's own lines."""
     with warnings.catch_warnings():
         warnings.simplefilter("always", hansard.SpecWarning)
-        elsewhere = warnings.showwarning
+        elsewhere, told = warnings.showwarning, set[str]()
 
         def show(message: Warning | str, *rest: Any, **named: Any) -> None:
             if isinstance(message, hansard.SpecWarning):
+                if str(message) in told:
+                    return
+                told.add(str(message))
                 around.print(fields([("Warning", one_line(str(message), 1000))]), style="yellow")
             else:
                 elsewhere(message, *rest, **named)
@@ -260,15 +266,9 @@ def _end(result: hansard.DebateResult, *, as_json: bool, exit_code: bool) -> Non
 
 
 def until_closed(work: Work, view: View) -> hansard.DebateResult:
-    """Run the debate to its end; Ctrl-C ends the process with the debate left open.
-
-    What functions of the caller print goes to standard error: only the report is output.
-    """
-    before = signal.getsignal(signal.SIGINT)
+    """Run the debate to its end; Ctrl-C ends the process with the debate left open."""
     try:
-        own = click.get_current_context().params.get("models")
-        with redirect_stdout(sys.stderr) if own else nullcontext():
-            return asyncio.run(_interruptible(work))
+        return ended(work)
     except hansard.SeatError as error:
         if error.seat is None and error.__cause__:  # the view is ours: it is our bug
             raise error.__cause__ from None
@@ -281,6 +281,18 @@ def until_closed(work: Work, view: View) -> hansard.DebateResult:
         short = view.debate[:8]
         click.echo(f"interrupted; debate {short} stays open, go on with: {_resume(view)}", err=True)
         raise click.exceptions.Exit(INTERRUPTED) from None
+
+
+def ended(work: Coroutine[Any, Any, T]) -> T:
+    """Run `work` to its end; Ctrl-C raises CancelledError once what has arrived is recorded.
+
+    What functions of the caller print goes to standard error: only the report is output.
+    """
+    before = signal.getsignal(signal.SIGINT)
+    try:
+        own = click.get_current_context().params.get("models")
+        with redirect_stdout(sys.stderr) if own else nullcontext():
+            return asyncio.run(_interruptible(work))
     finally:
         signal.signal(signal.SIGINT, before)
 
@@ -294,7 +306,7 @@ def _resume(view: View) -> str:
     return next_step(f"resume {view.debate[:8]}{''.join(more)}")
 
 
-async def _interruptible(work: Work) -> hansard.DebateResult:
+async def _interruptible(work: Coroutine[Any, Any, T]) -> T:
     """Await `work`; Ctrl-C cancels it so that what has arrived is recorded, a second one kills."""
     task = asyncio.ensure_future(work)
     loop = asyncio.get_running_loop()

@@ -41,8 +41,8 @@ _ROLE = click.argument("role", type=click.Choice(hansard.Keyring.ROLES))
 @click.command()
 @click.argument("debates", metavar="[ID]...", nargs=-1)
 @click.option("--all", "whole", is_flag=True, help="Export every debate of the store.")
-@click.option("--since", metavar="DAY", help="Those opened on DAY (UTC, as 2026-11-30) or later.")
-@click.option("--until", metavar="DAY", help="Those opened on DAY or earlier.")
+@click.option("--since", metavar="TIME", help="Those opened at this time or later (2026-11, UTC).")
+@click.option("--until", metavar="TIME", help="Those opened at this time, all of it, or earlier.")
 @click.option(
     "-o",
     "--output",
@@ -93,9 +93,10 @@ def export(
     With --withhold the export lacks texts. It says which, and why; what rests on them
     cannot be checked by its recipient, and is shown to you.
 
-    Several IDs, --all, --since or --until write FOLDER: a zip for each debate, and a signed
-    list, so that the recipient sees if one was taken away. A record that was altered is left
-    out and does not stop the others. If you interrupt it, the same command goes on.
+    Several IDs, --all, --since or --until write FOLDER: a zip for each debate, the register
+    of the store, and a signed list, so that the recipient sees if one was taken away, or is
+    not the latest version. A record that was altered is left out and does not stop the
+    others. If you interrupt it, the same command goes on.
 
     Exit codes: 0 written, or shown; 1 a record was altered, so it is not written; 2
     there is no such debate, nothing is called so, or FILE or FOLDER cannot be written.

@@ -38,6 +38,7 @@ _HINT = re.compile(rb"pip install 'hansard\[(\w+)\]'")  # in the text of an exam
 )
 @click.option(
     "--example",
+    metavar="NAME",
     type=click.Choice(list(EXAMPLES)),
     help=" ".join(
         (

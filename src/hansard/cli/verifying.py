@@ -48,9 +48,6 @@ _SINCE = (
     "--since is compared with an export; `hansard register verify --since CHECKPOINT` compares a "
     "store with it"
 )
-_SINCE_ONE = (
-    "--since is compared with one export, and this folder holds many; name one of the zips in it"
-)
 _REPORT = (
     "--report is counted again from a folder of exports: hansard export --since DAY --until DAY "
     "-o FOLDER"
@@ -86,7 +83,7 @@ _LEVELS = click.Choice(["0", "1", "2"])
     "--since",
     metavar="CHECKPOINT",
     type=click.Path(path_type=Path),
-    help="A checkpoint that you kept: level 2 is then required of an export.",
+    help="A checkpoint that you kept: level 2 is then required of an export or FOLDER.",
 )
 @click.option(
     "--require-policy",
@@ -121,9 +118,11 @@ def verify(
     exactly what this release writes, because other code could show anything.
 
     Of a FOLDER of exports, which `hansard export --all` writes, each is verified, and that
-    they are those that were signed for; --report FILE also counts a signed report again from
-    them. --all verifies every debate of the store. Then what is not intact comes first, and
-    --json prints one document a line: one for each record, and the last for all of them.
+    they are those that were signed for, and the latest versions that the register in the
+    folder knows; with --since, that nothing under CHECKPOINT was dropped or changed; --report
+    FILE also counts a signed report again from them. --all verifies every debate of the
+    store. Then what is not intact comes first, and --json prints one document a line: one for
+    each record, and the last for all of them.
 
     Exit codes: 0 what is required is reached; 1 it is not, by one of many either, or the code
     of a page that comes alone is not that of this release; 2 there is no such debate or file,
@@ -137,9 +136,10 @@ def verify(
     if report and (whole or not many):
         raise UsageError("verify.report", _REPORT)
     if many:
-        if since:
-            raise UsageError("verify.since", _SINCE if whole else _SINCE_ONE)
-        _verify_many(path, report, jobs, trust, required, require_policy, as_json)
+        if whole and since:
+            raise UsageError("verify.since", _SINCE)
+        given = (trust, since, report)
+        _verify_many(path, jobs, *given, required, policy=require_policy, as_json=as_json)
         return
     found = _verified(path, source or "", trust, since)
     reached = found.level is not None and found.level >= required
@@ -177,10 +177,12 @@ def _verified(
 
 def _verify_many(
     path: Path | None,
-    report: Path | None,
     jobs: int,
     trust: Path | None,
+    since: Path | None,
+    report: Path | None,
     required: int,
+    *,
     policy: bool,
     as_json: bool,
 ) -> None:
@@ -188,7 +190,9 @@ def _verify_many(
     keys = trust_of(trust)
     if path:
         verify_many(
-            lambda each: hansard.verify_exports(path, keys, report=report, jobs=jobs, each=each),
+            lambda each: hansard.verify_exports(
+                path, keys, since, report=report, jobs=jobs, each=each
+            ),
             count_exports(path),
             required,
             policy=policy,

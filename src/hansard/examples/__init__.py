@@ -14,6 +14,9 @@ EXAMPLES = {
     "contract-clause": Example(
         "contract-clause", "a clause is attacked and defended on its agreement, a PDF"
     ),
+    "golden-set": Example(
+        "golden-set", "twenty contract questions with their answers, for `hansard eval`"
+    ),
     "incident-review": Example("panel", "three engineers find the cause of an outage"),
     "release-decision": Example("release-decision", "a judge weighs three ways to release"),
     "research-panel": Example("research-panel", "three reviewers judge a study, and one dissents"),

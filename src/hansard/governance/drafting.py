@@ -10,11 +10,14 @@ FORMAT.md §15 says what each means. What is signed are the sorted lines that co
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
+
+import yaml
 
 from hansard.errors import DataError, UsageError
 from hansard.record import policy
 from hansard.record.policy import Line
+from hansard.rules.gate import FACTOR
 
 _CODE = "policy.draft"
 _STRICT = """\
@@ -28,7 +31,7 @@ _STRICT = """\
   max_calls: 60
   max_seconds: 900
   max_cost_micro_usd: 2000000
-  gate_factor: 50  # where a gate was asked; with `gate` under `require`, one must be
+  gate_factor: {factor}  # where a gate was asked; with `gate` under `require`, one must be
   gate_rule: downside  # or: any, all
   # provider: [openai, anthropic]
   # model: [gpt-4o*, claude-*]
@@ -85,11 +88,28 @@ def _texts(draft: object, mistakes: list[str]) -> Iterator[str]:
             yield from (f"{scope} {term} {each}" for each in values)
 
 
-def strict(format_: str, hashes: Mapping[str, str]) -> str:
+def strict(format_: str, hashes: Mapping[str, str], factor: int = FACTOR) -> str:
     """Return a policy to be edited, of strict values and these templates by role."""
-    rows = [_STRICT.format(format=format_)]
+    rows = [_STRICT.format(format=format_, factor=factor)]
     if format_ == "moderated":
         rows.append("  min_challenge_strength: 6\n")
     for role, digest in hashes.items():
         rows.append(f"{format_}.{role}:\n  template: {digest}\n{_OF_ROLE.get(role, '')}")
     return "".join(rows)
+
+
+def revised(lines: Iterable[Line], term: str, value: str) -> str:
+    """Return a policy of these lines as YAML, with another value of a term that has one a scope.
+
+    Every scope that has the term gets it; where none has, all debates do.
+    """
+    scopes: dict[str, dict[str, list[str]]] = {}
+    for line in lines:
+        scopes.setdefault(line.scope, {}).setdefault(line.term, []).append(line.value)
+    for terms in [row for row in scopes.values() if term in row] or [scopes.setdefault("*", {})]:
+        terms[term] = [value]
+    short = {
+        scope: {name: rows[0] if len(rows) == 1 else rows for name, rows in terms.items()}
+        for scope, terms in scopes.items()
+    }
+    return yaml.safe_dump(short, sort_keys=False)

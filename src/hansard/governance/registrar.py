@@ -18,7 +18,6 @@ from hansard.record import note
 from hansard.record.checkpoint import Checkpoint, Head
 from hansard.record.note import SIGNATURE, Signer
 from hansard.record.register import OPENING
-from hansard.report.registered import departs
 from hansard.store.register import Register
 
 Key = Callable[[], Signer]  # gives the log key: asked for only where something is to be signed
@@ -96,12 +95,25 @@ def check_begins(log: Register, old: Checkpoint) -> None:
 
     Raises UsageError `register.other` or `register.rewound`, and ForkError `register.fork`.
     """
-    found = departs(log, old, log.root)
-    if found and found.notes:
-        one, other = (note.encode() for note in found.notes)
-        raise ForkError(found.code, found.message, (one, other))
-    if found:
-        raise UsageError(found.code, found.message)
+    head, size = old.head, log.size
+    if not log.is_named(head.origin):
+        said = f"the checkpoint is of {head.origin}, which is not the register of this store"
+        raise UsageError("register.other", said)
+    if head.size > size:
+        raise UsageError(
+            "register.rewound",
+            f"the checkpoint is over {head.size:,} lines, and the register has {size:,}: lines "
+            "were lost, as after going back to a backup",
+        )
+    now = Head(head.origin, head.size, log.root(head.size))
+    if now != head:
+        kept = _kept(log, head.size)
+        raise ForkError(
+            "register.fork",
+            f"the first {head.size:,} lines of the register are not those of the checkpoint: "
+            "lines were changed, dropped or replaced since, as by going on from a backup",
+            (old.data, kept.data if kept else now.text()),
+        )
 
 
 def extend(log: Register, old: Checkpoint, key: Key) -> bytes:

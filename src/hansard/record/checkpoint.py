@@ -21,7 +21,7 @@ from __future__ import annotations
 
 import base64
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -137,6 +137,27 @@ def parse(data: bytes) -> Checkpoint:
     if head.size == 0 and head.root != tree.EMPTY:
         raise malformed
     return Checkpoint(data, signed, head)
+
+
+def split(read: Callable[[int], bytes]) -> Iterator[bytes]:
+    """Yield each of the checkpoints that stand one after the other in a file (FORMAT.md §20).
+
+    `read` is its `readline`. A new one begins with a line after a signature line that is none
+    itself. What is longer than a checkpoint may be is cut off, so as to be none.
+    """
+    held, size, signed, begins = list[bytes](), 0, False, True
+    while data := read(MAX_CHECKPOINT):
+        if begins:
+            before, signed = signed, data.startswith(note.DASH)
+            if before and not signed:
+                yield b"".join(held)
+                held, size = [], 0
+        if size <= MAX_CHECKPOINT:
+            held.append(data)
+            size += len(data)
+        begins = data.endswith(b"\n")
+    if held:
+        yield b"".join(held)
 
 
 def write_proof(line: Line, hashes: Sequence[bytes], checkpoint: bytes) -> bytes:

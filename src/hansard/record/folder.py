@@ -13,7 +13,8 @@ from hansard.record.bundle import EVENTS
 from hansard.record.manifest import NAME
 
 VERIFY = "VERIFY.md"
-REGISTER = ("checkpoint", "register.jsonl")  # admitted, and not read
+LINES, CHECKPOINT, KEPT = "register.jsonl", "checkpoint", "checkpoints"
+REGISTER = (CHECKPOINT, KEPT, LINES)  # all three, or none
 MAX_FILES = 100_000  # of a folder: a list of as many is a note that can be read
 _END = ".zip"
 _EXPORT = r"[0-9a-f]{8}-[0-9a-f]{4}-4[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}\.zip"
@@ -26,6 +27,11 @@ _LINE = re.compile(f"([0-9a-f]{{64}})  ({_EXPORT}|{_OTHERS})").fullmatch
 def name_of(debate: str) -> str:
     """Return the name of a debate's export."""
     return f"{debate}{_END}"
+
+
+def debate_of(name: str) -> str:
+    """Return the id of the debate that an export of this name is of."""
+    return name.removesuffix(_END)
 
 
 def is_folder(names: Collection[str], sums: bytes) -> bool:

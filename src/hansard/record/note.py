@@ -33,7 +33,7 @@ MAX_NOTE = 1 << 24
 MAX_SIGNATURES = 16  # each costs a verification
 SIGNATURE, _TIME = 64, 8  # bytes of a signature; a cosignature has a time before it
 _MAX_TIME = (1 << 63) - 1
-_DASH = "— ".encode()
+DASH = "— ".encode()
 _P = 2**255 - 19
 _ORDER_8 = int("05fc536d880238b13933c6d305acdfd5f098eff289f4c345b027b2c28f95e826", 16)
 _SMALL_ORDER = {0, 1, _P - 1, _ORDER_8, _P - _ORDER_8}
@@ -177,7 +177,7 @@ def _timed(text: bytes, seconds: int) -> bytes:
 
 def _line(key: VerifierKey, signature: bytes) -> bytes:
     body = base64.b64encode(key.id + signature)
-    return _DASH + key.name.encode() + b" " + body + b"\n"
+    return DASH + key.name.encode() + b" " + body + b"\n"
 
 
 def parse(note: bytes, *, cosigned: bool = False) -> Note:
@@ -204,10 +204,10 @@ def divide(note: bytes) -> tuple[bytes, list[bytes]]:
 
 
 def _signature(line: bytes) -> Signature:
-    name, _, encoded = line.removeprefix(_DASH).partition(b" ")
+    name, _, encoded = line.removeprefix(DASH).partition(b" ")
     body = decode(encoded)
     readable = name.decode("ascii", "replace")
-    if not line.startswith(_DASH) or not KEY_NAME(readable) or not body or len(body) < 5:
+    if not line.startswith(DASH) or not KEY_NAME(readable) or not body or len(body) < 5:
         raise DataError("note.malformed", "a signature line of a note cannot be read")
     return Signature(readable, body[:4], body[4:])
 

@@ -7,7 +7,7 @@ import json
 from collections import Counter
 from dataclasses import replace
 from datetime import datetime, timedelta
-from typing import Literal
+from typing import Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field
 
@@ -15,6 +15,7 @@ from hansard.report import metrics
 from hansard.report.acting import Answer, acting
 from hansard.report.formats import DebateResult
 from hansard.report.gated import GateRecord
+from hansard.report.gating import GateAnswer
 from hansard.rules.review import SETTLED, ReviewState
 from hansard.rules.spending import milliseconds
 from hansard.rules.terms import DecisionRule
@@ -203,6 +204,9 @@ def row(result: DebateResult | GateRecord) -> Row:
         spoken=spoken,
         look=without.needs_a_look,
         names=[("label", label) for label in result.labels],
+        task_type=result.task_type,
+        outcomes=" ".join(row.label for row in result.reviewed.outcomes),
+        **_gate(result if isinstance(result, GateRecord) else result.gate),
     )
     if isinstance(result, GateRecord):
         return replace(found, words=_words(result.question, *result.labels))
@@ -211,7 +215,6 @@ def row(result: DebateResult | GateRecord) -> Row:
     return replace(
         found,
         closed_at=result.closed_at,
-        task_type=result.task_type,
         deadline=_deadline(result),
         scripted=result.scripted,
         figures=metrics.figures(result),
@@ -234,6 +237,18 @@ def row(result: DebateResult | GateRecord) -> Row:
             None if result.output is None else json.dumps(result.output, ensure_ascii=False),
         ),
     )
+
+
+def _gate(answer: GateAnswer | None) -> dict[str, Any]:
+    """Return what is kept of a gate's answer, where there is one."""
+    if answer is None:
+        return {}
+    return {
+        "advised": answer.advised,
+        "confidence": answer.confidence_ppm,
+        "downside": answer.downside_micro_usd,
+        "threshold": answer.threshold_micro_usd,
+    }
 
 
 def asked(question: str | None) -> str | None:

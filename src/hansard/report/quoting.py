@@ -1,7 +1,8 @@
 """Whether one text quotes another: what must be looked at before a text is erased.
 
-Texts are compared by their letters and digits alone, in lower case, as they stand or as JSON
-spells them: so line breaks, quotation marks and the marks of a quote make no difference. A quote
+Texts are compared by their letters and digits alone, in lower case and in Unicode's form NFC, as
+they stand or as JSON spells them: so line breaks, quotation marks, the marks of a quote and the
+ways in which one letter may be encoded make no difference. A quote
 is a run of at least `RUN` of them, or all of a shorter text. Nobody can find a paraphrase so.
 """
 
@@ -10,6 +11,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import NamedTuple
+from unicodedata import normalize
 
 from hansard.rules.events import Event
 from hansard.rules.redactions import texts_of
@@ -19,15 +21,25 @@ _BLOCK = 16  # every run of RUN holds one of the blocks of this length that a te
 _MOST = 4  # places of one block that are tried
 _SHORT = 8  # a text of fewer letters is looked for as a word
 _ESCAPE = re.compile(r"\\+(?:u([0-9a-fA-F]{4})|[bfnrt]?)")  # also of JSON in JSON
+_HALF = re.compile("[\ud800-\udfff]")  # of a sign that JSON escapes in two parts
+_UNSEEN = re.compile(
+    "[\u00ad\u200b-\u200f\u202a-\u202e\u2060-\u2069\ufeff]"
+)  # such as soft hyphens
+_NO_LETTER = re.compile(r"[\W_]+")
+_LETTER = r"[^\W_]"
 
 
 def _plain(text: str) -> str:
-    """Return a text with what JSON escapes in it written out."""
-    return _ESCAPE.sub(lambda found: chr(int(found[1], 16)) if found[1] else " ", text)
+    """Return a text in lower case and in one form, with what JSON escapes in it written out."""
+    plain = _ESCAPE.sub(lambda found: chr(int(found[1], 16)) if found[1] else " ", text)
+    if _HALF.search(plain):
+        plain = plain.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "replace")
+    plain = normalize("NFC", _UNSEEN.sub("", plain))
+    return normalize("NFC", plain.casefold())
 
 
 def _letters(text: str) -> str:
-    return "".join(sign for sign in _plain(text).casefold() if sign.isalnum())
+    return _NO_LETTER.sub("", _plain(text))
 
 
 class TextAt(NamedTuple):
@@ -56,8 +68,8 @@ class Quoted:
 
     def __init__(self, text: str) -> None:
         self._letters = _letters(text)
-        words = r"\s+".join(map(re.escape, _plain(text).casefold().split()))
-        self._word = re.compile(rf"(?<!\w){words}(?!\w)")
+        words = r"[\W_]*".join(_NO_LETTER.sub(" ", _plain(text)).split())
+        self._word = re.compile(f"(?<!{_LETTER}){words}(?!{_LETTER})")
         self._blocks: dict[str, list[int]] = {}
         for start in range(0, len(self._letters) - _BLOCK + 1, _BLOCK):
             places = self._blocks.setdefault(self._letters[start : start + _BLOCK], [])
@@ -69,7 +81,7 @@ class Quoted:
         if not mine:
             return False
         if len(mine) < _SHORT:
-            return self._word.search(_plain(text).casefold()) is not None
+            return self._word.search(_plain(text)) is not None
         theirs = _letters(text)
         if len(mine) <= RUN:
             return mine in theirs

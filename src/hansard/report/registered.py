@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from base64 import b64encode
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator, Mapping
+from itertools import islice
 from typing import Literal
 
 from pydantic import BaseModel, ConfigDict, Field
@@ -17,6 +18,8 @@ from hansard.record.keys import Trust, verifier_key
 from hansard.record.note import SIGNATURE, Signature
 from hansard.record.register import KINDS, OPENING
 from hansard.store.register import Register
+from hansard.verify.findings import Finding, finding
+from hansard.verify.registers import Walk
 
 
 class _Part(BaseModel):
@@ -51,7 +54,7 @@ class Registered(_Part):
 class RegisterFinding(_Part):
     """One thing that is wrong with a register."""
 
-    code: str = Field(pattern=r"^register\.[a-z]+$")
+    code: str = Field(pattern=r"^(17|register)\.[a-z]+$")
     line: int | None = Field(description="The line it is about, from 1; null: the register")
     message: str = Field(description="One sentence")
     notes: tuple[str, ...] = Field(
@@ -112,45 +115,19 @@ def check(log: Register, trust: Trust, since: Checkpoint | None = None) -> Regis
     Raises DataError `checkpoint.forged` where a known log key signed another text than `since`.
     """
     signers = _signers(since, trust) if since else ()
-    walk = _Walk(log, since)
-    findings = [*walk.lines(), *walk.kept(), *walk.stored()]
+    walk, opened, heads, findings = _walk(log, since)
+    debates = 0
+    if walk.whole:
+        debates, more = _stored(log, opened, heads)
+        findings += more
     return RegisterCheck(
         origin=log.origin,
-        lines=walk.size,
-        debates=walk.debates,
+        lines=log.size,
+        debates=debates,
         since=since.head.size if since else None,
         signed_by=signers,
         findings=tuple(findings),
     )
-
-
-def departs(
-    log: Register, old: Checkpoint, root: Callable[[int], bytes | None]
-) -> RegisterFinding | None:
-    """Return how a register does not begin as `old` says; None where it does.
-
-    `root` gives the root over so many of its lines, of which there are as many.
-    """
-    head, size = old.head, log.size
-    if not log.is_named(head.origin):
-        said = f"the checkpoint is of {head.origin}, which is not the register of this store"
-        return _found("other", None, said)
-    if head.size > size:
-        said = (
-            f"the checkpoint is over {head.size:,} lines, and the register has {size:,}: lines "
-            "were lost, as after going back to a backup"
-        )
-        return _found("rewound", None, said)
-    found = root(head.size)
-    if found == head.root:
-        return None
-    kept = log.checkpoint(head.size)
-    own = (kept and kept.note) or Head(head.origin, head.size, found or b"").text()
-    said = (
-        f"the first {head.size:,} lines of the register are not those of the checkpoint: lines "
-        "were changed, dropped or replaced since, as by going on from a backup"
-    )
-    return _found("fork", None, said, (old.data.decode(), own.decode()))
 
 
 def _is_cosignature(row: Signature) -> bool:
@@ -170,82 +147,72 @@ def _signers(since: Checkpoint, trust: Trust) -> tuple[str, ...]:
     return tuple(sorted(key.name for key in named))
 
 
-class _Walk:
-    """One pass over a register and its store, whose findings come in order."""
+def _walk(
+    log: Register, since: Checkpoint | None
+) -> tuple[Walk, dict[str, tuple[int, str]], dict[str, str], list[RegisterFinding]]:
+    """Read the lines, and compare the hashes that are stored beside them, and the checkpoints.
 
-    def __init__(self, log: Register, since: Checkpoint | None) -> None:
-        self.size, self.debates = log.size, 0
-        self._log, self._since = log, since
-        self._edge = tree.Edge()
-        self._roots: dict[int, bytes] = {0: tree.EMPTY}  # where there is a checkpoint
-        self._opened: dict[str, tuple[int, str]] = {}  # by tag: where, and the first entry
-        self._heads: dict[str, str] = {}
-
-    def lines(self) -> Iterator[RegisterFinding]:
-        """Read every line, and compare the hashes beside them."""
-        asked = {row.size for row in self._log.checkpoints()} | {self.size}
-        if self._since:
-            asked.add(self._since.head.size)
-        edge, stored, other = self._edge, self._log.hashes(self.size), None
-        for index, data in enumerate(self._log.lines(self.size)):
-            yield from self._line(index, data)
-            leaf = tree.leaf_hash(data)
-            for own in tree.added(index, leaf, lambda places: edge.hashes[::-1][: len(places)]):
-                if own != next(stored, None) and other is None:
-                    other = index
-            edge.add(leaf)
-            if edge.size in asked:
-                self._roots[edge.size] = edge.root()
-        if edge.size != self.size:
-            yield _found("line", None, f"only {edge.size:,} of {self.size:,} lines are there")
-        if other is not None:
-            yield _found("hash", other, "the hashes beside this line are not its own")
-
-    def _line(self, index: int, data: bytes) -> Iterator[RegisterFinding]:
-        try:
-            line = register.parse(data)
-        except DataError as error:
-            yield _found("line", index, str(error))
-            return
-        if line.index != index:
-            yield _found("line", index, f"the line says that it is line {line.index + 1:,}")
+    Return also, by tag, where a record was opened with what entry, and the latest head; and
+    what was found.
+    """
+    size, origin = log.size, log.origin or ""
+    if since and log.is_named(since.head.origin):
+        origin = since.head.origin  # a store that was put back may have no name yet
+    walk = Walk(origin, _stated(log, origin), since)
+    opened, heads = dict[str, tuple[int, str]](), dict[str, str]()
+    stored, other, hashes = log.hashes(size), list[RegisterFinding](), walk.edge.hashes
+    for line in walk.lines(log.lines(size)):
+        own = tree.added(line.index, line.leaf, lambda places: hashes[::-1][: len(places)])
+        if [*islice(stored, len(own))] != own and not other:
+            other = [_found("hash", line.index, "the hashes beside this line are not its own")]
         if line.kind in OPENING:
-            self._opened[line.tag] = index, line.head
-        self._heads[line.tag] = line.head
-
-    def kept(self) -> Iterator[RegisterFinding]:
-        """Compare the store's own checkpoints, and the one that somebody kept outside."""
-        origin = self._log.origin
-        for row in self._log.checkpoints():
-            stated = checkpoints.parse(row.note).head if row.note else None
-            same = stated in (None, Head(origin or "", row.size, row.root))
-            if not same or self._roots.get(row.size) != row.root:
-                said = f"the store's checkpoint of {row.size:,} lines is not over these lines"
-                yield _found("checkpoint", None, said)
-        found = departs(self._log, self._since, self._roots.get) if self._since else None
-        if found:
-            yield found
-
-    def stored(self) -> Iterator[RegisterFinding]:
-        """Compare the debates of the store with what the register says of them."""
-        left = dict(self._opened)
-        for row in self._log.debates():
-            self.debates += 1
-            tag, name = register.tag(row.debate), f"debate {row.debate[:8]}"
-            index, opened = left.pop(tag, (None, None))
-            if opened is None:
-                yield _found("missing", None, f"{name} is in the store and not in the register")
-            elif opened != row.opened:
-                yield _found("opening", index, f"{name} does not begin as it was registered")
-            elif row.over and self._heads[tag] != row.head:
-                said = f"{name} does not end with the entry that was registered last"
-                yield _found("head", index, said)
-        for index, _ in left.values():
-            yield _found("dropped", index, "the debate that this line is about is not in the store")
+            opened[line.tag] = line.index, line.head
+        heads[line.tag] = line.head
+    if walk.whole and walk.edge.size != size:  # a line stands beyond a gap
+        walk.findings.append(finding("17.line", walk.edge.size + 1))
+    return walk, opened, heads, [*map(_shown, walk.findings), *other]
 
 
-def _found(
-    code: str, line: int | None, message: str, notes: tuple[str, ...] = ()
-) -> RegisterFinding:
+def _stated(log: Register, origin: str) -> Iterator[tuple[Head, str]]:
+    """Yield what the store's own checkpoints state, those that are signed and all others."""
+    for row in log.checkpoints():
+        head = Head(origin, row.size, row.root)
+        try:
+            signed = checkpoints.parse(row.note) if row.note else None
+        except DataError:  # what states nothing fits nothing
+            head, signed = Head(origin, row.size, b""), None
+        yield head, signed.data.decode() if signed else head.text().decode()
+        if signed and signed.head != head:
+            yield signed.head, signed.data.decode()
+
+
+def _stored(
+    log: Register, left: dict[str, tuple[int, str]], heads: Mapping[str, str]
+) -> tuple[int, list[RegisterFinding]]:
+    """Compare the debates of the store with what the register says; return how many there are."""
+    number, findings = 0, list[RegisterFinding]()
+    for number, row in enumerate(log.debates(), 1):  # noqa: B007 - the last one counts
+        tag, name = register.tag(row.debate), f"debate {row.debate[:8]}"
+        index, opened = left.pop(tag, (None, None))
+        code, said = "", ""
+        if opened is None:
+            code, said = "missing", f"{name} is in the store and not in the register"
+        elif opened != row.opened:
+            code, said = "opening", f"{name} does not begin as it was registered"
+        elif row.over and heads[tag] != row.head:
+            code, said = "head", f"{name} does not end with the entry that was registered last"
+        if code:
+            findings.append(_found(code, index, said))
+    said = "the debate that this line is about is not in the store"
+    return number, findings + [_found("dropped", index, said) for index, _ in left.values()]
+
+
+def _shown(row: Finding) -> RegisterFinding:
+    """Return what the walk found; a fork with both checkpoints."""
+    notes = (str(row.expected), str(row.found)) if row.code == "17.fork" else ()
+    return RegisterFinding(code=row.code, line=row.seq or None, message=row.message, notes=notes)
+
+
+def _found(code: str, line: int | None, message: str) -> RegisterFinding:
     number = None if line is None else line + 1
-    return RegisterFinding(code=f"register.{code}", line=number, message=message, notes=notes)
+    return RegisterFinding(code=f"register.{code}", line=number, message=message)

@@ -19,7 +19,7 @@ from hansard.rules.events import Event, Fact
 from hansard.rules.fields import Blob
 from hansard.runtime.clock import Clock
 from hansard.store.application import Batch, Store
-from hansard.store.sqlite import Extras
+from hansard.store.database import Extras
 
 
 class Journal:
@@ -38,6 +38,7 @@ class Journal:
         self._blobs: list[tuple[str, bytes]] = []
         self._templates: Sequence[tuple[str, bytes]] = ()
         self._folder: str | None = None
+        self._priority: int | None = None
         self._erased: list[str] = []
 
     @property
@@ -81,9 +82,17 @@ class Journal:
         self._lines.append((fact.type, line))
         return cast(Event, event)
 
-    def attach(self, templates: Sequence[tuple[str, bytes]], folder: str | None) -> None:
-        """Keep what is stored beside the opening: the templates, and where file names begin."""
-        self._templates, self._folder = templates, folder
+    def attach(
+        self,
+        templates: Sequence[tuple[str, bytes]],
+        folder: str | None,
+        priority: int | None = None,
+    ) -> None:
+        """Keep what is stored beside the opening: the templates, and where file names begin.
+
+        With a `priority` the debate is put into the queue with it.
+        """
+        self._templates, self._folder, self._priority = templates, folder, priority
 
     def flush(self) -> None:
         """Store what was added and is not stored yet, all or nothing."""
@@ -116,12 +125,14 @@ class Journal:
         """Return what was added and is not stored yet."""
         first = self._chain.seq - len(self._lines) + 1
         head = Head(self._chain.seq, self._chain.prev)
-        extras = Extras(head, self._blobs, self._templates, self._folder, self._erased)
+        extras = Extras(
+            head, self._blobs, self._templates, self._folder, self._erased, self._priority
+        )
         return Batch(self.debate, first, self._lines, extras)
 
     def _stored(self) -> None:
         self._lines, self._blobs, self._templates, self._folder = [], [], (), None
-        self._erased = []
+        self._erased, self._priority = [], None
 
 
 _waiting: dict[tuple[asyncio.AbstractEventLoop, Store], dict[Journal, None]] = {}

@@ -74,6 +74,11 @@ class Opening:
         bodies += [tool.document for tool in self.tools.values()]
         return {sha256(body).hexdigest(): body for body in bodies}
 
+    @property
+    def cost_ceiling(self) -> int | None:
+        """The most that the debate may cost, in micro-US-dollars; None: no ceiling."""
+        return self._limits(self.spec.table())["cost_micro_usd"]
+
     @cached_property
     def _instructed(self) -> Instructed:
         return instructed(self.spec)

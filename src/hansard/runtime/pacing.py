@@ -8,6 +8,7 @@ import re
 from collections import deque
 from collections.abc import Callable, Mapping
 from math import ceil, inf
+from typing import Protocol
 from weakref import WeakKeyDictionary, WeakSet
 
 from hansard.errors import UsageError
@@ -53,6 +54,7 @@ class Server:
 
     def __init__(self) -> None:
         self.until = -inf
+        self.tell: Callable[[float], object] = nobody  # other processes of a pause, in seconds
         self._waves, self._known = 0, -inf
 
     def failed(
@@ -69,7 +71,9 @@ class Server:
         wait, least = (wait_ms(model, error, tries, spread) for spread in (chance, 0.0))
         if wait is None:
             return None
-        self.until = max(self.until, now + least / 1000) if least else self.until
+        if least and now + least / 1000 > self.until:
+            self.until = now + least / 1000
+            self.tell(least / 1000)
         return max(wait, self.left_ms(now))
 
     def answered(self, began: float) -> None:
@@ -94,7 +98,12 @@ def server_of(clock: Clock, model: str, base_url: str | None) -> Server:
     provider = PROVIDERS.get(provider_of(model))
     address = find_server(provider, base_url, os.environ).base_url if provider else None
     known = _SERVERS.setdefault(clock, {})
-    return known.setdefault(address or (provider.name if provider else model), Server())
+    name = address or (provider.name if provider else model)
+    if name not in known:
+        known[name] = Server()
+        if sharing := _sharing():
+            sharing.watch(name, known[name])
+    return known[name]
 
 
 class Slots:
@@ -161,8 +170,37 @@ def slots_of(model: str) -> Slots | None:
     known = _SLOTS.setdefault(asyncio.get_running_loop(), {})
     if provider not in known:
         limit = limits(os.environ.get(VARIABLE, ""))
-        known[provider] = Slots(limit.get(provider, limit[""]))
+        most, sharing = limit.get(provider, limit[""]), _sharing()
+        known[provider] = sharing.slots(provider, most) if sharing else Slots(most)
     return known[provider]
+
+
+class Sharing(Protocol):
+    """What several processes share."""
+
+    def slots(self, provider: str, limit: int) -> Slots:
+        """Return the places at a provider, of which all have `limit` together."""
+
+    def watch(self, name: str, server: Server) -> None:
+        """Let all hear of the pauses of a server, and the server of theirs."""
+
+
+_SHARED: WeakKeyDictionary[asyncio.AbstractEventLoop, Sharing] = WeakKeyDictionary()
+
+
+def share(sharing: Sharing | None) -> None:
+    """Let the debates of this event loop share with other processes, or with none any more."""
+    loop = asyncio.get_running_loop()
+    _SHARED.pop(loop, None)
+    if sharing:
+        _SHARED[loop] = sharing
+
+
+def _sharing() -> Sharing | None:
+    try:
+        return _SHARED.get(asyncio.get_running_loop())
+    except RuntimeError:
+        return None
 
 
 class Pace:
@@ -224,6 +262,10 @@ class Pace:
         for slots, place in self._places.values():
             slots.give_back(place)
         self._places.clear()
+
+
+def nobody(_: float) -> None:
+    """Tell nobody: no other process shares a server."""
 
 
 def nothing() -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 from difflib import get_close_matches
+from functools import lru_cache
 from typing import Any
 
 from hansard.errors import UsageError
@@ -13,12 +14,13 @@ from hansard.record.keys import Trust
 from hansard.rules.formats import AnySpec
 from hansard.rules.own import Own, piece_of
 from hansard.runtime.files import Files
-from hansard.runtime.inputs import load_named, validate
+from hansard.runtime.inputs import validate
 from hansard.runtime.models.base import Model
 from hansard.runtime.models.callables import as_model
 from hansard.runtime.models.providers import open_model
 from hansard.runtime.models.recorded import RecordedModel
 from hansard.runtime.models.scripted import Script, ScriptedModel
+from hansard.runtime.notation import parse
 from hansard.runtime.output import encoded, schema_bytes
 from hansard.runtime.pacing import slots_of
 from hansard.store.application import Store
@@ -134,7 +136,13 @@ def _function(model: str, given: Models | None) -> Model | Own:
 
 def scripted(files: Files, name: str) -> ScriptedModel:
     """Return the model that a file of replies describes."""
-    return ScriptedModel(validate(Script, load_named(files, name, "script"), name, quoting=False))
+    return ScriptedModel(_script(files.text(name, "script", "spec.unreadable"), name))
+
+
+@lru_cache(maxsize=4)
+def _script(text: str, name: str) -> Script:
+    """Return what a file of replies says; an evaluation asks for it hundreds of times."""
+    return validate(Script, parse(text, name), name, quoting=False)
 
 
 def silent(model: str, files: Files, given: Models | None) -> Model:

@@ -6,8 +6,11 @@ import asyncio
 import sys
 import warnings
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import replace
 from hashlib import sha256
 from pathlib import Path
+from typing import NamedTuple
 
 from hansard.errors import SeatError, SpecWarning, UsageError
 from hansard.record import blob
@@ -17,13 +20,13 @@ from hansard.record.line import line_hash
 from hansard.record.policy import Policy
 from hansard.report import gated
 from hansard.rules.events import parse
-from hansard.rules.fields import Origin
+from hansard.rules.fields import Estimated, Origin
 from hansard.rules.formats import AnySpec
 from hansard.rules.replay import approved_in, policy_of
 from hansard.rules.state import DebateState, speaker_of
 from hansard.runtime.clock import CLOCK, Clock
 from hansard.runtime.engine import Engine
-from hansard.runtime.estimate import expectation
+from hansard.runtime.estimate import expectation, rehearsed
 from hansard.runtime.files import Files, stored_files
 from hansard.runtime.inputs import read_templates, read_texts
 from hansard.runtime.journal import Journal
@@ -35,12 +38,24 @@ from hansard.runtime.policed import hold
 from hansard.runtime.recording import Observer, OnProgress, Recording, Stop
 from hansard.runtime.seats import Models, find_models, given_to, require_fit
 from hansard.runtime.tools import Tool, Tools, find_tools
-from hansard.runtime.warned import warned
+from hansard.runtime.warned import Warned, warned
 from hansard.store.application import Store
 from hansard.verify.verifier import verify
 
 # Where the frames lie that stand between a caller and what runs a debate.
 _BETWEEN = (str(Path(__file__).parents[1]), str(Path(asyncio.__file__).parent))
+
+
+_LOOK = 0.2  # seconds until it is looked again whether a worker still runs a debate
+
+
+class Checked(NamedTuple):
+    """A debate that can be opened: the most that it may cost, and what its author should know."""
+
+    spec: AnySpec
+    expected: Estimated | None
+    ceiling: int | None
+    warnings: tuple[Warned, ...]
 
 
 async def _play(
@@ -55,12 +70,16 @@ async def _play(
     try:
         await engine.run()
     finally:
-        theirs = {id(model) for model in (given or {}).values()}
-        for model in {id(model): model for model in seats.values()}.values():
-            if isinstance(model, Closing) and id(model) not in theirs:
-                await model.aclose()
+        await _close(seats, given)
     _raise_bug(engine, recording, kept=kept)
     return recording
+
+
+async def _close(seats: Mapping[str, Model], given: Models | None) -> None:
+    theirs = {id(model) for model in (given or {}).values()}
+    for model in {id(model): model for model in seats.values()}.values():
+        if isinstance(model, Closing) and id(model) not in theirs:
+            await model.aclose()
 
 
 def _raise_bug(engine: Engine, recording: Recording, *, kept: bool) -> None:
@@ -108,6 +127,7 @@ async def run(
     progress: OnProgress | None = None,
     begun: Callable[[Recording], None] | None = None,
     kept: bool = True,
+    told: bool = False,
 ) -> Recording:
     """Open the debate that `spec` describes, run it to its end and return its record.
 
@@ -116,12 +136,128 @@ async def run(
     signature the caller has checked) does not allow is refused, as UsageError
     `policy.not_allowed`. `origin` names the debate that this one goes back to.
     `observe` and `progress` are those of `Recording`, which `begun` is given before it starts.
-    The store is gone after the run unless it is `kept`.
+    The store is gone after the run unless it is `kept`. What `check` warned of is `told`.
+    """
+    clock, models = clock or CLOCK, given_to(spec, models)
+    opening = await _opening(
+        spec, store, Files(folder, tuple(allow)), models, tools, policy, origin
+    )
+    expected = expectation(opening)
+    for row in () if told else warned(opening, expected):
+        warnings.warn(SpecWarning(row.code, row.message), stacklevel=_to_the_caller())
+    debate = clock.debate_id()
+    journal = Journal(store, Chain(debate), clock)
+    recording = Recording(journal, observe=observe, progress=progress)
+    recording.policy = policy
+    if begun:
+        begun(recording)
+    approved = policy.approved(opening.spec.format, opening.templates) if policy else None
+    with store.runner(debate):
+        await _begin(opening, recording, expected, folder)
+        engine = Engine(recording, opening.models, opening.files, clock, approved, opening.tools)
+        return await _play(engine, recording, opening.models, models, kept=kept)
+
+
+async def _begin(
+    opening: Opening,
+    recording: Recording,
+    expected: Estimated | None,
+    folder: Path | None,
+    priority: int | None = None,
+) -> None:
+    """Store the opening of a debate; with a `priority`, put the debate into the queue with it."""
+    journal, policy = recording.journal, opening.policy
+    for fact in opening.facts(journal.blob, expected):
+        recording.add(fact)
+    files = opening.files if policy is None else {**opening.files, policy.hash: policy.data}
+    place = None if folder is None else str(folder.absolute())
+    journal.attach(tuple(files.items()), place, priority)
+    await journal.commit()
+    await recording.heard()
+
+
+async def enqueue(
+    spec: AnySpec,
+    store: Store,
+    folder: Path | None,
+    priority: int,
+    *,
+    allow: Sequence[Path] = (),
+    models: Models | None = None,
+    tools: Tools | None = None,
+    policy: Policy | None = None,
+    clock: Clock | None = None,
+) -> str:
+    """Open the debate that `spec` describes, for a worker to run, and return its id.
+
+    It goes into the queue in the same transaction. Nobody is asked here, so neither keys nor
+    the functions of seats are needed. Raises what `run` raises otherwise, and UsageError
+    `queue.*`.
     """
     clock = clock or CLOCK
+    opening = await _unasked(spec, Files(folder, tuple(allow)), models, tools, policy)
+    debate = clock.debate_id()
+    recording = Recording(Journal(store, Chain(debate), clock))
+    recording.policy = policy
+    await _begin(opening, recording, expectation(opening), folder, priority)
+    return debate
+
+
+async def _unasked(
+    spec: AnySpec,
+    files: Files,
+    models: Models | None,
+    tools: Tools | None,
+    policy: Policy | None,
+) -> Opening:
+    """Return what a debate is opened with that another process runs, with all of its tools."""
+    opening: Opening = await in_thread(rehearsed, spec, files, models, tools)
+    opening = replace(opening, tools=find_tools(opening.spec.tools, tools), policy=policy)
+    if policy:
+        hold(opening, policy)
+    return opening
+
+
+async def check(
+    spec: AnySpec,
+    store: Store,
+    folder: Path | None,
+    *,
+    allow: Sequence[Path] = (),
+    models: Models | None = None,
+    tools: Tools | None = None,
+    policy: Policy | None = None,
+    elsewhere: bool = False,
+) -> Checked:
+    """Return the debate that `run` would open, with the texts of its files; raise what it would.
+
+    No model is asked, and nothing is recorded. `elsewhere` is as `enqueue` would open it.
+    """
     files = Files(folder, tuple(allow))
+    if elsewhere:
+        opening = await _unasked(spec, files, models, tools, policy)
+    else:
+        models = given_to(spec, models)
+        opening = await _opening(spec, store, files, models, tools, policy)
+    try:
+        expected = expectation(opening)
+        return Checked(opening.spec, expected, opening.cost_ceiling, warned(opening, expected))
+    finally:
+        await _close(opening.models, models)
+
+
+async def _opening(
+    spec: AnySpec,
+    store: Store,
+    files: Files,
+    models: Models,
+    tools: Tools | None,
+    policy: Policy | None,
+    origin: Origin | None = None,
+) -> Opening:
+    """Return what the debate is opened with; all that the spec names is read and checked."""
     spec = await in_thread(read_texts, spec, files)  # a PDF takes its time
-    table, models = spec.table(), given_to(spec, models)
+    table = spec.table()
     require_fit(spec, files, models)
     asked = {row.id: (row.model, row.settings.base_url) for row in table}
     seats = find_models(asked, files, store, models)
@@ -136,26 +272,7 @@ async def run(
     )
     if policy:
         hold(opening, policy)
-    expected = expectation(opening)
-    for row in warned(opening, expected):
-        warnings.warn(SpecWarning(row.code, row.message), stacklevel=_to_the_caller())
-    debate = clock.debate_id()
-    journal = Journal(store, Chain(debate), clock)
-    recording = Recording(journal, observe=observe, progress=progress)
-    recording.policy = policy
-    if begun:
-        begun(recording)
-    named = opening.files
-    files_of = named if policy is None else {**named, policy.hash: policy.data}
-    approved = policy.approved(spec.format, opening.templates) if policy else None
-    with store.runner(debate):
-        for fact in opening.facts(journal.blob, expected):
-            recording.add(fact)
-        journal.attach(tuple(files_of.items()), None if folder is None else str(folder.absolute()))
-        await journal.commit()
-        await recording.heard()
-        engine = Engine(recording, seats, named, clock, approved, opening.tools)
-        return await _play(engine, recording, seats, models, kept=kept)
+    return opening
 
 
 async def resume(
@@ -192,6 +309,16 @@ async def resume(
         engine = Engine(recording, seats, bundle.templates, clock, approved, found)
         engine.resumed()
         return await _play(engine, recording, seats, models)
+
+
+async def let_go(debate: str, store: Store, seconds: float = 60) -> None:
+    """Take a debate out of the queue, and wait until a worker that runs it has left it open."""
+    if not store.cancel(debate):
+        return
+    for _ in range(int(seconds / _LOOK)):
+        with suppress(UsageError), store.runner(debate):
+            return
+        await asyncio.sleep(_LOOK)
 
 
 async def stop(

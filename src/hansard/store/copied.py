@@ -6,28 +6,19 @@ else: a later entry, such as the review that rejects a decision, may still be mi
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from hansard.errors import UsageError
+from hansard.store.database import Select, Tables
 from hansard.store.guard import guard
-from hansard.store.sqlite import Recorder
-
-# `id` is that of the register; `position` the place of the last entry that was copied where it
-# came from, `place` the one that it has here.
-TABLES = (
-    """CREATE TABLE IF NOT EXISTS copied (id TEXT PRIMARY KEY, position BIGINT NOT NULL,
-       place BIGINT NOT NULL, erased INTEGER NOT NULL, finished INTEGER NOT NULL)""",
-)
-
-Select = Callable[..., Sequence[Sequence[Any]]]
 
 
 class Copied(NamedTuple):
     """Up to where a copy stands.
 
-    `erased` is 1 where texts that it had went again, until no file has a trace of them;
-    `finished` once the copy was compared with its source.
+    `id` is that of the register; `position` the place of the last entry that was copied where it
+    came from, `place` the one that it has here. `erased` is 1 where texts that it had went again,
+    until no file has a trace of them; `finished` once the copy was compared with its source.
     """
 
     id: str
@@ -38,20 +29,15 @@ class Copied(NamedTuple):
 
 
 def read(select: Select) -> Copied | None:
-    """Return up to where a store that has the table is a copy; None where it is none."""
+    """Return up to where a store is a copy; None where it is none."""
     rows = select("SELECT id, position, place, erased, finished FROM copied")
     return Copied(*rows[0]) if rows else None
 
 
-def state(recorder: Recorder) -> Copied | None:
-    """Return up to where a store is a copy; None where it is none."""
-    with guard():
-        return read(recorder.select) if recorder.has("copied") else None
-
-
-def require_finished(recorder: Recorder, name: str) -> None:
+def require_finished(tables: Tables, name: str) -> None:
     """Refuse a store whose copy is not finished; raises UsageError `store.copying`."""
-    found = state(recorder)
+    with guard():
+        found = read(tables.select)
     if found and not found.finished:
         raise UsageError(
             "store.copying",

@@ -11,24 +11,22 @@
 
 from __future__ import annotations
 
-import sqlite3
 from collections.abc import Callable, Iterator, Sequence
 from itertools import groupby, zip_longest
 from typing import Any, NamedTuple
 from uuid import UUID
 
 from eventsourcing.persistence import StoredEvent
-from eventsourcing.sqlite import SQLiteCursor
 
 from hansard.errors import DataError, UsageError
 from hansard.record.bundle import Bundle, Head
 from hansard.record.line import line_hash
 from hansard.store import copied, registering
 from hansard.store.application import Store
-from hansard.store.copied import Copied, Select
+from hansard.store.copied import Copied
+from hansard.store.database import Cursor, Extras, NotNext, Select, Tables
 from hansard.store.guard import guard, id_of
 from hansard.store.projection import forget
-from hansard.store.sqlite import Extras, Recorder
 
 _ENTRIES = 200  # that are read at once
 _BYTES = 1 << 24  # of texts, after which a step is stored
@@ -92,8 +90,8 @@ class _Copying:
 
     def begin(self) -> None:
         """Take the target, if it is empty, or what an earlier copy left; else refuse it."""
-        found = copied.state(self._to)
         with guard():
+            found = copied.read(self._to.select)
             place, size = _last(self._to, self._to.select), registering.size_of(self._to.select)
         if not (self._goes_on(found, place, size) if found else place == size == 0):
             raise UsageError(
@@ -101,9 +99,7 @@ class _Copying:
                 f"{self._target.url} holds something else than a copy of {self._source.url}: "
                 "name a store that is new or empty",
             )
-        with guard(), self._to.datastore.transaction(commit=True) as c:
-            for statement in copied.TABLES:
-                c.execute(statement, ())
+        with guard(), self._to.transaction() as c:
             if found:
                 self._at = found._replace(finished=0)
             elif copied.read(registering.selecting(c)) is None:
@@ -126,7 +122,7 @@ class _Copying:
             last, size = _last(self._from, select), registering.size_of(select)
         return (last, size) == (self._at.position, self._target.register.size)
 
-    def _hold(self, c: SQLiteCursor) -> None:
+    def _hold(self, c: Cursor) -> None:
         """Keep others out of the target, in which only this copy may have written."""
         c.execute("UPDATE copied SET finished = 0", ())  # a write comes first
         select = registering.selecting(c)
@@ -205,23 +201,23 @@ class _Copying:
         """Store a step, and up to where the copy stands with it."""
         moved = self._at
 
-        def work(c: SQLiteCursor) -> int:
+        def work(c: Cursor) -> int:
             nonlocal moved
             self._hold(c)
             for batch in step:
                 try:
                     place = self._to.insert(c, batch.events, batch.extras)
-                except sqlite3.IntegrityError:
+                except NotNext:
                     raise _damaged(batch.debate) from None
                 if batch.extras.erased:
-                    forget(c, batch.debate)
+                    forget(self._to, c, batch.debate)
             erased = moved.erased or int(any(batch.extras.erased for batch in step))
             moved = moved._replace(position=step[-1].until, place=place, erased=erased)
             c.execute("UPDATE copied SET position = ?, place = ?, erased = ?", moved[1:4])
             return place
 
         with guard():
-            self._target.write(work)
+            self._to.write(work)
         self._at = moved
         for batch in step:
             if batch.last:
@@ -234,21 +230,21 @@ class _Copying:
         log, size = self._source.register, self._source.register.size
         for begin in range(self._target.register.size, size, _LINES):
             lines = list(log.lines(min(begin + _LINES, size), begin))
-            with guard(), self._to.datastore.transaction(commit=True) as c:
+            with guard(), self._to.transaction() as c:
                 self._hold(c)
                 registering.extend(c, begin, lines)
 
     def checkpoints(self) -> None:
         """Copy the name of the register, and the checkpoints that belong to its lines."""
         for rows in self._kept(self._from):
-            with guard(), self._to.datastore.transaction(commit=True) as c:
+            with guard(), self._to.transaction() as c:
                 self._hold(c)
                 c.executemany(_KEEP, rows)
-        with guard(), self._to.datastore.transaction(commit=True) as c:
+        with guard(), self._to.transaction() as c:
             self._hold(c)
             c.execute("UPDATE register_log SET origin = ?", (self._source.register.origin,))
 
-    def _kept(self, recorder: Recorder) -> Iterator[list[tuple[Any, ...]]]:
+    def _kept(self, recorder: Tables) -> Iterator[list[tuple[Any, ...]]]:
         """Yield the checkpoints of a store, some at a time, up to the size of the target."""
         size, after = self._target.register.size, -1
         while True:
@@ -302,18 +298,18 @@ class _Copying:
         """Let the target be used, without a trace of what was erased on the way."""
         if self._at.erased:
             self._target.scrub()
-        with guard(), self._to.datastore.transaction(commit=True) as c:
+        with guard(), self._to.transaction() as c:
             self._hold(c)
             c.execute("UPDATE copied SET erased = 0, finished = 1", ())
 
 
-def _last(recorder: Recorder, select: Select) -> int:
+def _last(recorder: Tables, select: Select) -> int:
     """Return the place of the last entry; 0 where there is none."""
     rows = select(f"SELECT max({recorder.place}) FROM stored_events")  # noqa: S608
     return int(rows[0][0] or 0)
 
 
-def _count(recorder: Recorder, place: int) -> int:
+def _count(recorder: Tables, place: int) -> int:
     """Return how many entries there are up to a place."""
     rows = recorder.select(
         f"SELECT count(*) FROM stored_events WHERE {recorder.place} <= ?",  # noqa: S608
@@ -322,7 +318,7 @@ def _count(recorder: Recorder, place: int) -> int:
     return int(rows[0][0])
 
 
-def _entry(recorder: Recorder, place: int) -> list[tuple[Any, ...]]:
+def _entry(recorder: Tables, place: int) -> list[tuple[Any, ...]]:
     """Return the entry at a place, in a list; an empty one where there is none."""
     rows = recorder.select(
         f"SELECT originator_version, state FROM stored_events WHERE {recorder.place} = ?",  # noqa: S608

@@ -25,13 +25,44 @@ from stat import S_ISREG
 
 from hansard import private
 from hansard.errors import DataError, UsageError
+from hansard.store.database import LOCK_SECONDS
 
 APPLICATION_ID = 0x48414E53  # "HANS": tells our files from other SQLite databases
-LOCK_SECONDS = 60
 _PAUSE = 0.01  # seconds between tries where SQLite itself does not wait
 _MAGIC = b"SQLite format 3\0"
 _WAL = b"\x02\x02"  # both versions of the header, at byte 18
 _NAMES_ANOTHER = bytes.fromhex("d9d505f920a163d7")  # the end of a journal that does
+
+
+def look_at(path: Path, *, create: bool) -> None:
+    """Refuse what cannot be opened as a store.
+
+    Raises OSError, UsageError `store.missing`, and what `examine` raises.
+    """
+    if path.exists():
+        examine_beside(path)
+        examine(path)
+    elif not create:
+        raise UsageError(
+            "store.missing", f"there is no store at {path}; run a debate first, or name --store"
+        )
+    elif not path.parent.is_dir():
+        raise UsageError(
+            "store.missing", f"there is no folder {path.parent} for the store; create it first"
+        )
+    else:
+        examine_beside(absolute(path))
+
+
+def absolute(path: Path) -> Path:
+    """Return a path that a change of folder does not change; raises UsageError `store.missing`."""
+    try:
+        return path.absolute()
+    except FileNotFoundError:
+        raise UsageError(
+            "store.missing",
+            "the working directory was removed; change to one that is there, or name --store",
+        ) from None
 
 
 def examine(path: Path) -> None:
@@ -133,7 +164,7 @@ def regular(path: Path) -> os.stat_result | None:
     return found
 
 
-def make(path: Path, tables: Sequence[str]) -> None:
+def make(path: Path, tables: Sequence[str], version: int) -> None:
     """Make a store of a file that is missing or blank, with these tables; wait for others who do.
 
     A file that is a store already stays as it is. Raises sqlite3.Error, OSError and
@@ -154,8 +185,14 @@ def make(path: Path, tables: Sequence[str]) -> None:
             for statement in tables:
                 connection.execute(statement)
             connection.execute(f"PRAGMA application_id = {APPLICATION_ID}")
+            connection.execute(f"PRAGMA user_version = {version:d}")
         connection.execute("COMMIT")
         _set_wal(connection)
+
+
+def is_blank(path: Path) -> bool:
+    """Whether there is no store in this file yet, or not even a file."""
+    return not path.exists() or not _is_ours(_header(path))
 
 
 class Tally:

@@ -29,7 +29,7 @@ def guard() -> Iterator[None]:
 def id_of(value: object) -> str:
     """Return a stored debate's id; raises DataError `store.corrupt`."""
     try:
-        return str(UUID(cast(str, value)))
+        return str(value if isinstance(value, UUID) else UUID(cast(str, value)))
     except (AttributeError, TypeError, ValueError):
         raise DataError("store.corrupt", f"{value!r:.64} is not a debate's id") from None
 

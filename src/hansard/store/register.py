@@ -11,8 +11,6 @@ from contextlib import contextmanager
 from typing import NamedTuple
 from uuid import UUID
 
-from eventsourcing.sqlite import SQLiteCursor
-
 from hansard.errors import DataError, UsageError
 from hansard.record import register, tree
 from hansard.record.checkpoint import Checkpoint
@@ -21,18 +19,20 @@ from hansard.record.line import line_hash
 from hansard.record.note import SIGNATURE
 from hansard.record.register import Line
 from hansard.store import registering
+from hansard.store.database import Cursor, Select, Tables
 from hansard.store.guard import guard, id_of
 from hansard.store.registering import HASH, Row, bytes_of
-from hansard.store.sqlite import Recorder
 
 _PAGE = 10_000  # lines that are read at once
-_FEW = 500  # debates that are read at once
+_FEW = 500  # debates or notes that are read at once
 _LINES = "SELECT line FROM register WHERE place >= ? AND place < ? ORDER BY place"
 _HASHES = "SELECT hash FROM register_hashes WHERE place >= ? AND place < ? ORDER BY place"
 _OF = "SELECT line FROM register WHERE tag = ? ORDER BY place"
 _CHECKPOINTS = "SELECT size, root, note FROM checkpoints WHERE size >= ? ORDER BY size"
 _SIGNED = """SELECT size, root, note FROM checkpoints
     WHERE size >= ? AND note IS NOT NULL ORDER BY cosigned DESC, size DESC LIMIT 1"""
+_NOTES = """SELECT size, note FROM checkpoints
+    WHERE size > ? AND size < ? AND note IS NOT NULL ORDER BY size LIMIT ?"""
 _ONE = "SELECT size, root, note FROM checkpoints WHERE size = ?"
 # Of each debate its first entry, its head, and what its last entry is.
 _DEBATES = """SELECT heads.debate, first.state, heads.head, last.topic FROM heads
@@ -40,7 +40,7 @@ _DEBATES = """SELECT heads.debate, first.state, heads.head, last.topic FROM head
     ON first.originator_id = heads.debate AND first.originator_version = 1
     JOIN stored_events AS last
     ON last.originator_id = heads.debate AND last.originator_version = heads.length
-    WHERE heads.debate > ? ORDER BY heads.debate LIMIT ?"""
+    WHERE {} ORDER BY heads.debate LIMIT ?"""
 _HEAD = "SELECT head FROM heads WHERE debate = ?"
 _NAME = "UPDATE register_log SET origin = ? || '/' || id WHERE origin IS NULL"
 
@@ -69,18 +69,17 @@ class Register:
     `register.damaged` where what is there is not what was written.
     """
 
-    def __init__(self, recorder: Callable[[], Recorder]) -> None:
-        self._recorder = recorder
+    def __init__(self, tables: Callable[[], Tables]) -> None:
+        self._tables = tables
 
     @contextmanager
-    def _reading(self) -> Iterator[registering.Select]:
-        with guard(), self._recorder().snapshot() as select:
+    def _reading(self) -> Iterator[Select]:
+        with guard(), self._tables().snapshot() as select:
             yield select
 
     @contextmanager
-    def _writing(self) -> Iterator[SQLiteCursor]:
-        with guard(), self._recorder().datastore.transaction(commit=True) as c:
-            c.execute("DELETE FROM checkpoints WHERE 0")  # a write of nothing keeps others out
+    def _writing(self) -> Iterator[Cursor]:
+        with guard(), self._tables().transaction() as c:
             yield c
 
     @property
@@ -116,7 +115,7 @@ class Register:
             return registering.size_of(select)
 
     def lines(self, size: int, begin: int = 0) -> Iterator[bytes]:
-        """Yield the first `size` lines, from line `begin` on, as they were hashed."""
+        """Yield the first `size` lines, from line `begin` on; fewer where some are not there."""
         for row in self._paged(_LINES, size, begin):
             yield bytes_of(row)
 
@@ -126,10 +125,14 @@ class Register:
             yield bytes_of(row, HASH)
 
     def _paged(self, statement: str, count: int, first: int = 0) -> Iterator[object]:
+        """Yield the values in the places below `count`, up to a page that lacks one."""
         for begin in range(first, count, _PAGE):
+            end = min(begin + _PAGE, count)
             with self._reading() as select:
-                rows = select(statement, begin, min(begin + _PAGE, count))
+                rows = select(statement, begin, end)
             yield from (row[0] for row in rows)
+            if len(rows) < end - begin:
+                return
 
     def of(self, subject: str) -> list[Line]:
         """Return the lines about a debate, by its id, or a policy or key, by its hash."""
@@ -172,16 +175,34 @@ class Register:
             rows = select(_SIGNED, least)
         return _kept(*rows[0]) if rows else None
 
-    def debates(self) -> Iterator[Stored]:
-        """Yield the debates of the store, in the order of their ids."""
-        after = ""
+    def notes(self, size: int) -> Iterator[bytes]:
+        """Yield the signed checkpoints over fewer than `size` lines, in order."""
+        after = -1
         while True:
             with self._reading() as select:
-                rows = select(_DEBATES, after, _FEW)
+                rows = select(_NOTES, after, size, _FEW)
+            for row in rows:
+                after = row[0]
+                yield bytes_of(row[1])
+            if len(rows) < _FEW:
+                return
+
+    def is_current(self, debate: str) -> bool:
+        """Say whether the last line about a debate of the store names its last entry."""
+        with self._reading() as select:
+            rows = select(_HEAD, UUID(debate).hex)
+        return [row[0] for row in rows] == [line.head for line in self.of(debate)[-1:]]
+
+    def debates(self) -> Iterator[Stored]:
+        """Yield the debates of the store, in the order of their ids."""
+        where, after = "TRUE", tuple[object, ...]()
+        while True:
+            with self._reading() as select:
+                rows = select(_DEBATES.format(where), *after, _FEW)
             for debate, first, head, last in rows:
                 opened = line_hash(bytes_of(first))
                 yield Stored(id_of(debate), opened, head, registering.is_over(last))
-                after = debate
+                where, after = "heads.debate > ?", (debate,)
             if len(rows) < _FEW:
                 return
 
@@ -226,7 +247,7 @@ class Register:
         cosigned = sum(len(row.signature) != SIGNATURE for row in checkpoint.note.signatures)
         with self._writing() as c:
             c.execute(
-                "INSERT OR IGNORE INTO checkpoints (size, root) VALUES (?, ?)",
+                "INSERT INTO checkpoints (size, root) VALUES (?, ?) ON CONFLICT DO NOTHING",
                 (head.size, head.root),
             )
             c.execute(

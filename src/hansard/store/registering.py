@@ -1,4 +1,4 @@
-"""The register's tables, and how lines get into them (FORMAT.md §12).
+"""How lines get into the register (FORMAT.md §12).
 
 The lines stand as they were hashed, and beside them the hashes that a root or a proof is made
 of, in the order of `record.tree`; and the root at each checkpoint, with its signed note once
@@ -8,44 +8,22 @@ write that keeps other processes out: their lines come one after the other.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any, NamedTuple
 
 import orjson
-from eventsourcing.sqlite import SQLiteCursor
 
 from hansard.errors import DataError
 from hansard.record import register, tree
 from hansard.record.line import line_hash
 from hansard.record.register import Kind, Line
 from hansard.rules.data import AFTER
+from hansard.store.database import Cursor, Select
 
-TABLES = (
-    """CREATE TABLE IF NOT EXISTS register
-       (place INTEGER PRIMARY KEY, tag TEXT NOT NULL, line BLOB NOT NULL)""",
-    """CREATE INDEX IF NOT EXISTS register_tags ON register (tag, place)""",
-    """CREATE TABLE IF NOT EXISTS register_hashes
-       (place INTEGER PRIMARY KEY, hash BLOB NOT NULL)""",
-    """CREATE TABLE IF NOT EXISTS checkpoints
-       (size INTEGER PRIMARY KEY, root BLOB NOT NULL, note BLOB,
-        cosigned INTEGER NOT NULL DEFAULT 0)""",
-    """CREATE INDEX IF NOT EXISTS checkpoints_signed ON checkpoints (cosigned, size)
-       WHERE note IS NOT NULL""",
-    # One row: what tells this log from all others, and its origin once a key has signed.
-    """CREATE TABLE IF NOT EXISTS register_log (id TEXT PRIMARY KEY, origin TEXT) WITHOUT ROWID""",
-    """INSERT INTO register_log SELECT lower(hex(randomblob(8))), NULL
-       WHERE NOT EXISTS (SELECT * FROM register_log)""",
-    """CREATE TRIGGER IF NOT EXISTS register_stays BEFORE DELETE ON register
-       BEGIN SELECT RAISE(ABORT, 'lines of the register are never deleted'); END""",
-    """CREATE TRIGGER IF NOT EXISTS register_stands BEFORE UPDATE ON register
-       BEGIN SELECT RAISE(ABORT, 'lines of the register are never changed'); END""",
-)
 _OPENING: dict[str, Kind] = {"debate.opened": "opened", "gate.answered": "gate"}
 _HEADS = frozenset({"debate.closed", *AFTER})
 HASH = len(tree.EMPTY)  # bytes
 _DAMAGED = "the store's register is damaged; restore the store from a copy"
-
-Select = Callable[..., Sequence[Sequence[Any]]]
 
 
 class Row(NamedTuple):
@@ -77,7 +55,7 @@ def is_over(kind: str) -> bool:
     return kind in _HEADS or (kind in _OPENING and kind != "debate.opened")
 
 
-def append(c: SQLiteCursor, rows: Iterable[Row]) -> int:
+def append(c: Cursor, rows: Iterable[Row]) -> int:
     """Add lines, and a checkpoint after them; return how many were not there already.
 
     A debate's line is there where its last line has the same head, a policy's or key's where
@@ -98,7 +76,7 @@ def append(c: SQLiteCursor, rows: Iterable[Row]) -> int:
     return size - before
 
 
-def extend(c: SQLiteCursor, size: int, lines: Iterable[bytes]) -> None:
+def extend(c: Cursor, size: int, lines: Iterable[bytes]) -> None:
     """Add the lines of another register that follow its first `size`, which are there.
 
     No checkpoint is made. Raises DataError `register.damaged` or `register.line`.
@@ -111,7 +89,7 @@ def extend(c: SQLiteCursor, size: int, lines: Iterable[bytes]) -> None:
         _add(c, line, read)
 
 
-def _add(c: SQLiteCursor, line: Line, read: tree.Read) -> None:
+def _add(c: Cursor, line: Line, read: tree.Read) -> None:
     """Store a line at its place, and the hashes that it brings."""
     c.execute("INSERT INTO register VALUES (?, ?, ?)", (line.index, line.tag, line.data))
     place = tree.stored_hashes(line.index)
@@ -119,7 +97,7 @@ def _add(c: SQLiteCursor, line: Line, read: tree.Read) -> None:
         c.execute("INSERT INTO register_hashes VALUES (?, ?)", (number, found))
 
 
-def selecting(c: SQLiteCursor) -> Select:
+def selecting(c: Cursor) -> Select:
     """Return what reads within a transaction."""
 
     def select(statement: str, *params: object) -> Sequence[Sequence[Any]]:
@@ -140,9 +118,12 @@ def _is_there(line: Line, select: Select) -> bool:
 
 
 def size_of(select: Select) -> int:
-    """Return how many lines there are."""
+    """Return how many lines there are; raises DataError `register.damaged` for too many."""
     last = select("SELECT max(place) FROM register")[0][0]
-    return 0 if last is None else int(last) + 1
+    size = 0 if last is None else int(last) + 1
+    if size > tree.MAX_SIZE:
+        raise DataError("register.damaged", f"{_DAMAGED}: a line is where none can be")
+    return size
 
 
 def reader(select: Select) -> tree.Read:

@@ -15,12 +15,15 @@ SORTS = ("opened", "cost", "calls", "tokens", "elapsed")  # by which debates are
 class Row:
     """What is kept of one debate; of a record that does not hold, its id and its state alone.
 
-    `question` is the SHA-256 of its question, `deadline` the time from which a review that
-    waits is overdue; `spoken` says whether anybody said anything after the close, so that
-    its review hangs on the reader's keys, and `look` whether somebody must look however the
-    review stands. `held` says whether a hold stands, `texts` whether
-    any of its texts is left. `elapsed` is in milliseconds, `cost` in micro-US-dollars. `names` are
-    pairs of `label`, `model`, `note` or `exception` and a name, `figures` what the debate counts
+    `question` is the SHA-256 of its question, `deadline` the time from which a review that waits
+    is overdue; `spoken` says whether anybody said anything after the close, so that its review
+    hangs on the reader's keys, and `look` whether somebody must look however the review stands.
+    `held` says whether a hold stands, `texts` whether any of its texts is left. `elapsed` is in
+    milliseconds, `cost` in micro-US-dollars. `policy` is the hash of the policy that it was
+    opened under. Of what its gate answered, if it had one, `advised` says whether a debate is
+    advised, `confidence` is in millionths, `downside` and `threshold` in micro-US-dollars;
+    `outcomes` are the labels that were noted, in order, with spaces between. `names` are pairs
+    of `label`, `model`, `note` or `exception` and a name, `figures` what the debate counts
     towards metrics, `words` what can be searched. `head` is the hash of its last entry, `numbers`
     what it counts in a periodic report, by name, as JSON.
     """
@@ -47,6 +50,12 @@ class Row:
     elapsed: int | None = None
     head: str | None = None
     numbers: str | None = None
+    policy: str | None = None
+    advised: bool | None = None
+    confidence: int | None = None
+    downside: int | None = None
+    threshold: int | None = None
+    outcomes: str = ""
     names: Sequence[tuple[str, str]] = ()
     figures: Mapping[str, int] = field(default_factory=dict)
     words: str = ""

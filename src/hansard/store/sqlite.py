@@ -13,8 +13,8 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import closing, contextmanager, suppress
 from os.path import samestat
 from pathlib import Path
-from typing import Any, NamedTuple
-from uuid import UUID
+from typing import Any, cast
+from uuid import uuid4
 
 from eventsourcing.persistence import StoredEvent
 from eventsourcing.sqlite import (
@@ -22,47 +22,32 @@ from eventsourcing.sqlite import (
     SQLiteConnection,
     SQLiteConnectionPool,
     SQLiteCursor,
-    SQLiteDatastore,
     SQLiteFactory,
 )
 from typing_extensions import override
 
 from hansard import private
 from hansard.errors import DataError
-from hansard.record.bundle import MAX_EXPORT, Head
+from hansard.store import database
 from hansard.store import file as files
-from hansard.store import registering
-from hansard.store.file import LOCK_SECONDS
-
-MOST_BYTES = 2 * MAX_EXPORT  # that are read at once: no record that can be exported has as many
-
-_TABLES = (
-    """CREATE TABLE IF NOT EXISTS blobs
-       (debate TEXT, name TEXT, body BLOB NOT NULL, PRIMARY KEY (debate, name)) WITHOUT ROWID""",
-    """CREATE TABLE IF NOT EXISTS templates
-       (sha256 TEXT PRIMARY KEY, body BLOB NOT NULL) WITHOUT ROWID""",
-    """CREATE TABLE IF NOT EXISTS heads
-       (debate TEXT PRIMARY KEY, length INTEGER NOT NULL, head TEXT NOT NULL) WITHOUT ROWID""",
-    # Where a run's relative file names begin: not part of any record.
-    """CREATE TABLE IF NOT EXISTS runs
-       (debate TEXT PRIMARY KEY, folder TEXT NOT NULL) WITHOUT ROWID""",
-    # They stop accidents, not an owner of the file; the chain shows the rest.
-    """CREATE TRIGGER IF NOT EXISTS lines_stay BEFORE DELETE ON stored_events
-       BEGIN SELECT RAISE(ABORT, 'lines are never deleted'); END""",
-    """CREATE TRIGGER IF NOT EXISTS lines_stand BEFORE UPDATE ON stored_events
-       BEGIN SELECT RAISE(ABORT, 'lines are never changed'); END""",
-    *registering.TABLES,
+from hansard.store.database import (
+    LOCK_SECONDS,
+    SCHEMA,
+    Cursor,
+    Database,
+    Lock,
+    Select,
+    Tables,
+    bounded,
+    require_current,
+    require_known,
 )
+from hansard.store.file import Tally
+from hansard.store.guard import guard
+from hansard.store.mapping import Debates
+from hansard.store.sqlite_tables import TABLES
 
-
-class Extras(NamedTuple):
-    """What is stored in the same transaction as a batch of lines."""
-
-    head: Head
-    blobs: Sequence[tuple[str, bytes]] = ()
-    templates: Sequence[tuple[str, bytes]] = ()
-    folder: str | None = None
-    erased: Sequence[str] = ()  # the names of blobs that go
+SCHEME = "sqlite:///"
 
 
 class Pool(SQLiteConnectionPool):
@@ -87,100 +72,121 @@ class Pool(SQLiteConnectionPool):
         return SQLiteConnection(connection, max_age=self.max_age)
 
 
-class Recorder(SQLiteApplicationRecorder):
+class Recorder(Tables, SQLiteApplicationRecorder):
     """Stores a batch of lines with its blobs and its head, all or nothing."""
 
-    place = "rowid"  # the column of entries that counts them in the order of the log
+    place = words_place = "rowid"
+    holds = "instr({}, ?)"
+    searched = "row.place IN (SELECT rowid FROM projected_texts WHERE said MATCH :words)"
+    refused = sqlite3.IntegrityError
 
     @override
     def construct_create_table_statements(self) -> list[str]:
-        return [*super().construct_create_table_statements(), *_TABLES]
+        return [*super().construct_create_table_statements(), *TABLES]
 
     @override
     def create_table(self) -> None:
-        name = self.datastore.pool.db_name
-        if name.startswith("file:"):  # in memory
+        if self._in_memory:
             super().create_table()
         else:
-            files.make(Path(name), self.create_table_statements)
+            files.make(Path(self.name), self.create_table_statements, SCHEMA)
 
-    def examine(self, more: Iterable[str]) -> None:
+    @property
+    @override
+    def name(self) -> str:
+        return self.datastore.pool.db_name
+
+    @property
+    def _in_memory(self) -> bool:
+        return self.name.startswith("file:")
+
+    def examine(self) -> None:
         """Refuse a store that holds what we did not make: a trigger or view acts while we read.
-
-        Its own tables may be there, and those of the statements `more`.
 
         What is missing, as after tampering, shows where it is read. Raises DataError
         `store.foreign`, or `store.old` for a store without a register.
         """
-        ours = set(map(_as_kept, (*self.create_table_statements, *more)))
+        ours = set(map(_as_kept, _kept(self.create_table_statements)))
         made = "SELECT type, name, sql FROM sqlite_master WHERE sql IS NOT NULL"
         rows = self.select(made)
         for kind, name, statement in rows:
             if type(statement) is not str or _as_kept(statement) not in ours:
                 raise DataError(
                     "store.foreign",
-                    f"{self.datastore.pool.db_name} holds the {kind} {name!r:.64}, which no "
-                    "Hansard store has; name another store, or restore it from a copy",
+                    f"{self.name} holds the {kind} {name!r:.64}, which no Hansard store has; name "
+                    "another store, or restore it from a copy",
                 )
         if "register" not in {row[1] for row in rows}:
             raise DataError(
                 "store.old",
-                f"{self.datastore.pool.db_name} has no register: an earlier version of Hansard "
-                "made it, or the register was taken out; read it with that version or restore it "
-                "from a copy, and name another store for new debates",
+                f"{self.name} has no register: an earlier version of Hansard made it, or the "
+                "register was taken out; read it with that version or restore it from a copy, and "
+                "name another store for new debates",
             )
 
-    def has(self, table: str) -> bool:
-        """Whether there is a table of this name."""
-        return bool(self.select("SELECT 1 FROM sqlite_master WHERE name = ?", table))
+    def version(self) -> int:
+        """Return the version of the tables: 0 from before it was noted."""
+        return int(self.select("PRAGMA user_version")[0][0])
+
+    def upgrade(self) -> None:
+        """Make what the tables lack. Those of version 0 may lack the projection."""
+        with self.transaction() as c:
+            for statement in self.create_table_statements:
+                c.execute(statement)
+            c.execute(f"PRAGMA user_version = {SCHEMA}")
 
     def entries(self) -> int:
         """Return how many entries there are: none is ever deleted."""
         return self.max_notification_id() or 0
 
-    def insert(self, c: SQLiteCursor, events: Sequence[StoredEvent], extras: Extras) -> int:
-        """Insert a batch of one debate; return how many entries there are then.
+    @override
+    @contextmanager
+    def transaction(self) -> Iterator[SQLiteCursor]:
+        with self.datastore.transaction(commit=True) as c:
+            c.execute("DELETE FROM checkpoints WHERE 0")  # a write of nothing keeps others out
+            yield c
 
-        Raises sqlite3.IntegrityError where the batch does not come next.
-        """
-        first = events[0]
-        debate = _key(first.originator_id)
-        places = self._insert_events(c, events)
-        if extras.blobs:
-            c.executemany(
-                "INSERT INTO blobs VALUES (?, ?, ?)",
-                [(debate, name, body) for name, body in extras.blobs],
-            )
-        if extras.erased:
-            c.executemany(
-                "DELETE FROM blobs WHERE debate = ? AND name = ?",
-                [(debate, name) for name in extras.erased],
-            )
-        if extras.templates:
-            c.executemany("INSERT OR IGNORE INTO templates VALUES (?, ?)", extras.templates)
-        if extras.folder is not None:
-            c.execute("INSERT INTO runs VALUES (?, ?)", (debate, os.fsencode(extras.folder)))
-        length, head = extras.head.length, extras.head.hash
-        if first.originator_version == 1:
-            c.execute("INSERT INTO heads VALUES (?, ?, ?)", (debate, length, head))
-        else:
-            c.execute(
-                "UPDATE heads SET length = ?, head = ? WHERE debate = ? AND length = ?",
-                (length, head, debate, first.originator_version - 1),
-            )
-            if c.sqlite_cursor.rowcount != 1:
-                raise sqlite3.IntegrityError("the debate has another length")
+    @override
+    @contextmanager
+    def snapshot(self) -> Iterator[Select]:
+        with self.datastore.transaction(commit=False) as c:
+            left = database.MOST_BYTES
+
+            def select(statement: str, *params: object, **named: object) -> list[Sequence[Any]]:
+                nonlocal left
+                c.execute(statement, named or params)
+                rows, left = bounded(iter(c.fetchone, None), left, self.name)
+                return rows
+
+            yield select
+
+    @override
+    def write(self, work: Callable[[Cursor], int]) -> None:
+        with self.transaction() as c:
+            entries = work(c)
+        if not self._in_memory:
+            Tally(Path(self.name)).write(entries)
+
+    @override
+    def add(self, c: Cursor, events: Sequence[StoredEvent]) -> int:
+        places = self._insert_events(cast(SQLiteCursor, c), events)
         return places[-1] if places else 0
 
+    @override
+    def changed(self, c: Cursor) -> int:
+        return cast(SQLiteCursor, c).sqlite_cursor.rowcount
+
+    @override
     def scrub(self) -> None:
         """Write the store anew without what was deleted, and empty its write-ahead log.
 
-        Raises DataError `store.busy` while another process reads an older state.
+        SQLite overwrites what it deletes. But the write-ahead log keeps what a page was, and
+        pages may hold what was moved. Raises DataError `store.busy` while another process reads
+        an older state.
         """
-        name = self.datastore.pool.db_name
-        if name.startswith("file:"):  # in memory, where nothing stays
+        if self._in_memory:  # where nothing stays
             return
-        with closing(sqlite3.connect(name, timeout=LOCK_SECONDS, isolation_level=None)) as own:
+        with closing(sqlite3.connect(self.name, timeout=LOCK_SECONDS, isolation_level=None)) as own:
             own.execute("PRAGMA synchronous = FULL")
             own.execute("PRAGMA secure_delete = ON")
             own.execute("VACUUM")
@@ -188,41 +194,26 @@ class Recorder(SQLiteApplicationRecorder):
         if busy:
             raise DataError(
                 "store.busy",
-                f"what was to be erased is out of the record, but {name}-wal still has it, since "
-                "another process reads the store; end that process, and run `hansard list`",
+                f"what was to be erased is out of the record, but {self.name}-wal still has it, "
+                "since another process reads the store; end that process, and run `hansard list`",
             )
 
-    def select(self, statement: str, *params: object, **named: object) -> list[sqlite3.Row]:
-        """Return the rows of a read-only statement."""
-        with self.snapshot() as select:
-            return select(statement, *params, **named)
+    @override
+    def search(self, text: str) -> object:
+        return " ".join(
+            '"{}"'.format(word.replace('"', '""')) for word in text.replace("\0", " ").split()
+        )
 
-    @contextmanager
-    def snapshot(self) -> Iterator[Callable[..., list[sqlite3.Row]]]:
-        """Give a `select` all of whose rows are as they stood at one moment.
+    @override
+    def put_words(self, c: Cursor, place: int, words: str) -> None:
+        c.execute("INSERT INTO projected_texts (rowid, said) VALUES (?, ?)", (place, words))
 
-        They have a bound together: in a file from a stranger, any number of long values may lie
-        in the same few pages. Raises DataError `store.size`.
-        """
-        with self.datastore.transaction(commit=False) as c:
-            left = MOST_BYTES
-
-            def select(statement: str, *params: object, **named: object) -> list[sqlite3.Row]:
-                nonlocal left
-                c.execute(statement, named or params)
-                rows = list[sqlite3.Row]()
-                for row in iter(c.fetchone, None):
-                    left -= sum(len(value) for value in row if isinstance(value, (bytes, str)))
-                    if left < 0:
-                        raise DataError(
-                            "store.size",
-                            f"{self.datastore.pool.db_name} has more than {MOST_BYTES:,} bytes of "
-                            "a debate, which is more than Hansard reads",
-                        )
-                    rows.append(row)
-                return rows
-
-            yield select
+    @override
+    def drop_words(self, c: Cursor, place: int | None, *, wholly: bool = False) -> None:
+        where, params = ("", ()) if place is None else (" WHERE rowid = ?", (place,))
+        c.execute(f"DELETE FROM projected_texts{where}", params)  # noqa: S608
+        if wholly:
+            c.execute("INSERT INTO projected_texts (projected_texts) VALUES ('optimize')", ())
 
 
 class Factory(SQLiteFactory):
@@ -241,8 +232,87 @@ def _as_kept(statement: str) -> str:
     return " ".join(statement.replace(" IF NOT EXISTS", "", 1).split())
 
 
-def _key(debate: UUID | str) -> str:
-    return debate.hex if isinstance(debate, UUID) else debate
+def _kept(statements: Iterable[str]) -> Iterator[str]:
+    """Yield the statements that SQLite keeps of these, those of its own search included."""
+    with closing(sqlite3.connect(":memory:")) as connection:
+        for statement in statements:
+            connection.execute(statement)
+        found = connection.execute("SELECT sql FROM sqlite_master WHERE sql IS NOT NULL")
+        yield from (row[0] for row in found)
+
+
+@contextmanager
+def _closed_on_error(opened: Debates) -> Iterator[None]:
+    try:
+        yield
+    except BaseException:
+        opened.close()
+        raise
+
+
+class SQLite(Database):
+    """A store in one file, or in memory."""
+
+    def __init__(self, url: str, *, create: bool) -> None:
+        name, self._opened = url.removeprefix(SCHEME), False
+        if name == ":memory:":
+            self._name, self._path = f"file:{uuid4()}?mode=memory&cache=shared", None
+            super().__init__(url, None, None)
+            return
+        with guard():  # a name may be too long, or in a folder that is closed
+            files.look_at(Path(name), create=create)
+        # `file:x.db` is a name, and a process may change its folder.
+        self._path = files.absolute(Path(name))
+        self._name = str(self._path)
+        super().__init__(url, url, self._path.parent)
+
+    @override
+    def is_there(self) -> bool:
+        return self._path is None or self._path.exists()
+
+    @override
+    def exposed(self) -> str | None:
+        return files.exposed(self._path) if self._path else None
+
+    @override
+    def open(self) -> Debates:
+        """Open it: a new file is made only when something is to be stored."""
+        opened, recorder = self._examined()
+        if self._path:
+            with _closed_on_error(opened):
+                require_current(recorder.version(), self.url)
+        self._opened = True
+        return opened
+
+    @override
+    def migrate(self) -> int | None:
+        new = self._path is None or files.is_blank(self._path)
+        opened, recorder = self._examined()
+        with _closed_on_error(opened):
+            version = recorder.version()
+            require_known(version, self.url)
+            recorder.upgrade()
+        opened.close()
+        return None if new else version
+
+    def _examined(self) -> tuple[Debates, Recorder]:
+        before = Tally(self._path).read() if self._path else 0
+        opened = Debates({"PERSISTENCE_MODULE": f"{__name__}:Factory", "SQLITE_DBNAME": self._name})
+        recorder = cast(Recorder, opened.recorder)  # as our Factory makes it
+        if self._path:
+            with _closed_on_error(opened):
+                recorder.examine()
+                Tally(self._path).check(before, recorder.entries())
+        return opened, recorder
+
+    @override
+    def close(self) -> None:
+        if self._path and self._opened:
+            Tally(self._path).clear()
+
+    @override
+    def lock(self, debate: str) -> Lock | None:
+        return RunnerLock(f"{self._path}-run-{debate}") if self._path else None
 
 
 class RunnerLock:
@@ -312,6 +382,3 @@ def _is_free(connection: sqlite3.Connection) -> bool:
             raise
         return False
     return True
-
-
-__all__ = ["Extras", "Factory", "Recorder", "RunnerLock", "SQLiteDatastore"]

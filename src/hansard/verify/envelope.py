@@ -137,13 +137,17 @@ def check_signatures(reading: Reading) -> Iterator[Finding]:
             code = f"3.{_CODES.get(what, what)}"
             yield finding(code, 0, found=signing.forged, name=signing.forged)
     reading.trusted = all(signing.trusted for _, signing in signings)
+    words = reading.evidence[3] = signed_by(signings)
+    if not reading.trusted:
+        reading.aside[3] = ("unchecked", words)
+
+
+def signed_by(signings: Iterable[tuple[str, Signing]]) -> str:
+    """Say who signed each note; of those by the same keys it is said once."""
     alike: dict[str, list[str]] = {}
     for what, signing in signings:
         alike.setdefault(signing.words, []).append(what)
-    words = "; ".join(f"{' and '.join(notes)} {words}" for words, notes in alike.items())
-    reading.evidence[3] = words
-    if not reading.trusted:
-        reading.aside[3] = ("unchecked", words)
+    return "; ".join(f"{' and '.join(notes)} {words}" for words, notes in alike.items())
 
 
 def _approval(reading: Reading) -> Signing:

@@ -79,10 +79,10 @@ def finding(
     )
 
 
-def told(findings: Sequence[Finding], count: int) -> str:
+def told(findings: Sequence[Finding], count: int, place: str = "entry") -> str:
     """Return what was found first, where, and how many more of `count` findings there are."""
     first, more = findings[0], count - 1
-    places = [f"entry {first.seq}"] if first.seq else []
+    places = [f"{place} {first.seq}"] if first.seq else []
     places += [f"{more} more"] if more else []
     return f"{first.message} ({'; '.join(places)})" if places else first.message
 

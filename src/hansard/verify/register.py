@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 
 from hansard import vocabulary
 from hansard.errors import DataError
 from hansard.record import checkpoint as checkpoints
 from hansard.record.bundle import PROOFS
-from hansard.record.checkpoint import Checkpoint, Proof
+from hansard.record.checkpoint import Checkpoint, Cosigned, Proof
 from hansard.record.keys import Trust, is_origin_of, verifier_key
 from hansard.record.line import line_hash
 from hansard.record.register import tag
@@ -117,8 +117,9 @@ def place_of(reading: Reading) -> Place | None:
     if len(reading.proofs) < len(PROOFS):
         return None
     opened, head = (reading.proofs[name] for name in ("opened", "head"))
-    own, said = head.checkpoint, vocabulary.words("register")
-    seen = [Cosignature(name=row.name, at=row.at) for row in own.cosigned(reading.trust)]
+    own = head.checkpoint
+    cosigned = own.cosigned(reading.trust)
+    seen = [Cosignature(name=row.name, at=row.at) for row in cosigned]
     place = Place(
         origin=own.head.origin,
         size=own.head.size,
@@ -128,11 +129,16 @@ def place_of(reading: Reading) -> Place | None:
         cosigned=seen,
         kept=compared(reading.since, own) if reading.since else None,
     )
-    names = ", ".join(vocabulary.fill(said["witness"], name=row.name, at=row.at) for row in seen)
-    words = vocabulary.fill(said["cosigned"], witnesses=names) if seen else said["alone"]
     told = place.model_dump(include={"opened", "head", "size", "origin"})
-    reading.say(REGISTER, **told, cosigned=words)
+    reading.say(REGISTER, **told, cosigned=cosigners(cosigned))
     return place
+
+
+def cosigners(seen: Iterable[Cosigned]) -> str:
+    """Say which trusted witnesses cosigned a checkpoint."""
+    said = vocabulary.words("register")
+    names = ", ".join(vocabulary.fill(said["witness"], name=row.name, at=row.at) for row in seen)
+    return vocabulary.fill(said["cosigned"], witnesses=names) if names else said["alone"]
 
 
 def is_anchored(place: Place, witnesses: int) -> bool:

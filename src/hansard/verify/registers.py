@@ -1,23 +1,22 @@
 """A whole register against its checkpoint, those the store kept, and one from outside (§19).
 
 Line by line: of a register of a million lines nothing is kept but its right edge, and the
-first and latest line of each record that is asked about.
+heads of each record that is asked about. The lines may be those of a file or of a store.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Iterator
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
-from itertools import count
 
 from hansard.errors import DataError
 from hansard.record import checkpoint as checkpoints
 from hansard.record import register
-from hansard.record.checkpoint import Checkpoint
+from hansard.record.checkpoint import Checkpoint, Head
 from hansard.record.keys import Trust
-from hansard.record.register import OF_RECORDS, Line
+from hansard.record.register import OF_RECORDS, OPENING, Line
 from hansard.record.tree import Edge, leaf_hash
-from hansard.verify.findings import Finding, finding
+from hansard.verify.findings import Finding, Verification, finding
 from hansard.verify.register import signed_by_log
 
 MOST_LISTED = 1000  # findings of the checkpoints that were kept: there may be a million
@@ -30,18 +29,20 @@ class RegisterCheck:
     """What was found of a register.
 
     `signed` says that a log key which the reader trusts signed its checkpoint, `anchored`
-    that somebody outside saw it, or an earlier one that it extends. `first` and `latest` are
-    the lines of the records asked about, by tag.
+    that somebody outside saw it, or an earlier one that it extends. `opened` is the number of
+    records in it. `heads` are the hashes that the lines of each record asked about name, by
+    its tag; the first is empty where the first line is not that of an opening.
     """
 
-    size: int = 0  # lines that could be read
     checkpoint: Checkpoint | None = None
+    size: int = 0  # lines that could be read
+    whole: bool = True  # all of them could be
+    opened: int = 0
     compared: int = 0  # checkpoints that the store kept
     signed: bool = False
     anchored: bool = False
     findings: list[Finding] = field(default_factory=list)
-    first: dict[str, Line] = field(default_factory=dict)
-    latest: dict[str, Line] = field(default_factory=dict)
+    heads: dict[str, list[str]] = field(default_factory=dict)
 
     @property
     def level(self) -> int | None:
@@ -62,116 +63,164 @@ def verify_register(
 
     `read` is that of a file (`readline`). `kept` are the checkpoints that the store kept, in
     the order of their sizes; `since` is one that the reader kept, as `verify.register.kept`
-    returns it; `about` are the tags of records whose lines are wanted.
+    returns it; `about` are the tags of records whose heads are wanted.
     """
-    check = RegisterCheck()
     try:
-        own = check.checkpoint = checkpoints.parse(checkpoint)
+        own = checkpoints.parse(checkpoint)
     except DataError:
-        check.findings.append(finding("17.signature", 0))
-        return check
-    waiting, edge = _Waiting(kept, since, own), Edge()
-    check.findings += waiting.compare(edge)
-    for line, leaf in _lines(read, check):
-        edge.add(leaf)
+        return RegisterCheck(whole=False, findings=[finding("17.signature", 0)])
+    check, earlier = RegisterCheck(own), _Kept(kept)
+    walk = Walk(own.head.origin, earlier, since, own)
+    for line in walk.lines(_lines(read)):
+        check.opened += line.kind in OPENING
         if line.tag in about and line.kind in OF_RECORDS:
-            check.first.setdefault(line.tag, line)
-            check.latest[line.tag] = line
-        check.findings += waiting.compare(edge)
-    check.size = edge.size
-    check.findings += [*_against(own, edge), *waiting.beyond(edge)]
-    check.compared = waiting.compared
+            heads = check.heads.setdefault(line.tag, [] if line.kind in OPENING else [""])
+            heads.append(line.head)
+    check.size, check.whole, check.compared = walk.edge.size, walk.whole, walk.compared
+    check.findings = [*walk.findings]
+    if check.whole:
+        check.findings += _against(own.head, walk.edge)
+    if earlier.broken:
+        check.findings.append(finding("17.kept", 0, found=earlier.broken))
     check.signed = signed_by_log(own, trust)
     seen = 0 < trust.witnesses <= len(own.cosigned(trust))
     check.anchored = seen or since is not None  # what it does not extend is a finding
     return check
 
 
-def _lines(read: Read, check: RegisterCheck) -> Iterator[tuple[Line, bytes]]:
-    """Yield each line with the hash of its leaf, up to the first that is none."""
-    for index in count():
-        data = read(register.MAX_LINE + 2)
-        if not data:
-            return
-        try:
-            line = register.parse(data[:-1])
-        except DataError:
-            line = None
-        if line is None or line.index != index or data[-1:] != b"\n":
-            check.findings.append(finding("17.line", index + 1))
-            return
-        yield line, leaf_hash(data[:-1])
+def check_export(
+    check: RegisterCheck, name: str, entries: Sequence[str], result: Verification
+) -> Iterator[Finding]:
+    """Compare the export `name`, which holds, with the lines about its record (FORMAT.md §20).
+
+    `entries` are the hashes of all its entries, in order.
+    """
+    own, place = check.checkpoint, result.place
+    if own and place and checkpoints.parse(place.checkpoint.encode()).head != own.head:
+        yield finding("17.checkpoint", 0, found=name, variant="another", name=name)
+    heads = check.heads.get(register.tag(result.debate or ""))
+    if heads is None:
+        yield finding("17.unregistered", 0, found=name, name=name)
+        return
+    for code, variant, place_ in (("opened", "begins", 0), ("superseded", "ends", -1)):
+        expected, found = entries[place_], heads[place_]
+        if found != expected:
+            yield finding(
+                f"17.{code}", 0, expected=expected, found=found, variant=variant, name=name
+            )
+    known = {*entries, heads[0], heads[-1]}
+    if other := next((head for head in heads if head not in known), None):
+        yield finding("17.replaced", 0, found=other, name=name)
 
 
-def _against(own: Checkpoint, edge: Edge) -> Iterator[Finding]:
-    """Compare the whole register with its checkpoint."""
-    if own.head.size != edge.size:
-        yield finding("17.size", 0, expected=own.head.size, found=edge.size)
-    elif own.head.root != edge.root():
-        yield finding("17.root", 0, expected=own.head.root.hex(), found=edge.root().hex())
+def _against(own: Head, edge: Edge) -> Iterator[Finding]:
+    """Compare the whole register with what its checkpoint states."""
+    if own.size != edge.size:
+        yield finding("17.size", 0, expected=own.size, found=edge.size)
+    elif own.root != edge.root():
+        yield finding("17.root", 0, expected=own.root.hex(), found=edge.root().hex())
 
 
-class _Waiting:
-    """The checkpoints that wait until the register has as many lines as they cover."""
+class Walk:
+    """One pass over the lines of a register, which compares checkpoints with it on the way.
 
-    def __init__(self, kept: Iterable[bytes], since: Checkpoint | None, own: Checkpoint) -> None:
-        self._kept, self._since = iter(kept), since
-        self._origin, self._notes = own.head.origin, {own.head.size: own.data}
-        self._listed, self._broken = 0, 0
-        self._next = self._read()
+    `kept` are heads that were stated before, in the order of their sizes, each with the text to
+    show; `since` is a checkpoint that somebody kept outside, and `own` that of the register.
+    """
+
+    def __init__(
+        self,
+        origin: str,
+        kept: Iterable[tuple[Head, str]],
+        since: Checkpoint | None,
+        own: Checkpoint | None = None,
+    ) -> None:
+        self.edge = Edge()
+        self.findings: list[Finding] = []
         self.compared = 0
+        self.whole = True
+        self._origin, self._since = origin, since
+        self._kept, self._listed = iter(kept), 0
+        self._next = next(self._kept, None)
+        self._notes = {own.head.size: own.data.decode()} if own else {}
 
-    def compare(self, edge: Edge) -> Iterator[Finding]:
-        """Compare those that cover as many lines as there are by now."""
-        while self._next is not None and self._next.head.size <= edge.size:
-            head = self._next.head
+    def lines(self, rows: Iterable[bytes]) -> Iterator[Line]:
+        """Yield each line before it is added, up to the first that is none."""
+        self._compare()
+        for index, data in enumerate(rows):
+            try:
+                line = register.parse(data)
+            except DataError:
+                line = None
+            if line is None or line.index != index:
+                self.whole = False
+                self.findings.append(finding("17.line", index + 1))
+                return
+            yield line
+            self.edge.add(leaf_hash(data))
+            self._compare()
+        self._end()
+
+    def _compare(self) -> None:
+        """Compare what covers as many lines as there are by now."""
+        edge = self.edge
+        while self._next is not None and self._next[0].size <= edge.size:
+            head, said = self._next
             self.compared += 1
             if self._since and head.size == self._since.head.size:
-                self._notes[head.size] = self._next.data
-            sound = head.size == edge.size and head.root == edge.root()
-            if not sound or head.origin != self._origin:
-                yield from self._list(self._next, edge)
-            self._next = self._read()
-        if self._since and self._since.head.size == edge.size:
-            yield from self._against_since(self._since, edge)
+                self._notes[head.size] = said
+            if head != Head(self._origin, edge.size, edge.root()):
+                self._unfit(head, said)
+            self._next = next(self._kept, None)
+        since = self._since
+        if since and since.head.size == edge.size:
+            now = Head(self._origin, edge.size, edge.root())
+            if since.head.origin != now.origin:
+                self._foreign(since)
+            elif since.head != now:
+                found = self._notes.get(now.size) or now.text().decode()
+                self._find("17.fork", now.size, since.data.decode(), found)
             self._since = None
 
-    def beyond(self, edge: Edge) -> Iterator[Finding]:
-        """Yield what those show that cover more lines than there are."""
+    def _end(self) -> None:
+        """Compare what covers more lines than there are."""
         while self._next is not None:
-            yield from self._list(self._next, edge)
-            self._next = self._read()
-        if self._broken:
-            yield finding("17.kept", 0, found=self._broken)
-        if self._since:
-            if self._since.head.origin != self._origin:
-                yield self._foreign(self._since)
-            else:
-                size = self._since.head.size
-                yield finding("17.rewound", 0, expected=size, found=edge.size)
+            self._unfit(*self._next)
+            self._next = next(self._kept, None)
+        if self._since and self._since.head.origin != self._origin:
+            self._foreign(self._since)
+        elif self._since:
+            self._find("17.rewound", 0, self._since.head.size, self.edge.size)
 
-    def _against_since(self, since: Checkpoint, edge: Edge) -> Iterator[Finding]:
-        if since.head.origin != self._origin:
-            yield self._foreign(since)
-        elif since.head.root != edge.root():
-            note = self._notes.get(since.head.size)
-            found = note.decode() if note else edge.root().hex()
-            yield finding("17.fork", since.head.size, expected=since.data.decode(), found=found)
+    def _foreign(self, since: Checkpoint) -> None:
+        self._find("17.origin", 0, since.head.origin, self._origin)
 
-    def _foreign(self, since: Checkpoint) -> Finding:
-        return finding("17.origin", 0, expected=since.head.origin, found=self._origin)
-
-    def _list(self, kept: Checkpoint, edge: Edge) -> Iterator[Finding]:
+    def _unfit(self, head: Head, said: str) -> None:
         self._listed += 1
         if self._listed <= MOST_LISTED:
-            found = edge.root().hex() if kept.head.size == edge.size else None
-            yield finding("17.kept", kept.head.size, expected=kept.data.decode(), found=found)
+            found = self.edge.root().hex() if head.size == self.edge.size else None
+            self._find("17.kept", head.size, said, found)
 
-    def _read(self) -> Checkpoint | None:
-        """Return the next that was kept; those that are none are counted."""
-        for data in self._kept:
+    def _find(self, code: str, seq: int, expected: object, found: object) -> None:
+        self.findings.append(finding(code, seq, expected=expected, found=found))
+
+
+def _lines(read: Read) -> Iterator[bytes]:
+    """Yield each line of a file without its LF; one that has none is spelled so as to be none."""
+    while data := read(register.MAX_LINE + 2):
+        yield data[:-1] if data.endswith(b"\n") else b""
+
+
+class _Kept:
+    """Checkpoints as bytes, of which those that are none are counted."""
+
+    def __init__(self, given: Iterable[bytes]) -> None:
+        self._given = given
+        self.broken = 0
+
+    def __iter__(self) -> Iterator[tuple[Head, str]]:
+        for data in self._given:
             try:
-                return checkpoints.parse(data)
+                yield checkpoints.parse(data).head, data.decode()
             except DataError:
-                self._broken += 1
-        return None
+                self.broken += 1

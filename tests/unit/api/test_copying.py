@@ -104,6 +104,68 @@ def small_steps(monkeypatch):
     monkeypatch.setattr(copying, "_LINES", 3)
 
 
+def test_through_postgresql_and_back_nothing_is_another(keys, old, new, server):
+    """Also what comes later, and what is erased between two copies."""
+    url = server.fresh()
+    hansard.migrate_store(url)
+    with Store.open(f"sqlite:///{old}") as there:
+        debate = run(there, question=SECRET)
+        hansard.copy_store(old, url)
+        with Store.open(url) as here:
+            assert hansard.list_debates(here, search="Mill Lane").totals.debates == 1
+        redact(there, debate, keys)
+        assert hansard.copy_store(old, url).behind is False
+        with Store.open(url) as here:
+            assert hansard.list_debates(here) == hansard.list_debates(there)
+            assert hansard.list_debates(here, search="Mill Lane").totals.debates == 0
+            for size in range(there.register.size + 1):
+                assert here.register.root(size) == there.register.root(size)
+            assert here.register.checkpoints() == there.register.checkpoints()
+            assert hansard.verify_register(here).ok
+            assert hansard.verify_store(here).ok
+    hansard.copy_store(url, new)
+    assert contents(new) == contents(old)
+    hansard.copy_store(old, url)
+    with Store.open(url) as here:
+        run(here)
+    refused("copy.holds", old, url)
+
+
+# Whoever is killed
+
+
+def writes(monkeypatch, at=0, stored=False):
+    """Count the writes of a copy; die at one of them, before or after it is stored."""
+    count = []
+    transaction = SQLiteDatastore.transaction
+
+    class Dying:
+        def __init__(self, real, commit):
+            self._real, self._commit = real, commit
+
+        def __enter__(self):
+            return self._real.__enter__()
+
+        def __exit__(self, *raised):
+            if self._commit and raised == (None, None, None):
+                count.append(1)
+                if len(count) == at and not stored:
+                    self._real.__exit__(Died, Died(), None)
+                    raise Died
+                self._real.__exit__(*raised)
+                if len(count) == at:
+                    raise Died
+                return None
+            return self._real.__exit__(*raised)
+
+    monkeypatch.setattr(
+        SQLiteDatastore,
+        "transaction",
+        lambda self, *, commit: Dying(transaction(self, commit=commit), commit),
+    )
+    return count
+
+
 @pytest.mark.parametrize(("entries", "texts"), [(1, 1), (7, 1 << 24), (10_000, 100)])
 def test_a_copy_has_everything_byte_for_byte(monkeypatch, old, new, entries, texts):
     monkeypatch.setattr(copying, "_ENTRIES", entries)

@@ -15,6 +15,7 @@ from hansard.record.keys import Trust
 from hansard.report.listing import row
 from hansard.report.metrics import LEAST, UNIT, figures
 from hansard.runtime.clock import Clock
+from hansard.runtime.models.base import Completion
 from hansard.store import projection
 from hansard.store.application import Store
 from hansard.store.rows import Row
@@ -281,21 +282,89 @@ def test_rows_of_another_version_are_thrown_away(store, debates, tmp_path):
     assert tables(tmp_path / "debates.db") == before
 
 
+def look(store):
+    """Read whatever the rows say."""
+    ids(store)
+    hansard.metrics(store, since="2000")
+    hansard.retention(store)
+
+
 @pytest.mark.parametrize(
     "statement",
     [
         "UPDATE projected SET debate = 'x' WHERE place = 1",
         "UPDATE projected SET cost = 'x'",
+        "UPDATE projected SET task_type = x'ff', scripted = 0",
+        "UPDATE projected_figures SET value = 9e999",
+        "UPDATE projected SET retention = x'ff'",
+        "UPDATE projected SET closed_at = '2026-02-30T00:00:00Z'",
+        "UPDATE projected SET closed_at = '2026-02-03'",
     ],
 )
 def test_rows_that_were_changed_are_no_bug(store, debates, tmp_path, statement):
     ids(store)
     change(tmp_path, statement)
     with pytest.raises(DataError) as caught:
-        ids(store)
+        look(store)
     assert caught.value.code == "store.corrupt"
     assert hansard.rebuild_projection(store) == len(debates)
     assert ids(store) == debates
+
+
+def test_a_figure_of_no_metric_is_left_out(store, debates, tmp_path):
+    true = hansard.metrics(store, since="2000").rows
+    change(tmp_path, "INSERT INTO projected_figures SELECT place, 'x', 1 FROM projected")
+    change(tmp_path, "UPDATE projected SET task_type = 'contract'")
+    assert {row.name for row in hansard.metrics(store, since="2000").rows} == {
+        row.name for row in true
+    }
+
+
+@pytest.mark.parametrize("position", ["'x'", "1.5", "9e999", "9223372036854775807", "-1"])
+def test_where_no_reader_can_have_come_to_the_rows_are_made_anew(
+    store, debates, tmp_path, position
+):
+    assert ids(store) == debates
+    change(tmp_path, f"UPDATE projected_until SET position = {position}")
+    new = play(store)
+    assert ids(store) == [*debates, new]
+
+
+def test_while_the_rows_are_made_anew_none_is_missing(store, debates, tmp_path):
+    assert ids(store) == debates
+    change(tmp_path, "INSERT INTO projected SELECT 9, 'x', 'open', " + ", ".join(["0"] * 24))
+    store.projection.begin_again()
+    assert list(store.projection.find({})) == debates
+
+
+def test_a_row_in_another_place_is_replaced(store, debates, tmp_path):
+    ids(store)
+    change(tmp_path, "UPDATE projected SET place = place + 1000")
+    change(tmp_path, "UPDATE projected_until SET position = 0")
+    assert ids(store) == debates
+
+
+def test_a_record_that_adds_up_to_too_much_spoils_no_list(store, debates):
+    price = {"input": "0.000001", "output": "0.000001", "cache_write": "999999"}
+    spec = {"format": "panel", "question": "Why?", "agents": 2, "model": "python:seat"}
+    dear = Completion("So.", tokens_in=10**9, tokens_cache_write=10**9, tokens_out=1)
+    spec |= {"prices": {"python:seat": price}}
+    new = hansard.run_sync(spec, models={"seat": lambda _: dear}, store=store).debate
+    assert ids(store) == [*debates, new]
+    (found,) = (row for row in hansard.metrics(store).rows if row.name == "cost_to_estimate")
+    assert found.value > 1e9
+
+
+@pytest.mark.parametrize("term", ["search", "label", "task_type"])
+def test_what_is_not_unicode_is_no_term(store, debates, term):
+    for ask in (hansard.list_debates, hansard.metrics)[: 1 + (term == "task_type")]:
+        with pytest.raises(UsageError) as caught:
+            ask(store, **{term: "\udcff"})
+        assert caught.value.code == "list.text"
+
+
+def test_any_limit_is_one(store, debates):
+    assert len(hansard.list_debates(store, limit=10**30).debates) == len(debates)
 
 
 def test_a_row_never_speaks_for_its_record(store, debates, tmp_path):
@@ -324,6 +393,7 @@ def test_an_altered_record_is_in_every_list_and_leaves_it_restored(store, tmp_pa
 
 
 def test_a_table_by_another_definition_is_refused(store, debates, tmp_path):
+    change(tmp_path, "DROP TABLE projected")
     change(tmp_path, "CREATE TABLE projected (place INTEGER PRIMARY KEY, debate TEXT)")
     store.close()
     with pytest.raises(DataError) as caught, Store.open(store.url) as again:
@@ -378,7 +448,7 @@ def test_texts_that_are_forgotten_are_in_no_file(store, tmp_path):
 
     recorded = left()
     with store._recorder.datastore.transaction(commit=True) as c:
-        projection.forget(c, debate)
+        projection.forget(store._recorder, c, debate)
         c.execute("DELETE FROM blobs WHERE debate = ?", (debate.replace("-", ""),))
     change(tmp_path, "PRAGMA wal_checkpoint(TRUNCATE)")
     assert recorded > left() == 0

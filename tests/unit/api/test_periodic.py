@@ -385,6 +385,8 @@ def test_a_store_of_an_earlier_version_counts_as_well(tmp_path):
     with closing(sqlite3.connect(tmp_path / "d.db")) as connection, connection:
         connection.execute("DROP TABLE projected_counts")
         connection.execute("UPDATE projected_until SET version = 1")
+        connection.execute("PRAGMA user_version = 0")
+    hansard.migrate_store(f"sqlite:///{tmp_path}/d.db")
     with hansard.open_store(f"sqlite:///{tmp_path}/d.db") as store:
         assert hansard.periodic_report(store, since="2000").numbers["debates"] == 1
 

@@ -1,6 +1,7 @@
 """Checkpoints, cosignatures and proofs: those of others are read, and ours have one spelling."""
 
 import base64
+import io
 
 import pytest
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
@@ -288,3 +289,33 @@ def test_when_a_time_was(seconds, at):
 
 def test_a_time_after_the_last_year_counts_for_nothing():
     assert seen(WITNESS, seconds=253_402_300_800).cosigned(trusting(row_of(WITNESS))) == []
+
+
+SOME = [b"a\n1\nx\n\n\xe2\x80\x94 k s\n", b"a\n2\ny\n\n\xe2\x80\x94 k s\n\xe2\x80\x94 w c\n"]
+
+
+@pytest.mark.parametrize(
+    ("data", "parts"),
+    [
+        (b"", []),
+        (b"".join(SOME), SOME),
+        (b"none\n" + SOME[0], [b"none\n" + SOME[0]]),
+        (SOME[0] + b"none", [SOME[0], b"none"]),
+        (SOME[1][:-1], [SOME[1][:-1]]),
+        (
+            b"x" * checkpoint.MAX_CHECKPOINT + b"\xe2\x80\x94 k\n",
+            None,
+        ),  # no line begins within a line
+    ],
+)
+def test_checkpoints_that_stand_one_after_the_other_are_divided(data, parts):
+    assert [*checkpoint.split(io.BytesIO(data).readline)] == ([data] if parts is None else parts)
+
+
+def test_what_is_too_long_for_a_checkpoint_is_cut_off_and_what_follows_is_read():
+    long = b"x" * 9 * checkpoint.MAX_CHECKPOINT + b"\n\xe2\x80\x94 k s\n"
+    first, second = checkpoint.split(io.BytesIO(long + SOME[0]).readline)
+    assert (checkpoint.MAX_CHECKPOINT < len(first) <= 2 * checkpoint.MAX_CHECKPOINT, second) == (
+        True,
+        SOME[0],
+    )

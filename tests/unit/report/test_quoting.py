@@ -2,6 +2,7 @@
 
 import json
 import time
+from unicodedata import normalize
 
 import pytest
 
@@ -32,6 +33,34 @@ def test_a_run_of_letters_is_a_quote_however_it_is_spelled(other):
 @pytest.mark.parametrize("other", ["", "Jane Roe", "The ledger says so.", "the bank of Elm Street"])
 def test_a_few_words_are_none(other):
     assert not Quoted(TEXT).in_text(other)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "José Núñez",
+        "Müller",
+        "Ann Lee",
+        "O'Neil",
+        "𠮷野家の売上𠮷",
+        "the ﬁrst oﬃce pays everything twice, and everybody who works there knows it",
+        "Die Prämie für größere Änderungen übersteigt jährliche Erträge erheblich, sagte sie.",
+        "株式会社の売上高は前年比で大幅に減少した。これは重要な問題である。取締役会で議論すべきだ。",
+    ],
+)
+@pytest.mark.parametrize("form", ["NFC", "NFD"])
+def test_it_is_found_in_any_form_of_unicode_and_of_json(text, form):
+    quoted = Quoted(normalize(form, text))
+    for other in map(normalize, ("NFC", "NFD", "NFKC", "NFKD"), [text] * 4):
+        for spelled in (
+            other,
+            other.upper(),
+            json.dumps(json.dumps({"quote": other})),
+            f"__{other}__",
+            other.replace(" ", "\n> ").replace("'", "’"),
+            "\u200b".join(normalize("NFC", other)),
+        ):
+            assert quoted.in_text(f"said: {spelled}!"), spelled
 
 
 def test_exactly_a_run_is_enough():

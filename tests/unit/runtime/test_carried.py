@@ -16,7 +16,7 @@ from hansard.record.note import Signer
 from hansard.runtime import carried, reviewing
 from hansard.runtime.signed import Said
 from hansard.store.application import Batch
-from hansard.store.sqlite import Extras
+from hansard.store.database import Extras
 from playing import BASE, MODEL, answer
 from reviewing import ANN, BOB, TRUST, signer, trusting
 

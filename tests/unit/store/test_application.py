@@ -20,9 +20,11 @@ from hansard.errors import DataError, UsageError
 from hansard.record import blob
 from hansard.record.bundle import Head
 from hansard.rules.events import Fact
-from hansard.store.application import Batch, LineMapper, Store, StoredLine
+from hansard.store.application import Batch, Store, migrate
+from hansard.store.database import Extras
 from hansard.store.file import Tally
-from hansard.store.sqlite import Extras, RunnerLock
+from hansard.store.mapping import LineMapper, StoredLine
+from hansard.store.sqlite import RunnerLock
 
 DEBATE = "5c1d3e0a-1111-4111-8111-111111111111"
 OTHER = "5c1d3e0a-2222-4222-8222-222222222222"
@@ -40,7 +42,7 @@ def code_of(function, *args, **more):
 # Opening
 
 
-@pytest.mark.parametrize("url", ["", "h.db", "sqlite://h.db", "sqlite:///", "postgresql://x"])
+@pytest.mark.parametrize("url", ["", "h.db", "sqlite://h.db", "sqlite:///", "postgres://x"])
 def test_a_store_is_named_by_its_url(url):
     assert code_of(Store.open, url, create=True) == "store.url"
 
@@ -103,7 +105,7 @@ class Tables(list):
             yield statement
         os.kill(os.getpid(), signal.SIGKILL)
 
-file.make(Path(sys.argv[1]), Tables(f"CREATE TABLE t{n} (x)" for n in range(3)))
+file.make(Path(sys.argv[1]), Tables(f"CREATE TABLE t{n} (x)" for n in range(3)), 1)
 """
 
 
@@ -132,8 +134,8 @@ FIRST = """
 import sys, time
 from pathlib import Path
 from hansard.record.bundle import Head
-from hansard.store.application import Batch, Store
-from hansard.store.sqlite import Extras
+from hansard.store.application import Batch, Store, migrate
+from hansard.store.database import Extras
 print("ready", flush=True)
 while not Path(sys.argv[3]).exists():
     time.sleep(0.001)
@@ -430,7 +432,7 @@ def test_events_are_read_through_the_closed_union(shelf):
 def test_a_stored_topic_selects_no_code(shelf):
     shelf.fill()
     shelf.sql(("UPDATE stored_events SET topic = 'os:system'",))
-    mapper = shelf.store._application.mapper
+    mapper = shelf.store._debates.mapper
     assert isinstance(mapper, LineMapper)
     (first, *_) = shelf.store._recorder.select_events(UUID(DEBATE))
     assert first.topic == "os:system"
@@ -487,10 +489,10 @@ def test_a_debate_whose_key_is_no_id_is_corrupt(shelf):
     shelf.fill()
     shelf.sql(("INSERT INTO stored_events (originator_id, originator_version) VALUES ('zz', 1)",))
     assert code_of(shelf.store.debates) == "store.corrupt"
-    near = DEBATE[:4]
+    near = DEBATE[:4] + "0" * 28 + "zz"
     row = f"INSERT INTO stored_events (originator_id, originator_version) VALUES ('{near}', 1)"
     shelf.sql((row,))
-    assert code_of(shelf.store.find, near) == "store.corrupt"
+    assert code_of(shelf.store.find, near[:4]) == "store.corrupt"
 
 
 def test_a_failing_disk_is_one_clear_error_and_changes_nothing(shelf, monkeypatch):
@@ -738,3 +740,54 @@ def test_ids_are_uuids(shelf):
     for debate in ("../../etc/passwd", "", "x" * 36):
         with pytest.raises(ValueError):
             shelf.store.lines(debate)
+
+
+# Versions
+
+
+def earlier(shelf):
+    """Make of a store what the version before its tables were numbered would have made."""
+    shelf.fill()
+    shelf.store.close()
+    gone = ("projected", "projected_names", "projected_reviews", "projected_figures",
+            "projected_until", "projected_texts", "projected_counts")  # fmt: skip
+    shelf.sql(*((f"DROP TABLE {name}",) for name in gone), ("PRAGMA user_version = 0",))
+
+
+def test_a_store_from_before_versions_is_refused_until_it_is_brought_up_to_date(shelf):
+    before = shelf.fill(debate=OTHER) and shelf.store.bundle(OTHER)
+    earlier(shelf)
+    for create in (False, True):
+        with pytest.raises(DataError, match="hansard store migrate --store") as caught:
+            Store.open(shelf.store.url, create=create).debates()
+        assert caught.value.code == "store.old"
+    assert migrate(shelf.store.url) == (0, 1)
+    assert migrate(shelf.store.url) == (1, 1)
+    with Store.open(shelf.store.url) as store:
+        assert store.bundle(OTHER) == before
+        assert store.projection.find({}) == {}
+
+
+def test_a_store_of_a_later_version_is_refused_and_not_touched(shelf):
+    shelf.fill()
+    shelf.store.close()
+    shelf.sql(("PRAGMA user_version = 2",))
+    before = shelf.path.read_bytes()
+    assert code_of(lambda: Store.open(shelf.store.url).debates()) == "store.newer"
+    assert code_of(migrate, shelf.store.url) == "store.newer"
+    assert shelf.path.read_bytes() == before
+
+
+def test_a_store_is_made_by_migrate_as_well(tmp_path):
+    url = f"sqlite:///{tmp_path}/h.db"
+    assert migrate(url) == (None, 1)
+    with Store.open(url) as store:
+        assert store.debates() == []
+    assert migrate("sqlite:///:memory:") == (None, 1)
+
+
+def test_what_is_no_store_is_not_made_one(tmp_path):
+    foreign(tmp_path / "h.db")
+    before = (tmp_path / "h.db").read_bytes()
+    assert code_of(migrate, f"sqlite:///{tmp_path}/h.db") == "store.foreign"
+    assert (tmp_path / "h.db").read_bytes() == before

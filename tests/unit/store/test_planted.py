@@ -16,7 +16,7 @@ import pytest
 from hansard.errors import DataError, UsageError
 from hansard.record.bundle import Head
 from hansard.store.application import Batch, Store
-from hansard.store.sqlite import Extras
+from hansard.store.database import Extras
 
 DEBATE = "5c1d3e0a-1111-4111-8111-111111111111"
 MAGIC = bytes.fromhex("d9d505f920a163d7")
@@ -187,11 +187,11 @@ def test_more_than_any_record_has_is_not_read(shelf, monkeypatch):
     shelf.fill()
     size = sum(map(len, shelf.store.lines(DEBATE)))
     shelf.sql(("INSERT INTO blobs VALUES (?, 'x', zeroblob(5000))", DEBATE.replace("-", "")))
-    monkeypatch.setattr("hansard.store.sqlite.MOST_BYTES", 5000)
+    monkeypatch.setattr("hansard.store.database.MOST_BYTES", 5000)
     assert refusal(lambda: shelf.store.bundle(DEBATE), shelf.path) == "store.size"
-    monkeypatch.setattr("hansard.store.sqlite.MOST_BYTES", size)
+    monkeypatch.setattr("hansard.store.database.MOST_BYTES", size)
     assert len(shelf.store.lines(DEBATE)) == 3
-    monkeypatch.setattr("hansard.store.sqlite.MOST_BYTES", size - 1)
+    monkeypatch.setattr("hansard.store.database.MOST_BYTES", size - 1)
     assert refusal(lambda: shelf.store.lines(DEBATE)) == "store.size"
 
 

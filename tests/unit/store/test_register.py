@@ -16,8 +16,8 @@ from hansard.record.line import line_hash
 from hansard.record.note import Signer
 from hansard.store import registering
 from hansard.store.application import Batch, Store
+from hansard.store.database import Extras
 from hansard.store.registering import Row
-from hansard.store.sqlite import Extras
 
 DEBATE = "5c1d3e0a-1111-4111-8111-111111111111"
 OTHER = "5c1d3e0a-2222-4222-8222-222222222222"
@@ -207,7 +207,7 @@ from uuid import UUID
 from hansard.record.bundle import Head
 from hansard.store.application import Batch, Store
 from hansard.store.registering import Row
-from hansard.store.sqlite import Extras
+from hansard.store.database import Extras
 number = int(sys.argv[3])
 with Store.open(sys.argv[1]) as store:
     store.register.size
@@ -297,6 +297,20 @@ def test_damage_is_named(shelf, what):
     with pytest.raises(DataError) as caught:
         reads[read](shelf.store.register)
     assert caught.value.code in ("register.damaged", "register.line")
+
+
+def test_a_line_far_beyond_the_others_is_not_walked_to(shelf):
+    put(shelf.store, OPENED)
+    added = "INSERT INTO register VALUES (?, 'tag', x'00')"
+    shelf.sql((added, tree.MAX_SIZE - 1))
+    assert shelf.store.register.size == tree.MAX_SIZE
+    assert len(list(shelf.store.register.lines(tree.MAX_SIZE))) == 1
+    assert len(list(shelf.store.register.hashes(tree.MAX_SIZE))) == 1
+    shelf.sql((added, (1 << 63) - 1))
+    for read in (lambda found: found.size, lambda found: found.add([Row("head", DEBATE, "x")])):
+        with pytest.raises(DataError) as caught:
+            read(shelf.store.register)
+        assert caught.value.code == "register.damaged"
 
 
 def test_a_hash_that_is_gone_is_named(shelf):

@@ -11,6 +11,9 @@ any round or phase that is not named:
         "*":
           "*": any text at all, sent as it stands
 
+A golden set asks many questions: `questions` has replies for one of them, by its text, which come
+before those of `replies`.
+
 A reply is a mapping (sent as JSON), a text, or a mapping with `reply` and
 optionally `tokens: {in, cached, cache_write, out}`, `finish`, and `tools: [{tool, arguments}]`
 to ask for tools; `{error: timeout}` fails the call. A list gives one entry for
@@ -23,7 +26,7 @@ import json
 import re
 from typing import Annotated, Any, NoReturn, Self
 
-from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, field_validator, model_validator
+from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, model_validator
 from pydantic.config import JsonDict
 from pydantic_core import PydanticCustomError
 
@@ -104,37 +107,41 @@ Entries = Annotated[
 Rounds = Annotated[dict[str, dict[str, Entries]], BeforeValidator(_text_keys)]
 
 
+def _known(replies: dict[str, Rounds]) -> dict[str, Rounds]:
+    """Refuse a round or phase that never comes: its replies would silently not be used."""
+    for speaker, rounds in replies.items():
+        for round_, phases in rounds.items():
+            if round_ != "*" and not round_.isdecimal():
+                _refuse(f"{slip(speaker)}: {slip(round_)!r} is no round; write 0, 1, 2, … or '*'")
+            for phase in phases:
+                if phase != "*" and not _PHASE(phase):
+                    known = ", ".join(PHASES)
+                    place = f"{slip(speaker)}, round {slip(round_)}"
+                    _refuse(f"{place}: there is no phase {slip(phase)!r} ({known})")
+    return replies
+
+
+Replies = Annotated[dict[str, Rounds], BeforeValidator(_text_keys), AfterValidator(_known)]
+
+
 class Script(BaseModel):
     """A file of scripted replies, keyed by debater, round and phase."""
 
     model_config = ConfigDict(extra="forbid")
     price: PriceSpec | None = None
-    replies: Annotated[dict[str, Rounds], BeforeValidator(_text_keys)]
+    replies: Replies
+    questions: dict[str, Replies] = Field(
+        default={}, description="Replies for one question, by its text; they come before the others"
+    )
 
-    @field_validator("replies")
-    @classmethod
-    def _known(cls, replies: dict[str, Rounds]) -> dict[str, Rounds]:
-        """Refuse a round or phase that never comes: its replies would silently not be used."""
-        for speaker, rounds in replies.items():
-            for round_, phases in rounds.items():
-                if round_ != "*" and not round_.isdecimal():
-                    _refuse(
-                        f"{slip(speaker)}: {slip(round_)!r} is no round; write 0, 1, 2, … or '*'"
-                    )
-                for phase in phases:
-                    if phase != "*" and not _PHASE(phase):
-                        known = ", ".join(PHASES)
-                        place = f"{slip(speaker)}, round {slip(round_)}"
-                        _refuse(f"{place}: there is no phase {slip(phase)!r} ({known})")
-        return replies
-
-    def find(self, speaker: str, round_: int, phase: str) -> list[Entry]:
+    def find(self, speaker: str, round_: int, phase: str, question: str) -> list[Entry]:
         """Return the entries for a turn, the most specific first; empty where there are none."""
-        rounds = self.replies.get(speaker, {})
-        for by_phase in (rounds.get(str(round_), {}), rounds.get("*", {})):
-            for key in (phase, "*"):
-                if key in by_phase:
-                    return by_phase[key]
+        for replies in (self.questions.get(question, {}), self.replies):
+            rounds = replies.get(speaker, {})
+            for by_phase in (rounds.get(str(round_), {}), rounds.get("*", {})):
+                for key in (phase, "*"):
+                    if key in by_phase:
+                        return by_phase[key]
         return []
 
 
@@ -150,12 +157,15 @@ class ScriptedModel:
         self._script = script
 
     def knows(self, speaker: str) -> bool:
-        """Whether there are replies for a speaker."""
-        return speaker in self._script.replies
+        """Whether there are replies for a speaker, to any question."""
+        script = self._script
+        return any(speaker in replies for replies in (script.replies, *script.questions.values()))
 
     async def complete(self, request: Request) -> Completion:
         """Return the scripted reply; ModelError `no_reply` where the script has none."""
-        entries = self._script.find(request.speaker, request.round, request.phase)
+        script = self._script
+        question = request.question if script.questions else ""
+        entries = script.find(request.speaker, request.round, request.phase, question)
         if not entries:
             raise ModelError("no_reply", "not-in-script")
         attempt = int(request.call.rpartition(":")[2])

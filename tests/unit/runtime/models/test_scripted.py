@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import asyncio
 import json
+from dataclasses import replace
+from types import SimpleNamespace
 
 import pytest
 
@@ -46,6 +48,33 @@ def test_the_most_specific_entry_is_taken(model):
     assert answer(scripted, phase="critique").text == "any phase of one"
     assert answer(scripted, round_=2).text == "any proposal"
     assert answer(scripted, round_=2, phase="revision").text == "anything"
+
+
+def test_the_replies_to_a_question_come_before_the_others(model):
+    scripted = model(
+        """
+        replies:
+          a: {1: {proposal: usual, critique: also usual}}
+        questions:
+          "Do we sign?":
+            a: {"*": {proposal: to this question}}
+            b: {1: {proposal: only here}}
+        """
+    )
+
+    def asked(question, **where):
+        asked = replace(request(**where), seen=SimpleNamespace(question=question))
+        return asyncio.run(scripted.complete(asked)).text
+
+    assert asked("Do we sign?") == "to this question"
+    assert asked("Do we sign?", phase="critique") == "also usual"
+    assert asked("Do we wait?") == "usual"
+    assert asked("Do we sign?", speaker="b") == "only here"
+    with pytest.raises(ModelError):
+        asked("Do we wait?", speaker="b")
+    assert [scripted.knows(seat) for seat in "abc"] == [True, True, False]
+    with pytest.raises(UsageError, match="there is no phase"):
+        model('replies: {}\nquestions: {"Why?": {a: {1: {porposal: x}}}}')
 
 
 def test_what_is_not_scripted_is_no_reply(model):

@@ -1,0 +1,140 @@
+"""The batches of a store: which debates each has, and what became of them.
+
+A batch is nothing but labels: each of its debates records `batch:NAME` and `row:ROW`.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import ExitStack, contextmanager
+from typing import TYPE_CHECKING
+from uuid import NAMESPACE_URL, uuid5
+
+from hansard.api.listing import caught_up
+from hansard.api.records import of_store
+from hansard.errors import DataError, UsageError
+
+if TYPE_CHECKING:
+    from hansard.record.keys import Trust
+    from hansard.report.batched import Batch, BatchCounts, BatchRow
+    from hansard.store.application import Store
+
+BATCH, ROW = "batch:", "row:"  # how the labels begin
+
+
+def batch_report(store: Store, name: str, trust: Trust | None = None) -> Batch:
+    """Return what became of each debate of a batch, every record being verified.
+
+    `trust` says whose reviews count. Rows that were not opened are not in it: the store does not
+    know them. Raises UsageError `batch.unknown`.
+
+    >>> import asyncio
+    >>> from hansard import batch_report, open_store, run_batch
+    >>> spec = {"format": "panel", "question": "Why?", "agents": 2, "model": "python:ask"}
+    >>> with open_store("sqlite:///:memory:") as store:
+    ...     ask = {"ask": lambda request: "Because."}
+    ...     _ = asyncio.run(run_batch([spec], name="one", store=store, models=ask))
+    ...     report = batch_report(store, "one")
+    >>> report.counts["closed"], report.rows[0].decision
+    (1, 'agent_1')
+    """
+    from hansard.report.batched import Batch
+
+    rows = [kept_row(store, row, debate, trust) for row, debate in known(store, name)]
+    return Batch(name=name, rows=tuple(rows))
+
+
+def list_batches(store: Store) -> list[BatchCounts]:
+    """Return every batch of a store by its name, with how many debates are in which state.
+
+    They are counted in the rows by which debates are found; `batch_report` verifies each record.
+    Raises DataError where the store cannot be read.
+
+    >>> import asyncio
+    >>> from hansard import list_batches, open_store, run_batch
+    >>> spec = {"format": "panel", "question": "Why?", "agents": 2, "model": "python:ask"}
+    >>> with open_store("sqlite:///:memory:") as store:
+    ...     ask = {"ask": lambda request: "Because."}
+    ...     _ = asyncio.run(run_batch([spec, spec], name="two", store=store, models=ask))
+    ...     [(found.name, found.counts) for found in list_batches(store)]
+    [('two', {'closed': 2})]
+    """
+    from hansard.report.batched import BatchCounts
+    from hansard.store.rows import BAD
+
+    rows = caught_up(store)
+    # What does not hold has no row that says its labels, and is found whatever is looked for.
+    bad = {debate: _labels(store, debate) for debate in rows.find({"label": ""})}
+    named = {label for labels in bad.values() for label in labels if label.startswith(BATCH)}
+    found = []
+    for label in sorted({*rows.labels(BATCH), *named}):
+        states = rows.find({"label": label}).items()
+        counts = Counter(
+            state for debate, state in states if state not in BAD or label in bad.get(debate, ())
+        )
+        cost = rows.sums({"label": label}).cost
+        found.append(
+            BatchCounts(name=label.removeprefix(BATCH), counts=counts, cost_micro_usd=cost)
+        )
+    return found
+
+
+def debates_of(store: Store, name: str) -> Iterator[tuple[str | None, str]]:
+    """Yield row and id of each debate of a batch, in the order they were opened."""
+    for debate in caught_up(store).find({"label": BATCH + name}):
+        labels = _labels(store, debate)
+        if BATCH + name in labels:  # what does not hold is in every list
+            yield row_named(labels), debate
+
+
+def row_named(labels: Iterable[str]) -> str | None:
+    """Return the row that labels name."""
+    return next((label.removeprefix(ROW) for label in labels if label.startswith(ROW)), None)
+
+
+def known(store: Store, name: str) -> list[tuple[str | None, str]]:
+    """Return what `debates_of` yields; raises UsageError `batch.unknown` where that is nothing."""
+    found = list(debates_of(store, name))
+    if not found:
+        raise UsageError("batch.unknown", f"{store.url} has no debate of a batch {name!r:.80}")
+    return found
+
+
+def _labels(store: Store, debate: str) -> Sequence[str]:
+    """Return the labels that the opening of a debate has; none where it cannot be read."""
+    try:
+        event = store.opening(debate)
+    except DataError:
+        return ()
+    return event["data"]["labels"] if event["type"] == "debate.opened" else ()
+
+
+def kept_row(store: Store, row: str | None, debate: str, trust: Trust | None = None) -> BatchRow:
+    """Return the row of a debate as it stands, its record being verified."""
+    from hansard.report.batched import BatchRow, row_of
+
+    try:
+        record = of_store(store, debate, trust)
+    except DataError as error:
+        return BatchRow(
+            row=row, debate=debate, state="unreadable", code=error.code, error=str(error)
+        )
+    if not record.verification.ok:
+        said = f"its record does not hold; `hansard verify {debate[:8]}` says why"
+        return BatchRow(row=row, debate=debate, state="altered", code="record.altered", error=said)
+    return row_of(row, record.result())
+
+
+@contextmanager
+def alone(store: Store, name: str) -> Iterator[None]:
+    """Hold a batch while the block runs: two processes would open its rows twice."""
+    with ExitStack() as held:
+        try:
+            held.enter_context(store.runner(str(uuid5(NAMESPACE_URL, BATCH + name))))
+        except UsageError as error:
+            if error.code != "store.running":
+                raise
+            said = f"another process runs batch {name}; wait until it ends, or interrupt it first"
+            raise UsageError("batch.running", said) from None
+        yield

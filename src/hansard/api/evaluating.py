@@ -1,0 +1,338 @@
+"""Whether debates are better than what costs less: a golden set, run and counted."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Awaitable, Callable, Iterable, Mapping
+from dataclasses import dataclass, replace
+from datetime import datetime
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from hansard.api.listing import caught_up
+from hansard.api.records import Record, of_store
+from hansard.api.running import IN_MEMORY, opened, wait
+from hansard.api.specs import located
+from hansard.errors import UsageError
+
+if TYPE_CHECKING:
+    from hansard.api.specs import Spec
+    from hansard.report.evaluation import Evaluation, Held, Question
+    from hansard.rules.fields import Origin
+    from hansard.rules.formats import AnySpec
+    from hansard.runtime.golden import Case
+    from hansard.runtime.seats import Models
+    from hansard.runtime.tools import Tools
+    from hansard.store.application import Store
+
+    Golden = Path | str | Iterable[Mapping[str, Any]]
+
+_ALONE: Origin = {"kind": "evaluation", "debate": None, "head": None, "seq": None}
+_NO_NAME = re.compile(r"[^A-Za-z0-9._:/@+=-]+")
+
+
+async def evaluate(
+    golden: Golden,
+    spec: Spec,
+    *,
+    models: Models | None = None,
+    tools: Tools | None = None,
+    name: str | None = None,
+    folder: Path | str | None = None,
+    allow: Iterable[Path | str] = (),
+    store: Store | str | None = None,
+    jobs: int = 1,
+    offline: bool = False,
+    each: Callable[[Question], object] | None = None,
+) -> Evaluation:
+    """Say whether debates answer known questions better than a single agent does.
+
+    `golden` is a file of one JSON object a line, or the same as mappings: a `question` and
+    its expert's `label`, and perhaps an `id`, `evidence`, `context`, `options`. Each question
+    is put to three: to the debate that `spec` describes, to a single agent, and to the same
+    agent as often as the debate had calls, of whose answers the most frequent counts
+    (self-consistency). The single agent is the model of the first seat that argues. All are
+    debates of `store`, with the origin `evaluation`. `result` is `better` only if a sign test
+    says so with p below 0.1, on 20 questions or more.
+
+    What the store holds of the evaluation `name` is not asked again, if it was opened alike; by
+    default the name is that of the file and the quarter. `jobs` is how many questions are
+    asked at once. With `offline` no model is asked but scripts and records. `each` is called
+    with every question that is done. The other arguments are those of `run`.
+
+    Raises UsageError with everything that is wrong with the set (`golden.*`, with lines) before
+    anything is run; `eval.offline` for what is not recorded; `eval.jobs`; what `run` raises.
+
+    >>> import asyncio
+    >>> golden = [{"question": f"Is {n} even?", "label": "no" if n % 2 else "yes"} for n in (1, 2)]
+    >>> def ask(request):
+    ...     return {"answer": "So it is.", "choice": "yes"}
+    >>> spec = {"format": "panel", "options": ["yes", "no"], "model": "python:ask", "rounds": 1}
+    >>> found = asyncio.run(evaluate(golden, spec, models={"ask": ask}))
+    >>> found.result, [(row.way, row.right) for row in found.totals]
+    ('too few to tell', [('debate', 1), ('single', 1), ('self_consistency', 1)])
+    """
+    from hansard.report.evaluation import evaluation
+    from hansard.runtime.files import Files
+
+    if jobs < 1:
+        raise UsageError("eval.jobs", f"`jobs` is {jobs}; ask at least one question at once")
+    data, collection = _read(golden, name)
+    _, begin = located(spec, folder, {"question": "The question of a line."})
+    files = Files(begin, tuple(map(Path, allow)))
+    with opened(IN_MEMORY if store is None else store, create=True) as shelf:
+        ways = _Ways(shelf, files, begin, models, tools, collection)
+        cases = _cases(golden, data, spec, begin, ways)
+        if offline:
+            ways.require_recorded(cases)
+        questions = await _at_once(jobs, ways.ask, cases, each or (lambda _: None))
+    return evaluation(
+        questions,
+        name=collection,
+        format=cases[0].spec.format,
+        task_type=cases[0].spec.task_type,
+        reused=ways.reused,
+        capped=ways.capped,
+        due=_due(),
+    )
+
+
+def evaluate_sync(
+    golden: Golden,
+    spec: Spec,
+    *,
+    models: Models | None = None,
+    tools: Tools | None = None,
+    name: str | None = None,
+    folder: Path | str | None = None,
+    allow: Iterable[Path | str] = (),
+    store: Store | str | None = None,
+    jobs: int = 1,
+    offline: bool = False,
+    each: Callable[[Question], object] | None = None,
+) -> Evaluation:
+    """Do what `evaluate` does, from code that is not async.
+
+    Raises what `evaluate` raises, and UsageError `api.running_loop` inside a running event loop.
+
+    >>> golden = [{"question": "Is 7 even?", "label": "no"}]
+    >>> ask = {"ask": lambda request: {"answer": "It is odd.", "choice": "no"}}
+    >>> spec = {"format": "panel", "options": ["yes", "no"], "model": "python:ask"}
+    >>> evaluate_sync(golden, spec, models=ask).totals[0].accuracy
+    1.0
+    """
+    return wait(
+        lambda: evaluate(
+            golden,
+            spec,
+            models=models,
+            tools=tools,
+            name=name,
+            folder=folder,
+            allow=allow,
+            store=store,
+            jobs=jobs,
+            offline=offline,
+            each=each,
+        ),
+        "evaluate_sync",
+        "evaluate",
+    )
+
+
+def _read(golden: Golden, name: str | None) -> tuple[bytes, str]:
+    """Return the bytes of a golden set, and the name of the evaluation."""
+    from hansard.api.files import read_file
+    from hansard.runtime.clock import Clock
+    from hansard.runtime.golden import MOST_BYTES
+
+    if isinstance(golden, (Path, str)):
+        data, stem = read_file(Path(golden), MOST_BYTES), Path(golden).stem
+    else:
+        data, stem = b"\n".join(json.dumps(row).encode() for row in golden), "golden"
+    now = datetime.fromisoformat(Clock().now())
+    return data, name or f"{_NO_NAME.sub('-', stem)[:48]}-{now.year}-Q{_quarter(now)}"
+
+
+def count_lines(golden: Path) -> int:
+    """Return how many lines of a file say something; raises UsageError `input.unreadable`."""
+    return sum(bool(line.strip()) for line in _read(golden, None)[0].split(b"\n"))
+
+
+def _quarter(day: datetime) -> int:
+    return (day.month + 2) // 3
+
+
+def _due() -> str:
+    """Return the first day after the next quarter."""
+    from hansard.runtime.clock import Clock
+
+    now = datetime.fromisoformat(Clock().now())
+    months = 12 * now.year + 3 * (_quarter(now) + 1)
+    return f"{months // 12:04}-{months % 12 + 1:02}-01"
+
+
+def _cases(golden: Golden, data: bytes, spec: Spec, folder: Path | None, ways: _Ways) -> list[Case]:
+    """Return the questions of a golden set; whatever each would be refused for is raised first."""
+    from hansard.rules.formats import AnySpec
+    from hansard.runtime.golden import read
+    from hansard.runtime.inputs import read_fields
+
+    if not isinstance(spec, (AnySpec, Mapping)):  # a file is read once, and not for each line
+        found = read_fields(Path(spec))
+        spec = found if isinstance(found, dict) else spec
+    called = Path(golden).name if isinstance(golden, (Path, str)) else "golden set"
+
+    def specify(given: Mapping[str, Any]) -> AnySpec:
+        parsed = located(spec, folder, given)[0]
+        ways.check(parsed)
+        return parsed
+
+    return read(data, called, specify, ways.collection)
+
+
+@dataclass
+class _Ways:
+    """The three ways to answer, each a debate of the store: one that is there, or a new one."""
+
+    store: Store
+    files: Any
+    folder: Path | None
+    models: Models | None
+    tools: Tools | None
+    collection: str
+    reused: int = 0
+    capped: int = 0
+
+    def __post_init__(self) -> None:
+        """Let the projection catch up once: what is run from here on is not asked twice."""
+        self._rows = caught_up(self.store)
+
+    def check(self, spec: AnySpec) -> None:
+        """Raise UsageError for a debate that cannot be run, or has no rival."""
+        from hansard.runtime.estimate import rehearsed
+        from hansard.runtime.evaluating import rival
+
+        for each in (spec, rival(spec, 1)):
+            rehearsed(each, self.files, self.models, self.tools)
+
+    async def ask(self, case: Case) -> Question:
+        """Return what each way makes of a question."""
+        from hansard.report.evaluation import Question
+        from hansard.runtime.evaluating import MOST_DRAWS, rival
+
+        record = await self._run(case.spec, _ALONE)
+        debate = self._held(record, case)
+        self.capped += debate.calls > MOST_DRAWS
+        single, several = [
+            self._held(await self._run(rival(case.spec, draws), _origin(record)), case)
+            for draws in (1, debate.calls)
+        ]
+        return Question(
+            id=case.id, label=case.label, debate=debate, single=single, self_consistency=several
+        )
+
+    def _held(self, record: Record, case: Case) -> Held:
+        from hansard.report.evaluation import held
+
+        return held(record.result(), case.label)
+
+    async def _run(self, spec: AnySpec, origin: Origin) -> Record:
+        """Return the record of a debate: one that was opened alike, and is not run again."""
+        from hansard.runtime import session
+
+        given = {"models": self.models, "tools": self.tools, "allow": self.files.allowed}
+        found = self._earlier(spec, origin)
+        if found is None:
+            made = await session.run(spec, self.store, self.folder, origin=origin, **given)
+            return of_store(self.store, made.journal.debate, None)
+        if found.result().status == "open":
+            await session.resume(found.debate, self.store, **given)
+            return of_store(self.store, found.debate, None)
+        self.reused += 1
+        return found
+
+    def _earlier(self, spec: AnySpec, origin: Origin) -> Record | None:
+        """Return the first debate of this evaluation that was opened as this one would be."""
+        from hansard.report.listing import asked
+        from hansard.runtime.estimate import rehearsed
+        from hansard.runtime.evaluating import is_alike
+
+        found = self._rows.find({"question": asked(spec.question)})
+        ours = [row for row, state in found.items() if state != "gate" and self._is_ours(row)]
+        if not ours:
+            return None
+        opening = rehearsed(spec, self.files, self.models, self.tools)
+        opening = replace(opening, origin=origin)
+        for debate in ours:
+            record = of_store(self.store, debate, None)
+            if record.verification.ok and is_alike(opening, record.events, record.text):
+                return record
+        return None
+
+    def _is_ours(self, debate: str) -> bool:
+        """Say whether a debate may belong to this evaluation, before all of it is read."""
+        data: Any = self.store.opening(debate)["data"]
+        return bool(data.get("collection_id") == self.collection)
+
+    def require_recorded(self, cases: Iterable[Case]) -> None:
+        """Raise UsageError `eval.offline` for each question that would ask a model."""
+        missing = [row for row in map(self._missing, cases) if row]
+        if missing:
+            first, *others = [UsageError("eval.offline", row) for row in missing]
+            raise UsageError(first.code, first.sentence, others)
+
+    def _missing(self, case: Case) -> str | None:
+        """Say what of a question is not recorded, and who would be asked."""
+        from hansard.rules.seating import OFFLINE
+        from hansard.runtime.evaluating import rival
+
+        asked = [row.model for row in case.spec.table() if not row.model.startswith(OFFLINE)]
+        if not asked:
+            return None
+        debate = self._ended(case.spec, _ALONE)
+        if debate:
+            calls = debate.result().totals.calls
+            rivals = [rival(case.spec, draws) for draws in (1, calls)]
+            if all(self._ended(row, _origin(debate)) for row in rivals):
+                return None
+        return (
+            f"line {case.line} ({case.id}): {'a rival' if debate else 'a debate'} is not recorded, "
+            f"and offline {asked[0]} is not asked; run it once without"
+        )
+
+    def _ended(self, spec: AnySpec, origin: Origin) -> Record | None:
+        found = self._earlier(spec, origin)
+        return found if found and found.result().status != "open" else None
+
+
+def _origin(record: Record) -> Origin:
+    """Return the origin of a rival: the debate that it is measured against."""
+    return {"kind": "evaluation", "debate": record.debate, "head": record.head, "seq": None}
+
+
+async def _at_once(
+    jobs: int,
+    ask: Callable[[Case], Awaitable[Question]],
+    cases: Iterable[Case],
+    each: Callable[[Question], object],
+) -> list[Question]:
+    """Ask so many at a time; where one raises, or all are cancelled, none goes on."""
+    import asyncio
+
+    room = asyncio.Semaphore(jobs)
+
+    async def one(case: Case) -> Question:
+        async with room:
+            found = await ask(case)
+        each(found)
+        return found
+
+    tasks = [asyncio.ensure_future(one(case)) for case in cases]
+    try:
+        return await asyncio.gather(*tasks)
+    finally:
+        for task in tasks:
+            task.cancel()
+        await asyncio.gather(*tasks, return_exceptions=True)

@@ -1,0 +1,336 @@
+"""`batch`: many debates at once, how far they are, and what became of them."""
+
+from __future__ import annotations
+
+import asyncio
+import re
+import shlex
+from collections.abc import Callable, Coroutine, Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import click
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
+from rich.text import Text
+
+import hansard
+from hansard.api.batching import AT_ONCE
+from hansard.cli.console import console, document, is_terminal, money, table_of
+from hansard.cli.context import allow_option, next_step, open_store, store_option, trust_of
+from hansard.cli.interrupting import INTERRUPTED
+from hansard.cli.own import models_of, models_option
+from hansard.cli.running import ended, warned
+from hansard.report.batched import BatchRow
+from hansard.report.safe import one_line, shown
+from hansard.vocabulary import many
+
+_BAR = 20  # cells
+_TOLD = 50  # rows that need a look, after a run
+_COLUMNS = ("row", "debate", "state", "decision", "confidence", "cost_usd", "reviewed",
+            "needs_a_look", "code", "error")  # fmt: skip
+# What is said of debates in each state, in this order.
+_STATES = {
+    "closed": "ended",
+    "truncated": "cut short",
+    "failed": "failed",
+    "open": "open",
+    "unopened": "not opened",
+    "altered": "ALTERED",
+    "unreadable": "UNREADABLE",
+}
+Work = Coroutine[Any, Any, hansard.Batch]
+
+
+class _Batches(click.Group):
+    """Runs what is no command of its own: `batch SPEC…` is `batch run SPEC…`."""
+
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        if args and args[0] not in (*self.commands, *ctx.help_option_names):
+            args = ["run", *args]
+        return super().parse_args(ctx, args)
+
+
+@click.group(cls=_Batches)
+def batch() -> None:
+    """Run many debates at once: `hansard batch SPEC…`, or `batch --csv FILE --template SPEC`.
+
+    That is short for `hansard batch run`, whose options `hansard batch run --help` lists.
+    """
+
+
+jobs_option = click.option(
+    "--jobs",
+    type=click.IntRange(min=1),
+    default=AT_ONCE,
+    show_default=True,
+    help="How many debates run at once.",
+)
+
+
+@batch.command()
+@click.argument("specs", metavar="SPEC...", nargs=-1, type=click.Path(path_type=Path))
+@click.option(
+    "--csv",
+    "table",
+    metavar="FILE",
+    type=click.Path(path_type=Path),
+    help="A debate for each row of this file: each column is a field in place of the template's.",
+)
+@click.option(
+    "--template",
+    metavar="SPEC",
+    type=click.Path(path_type=Path),
+    help="The spec that the rows of --csv complete.",
+)
+@click.option(
+    "--name",
+    metavar="BATCH",
+    help="What the batch is called. Default: the file of --csv, else the folder of the first SPEC.",
+)
+@jobs_option
+@click.option(
+    "--budget-usd",
+    metavar="USD",
+    help="Open no debate that might take the sum above this, by the upper end of its estimate.",
+)
+@click.option(
+    "--budget-over",
+    metavar="WHAT",
+    default="batch",
+    show_default=True,
+    help="What the budget is for: the batch, this month (`month`, in UTC), or `label:NAME`.",
+)
+@click.option(
+    "--queue",
+    type=int,
+    metavar="PRIORITY",
+    help="Open the debates for workers to run (`hansard worker`), those of the highest priority "
+    "first; 0 is usual.",
+)
+@click.option(
+    "--policy",
+    "policy_file",
+    metavar="FILE",
+    type=click.Path(path_type=Path),
+    help="Run only what this signed policy allows.",
+)
+@models_option
+@allow_option
+@store_option
+def run(
+    specs: tuple[Path, ...],
+    table: Path | None,
+    template: Path | None,
+    name: str | None,
+    models: Path | None,
+    policy_file: Path | None,
+    allow: tuple[Path, ...],
+    **given: Any,
+) -> None:
+    """Run a debate for each SPEC, or for each row of a CSV file.
+
+    All of them are checked before any is opened; every mistake is told with its row. A row of
+    which the store has a debate under the name of the batch is not run again, and one that is
+    open is gone on with. So after Ctrl-C, or with a larger budget, run the same command again.
+
+    Exit codes: 0 all debates have ended; 1 one failed, was left open or was not opened; 2 the
+    batch cannot be run; 130 interrupted.
+    """
+    if (table is None) is not bool(specs) or (table is None) is not (template is None):
+        raise click.UsageError("name SPEC..., or --csv FILE with --template SPEC")
+    name = name or _called(table.stem if table else specs[0].absolute().parent.name)
+    functions = models_of(models)
+    policy = hansard.read_policy(policy_file, trust_of(None)) if policy_file else None
+    with open_store(create=True) as store, warned(console(stderr=True)):
+        with _watched(name) as (begun, each):
+            work = hansard.run_batch(
+                table or specs,
+                name=name,
+                store=store,
+                template=template,
+                models=functions,
+                policy=policy,
+                allow=allow,
+                begun=begun,
+                each=each,
+                **given,
+            )
+            found = _until_over(work, name)
+        _end(found, queued=given["queue"] is not None)
+
+
+@batch.command()
+@click.argument("name", metavar="BATCH")
+@jobs_option
+@models_option
+@allow_option
+@store_option
+def resume(name: str, jobs: int, models: Path | None, allow: tuple[Path, ...]) -> None:
+    """Go on with the open debates of a batch.
+
+    No recorded reply is asked for again. Rows that were not opened are in no store: for these,
+    run the batch again.
+
+    Exit codes: as of `batch run`.
+    """
+    functions = models_of(models)
+    with open_store() as store:
+        with _watched(name) as (begun, each):
+            work = hansard.resume_batch(
+                name,
+                store=store,
+                jobs=jobs,
+                models=functions,
+                allow=allow,
+                begun=begun,
+                each=each,
+            )
+            found = _until_over(work, name)
+        _end(found)
+
+
+@batch.command()
+@click.argument("name", metavar="[BATCH]", required=False)
+@store_option
+def status(name: str | None) -> None:
+    """Show how far a batch is, or every batch of the store.
+
+    Exit codes: 0 every debate has ended and none failed; 1 one is open, failed or does not hold;
+    2 there is no such batch.
+    """
+    with open_store() as store:
+        found = [row for row in hansard.list_batches(store) if name in (None, row.name)]
+    if not found:
+        what = f"no batch {name}" if name else "no batch"
+        raise hansard.UsageError("batch.unknown", f"the store has {what}; `hansard batch` runs one")
+    out = console()
+    for row in found:
+        number = sum(row.counts.values())
+        filled = _BAR * row.ended // number
+        bar = "█" * filled + "░" * (_BAR - filled)
+        out.print(Text(f"{row.name}  {bar}  {row.ended} of {number} ended", style="bold"))
+        cost = "" if row.cost_micro_usd is None else f"; {money(row.cost_micro_usd)}"
+        out.print(Text(f"  {_counted(row.counts)}{cost}"))
+    if any(row.counts.keys() - {"closed", "truncated"} for row in found):
+        raise click.exceptions.Exit(1)
+
+
+@batch.command()
+@click.argument("name", metavar="BATCH")
+@click.option(
+    "--as",
+    "form",
+    type=click.Choice(("text", "csv", "json")),
+    default="text",
+    show_default=True,
+    help="How it is printed.",
+)
+@store_option
+def report(name: str, form: str) -> None:
+    """Say what became of each debate of a batch; every record is verified.
+
+    Exit codes: 0 printed; 2 there is no such batch.
+    """
+    with open_store() as store:
+        found = hansard.batch_report(store, name, trust_of(None))
+    if form == "json":
+        click.echo(document(found))
+    elif form == "csv":
+        click.echo(table_of(_COLUMNS, map(_cells, found.rows)), nl=False)
+    else:
+        for row in found.rows:
+            console().print(line_of(row))
+        console().print(_sum(found))
+
+
+def _called(name: str) -> str:
+    """Return the name of a batch that is made from a file's."""
+    return re.sub(r"[^A-Za-z0-9._-]+", "-", name)[:58] or "batch"
+
+
+@contextmanager
+def _watched(
+    name: str,
+) -> Iterator[tuple[Callable[[Sequence[str]], object], Callable[[BatchRow], object]]]:
+    """Give what hears of a run: a bar on a terminal, else a line for each debate that is over."""
+    err = console(stderr=True)
+    if not is_terminal(stderr=True) or err.is_dumb_terminal:
+        yield (lambda _: None), lambda row: err.print(line_of(row))
+        return
+    columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn())
+    with Progress(*columns, TimeRemainingColumn(), console=err, transient=True) as bar:
+        task = bar.add_task(shown(name), total=None)
+        yield (lambda rows: bar.update(task, total=len(rows))), lambda _: bar.advance(task)
+
+
+def _until_over(work: Work, name: str) -> hansard.Batch:
+    """Run a batch; Ctrl-C ends the process and leaves its debates open."""
+    try:
+        return ended(work)
+    except asyncio.CancelledError:
+        command = next_step(f"batch status {shlex.quote(name)}")
+        click.echo(
+            "interrupted; debates that were running stay open. Run the same command again to go on "
+            f"with them and with the other rows; how far it is: {command}",
+            err=True,
+        )
+        raise click.exceptions.Exit(INTERRUPTED) from None
+
+
+def _end(found: hansard.Batch, *, queued: bool = False) -> None:
+    """Print what became of a batch; exit code 1 where not all of it is done, or will be."""
+    out = console()
+    rows = [row for row in found.rows if row.needs_a_look and not (queued and row.error is None)]
+    queued = queued and not any(row.error for row in found.rows)
+    for row in rows[:_TOLD]:
+        out.print(line_of(row))
+    if len(rows) > _TOLD:
+        out.print(Text(f"… and {len(rows) - _TOLD:,} more that need a look"))
+    out.print(_sum(found))
+    if any(row.debate for row in found.rows):
+        step = next_step(f"batch report {shlex.quote(found.name)}")
+        console(stderr=True).print(Text(f"Next        {step}"))
+    if not (found.done or queued):
+        raise click.exceptions.Exit(1)
+
+
+def line_of(row: BatchRow) -> Text:
+    """Say in a line what became of a row."""
+    said = [
+        row.row or "–",
+        (row.debate or "")[:8],
+        _STATES.get(row.state, row.state),
+        row.decision,
+        row.confidence,
+        "" if row.cost_micro_usd is None else money(row.cost_micro_usd),
+        f"review {row.reviewed}" if row.reviewed not in (None, "not required") else "",
+        f"{row.error} [{row.code}]" if row.error else "",
+    ]
+    style = "bold red" if row.state in ("failed", "unreadable", "altered") else ""
+    return Text("  ".join(one_line(cell, 1000) for cell in said if cell), style=style)
+
+
+def _sum(found: hansard.Batch) -> Text:
+    cost = found.cost_micro_usd
+    look = sum(row.needs_a_look for row in found.rows)
+    needs = "needs" if look == 1 else "need"
+    parts = [
+        f"{many(len(found.rows), 'row')}: {_counted(found.counts)}",
+        "" if cost is None else money(cost),
+        f"{look} {needs} a look" if look else "",
+    ]
+    return Text(f"{found.name}  {'; '.join(filter(None, parts))}", style="bold")
+
+
+def _counted(counts: dict[str, int]) -> str:
+    return ", ".join(
+        f"{counts[state]:,} {said}" for state, said in _STATES.items() if counts.get(state)
+    )
+
+
+def _cells(row: BatchRow) -> Iterable[object]:
+    cost = row.cost_micro_usd
+    dollars = None if cost is None else f"{cost / 1_000_000:.6f}"
+    values = row.model_dump(mode="json") | {"cost_usd": dollars}
+    return (values[name] for name in _COLUMNS)

@@ -1,0 +1,197 @@
+"""A golden set: questions whose answers an expert has labelled, a JSON object on each line.
+
+    {"question": "Shall we sign with a cap of one month's fees?", "label": "not_upheld"}
+
+`label` is what the debate is to decide: one of its options, `upheld` or `not_upheld`, or the
+label or the words of a stance or position. A line may also have an `id`, and fields that stand in
+place of the spec's own: `evidence`, `context` and `options`. It never says who answers.
+
+All mistakes of a set are told at once, each with its line, and nothing is run before.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from pydantic import Field, JsonValue
+
+from hansard.errors import UsageError
+from hansard.rules.fields import Name
+from hansard.rules.formats import AnySpec
+from hansard.rules.spec_parts import Evidence, Strict, Text
+from hansard.runtime.files import MIB
+from hansard.runtime.inputs import validate
+from hansard.runtime.notation import parse
+
+MOST, MOST_BYTES = 1_000, 64 * MIB
+_BOM = "\ufeff"
+_EXAMPLE = '{"question": "…", "label": "…"}'
+_UPHOLDING = {
+    "upheld": "what the question proposes is so, or should be done",
+    "not_upheld": "it is not so, or should not be done",
+}
+
+
+class GoldenLine(Strict):
+    """A question of a golden set, and its right answer."""
+
+    id: Name | None = Field(default=None, description="Default: line-1, line-2, …")
+    question: Text = Field(description="In place of what the spec asks")
+    label: Text = Field(description="The answer of an expert: what is to be decided")
+    evidence: list[Evidence] | None = Field(
+        default=None, description="In place of the spec's; files begin in the spec's folder"
+    )
+    context: JsonValue = Field(default=None, description="In place of the spec's")
+    options: list[Name] | None = Field(default=None, description="In place of the spec's")
+
+
+@dataclass(frozen=True)
+class Case:
+    """A question as it is run: the spec that asks it, and the choice that is right."""
+
+    id: str
+    line: int
+    label: str
+    spec: AnySpec
+
+
+def read(
+    data: bytes, name: str, specify: Callable[[Mapping[str, Any]], AnySpec], collection: str
+) -> list[Case]:
+    """Return the questions of a golden set, each with the spec that `specify` makes of its fields.
+
+    Raises UsageError with every mistake: `golden.bom`, `golden.malformed`, `golden.unlabelled`,
+    `golden.duplicate`, `golden.label`, `golden.empty`, `golden.too_many`, or what is wrong with
+    the spec of a line, `spec.*`.
+    """
+    wrong: list[tuple[int, UsageError]] = []
+    cases: list[Case] = []
+    seen: dict[str, int] = {}
+    rows = _lines(data, name, wrong)
+    for number, text in rows:
+        where = f"{name}, line {number}"
+        try:
+            case = _case(text, where, number, specify, collection)
+        except UsageError as error:
+            wrong += [(number, each) for each in _each(error)]
+            continue
+        cases.append(case)
+        for what, key in (("id", case.id), ("question", _asked(case.spec))):
+            first = seen.setdefault(f"{what} {key}", number)
+            if first != number:
+                said = f"{where}: line {first} has the same {what}; remove one of them"
+                wrong.append((number, UsageError("golden.duplicate", said)))
+    if not rows and not wrong:
+        said = f"{name} holds no question; write one JSON object a line, such as {_EXAMPLE}"
+        wrong.append((0, UsageError("golden.empty", said)))
+    if wrong:
+        raise _together([each for _, each in sorted(wrong, key=lambda row: row[0])])
+    return cases
+
+
+def _each(error: UsageError) -> list[UsageError]:
+    return [UsageError(row.code, row.sentence) for row in (error, *error.others)]
+
+
+def _together(errors: Sequence[UsageError]) -> UsageError:
+    first, *others = errors
+    return UsageError(first.code, first.sentence, others)
+
+
+def _lines(data: bytes, name: str, wrong: list[tuple[int, UsageError]]) -> list[tuple[int, str]]:
+    """Return the lines that say something, by their numbers; note in `wrong` what is no text."""
+    rows: list[tuple[int, str]] = []
+    for number, line in enumerate(data.split(b"\n"), 1):
+        where = f"{name}, line {number}"
+        try:
+            text = line.decode()
+        except UnicodeDecodeError:
+            wrong.append((number, UsageError("golden.malformed", f"{where}: this is not UTF-8")))
+            continue
+        if text.startswith(_BOM):
+            said = f"{where}: it begins with a byte order mark; save the file as UTF-8 without one"
+            wrong.append((number, UsageError("golden.bom", said)))
+        if text.strip(_BOM).strip():
+            rows.append((number, text.strip(_BOM)))
+    if len(rows) > MOST:
+        said = f"{name} holds {len(rows):,} questions; put at most {MOST:,} into one golden set"
+        wrong.append((0, UsageError("golden.too_many", said)))
+        return []
+    return rows
+
+
+def _case(
+    text: str,
+    where: str,
+    number: int,
+    specify: Callable[[Mapping[str, Any]], AnySpec],
+    collection: str,
+) -> Case:
+    row = _line(text, where)
+    own = {name: getattr(row, name) for name in row.model_fields_set - {"id", "label"}}
+    name = row.id or f"line-{number}"
+    filed = {"name": name, "collection_id": collection, "gate": None}
+    try:
+        spec = specify({**own, **filed})
+    except UsageError as error:
+        told = [UsageError(each.code, f"{where}: {each.sentence}") for each in _each(error)]
+        raise _together(told) from None
+    known = choices(spec)
+    if not known:
+        raise UsageError(
+            "golden.label",
+            f"{where}: no label can be right, because the spec declares nothing to choose from; "
+            "give it `options`",
+        )
+    meant = [choice for choice, said in known.items() if row.label in (choice, said)]
+    if not meant:
+        raise UsageError(
+            "golden.label",
+            f"{where}: the debate cannot decide {row.label!r:.100}; label it {', '.join(known)}",
+        )
+    return Case(name, number, meant[0], spec)
+
+
+def _line(text: str, where: str) -> GoldenLine:
+    """Return what a line says; raises UsageError `golden.*`."""
+    try:
+        value = parse(text, "line.json")
+    except UsageError as error:
+        what = error.sentence.rpartition(": ")[2]
+        raise UsageError("golden.malformed", f"{where}: this is not JSON: {what}") from None
+    if not isinstance(value, dict):
+        said = f'{where}: this is not a JSON object, such as {{"question": "…", "label": "…"}}'
+        raise UsageError("golden.malformed", said)
+    label = value.get("label")
+    if label is None or label == "":
+        said = f"{where}: it has no `label`; write which answer is right"
+        raise UsageError("golden.unlabelled", said)
+    try:
+        return validate(GoldenLine, value, where)
+    except UsageError as error:
+        told = [UsageError("golden.malformed", each.sentence) for each in _each(error)]
+        raise _together(told) from None
+
+
+def _asked(spec: AnySpec) -> str:
+    """Return what makes one question another: its words, its documents and its context."""
+    documents = [(row.id, row.text, str(row.file)) for row in spec.evidence]
+    return repr((spec.question, documents, spec.context))
+
+
+def choices(spec: AnySpec) -> dict[str, str]:
+    """Return what a debate can decide for, each with its words; nothing where that is open.
+
+    >>> from hansard.rules.formats import JudgedSpec
+    >>> sides = [{"label": "ship", "stance": "Ship now."}, {"label": "wait", "stance": "Wait."}]
+    >>> choices(JudgedSpec(question="Do we ship?", model="python:ask", debaters=sides))
+    {'ship': 'Ship now.', 'wait': 'Wait.'}
+    """
+    stances = {row.stance.label: row.stance.stance for row in spec.table() if row.stance}
+    if stances:
+        return stances
+    if spec.format == "moderated":
+        return dict(_UPHOLDING)
+    return {option: option for option in getattr(spec, "options", ())}

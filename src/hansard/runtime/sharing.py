@@ -1,0 +1,152 @@
+"""What several workers share: the places for calls at a provider, and the pauses that it asks for.
+
+A place is an advisory lock of a session that the worker keeps open: the server gives it back
+when the worker dies. A pause is told to all workers, and kept for those that start later. If
+the session is lost, so are its places: the worker ends.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import time
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from hashlib import sha256
+from typing import Any, LiteralString
+
+from hansard.runtime import pacing
+from hansard.runtime.pacing import Server, Slots
+from hansard.store.queue import Session, session
+
+_CHANNEL = "hansard_pacing"
+_LOOK = 1.0  # seconds until a place is looked for again that nobody gave back: its worker died
+_TAKE = "SELECT s FROM unnest(%s::int[]) AS s WHERE pg_try_advisory_lock(%s, s) LIMIT 1"
+_GIVE = "SELECT pg_advisory_unlock(%s, %s)"
+_TELL = "SELECT pg_notify(%s, %s)"
+_PAUSE = """INSERT INTO hansard_pauses VALUES (%s, now() + %s * interval '1 second')
+    ON CONFLICT (server) DO UPDATE SET until = greatest(hansard_pauses.until, excluded.until)"""
+_PAUSES: LiteralString = """SELECT server, extract(epoch FROM until - now())::float8
+    FROM hansard_pauses WHERE until > now()"""
+
+
+class _Places(Slots):
+    """The places at one provider, over all workers; who waits first here is served first here."""
+
+    def __init__(self, provider: str, limit: int, sharing: _Sharing) -> None:
+        super().__init__(0)
+        self.numbers = range(1, limit + 1)
+        self._sharing = sharing
+        digest = sha256(f"hansard/{provider}".encode()).digest()
+        self.key = int.from_bytes(digest[:4], signed=True)
+        self._held: dict[asyncio.Future[None], int] = {}
+        self._freed: list[int] = []
+
+    def take(self) -> asyncio.Future[None]:
+        """Return a place: a future that is done as soon as it is one's own."""
+        place = super().take()
+        self._sharing.wake.set()
+        return place
+
+    def give_back(self, place: asyncio.Future[None]) -> None:
+        """Give up a place, or the wait for one; a second time changes nothing."""
+        place.cancel()
+        if (number := self._held.pop(place, None)) is not None:
+            self._freed.append(number)
+            self._sharing.wake.set()
+
+    async def settle(self, connection: Session) -> bool:
+        """Give back what is not used any more, and take what is free; say whether anybody waits."""
+        while self._freed:
+            await connection.execute(_GIVE, (self.key, self._freed.pop()))
+            await connection.execute(_TELL, (_CHANNEL, ""))
+        while self._waiting:
+            if self._waiting[0].done():
+                self._waiting.popleft()
+                continue
+            free = [n for n in self.numbers if n not in self._held.values()]
+            row = await (await connection.execute(_TAKE, (free, self.key))).fetchone()
+            if row is None:
+                return True
+            place = self._waiting.popleft()
+            if place.done():
+                self._freed.append(row[0])
+                self._sharing.wake.set()
+            else:
+                self._held[place] = row[0]
+                place.set_result(None)
+        return False
+
+
+class _Sharing:
+    """What one worker shares with others."""
+
+    def __init__(self) -> None:
+        self.wake = asyncio.Event()
+        self._places: dict[str, _Places] = {}
+        self._servers: dict[str, Server] = {}
+        self._until: dict[str, float] = {}  # by server, in seconds of this process
+        self._told: list[tuple[str, float]] = []
+
+    def slots(self, provider: str, limit: int) -> Slots:
+        """Return the places at a provider."""
+        return self._places.setdefault(provider, _Places(provider, limit, self))
+
+    def watch(self, name: str, server: Server) -> None:
+        """Let all workers hear of the pauses of a server, and this one of those that are known."""
+        known = sha256(name.encode()).hexdigest()  # an address may hold a secret
+        self._servers[known] = server
+        server.until = max(server.until, self._until.get(known, server.until))
+
+        def tell(seconds: float) -> None:
+            self._told.append((known, seconds))
+            self.wake.set()
+
+        server.tell = tell
+
+    def heed(self, known: str, seconds: float) -> None:
+        """Note that a server is to be left alone for that long."""
+        until = time.monotonic() + seconds
+        self._until[known] = max(self._until.get(known, until), until)
+        if known in self._servers:
+            server = self._servers[known]
+            server.until = max(server.until, until)
+
+    async def give(self, connection: Session) -> None:
+        """Take and give back places, and tell of pauses, until cancelled."""
+        while True:
+            while self._told:
+                known, seconds = self._told.pop()
+                await connection.execute(_PAUSE, (known, seconds))
+                await connection.execute(_TELL, (_CHANNEL, json.dumps([known, seconds])))
+            waits = [await places.settle(connection) for places in [*self._places.values()]]
+            try:
+                await asyncio.wait_for(self.wake.wait(), _LOOK if any(waits) else None)
+            except TimeoutError:
+                continue
+            self.wake.clear()
+
+    async def hear(self, connection: Session) -> None:
+        """Heed what other workers tell, until cancelled."""
+        await connection.execute(f"LISTEN {_CHANNEL}")
+        for known, seconds in await (await connection.execute(_PAUSES)).fetchall():
+            self.heed(known, seconds)
+        async for found in connection.notifies():
+            if found.payload:
+                self.heed(*json.loads(found.payload))
+            self.wake.set()
+
+
+@asynccontextmanager
+async def shared(dsn: str) -> AsyncIterator[asyncio.Future[Any]]:
+    """Share with other workers while the block runs; what is given ends if that cannot go on."""
+    async with await session(dsn) as giving, await session(dsn) as hearing:
+        sharing = _Sharing()
+        pacing.share(sharing)
+        both = asyncio.gather(sharing.give(giving), sharing.hear(hearing))
+        try:
+            yield both
+        finally:
+            pacing.share(None)
+            both.cancel()
+            await asyncio.gather(both, return_exceptions=True)

@@ -1,0 +1,170 @@
+"""A worker: takes debates out of the queue of its store and runs them to their end.
+
+- The queue gives each debate to one worker. The store's own lock holds beside it: where both
+  disagree, the debate waits.
+- A worker that dies is noticed by its heartbeat. Another one puts its debates back and goes on
+  with them: no recorded reply is asked for again.
+- What a worker lacks for a debate (a key, a package, a function, a file) another may have: the
+  debate waits, and the worker says why.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from procrastinate import App, BaseRetryStrategy, PsycopgConnector, RetryDecision
+from procrastinate.exceptions import ConnectorException, JobAborted
+from procrastinate.job_context import AbortReason, JobContext
+from procrastinate.jobs import Job
+from typing_extensions import override
+
+from hansard.errors import DataError, HansardError, SeatError, UsageError
+from hansard.runtime import session
+from hansard.runtime.recording import Recording
+from hansard.runtime.seats import Models
+from hansard.runtime.sharing import shared
+from hansard.runtime.tools import Tools
+from hansard.store.application import Store
+from hansard.store.queue import LOST, QUEUE, TASK
+
+
+@dataclass(frozen=True)
+class Told:
+    """What became of a debate that a worker took up: its record at its end, or why it is open."""
+
+    debate: str
+    ended: Recording | None = None
+    error: HansardError | None = None
+    waits: bool = False
+
+
+@dataclass(frozen=True)
+class Times:
+    """Of a worker, in seconds.
+
+    `heartbeat` passes between two signs of life, and `dead` without one until a worker counts as
+    dead; `wait` until a debate is tried again that could not be run; `grace` is given to what
+    runs when the worker is asked to end.
+    """
+
+    heartbeat: float = 10
+    dead: float = 30
+    wait: float = 30
+    grace: float = 30
+
+
+class _Later(Exception):
+    """The debate cannot be run here and now."""
+
+
+class _Again(BaseRetryStrategy):
+    """Puts back what could not be run, and what a worker that ends was running."""
+
+    def __init__(self, wait: float) -> None:
+        self._wait = wait
+
+    @override
+    def get_retry_decision(self, *, exception: BaseException, job: Job) -> RetryDecision | None:
+        if isinstance(exception, _Later):
+            return RetryDecision(retry_in={"milliseconds": int(self._wait * 1000)})
+        return RetryDecision() if isinstance(exception, asyncio.CancelledError) else None
+
+
+async def work(
+    store: Store,
+    *,
+    jobs: int,
+    models: Models | None,
+    tools: Tools | None,
+    allow: Sequence[Path],
+    tell: Callable[[Told], object],
+    stay: bool,
+    times: Times,
+) -> None:
+    """Run debates of the queue, `jobs` at once, until SIGTERM or Ctrl-C.
+
+    Unless it is to `stay`, the worker ends once none is left. `tell` hears of each that was
+    taken up. A debate that runs when the worker is asked to end goes on for `times.grace`; after
+    that it is put back.
+    """
+    app = App(connector=PsycopgConnector(conninfo=store.dsn))
+
+    @app.task(name=TASK, queue=QUEUE, pass_context=True, retry=_Again(times.wait))
+    async def run(context: JobContext, debate: str) -> None:
+        try:
+            found = await session.resume(debate, store, allow=allow, models=models, tools=tools)
+            tell(Told(debate, found))
+        except HansardError as error:
+            if error.code == "debate.closed":  # whoever ran it died before it could say so
+                return
+            waits = _may_run_elsewhere(error)
+            tell(Told(debate, error=error, waits=waits))
+            raise (_Later if waits else JobAborted) from None
+        except asyncio.CancelledError:
+            if context.abort_reason() is AbortReason.USER_REQUEST:
+                raise JobAborted from None
+            raise
+
+    async with app.open_async(), shared(store.dsn) as over:
+        await _put_back(app, times)
+        rescuing = asyncio.create_task(_rescue(app, times))
+        working = asyncio.create_task(
+            app.run_worker_async(
+                queues=[QUEUE],
+                concurrency=jobs,
+                wait=stay,
+                delete_jobs="successful",
+                shutdown_graceful_timeout=times.grace,
+                update_heartbeat_interval=times.heartbeat,
+                stalled_worker_timeout=times.dead,
+            )
+        )
+        try:
+            await asyncio.wait([rescuing, working, over], return_when=asyncio.FIRST_COMPLETED)
+        finally:
+            working.cancel()
+            rescuing.cancel()
+            await asyncio.wait([working, rescuing])
+        _require_whole(store, [working, rescuing, over])
+
+
+def _require_whole(store: Store, tasks: Sequence[asyncio.Future[Any]]) -> None:
+    """Raise what ended a part of the worker; a server that is gone as DataError."""
+    for task in tasks:
+        if task.done() and not task.cancelled() and (error := task.exception()):
+            if isinstance(error, (ConnectorException, LOST)):
+                raise DataError(
+                    "store.unreachable",
+                    f"the connection to {store.url} was lost, and the worker ends; its debates "
+                    "stay open, and another worker goes on with them",
+                ) from None
+            raise error
+
+
+def _may_run_elsewhere(error: HansardError) -> bool:
+    """Say whether a debate that failed here may run later, or at another worker."""
+    if isinstance(error, SeatError):
+        return False
+    if isinstance(error, DataError):
+        return error.code.startswith("store.")
+    return isinstance(error, UsageError) and error.code != "store.unknown"
+
+
+async def _rescue(app: App, times: Times) -> None:
+    """Put back the debates of workers that die, until cancelled."""
+    while True:
+        await asyncio.sleep(times.heartbeat)
+        await _put_back(app, times)
+
+
+async def _put_back(app: App, times: Times) -> None:
+    """Put back the debates of workers that are dead."""
+    manager: Any = app.job_manager
+    for job in await manager.get_stalled_jobs(queue=QUEUE, seconds_since_heartbeat=times.dead):
+        with suppress(ConnectorException):  # another worker has just done so
+            await manager.retry_job(job)

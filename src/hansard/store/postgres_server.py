@@ -1,0 +1,342 @@
+"""Where a store in PostgreSQL is: how it is reached, made and looked at, and who runs a debate.
+
+The right to run a debate is an advisory lock of a session that the store keeps open. The server
+gives it back when the session ends, however its process does.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from threading import RLock
+from typing import Any, cast
+
+import psycopg
+from eventsourcing.persistence import PersistenceError
+from psycopg.adapt import Buffer, Loader
+from psycopg.conninfo import conninfo_to_dict, make_conninfo
+from psycopg.types.composite import CompositeInfo, register_composite
+from psycopg_pool import PoolTimeout
+from typing_extensions import override
+
+from hansard.addresses import without_secrets
+from hansard.errors import DataError, HansardError, UsageError
+from hansard.store import queue
+from hansard.store.database import (
+    LOCK_SECONDS,
+    Cursor,
+    Database,
+    migrate_command,
+    require_current,
+    require_known,
+)
+from hansard.store.mapping import Debates
+from hansard.store.postgres_tables import VERSIONS
+from hansard.version import __version__
+
+LEAST_SERVER = 14
+_DEFAULTS = {"application_name": "hansard", "connect_timeout": "10", "keepalives_idle": "30"}
+# A commit is on disk before it is told; nobody waits for ever, or keeps others waiting, also when
+# a machine is gone without a word.
+_SETTINGS = f"""SET lock_timeout = '{LOCK_SECONDS}s';
+    SET idle_in_transaction_session_timeout = '{LOCK_SECONDS}s';
+    SET tcp_keepalives_idle = 30; SET tcp_keepalives_interval = 10; SET tcp_keepalives_count = 3;
+    SELECT set_config('synchronous_commit', 'on', false)
+    WHERE current_setting('synchronous_commit') = 'off'"""
+CONNINFO = "CONNINFO"
+_UNUSED = dict.fromkeys(
+    (f"POSTGRES_{name}" for name in ("DBNAME", "HOST", "PORT", "USER", "PASSWORD")), "-"
+)
+
+_SERVER = """SELECT current_setting('server_version_num')::int,
+    current_setting('server_encoding'), current_schema()"""
+_MADE = """SELECT 1 FROM pg_tables
+    WHERE schemaname = current_schema() AND tablename = 'hansard_versions'"""
+_VERSIONS = """CREATE TABLE hansard_versions
+    (version integer PRIMARY KEY, engine text NOT NULL, at timestamptz NOT NULL DEFAULT now())"""
+_VERSION = "SELECT coalesce(max(version), 0) FROM hansard_versions"
+_MIGRATED = "INSERT INTO hansard_versions (version, engine) VALUES (%s, %s)"
+_GONE = (
+    "store.unreachable",
+    "{url} does not answer: {said}; what was stored before is there; see to the server",
+)
+_FAILED = ("store.failed", "the store {url} cannot be read or written: {said}")
+_FOREIGN = (
+    "store.foreign",
+    "{url} holds other tables: {said}; name a database of the store's own",
+)
+_FAILURES = {
+    "42501": (
+        "store.role",
+        "the role of {url} may not do this: {said}; tools/docs/operations.md says which role may",
+    ),
+    "25006": ("store.not_writable", "{url} cannot be written: {said}; name the server's primary"),
+    "53": ("store.full", "the server of {url} has no room left: {said}; nothing was stored"),
+    "42P07": _FOREIGN,
+    "42710": _FOREIGN,
+    "42": (
+        "store.corrupt",
+        "{url} lacks what a store has, or has it otherwise: {said}; restore it from a backup",
+    ),
+    "55P03": ("store.busy", "{url} is locked by others: {said}; try it again"),
+}
+
+
+class Postgres(Database):
+    """A store on a PostgreSQL server. It is looked at as soon as it is named."""
+
+    def __init__(self, url: str, *, current: bool = True) -> None:
+        super().__init__(without_secrets(url), url, Path())
+        self.conninfo = _conninfo(url)
+        self._held = dict[str, int]()  # the debates that this process runs, with their locks
+        self._lost = set[str]()  # those whose lock another process has taken meanwhile
+        self._alone = RLock()
+        self._types = list[CompositeInfo]()
+        try:
+            self._session = self._connect()
+        except psycopg.Error as error:
+            raise DataError(
+                "store.unreachable",
+                f"cannot connect to {self.url}: {self._said(error)}; see to the server, the "
+                "address, the user and the password (PGPASSWORD or ~/.pgpass)",
+            ) from None
+        try:
+            with self.told():
+                self._schema = self._examine()
+                if current:
+                    self._require_current()
+        except BaseException:
+            self._session.close()
+            raise
+
+    def _examine(self) -> str:
+        """Return the schema in which the store is, or may be made.
+
+        Raises DataError `store.server` for a server on which it cannot be.
+        """
+        row = self._session.execute(_SERVER).fetchone()
+        number, encoding, schema = row or (0, "", None)
+        problem = None
+        if number < LEAST_SERVER * 10_000:
+            problem = f"it is PostgreSQL {number // 10_000}, and Hansard needs {LEAST_SERVER}"
+        elif encoding != "UTF8":
+            problem = f"the encoding of the database is {encoding}; make one with UTF8"
+        elif schema is None:
+            problem = "the search_path of this user names no schema that is there"
+        if problem:
+            raise DataError("store.server", f"{self.url} cannot hold a store: {problem}")
+        return str(schema)
+
+    def _version(self) -> int | None:
+        if not self._session.execute(_MADE).fetchall():
+            return None
+        return int(self._session.execute(_VERSION).fetchall()[0][0])
+
+    def _require_current(self) -> None:
+        version = self._version()
+        if version is None:
+            raise UsageError(
+                "store.missing",
+                f"there is no store at {self.url}; make it with `{migrate_command(self.url)}`",
+            )
+        require_current(version, self.url)
+
+    @override
+    def migrate(self) -> int | None:
+        with self.told(), self._session.transaction():
+            self._session.execute("SELECT pg_advisory_xact_lock(hashtext('hansard migrate'))")
+            version = self._version()
+            require_known(version or 0, self.url)
+            if version is None:
+                self._session.execute(_VERSIONS)
+            for number, statements in enumerate(VERSIONS[version or 0 :], (version or 0) + 1):
+                for statement in statements:
+                    self._session.execute(statement.encode())
+                self._session.execute(_MIGRATED, (number, __version__))
+            queue.make(self._session)
+        return version
+
+    def _connect(self) -> psycopg.Connection[Any]:
+        connection = psycopg.connect(**self.conninfo)
+        configure(connection)
+        for kind in self._types:
+            register_composite(kind, connection)
+        return connection
+
+    @contextmanager
+    def told(self) -> Iterator[None]:
+        """Turn every failure of the server into one clear error."""
+        try:
+            yield
+        except PersistenceError as error:
+            raise self._error(error.__cause__ or error) from None
+        except psycopg.Error as error:
+            raise self._error(error) from None
+
+    def _error(self, error: BaseException) -> HansardError:
+        state = getattr(error, "sqlstate", None) or ""
+        found = [row for start, row in _FAILURES.items() if state.startswith(start)]
+        code, sentence = (*found, _GONE if is_lost(error) or not state else _FAILED)[0]
+        return DataError(code, sentence.format(url=self.url, said=self._said(error)))
+
+    def _said(self, error: BaseException) -> str:
+        """Return what the server or the driver says, in one line; neither names a password."""
+        said = getattr(getattr(error, "diag", None), "message_primary", None) or str(error)
+        lines = [line.strip() for line in said.splitlines()] or [""]
+        line = next((line for line in reversed(lines) if "failed: " in line), lines[0])
+        return line.rpartition("failed: ")[2].removeprefix("FATAL:").strip()
+
+    @override
+    def is_there(self) -> bool:
+        return True
+
+    @override
+    def exposed(self) -> str | None:
+        return None  # the server's roles say who may do what
+
+    @override
+    def open(self) -> Debates:
+        settings = {
+            **_UNUSED,
+            "PERSISTENCE_MODULE": "hansard.store.postgres:Factory",
+            "POSTGRES_SCHEMA": self._schema,
+            "CREATE_TABLE": "n",
+            CONNINFO: self.dsn,
+        }
+        with self.told():
+            opened = Debates(settings)
+        recorder = cast(Any, opened.recorder)  # as the Factory makes it
+        recorder.home, self._types = self, [*recorder.datastore.psycopg_type_adapters.values()]
+        for kind in self._types:
+            register_composite(kind, self._session)
+        return opened
+
+    @override
+    def close(self) -> None:
+        self._session.close()
+
+    @property
+    @override
+    def dsn(self) -> str:
+        return make_conninfo(**self.conninfo)
+
+    @override
+    def require_queue(self) -> None:
+        with self.told():
+            queue.require(self._session)
+
+    @override
+    def enqueue(self, c: Cursor, debate: str, priority: int) -> None:
+        queue.put(cast(Any, c).connection, debate, priority)
+
+    @override
+    def cancel(self, debate: str) -> bool:
+        with self.told():
+            return queue.cancel(self._session, debate)
+
+    @override
+    def lock(self, debate: str) -> RunnerLock:
+        return RunnerLock(self, debate)
+
+    def hold(self, debate: str) -> bool:
+        """Take the lock of a debate's runner; False where another session, or this one, has it."""
+        with self.told(), self.writing():
+            return debate not in self._held and self._hold(debate)
+
+    def _hold(self, debate: str) -> bool:
+        name = hashlib.sha256(f"{self._schema}/{debate}".encode()).digest()
+        key = int.from_bytes(name[:8], signed=True)
+        ((taken,),) = self._session.execute("SELECT pg_try_advisory_lock(%s)", (key,)).fetchall()
+        if taken:
+            self._held[debate] = key
+        return bool(taken)
+
+    @contextmanager
+    def writing(self) -> Iterator[psycopg.Connection[Any]]:
+        """Give the session that has the locks, to nobody else meanwhile.
+
+        Where it was lost, there is a new one, with the locks of this process taken anew. Raises
+        psycopg.Error where there can be none.
+        """
+        with self._alone:
+            if not self._is_alive():
+                self._session = self._connect()
+                held, self._held = self._held, {}
+                self._lost |= {debate for debate in held if not self._hold(debate)}
+            yield self._session
+
+    def require_held(self, debate: str) -> None:
+        """Raise UsageError `store.running` where another process has taken a lock of this one."""
+        if debate in self._lost:
+            raise UsageError(
+                "store.running",
+                f"the connection to {self.url} was lost, and another process has run debate "
+                f"{debate} since; this one stops, and nothing is lost",
+            )
+
+    def _is_alive(self) -> bool:
+        """Say whether the session is there, as far as is known without asking the server."""
+        with suppress(psycopg.Error):
+            self._session.pgconn.consume_input()  # what the server said at last
+            self._session.pgconn.consume_input()  # and that it has gone
+        return not self._session.closed
+
+    def let_go(self, debate: str) -> None:
+        """Give the lock of a debate's runner back, if the session that has it is still there."""
+        self._lost.discard(debate)
+        with self._alone, suppress(psycopg.Error):
+            self._session.execute("SELECT pg_advisory_unlock(%s)", (self._held.pop(debate, None),))
+
+
+class RunnerLock:
+    """A lock on one debate that the server gives back once its session is gone."""
+
+    def __init__(self, home: Postgres, debate: str) -> None:
+        self._home, self._debate = home, debate
+
+    def acquire(self) -> bool:
+        """Take the lock; False where somebody else holds it."""
+        return self._home.hold(self._debate)
+
+    def release(self) -> None:
+        """Give the lock back."""
+        self._home.let_go(self._debate)
+
+
+def _conninfo(url: str) -> Mapping[str, Any]:
+    """Return what a URL says to libpq; raises UsageError `store.url`, which quotes no password."""
+    try:
+        found = conninfo_to_dict(url)
+    except psycopg.ProgrammingError:
+        found = {}
+    if not found or "@" in str(found.get("host", "")):
+        raise UsageError(
+            "store.url",
+            f"{without_secrets(url)} cannot be read as the URL of a store; write "
+            "postgresql://USER@HOST/DATABASE, with signs such as @ and / in a password as %40 "
+            "and %2F",
+        )
+    return {**_DEFAULTS, **found}
+
+
+def is_lost(error: BaseException | None) -> bool:
+    """Say whether an error means that the connection is gone, and nothing else."""
+    state = getattr(error, "sqlstate", None) or "08"
+    lost = isinstance(error, (psycopg.OperationalError, psycopg.InterfaceError))
+    return lost and state.startswith(("08", "57P")) and not isinstance(error, PoolTimeout)
+
+
+def configure(connection: psycopg.Connection[Any]) -> None:
+    """Set a new connection up."""
+    connection.autocommit = True
+    connection.execute(_SETTINGS)
+    connection.adapters.register_loader("numeric", _Whole)
+
+
+class _Whole(Loader):
+    """Reads a sum of whole numbers."""
+
+    def load(self, data: Buffer) -> int:
+        return int(bytes(data))

@@ -1,0 +1,131 @@
+"""Debates that wait for a worker: a queue in the database of the store, kept by Procrastinate.
+
+A debate is put into it in the transaction that opens it. So there is no debate that nobody will
+take up, and none in the queue that is not in the store.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any
+
+import psycopg
+
+from hansard.errors import UsageError
+from hansard.installing import install_command
+
+if TYPE_CHECKING:
+    from procrastinate.manager import JobManager
+
+Session = psycopg.AsyncConnection[Any]
+LOST = psycopg.Error  # what a session raises whose server is gone
+TASK, QUEUE = "hansard.debate", "hansard"
+_THERE = "SELECT 1 FROM pg_tables WHERE schemaname = current_schema() AND tablename = %s"
+_TABLE = "procrastinate_jobs"
+_JOBS = "SELECT id, status FROM procrastinate_jobs WHERE lock = %s AND status IN ('todo', 'doing')"
+# Tells of a pause that a server asked for, to workers that start later.
+_PAUSES = "CREATE TABLE IF NOT EXISTS hansard_pauses (server text PRIMARY KEY, until timestamptz)"
+
+
+async def session(dsn: str) -> Session:
+    """Return a session of its own, in which each statement is a transaction."""
+    return await psycopg.AsyncConnection.connect(dsn, autocommit=True)
+
+
+def is_installed() -> bool:
+    """Say whether the extra is there."""
+    try:
+        import procrastinate  # noqa: F401, PLC0415 - an extra
+    except ImportError:
+        return False
+    return True
+
+
+def require_installed() -> None:
+    """Raise UsageError `queue.extra` where the extra is not there."""
+    if not is_installed():
+        raise UsageError(
+            "queue.extra", f"a queue needs a package: run `{install_command('workers')}`"
+        )
+
+
+def require(connection: psycopg.Connection[Any]) -> None:
+    """Raise UsageError `queue.extra` or `queue.missing` where there is no queue."""
+    require_installed()
+    if not connection.execute(_THERE, (_TABLE,)).fetchall():
+        raise UsageError(
+            "queue.missing", "the store has no queue yet; make it with `hansard store migrate`"
+        )
+
+
+def _manager() -> JobManager:
+    from procrastinate import SyncPsycopgConnector  # noqa: PLC0415 - an extra
+    from procrastinate.manager import JobManager  # noqa: PLC0415 - an extra
+
+    return JobManager(SyncPsycopgConnector())  # every call brings its connection
+
+
+@contextmanager
+def _plainly() -> Iterator[None]:
+    """Raise what the server says, as whoever else uses its connection does."""
+    from procrastinate.exceptions import ConnectorException  # noqa: PLC0415 - an extra
+
+    try:
+        yield
+    except ConnectorException as error:
+        if error.__cause__ is None:
+            raise
+        raise error.__cause__ from None
+
+
+def make(connection: psycopg.Connection[Any]) -> None:
+    """Make the tables of the queue where they are not there, and the extra is."""
+    if not is_installed() or connection.execute(_THERE, (_TABLE,)).fetchall():
+        return
+    from procrastinate.schema import SchemaManager  # noqa: PLC0415 - an extra
+
+    connection.execute(SchemaManager.get_schema())
+    connection.execute(_PAUSES)
+
+
+def lock_of(debate: str) -> str:
+    """Return the lock that no two running jobs of a debate share."""
+    return f"hansard:{debate}"
+
+
+def put(connection: psycopg.Connection[Any], debate: str, priority: int) -> None:
+    """Put a debate into the queue, in the transaction that is open on the connection.
+
+    One that is there already, or that a worker runs, is put there no second time. Raises
+    UsageError `queue.extra` and `queue.missing`.
+    """
+    require(connection)
+    from procrastinate.jobs import Job  # noqa: PLC0415 - an extra
+
+    lock = lock_of(debate)
+    if connection.execute(_JOBS, (lock,)).fetchall():
+        return
+    job = Job(
+        id=None, queue=QUEUE, lock=lock, queueing_lock=None, task_name=TASK, priority=priority,
+        task_kwargs={"debate": debate},
+    )  # fmt: skip
+    with _plainly():
+        _manager().defer_job(job, connection=connection)
+
+
+def cancel(connection: psycopg.Connection[Any], debate: str) -> bool:
+    """Take a debate out of the queue; say whether a worker that runs it was asked to stop."""
+    if not is_installed() or not connection.execute(_THERE, (_TABLE,)).fetchall():
+        return False
+    running = False
+    for row in connection.execute(_JOBS, (lock_of(debate),)).fetchall():
+        number, status = _values(row)
+        with _plainly():
+            _manager().cancel_job_by_id(number, abort=True, connection=connection)
+        running = running or status == "doing"
+    return running
+
+
+def _values(row: Any) -> tuple[Any, ...]:
+    return tuple(row.values()) if isinstance(row, dict) else tuple(row)

@@ -1,0 +1,423 @@
+"""Workers on a real PostgreSQL: each debate is run by one, and nothing is paid twice."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import os
+import random
+import re
+import signal
+import subprocess
+import sys
+import time
+from collections import Counter
+
+import pytest
+from click.testing import CliRunner
+
+import hansard
+import servers
+from hansard.cli.main import cli
+from hansard.runtime import pacing
+from hansard.runtime.models.base import ModelError
+from hansard.runtime.pacing import Server
+from hansard.runtime.sharing import shared
+from instant import GUARD
+
+PANEL = {
+    "format": "panel", "question": "Why?", "agents": 2, "rounds": 2, "convergence_check": False,
+    "resolution": "similar", "model": "python:ask",
+}  # fmt: skip
+CALLS = 6  # of such a debate
+DEBATES, KILLS = 12, 4
+
+# The seats of a worker: each question that is asked is noted, and so is each that is answered.
+SEATS = """
+import asyncio, json, os
+from pathlib import Path
+
+async def ask(request):
+    note("asked", request)
+    while not Path({go!r}).exists():
+        await asyncio.sleep(0.01)
+    await asyncio.sleep({seconds})
+    note("answered", request)
+    return f"Because {{request.call}}."
+
+def note(what, request):
+    row = json.dumps([what, request.collection_id, request.call, os.getpid()]) + "\\n"
+    with open({notes!r}, "a") as file:
+        file.write(row)
+"""
+WORKER = """
+import asyncio, sys
+import hansard
+
+url, seats, options = sys.argv[1], sys.argv[2], eval(sys.argv[3])
+models = hansard.read_models(seats) if seats else None
+
+def tell(row):
+    print(row.debate, row.state, row.code, flush=True)
+
+asyncio.run(hansard.work(url, models=models, each=tell, heartbeat=0.2, dead=1, wait=0.2, **options))
+"""
+
+
+@pytest.fixture
+def url(server, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    found = server.fresh()
+    hansard.migrate_store(found)
+    return found
+
+
+class Team:
+    """Workers in processes of their own."""
+
+    def __init__(self, url, folder):
+        self.url, self.notes = url, folder / "notes.jsonl"
+        self.notes.touch()
+        self.seats = folder / "seats.py"
+        self.processes = []
+        self.go = folder / "go"  # nobody answers without it
+        self.go.touch()
+        self.answer_after(0.02)
+
+    def answer_after(self, seconds):
+        """Let the seats of those that are hired from now on take so long."""
+        self.seats.write_text(SEATS.format(seconds=seconds, notes=str(self.notes), go=str(self.go)))
+
+    def hire(self, *, seats=True, env=None, **options):
+        file = str(self.seats) if seats else ""
+        process = subprocess.Popen(
+            [sys.executable, "-c", WORKER, self.url, file, repr(options)],
+            stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
+            env={**os.environ, **(env or {})},
+        )  # fmt: skip
+        self.processes.append(process)
+        return process
+
+    def noted(self):
+        return [json.loads(row) for row in self.notes.read_text().splitlines()]
+
+    def until(self, done):
+        """Wait until something holds; a worker that ended by itself ends the test."""
+        end = time.monotonic() + GUARD
+        while not done():
+            assert time.monotonic() < end
+            time.sleep(0.05)
+
+    def end(self):
+        for process in self.processes:
+            process.kill()
+            process.wait()
+            process.stdout.close()
+            process.stderr.close()
+
+
+@pytest.fixture
+def team(url, tmp_path):
+    found = Team(url, tmp_path)
+    yield found
+    found.end()
+
+
+def put(url, number=DEBATES, *, queue=0, **fields):
+    """Put debates into the queue; return their ids."""
+    rows = {f"d{n}": {"name": f"d{n}"} for n in range(number)}
+    batch = asyncio.run(
+        hansard.run_batch(rows, template=PANEL | fields, name="one", store=url, queue=queue)
+    )
+    assert {row.state for row in batch.rows} == {"open"}
+    return [row.debate for row in batch.rows]
+
+
+def counts(url):
+    with hansard.open_store(url) as store:
+        (found,) = hansard.list_batches(store)
+    return found.counts
+
+
+def all_closed(url, number=DEBATES):
+    return lambda: counts(url) == {"closed": number}
+
+
+def require_sound(url, debates):
+    """Every record holds, and was never two."""
+    with hansard.open_store(url) as store:
+        for debate in debates:
+            assert hansard.verify(store, debate).ok
+        return [event for debate in debates for event in store.events(debate)]
+
+
+@pytest.mark.slow
+def test_workers_killed_at_any_moment_lose_nothing_and_pay_nothing_twice(url, team):
+    chance, debates = random.Random(20261124), put(url)
+    for _ in range(2):
+        team.hire(jobs=4)
+    for _ in range(KILLS):
+        wanted = len(team.noted()) + chance.randint(5, 25)
+        team.until(lambda wanted=wanted: len(team.noted()) >= wanted)
+        working = team.noted()[-1][3]  # in the middle of something, or just after it
+        victim = next(process for process in team.processes if process.pid == working)
+        victim.kill()
+        victim.wait()
+        team.hire(jobs=4)
+    team.until(all_closed(url))
+    events = require_sound(url, debates)
+    asked = Counter((row[1], row[2]) for row in team.noted() if row[0] == "asked")
+    assert max(asked.values()) == 1  # a call that was lost is another one when it is made again
+    answered = sum(event["type"] == "call.answered" for event in events)
+    resumed = sum(event["type"] == "debate.resumed" for event in events)
+    assert answered == CALLS * DEBATES
+    assert resumed > DEBATES  # by whoever took it up first, and by others once that one was dead
+
+
+def test_a_worker_that_is_asked_to_end_puts_back_what_it_was_running(url, team):
+    debates = put(url, 3)
+    team.answer_after(GUARD)
+    first = team.hire(jobs=3, grace=0)
+    team.until(lambda: len(team.noted()) >= 3)
+    first.send_signal(signal.SIGTERM)
+    _, err = first.communicate(timeout=GUARD)
+    assert first.returncode == 0, err
+    assert counts(url) == {"open": 3}
+    team.answer_after(0)
+    second = team.hire(jobs=3, stay=False)
+    _, err = second.communicate(timeout=GUARD)
+    assert second.returncode == 0, err
+    assert all_closed(url, 3)()
+    require_sound(url, debates)
+
+
+def test_a_debate_waits_for_a_worker_that_has_what_it_needs(url, team):
+    (debate,) = put(url, 1)
+    without = team.hire(seats=False)
+    assert without.stdout.readline() == f"{debate} open model.not_given\n"
+    assert counts(url) == {"open": 1}
+    team.hire()
+    team.until(all_closed(url, 1))
+
+
+def test_the_highest_priority_comes_first(url, team):
+    put(url, 2)
+    asyncio.run(
+        hansard.run_batch(
+            {"urgent": {"name": "urgent"}}, template=PANEL, name="two", store=url, queue=5
+        )
+    )
+    team.hire(jobs=1, stay=False).communicate(timeout=GUARD)
+    order = list(dict.fromkeys(row[1] for row in team.noted()))
+    assert order == ["urgent", "d0", "d1"]
+
+
+def test_a_debate_that_a_worker_runs_can_be_stopped(url, team):
+    (debate,) = put(url, 1)
+    team.answer_after(GUARD)
+    team.hire()
+    team.until(team.noted)
+    result = hansard.stop_sync(debate, store=url, by="Ann Lee", reason="No budget")
+    assert (result.status, result.truncated.by) == ("truncated", "Ann Lee")
+    require_sound(url, [debate])
+    assert counts(url) == {"truncated": 1}
+
+
+def test_a_debate_that_waits_is_put_into_the_queue_once(url, team):
+    (debate,) = put(url, 1)
+    assert put(url, 1) == [debate]
+    jobs = servers.sql(url, "SELECT lock FROM procrastinate_jobs WHERE status = 'todo'")
+    assert jobs == [(f"hansard:{debate}",)]
+    team.seats.write_text("def ask(request):\n    raise KeyError('mine')\n")
+    raised = team.hire()
+    assert raised.stdout.readline() == f"{debate} open seat.raised\n"
+    team.until(lambda: not servers.sql(url, _WORK))
+    assert counts(url) == {"open": 1}  # nobody tries it again by himself
+    raised.kill()
+    team.answer_after(0)
+    put(url, 1)
+    team.hire()
+    team.until(all_closed(url, 1))
+
+
+_WORK = "SELECT 1 FROM procrastinate_jobs WHERE status IN ('todo', 'doing')"
+
+
+@pytest.mark.slow
+def test_the_limit_of_a_provider_holds_across_workers(url, team):
+    put(url, 6)
+    team.go.unlink()
+    for _ in range(2):
+        team.hire(jobs=3, env={"HANSARD_CONCURRENCY": "python=2"})
+    both = (
+        "SELECT count(*), count(DISTINCT worker_id) FROM procrastinate_jobs WHERE status = 'doing'"
+    )
+    team.until(lambda: servers.sql(url, both) == [(6, 2)] and len(team.noted()) >= 2)
+    assert len(team.noted()) == 2  # all six debates want to ask
+    team.go.touch()
+    team.until(all_closed(url, 6))
+    at_once, most = 0, 0
+    for what, *_ in team.noted():
+        at_once += 1 if what == "asked" else -1
+        most = max(most, at_once)
+    assert most == 2
+
+
+def test_a_store_in_a_file_has_no_queue(tmp_path):
+    found = f"sqlite:///{tmp_path / 'hansard.db'}"
+    with pytest.raises(hansard.UsageError) as caught:
+        put(found, 1)
+    assert caught.value.code == "queue.store"
+    with hansard.open_store(found, create=True) as store:
+        assert store.debates() == []
+
+
+# What workers share
+
+
+async def until(done):
+    """Wait until the server has told something."""
+    while not done():  # noqa: ASYNC110 - nothing of it is an event
+        await asyncio.sleep(0.01)
+
+
+def test_a_pause_is_heeded_by_all_and_by_those_that_come_later(url):
+    async def both():
+        first, second, later = Server(), Server(), Server()
+        async with shared(url):
+            pacing._sharing().watch("https://api.example", first)
+            async with shared(url):
+                pacing._sharing().watch("https://api.example", second)
+                error = ModelError("rate_limited", retry_after=600)
+                now = time.monotonic()
+                first.failed("openai:m", error, 0, began=now, now=now, chance=0.0)
+                await until(lambda: second.left_ms(now))  # it may have read of it as it began
+                error = ModelError("rate_limited", retry_after=1200)
+                first.failed("openai:m", error, 0, began=now, now=now, chance=0.0)
+                await until(lambda: second.left_ms(now) > 900_000)
+        async with shared(url):
+            sharing = pacing._sharing()
+            await until(lambda: sharing._until)
+            sharing.watch("https://api.example", later)
+            sharing.watch("https://other.example", other := Server())
+        return [round(row.left_ms(now) / 60_000) for row in (first, second, later, other)]
+
+    assert asyncio.run(both()) == [20, 20, 20, 0]
+
+
+def test_a_place_of_a_worker_that_is_gone_is_free_again(url):
+    async def taken():
+        async with shared(url):
+            mine = pacing._sharing().slots("openai", 1)
+            first, second = mine.take(), mine.take()
+            await first
+            async with shared(url):
+                theirs = pacing._sharing().slots("openai", 1).take()
+                await asyncio.sleep(0.2)
+                assert (second.done(), theirs.done()) == (False, False)
+                mine.give_back(second)
+                mine.give_back(first)
+                mine.give_back(first)
+                await theirs
+        async with shared(url):  # the second session has ended without giving anything back
+            await pacing._sharing().slots("openai", 1).take()
+
+    asyncio.run(asyncio.wait_for(taken(), GUARD))
+
+
+# One worker, in this process
+
+
+def work(url, **options):
+    rows = []
+    ask = {"ask": lambda _: "Because."}
+    asyncio.run(hansard.work(url, **{"models": ask, "each": rows.append, "stay": False} | options))
+    return [(row.row, row.state, row.code) for row in rows]
+
+
+def test_a_debate_that_ended_elsewhere_is_no_work(url):
+    (debate,) = put(url, 1)
+    hansard.resume_sync(debate, store=url, models={"ask": lambda _: "Because."})
+    assert work(url) == []
+    assert not servers.sql(url, _WORK)
+
+
+def test_a_debate_that_another_process_runs_waits(url):
+    (debate,) = put(url, 1)
+    with hansard.open_store(url) as other, other.runner(debate):
+        assert work(url, wait=GUARD) == [(None, "open", "store.running")]
+    servers.sql(url, "UPDATE procrastinate_jobs SET scheduled_at = NULL")  # the wait is over
+    assert work(url) == [("d0", "closed", None)]
+
+
+def test_a_record_that_does_not_hold_is_told_of_and_not_tried_again(url):
+    (debate,) = put(url, 1)
+    servers.sql(
+        url,
+        "SET session_replication_role = replica",
+        f"DELETE FROM blobs WHERE debate = '{debate.replace('-', '')}'",
+    )
+    assert work(url) == [(None, "open", "record.altered")]
+    assert not servers.sql(url, _WORK)
+
+
+def test_a_worker_whose_server_is_gone_ends_and_says_so(url):
+    put(url, 1)
+
+    async def ask(_):
+        servers.sql(
+            url,
+            "SELECT pg_terminate_backend(pid) FROM pg_stat_activity "
+            "WHERE pid <> pg_backend_pid() AND datname = current_database()",
+        )
+        await asyncio.Event().wait()
+
+    with pytest.raises(hansard.DataError) as caught:
+        work(url, models={"ask": ask}, stay=True, grace=0)
+    assert caught.value.code == "store.unreachable"
+    # As it is found where the worker could not even say so, and has long been silent.
+    servers.sql(url, "UPDATE procrastinate_jobs SET status = 'doing', worker_id = NULL")
+    assert work(url) == [("d0", "closed", None)]
+
+
+def test_without_the_extra_it_is_named(url, monkeypatch):
+    monkeypatch.setitem(sys.modules, "procrastinate", None)
+    for call in (lambda: put(url, 1), lambda: work(url)):
+        with pytest.raises(hansard.UsageError, match="workers") as caught:
+            call()
+        assert caught.value.code == "queue.extra"
+
+
+def test_without_tables_of_a_queue_the_command_is_named(server):
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setitem(sys.modules, "procrastinate", None)
+        hansard.migrate_store(url := server.fresh())
+    with pytest.raises(hansard.UsageError, match="hansard store migrate") as caught:
+        work(url)
+    assert caught.value.code == "queue.missing"
+    hansard.migrate_store(url)
+    assert work(url) == []
+
+
+# The command line
+
+
+def run(*args):
+    done = CliRunner().invoke(cli, [str(arg) for arg in args], prog_name="hansard")
+    return done.exit_code, done.stdout, done.stderr
+
+
+def test_the_command_line(url, tmp_path):
+    (tmp_path / "panel.yaml").write_text(
+        "format: panel\nquestion: Why?\nreview: Ann Lee\nagents: 2\nmodel: python:ask\n"
+    )
+    (tmp_path / "seats.py").write_text("def ask(request):\n    return 'Because.'\n")
+    code, out, err = run("batch", "panel.yaml", "--name", "one", "--queue", "0", "--store", url)
+    assert (code, out) == (0, "one  1 row: 1 open; 1 needs a look\n"), err
+    assert re.search(r"^panel  [0-9a-f]{8}  open$", err, re.MULTILINE)
+    code, out, err = run("worker", "--once", "--models", "seats.py", "--store", url)
+    assert (code, out) == (0, "")
+    assert re.fullmatch(r"panel  [0-9a-f]{8}  ended  agent_1\n", err)
+    assert run("batch", "status", "one", "--store", url)[0] == 0
+    code, _, err = run("worker", "--store", f"sqlite:///{tmp_path / 'x.db'}")
+    assert (code, err.rpartition("[")[2]) == (2, "store.missing]\n")

@@ -1,0 +1,451 @@
+"""Many debates at once: which are opened, which are not, and what is never paid twice."""
+
+from __future__ import annotations
+
+import asyncio
+import warnings
+from pathlib import Path
+
+import pytest
+
+import hansard
+from hansard import Completion, SpecWarning, UsageError
+from hansard.api.batches import alone
+from hansard.api.rows import LISTS, NUMBERS, TEXTS
+from hansard.rules.formats import SPECS
+from hansard.store import tampering
+from instant import GUARD
+
+PRICE = {"python:ask": {"input": "1.00", "output": "1.00"}}  # micro-dollars a token
+PANEL = {
+    "format": "panel",
+    "question": "Why?",
+    "agents": 2,
+    "rounds": 1,
+    "convergence_check": False,
+    "resolution": "similar",
+    "model": "python:ask",
+}
+CALLS = 4  # of such a debate: two agents, their drafts and one revision
+
+
+@pytest.fixture(autouse=True)
+def folder(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+@pytest.fixture
+def store():
+    with hansard.open_store("sqlite:///hansard.db", create=True) as shelf:
+        yield shelf
+
+
+class Asked:
+    """A model that notes which question it was asked; `wrong` are those at which it raises."""
+
+    def __init__(self, *wrong, tokens=10):
+        self.asked, self.wrong, self.tokens = [], set(wrong), tokens
+
+    def __call__(self, request):
+        question = next(
+            q for q in ("Why?", "north", "south", "east", "west") if q in request.prompt
+        )
+        if question in self.wrong:
+            raise KeyError(question)
+        self.asked.append(question)
+        return Completion("Because.", tokens_in=0, tokens_out=self.tokens)
+
+
+def questions(*names):
+    return {name: {"question": f"What of the {name}?"} for name in names}
+
+
+def run(rows, store, *, template=PANEL, ask=None, name="one", **more):
+    models = {"ask": ask or Asked()}
+    return asyncio.run(
+        hansard.run_batch(rows, name=name, template=template, store=store, models=models, **more)
+    )
+
+
+def states(batch):
+    return {row.row: row.state for row in batch.rows}
+
+
+def mistakes(call):
+    with pytest.raises(UsageError) as caught:
+        call()
+    return [(row.code, row.sentence) for row in (caught.value, *caught.value.others)]
+
+
+# What is read
+
+
+def write(text, name="rows.csv"):
+    Path(name).write_text(text, encoding="utf-8")
+    return Path(name)
+
+
+def test_columns_become_fields_of_the_spec(store):
+    Path("a.txt").write_text("The memo.")
+    template = write(
+        "format: panel\nagents: 2\nrounds: 2\nmodel: python:ask\nlabels: [all]\n", "t.yaml"
+    )
+    rows = write(
+        "\ufeffid,question,labels,rounds,evidence,owner\r\n"
+        'north,"What of the north, then?",a; b,1,a.txt,Ann Lee\r\n'
+        "\r\n"
+        ",What of the south?,,,,\r\n"
+    )
+    batch = run(rows, store, template=template)
+    assert states(batch) == {"north": "closed", "4": "closed"}
+    north, south = (hansard.result(store, row.debate) for row in batch.rows)
+    assert (north.question, south.question) == ("What of the north, then?", "What of the south?")
+    assert north.labels == ("a", "b", "batch:one", "row:north")
+    assert south.labels == ("all", "batch:one", "row:4")
+    assert (north.owner.name, south.owner, north.max_rounds, south.max_rounds) == (
+        "Ann Lee", None, 1, 2,
+    )  # fmt: skip
+    events = store.events(north.debate)
+    documents = [row["data"] for row in events if row["type"] == "evidence.admitted"]
+    assert [row["document"] for row in documents] == ["a"]
+    assert store.text(north.debate, documents[0]["text"]["sha256"]) == "The memo."
+
+
+def test_every_column_is_a_field_of_a_format():
+    fields = {name for spec in SPECS.values() for name in spec.model_fields}
+    assert {*TEXTS, *NUMBERS, *LISTS} <= fields
+
+
+def test_every_mistake_is_told_with_its_row_and_nothing_is_opened():
+    rows = write(
+        "id,question,rounds,evidence\n"
+        "a b,Why?,1,\n"
+        "x,Why?,one,\n"
+        "x,Why?,1,\n"
+        "y,Why?\n"
+        "z,Why?,1,gone.txt\n"
+        "w,,two,../secret\n"
+        "v,Why?,1,gone.txt\n"
+    )
+    template = write("format: panel\nagents: 2\nmodel: python:ask\n", "t.yaml")
+    found = mistakes(lambda: run(rows, "sqlite:///new.db", template=template))
+    whole = "this must be a whole number, such as 2"
+    assert found == [
+        ("batch.id", "row 2: the name of a row has up to 60 letters, digits and ._:/@+=-"),
+        ("batch.twice", "row 4: an earlier row has the name x, too; give each its own"),
+        (
+            "batch.cells",
+            "row 5: this row has 2 cells, the heading has 4; put text with a comma into quotes",
+        ),
+        ("spec.invalid_value", f"rows 3 (x), 7 (w): rounds: {whole}"),
+        ("spec.missing_field", "row 7 (w): t.yaml: question: this field is required"),
+        ("spec.evidence_missing", "rows 6 (z), 8 (v): there is no file gone.txt"),
+    ]
+    assert not Path("new.db").exists()
+
+
+def test_a_row_names_only_files_that_its_template_may_name(store):
+    Path("inner").mkdir()
+    Path("secret.txt").write_text("The memo.")
+    template = write("format: panel\nagents: 2\nmodel: python:ask\n", "inner/t.yaml")
+    rows = write("question,evidence\nWhy?,../secret.txt\n")
+    assert [code for code, _ in mistakes(lambda: run(rows, store, template=template))] == [
+        "spec.file_outside"
+    ]
+    assert states(run(rows, store, template=template, allow=["."])) == {"2": "closed"}
+
+
+@pytest.mark.parametrize(
+    ("text", "code", "sentence"),
+    [
+        ("", "batch.column", "there is no heading; name the columns in row 1"),
+        ("question\n\n", "batch.csv", "rows.csv has no row below its heading"),
+        ('question\n"a\n', "batch.csv", "rows.csv, line 2: unexpected end of data"),
+        ("id,id\na,b\n", "batch.column", "the column id is there twice; remove one"),
+        ("qestion\na\n", "batch.column", "column 1 is 'qestion'; did you mean question?"),
+    ],
+)  # fmt: skip
+def test_a_file_that_is_no_table_is_refused(store, text, code, sentence):
+    assert mistakes(lambda: run(write(text), store)) == [(code, sentence)]
+
+
+def test_columns_are_told_all_at_once(store):
+    found = mistakes(lambda: run(write("question,zzzz,,question\na,b,c,d\n"), store))
+    assert [sentence[:12] for _, sentence in found] == [
+        "column 2 is ",
+        "column 3 is ",
+        "the column q",
+    ]
+    assert "it can be id, question, " in found[0][1]
+
+
+def test_specs_are_rows_by_their_paths(store):
+    for place in ("a/x", "b/x"):
+        Path(place).parent.mkdir()
+        write("format: panel\nquestion: Why?\nagents: 2\nmodel: python:ask\n", f"{place}.yaml")
+    batch = run(["a/x.yaml", Path("b/x.yaml"), PANEL], store, template=None)
+    assert states(batch) == {"a/x": "closed", "b/x": "closed", "3": "closed"}
+
+
+@pytest.mark.parametrize(
+    ("change", "code"),
+    [
+        ({"name": "a b"}, "batch.name"),
+        ({"name": "x" * 59}, "batch.name"),
+        ({"jobs": 0}, "batch.jobs"),
+        ({"rows": {}}, "batch.empty"),
+        ({"rows": [PANEL]}, "batch.template"),
+        ({"rows": "rows.csv", "template": None}, "batch.template"),
+        ({"template": PANEL | {"labels": ["row:3"]}}, "batch.labels"),
+        ({"template": PANEL | {"labels": [f"l{n}" for n in range(19)]}}, "batch.labels"),
+        ({"budget_usd": "much"}, "batch.budget"),
+        ({"budget_usd": "-1"}, "batch.budget"),
+        ({"budget_usd": "NaN"}, "batch.budget"),
+        ({"budget_usd": "1"}, "batch.unpriced"),
+        ({"budget_usd": "1", "budget_over": "year", "template": PANEL | {"prices": PRICE}},
+         "batch.budget_over"),
+    ],
+)  # fmt: skip
+def test_what_cannot_be_run_is_refused(store, change, code):
+    found = mistakes(lambda: run(**({"rows": questions("north"), "store": store} | change)))
+    assert found[0][0] == code
+    assert store.debates() == []
+
+
+def test_what_is_to_be_known_of_many_rows_is_warned_of_once(store):
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        run(questions("north", "south"), store)
+    codes = [row.message.code for row in caught if isinstance(row.message, SpecWarning)]
+    assert codes
+    assert len(codes) == len(set(codes))
+
+
+# Running
+
+
+def test_as_many_run_at_once_as_were_asked_for(store):
+    together, all_there, running, most = 3, asyncio.Event(), set(), []
+
+    async def ask(request):
+        running.add(request.collection_id)
+        most.append(len(running))
+        if len(running) == together:
+            all_there.set()
+        await asyncio.wait_for(all_there.wait(), GUARD)  # so many run at once, or none goes on
+        return "Because."
+
+    rows = {f"d{n}": {"name": f"d{n}"} for n in range(7)}
+    run(rows, store, ask=ask, jobs=together, each=lambda row: running.discard(row.row))
+    assert max(most) == together
+
+
+def test_one_debate_that_fails_stops_no_other(store):
+    ask = Asked("south")
+    batch = run(questions("north", "south", "east"), store, ask=ask)
+    assert states(batch) == {"north": "closed", "south": "open", "east": "closed"}
+    south = batch.rows[1]
+    assert (south.code, south.needs_a_look, batch.done) == ("seat.raised", True, False)
+    assert f"debate {south.debate} stays open" in south.error
+    assert len(ask.asked) == 2 * CALLS
+
+
+def test_run_again_only_what_is_left_is_asked_for(store):
+    first = run(questions("north", "south"), store, ask=Asked("south"))
+    begun, again = [], Asked()
+    second = run(questions("north", "south", "east"), store, ask=again, begun=begun.extend)
+    assert begun == ["south", "east"]
+    assert states(second) == dict.fromkeys(("north", "south", "east"), "closed")
+    assert [row.debate for row in second.rows[:2]] == [row.debate for row in first.rows]
+    assert sorted(again.asked) == ["east"] * CALLS + ["south"] * CALLS
+    third = Asked()
+    run(questions("north", "south", "east"), store, ask=third)
+    assert third.asked == []
+
+
+def test_resuming_a_batch_opens_nothing(store):
+    run(questions("north", "south"), store, ask=Asked("south"))
+    again = Asked()
+    batch = asyncio.run(hansard.resume_batch("one", store=store, models={"ask": again}))
+    assert states(batch) == {"north": "closed", "south": "closed"}
+    assert again.asked == ["south"] * CALLS
+    with pytest.raises(UsageError) as caught:
+        asyncio.run(hansard.resume_batch("two", store=store))
+    assert caught.value.code == "batch.unknown"
+
+
+def test_a_row_under_whose_name_another_question_was_asked_is_refused(store):
+    run(questions("north"), store)
+    other = {"north": {"question": "What of the south?"}, "east": {"question": "What of the east?"}}
+    found = mistakes(lambda: run(other, store))
+    assert [(code, sentence[:11]) for code, sentence in found] == [("batch.changed", "row north: ")]
+    assert len(store.debates()) == 1
+    assert states(run(other, store, name="two")) == {"north": "closed", "east": "closed"}
+
+
+def test_a_record_that_does_not_hold_is_told_and_not_run_again(store):
+    (made,) = run(questions("north"), store).rows
+    tampering.alter_line(Path("hansard.db"), made.debate, 5, b"r0.", b"r1.")
+    hansard.rebuild_projection(store)
+    again = Asked()
+    batch = run(questions("north"), store, ask=again)
+    (row,) = batch.rows
+    assert (row.state, row.decision, row.code) == ("altered", None, "record.altered")
+    assert again.asked == []
+    run(questions("south"), store, name="other")
+    assert states(hansard.batch_report(store, "other")) == {"south": "closed"}
+    assert {row.name: row.counts for row in hansard.list_batches(store)} == {
+        "one": {"altered": 1}, "other": {"closed": 1},
+    }  # fmt: skip
+
+
+def test_a_batch_is_run_by_one_process_at_a_time(store):
+    with hansard.open_store("sqlite:///hansard.db", create=True) as other, alone(other, "one"):
+        assert mistakes(lambda: run(questions("north"), store))[0][0] == "batch.running"
+        assert states(run(questions("north"), store, name="two")) == {"north": "closed"}
+    assert states(run(questions("north"), store)) == {"north": "closed"}
+
+
+def test_a_batch_that_is_cancelled_is_gone_on_with(store):
+    asked, answered, middle = [], [], asyncio.Event()
+
+    async def ask(request):
+        asked.append(request.prompt)
+        if len(asked) >= 2 * CALLS:  # in the middle of what runs
+            middle.set()
+            await asyncio.Event().wait()
+        return "Because."
+
+    async def cancelled():
+        task = asyncio.create_task(
+            hansard.run_batch(
+                questions("north", "south", "east", "west"),
+                name="one", template=PANEL, store=store, jobs=2, models={"ask": ask},
+            )
+        )  # fmt: skip
+        await middle.wait()
+        task.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await task
+
+    asyncio.run(cancelled())
+    for debate in store.debates():
+        answered += [row for row in store.events(debate) if row["type"] == "call.answered"]
+    again = Asked()
+    batch = run(questions("north", "south", "east", "west"), store, ask=again)
+    assert set(states(batch).values()) == {"closed"}
+    assert len(again.asked) == 4 * CALLS - len(answered)
+    assert len(store.debates()) == 4
+    for debate in store.debates():
+        assert hansard.verify(store, debate).ok
+
+
+# Money
+
+PRICED = PANEL | {"prices": PRICE, "settings": {"max_tokens": 100}}
+
+
+def most():
+    """What such a debate may cost at the most, in micro-US-dollars."""
+    found = hansard.estimate(PRICED | {"question": "What of the north?"})
+    return found.most.cost_micro_usd
+
+
+def dollars(micro):
+    return f"{micro / 1_000_000:.6f}"
+
+
+def test_what_does_not_fit_is_not_opened(store):
+    each, ask = most(), Asked(tokens=25)  # a debate costs 100
+    limit = each + 150
+    batch = run(
+        questions("north", "south", "east"),
+        store, template=PRICED, ask=ask, budget_usd=dollars(limit),
+    )  # fmt: skip
+    assert states(batch) == {"north": "closed", "south": "closed", "east": "unopened"}
+    east = batch.rows[2]
+    assert (east.code, east.debate, batch.done) == ("batch.budget", None, False)
+    assert ask.asked.count("south") == CALLS
+    assert "east" not in ask.asked
+    assert len(store.debates()) == 2
+
+
+def test_what_runs_is_reserved_at_the_upper_end(store):
+    """Two fit one after the other, never at once: the second waits for what the first leaves."""
+    running, together = set(), []
+
+    async def ask(request):
+        running.add(request.collection_id)
+        together.append(len(running))
+        await asyncio.sleep(0)  # the other would come in between
+        return Completion("Because.", tokens_in=0, tokens_out=10)
+
+    rows = {name: {"name": name, "question": "Why? north"} for name in ("a", "b")}
+    batch = run(
+        rows, store, template=PRICED, ask=ask, jobs=2, budget_usd=dollars(most() + 50),
+        each=lambda row: running.discard(row.row),
+    )  # fmt: skip
+    assert states(batch) == {"a": "closed", "b": "closed"}
+    assert max(together) == 1
+
+
+def test_a_ceiling_is_the_upper_end_where_it_is_lower(store):
+    ceiling = dollars(most() // 2)
+    template = PRICED | {"limits": {"cost_usd": ceiling}}
+    less = dollars(most() // 2 - 1)
+    assert states(run(questions("north"), store, template=template, budget_usd=less)) == {
+        "north": "unopened"
+    }
+    batch = run(questions("north"), store, template=template, budget_usd=ceiling)
+    assert batch.rows[0].state != "unopened"
+
+
+def test_earlier_debates_of_the_batch_count(store):
+    limit = dollars(most() + 50)
+    first = run(questions("north"), store, template=PRICED, ask=Asked(tokens=25), budget_usd=limit)
+    assert (first.cost_micro_usd, states(first)) == (100, {"north": "closed"})
+    again = run(questions("north", "south"), store, template=PRICED, budget_usd=limit)
+    assert states(again) == {"north": "closed", "south": "unopened"}
+
+
+@pytest.mark.parametrize(
+    ("over", "state"), [("month", "unopened"), ("label:wind", "unopened"), ("label:sun", "closed")]
+)
+def test_a_budget_may_be_that_of_a_month_or_of_a_label(store, over, state):
+    template = PRICED | {"labels": ["wind"]}
+    run(questions("north"), store, template=template, ask=Asked(tokens=25))
+    again = run(
+        questions("south"), store, template=template, name="two",
+        budget_usd=dollars(most() + 50), budget_over=over,
+    )  # fmt: skip
+    assert states(again) == {"south": state}
+
+
+def test_an_open_debate_goes_on_whatever_is_left(store):
+    run(questions("north"), store, template=PRICED, ask=Asked("north"))
+    batch = run(questions("north", "south"), store, template=PRICED, budget_usd="0")
+    assert states(batch) == {"north": "closed", "south": "unopened"}
+
+
+def test_what_an_open_debate_has_cost_counts_once(store):
+    def resumed(name, **more):
+        run(questions("north"), store, template=PRICED, ask=Asked("north"), name=name)
+        return run(questions("north", "south"), store, template=PRICED, name=name, **more)
+
+    north = resumed("one").rows[0].cost_micro_usd
+    exactly = resumed("two", budget_usd=dollars(north + most()))
+    assert states(exactly) == {"north": "closed", "south": "closed"}
+    less = resumed("three", budget_usd=dollars(north + most() - 1))
+    assert states(less) == {"north": "closed", "south": "unopened"}
+
+
+def test_the_report_reads_the_records(store):
+    made = run(questions("north", "south"), store, template=PRICED, ask=Asked("south"))
+    found = hansard.batch_report(store, "one")
+    assert [(row.row, row.state, row.decision) for row in found.rows] == [
+        ("north", "closed", made.rows[0].decision), ("south", "open", None),
+    ]  # fmt: skip
+    assert found.rows[0].cost_micro_usd == 40
+    assert found.cost_micro_usd == made.cost_micro_usd
+    assert mistakes(lambda: hansard.batch_report(store, "two"))[0][0] == "batch.unknown"

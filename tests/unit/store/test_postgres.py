@@ -1,0 +1,510 @@
+"""PostgreSQL alone: its roles, its errors, connections that are lost, versions, secrets."""
+
+from __future__ import annotations
+
+import asyncio
+import re
+import secrets
+import sys
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+from urllib.parse import urlsplit
+
+import psycopg
+import pytest
+
+import hansard
+import servers
+from hansard.addresses import without_secrets
+from hansard.errors import DataError, HansardError, UsageError
+from hansard.record.bundle import Head
+from hansard.store import postgres, postgres_server, postgres_tables
+from hansard.store.application import Batch, Store
+from hansard.store.database import Extras
+from hansard.store.rows import Row
+from hansard.testing.filling import ONE, OPENED, TWO, fill, put
+from hansard.testing.found import run_by_hand
+
+OPERATIONS = Path(__file__).parents[3] / "tools" / "docs" / "operations.md"
+SQL = re.findall(r"^```sql\n(.*?)^```$", OPERATIONS.read_text(), re.DOTALL | re.MULTILINE)
+SECRET = "p@ss/w?rd:#1"
+
+
+@pytest.fixture
+def url(server):
+    found = server.fresh()
+    hansard.migrate_store(found)
+    return found
+
+
+def code_of(function, *args, **more):
+    """The code of the error, which is one sentence in one line."""
+    with pytest.raises(HansardError) as caught:
+        function(*args, **more)
+    assert str(caught.value).strip()
+    assert "\n" not in str(caught.value)
+    return caught.value.code
+
+
+# Bytes
+
+
+def test_an_export_is_the_same_bytes_as_from_a_file(url, tmp_path, monkeypatch):
+    """But for the register's own name, which is random: here both have the same one."""
+    keyring = hansard.open_keyring(tmp_path / "keys")
+    plain = f"sqlite:///{tmp_path}/plain.db"
+    for each in (url, plain):
+        hansard.migrate_store(each)
+        with hansard.open_store(each) as store, store._recorder.transaction() as c:
+            c.execute("UPDATE register_log SET id = '0123456789abcdef'")
+    folders = [tmp_path / "here", tmp_path / "there"]
+    for each, folder in zip((url, plain), folders, strict=True):
+        run_by_hand(each, keyring, monkeypatch, folder)
+    here, there = ({path.name: path.read_bytes() for path in f.iterdir()} for f in folders)
+    assert here == there
+    assert len(here) > 1
+
+
+# Lost connections
+
+
+def cut(url):
+    """End every session of a database, as a restart of the server does."""
+    servers.sql(
+        servers.at(url, database="postgres"),
+        "SELECT pg_terminate_backend(pid) FROM pg_stat_activity "
+        f"WHERE datname = '{servers.database(url)}'",
+    )
+
+
+@pytest.fixture
+def lose(monkeypatch):
+    """Let the next connection be lost, before or after what is stored over it is committed."""
+    plain, lost = postgres.Recorder._transaction, []
+    monkeypatch.setattr(postgres, "_PAUSE", 0)
+
+    @contextmanager
+    def losing(recorder, after):
+        with plain(recorder) as c:
+            yield c
+            if not after and not lost:
+                lost.append(True)
+                recorder.home._session.close()
+                c.execute("SELECT 1")
+        if after and not lost:
+            lost.append(True)
+            raise psycopg.OperationalError("server closed the connection unexpectedly")
+
+    def start(*, after):
+        monkeypatch.setattr(postgres.Recorder, "_transaction", lambda self: losing(self, after))
+        return lost
+
+    return start
+
+
+@pytest.mark.parametrize("after", [False, True])
+def test_what_a_lost_connection_left_in_doubt_is_stored_once(url, lose, after):
+    with Store.open(url) as store:
+        put(store, OPENED)
+        lost = lose(after=after)
+        put(store, ("debate.closed", b"{}"), first=2)
+        assert lost
+        assert store.lines(ONE) == [OPENED[1], b"{}"]
+        assert store.register.size == 2
+
+
+def test_what_another_stored_meanwhile_is_a_conflict(url, lose, monkeypatch):
+    theirs = ("debate.closed", b'{"theirs":1}')
+    with Store.open(url) as store, Store.open(url) as other:
+        put(store, OPENED)
+        lost = lose(after=False)
+        monkeypatch.setattr(
+            "hansard.store.postgres.time.sleep", lambda _: put(other, theirs, first=2)
+        )
+        assert code_of(put, store, ("debate.closed", b"{}"), first=2) == "store.conflict"
+        assert lost
+        assert store.lines(ONE)[1] == theirs[1]
+
+
+def test_a_store_outlives_a_server_that_is_started_anew(url):
+    with Store.open(url) as store:
+        put(store, OPENED)
+        with store.runner(ONE):
+            cut(url)
+            put(store, ("debate.closed", b"{}"), first=2)
+            with Store.open(url) as other:
+                assert code_of(other.runner(ONE).__enter__) == "store.running", "taken anew"
+        cut(url)
+        assert len(store.lines(ONE)) == 2
+        with store.runner(ONE):
+            pass
+
+
+def test_a_lost_lock_that_another_has_taken_stops_that_debate_and_no_other(url):
+    with Store.open(url) as store, store.runner(ONE), store.runner(TWO):
+        put(store, OPENED)
+        cut(url)
+        with Store.open(url) as other, other.runner(ONE):
+            put(store, OPENED, debate=TWO)
+            for _ in range(2):
+                refused = code_of(put, store, ("debate.closed", b"{}"), first=2)
+                assert refused == "store.running"
+            assert code_of(other.runner(TWO).__enter__) == "store.running"
+        assert len(store.lines(ONE)) == 1
+
+
+def test_a_server_that_stays_away_is_one_clear_error(url, monkeypatch):
+    monkeypatch.setattr(postgres, "_PATIENCE", 0)
+    with Store.open(url) as store:
+        put(store, OPENED)
+        home: Any = store._database
+        home.conninfo = {**home.conninfo, "host": "/nowhere"}
+        cut(url)
+        assert code_of(put, store, ("debate.closed", b"{}"), first=2) == "store.unreachable"
+
+
+# Erased texts
+
+
+def test_an_erased_text_is_in_no_row_and_once_its_table_is_written_anew_in_no_file(server, url):
+    """What is left in the write-ahead log and in backups, tools/docs/operations.md says."""
+    secret = "Zyzzyva Quetzalcoatl, " + secrets.token_hex(1_000)
+    with Store.open(url) as store:
+        bundle = fill(store, ONE, secret)
+        for behind in store.projection.behind():
+            row = Row(debate=ONE, state="closed", words=secret, names=[("label", "Zyzzyva")])
+            store.projection.write(behind, [row])
+        assert holding(url, b"zyzzyva")
+        servers.sql(url, "ANALYZE")
+        erased = Extras(Head(4, "y"), erased=list(bundle.blobs))
+        store.append(Batch(ONE, 4, [("text.redacted", b"{}")], erased))
+        store.scrub()
+    assert not holding(url, b"zyzzyva")
+    (data,) = server.sql("SHOW data_directory")[0]
+    ((oid,),) = servers.sql(
+        url, f"SELECT oid FROM pg_database WHERE datname = '{servers.database(url)}'"
+    )
+    files = Path(data, "base", str(oid))
+    if not files.exists():
+        pytest.skip(f"the server named in {servers.URL} is elsewhere")
+    servers.sql(url, *SQL[1].strip().splitlines())
+    left = [path for path in files.iterdir() if b"zyzzyva" in path.read_bytes().lower()]
+    assert left == []
+
+
+def holding(url, word):
+    """The tables one of whose rows holds a word."""
+    tables = servers.sql(url, "SELECT tablename FROM pg_tables WHERE schemaname = 'public'")
+    found = set()
+    with psycopg.connect(url) as connection:
+        for (table,) in tables:
+            rows = connection.execute(f"SELECT * FROM {table}").fetchall()
+            if any(word in repr(row).lower().encode() for row in rows):
+                found.add(table)
+    return found
+
+
+# Roles
+
+
+def roles(server):
+    """The statements of the documents, with names of this test's own; database, and roles' URLs."""
+    url, end = server.fresh(), secrets.token_hex(4)
+    script = SQL[0]
+    names = ("hansard_owner", "hansard_app", "hansard_redactor")
+    for name in names:
+        script = script.replace(name, f"{name}_{end}")
+    script = script.replace("DATABASE hansard", f"DATABASE {servers.database(url)}")
+    first, _, grants = script.partition("-- Then")
+    servers.sql(url, first)
+    urls = {}
+    for name in names:
+        servers.sql(url, f"ALTER ROLE {name}_{end} PASSWORD '{end}'")
+        urls[name] = servers.at(url, user=f"{name}_{end}", password=end)
+    hansard.migrate_store(urls["hansard_owner"])
+    servers.sql(urls["hansard_owner"], "-- Then" + grants)
+    return urls
+
+
+@pytest.fixture
+def urls(server):
+    return roles(server)
+
+
+def test_a_role_of_the_documents_runs_debates_and_changes_no_entry(urls, tmp_path, monkeypatch):
+    app = urls["hansard_app"]
+    with Store.open(app) as store:
+        fill(store)
+        put(store, OPENED, debate=TWO)
+        put(store, ("debate.closed", b"{}"), debate=TWO, first=2)
+        with store.runner(ONE):
+            pass
+    spec = {"format": "panel", "question": "Why?", "agents": 2, "model": "python:ask"}
+    with hansard.open_store(app) as store:
+        hansard.run_sync(spec, models={"ask": lambda _: "Because."}, store=store)
+        assert len(hansard.list_debates(store).debates) == 3
+    for statement in (
+        "UPDATE stored_events SET state = ''",
+        "DELETE FROM stored_events",
+        "TRUNCATE stored_events",
+        "INSERT INTO blobs SELECT * FROM blobs ON CONFLICT (debate, name) DO UPDATE SET body = ''",
+        "UPDATE blobs SET body = ''",
+        "DELETE FROM blobs",
+        "UPDATE templates SET body = ''",
+        "DELETE FROM heads",
+        "UPDATE register SET line = ''",
+        "DELETE FROM register",
+        "DELETE FROM register_hashes",
+        "DELETE FROM checkpoints",
+        "UPDATE checkpoints SET root = ''",
+        "DELETE FROM register_log",
+        "ALTER TABLE stored_events DISABLE TRIGGER ALL",
+        "DROP TABLE blobs",
+        "INSERT INTO hansard_versions VALUES (9, 'x')",
+        "CREATE TABLE mine (x int)",
+    ):
+        with pytest.raises(psycopg.errors.InsufficientPrivilege):
+            servers.sql(app, statement)
+    with pytest.raises(psycopg.errors.RaiseException, match="only moves on"):
+        servers.sql(app, "UPDATE heads SET length = length - 1")
+
+
+def test_a_role_of_the_documents_runs_what_is_in_the_queue(urls):
+    app, ask = urls["hansard_app"], {"ask": lambda _: "Because."}
+    grants = OPERATIONS.read_text().split("```sql\n")[3].partition("```")[0]
+    grants = grants.replace("hansard_app", urlsplit(app).username)
+    spec = {"format": "panel", "question": "Why?", "agents": 2, "model": "python:ask"}
+    made = asyncio.run(hansard.run_batch([spec, spec], name="one", store=app, queue=0))
+    assert [row.code for row in made.rows] == ["store.role"] * 2
+    with hansard.open_store(app) as store:
+        assert store.debates() == []  # none is opened that is not in the queue
+    servers.sql(urls["hansard_owner"], grants)
+    asyncio.run(hansard.run_batch([spec, spec], name="one", store=app, queue=0))
+    rows = []
+    asyncio.run(hansard.work(app, models=ask, stay=False, each=rows.append))
+    assert [(row.row, row.state) for row in rows] == [("1", "closed"), ("2", "closed")]
+    with hansard.open_store(app) as store:
+        assert all(hansard.verify(store, row.debate).ok for row in rows)
+
+
+def test_not_even_the_owner_changes_an_entry_by_accident(urls):
+    owner = urls["hansard_owner"]
+    with Store.open(owner) as store:
+        fill(store)
+    for table in ("stored_events", "register"):
+        for statement in ("DELETE FROM {}", "UPDATE {} SET {}", "TRUNCATE {}"):
+            column = "topic = 'x'" if table == "stored_events" else "tag = 'x'"
+            with pytest.raises(psycopg.errors.RaiseException, match=f"rows of {table} are never"):
+                servers.sql(owner, statement.format(table, column))
+
+
+def test_texts_are_erased_by_a_role_of_its_own(urls):
+    file = ("ab" * 32, b"a text")
+    with Store.open(urls["hansard_app"]) as store:
+        store.append(Batch(ONE, 1, [OPENED], Extras(Head(1, "x"), [file])))
+        erasing = Batch(
+            ONE, 2, [("text.redacted", b"{}")], Extras(Head(2, "y"), erased=[file[0]])
+        )  # fmt: skip
+        assert code_of(store.append, erasing) == "store.role"
+        assert (len(store.lines(ONE)), store.bundle(ONE).blobs) == (1, dict([file]))
+    with Store.open(urls["hansard_redactor"]) as store:
+        store.append(erasing)
+        store.scrub()
+        assert (len(store.lines(ONE)), store.bundle(ONE).blobs) == (2, {})
+    for statement in ("UPDATE stored_events SET state = ''", "DELETE FROM stored_events"):
+        with pytest.raises(psycopg.errors.InsufficientPrivilege):
+            servers.sql(urls["hansard_redactor"], statement)
+
+
+def test_tables_are_made_by_their_owner_alone(server, urls):
+    elsewhere = servers.at(urls["hansard_app"], database=servers.database(server.fresh()))
+    assert code_of(hansard.migrate_store, elsewhere) == "store.role"
+
+
+# Versions
+
+
+def test_tables_are_made_by_migrate_alone_and_only_once(server):
+    url = server.fresh()
+    for create in (False, True):
+        with pytest.raises(UsageError, match="hansard store migrate --store") as caught:
+            Store.open(url, create=create)
+        assert caught.value.code == "store.missing"
+    assert servers.sql(url, "SELECT count(*) FROM pg_tables WHERE schemaname = 'public'") == [(0,)]
+    assert hansard.migrate_store(url) == (None, 1)
+    assert hansard.migrate_store(url) == (1, 1)
+    ((version, engine),) = servers.sql(url, "SELECT version, engine FROM hansard_versions")
+    assert (version, engine) == (1, hansard.__version__)
+
+
+def test_tables_of_a_later_version_are_refused_and_not_touched(url):
+    servers.sql(url, "INSERT INTO hansard_versions VALUES (2, 'later')")
+    assert code_of(Store.open, url) == "store.newer"
+    assert code_of(hansard.migrate_store, url) == "store.newer"
+
+
+def test_tables_of_an_earlier_version_are_refused_until_they_are_brought_up(url, monkeypatch):
+    """With a second version that adds a table; it fails at first, and leaves nothing."""
+    for module in ("database", "application"):
+        monkeypatch.setattr(f"hansard.store.{module}.SCHEMA", 2)
+    first = postgres_tables.VERSIONS[0]
+    with pytest.raises(DataError, match="hansard store migrate --store") as caught:
+        Store.open(url)
+    assert caught.value.code == "store.old"
+    for second, code in (
+        (("CREATE TABLE more (x int)", "CREATE TABLE blobs (x int)"), "store.foreign"),
+        (("CREATE TABLE more (x int)",), None),
+    ):
+        monkeypatch.setattr(postgres_server, "VERSIONS", (first, second))
+        if code:
+            assert code_of(hansard.migrate_store, url) == code
+            assert code_of(Store.open, url) == "store.old"
+    assert hansard.migrate_store(url) == (1, 2)
+    with Store.open(url) as store:
+        fill(store)
+
+
+def test_a_database_that_holds_other_tables_is_left_alone(server):
+    url = server.fresh()
+    servers.sql(url, "CREATE TABLE blobs (x int)")
+    assert code_of(hansard.migrate_store, url) == "store.foreign"
+    assert servers.sql(url, "SELECT tablename FROM pg_tables WHERE schemaname = 'public'") == [
+        ("blobs",)
+    ]
+
+
+def test_two_stores_stand_in_two_schemas_of_one_database(server):
+    url = server.fresh()
+    places = []
+    for name in ("one", "two"):
+        servers.sql(url, f"CREATE SCHEMA {name}")
+        places.append(f"{url}&options=-csearch_path%3D{name}")
+        hansard.migrate_store(places[-1])
+    with Store.open(places[0]) as one, Store.open(places[1]) as two:
+        fill(one)
+        assert (one.debates(), two.debates()) == ([ONE], [])
+        with one.runner(ONE), two.runner(ONE):
+            fill(two)
+    assert servers.sql(url, "SELECT count(*) FROM two.stored_events") == [(3,)]
+
+
+# What goes wrong
+
+
+def test_a_server_that_does_not_answer_is_one_clear_error(tmp_path):
+    url = f"postgresql://ann:{'s3cret'}@/h?host={tmp_path}&connect_timeout=2"
+    for act in (Store.open, hansard.migrate_store):
+        assert code_of(act, url) == "store.unreachable"
+
+
+def test_a_wrong_password_user_or_database_is_one_clear_error(server):
+    for changes in (
+        {"user": "owner", "password": "wrong"},
+        {"user": "nobody-here", "password": "x"},
+        {"database": "nothing"},
+    ):
+        assert code_of(Store.open, servers.at(server.url, **changes)) == "store.unreachable"
+
+
+def test_a_server_that_can_only_be_read_is_read_and_says_so(url):
+    with Store.open(url) as store:
+        fill(store)
+    readonly = f"{url}&options=-cdefault_transaction_read_only%3Don"
+    with Store.open(readonly) as store:
+        assert store.debates() == [ONE]
+        assert code_of(put, store, OPENED, debate=TWO) == "store.not_writable"
+
+
+def test_a_table_that_is_gone_is_one_clear_error(url):
+    with Store.open(url) as store:
+        fill(store)
+        servers.sql(url, "DROP TABLE blobs")
+        assert code_of(store.bundle, ONE) == "store.corrupt"
+        assert store.lines(ONE)
+
+
+def test_a_full_disk_changes_nothing(url, monkeypatch):
+    with Store.open(url) as store:
+        before = fill(store)
+        with monkeypatch.context() as patch:
+            failing = psycopg.errors.DiskFull("could not extend file")
+
+            def full(*_):
+                raise failing
+
+            patch.setattr(postgres.Recorder, "_fetch_ids_after_insert_events", full)
+            assert code_of(put, store, ("t", b"{}"), first=4) == "store.full"
+        assert store.bundle(ONE) == before
+
+
+@pytest.mark.parametrize(
+    ("row", "why"),
+    [((130_000, "UTF8", "public"), "13"), ((150_000, "SQL_ASCII", "public"), "SQL_ASCII"),
+     ((150_000, "UTF8", None), "search_path")],
+)  # fmt: skip
+def test_a_server_on_which_no_store_can_be_is_refused(server, monkeypatch, row, why):
+    number, encoding, schema = row
+    said = f"'{schema}'" if schema else "NULL"
+    monkeypatch.setattr(postgres_server, "_SERVER", f"SELECT {number}, '{encoding}', {said}")
+    with pytest.raises(DataError, match=why) as caught:
+        Store.open(server.url)
+    assert caught.value.code == "store.server"
+
+
+def test_without_its_packages_the_command_that_installs_them_is_named(monkeypatch):
+    monkeypatch.delitem(sys.modules, "hansard.store.postgres_server")
+    monkeypatch.delattr("hansard.store.postgres_server")
+    monkeypatch.setitem(sys.modules, "psycopg", None)
+    with pytest.raises(UsageError, match=r"hansard\[postgres\]|pip install") as caught:
+        Store.open("postgresql://x")
+    assert caught.value.code == "store.extra"
+
+
+# Secrets
+
+
+URLS = {
+    "postgresql://ann:s3cret@127.0.0.1/h": "postgresql://ann@127.0.0.1/h",
+    "postgresql://ann:s3c@ret@127.0.0.1:5432/h": "postgresql://ann@127.0.0.1:5432/h",
+    "postgresql://ann:s3/c?r:e#t@127.0.0.1/h": "postgresql://ann@127.0.0.1/h",
+    "postgresql://127.0.0.1/h?user=ann&password=s3cret": "postgresql://127.0.0.1/h?user=ann",
+    "postgresql://127.0.0.1/h?password=s3cret&options=a@b": None,
+    "postgresql://ann:s3cret@[::1]:5432/h?sslpassword=s3cret": "postgresql://ann@[::1]:5432/h",
+    "postgresql://ann:s3cret": "postgresql://ann",
+    "postgres://ann:s3cret@127.0.0.1/h": "postgres://ann@127.0.0.1/h",
+}
+
+
+@pytest.mark.parametrize("named", URLS)
+def test_no_url_is_shown_with_a_password(named):
+    shown = without_secrets(named)
+    assert not re.search("s3|ret|/c", shown)
+    assert URLS[named] in (None, shown)
+    with pytest.raises(HansardError) as caught:
+        Store.open(f"{named}{'&' if '?' in named else '?'}connect_timeout=1&port=1")
+    assert "s3" not in str(caught.value)
+
+
+def test_a_password_is_in_no_error_no_attribute_that_is_shown_and_no_record(server, tmp_path):
+    user = f"u{secrets.token_hex(4)}"
+    url = server.fresh()
+    servers.sql(url, f"CREATE ROLE {user} SUPERUSER LOGIN PASSWORD '{SECRET}'")
+    mine = servers.at(url, user=user, password=SECRET)
+    hansard.migrate_store(mine)
+    with Store.open(mine) as store:
+        fill(store)
+        assert store.url == without_secrets(mine)
+        assert SECRET not in store.url
+        assert store.secret_url == mine
+        with pytest.raises(UsageError) as caught:
+            store.find("ffff")
+        assert user in str(caught.value)
+        assert SECRET not in str(caught.value)
+        servers.sql(url, "DROP TABLE heads")
+        with pytest.raises(DataError) as failed:
+            store.bundle(ONE)
+        assert SECRET not in str(failed.value)
+    assert SECRET.encode() not in b"".join(
+        p.read_bytes() for p in tmp_path.rglob("*") if p.is_file()
+    )

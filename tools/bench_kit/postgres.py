@@ -1,0 +1,77 @@
+"""Figure 19: what a store in PostgreSQL adds to psycopg alone."""
+
+from __future__ import annotations
+
+import sys
+import time
+from collections.abc import Iterator
+from uuid import UUID, uuid4
+
+import psycopg
+
+from bench_kit.debates import records_of
+from bench_kit.floor import Commit
+from bench_kit.measure import Figure, Pairs, Size, seconds
+from bench_kit.record import append_all, one_by_one
+from hansard.api.storing import migrate_store
+from hansard.store.application import Batch, Store
+from servers import MISSING, is_there, running
+
+
+class Floor:
+    """The same rows in the same tables, and in the same commits, with nothing around psycopg."""
+
+    def __init__(self, url: str) -> None:
+        self.connection = psycopg.connect(url, autocommit=True)
+
+    def rows(self, key: str, commit: Commit) -> None:
+        """Commit every row that the store writes of a debate."""
+        head, blobs, templates, *_ = commit.extras
+        with self.connection.transaction(), self.connection.cursor() as c:
+            c.executemany(
+                "INSERT INTO stored_events VALUES (%s, %s, %s, %s)",
+                [(key, n, *line) for n, line in enumerate(commit.lines, commit.first)],
+            )
+            if blobs:
+                c.executemany(
+                    "INSERT INTO blobs VALUES (%s, %s, %s)", [(key, *blob) for blob in blobs]
+                )
+            if templates:
+                c.executemany(
+                    "INSERT INTO templates VALUES (%s, %s) ON CONFLICT DO NOTHING", templates
+                )
+            if commit.first == 1:
+                c.execute("INSERT INTO heads VALUES (%s, %s, %s)", (key, head.length, head.hash))
+            else:
+                c.execute(
+                    "UPDATE heads SET length = %s, head = %s WHERE debate = %s AND length = %s",
+                    (head.length, head.hash, key, commit.first - 1),
+                )
+
+
+def figure_postgres(size: Size) -> Iterator[Figure]:
+    """Figure 19: one event a commit, on a server whose commits wait for the disk."""
+    if not is_there():
+        print(MISSING, file=sys.stderr)
+        return
+    commits, pairs = one_by_one(records_of(2)[0]), Pairs()
+    with running(fsync=True) as server:
+        urls = [server.fresh(), server.fresh()]
+        for url in urls:
+            migrate_store(url)
+        floor = Floor(urls[0])
+        with floor.connection, Store.open(urls[1]) as store:
+
+            def append(key: str, commit: Commit) -> None:
+                store.append(Batch(str(UUID(key)), *commit))
+
+            for turn in range(size.repeats + 1):
+                ids = [uuid4().hex for _ in range(max(size.appends // 4, 1))]
+                clock, per = time.perf_counter, len(ids) * len(commits)
+                times = [
+                    seconds(clock, append_all, write, ids, commits) / per
+                    for write in (floor.rows, append)
+                ]
+                if turn:  # the first one opens everything
+                    pairs.add(*times)
+    yield pairs.rate(19, "1 event a commit: line, blobs, head beside the same in psycopg", 0.2)

