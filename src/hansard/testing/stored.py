@@ -85,11 +85,15 @@ def test_only_the_next_number_is_taken(store_url: str, first: int) -> None:
         assert len(store.lines(ONE)) == 4
 
 
-def test_what_is_there_already_is_a_conflict_even_where_it_is_the_same(store_url: str) -> None:
+def test_what_is_there_already_byte_for_byte_is_stored_once(store_url: str) -> None:
+    """Its process heard of an error, though it was stored; another text is a conflict."""
     with hansard.open_store(store_url) as store:
-        put(store, OPENED)
-        with pytest.raises(UsageError, match=ONE):
-            put(store, OPENED)
+        before = fill(store)
+        assert fill(store) == before
+        lines = [("t", line) for line in before.lines]
+        other = Extras(Head(3, "x"), [blob.pack("another text", bytes(32))])
+        assert _code(store.append, Batch(ONE, 1, lines, other)) == "store.conflict"
+        assert store.bundle(ONE) == before
 
 
 def test_the_batches_of_several_debates_are_stored_all_or_none(store_url: str) -> None:

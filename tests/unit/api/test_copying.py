@@ -131,41 +131,6 @@ def test_through_postgresql_and_back_nothing_is_another(keys, old, new, server):
     refused("copy.holds", old, url)
 
 
-# Whoever is killed
-
-
-def writes(monkeypatch, at=0, stored=False):
-    """Count the writes of a copy; die at one of them, before or after it is stored."""
-    count = []
-    transaction = SQLiteDatastore.transaction
-
-    class Dying:
-        def __init__(self, real, commit):
-            self._real, self._commit = real, commit
-
-        def __enter__(self):
-            return self._real.__enter__()
-
-        def __exit__(self, *raised):
-            if self._commit and raised == (None, None, None):
-                count.append(1)
-                if len(count) == at and not stored:
-                    self._real.__exit__(Died, Died(), None)
-                    raise Died
-                self._real.__exit__(*raised)
-                if len(count) == at:
-                    raise Died
-                return None
-            return self._real.__exit__(*raised)
-
-    monkeypatch.setattr(
-        SQLiteDatastore,
-        "transaction",
-        lambda self, *, commit: Dying(transaction(self, commit=commit), commit),
-    )
-    return count
-
-
 @pytest.mark.parametrize(("entries", "texts"), [(1, 1), (7, 1 << 24), (10_000, 100)])
 def test_a_copy_has_everything_byte_for_byte(monkeypatch, old, new, entries, texts):
     monkeypatch.setattr(copying, "_ENTRIES", entries)
@@ -491,7 +456,7 @@ from hansard.record.bundle import Head
 from hansard.record.canonical import dump
 from hansard.record.line import line_hash
 from hansard.store.application import Batch, Store
-from hansard.store.sqlite import Extras
+from hansard.store.database import Extras
 from uuid import UUID
 with Store.open(sys.argv[1], create=True) as store:
     for number in range(1, int(sys.argv[2]) + 1):
