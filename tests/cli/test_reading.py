@@ -279,6 +279,7 @@ SHOWN = {
         "Answer      so",
         "similar wording is neither agreement nor correctness",
     ),
+    "baseline": ("Decision    debater  the first answer that counts", "Answer      so"),
 }
 
 
@@ -309,7 +310,7 @@ def test_reports_of_every_format(hansard, format_):
     jsonschema.validate(source, json.loads(render(f"source.{format_}")))
     markdown = hansard("report", debate, "--as", "markdown").out
     assert markdown.startswith("# Shall we release?\n\n**Scripted replies**\n\n**")
-    assert f"Use `{format_}` when " in markdown
+    assert f"Use `{format_}` " in markdown
 
 
 def test_a_report_in_the_shape_of_its_source_is_inert(hansard):
@@ -331,9 +332,10 @@ def test_list_of_every_format(hansard):
         ("judged", "ship", None),
         ("moderated", "upheld", None),
         ("panel", "synthesis", None),
+        ("baseline", "debater", None),
         ("panel", None, None),
     ]
-    assert [row["state"] for row in rows] == ["closed"] * 4 + ["truncated"]
+    assert [row["state"] for row in rows] == ["closed"] * 5 + ["truncated"]
     assert rows[1]["rule"] == "judge_verdict"
     table = hansard("list").out
     for part in (" Ship it now. (ship) ", " upheld ", " synthesis ", "truncated, scripted"):
@@ -345,6 +347,7 @@ CUT = {
     "judged": "Cost        $0.0300 (price: model)  3 calls",
     "moderated": "Moderation  none was heard",
     "panel": "Draft       ann: so\nDraft       bob: so",
+    "baseline": "Answers     2 of 3",
 }
 NEARLY_NOBODY = {seat: {"*": {"*": {"error": "client_error"}}} for seat in NAMES[1:]}
 
@@ -354,8 +357,8 @@ def test_a_debate_cut_short_is_said_plainly_with_its_best_standing(hansard, form
     script = NEARLY_NOBODY if format_ == "consensus" else None
     if script:
         script["planner"] = {"*": {"*": {"stance": "so", "rationale": "so", "vote": "release"}}}
-    rounds = {} if format_ == "panel" else {"max_rounds": 2}
-    limits = {"calls": 2 if format_ == "panel" else 3}
+    rounds = {"panel": {}, "baseline": {"draws": 3}}.get(format_, {"max_rounds": 2})
+    limits = {"calls": 2 if format_ in ("panel", "baseline") else 3}
     run = hansard("run", write_format(format_, script=script, limits=limits, **rounds))
     assert run.code == 0
     if format_ != "consensus":
