@@ -16,7 +16,7 @@ from playing import request
 from services.asking import SCHEMA
 
 MESSAGES = ["Be <|brief|>.\n", "[question]\n| Why?\n", "[turn]\n| So.\n", "Vote now.\n"]
-ALONE = {"framer", "proposer", "critic", "rebuttal", "moderator", "judge", "synthesizer"}
+ALONE = {"debater", "framer", "proposer", "critic", "rebuttal", "moderator", "judge", "synthesizer"}
 
 
 def in_blocks(repeats, blocks=None, schema=SCHEMA, tools=(), **settings) -> Request:
@@ -40,6 +40,8 @@ def play_packaged(table, format_, model):
         shutil.copytree(example, folder)
     spec = folder / "debate.yaml"
     fields = yaml.safe_load(spec.read_text())
+    if format_ == "baseline":
+        fields["debater"] = {}  # its example leaves the seat to the debate's model
     seats = fields.get("debaters", [])
     for role in sorted(ALONE & fields.keys()):
         fields[role] = {} if fields[role] is True else fields[role]

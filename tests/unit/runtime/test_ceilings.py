@@ -481,12 +481,14 @@ def test_positions_are_proposed_in_parallel_below_the_ceiling(table):
 @pytest.mark.parametrize("format_", FORMATS)
 def test_wherever_a_ceiling_is_met_everything_paid_for_is_in_the_record(table, format_, ceiling):
     """Every twelfth of what the whole debate uses is a ceiling: some fall into each phase."""
-    given = {"prices": PRICES, "settings": SETTINGS, "synthesizer": True, "max_rounds": 2}
-    if format_ == "panel":
-        given |= {"rounds": 2, "convergence_check": False}
-        del given["max_rounds"]
-    if format_ == "consensus":
-        given["threshold"] = 3
+    longer = {
+        "baseline": {"draws": 5},
+        "consensus": {"max_rounds": 2, "threshold": 3},
+        "judged": {"max_rounds": 2},
+        "moderated": {"max_rounds": 2},
+        "panel": {"rounds": 2, "convergence_check": False},
+    }
+    given = {"prices": PRICES, "settings": SETTINGS, "synthesizer": True, **longer[format_]}
     paid = []
 
     def model(request):

@@ -9,6 +9,7 @@ from hansard.runtime.models.base import Completion, ModelError, ToolCall
 from playing import FORMATS, answer, script, spec_of, weak
 
 CHANGES = {
+    "baseline": {"options": ["yes", "no"], "synthesizer": True},
     "consensus": {"synthesizer": True, "max_rounds": 1},
     "judged": {"tools": ["add"], "output_schema": {"type": "object"}},
     "moderated": {"neutrality_check": True, "limits": {"calls": 9}},
