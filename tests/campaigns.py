@@ -196,7 +196,7 @@ def _killed(format_: str, point: str, again: str) -> int:
     return deaths
 
 
-MOMENTS = 1_280  # at which debates are killed, over all formats: one in five has just ended
+MOMENTS = 1_300  # at which debates are killed, over all formats: one in five has just ended
 _AT_ONCE = 10  # by one trial
 
 

@@ -49,6 +49,10 @@ def uses_a_tool(request):
 # What is played: changes of the format's smallest spec, and what is said in it. Between them
 # they have parallel phases, a critique that is sent back, tools, a judge and a deliverable.
 PLAYED = {
+    "baseline": (
+        {"options": ["yes", "no"], "output_schema": {"type": "object"}},
+        {"draw-2": {"choice": "no"}},
+    ),
     "consensus": ({}, {seat: {"vote": vote} for seat, vote in VOTES.items()}),
     "judged": (
         {"max_rounds": 1, "tools": ["look_up"], "output_schema": {"type": "object"}},

@@ -152,7 +152,8 @@ def test_killed_and_resumed(ends, point, asked, resume):
 # The other formats
 
 TURNS = ("turn.recorded", "verdict.recorded", "synthesis.recorded", "turn.forfeited")
-STORED = {"judged": 13, "moderated": 23, "panel": 12}  # batches of an undisturbed run
+# Batches of an undisturbed run.
+STORED = {"baseline": 8, "judged": 13, "moderated": 23, "panel": 12}
 
 
 def ending(store):
