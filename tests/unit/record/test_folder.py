@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from hansard.errors import DataError
-from hansard.record.folder import is_folder, is_listed, name_of, parse, write
+from hansard.record.folder import debate_of, is_folder, is_listed, name_of, parse, write
 
 A = sha256(b"a").hexdigest()
 ONE, TWO = (name_of(f"{n}0000000-0000-4000-8000-000000000000") for n in (1, 2))
@@ -55,6 +55,7 @@ def test_what_is_spelled_otherwise_is_refused(what):
 
 
 def test_what_may_lie_in_such_a_folder():
+    assert name_of(debate_of(ONE)) == ONE != debate_of(ONE)
     assert all(map(is_listed, (ONE, "VERIFY.md", "checkpoint", "register.jsonl")))
     assert not any(map(is_listed, ("SHA256SUMS", "a.zip", f"{ONE}\n", f"x{ONE}", "events.jsonl")))
 
