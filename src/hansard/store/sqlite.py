@@ -45,7 +45,7 @@ from hansard.store.database import (
 from hansard.store.file import Tally
 from hansard.store.guard import guard
 from hansard.store.mapping import Debates
-from hansard.store.sqlite_tables import TABLES
+from hansard.store.sqlite_tables import DERIVED, TABLES
 
 SCHEME = "sqlite:///"
 
@@ -103,13 +103,17 @@ class Recorder(Tables, SQLiteApplicationRecorder):
     def examine(self) -> None:
         """Refuse a store that holds what we did not make: a trigger or view acts while we read.
 
-        What is missing, as after tampering, shows where it is read. Raises DataError
-        `store.foreign`, or `store.old` for a store without a register.
+        What is missing, as after tampering, shows where it is read; what `upgrade` throws away may
+        be of an earlier version. Raises DataError `store.foreign`, or `store.old` for a store
+        without a register.
         """
         ours = set(map(_as_kept, _kept(self.create_table_statements)))
+        left = DERIVED if self.version() == 0 else ()
         made = "SELECT type, name, sql FROM sqlite_master WHERE sql IS NOT NULL"
         rows = self.select(made)
         for kind, name, statement in rows:
+            if kind == "table" and name in left:
+                continue
             if type(statement) is not str or _as_kept(statement) not in ours:
                 raise DataError(
                     "store.foreign",

@@ -42,12 +42,13 @@ _OF_REGISTER = (
        BEGIN SELECT RAISE(ABORT, 'lines of the register are never changed'); END""",
 )
 
+DERIVED = tuple(
+    f"projected{name}"
+    for name in ("", "_names", "_reviews", "_figures", "_counts", "_until", "_texts")
+)
 _OF_PROJECTION = (
     # A store of no version may have those of before: they are made anew from the records.
-    *(
-        f"DROP TABLE IF EXISTS projected{name}"
-        for name in ("", "_names", "_reviews", "_figures", "_counts", "_until", "_texts")
-    ),
+    *(f"DROP TABLE IF EXISTS {name}" for name in DERIVED),
     """CREATE TABLE IF NOT EXISTS projected
        (place INTEGER PRIMARY KEY, debate TEXT NOT NULL UNIQUE, state TEXT NOT NULL,
         opened_at TEXT, closed_at TEXT, format TEXT, task_type TEXT, decision TEXT, question TEXT,

@@ -751,7 +751,11 @@ def earlier(shelf):
     shelf.store.close()
     gone = ("projected", "projected_names", "projected_reviews", "projected_figures",
             "projected_until", "projected_texts", "projected_counts")  # fmt: skip
-    shelf.sql(*((f"DROP TABLE {name}",) for name in gone), ("PRAGMA user_version = 0",))
+    shelf.sql(
+        *((f"DROP TABLE {name}",) for name in gone),
+        ("CREATE TABLE projected (place INTEGER PRIMARY KEY, debate TEXT)",),  # as it was once
+        ("PRAGMA user_version = 0",),
+    )
 
 
 def test_a_store_from_before_versions_is_refused_until_it_is_brought_up_to_date(shelf):
