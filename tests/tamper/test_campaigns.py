@@ -1,15 +1,18 @@
 """A sample of the campaigns, through the code of tools/campaign, which runs them whole."""
 
+import subprocess
+import sys
+from pathlib import Path
+
 import pytest
 from playwright._impl._driver import compute_driver_executable
 
 import campaigns
 import faults
-import soaking
 from crash.child import PLAYED
-from hansard.runtime import session
 
 pytestmark = pytest.mark.slow
+TESTS = Path(__file__).parent.parent
 PARTS, ALTERED, KILLED = 2, 5, 2  # trials for each part; a part is a seed
 
 
@@ -72,15 +75,26 @@ def test_what_befalls_is_of_every_kind_at_every_write_of_every_format():
             assert at == set(writes), (played, kind)
 
 
-def test_soaked(monkeypatch):
-    found = soaking.soak(160)
-    assert found.flaws() == []
-    kept = []
-    run = session.run
-    monkeypatch.setattr(session, "run", lambda *args, **more: keep(kept, run(*args, **more)))
-    assert "of each debate" in soaking.soak(160).flaws()[0]
+SOAKED = """
+import soaking
+print(*soaking.soak(160).flaws(), sep="\\n")
+"""
+LEAKING = """
+from hansard.runtime import session
+kept, run = [], session.run
 
-
-async def keep(kept, running):
-    kept.append(await running)
+async def keep(*given, **more):
+    kept.append(await run(*given, **more))
     return kept[-1]
+
+session.run = keep
+"""
+
+
+@pytest.mark.parametrize(("before", "flaw"), [("", ""), (LEAKING, "of each debate")])
+def test_soaked(before, flaw):
+    """In a process of its own: what other tests leave in this one is no matter of it."""
+    command = [sys.executable, "-c", before + SOAKED]
+    done = subprocess.run(command, cwd=TESTS, capture_output=True, text=True, check=False)
+    assert done.stderr == ""
+    assert flaw in done.stdout if flaw else done.stdout == "\n"
