@@ -10,7 +10,7 @@ never a text written by a model.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
 
 class HansardError(Exception):
@@ -34,6 +34,14 @@ class UsageError(HansardError, ValueError):
     def __init__(self, code: str, sentence: str, others: Sequence[UsageError] = ()) -> None:
         super().__init__(code, "\n".join([sentence, *map(str, others)]))
         self.sentence, self.others = sentence, tuple(others)
+
+
+def together(errors: Iterable[UsageError]) -> UsageError:
+    """Return one error that holds all mistakes of these, of which there is at least one."""
+    first, *others = [
+        UsageError(each.code, each.sentence) for row in errors for each in (row, *row.others)
+    ]
+    return UsageError(first.code, first.sentence, others)
 
 
 class SeatError(HansardError):

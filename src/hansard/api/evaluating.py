@@ -14,7 +14,7 @@ from hansard.api.listing import caught_up
 from hansard.api.records import Record, of_store
 from hansard.api.running import IN_MEMORY, opened, wait
 from hansard.api.specs import located
-from hansard.errors import UsageError
+from hansard.errors import UsageError, together
 
 if TYPE_CHECKING:
     from hansard.api.specs import Spec
@@ -280,8 +280,7 @@ class _Ways:
         """Raise UsageError `eval.offline` for each question that would ask a model."""
         missing = [row for row in map(self._missing, cases) if row]
         if missing:
-            first, *others = [UsageError("eval.offline", row) for row in missing]
-            raise UsageError(first.code, first.sentence, others)
+            raise together(UsageError("eval.offline", row) for row in missing)
 
     def _missing(self, case: Case) -> str | None:
         """Say what of a question is not recorded, and who would be asked."""

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 from hansard.api.batches import BATCH, ROW
 from hansard.api.specs import fields_of, located, parsed
-from hansard.errors import HansardError, UsageError
+from hansard.errors import HansardError, UsageError, together
 from hansard.vocabulary import many
 
 if TYPE_CHECKING:
@@ -77,7 +77,7 @@ class Mistakes:
         if len(told) > _TOLD:
             more = len(told) - _TOLD + 1
             told[_TOLD - 1 :] = [UsageError("batch.mistakes", f"{more:,} more mistakes in rows")]
-        raise UsageError(told[0].code, told[0].sentence, told[1:])
+        raise together(told)
 
 
 def _rows(names: Sequence[str]) -> str:
@@ -258,7 +258,7 @@ def _columns(heading: Sequence[str]) -> list[str]:
     if not columns:
         wrong = [UsageError("batch.column", "there is no heading; name the columns in row 1")]
     if wrong:
-        raise UsageError(wrong[0].code, wrong[0].sentence, wrong[1:])
+        raise together(wrong)
     return columns
 
 

@@ -14,7 +14,7 @@ from collections.abc import Iterable, Iterator, Mapping
 
 import yaml
 
-from hansard.errors import DataError, UsageError
+from hansard.errors import DataError, UsageError, together
 from hansard.record import policy
 from hansard.record.policy import Line
 from hansard.rules.gate import FACTOR
@@ -67,8 +67,7 @@ def lines_of(draft: object) -> list[Line]:
     except DataError as error:
         mistakes.append(str(error))
     if mistakes:
-        first, *others = [UsageError(_CODE, words) for words in mistakes]
-        raise UsageError(_CODE, first.sentence, others)
+        raise together(UsageError(_CODE, words) for words in mistakes)
     return lines
 
 

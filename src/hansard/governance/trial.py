@@ -12,7 +12,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
-from hansard.errors import UsageError
+from hansard.errors import UsageError, together
 from hansard.record import note
 from hansard.record.note import Note, Signer
 from hansard.record.policy import Line, Policy, write
@@ -135,8 +135,7 @@ def require(found: Sequence[Tried], override: str | None) -> None:
         "a verified citation or an objection that the rebuttal conceded; name the debates of a "
         "trial (--trial), or a reason (--override)"
     )
-    first, *others = [UsageError("policy.untried", f"{row}; {wanted}") for row in failed]
-    raise UsageError(first.code, first.sentence, others)
+    raise together(UsageError("policy.untried", f"{row}; {wanted}") for row in failed)
 
 
 def protocol(

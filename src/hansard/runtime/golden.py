@@ -11,13 +11,13 @@ All mistakes of a set are told at once, each with its line, and nothing is run b
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
 from pydantic import Field, JsonValue
 
-from hansard.errors import UsageError
+from hansard.errors import UsageError, together
 from hansard.rules.fields import Name
 from hansard.rules.formats import AnySpec
 from hansard.rules.spec_parts import Evidence, Strict, Text
@@ -75,7 +75,7 @@ def read(
         try:
             case = _case(text, where, number, specify, collection)
         except UsageError as error:
-            wrong += [(number, each) for each in _each(error)]
+            wrong.append((number, error))
             continue
         cases.append(case)
         for what, key in (("id", case.id), ("question", _asked(case.spec))):
@@ -87,17 +87,8 @@ def read(
         said = f"{name} holds no question; write one JSON object a line, such as {_EXAMPLE}"
         wrong.append((0, UsageError("golden.empty", said)))
     if wrong:
-        raise _together([each for _, each in sorted(wrong, key=lambda row: row[0])])
+        raise together(each for _, each in sorted(wrong, key=lambda row: row[0]))
     return cases
-
-
-def _each(error: UsageError) -> list[UsageError]:
-    return [UsageError(row.code, row.sentence) for row in (error, *error.others)]
-
-
-def _together(errors: Sequence[UsageError]) -> UsageError:
-    first, *others = errors
-    return UsageError(first.code, first.sentence, others)
 
 
 def _lines(data: bytes, name: str, wrong: list[tuple[int, UsageError]]) -> list[tuple[int, str]]:
@@ -136,8 +127,8 @@ def _case(
     try:
         spec = specify({**own, **filed})
     except UsageError as error:
-        told = [UsageError(each.code, f"{where}: {each.sentence}") for each in _each(error)]
-        raise _together(told) from None
+        told = (UsageError(row.code, f"{where}: {row.sentence}") for row in (error, *error.others))
+        raise together(told) from None
     known = choices(spec)
     if not known:
         raise UsageError(
@@ -171,8 +162,8 @@ def _line(text: str, where: str) -> GoldenLine:
     try:
         return validate(GoldenLine, value, where)
     except UsageError as error:
-        told = [UsageError("golden.malformed", each.sentence) for each in _each(error)]
-        raise _together(told) from None
+        told = (UsageError("golden.malformed", row.sentence) for row in (error, *error.others))
+        raise together(told) from None
 
 
 def _asked(spec: AnySpec) -> str:

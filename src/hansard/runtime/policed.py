@@ -10,7 +10,7 @@ from hashlib import sha256
 from typing import cast
 
 from hansard import vocabulary
-from hansard.errors import UsageError
+from hansard.errors import UsageError, together
 from hansard.record.policy import Policy
 from hansard.rules import demands
 from hansard.rules.data import OpenedData, RegisteredData
@@ -22,8 +22,7 @@ def hold(opening: Opening, policy: Policy) -> None:
     """Raise UsageError `policy.not_allowed`, with every point, where the policy is not kept to."""
     points = disallowed(opening, policy)
     if points:
-        first, *others = [UsageError("policy.not_allowed", words) for words in points]
-        raise UsageError(first.code, first.sentence, others)
+        raise together(UsageError("policy.not_allowed", words) for words in points)
 
 
 def disallowed(opening: Opening, policy: Policy) -> list[str]:
