@@ -11,21 +11,20 @@ from pathlib import Path
 from typing import Any
 
 import click
-from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 from rich.text import Text
 
 import hansard
 from hansard.api.batching import AT_ONCE
-from hansard.cli.console import console, document, is_terminal, money, table_of
+from hansard.cli.console import bar_of, console, is_watched, money, printed
 from hansard.cli.context import allow_option, next_step, open_store, store_option, trust_of
 from hansard.cli.interrupting import INTERRUPTED
+from hansard.cli.many import bar_on
 from hansard.cli.own import models_of, models_option
 from hansard.cli.running import ended, warned
 from hansard.report.batched import BatchRow
 from hansard.report.safe import one_line, shown
 from hansard.vocabulary import many
 
-_BAR = 20  # cells
 _TOLD = 50  # rows that need a look, after a run
 _COLUMNS = ("row", "debate", "state", "decision", "confidence", "cost_usd", "reviewed",
             "needs_a_look", "code", "error")  # fmt: skip
@@ -207,9 +206,8 @@ def status(name: str | None) -> None:
     out = console()
     for row in found:
         number = sum(row.counts.values())
-        filled = _BAR * row.ended // number
-        bar = "█" * filled + "░" * (_BAR - filled)
-        out.print(Text(f"{row.name}  {bar}  {row.ended} of {number} ended", style="bold"))
+        drawn = bar_of(row.ended / number)
+        out.print(Text(f"{row.name}  {drawn}  {row.ended} of {number} ended", style="bold"))
         cost = "" if row.cost_micro_usd is None else f"; {money(row.cost_micro_usd)}"
         out.print(Text(f"  {_counted(row.counts)}{cost}"))
     if any(row.counts.keys() - {"closed", "truncated"} for row in found):
@@ -234,11 +232,7 @@ def report(name: str, form: str) -> None:
     """
     with open_store() as store:
         found = hansard.batch_report(store, name, trust_of(None))
-    if form == "json":
-        click.echo(document(found))
-    elif form == "csv":
-        click.echo(table_of(_COLUMNS, map(_cells, found.rows)), nl=False)
-    else:
+    if not printed(form, found, _COLUMNS, map(_cells, found.rows)):
         for row in found.rows:
             console().print(line_of(row))
         console().print(_sum(found))
@@ -255,11 +249,10 @@ def _watched(
 ) -> Iterator[tuple[Callable[[Sequence[str]], object], Callable[[BatchRow], object]]]:
     """Give what hears of a run: a bar on a terminal, else a line for each debate that is over."""
     err = console(stderr=True)
-    if not is_terminal(stderr=True) or err.is_dumb_terminal:
+    if not is_watched(err):
         yield (lambda _: None), lambda row: err.print(line_of(row))
         return
-    columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn())
-    with Progress(*columns, TimeRemainingColumn(), console=err, transient=True) as bar:
+    with bar_on(err) as bar:
         task = bar.add_task(shown(name), total=None)
         yield (lambda rows: bar.update(task, total=len(rows))), lambda _: bar.advance(task)
 

@@ -10,7 +10,7 @@ import click
 from rich.text import Text
 
 import hansard
-from hansard.cli.console import console, document, fields, money, table_of
+from hansard.cli.console import console, fields, money, printed
 from hansard.cli.context import next_step, open_store, store_option, trust_of
 from hansard.cli.signing import save
 from hansard.report.calibration import Arm, Band
@@ -93,11 +93,7 @@ def calibrate(
         draft = (
             hansard.draft_calibrated(store, found, policy) if output and found.proposed else None
         )
-    if form == "json":
-        click.echo(document(found))
-    elif form == "csv":
-        click.echo(table_of(_TITLES, _cells(found.bands)), nl=False)
-    else:
+    if not printed(form, found, _TITLES, _cells(found.bands)):
         _print(found)
     if output and draft:
         save(output, draft.encode())

@@ -27,6 +27,7 @@ _SEATS = ("blue", "magenta", "cyan", "yellow", "green")
 _OPTIONS = ("green", "yellow", "red", "magenta", "cyan")
 _BEYOND_ASCII = re.compile("[\x7f-\U0010ffff]")
 _FORMULA = tuple("=+-@\t\r")  # how a cell begins that spreadsheets run
+_CELLS = 20  # of a bar
 _UNBOUNDED = 1_000_000  # columns, where nobody looks at a width
 
 
@@ -49,6 +50,11 @@ def _inert(found: Any) -> Any:
 def is_terminal(*, stderr: bool = False) -> bool:
     """Say whether somebody is watching."""
     return (sys.stderr if stderr else sys.stdout).isatty()
+
+
+def is_watched(out: Console) -> bool:
+    """Say whether somebody is watching a console on which lines can be drawn anew."""
+    return is_terminal(stderr=out.stderr) and not out.is_dumb_terminal
 
 
 def console(*, stderr: bool = False) -> Console:
@@ -97,6 +103,20 @@ def table_of(names: Iterable[str], rows: Iterable[Iterable[object]]) -> str:
     return out.getvalue()
 
 
+def printed(
+    form: str | None,
+    found: BaseModel,
+    names: Iterable[str],
+    rows: Iterable[Iterable[object]],
+) -> bool:
+    """Print what was found as JSON, or its rows as CSV; False where neither is wanted."""
+    if form == "json":
+        click.echo(document(found))
+    elif form == "csv":
+        click.echo(table_of(names, rows), nl=False)
+    return form in ("json", "csv")
+
+
 def _harmless(text: str) -> str:
     text = shown(text)
     return f"'{text}" if text.startswith(_FORMULA) else text
@@ -112,6 +132,12 @@ def money(micro_usd: int | None) -> str:
         return "–"
     dollars = abs(micro_usd) / 1_000_000
     return f"{'-' if micro_usd < 0 else ''}${dollars:.{2 if dollars >= 1 else 4}f}"
+
+
+def bar_of(share: float) -> str:
+    """Return a share of 0 to 1 as a bar, which is full only where the share is."""
+    filled = int(min(max(share, 0), 1) * _CELLS)
+    return "█" * filled + "░" * (_CELLS - filled)
 
 
 def style_of(name: str, names: Sequence[str], *, options: bool = False) -> str:

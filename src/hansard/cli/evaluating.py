@@ -11,7 +11,7 @@ from rich.text import Text
 
 import hansard
 from hansard.api.evaluating import count_lines
-from hansard.cli.console import console, document, fields, money, table_of
+from hansard.cli.console import console, fields, money, printed
 from hansard.cli.context import allow_option, next_step, open_store, store_option
 from hansard.cli.interrupting import INTERRUPTED
 from hansard.cli.many import progress
@@ -97,11 +97,7 @@ def evaluate(
         except asyncio.CancelledError:
             click.echo("interrupted; the same command goes on where this one stopped", err=True)
             raise click.exceptions.Exit(INTERRUPTED) from None
-    if form == "json":
-        click.echo(document(found))
-    elif form == "csv":
-        click.echo(table_of(("id", "label", "way", *Held.model_fields), _cells(found)), nl=False)
-    else:
+    if not printed(form, found, ("id", "label", "way", *Held.model_fields), _cells(found)):
         _print(found)
     if found.result != "better":
         raise click.exceptions.Exit(1)

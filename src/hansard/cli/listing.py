@@ -10,7 +10,7 @@ from rich.cells import cell_len
 from rich.text import Text
 
 import hansard
-from hansard.cli.console import console, document, money, table_of
+from hansard.cli.console import console, document, money, printed
 from hansard.cli.context import open_store, store_option, trust_of
 from hansard.report.listing import ORDERS, Entry, Questions
 from hansard.report.reviews import STATES
@@ -149,12 +149,8 @@ def list_(form: str | None, limit: int, questions: bool, **wanted: Any) -> None:
     if questions:
         _print_questions(listing.questions(), digits, form)
         return
-    if form == "json":
-        click.echo(document(listing))
-        return
-    if form == "csv":
-        rows = (row.model_dump(mode="json").values() for row in listing.debates)
-        click.echo(table_of(Entry.model_fields, rows), nl=False)
+    rows = (row.model_dump(mode="json").values() for row in listing.debates)
+    if printed(form, listing, Entry.model_fields, rows):
         return
     out, debates = console(), listing.debates
     if debates:

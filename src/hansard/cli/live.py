@@ -17,7 +17,7 @@ from rich.table import Table
 from rich.text import Text
 
 import hansard
-from hansard.cli.console import is_terminal, money, style_of
+from hansard.cli.console import is_watched, money, style_of
 from hansard.report.following import Follower
 from hansard.report.happenings import Happening, happenings
 from hansard.report.progress import CallFailed
@@ -43,7 +43,7 @@ class View:
         self._began = time.monotonic()
         self._pauses: dict[str, _Pause] = {}  # by speaker
         self._watched = True  # until a pipe is closed
-        watched = is_terminal(stderr=console.stderr) and not console.is_dumb_terminal
+        watched = is_watched(console)
         self._live = (
             Live(console=console, transient=True, refresh_per_second=8) if watched else None
         )

@@ -14,7 +14,7 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, T
 from rich.text import Text
 
 import hansard
-from hansard.cli.console import compact, console, is_terminal, print_notes
+from hansard.cli.console import compact, console, is_watched, print_notes
 from hansard.cli.context import next_step
 from hansard.report.safe import one_line
 from hansard.vocabulary import many, words
@@ -24,15 +24,18 @@ _TITLES = ("Record", "Verdict", "What is to be known")
 _ALTERED = words("verdicts")["none"]
 
 
+def bar_on(err: Console) -> Progress:
+    """Return a bar that counts what is done; it is drawn only where somebody is watching."""
+    columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn())
+    return Progress(
+        *columns, TimeRemainingColumn(), console=err, transient=True, disable=not is_watched(err)
+    )
+
+
 @contextmanager
 def progress(what: str, total: int | None) -> Iterator[Callable[[object], None]]:
     """Give what is called with each thing that is done; on a terminal a bar shows how many are."""
-    err = console(stderr=True)
-    watched = is_terminal(stderr=True) and not err.is_dumb_terminal
-    columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn())
-    with Progress(
-        *columns, TimeRemainingColumn(), console=err, transient=True, disable=not watched
-    ) as bar:
+    with bar_on(console(stderr=True)) as bar:
         task = bar.add_task(what, total=total)
         yield lambda _: bar.advance(task)
 

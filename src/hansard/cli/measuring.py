@@ -6,13 +6,11 @@ import click
 from rich.text import Text
 
 import hansard
-from hansard.cli.console import console, document, table_of
+from hansard.cli.console import bar_of, console, printed
 from hansard.cli.context import open_store, store_option, trust_of
 from hansard.report.metrics import Metric
 from hansard.report.safe import shown
 from hansard.vocabulary import many
-
-_BAR = 20  # cells
 
 
 @click.command()
@@ -48,12 +46,8 @@ def metrics(
     policy = hansard.read_policy(policy_file, trust_of(None)) if policy_file else None
     with open_store() as store:
         found = hansard.metrics(store, since=since, until=until, task_type=task_type, policy=policy)
-    if form == "json":
-        click.echo(document(found))
-    elif form == "csv":
-        rows = (row.model_dump(mode="json").values() for row in found.rows)
-        click.echo(table_of(Metric.model_fields, rows), nl=False)
-    else:
+    rows = (row.model_dump(mode="json").values() for row in found.rows)
+    if not printed(form, found, Metric.model_fields, rows):
         _print(found)
     if found.alerts:
         raise click.exceptions.Exit(1)
@@ -82,13 +76,8 @@ def _line(row: Metric) -> str:
     beside = "nothing to compare with"
     if row.baseline is not None:
         beside = f"{row.against} {row.spelled(row.baseline)}"
-    bar = f"{_bar(row.value)} " if row.share else ""
-    return f"{bar}{row.spelled(row.value)} of {many(row.n, 'debate')}; {beside}"
-
-
-def _bar(value: float) -> str:
-    filled = round(min(max(value, 0), 1) * _BAR)
-    return "█" * filled + "░" * (_BAR - filled)
+    drawn = f"{bar_of(row.value)} " if row.share else ""
+    return f"{drawn}{row.spelled(row.value)} of {many(row.n, 'debate')}; {beside}"
 
 
 def _day(at: str) -> str:

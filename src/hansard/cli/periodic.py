@@ -9,7 +9,7 @@ import click
 from rich.text import Text
 
 import hansard
-from hansard.cli.console import console, document, table_of
+from hansard.cli.console import console, printed
 from hansard.cli.context import keyring, open_store, trust_of
 from hansard.cli.signing import require_new, save
 from hansard.report.periodic import CountedDebate
@@ -25,11 +25,7 @@ def print_period(
     trust = trust_of(None)
     with open_store() as store:
         found = hansard.periodic_report(store, period, since=since, until=until, trust=trust)
-    if form == "json":
-        click.echo(document(found))
-    elif form == "csv":
-        click.echo(table_of(CountedDebate.model_fields, map(_cells, found.debates)), nl=False)
-    else:
+    if not printed(form, found, CountedDebate.model_fields, map(_cells, found.debates)):
         click.echo(found.to_markdown(), nl=False)
     if output:
         signer = keyring().signer("export")
