@@ -16,7 +16,15 @@ from rich.text import Text
 import hansard
 from hansard.api.batching import AT_ONCE
 from hansard.cli.console import bar_of, console, is_watched, money, printed
-from hansard.cli.context import allow_option, next_step, open_store, store_option, trust_of
+from hansard.cli.context import (
+    allow_option,
+    next_step,
+    open_store,
+    policy_of,
+    policy_option,
+    store_option,
+    trust_of,
+)
 from hansard.cli.interrupting import INTERRUPTED
 from hansard.cli.many import bar_on
 from hansard.cli.own import models_of, models_option
@@ -107,13 +115,7 @@ jobs_option = click.option(
     help="Open the debates for workers to run (`hansard worker`), those of the highest priority "
     "first; 0 is usual.",
 )
-@click.option(
-    "--policy",
-    "policy_file",
-    metavar="FILE",
-    type=click.Path(path_type=Path),
-    help="Run only what this signed policy allows.",
-)
+@policy_option("Run only what this signed policy allows.")
 @models_option
 @allow_option
 @store_option
@@ -140,7 +142,7 @@ def run(
         raise click.UsageError("name SPEC..., or --csv FILE with --template SPEC")
     name = name or _called(table.stem if table else specs[0].absolute().parent.name)
     functions = models_of(models)
-    policy = hansard.read_policy(policy_file, trust_of(None)) if policy_file else None
+    policy = policy_of(policy_file)
     with open_store(create=True) as store, warned(console(stderr=True)):
         with _watched(name) as (begun, each):
             work = hansard.run_batch(

@@ -11,7 +11,7 @@ from rich.text import Text
 
 import hansard
 from hansard.cli.console import console, fields, money, printed
-from hansard.cli.context import next_step, open_store, store_option, trust_of
+from hansard.cli.context import next_step, open_store, policy_of, policy_option, store_option
 from hansard.cli.signing import save
 from hansard.report.calibration import Arm, Band
 from hansard.report.chance import LEAST, LEVEL
@@ -25,13 +25,7 @@ from hansard.vocabulary import many
 )
 @click.option("--until", metavar="TIME", help="Asked by the end of this time.")
 @click.option("--task-type", metavar="NAME", help="Only of this type of task.")
-@click.option(
-    "--policy",
-    "policy_file",
-    metavar="FILE",
-    type=click.Path(path_type=Path),
-    help="The policy in force. Default: the last in this store that names a gate_factor.",
-)
+@policy_option("The policy in force. Default: the last in this store that names a gate_factor.")
 @click.option(
     "--right",
     metavar="LABEL",
@@ -79,7 +73,7 @@ def calibrate(
     Exit codes: 0 a factor is proposed; 1 none is, and nothing is written; 2 there is no
     store, or FILE cannot be written.
     """
-    policy = hansard.read_policy(policy_file, trust_of(None)) if policy_file else None
+    policy = policy_of(policy_file)
     with open_store() as store:
         found = hansard.calibrate(
             store,

@@ -43,6 +43,18 @@ def allow_option(command: F) -> F:
     )(command)
 
 
+def policy_option(words: str) -> Callable[[F], F]:
+    """Let a command be told a policy; `policy_of` reads it."""
+    return click.option(
+        "--policy", "policy_file", metavar="FILE", type=click.Path(path_type=Path), help=words
+    )
+
+
+def policy_of(file: Path | None) -> hansard.Policy | None:
+    """Return the policy in a file, signed by a key that the reader trusts; None without one."""
+    return hansard.read_policy(file, trust_of(None)) if file else None
+
+
 def _remember(context: click.Context, _: click.Parameter, url: str | None) -> None:
     if url is not None:
         context.obj = url

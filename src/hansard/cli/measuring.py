@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import click
 from rich.text import Text
 
 import hansard
 from hansard.cli.console import bar_of, console, printed
-from hansard.cli.context import open_store, store_option, trust_of
+from hansard.cli.context import open_store, policy_of, policy_option, store_option
 from hansard.report.metrics import Metric
 from hansard.report.safe import shown
 from hansard.vocabulary import many
@@ -19,12 +21,7 @@ from hansard.vocabulary import many
 )
 @click.option("--until", metavar="TIME", help="Opened before then, such as 2026-12-31 (UTC).")
 @click.option("--task-type", metavar="NAME", help="Only of this type of task.")
-@click.option(
-    "--policy",
-    "policy_file",
-    metavar="FILE",
-    help="Compare with the baselines of this policy, in place of the time before.",
-)
+@policy_option("Compare with the baselines of this policy, in place of the time before.")
 @click.option("--json", "form", flag_value="json", help="Print them as JSON.")
 @click.option("--csv", "form", flag_value="csv", help="Print them as CSV.")
 @store_option
@@ -32,7 +29,7 @@ def metrics(
     since: str | None,
     until: str | None,
     task_type: str | None,
-    policy_file: str | None,
+    policy_file: Path | None,
     form: str | None,
 ) -> None:
     """Show what closed debates say together, and what has changed.
@@ -43,7 +40,7 @@ def metrics(
 
     Exit codes: 0 no alert; 1 at least one; 2 there is no store, or the time is none.
     """
-    policy = hansard.read_policy(policy_file, trust_of(None)) if policy_file else None
+    policy = policy_of(policy_file)
     with open_store() as store:
         found = hansard.metrics(store, since=since, until=until, task_type=task_type, policy=policy)
     rows = (row.model_dump(mode="json").values() for row in found.rows)

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import click
 from rich.text import Text
 
 import hansard
 from hansard.cli.console import console, document, fields
-from hansard.cli.context import next_step, open_store, store_option, trust_of
+from hansard.cli.context import next_step, open_store, policy_of, policy_option, store_option
 from hansard.report.retention import Class
 from hansard.report.safe import shown
 from hansard.vocabulary import many
@@ -16,12 +18,10 @@ _MOST = 20  # ids that are shown of a class
 
 
 @click.command()
-@click.option(
-    "--policy", "file", metavar="FILE", help="The policy that says how long each class is kept."
-)
+@policy_option("The policy that says how long each class is kept.")
 @click.option("--json", "as_json", is_flag=True, help="Print it as JSON, with every id.")
 @store_option
-def retention(file: str | None, as_json: bool) -> None:
+def retention(policy_file: Path | None, as_json: bool) -> None:
     """Show how long debates are kept, by their class of retention, and which are due to go.
 
     Nothing is deleted by it. Whoever answers for that erases all texts of a debate with
@@ -29,7 +29,7 @@ def retention(file: str | None, as_json: bool) -> None:
 
     Exit codes: 0 nothing is due; 1 something is; 2 there is no store, or it cannot be read.
     """
-    policy = hansard.read_policy(file, trust_of(None)) if file else None
+    policy = policy_of(policy_file)
     with open_store() as store:
         found = hansard.retention(store, policy)
     due = [debate for row in found.classes for debate in row.due]

@@ -24,6 +24,8 @@ from hansard.cli.context import (
     allow_option,
     next_step,
     open_store,
+    policy_of,
+    policy_option,
     sound_record,
     store_option,
     trust_of,
@@ -66,13 +68,7 @@ def _person(_: click.Context, __: click.Parameter, given: str | None) -> object:
 @click.option("--json", "as_json", is_flag=True, help="Print the whole result as JSON instead.")
 @models_option
 @asked_options
-@click.option(
-    "--policy",
-    "policy_file",
-    metavar="FILE",
-    type=click.Path(path_type=Path),
-    help="Run only what this signed policy allows.",
-)
+@policy_option("Run only what this signed policy allows.")
 @click.option("--task-type", metavar="NAME", help="Record what kind of question this is.")
 @click.option(
     "--requester",
@@ -126,7 +122,7 @@ def run(
     With --exit-code, 3 a person must decide; 4 it was cut short.
     """
     functions = models_of(models)
-    policy = hansard.read_policy(policy_file, trust_of(None)) if policy_file else None
+    policy = policy_of(policy_file)
     trust = trust_of(None) if stated["remand"] else None
     with open_store(create=True) as store:
         around = console(stderr=True)
