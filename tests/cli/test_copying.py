@@ -49,7 +49,7 @@ def test_of_a_source_that_went_on_it_says_so_and_fails(hansard, debate, monkeypa
     monkeypatch.setattr(library, "copy_store", beside)
     done = hansard("copy", "hansard.db", "new.db")
     assert done.code == 1
-    assert done.err == "FROM has got more meanwhile: once nobody uses it, run this again\n"
+    assert done.err == "FROM has grown since: run this again once nobody uses it\n"
 
 
 HELD = """

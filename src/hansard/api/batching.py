@@ -67,9 +67,8 @@ async def run_batch(
     those of a label ("label:NAME"): of each the upper end of its estimate is reserved, and its
     cost takes that place once it has ended. What does not fit is not opened. With `queue`, a
     priority, debates are opened for workers to run, the highest priority first; neither keys nor
-    functions are needed here. `begun` is called
-    with the names of the rows that are left to do, `each` with every row that is over. The other
-    arguments are those of `run`, for all rows.
+    functions are needed here. `begun` is called with the names of the rows that are left to do,
+    `each` with every row that is over. The other arguments are those of `run`, for all rows.
 
     A debate that fails stops no other one: its row says why. When cancelled, debates that are
     running stay open. Raises UsageError with every mistake in every row (`batch.*` or what `run`
@@ -152,8 +151,7 @@ class _Piece:
     """A row with something left to do: to run its debate, or to go on with the open one.
 
     `start` is given what is to be told of the debate's id, and gives the result, or None where a
-    worker will run it. Of its cost, `most` is reserved, and
-    `before` was spent.
+    worker will run it. Of its cost, `most` is reserved, and `before` was spent.
     """
 
     row: str | None
@@ -167,10 +165,11 @@ class _Piece:
 def _check_call(name: str, jobs: int) -> None:
     if not _NAME(name):
         raise UsageError(
-            "batch.name", f"{name!r:.80} names no batch; use up to 58 letters, digits and ._/@+=-"
+            "batch.name",
+            f"{name!r:.80} cannot name a batch; use up to 58 letters, digits and ._/@+=-",
         )
     if jobs < 1:
-        raise UsageError("batch.jobs", f"{jobs} debates at once are none; name 1 or more")
+        raise UsageError("batch.jobs", f"`jobs` is {jobs}; run at least one debate at once")
 
 
 def _left(work: Sequence[_Piece | BatchRow]) -> list[str]:
@@ -248,7 +247,7 @@ async def _piece(
     )
     most = _most(checked.expected, checked.ceiling)
     if most is None and limit is not None:
-        said = "nobody can tell what it may cost; state the prices of its models in `prices`"
+        said = "its cost cannot be estimated; state the prices of its models in `prices`"
         raise UsageError("batch.unpriced", said)
 
     def run(told: Told) -> Awaitable[AnyResult]:
@@ -356,7 +355,7 @@ def _budget(store: Store, limit: int | None, over: str, name: str) -> Budget:
         "month": {"since": Clock().now()[: len("2026-11")]},
     }.get(over) or {"label": over.removeprefix("label:")}
     if over not in ("batch", "month") and not over.startswith("label:"):
-        said = f"{over!r:.80} has no budget; write batch, month or label:NAME"
+        said = f"a budget cannot cover {over!r:.80}; write batch, month or label:NAME"
         raise UsageError("batch.budget_over", said)
     return Budget(limit, caught_up(store).sums(wanted).cost or 0)
 
@@ -375,7 +374,7 @@ def _micro(dollars: str) -> int:
             return int(found * 1_000_000)
     except InvalidOperation:
         pass
-    raise UsageError("batch.budget", f"{dollars!r:.40} is no sum of US dollars, such as 20.00")
+    raise UsageError("batch.budget", f"{dollars!r:.40} is not a sum of US dollars, such as 20.00")
 
 
 def _dollars(micro: int) -> str:

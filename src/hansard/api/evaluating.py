@@ -298,7 +298,7 @@ class _Ways:
                 return None
         return (
             f"line {case.line} ({case.id}): {'a rival' if debate else 'a debate'} is not recorded, "
-            f"and offline {asked[0]} is not asked; run it once without"
+            f"and offline {asked[0]} is not asked; run it once without `offline`"
         )
 
     def _ended(self, spec: AnySpec, origin: Origin) -> Record | None:

@@ -50,7 +50,9 @@ def metrics(
     end = _moment(time_of("until", until)) if until else datetime.fromisoformat(Clock().now())
     begin = _moment(time_of("since", since)) if since else _back(end, timedelta(days=DAYS))
     if begin >= end:
-        raise UsageError("list.time", f"the time from {since} to {until or 'now'} has no end")
+        raise UsageError(
+            "list.time", f"the time from {since} to {until or 'now'} ends before it begins"
+        )
     if task_type is not None:
         require_text("task_type", task_type)
     return measured(caught_up(store), begin, end, task_type, policy)

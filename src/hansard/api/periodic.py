@@ -107,14 +107,16 @@ def _bounds(
 ) -> tuple[datetime, datetime]:
     """Return when a time begins, and when it is over."""
     if period is not None and (since or until):
-        raise UsageError("period.time", "name a period, or its first and last day, not both")
+        raise UsageError("period.time", "give a period, or since when and until when, not both")
     if period is None and since is None:
-        raise UsageError("period.time", "name a period, such as 2026-Q4, or since when")
+        raise UsageError("period.time", "give a period, such as 2026-Q4, or since when")
     begin = _span(period or since or "")[0]
     last = period or until
     end = _span(last)[1] if last else datetime.fromisoformat(now)
     if begin >= end:
-        raise UsageError("period.time", f"the time from {since} to {until or 'now'} has no end")
+        raise UsageError(
+            "period.time", f"the time from {since} to {until or 'now'} ends before it begins"
+        )
     return begin, end
 
 
@@ -133,5 +135,5 @@ def _span(text: str) -> tuple[datetime, datetime]:
     except (ValueError, OverflowError):
         pass
     raise UsageError(
-        "period.time", f"{text!r:.64} is no period: write 2026, 2026-Q4, 2026-11 or 2026-11-24"
+        "period.time", f"{text!r:.64} is not a period; write 2026, 2026-Q4, 2026-11 or 2026-11-24"
     )

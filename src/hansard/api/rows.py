@@ -147,7 +147,7 @@ def _labelled(spec: AnySpec, name: str, row: str) -> AnySpec:
     reserved = [label for label in spec.labels if label.startswith((BATCH, ROW))]
     if reserved:
         raise UsageError(
-            "batch.labels", f"the label {reserved[0]} is the batch's own to give; name another"
+            "batch.labels", f"the label {reserved[0]} is reserved for batches; use another"
         )
     if len(spec.labels) > _OWN_LABELS:
         raise UsageError("batch.labels", f"at most {_OWN_LABELS} labels leave room for the batch's")
@@ -264,7 +264,7 @@ def _columns(heading: Sequence[str]) -> list[str]:
 
 def _meant(name: str, known: Sequence[str]) -> str:
     close = get_close_matches(name, known, 1)
-    return f"did you mean {close[0]}?" if close else f"it can be {', '.join(known)}"
+    return f"did you mean {close[0]}?" if close else f"a column can be {', '.join(known)}"
 
 
 def _value(column: str, cell: str) -> object:

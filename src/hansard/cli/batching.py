@@ -76,44 +76,45 @@ jobs_option = click.option(
 
 
 @batch.command()
-@click.argument("specs", metavar="SPEC...", nargs=-1, type=click.Path(path_type=Path))
+@click.argument("specs", metavar="[SPEC...]", nargs=-1, type=click.Path(path_type=Path))
 @click.option(
     "--csv",
     "table",
     metavar="FILE",
     type=click.Path(path_type=Path),
-    help="A debate for each row of this file: each column is a field in place of the template's.",
+    help="Run a debate for each row of this file. Each column replaces a field of the template.",
 )
 @click.option(
     "--template",
     metavar="SPEC",
     type=click.Path(path_type=Path),
-    help="The spec that the rows of --csv complete.",
+    help="The spec in which the rows of --csv replace fields.",
 )
 @click.option(
     "--name",
     metavar="BATCH",
-    help="What the batch is called. Default: the file of --csv, else the folder of the first SPEC.",
+    help="The name of the batch. Default: that of the --csv file, else of the folder of the first "
+    "SPEC.",
 )
 @jobs_option
 @click.option(
     "--budget-usd",
     metavar="USD",
-    help="Open no debate that might take the sum above this, by the upper end of its estimate.",
+    help="Open no debate that could take the total above this, by the high end of its estimate.",
 )
 @click.option(
     "--budget-over",
     metavar="WHAT",
     default="batch",
     show_default=True,
-    help="What the budget is for: the batch, this month (`month`, in UTC), or `label:NAME`.",
+    help="What the budget covers: the batch, this month (`month`, in UTC), or `label:NAME`.",
 )
 @click.option(
     "--queue",
     type=int,
     metavar="PRIORITY",
-    help="Open the debates for workers to run (`hansard worker`), those of the highest priority "
-    "first; 0 is usual.",
+    help="Leave the debates to workers (`hansard worker`), who run those of the highest priority "
+    "first. Usually 0.",
 )
 @policy_option("Run only what this signed policy allows.")
 @models_option
@@ -131,9 +132,9 @@ def run(
 ) -> None:
     """Run a debate for each SPEC, or for each row of a CSV file.
 
-    All of them are checked before any is opened; every mistake is told with its row. A row of
-    which the store has a debate under the name of the batch is not run again, and one that is
-    open is gone on with. So after Ctrl-C, or with a larger budget, run the same command again.
+    Every row is checked before any debate is opened, and each mistake is shown with its row. A
+    row that has a debate in this batch already is not run again; if that debate is still open,
+    it continues. So after Ctrl-C, or with a larger budget, run the same command again.
 
     Exit codes: 0 all debates have ended; 1 one failed, was left open or was not opened; 2 the
     batch cannot be run; 130 interrupted.
@@ -168,12 +169,12 @@ def run(
 @allow_option
 @store_option
 def resume(name: str, jobs: int, models: Path | None, allow: tuple[Path, ...]) -> None:
-    """Go on with the open debates of a batch.
+    """Continue the open debates of a batch.
 
-    No recorded reply is asked for again. Rows that were not opened are in no store: for these,
-    run the batch again.
+    No recorded reply is asked for again. The store does not know rows whose debates were never
+    opened: for those, repeat `hansard batch run`.
 
-    Exit codes: as of `batch run`.
+    Exit codes: as for `batch run`.
     """
     functions = models_of(models)
     with open_store() as store:

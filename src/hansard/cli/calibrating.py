@@ -24,21 +24,23 @@ from hansard.vocabulary import many
     "--since", metavar="TIME", help="Asked at this time or later, as in 2026-07-01 (UTC)."
 )
 @click.option("--until", metavar="TIME", help="Asked by the end of this time.")
-@click.option("--task-type", metavar="NAME", help="Only of this type of task.")
-@policy_option("The policy in force. Default: the last in this store that names a gate_factor.")
+@click.option("--task-type", metavar="NAME", help="Only questions of this task type.")
+@policy_option(
+    "The policy in force. Default: the one used last in this store that names a gate_factor."
+)
 @click.option(
     "--right",
     metavar="LABEL",
     multiple=True,
     default=("right",),
-    help="An outcome's label that says an answer was right; may be repeated. Default: right.",
+    help="An outcome label that means an answer was right; may be repeated. Default: right.",
 )
 @click.option(
     "--wrong",
     metavar="LABEL",
     multiple=True,
     default=("wrong",),
-    help="One that says it was wrong; may be repeated. Default: wrong.",
+    help="One that means it was wrong; may be repeated. Default: wrong.",
 )
 @click.option(
     "-o",
@@ -67,8 +69,8 @@ def calibrate(
     model's own confidence. A debate that is right more often by a share of 0.1 is worth its
     cost where a wrong answer costs more than 10 times as much: that is the factor.
 
-    Nothing is proposed with fewer than 20 noted questions on each side, or where chance
-    alone may have made the difference.
+    Nothing is proposed where either side has fewer than 20 questions with a noted outcome, or
+    where chance alone may explain the difference.
 
     Exit codes: 0 a factor is proposed; 1 none is, and nothing is written; 2 there is no
     store, or FILE cannot be written.

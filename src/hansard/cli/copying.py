@@ -24,8 +24,8 @@ def copy(source: str, target: str) -> None:
     FROM may be in use. What is stored there later comes with the next copy, as long as
     nobody has used TO. Use only one of them afterwards: they have the same register.
 
-    Exit codes: 0 TO has all that FROM has; 1 the two are not the same, or FROM has got
-    more meanwhile; 2 one of them cannot be used.
+    Exit codes: 0 TO has all that FROM has; 1 the two are not the same, or FROM has grown
+    since; 2 one of them cannot be used.
     """
     with progress("Copying", None) as step:
         found = hansard.copy_store(source, target, each=step)
@@ -36,7 +36,7 @@ def copy(source: str, target: str) -> None:
     ]
     console().print(fields(rows))
     if found.behind:
-        click.echo("FROM has got more meanwhile: once nobody uses it, run this again", err=True)
+        click.echo("FROM has grown since: run this again once nobody uses it", err=True)
         raise click.exceptions.Exit(1)
 
 

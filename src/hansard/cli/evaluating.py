@@ -35,8 +35,8 @@ _STYLES = {"better": "bold green", "worse": "bold red"}
 @click.option(
     "--name",
     metavar="NAME",
-    help="The evaluation, whose recorded debates are not run again. Default: the name of GOLDEN "
-    "and the quarter, as in golden-2026-Q4.",
+    help="The name of the evaluation: debates recorded under it are not run again. Default: that "
+    "of GOLDEN and the quarter, as in golden-2026-Q4.",
 )
 @click.option(
     "--jobs",
@@ -46,7 +46,7 @@ _STYLES = {"better": "bold green", "worse": "bold red"}
     show_default=True,
     help="How many questions are asked at once.",
 )
-@click.option("--offline", is_flag=True, help="Ask no model: use what is recorded, or scripted.")
+@click.option("--offline", is_flag=True, help="Call no model: use recorded and scripted replies.")
 @models_option
 @allow_option
 @click.option("--json", "form", flag_value="json", help="Print the evaluation as JSON.")
@@ -66,8 +66,8 @@ def evaluate(
 
     GOLDEN has a JSON object on each line: a `question`, and under `label` the answer of
     an expert. Each question is put to the debate that SPEC describes, to a single agent,
-    and to that agent as often as the debate had calls. All of it is recorded. What is
-    recorded already is not asked again, so that an interrupted evaluation goes on.
+    and to that agent as often as the debate had calls. All of it is recorded,
+    and nothing recorded is asked again: after an interruption, run the same command.
 
     Debates are better if a sign test says so with p below 0.1, on 20 questions or more.
 

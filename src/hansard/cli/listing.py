@@ -86,10 +86,10 @@ _TERMS = (
     ("--format", "NAME", "Of this format."),
     ("--task-type", "NAME", "Of this type of task."),
     ("--label", "NAME", "With this label."),
-    ("--decision", "NAME", "Decided so."),
-    ("--model", "NAME", "In which this model was asked, or answered."),
+    ("--decision", "NAME", "With this decision."),
+    ("--model", "NAME", "In which this model was asked or answered."),
     ("--note", "CODE", "With this note, such as capitulation; `show --json` names the codes."),
-    ("--exception", "NAME", f"That asks for a review because of this: {', '.join(EXCEPTIONS)}."),
+    ("--exception", "NAME", f"With this reason to ask for a review: {', '.join(EXCEPTIONS)}."),
     ("--search", "WORDS", "With all these words in its question, name, labels or result."),
 )
 _MOST_ROWS = 50
@@ -107,7 +107,7 @@ def _terms(command: Callable[..., None]) -> Callable[..., None]:
 @click.option(
     "--review",
     type=click.Choice(STATES),
-    help="Whose review stands so, by the keys in your trust file.",
+    help="With a review that stands so, by the keys in your trust file.",
 )
 @click.option(
     "--sort",
@@ -121,7 +121,7 @@ def _terms(command: Callable[..., None]) -> Callable[..., None]:
     type=click.IntRange(min=0),
     default=_MOST_ROWS,
     show_default=True,
-    help="The most debates that are listed: the last ones; 0: all.",
+    help="List at most this many debates, the last ones; 0 lists all.",
 )
 @click.option(
     "--questions",
@@ -132,10 +132,10 @@ def _terms(command: Callable[..., None]) -> Callable[..., None]:
 @click.option("--csv", "form", flag_value="csv", help="Print the list as CSV.")
 @store_option
 def list_(form: str | None, limit: int, questions: bool, **wanted: Any) -> None:
-    """List debates in the store: the newest, or those for which all options hold.
+    """List debates in the store: the newest, or those that match all options.
 
     Each record that is listed is verified; altered ones are marked, and stand in every list.
-    The last line counts all debates for which the options hold, listed or not.
+    The last line counts all debates that match the options, listed or not.
 
     Exit codes: 0 listed, even if a record was altered; 2 there is no store, or it
     cannot be read.

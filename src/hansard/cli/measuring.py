@@ -17,10 +17,10 @@ from hansard.vocabulary import many
 
 @click.command()
 @click.option(
-    "--since", metavar="TIME", help="Opened from then on. Default: 90 days before --until."
+    "--since", metavar="TIME", help="Opened at this time or later. Default: 90 days before --until."
 )
-@click.option("--until", metavar="TIME", help="Opened before then, such as 2026-12-31 (UTC).")
-@click.option("--task-type", metavar="NAME", help="Only of this type of task.")
+@click.option("--until", metavar="TIME", help="Opened before this time, such as 2026-12-31 (UTC).")
+@click.option("--task-type", metavar="NAME", help="Only debates of this task type.")
 @policy_option("Compare with the baselines of this policy, in place of the time before.")
 @click.option("--json", "form", flag_value="json", help="Print them as JSON.")
 @click.option("--csv", "form", flag_value="csv", help="Print them as CSV.")
@@ -34,11 +34,11 @@ def metrics(
 ) -> None:
     """Show what closed debates say together, and what has changed.
 
-    Each number stands with how many debates have it, and what it is compared with: a threshold,
-    a policy's baseline, or as many days before. Scripted debates do not count. With fewer than
-    20 debates nothing is alerted.
+    Beside each number stands how many debates it is taken from, and what it is compared with: a
+    threshold, a policy's baseline, or the same number of days before. Scripted debates do not
+    count. Fewer than 20 debates give no alert.
 
-    Exit codes: 0 no alert; 1 at least one; 2 there is no store, or the time is none.
+    Exit codes: 0 no alert; 1 at least one; 2 there is no store, or the time cannot be read.
     """
     policy = policy_of(policy_file)
     with open_store() as store:

@@ -134,21 +134,23 @@ def _show_prompt(record: hansard.Record, call: str) -> None:
     type=click.Choice([*_FORMS, "csv"]),
     help="text: one line for each signal; markdown, json: everything that was said; dossier: "
     "two pages that sum up, then every text; source: JSON in the shape of the format's source. "
-    "Default: text. Of a time: markdown (the default), json, or csv, a row for each debate.",
+    "Default: text. With --period: markdown (the default), json, or csv, a row for each debate.",
 )
 @click.option(
     "--period",
     metavar="TIME",
     help="Report on all debates opened in a time: 2026, 2026-Q4, 2026-11 or 2026-11-24 (UTC).",
 )
-@click.option("--since", metavar="TIME", help="In place of --period: from then on.")
-@click.option("--until", metavar="TIME", help="With --since: up to then, included. Default: now.")
+@click.option("--since", metavar="TIME", help="In place of --period: opened at this time or later.")
+@click.option(
+    "--until", metavar="TIME", help="With --since: opened by the end of this time. Default: now."
+)
 @click.option(
     "-o",
     "--output",
     metavar="FILE",
     type=click.Path(path_type=Path),
-    help="Write the numbers of --period to FILE, signed with your export key.",
+    help="With --period: also write its numbers to this new file, signed with your export key.",
 )
 @store_option
 def report(
@@ -159,15 +161,15 @@ def report(
     until: str | None,
     output: Path | None,
 ) -> None:
-    """Print the report of the debate ID, or of an export; or on all debates of a time.
+    """Print the report on the debate ID, on an export, or on all debates of a period.
 
-    With --period it says how many debates there were and how they ended, what needs a look,
-    which were overridden or never reviewed, under which policies they ran, what they cost,
-    and what has changed. The numbers that -o writes can be counted again by whoever holds the
-    exports: `hansard verify FOLDER --report FILE`.
+    With --period it says how many debates there were and how they ended, which need a look,
+    which were overridden or never reviewed, which policies they ran under, what they cost,
+    and what has changed. Whoever holds the exports can count the numbers that -o writes
+    again: `hansard verify FOLDER --report FILE`.
 
-    Exit codes: 0 printed; 1 the record was altered; 2 there is no such debate, or the time is
-    none.
+    Exit codes: 0 printed; 1 the record was altered; 2 there is no such debate, or the time
+    cannot be read.
     """
     of_time = any(each is not None for each in (period, since, until))
     if of_time == (source is not None):
@@ -176,7 +178,8 @@ def report(
     if form and form not in forms:
         what = "all debates of a time" if of_time else "a debate"
         raise UsageError(
-            "report.form", f"a report on {what} is no {form}: use --as {', '.join(forms)}"
+            "report.form",
+            f"a report on {what} is not printed as {form}; use --as {', '.join(forms)}",
         )
     if output and not of_time:
         raise UsageError(

@@ -117,14 +117,14 @@ def verify(
     that you trust, and so must its page. The code of a page that comes alone must be
     exactly what this release writes, because other code could show anything.
 
-    Of a FOLDER of exports, which `hansard export --all` writes, each is verified, and that
-    they are those that were signed for, and the latest versions that the register in the
-    folder knows; with --since, that nothing under CHECKPOINT was dropped or changed; --report
-    FILE also counts a signed report again from them. --all verifies every debate of the
-    store. Then what is not intact comes first, and --json prints one document a line: one for
-    each record, and the last for all of them.
+    In a FOLDER of exports, which `hansard export --all` writes, every export is verified. They
+    must be those that were signed for, in the latest versions that the register in the folder
+    knows. With --since, nothing under CHECKPOINT may have been dropped or changed; with
+    --report, the numbers of a signed report are counted again. --all verifies every debate of
+    the store. Records that are not intact come first. --json prints one document a line: one
+    for each record, and the last for all of them.
 
-    Exit codes: 0 what is required is reached; 1 it is not, by one of many either, or the code
+    Exit codes: 0 what is required is reached; 1 it is not, be it by one of many, or the code
     of a page that comes alone is not that of this release; 2 there is no such debate or file,
     it cannot be read, or it is not a Hansard export.
     """

@@ -25,7 +25,7 @@ from hansard.cli.own import models_of, models_option
     type=click.FloatRange(min=0),
     default=30,
     show_default=True,
-    help="Seconds that running debates are given when the worker is to end.",
+    help="Seconds for which debates may still run once the worker is told to end.",
 )
 @models_option
 @allow_option
@@ -33,9 +33,9 @@ from hansard.cli.own import models_of, models_option
 def worker(
     jobs: int, once: bool, grace: float, models: Path | None, allow: tuple[Path, ...]
 ) -> None:
-    """Run debates that `hansard batch --queue` has put into the queue of the store.
+    """Run the debates that `hansard batch --queue` has put into the queue of the store.
 
-    The store is in PostgreSQL. Any number of workers share a queue; each debate is run by one.
+    The store must be in PostgreSQL. Any number of workers share a queue; each debate is run by one.
     SIGTERM or Ctrl-C ends the worker once its debates have ended, or puts them back after --grace.
     A line on standard error says what became of each debate, or why it waits.
 

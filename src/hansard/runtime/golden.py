@@ -140,7 +140,8 @@ def _case(
     if not meant:
         raise UsageError(
             "golden.label",
-            f"{where}: the debate cannot decide {row.label!r:.100}; label it {', '.join(known)}",
+            f"{where}: the debate cannot decide {row.label!r:.100}; label it with one of "
+            f"{', '.join(known)}",
         )
     return Case(name, number, meant[0], spec)
 

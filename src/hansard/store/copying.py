@@ -96,7 +96,7 @@ class _Copying:
         if not (self._goes_on(found, place, size) if found else place == size == 0):
             raise UsageError(
                 "copy.holds",
-                f"{self._target.url} holds something else than a copy of {self._source.url}: "
+                f"{self._target.url} holds something other than a copy of {self._source.url}: "
                 "name a store that is new or empty",
             )
         with guard(), self._to.transaction() as c:
@@ -330,7 +330,7 @@ def _entry(recorder: Tables, place: int) -> list[tuple[Any, ...]]:
 def _damaged(debate: str) -> DataError:
     return DataError(
         "copy.damaged",
-        f"the source has not all entries of debate {debate[:8]}, so that it cannot be copied: "
+        f"the source lacks entries of debate {debate[:8]}, so it cannot be copied: "
         f"`hansard verify {debate[:8]}` says more; restore it from a backup",
     )
 

@@ -177,7 +177,7 @@ def test_columns_are_told_all_at_once(store):
         "column 3 is ",
         "the column q",
     ]
-    assert "it can be id, question, " in found[0][1]
+    assert "a column can be id, question, " in found[0][1]
 
 
 def test_specs_are_rows_by_their_paths(store):
