@@ -119,13 +119,8 @@ def cancel(connection: psycopg.Connection[Any], debate: str) -> bool:
     if not is_installed() or not connection.execute(_THERE, (_TABLE,)).fetchall():
         return False
     running = False
-    for row in connection.execute(_JOBS, (lock_of(debate),)).fetchall():
-        number, status = _values(row)
+    for number, status in connection.execute(_JOBS, (lock_of(debate),)).fetchall():
         with _plainly():
             _manager().cancel_job_by_id(number, abort=True, connection=connection)
         running = running or status == "doing"
     return running
-
-
-def _values(row: Any) -> tuple[Any, ...]:
-    return tuple(row.values()) if isinstance(row, dict) else tuple(row)
