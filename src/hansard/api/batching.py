@@ -12,7 +12,7 @@ from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from decimal import Decimal, InvalidOperation
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from hansard.api.batches import BATCH, alone, debates_of, kept_row, known
 from hansard.api.listing import caught_up
@@ -36,6 +36,8 @@ if TYPE_CHECKING:
 AT_ONCE = 4  # debates of a batch, where nobody says how many
 _NAME = re.compile(r"[A-Za-z0-9._/@+=-]{1,58}").fullmatch
 Told = Callable[[str], object]
+Wanted = TypeVar("Wanted")
+Done = TypeVar("Done")
 
 
 async def run_batch(
@@ -286,25 +288,41 @@ async def _all(
     work: Sequence[_Piece | BatchRow], store: Store, budget: Budget, jobs: int, each: Each | None
 ) -> tuple[BatchRow, ...]:
     """Do what is left to do, some at once, and return all rows in their order."""
+
+    async def end(piece: _Piece) -> BatchRow:
+        row = await _end(piece, store, budget)
+        if each:
+            each(row)
+        return row
+
+    rows = iter(await at_once(jobs, end, [row for row in work if isinstance(row, _Piece)]))
+    return tuple(next(rows) if isinstance(row, _Piece) else row for row in work)
+
+
+async def at_once(
+    jobs: int, do: Callable[[Wanted], Awaitable[Done]], wanted: Sequence[Wanted]
+) -> list[Done]:
+    """Do so many at a time, and return what came of each, in order.
+
+    Where one raises, or all are cancelled, none goes on.
+    """
     import asyncio
 
-    found = {place: row for place, row in enumerate(work) if not isinstance(row, _Piece)}
-    left = iter([(place, row) for place, row in enumerate(work) if isinstance(row, _Piece)])
+    done: dict[int, Done] = {}
+    left = iter(enumerate(wanted))
 
     async def take() -> None:
-        for place, piece in left:
-            found[place] = row = await _end(piece, store, budget)
-            if each:
-                each(row)
+        for place, each in left:
+            done[place] = await do(each)
 
-    tasks = [asyncio.create_task(take()) for _ in range(min(jobs, len(work)))]
+    tasks = [asyncio.create_task(take()) for _ in range(min(jobs, len(wanted)))]
     try:
         await asyncio.gather(*tasks)
     finally:
         for task in tasks:
             task.cancel()
         await asyncio.gather(*tasks, return_exceptions=True)
-    return tuple(found[place] for place in range(len(work)))
+    return [done[place] for place in range(len(wanted))]
 
 
 async def _end(piece: _Piece, store: Store, budget: Budget) -> BatchRow:

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Awaitable, Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, replace
 from datetime import datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from hansard.api.batching import at_once
 from hansard.api.listing import caught_up
 from hansard.api.records import Record, of_store
 from hansard.api.running import IN_MEMORY, opened, wait
@@ -86,7 +87,14 @@ async def evaluate(
         cases = _cases(golden, data, spec, begin, ways)
         if offline:
             ways.require_recorded(cases)
-        questions = await _at_once(jobs, ways.ask, cases, each or (lambda _: None))
+
+        async def ask(case: Case) -> Question:
+            found = await ways.ask(case)
+            if each:
+                each(found)
+            return found
+
+        questions = await at_once(jobs, ask, cases)
     return evaluation(
         questions,
         name=collection,
@@ -309,29 +317,3 @@ class _Ways:
 def _origin(record: Record) -> Origin:
     """Return the origin of a rival: the debate that it is measured against."""
     return {"kind": "evaluation", "debate": record.debate, "head": record.head, "seq": None}
-
-
-async def _at_once(
-    jobs: int,
-    ask: Callable[[Case], Awaitable[Question]],
-    cases: Iterable[Case],
-    each: Callable[[Question], object],
-) -> list[Question]:
-    """Ask so many at a time; where one raises, or all are cancelled, none goes on."""
-    import asyncio
-
-    room = asyncio.Semaphore(jobs)
-
-    async def one(case: Case) -> Question:
-        async with room:
-            found = await ask(case)
-        each(found)
-        return found
-
-    tasks = [asyncio.ensure_future(one(case)) for case in cases]
-    try:
-        return await asyncio.gather(*tasks)
-    finally:
-        for task in tasks:
-            task.cancel()
-        await asyncio.gather(*tasks, return_exceptions=True)
