@@ -9,6 +9,7 @@ from pathlib import Path
 
 import yaml
 
+from formats import PLAYED
 from hansard.api.specs import read_spec
 from hansard.record.bundle import Head
 from hansard.record.line import line_hash
@@ -16,8 +17,6 @@ from hansard.rules.events import blob_names, parse
 from hansard.runtime import session
 from hansard.store.application import Batch, Store
 from hansard.store.database import Extras
-
-NAMES = ("planner", "critic", "operator")
 
 
 def reply(vote, stance="a position", rationale="a reason"):
@@ -44,90 +43,24 @@ def _write(spec, replies, name="debate.yaml", **script):
     return name
 
 
-STANCES = [
-    {"id": "ann", "label": "ship", "stance": "Ship it now."},
-    {"id": "bob", "label": "wait", "stance": "Wait a week."},
-]
-
-
 def write_format(format_, words="so", script=None, **fields):
     """Write a small spec of a format in which all the text that a model writes is `words`.
 
     The proposer cites what stands nowhere, the first critique is too weak and
     the rebuttal passes it over; the drafts of a panel are alike.
     """
-    own = {
-        "consensus": {
-            "debaters": [{"id": seat} for seat in NAMES],
-            "options": ["release", "revise"],
-            "threshold": 2,
-            "max_rounds": 1,
-        },
-        "judged": {"debaters": STANCES, "max_rounds": 1},
-        "moderated": {"evidence": [{"id": "memo", "text": "Payment is due within thirty days."}]},
-        "panel": {"debaters": [{"id": "ann"}, {"id": "bob"}], "judge": {}},
-        "baseline": {"draws": 2},
-    }[format_]
     spec = {
         "format": format_,
         "question": "Shall we release?",
         "model": "scripted:replies.yaml",
         "synthesizer": True,
-        **own,
+        **PLAYED[format_].command,
         **fields,
     }
-    replies = {seat: {"*": phases} for seat, phases in _replies(format_, words).items()}
+    replies = {seat: {"*": phases} for seat, phases in PLAYED[format_].replies(words).items()}
     replies["synthesizer"] = {"*": {"synthesis": {"synthesis": words}}}
     price = {"input": "2.00", "output": "8.00"}
     return _write(spec, replies | (script or {}), price=price)
-
-
-def _replies(format_, words):
-    """Return by seat what is said in each phase."""
-    found = {"verdict": words, "winner": "ship", "reasoning": words}
-    cited = {"argument": words, "citations": [{"document": words, "quote": words}]}
-    plain = {"argument": words, "citations": []}
-    attack = {"thesis": words, "counter_arguments": [plain]}
-    moderation = {
-        "scores": {"proposer": 4, "critic": 8, "rebuttal": 5},
-        "resolved_points": [],
-        "unresolved_points": [words],
-        "recommend_another_round": False,
-        "synthesis": words,
-        "confidence": "MODERATE",
-        "explicit_uncertainties": [words, words],
-        "upholds_proposition": True,
-    }
-    framing = {"thesis": words, "scope": words, "criteria": [words], "key_evidence": []}
-    weak, strong = ({"reply": {**attack, "challenge_strength": rating}} for rating in (4, 8))
-    used = {"tokens": {"in": 1000, "out": 1000}}
-    return {
-        "consensus": {seat: {"*": {"reply": reply("release", words), **used}} for seat in NAMES},
-        "judged": {
-            "ann": {"*": {"reply": words, **used}},
-            "bob": {"*": {"reply": words, **used}},
-            "judge": {"verdict": found},
-        },
-        "moderated": {
-            "framer": {"framing": {"reply": framing, **used}},
-            "proposer": {
-                "proposition": {
-                    "thesis": words,
-                    "supporting_arguments": [cited, plain],
-                    "anticipated_objections": [],
-                }
-            },
-            "critic": {"critique": [weak, strong]},
-            "rebuttal": {"rebuttal": {"thesis": words, "rebuttals": [], "concessions": []}},
-            "moderator": {"moderation": moderation},
-        },
-        "panel": {
-            "ann": {"draft": {"reply": words, **used}},
-            "bob": {"draft": {"reply": words, **used}},
-            "judge": {"verdict": {"answer": words, "justification": words}},
-        },
-        "baseline": {"debater": {"*": {"reply": words, **used}}},
-    }[format_]
 
 
 def only_debate(path="hansard.db"):

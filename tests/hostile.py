@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 
+from formats import FORMATS, PLAYED, VOTES, stances
 from hansard.runtime.models.base import Completion, ToolCall
 from playing import answer
 
@@ -100,63 +101,19 @@ HOSTILE = {
 # Debates in which every text is one text
 
 HARMLESS = "so it is, as far as anybody knows"
-VOTES = {"planner": "release", "critic": "revise", "operator": "escalate"}
 
 
-def stances(text):
-    return [
-        {"id": "ann", "label": "ship", "stance": text, "persona": text},
-        {"id": "bob", "label": "wait", "stance": f"Not so. {text}"},
-    ]
-
-
-def seats(*names, text):
-    return [{"id": name, "persona": text} for name in names]
-
-
-def fields(format_, text):
+def fields(case, text):
     """The fields of a spec whose every text is `text`."""
     memo, late = {"id": "memo", "text": text}, {"id": "late", "text": text, "from_round": 2}
     common = {"question": text, "context": text, "review": text, "evidence": [memo, late]}
-    own = {
-        "consensus": {
-            "debaters": seats(*VOTES, text=text),
-            "evidence": [memo],
-            "max_rounds": 1,
-            "synthesizer": True,
-        },
-        "judged": {"debaters": stances(text), "judge": {"persona": text}, "max_rounds": 2},
-        "moderated": {"critic": {"persona": text}, "neutrality_check": True, "max_rounds": 2},
-        "panel": {
-            "debaters": seats("ann", "bob", "cat", text=text),
-            "judge": {"persona": text},
-            "rounds": 2,
-            "convergence_check": False,
-        },
-        "baseline": {
-            "debater": {"persona": text},
-            "draws": 3,
-            "evidence": [memo],
-            "synthesizer": True,
-        },
-    }
-    if format_ == "ranked":
-        return (
-            common
-            | own["moderated"]
-            | {"positions": [row | {"persona": None} for row in stances(text)]}
-        )
-    return common | own[format_]
+    if case == "ranked":
+        own = PLAYED["moderated"].told(text)
+        return common | own | {"positions": [row | {"persona": None} for row in stances(text)]}
+    return common | PLAYED[case].told(text)
 
 
-CASES = {
-    "consensus": "consensus",
-    "judged": "judged",
-    "moderated": "moderated",
-    "ranked": "moderated",
-    "panel": "panel",
-    "baseline": "baseline",
-}
+CASES = {name: name for name in FORMATS} | {"ranked": "moderated"}  # and its format
 
 
 def filled(value, text):

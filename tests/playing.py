@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Any
 from unittest.mock import patch
 
+from formats import PLAYED
 from hansard.record.bundle import Bundle
 from hansard.rules.formats import SPECS, AnySpec
 from hansard.runtime import seats, session
@@ -23,26 +24,8 @@ from hansard.runtime.models.callables import CallableModel
 from hansard.store.application import Store
 from support import argued, example
 
-EVIDENCE = {"id": "memo", "text": "Payment is due within thirty days."}
 MODEL = "python:bot"
-BASE: dict[str, dict[str, Any]] = {
-    "consensus": {
-        "debaters": [{"id": seat} for seat in ("planner", "critic", "operator")],
-        "options": ["release", "revise", "escalate"],
-        "threshold": 2,
-        "max_rounds": 2,
-    },
-    "judged": {
-        "debaters": [
-            {"id": "ann", "label": "ship", "stance": "Ship it now."},
-            {"id": "bob", "label": "wait", "stance": "Wait a week."},
-        ],
-    },
-    "moderated": {"evidence": [EVIDENCE]},
-    "panel": {"debaters": [{"id": seat} for seat in ("ann", "bob", "cat")], "rounds": 1},
-    "baseline": {"draws": 3},
-}
-FORMATS = tuple(BASE)
+BASE = {name: row.least for name, row in PLAYED.items()}
 POSITIONS = [{"id": f"p{n}", "label": label, "stance": f"We {label}."} for n, label in enumerate(
     ("build", "buy", "wait"), 1
 )]  # fmt: skip

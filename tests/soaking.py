@@ -21,6 +21,8 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import NamedTuple
 
+from formats import FORMATS
+
 if __name__ == "__main__":
     sys.path.insert(0, str(Path(__file__).parent))
 
@@ -28,7 +30,7 @@ from hansard.api.many import verify_store
 from hansard.errors import SpecWarning
 from hansard.runtime import session
 from hansard.store.application import Store
-from playing import FORMATS, answer, spec_of
+from playing import answer, spec_of
 from services.server import Answer, Server, completion
 
 COUNT = 10_000

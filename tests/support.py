@@ -18,6 +18,7 @@ from pathlib import Path
 from types import SimpleNamespace
 from typing import Any, NamedTuple, Self
 
+from formats import PLAYED
 from hansard.record.blob import pack
 from hansard.record.bundle import Bundle, Head
 from hansard.record.line import GENESIS, encode_line, line_hash
@@ -74,24 +75,7 @@ def own(format_: str) -> dict[str, str]:
 
 
 OWN = own("consensus")
-DEFAULTS: dict[str, dict[str, Any]] = {
-    "consensus": {
-        "debaters": ("planner", "critic", "operator"),
-        "options": ("release", "revise", "escalate"),
-        "threshold": 2,
-        "max_rounds": 2,
-    },
-    "judged": {
-        "debaters": (
-            {"id": "ann", "label": "ship", "stance": "Ship it now."},
-            {"id": "bob", "label": "wait", "stance": "Wait a week."},
-            {"id": "cat", "label": "drop", "stance": "Drop it."},
-        ),
-    },
-    "moderated": {"limits": {"cost_usd": None}},
-    "panel": {"debaters": ("ann", "bob", "cat")},
-    "baseline": {"draws": 3},
-}
+DEFAULTS = {name: row.setup for name, row in PLAYED.items()}
 
 
 def admitted(approved: Mapping[str, str | list[str]] | None) -> Mapping[str, list[str]] | None:

@@ -7,7 +7,8 @@ from typing import NamedTuple
 import pytest
 from click.testing import CliRunner
 
-from cli_support import NAMES, only_debate, write_debate
+from cli_support import only_debate, write_debate
+from formats import NAMES
 from hansard.cli.main import cli
 
 

@@ -10,7 +10,8 @@ from pathlib import Path
 
 import pytest
 
-from cli_support import NAMES, on_a_terminal, only_debate, write_debate
+from cli_support import on_a_terminal, only_debate, write_debate
+from formats import NAMES
 from hansard import open_store
 from instant import GUARD
 

@@ -5,7 +5,8 @@ from pathlib import Path
 
 import jsonschema
 
-from cli_support import NAMES, write_debate
+from cli_support import write_debate
+from formats import NAMES
 from hansard.schemas import render
 from hansard.store import tampering
 

@@ -8,7 +8,8 @@ import pytest
 from jsonschema import Draft202012Validator
 
 import hansard as library
-from cli_support import NAMES, files, process, write_debate, write_format
+from cli_support import files, process, write_debate, write_format
+from formats import NAMES
 from hansard.cli.starting import write_example
 from hansard.rules.formats import FORMATS
 from hansard.schemas import render

@@ -8,7 +8,8 @@ import jsonschema
 import pytest
 
 import hansard as library
-from cli_support import NAMES, write_debate
+from cli_support import write_debate
+from formats import NAMES
 from hansard.record.keys import generate
 from hansard.record.note import Signer
 from hansard.schemas import render

@@ -6,7 +6,8 @@ import jsonschema
 import pytest
 
 import hansard as library
-from cli_support import NAMES, write_debate
+from cli_support import write_debate
+from formats import NAMES
 from hansard.schemas import render
 
 AGREED = dict.fromkeys(NAMES, "release")

@@ -15,8 +15,9 @@ from pathlib import Path
 import pytest
 from jsonschema import Draft202012Validator
 
-from cli_support import NAMES, files, on_a_terminal, write_debate
+from cli_support import files, on_a_terminal, write_debate
 from exporting import TOOL_FILE, run_tool
+from formats import NAMES
 from hansard.api.listing import caught_up
 from hansard.errors import UsageError
 from hansard.schemas import SCHEMAS

@@ -8,7 +8,8 @@ from uuid import UUID
 import pytest
 import yaml
 
-from cli_support import NAMES, STANCES, files, leave_open, write_debate, write_format
+from cli_support import files, leave_open, write_debate, write_format
+from formats import NAMES, STANCES
 from hansard.report.shown import Shown
 from hansard.rules.formats import FORMATS
 

@@ -9,8 +9,9 @@ from pathlib import Path
 import jsonschema
 import pytest
 
-from cli_support import NAMES, write_debate
+from cli_support import write_debate
 from exporting import TOOL_FILE, run_tool
+from formats import NAMES
 from hansard.schemas import render
 
 

@@ -12,7 +12,8 @@ import pytest
 from rich.cells import cell_len
 
 import hansard as library
-from cli_support import NAMES, leave_open, on_a_terminal, only_debate, write_debate, write_format
+from cli_support import leave_open, on_a_terminal, only_debate, write_debate, write_format
+from formats import NAMES, PLAYED
 from hansard.cli.console import fields
 from hansard.cli.listing import _COLUMNS, _distinct
 from hansard.cli.summary import outcome
@@ -259,36 +260,12 @@ def test_report(hansard, debate):
     assert hansard("report", debate, "--as", "markdown").out.startswith("# Shall we release?\n")
 
 
-SHOWN = {
-    "consensus": ("Decision    release  3 of 3 votes, 2 needed", "Seat         Role"),
-    "judged": (
-        "Decision    Ship it now. (ship), argued by ann  the judge's verdict, round 1 of at most 1",
-        "Verdict     so",
-        "Reasoning   so",
-    ),
-    "moderated": (
-        "Decision    upheld  the moderator weighed the arguments, round 1 of at most 1",
-        "Confidence  MODERATE, in round 1",
-        "Scores      proposer 4, critic 8, rebuttal 5: the moderator's own word",
-        "Open        so",
-        "Uncertain   so\nUncertain   so",
-        "gives citations that do not hold (argument 1, citation 1: there is no such document)",
-    ),
-    "panel": (
-        "Decision    synthesis  the judge wrote the answer, round 0 of at most 2",
-        "Answer      so",
-        "similar wording is neither agreement nor correctness",
-    ),
-    "baseline": ("Decision    debater  the first answer that counts", "Answer      so"),
-}
-
-
 @pytest.mark.parametrize("format_", FORMATS)
 def test_show_of_every_format(hansard, format_):
     assert hansard("run", write_format(format_)).code == 0
     done = hansard("show", only_debate())
     assert done.code == 0
-    for part in SHOWN[format_]:
+    for part in PLAYED[format_].shown:
         assert part in done.out
     assert json.loads(done.out.partition("\nOutput\n")[2].partition("\n}")[0] + "}") == {
         "synthesis": "so"
@@ -327,40 +304,20 @@ def test_list_of_every_format(hansard):
         hansard("run", write_format(format_))
     hansard("run", write_format("panel", limits={"calls": 1}))
     rows = json.loads(hansard("list", "--json").out)["debates"]
-    assert [(row["format"], row["decision"], row["votes"]) for row in rows] == [
-        ("consensus", "release", 3),
-        ("judged", "ship", None),
-        ("moderated", "upheld", None),
-        ("panel", "synthesis", None),
-        ("baseline", "debater", None),
-        ("panel", None, None),
-    ]
-    assert [row["state"] for row in rows] == ["closed"] * 5 + ["truncated"]
+    listed = [(format_, *PLAYED[format_].listed) for format_ in FORMATS]
+    found = [(row["format"], row["decision"], row["votes"]) for row in rows]
+    assert found == [*listed, ("panel", None, None)]
+    assert [row["state"] for row in rows] == ["closed"] * len(FORMATS) + ["truncated"]
     assert rows[1]["rule"] == "judge_verdict"
     table = hansard("list").out
     for part in (" Ship it now. (ship) ", " upheld ", " synthesis ", "truncated, scripted"):
         assert part in table
 
 
-CUT = {
-    "consensus": "Votes now   release 1, abstain 2",
-    "judged": "Cost        $0.0300 (price: model)  3 calls",
-    "moderated": "Moderation  none was heard",
-    "panel": "Draft       ann: so\nDraft       bob: so",
-    "baseline": "Answers     2 of 3",
-}
-NEARLY_NOBODY = {seat: {"*": {"*": {"error": "client_error"}}} for seat in NAMES[1:]}
-
-
 @pytest.mark.parametrize("format_", FORMATS)
 def test_a_debate_cut_short_is_said_plainly_with_its_best_standing(hansard, format_):
-    script = NEARLY_NOBODY if format_ == "consensus" else None
-    if script:
-        script["planner"] = {"*": {"*": {"stance": "so", "rationale": "so", "vote": "release"}}}
-    rounds = {"panel": {}, "baseline": {"draws": 3}}.get(format_, {"max_rounds": 2})
-    limits = {"calls": 2 if format_ in ("panel", "baseline") else 3}
-    run = hansard("run", write_format(format_, script=script, limits=limits, **rounds))
-    assert run.code == 0
+    changes, words = PLAYED[format_].cut
+    assert hansard("run", write_format(format_, **changes)).code == 0
     if format_ != "consensus":
         text = hansard("report", only_debate()).out
         assert text.endswith("status: truncated\nstopped: calls_ceiling\n")
@@ -369,7 +326,7 @@ def test_a_debate_cut_short_is_said_plainly_with_its_best_standing(hansard, form
         "Decision    none: cut short, the next call could have exceeded the ceiling on calls"
         in (done.out)
     )
-    assert CUT[format_] in done.out
+    assert words in done.out
     assert "cut short before r" in done.out
     assert "**None: the debate was cut short**" in (
         hansard("report", only_debate(), "--as", "markdown").out

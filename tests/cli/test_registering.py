@@ -7,7 +7,8 @@ from pathlib import Path
 import jsonschema
 import pytest
 
-from cli_support import NAMES, write_debate
+from cli_support import write_debate
+from formats import NAMES
 from hansard import schemas
 
 pytestmark = pytest.mark.usefixtures("home")

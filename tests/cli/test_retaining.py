@@ -7,7 +7,8 @@ import jsonschema
 import pytest
 
 import hansard as library
-from cli_support import NAMES, write_debate
+from cli_support import write_debate
+from formats import NAMES
 from hansard.runtime.clock import Clock
 from hansard.schemas import render
 

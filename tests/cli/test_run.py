@@ -14,7 +14,6 @@ import pytest
 from rich.console import Console
 
 from cli_support import (
-    NAMES,
     files,
     leave_open,
     on_a_terminal,
@@ -24,6 +23,7 @@ from cli_support import (
     write_debate,
     write_format,
 )
+from formats import NAMES
 from hansard.cli.live import _row
 from hansard.report.following import Follower
 from hansard.report.happenings import Happening, happenings

@@ -15,8 +15,9 @@ from pathlib import Path
 import pytest
 
 import hansard as library
-from cli_support import NAMES, files, leave_open, only_debate, process, reply, write_debate
+from cli_support import files, leave_open, only_debate, process, reply, write_debate
 from exporting import APPROVAL, EXPORT, LOG, STRANGER, TOOL_FILE, approved, run_tool, trust_file
+from formats import NAMES
 from hansard import private
 from hansard.export.write import export as write_export
 from hansard.record import note

@@ -7,7 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from cli_support import NAMES, write_debate
+from cli_support import write_debate
+from formats import NAMES
 
 SAID = ("--reason", "She asked.", "--basis", "GDPR, Article 17", "--asked-by", "Ann Lee")
 

@@ -5,16 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from cli_support import (
-    NAMES,
-    files,
-    leave_open,
-    only_debate,
-    process,
-    reply,
-    write_debate,
-    write_format,
-)
+from cli_support import files, leave_open, only_debate, process, reply, write_debate, write_format
+from formats import NAMES
 
 SCRIPT = {seat: {"*": {"*": reply("release")}} for seat in (*NAMES, "synthesizer")}
 VOTES = dict(zip(NAMES, ("release", "revise", "revise"), strict=True))

@@ -10,7 +10,8 @@ import threading
 
 import pytest
 
-from cli_support import NAMES, on_a_terminal, only_debate, reply, write_debate
+from cli_support import on_a_terminal, only_debate, reply, write_debate
+from formats import NAMES
 from hansard.cli.live import _cost
 from hansard.report.standing import standing
 from hansard.runtime.clock import Clock

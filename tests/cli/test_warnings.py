@@ -10,7 +10,8 @@ import jsonschema
 import pytest
 
 import hansard as library
-from cli_support import NAMES, STANCES, write_debate, write_format
+from cli_support import write_debate, write_format
+from formats import NAMES, STANCES
 from hansard import vocabulary
 from hansard.report.notes import NoteCode
 from hansard.runtime.warned import WarningCode

@@ -8,11 +8,11 @@ from typing import Any
 
 import pytest
 
+from formats import FORMATS
 from hansard.runtime.models import anthropic_messages
 from hansard.runtime.models.base import ModelError, ToolCall, ToolDefinition
 from hansard.runtime.models.form import ASKED
 from hansard.runtime.models.providers import open_model
-from playing import FORMATS
 from services.asking import SCHEMA, ask, asked
 from services.block_dialects import ANTHROPIC, anthropic
 from services.packaged import MESSAGES, as_rendered, in_blocks, play_packaged

@@ -11,13 +11,13 @@ import httpx2
 import pytest
 from llmock.schema import example_for
 
+from formats import FORMATS
 from hansard.errors import UsageError
 from hansard.runtime.models import bedrock_converse
 from hansard.runtime.models.base import ModelError, ToolCall, ToolDefinition
 from hansard.runtime.models.form import ASKED
 from hansard.runtime.models.providers import open_model
 from instant import GUARD
-from playing import FORMATS
 from services.asking import SCHEMA, ask, asked, give_up
 from services.block_dialects import BEDROCK, CLAUDE, TOKEN, bedrock
 from services.packaged import MESSAGES, as_rendered, in_blocks, play_packaged

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import pytest
 
+from formats import FORMATS
 from hansard.errors import UsageError
 from hansard.report.served import is_asked
 from hansard.runtime.models.base import ModelError, ToolDefinition
 from hansard.runtime.models.providers import open_model
-from playing import FORMATS
 from services.asking import SCHEMA, ask, asked
 from services.dialects import AZURE, CHAT, MISTRAL, OPENROUTER
 from services.packaged import as_rendered, play_packaged

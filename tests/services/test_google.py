@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import pytest
 
+from formats import FORMATS
 from hansard.runtime.models import google_gemini
 from hansard.runtime.models.base import ModelError, ToolCall, ToolDefinition
 from hansard.runtime.models.form import ASKED
-from playing import FORMATS
 from services.asking import SCHEMA, ask, asked
 from services.block_dialects import GOOGLE, google
 from services.packaged import MESSAGES, as_rendered, in_blocks, play_packaged

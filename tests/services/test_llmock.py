@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from llmock.scenarios import Reply, ToolCall, ToolFault
 
-import playing
+from formats import FORMATS
 from hansard.runtime.models import reading
 from services.dialects import CHAT, LOCAL, RESPONSES
 from services.packaged import as_rendered, play_packaged
@@ -23,7 +23,7 @@ def requests_and_calls(llmock, table):
     return len(llmock.requests), len(table.data("call.started"))
 
 
-@pytest.mark.parametrize("format_", playing.FORMATS)
+@pytest.mark.parametrize("format_", FORMATS)
 @pytest.mark.parametrize("provider", SHAPES)
 def test_the_packaged_debates_on_a_real_endpoint(llmock, table, provider, format_):
     play_packaged(table, format_, f"{provider}:gpt")

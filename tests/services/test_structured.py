@@ -6,7 +6,7 @@ import json
 
 import pytest
 
-import playing
+from formats import FORMATS
 from hansard.runtime.models.base import ModelError, ToolCall, ToolDefinition
 from hansard.runtime.models.form import ASKED
 from hansard.runtime.models.wire import WireModel
@@ -210,7 +210,7 @@ WAYS = ("native", "tool", "text")
 
 def by_turns():
     """Every dialect in every way; the formats take turns, so that each is asked in every way."""
-    formats = tuple(playing.FORMATS)
+    formats = tuple(FORMATS)
     for number, name in enumerate(block_dialects.SHAPES):
         for other, structured in enumerate(WAYS):
             yield name, formats[(number + other) % len(formats)], structured

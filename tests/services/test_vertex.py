@@ -12,10 +12,10 @@ from cryptography.hazmat.primitives.asymmetric import rsa
 from cryptography.hazmat.primitives.serialization import Encoding, NoEncryption, PrivateFormat
 from google.auth.exceptions import DefaultCredentialsError
 
+from formats import FORMATS
 from hansard.runtime.models import google_cloud
 from hansard.runtime.models.base import ModelError
 from hansard.runtime.models.providers import open_model
-from playing import FORMATS
 from services.asking import ask, asked
 from services.block_dialects import GOOGLE, TOKEN, VERTEX, google
 from services.packaged import as_rendered, play_packaged

@@ -5,6 +5,7 @@ import re
 import pytest
 
 import hansard
+from formats import EVIDENCE, FORMATS
 from hansard import DataError
 from hansard.record import blob
 from hansard.report.dossier import dossier
@@ -14,7 +15,7 @@ from hansard.rules.events import parse
 from hansard.rules.redactions import texts_of
 from hansard.store.tampering import alter_line
 from hansard.verify.verifier import verify
-from playing import EVIDENCE, FORMATS, answer, play, script
+from playing import answer, play, script
 from reporting import shown as result_of
 
 HOSTILE = "# Not a heading\n| a | b |\n<script>alert(1)</script>\n\x1b[2J\u202e"

@@ -2,10 +2,11 @@
 
 import pytest
 
+from formats import EVIDENCE
 from hansard.cli.summary import say_ended
 from hansard.report.view import build
 from hansard.runtime.models.base import ModelError
-from playing import EVIDENCE, POSITIONS
+from playing import POSITIONS
 from reporting import note_of, noted, of, ran
 from support import Debate, Setup, argued, script, vote
 

@@ -6,11 +6,12 @@ from pathlib import Path
 
 import pytest
 
+from formats import EVIDENCE
 from hansard import vocabulary
 from hansard.cli.summary import say_ended
 from hansard.report.formats.moderated.watch import soft
 from hansard.runtime.models.base import Completion, ModelError
-from playing import EVIDENCE, POSITIONS, weak
+from playing import POSITIONS, weak
 from reporting import note_of, noted, of, ran
 from support import PAPER, argued, eventful
 

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import pytest
 
+from formats import FORMATS
 from hansard.report import said
 from hansard.report.view import build
 from hansard.report.words import GONE
 from hansard.rules.events import parse
-from playing import FORMATS, play
+from playing import play
 from support import Debate, Setup, vote
 
 WHO = {

@@ -8,25 +8,18 @@ from html.parser import HTMLParser
 import pytest
 
 import hansard
+from formats import FORMATS, PLAYED
 from hansard.cli.console import document
 from hansard.report.formats import DISPLAYS
 from hansard.report.notes import note
 from hansard.report.progress import Truncated
 from hansard.report.view import build
 from hansard.runtime.models.base import ModelError
-from playing import FORMATS
 from reporting import of, ran
 from support import EVENTFUL, Debate, Fail, Reply, Setup, eventful, say, script
 from unit.report.test_progress import follow
 
 HOSTILE = "<script>alert(1)</script> <img src=x onerror=go()> &amp; $x$ \x1b[2K\u202eesaeler"
-FINAL = {
-    "consensus": "release",
-    "judged": "so",
-    "moderated": "so",
-    "panel": "ann says this in draft of round 1.",
-    "baseline": "debater says this in draw-1 of round 1.",
-}
 DOWN = ModelError("client_error")
 
 
@@ -53,7 +46,7 @@ def short(result):
 @pytest.mark.parametrize("format_", FORMATS)
 def test_every_format_says_what_its_answer_is(format_):
     result = ran(format_)
-    assert result.final == FINAL[format_]
+    assert result.final == PLAYED[format_].final
     assert result.to_dict() == json.loads(document(result))
     assert result.to_markdown().startswith("# Shall we?")
     assert [turn.seq for turn in result.turns] == sorted(turn.seq for turn in result.turns)
@@ -74,7 +67,7 @@ def test_an_output_is_what_a_caller_wants(format_):
 
 def test_the_answer_of_a_panel_stays_in_its_report():
     result = ran("panel", {"synthesis": '{"n": 1}'}, synthesizer={}, output_schema={})
-    assert result.to_dict()["final"] == result.answer == FINAL["panel"]
+    assert result.to_dict()["final"] == result.answer == PLAYED["panel"].final
     assert hansard.PanelResult.model_validate(result.to_dict()) == result
 
 

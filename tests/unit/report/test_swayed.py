@@ -2,9 +2,9 @@
 
 import pytest
 
+from formats import EVIDENCE
 from hansard.report.view import build
 from hansard.runtime.models.base import ModelError
-from playing import EVIDENCE
 from reporting import note_of, noted, of, ran
 from support import Debate, Setup, answered, argued, script, vote
 

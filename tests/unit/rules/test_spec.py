@@ -5,6 +5,7 @@ from pathlib import Path
 import pytest
 from pydantic import BaseModel, TypeAdapter, ValidationError
 
+from formats import PLAYED
 from hansard.errors import UsageError
 from hansard.rules.fields import Url
 from hansard.rules.formats import SPECS, ConsensusSpec, DebateSpec
@@ -245,13 +246,7 @@ def made(format_, **fields):
 
 @pytest.mark.parametrize("format_", SPECS)
 def test_the_format_says_which_spec_it_is(format_):
-    fields = {
-        "consensus": SPEC,
-        "judged": {**M, "debaters": [SHIP, WAIT]},
-        "moderated": M,
-        "panel": M,
-        "baseline": M,
-    }[format_]
+    fields = M | PLAYED[format_].least
     parse = TypeAdapter(DebateSpec).validate_python
     assert type(parse({**fields, "format": format_})) is SPECS[format_]
     assert type(parse(parse({**fields, "format": format_}))) is SPECS[format_]

@@ -9,6 +9,7 @@ from dataclasses import replace
 import pytest
 
 import instant
+from formats import FORMATS, PLAYED
 from hansard.errors import UsageError
 from hansard.report.view import build
 from hansard.rules.formats import ModeratedSpec
@@ -18,7 +19,7 @@ from hansard.runtime.clock import Clock
 from hansard.runtime.models.base import Completion, ModelError, ToolCall
 from hansard.runtime.models.callables import CallableModel
 from hansard.runtime.opening import REPLY_CAP
-from playing import FORMATS, MODEL, POSITIONS, answer, script, spec_of, weak
+from playing import MODEL, POSITIONS, answer, script, spec_of, weak
 
 PRICES = {MODEL: {"input": "2.50", "cached": "0.25", "output": "10"}}
 COST_CEILING = ModeratedSpec.COST_CEILING
@@ -481,14 +482,7 @@ def test_positions_are_proposed_in_parallel_below_the_ceiling(table):
 @pytest.mark.parametrize("format_", FORMATS)
 def test_wherever_a_ceiling_is_met_everything_paid_for_is_in_the_record(table, format_, ceiling):
     """Every twelfth of what the whole debate uses is a ceiling: some fall into each phase."""
-    longer = {
-        "baseline": {"draws": 5},
-        "consensus": {"max_rounds": 2, "threshold": 3},
-        "judged": {"max_rounds": 2},
-        "moderated": {"max_rounds": 2},
-        "panel": {"rounds": 2, "convergence_check": False},
-    }
-    given = {"prices": PRICES, "settings": SETTINGS, "synthesizer": True, **longer[format_]}
+    given = {"prices": PRICES, "settings": SETTINGS, "synthesizer": True, **PLAYED[format_].longer}
     paid = []
 
     def model(request):

@@ -11,6 +11,7 @@ import pytest
 import yaml
 
 import hansard
+from formats import FORMATS
 from hansard.errors import UsageError
 from hansard.record.canonical import dump
 from hansard.rules import replies
@@ -24,7 +25,7 @@ from hansard.runtime.models.base import Completion
 from hansard.runtime.models.callables import CallableModel
 from hansard.verify.checks import MAX_REPLY
 from hansard.verify.verifier import verify
-from playing import FORMATS, MODEL, POSITIONS, data, play, spec_of
+from playing import MODEL, POSITIONS, data, play, spec_of
 
 PRICES = {MODEL: {"input": "2", "cached": "0.5", "cache_write": "2.5", "output": "10"}}
 LONG = [{"id": "memo", "text": "Payment is due within thirty days of the invoice.\n" * 200}]

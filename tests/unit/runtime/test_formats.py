@@ -9,7 +9,7 @@ from hashlib import sha256
 
 import pytest
 
-import playing
+from formats import FORMATS, PLAYED
 from hansard.errors import UsageError
 from hansard.runtime.clock import Clock
 from hansard.runtime.models.base import Completion, ModelError
@@ -256,7 +256,7 @@ def test_who_asks_and_under_what_name_reaches_the_model(table):
     assert (opened["name"], opened["collection_id"]) == ("pro-con", "pro-con")
 
 
-@pytest.mark.parametrize("format_", playing.FORMATS)
+@pytest.mark.parametrize("format_", FORMATS)
 def test_instructions_and_context_reach_every_seat_but_a_moderators_context(table, format_):
     prompts = []
 
@@ -371,21 +371,12 @@ def eventful(request):
     return Completion(text, tokens_in=100, tokens_cached=10, tokens_out=5)
 
 
-AGAIN = {
-    "consensus": {"rule": "unanimity", "threshold": None},
-    "judged": {"output_schema": {"type": "object"}, "seed": 7},
-    "moderated": {"max_rounds": 2, "neutrality_check": True, "limits": {"cost_usd": None}},
-    "panel": {"judge": {}, "rounds": 2},
-    "baseline": {"options": ["yes", "no"], "debater": {"id": "bob"}},
-}
-
-
-@pytest.mark.parametrize("format_", playing.FORMATS)
+@pytest.mark.parametrize("format_", FORMATS)
 def test_a_record_answers_again_to_the_same_turns(table, format_):
-    first = table.play(format_, eventful, **AGAIN[format_])
+    first = table.play(format_, eventful, **PLAYED[format_].rich)
     before, recorded = story(table), table.debate
     assert table.verified().ok
-    second = table.play(format_, f"recorded:{recorded}", **AGAIN[format_])
+    second = table.play(format_, f"recorded:{recorded}", **PLAYED[format_].rich)
     assert table.debate != recorded
     assert [turn.data for turn in second.turns] == [
         turn.data | ({"text": again.data["text"]} if "text" in turn.data else {})
@@ -405,7 +396,7 @@ class NoClock(Clock):
         raise AssertionError("nothing is opened")
 
 
-@pytest.mark.parametrize("format_", playing.FORMATS)
+@pytest.mark.parametrize("format_", FORMATS)
 def test_nothing_is_recorded_where_a_callable_is_missing(table, format_):
     with pytest.raises(UsageError) as caught:
         table.play(format_, "python:other", clock=NoClock())

@@ -5,16 +5,9 @@ from __future__ import annotations
 import pytest
 
 import hansard
+from formats import FORMATS, PLAYED
 from hansard.runtime.models.base import Completion, ModelError, ToolCall
-from playing import FORMATS, answer, script, spec_of, weak
-
-CHANGES = {
-    "baseline": {"options": ["yes", "no"], "synthesizer": True},
-    "consensus": {"synthesizer": True, "max_rounds": 1},
-    "judged": {"tools": ["add"], "output_schema": {"type": "object"}},
-    "moderated": {"neutrality_check": True, "limits": {"calls": 9}},
-    "panel": {"judge": {}, "rounds": 2},
-}
+from playing import answer, script, spec_of, weak
 
 
 def add(a: int) -> str:
@@ -33,11 +26,12 @@ def eventful(request):
     return Completion(usual, tokens_in=3, tokens_out=1) if isinstance(usual, str) else usual
 
 
+@pytest.mark.parametrize("changes", [{}, {"limits": {"calls": 2}}], ids=["whole", "cut short"])
 @pytest.mark.parametrize("format_", FORMATS)
-def test_the_result_of_a_run_is_the_one_that_the_store_gives(format_):
+def test_the_result_of_a_run_is_the_one_that_the_store_gives(format_, changes):
     given = {"models": {"bot": eventful}, "tools": {"add": add}}
     with hansard.open_store("sqlite:///:memory:") as store:
-        spec = spec_of(format_, **CHANGES[format_])
+        spec = spec_of(format_, tools=["add"], **PLAYED[format_].rich | changes)
         found = hansard.run_sync(spec, store=store, **given)
         assert found == hansard.result(store, found.debate)
         assert hansard.verify(store, found.debate).findings == []
@@ -59,7 +53,7 @@ def test_the_result_of_a_resumed_debate_is_that_of_all_of_it(format_):
     given = {"models": {"bot": answer}, "tools": {"add": add}}
     told = []
     with hansard.open_store("sqlite:///:memory:") as store:
-        spec = spec_of(format_, **CHANGES[format_])
+        spec = spec_of(format_, synthesizer=True, tools=["add"], **PLAYED[format_].rich)
         with pytest.raises(Stop):
             hansard.run_sync(spec, store=store, observe=stop, **given)
         (debate,) = store.debates()

@@ -9,6 +9,7 @@ import pytest
 from pydantic import ValidationError
 
 import playing
+from formats import FORMATS
 from hansard.api.specs import located, read_spec
 from hansard.errors import UsageError
 from hansard.rules.formats import SPECS, ConsensusSpec
@@ -414,7 +415,7 @@ def test_own_templates_stand_in_for_packaged_ones(write):
     assert templates["protocol"] == inputs.packaged("consensus/protocol")
 
 
-@pytest.mark.parametrize("format_", playing.FORMATS)
+@pytest.mark.parametrize("format_", FORMATS)
 def test_every_format_has_its_packaged_templates_each_of_which_can_be_replaced(write, format_):
     packaged = inputs.packaged_templates(format_)
     fields = playing.spec_of(format_).TEMPLATES
@@ -430,7 +431,7 @@ def test_every_format_has_its_packaged_templates_each_of_which_can_be_replaced(w
         }
 
 
-@pytest.mark.parametrize("format_", playing.FORMATS)
+@pytest.mark.parametrize("format_", FORMATS)
 def test_no_template_of_another_format_is_replaced(format_):
     with pytest.raises(
         ValidationError, match=r"names juror, but .* has no such template; it has protocol"

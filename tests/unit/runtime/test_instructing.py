@@ -6,6 +6,7 @@ import pytest
 
 import hansard
 import playing
+from formats import FORMATS
 from hansard.errors import UsageError
 from hansard.runtime.instructing import Instructed, instructed
 from playing import answer
@@ -96,7 +97,7 @@ def test_one_that_gives_no_text_is_refused_in_one_sentence_and_nothing_is_record
 
 
 @pytest.mark.parametrize("layout", ["shared-prefix", "role-first"])
-@pytest.mark.parametrize("format_", playing.FORMATS)
+@pytest.mark.parametrize("format_", FORMATS)
 def test_each_seat_is_told_its_own_in_each_round(table, format_, layout):
     asked = []
 

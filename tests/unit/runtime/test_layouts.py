@@ -6,9 +6,10 @@ import json
 
 import pytest
 
+from formats import EVIDENCE, FORMATS
 from hansard.rules.prompts import Message
 from hansard.runtime.models.base import ModelError
-from playing import EVIDENCE, FORMATS, POSITIONS, answer, weak
+from playing import POSITIONS, answer, weak
 
 CASES = {
     **{name: (name, {}) for name in FORMATS},

@@ -13,12 +13,13 @@ from typing import Literal
 import pytest
 from pydantic import BaseModel, Field
 
+from formats import FORMATS
 from hansard.errors import UsageError
 from hansard.installing import install_command
 from hansard.runtime import fitting
 from hansard.runtime.models.base import ModelError
 from hansard.runtime.output import PLAIN, checker, encoded
-from playing import FORMATS, answer, script
+from playing import answer, script
 
 SCHEMA = {
     "$defs": {"grade": {"enum": ["go", "no-go"]}},

@@ -8,6 +8,7 @@ import pytest
 import altering
 import playing
 from exporting import VOTES, approved, both, exported, play, reply, spec, unheld
+from formats import FORMATS
 from hansard.runtime.engine import Engine
 from hansard.runtime.inputs import packaged_templates
 from hansard.runtime.models.base import ModelError
@@ -83,7 +84,7 @@ def test_a_role_that_the_policy_does_not_name_stops_the_first_call():
     assert both(exported(record)).level == 1
 
 
-@pytest.mark.parametrize("format_", playing.FORMATS)
+@pytest.mark.parametrize("format_", FORMATS)
 def test_every_format_is_held_to_a_policy_of_its_own(table, format_):
     asked = []
 

@@ -8,10 +8,11 @@ from dataclasses import replace
 import pytest
 
 import altering
+from formats import FORMATS
 from hansard.runtime.models.base import Completion, ModelError, ToolCall
 from hansard.verify.verifier import verify
 from hansard.vocabulary import many
-from playing import FORMATS, MODEL, POSITIONS, answer, data, play, script, weak
+from playing import MODEL, POSITIONS, answer, data, play, script, weak
 from support import answered, argued
 
 EVIDENCE = [{"id": "memo", "text": "Payment is due within thirty days."}]

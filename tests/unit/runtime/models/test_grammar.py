@@ -39,7 +39,7 @@ def test_what_a_grammar_has_no_word_for_is_left_out(schema, left):
     assert narrowed(schema) == left
 
 
-@pytest.mark.parametrize("format_", playing.FORMATS)
+@pytest.mark.parametrize("format_", FORMATS)
 def test_what_fits_a_schema_of_ours_fits_what_is_left_of_it(format_):
     terms = playing.spec_of(format_).terms()
     for schema in FORMATS[format_].schemas(terms).values():
