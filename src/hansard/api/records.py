@@ -103,7 +103,7 @@ class Record:
         from hansard.report.view import build
 
         self._hold(debated=True)
-        return build(self.events, self.text, self._reader())
+        return build(facts(self), self.text, self._reader())
 
     def gate(self) -> GateRecord | None:
         """Return what the gate answered, of a record of its own; None for that of a debate.
@@ -113,7 +113,7 @@ class Record:
         from hansard.report.gated import build
 
         self._hold()
-        return build(self.events, self.text, self._reader())
+        return build(facts(self), self.text, self._reader())
 
     def standing(self) -> DebateResult | GateRecord:
         """Return what `gate` returns, or else the `result`; raises DataError `record.altered`."""
@@ -259,6 +259,13 @@ class Record:
 
         opened = self._opened
         return approved_by(opened, self.bundle.policies) if opened else None
+
+
+def facts(record: Record) -> list[Event]:
+    """Return the events of a record that holds, whose every entry its verification has read."""
+    import orjson
+
+    return [orjson.loads(line) for line in record.bundle.lines]
 
 
 def open_store(url: str = DEFAULT_STORE, create: bool = True) -> Store:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from functools import cache, reduce
 from typing import Literal
 
@@ -40,12 +40,12 @@ class GateRecord(GateAnswer):
     released: Literal[False] = Field(default=False, description="Nothing was decided")
 
 
-def build(events: Iterable[Event], text_of: TextOf, reader: Reader) -> GateRecord | None:
+def build(events: Sequence[Event], text_of: TextOf, reader: Reader) -> GateRecord | None:
     """Fold the events of a record that holds into what is shown of it; None of a debate's."""
-    state = reduce(evolve, events, DebateState())
-    data = state.gated
-    if data is None:
+    first = events[0]
+    if first["type"] != "gate.answered":
         return None
+    state, data = reduce(evolve, events, DebateState()), first["data"]
     text_of = cache(text_of)  # people may say the same a thousand times
 
     def text(blob: Blob | None) -> str | None:
