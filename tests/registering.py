@@ -43,6 +43,11 @@ class House:
         with self.store() as store:
             return verify_register(store, since, self.keys.trust())
 
+    def trusts(self, outside: "Outside") -> hansard.Trust:
+        """Trust a witness; return whom the house trusts now."""
+        hansard.TrustFile(self.keys.trust_file).add(str(outside.key), "witness")
+        return self.keys.trust()
+
     def codes(self, since: bytes | None = None) -> list[str]:
         return [row.code for row in self.found(since).findings]
 
@@ -61,6 +66,7 @@ class Outside:
         self.keys = open_keyring(folder / "witness")
         self.place = folder / "witness" / "seen"
         self.signer = self.keys.signer("witness")
+        self.key = self.keys.public("witness")
         self.trusts(house.keys.signer("log").key)
 
     def trusts(self, key: VerifierKey) -> None:

@@ -46,6 +46,7 @@ from hansard.api.records import (
 )
 from hansard.api.redacting import preview_redaction, redact
 from hansard.api.registering import (
+    add_cosigned,
     add_to_register,
     cosign,
     prove,
@@ -280,6 +281,7 @@ __all__ = [
     "Withholding",
     "__version__",
     "adapters",
+    "add_cosigned",
     "add_to_register",
     "approve_policy",
     "approve_prompts",

@@ -94,8 +94,13 @@ def test_a_witness_cosigns_and_its_signature_comes_back(
         "1.cosigned: written",
         "cosigned a checkpoint of 2 lines, the first one of this register",
     ]
+    witness = hansard("keys", "make", "witness").out.strip()
     monkeypatch.setenv("HANSARD_HOME", str(home))
     monkeypatch.setenv("HANSARD_ORG", "house")
+    stranger = hansard("register", "add", "1.cosigned")
+    assert (stranger.code, "hansard trust add KEY --role witness" in stranger.err) == (2, True)
+    assert "Cosigned" not in hansard("register", "show").out
+    assert hansard("trust", "add", witness, "--role", "witness").code == 0
     assert hansard("register", "add", "1.cosigned").err == "1 added\n"
     assert hansard("register", "add", "1.cosigned").err == "all of it was there already\n"
     assert hansard("register", "show").out.splitlines()[-1] == "Cosigned by outside/witness"

@@ -31,7 +31,6 @@ from hansard.page.write import page
 from hansard.record import blob, bundle, checkpoint, manifest, note, register, tree
 from hansard.record.bundle import PAGE, PAGE_NOTE, pack
 from hansard.record.checkpoint import Head
-from hansard.record.keys import TrustedKey
 from hansard.record.line import line_hash
 from registering import SPEC, House, Outside
 from reviewing import ANN, closed, redact, review
@@ -461,11 +460,10 @@ def collude(at, record):
             at.outside.signer,
             1_900_000_000,
         )
-        hansard.add_to_register(store, cosigned=[seen])
+        hansard.add_cosigned(store, seen, at.house.trusts(at.outside))
     folder, trust, levels = at.export("all"), at.house.keys.trust(), []
-    row = TrustedKey(role="witness", key=str(at.outside.keys.public("witness")))
     for needed in (1, 2):
-        given = trust.model_copy(update={"keys": [*trust.keys, row], "witnesses": needed})
+        given = trust.model_copy(update={"witnesses": needed})
         found, level, _ = at.of_folder(folder, trust=given)
         assert found == set()
         levels.append(level)

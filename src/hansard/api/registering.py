@@ -28,6 +28,7 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from hansard.api.records import Record
+    from hansard.governance.registrar import TakenIn
     from hansard.governance.witness import Cosigned
     from hansard.record.checkpoint import Checkpoint
     from hansard.record.keys import Trust
@@ -168,7 +169,7 @@ def cosign(
     `trust` has the log key of whoever keeps the register. The last checkpoint of each
     register is kept in `folder`, by default `witness` in HANSARD_HOME. `signer` is your
     witness key. `note` of what is returned is the checkpoint with your line; its owner
-    takes that in with `add_to_register`.
+    takes that in with `add_cosigned`.
 
     Raises ForkError `checkpoint.fork`, whose `notes` are both checkpoints; UsageError
     `checkpoint.older` or `checkpoint.unproven`; DataError `checkpoint.malformed`,
@@ -180,8 +181,8 @@ def cosign(
     ...     keys = open_keyring(home)
     ...     note = sign_checkpoint(store, keys.signer("log"))
     ...     seen = cosign(note, keys.signer("witness"), keys.trust(), home)
-    ...     add_to_register(store, cosigned=[seen.note])
-    1
+    >>> seen.before is None
+    True
     """
     from hansard.governance.keyring import Keyring
     from hansard.governance.witness import MAX_REQUEST, Witness
@@ -192,23 +193,38 @@ def cosign(
     return Witness(place).cosign(data, signer, trust, Clock().now())
 
 
+def add_cosigned(store: Store, checkpoint: Path | str | bytes, trust: Trust) -> TakenIn:
+    """Keep the signatures that witnesses added to a checkpoint that was signed in this store.
+
+    Only those of witnesses in `trust` that are right are kept, one of each witness. `new` is
+    how many were not there yet, `ignored` how many lines were left out. Raises what
+    `prove_since` raises; UsageError `register.unsigned` for a checkpoint that was not signed in
+    this store, `register.witness` where no witness that you trust cosigned it; and DataError
+    `checkpoint.forged` where the signature of a key that you know is wrong.
+
+    >>> from tempfile import TemporaryDirectory
+    >>> from hansard import open_keyring, open_store
+    >>> with TemporaryDirectory() as home, open_store("sqlite:///:memory:") as store:
+    ...     keys = open_keyring(home)
+    ...     note = sign_checkpoint(store, keys.signer("log"))
+    ...     seen = cosign(note, keys.signer("witness"), keys.trust(), home)
+    ...     add_cosigned(store, seen.note, keys.trust())
+    TakenIn(new=1, ignored=0)
+    """
+    from hansard.governance.registrar import take_in
+
+    return take_in(store.register, read_checkpoint(checkpoint), trust)
+
+
 def add_to_register(
-    store: Store,
-    *,
-    trust: Trust | None = None,
-    policies: Iterable[Policy] = (),
-    cosigned: Iterable[Path | str | bytes] = (),
+    store: Store, *, trust: Trust | None = None, policies: Iterable[Policy] = ()
 ) -> int:
     """Add to a register what no debate brings into it; return how much was not there yet.
 
     Of `trust`, a line for each key, for each that is revoked, and for each policy that has a
-    line and is revoked; a line for each of `policies`; and the signatures that witnesses
-    added to checkpoints of the store. Do so when you approve or revoke something: a line
-    shows that it was so before the lines after it. A policy that a debate is opened under
-    has its line already.
-
-    Raises what `prove_since` raises, and UsageError `register.unsigned` for a checkpoint
-    that was not signed in this store.
+    line and is revoked; and a line for each of `policies`. Do so when you approve or revoke
+    something: a line shows that it was so before the lines after it. A policy that a debate is
+    opened under has its line already. Raises DataError `store.*` and `register.damaged`.
 
     >>> from tempfile import TemporaryDirectory
     >>> from hansard import open_keyring, open_store
@@ -218,15 +234,13 @@ def add_to_register(
     ...     add_to_register(store, trust=keys.trust()), read_register(store).kinds
     (1, {'key_approved': 1})
     """
-    from hansard.governance.registrar import take_in
     from hansard.store.registering import Row
 
     rows = [Row("policy_approved", policy.hash, policy.hash) for policy in policies]
     added = store.register.add([*rows, *_of_keys(trust)])
     revoked = [row.sha256 for row in trust.policies] if trust else []
     known = filter(store.register.of, revoked)  # a policy has other hashes, too (FORMAT.md §14)
-    added += store.register.add([Row("policy_revoked", name, name) for name in known])
-    return added + sum(take_in(store.register, read_checkpoint(each)) for each in cosigned)
+    return added + store.register.add([Row("policy_revoked", name, name) for name in known])
 
 
 def _of_keys(trust: Trust | None) -> Iterable[Row]:

@@ -222,12 +222,14 @@ def cosign(checkpoint: Path, output: Path | None, trust: Path | None, signer: st
 def add(files: tuple[Path, ...], trust: Path | None) -> None:
     """Add to the register what no debate brings into it.
 
-    A FILE is a signed policy, or a checkpoint that a witness cosigned. Without FILE, lines
-    are added for the keys of your trust file, and for what it has revoked. Do so when you
-    approve or revoke something: the register shows that it was so by then.
+    A FILE is a signed policy, or a checkpoint that a witness cosigned, of which only the
+    signatures of witnesses are kept that you trust. Without FILE, lines are added for the
+    keys of your trust file, and for what it has revoked. Do so when you approve or revoke
+    something: the register shows that it was so by then.
 
     Exit codes: 0 added, or there already; 1 a checkpoint is of a fork of this register; 2
-    a FILE is neither, or the policy's approval does not count.
+    a FILE is neither, the policy's approval does not count, or no witness that you trust
+    cosigned the checkpoint.
     """
     keys, policies, cosigned = trust_of(trust), list[hansard.Policy](), list[Path]()
     for file in files:
@@ -238,9 +240,14 @@ def add(files: tuple[Path, ...], trust: Path | None) -> None:
             policies.append(hansard.read_policy(file, keys))
     with open_store() as store, _showing_forks():
         given = None if files else keys
-        added = hansard.add_to_register(store, trust=given, policies=policies, cosigned=cosigned)
+        added = hansard.add_to_register(store, trust=given, policies=policies)
+        taken = [hansard.add_cosigned(store, file, keys) for file in cosigned]
+    added += sum(row.new for row in taken)
     said = f"{added:,} added" if added else "all of it was there already"
     console(stderr=True).print(Text(said))
+    if ignored := sum(row.ignored for row in taken):
+        said = many(ignored, "other signature")
+        console(stderr=True).print(Text(f"ignored {said}: only witnesses that you trust count"))
 
 
 def _log_key(command: str | None) -> hansard.Signer:

@@ -16,7 +16,8 @@ from hansard.errors import DataError, ForkError, UsageError
 from hansard.record import checkpoint as checkpoints
 from hansard.record import note
 from hansard.record.checkpoint import Checkpoint, Head
-from hansard.record.note import SIGNATURE, Signer
+from hansard.record.keys import Trust, who_signed
+from hansard.record.note import Signer
 from hansard.record.register import OPENING
 from hansard.store.register import Register
 
@@ -28,6 +29,13 @@ class Proofs(NamedTuple):
 
     opened: bytes
     head: bytes
+
+
+class TakenIn(NamedTuple):
+    """How many lines of witnesses are `new`, and how many others were `ignored`."""
+
+    new: int
+    ignored: int
 
 
 def sign(log: Register, key: Key, size: int | None = None) -> Checkpoint:
@@ -129,10 +137,13 @@ def extend(log: Register, old: Checkpoint, key: Key) -> bytes:
     return b"\n".join(rows)
 
 
-def take_in(log: Register, cosigned: Checkpoint) -> int:
-    """Keep the lines that witnesses added to a checkpoint of this store; return how many are new.
+def take_in(log: Register, cosigned: Checkpoint, trust: Trust) -> TakenIn:
+    """Keep the lines that trusted witnesses added to a checkpoint of this store.
 
-    Raises what `check_begins` raises, and UsageError `register.unsigned`.
+    Like a C2SP witness's client, it ignores all others: what nobody checked is neither kept
+    nor counted. Of each witness one line is kept. Raises what `check_begins` raises, UsageError
+    `register.unsigned`, UsageError `register.witness` where no line is of a trusted witness,
+    and DataError `checkpoint.forged` where one of a known key is not over this checkpoint.
     """
     check_begins(log, cosigned)
     own = _kept(log, cosigned.head.size)
@@ -141,13 +152,18 @@ def take_in(log: Register, cosigned: Checkpoint) -> int:
             "register.unsigned",
             f"no checkpoint of {cosigned.head.size:,} lines was signed in this store",
         )
-    known = set(own.note.signatures)
-    rows = note.divide(cosigned.data)[1]
-    new = [
-        row
-        for row, line in zip(rows, cosigned.note.signatures, strict=True)
-        if line not in known and len(line.signature) != SIGNATURE
-    ]
+    if who_signed(cosigned.note, "log", trust, None).forged:
+        raise DataError("checkpoint.forged", "the checkpoint was altered after it was signed")
+    there, seen = own.witnessed(trust), cosigned.witnessed(trust)
+    if not seen:
+        raise UsageError(
+            "register.witness",
+            "no witness that you trust cosigned the checkpoint: get the witness's key from "
+            "them, and add it with `hansard trust add KEY --role witness`",
+        )
+    rows = dict(zip(cosigned.note.signatures, note.divide(cosigned.data)[1], strict=True))
+    new = [rows[line] for key, (line, _) in seen.items() if key not in there]
     if new:
         log.keep(checkpoints.parse(own.data + b"".join(new)))
-    return len(new)
+    kept = {*own.note.signatures, *(line for line, _ in seen.values())}
+    return TakenIn(len(new), len(rows.keys() - kept))

@@ -28,7 +28,7 @@ from typing import NamedTuple
 from hansard.errors import DataError
 from hansard.record import note, register, tree
 from hansard.record.keys import Trust, is_origin_of, standing, verifier_key
-from hansard.record.note import COSIGNATURE, Note, Signer
+from hansard.record.note import COSIGNATURE, Note, Signature, Signer
 from hansard.record.register import Line
 
 MAX_CHECKPOINT = 1 << 16
@@ -71,11 +71,15 @@ class Checkpoint:
     head: Head
 
     def cosigned(self, trust: Trust) -> list[Cosigned]:
-        """Return which witnesses cosigned it, once a public key, in the order of their lines.
+        """Return which witnesses cosigned it, once a public key, in the order of their lines."""
+        return [found for _, found in self.witnessed(trust).values()]
+
+    def witnessed(self, trust: Trust) -> dict[bytes, tuple[Signature, Cosigned]]:
+        """Return, by its public key, the line of each witness that cosigned it.
 
         A witness counts that is in force, and not revoked, at the time of its cosignature.
         """
-        found = dict[bytes, Cosigned]()
+        found = dict[bytes, tuple[Signature, Cosigned]]()
         known = {(key.name, key.id): key for key in (verifier_key(row.key) for row in trust.keys)}
         for row in self.note.signatures:
             key = known.get((row.name, row.key_id))
@@ -84,8 +88,8 @@ class Checkpoint:
             at = _time(note.cosigned_at(row.signature))
             counts = at is not None and standing(trust, key, "witness", at) == "trusted"
             if at and counts and key.verifies(self.note.text, row.signature):
-                found[key.public] = Cosigned(key.name, at)
-        return list(found.values())
+                found[key.public] = row, Cosigned(key.name, at)
+        return found
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,6 +11,7 @@ from hansard import (
     DataError,
     ForkError,
     UsageError,
+    add_cosigned,
     add_to_register,
     approve_prompts,
     parse_policy,
@@ -20,7 +21,7 @@ from hansard import (
     read_register,
     sign_checkpoint,
 )
-from hansard.record import checkpoint, keys
+from hansard.record import checkpoint, keys, note
 from hansard.record.note import Signer
 from registering import SPEC, House, Outside
 
@@ -285,16 +286,54 @@ def test_a_witness_cosigns_what_extends_the_last_checkpoint_that_it_saw(house, o
     assert (made.before, made.checkpoint.head.size) == (2, 4)
     assert outside.cosign(house.checkpoint()).before == 4, "the same again needs no proof"
     with house.store() as store:
-        assert add_to_register(store, cosigned=[made.note]) == 1
-        assert add_to_register(store, cosigned=[made.note]) == 0
+        trust = house.trusts(outside)
+        assert add_cosigned(store, made.note, trust) == (1, 0)
+        assert add_cosigned(store, made.note, trust) == (0, 0)
         unsigned = made.note.replace(b"\n4\n", b"\n3\n").replace(
             made.note.splitlines()[2], b64encode(store.register.root(3))
         )
         with pytest.raises(UsageError) as caught:
-            add_to_register(store, cosigned=[unsigned])
+            add_cosigned(store, unsigned, trust)
         assert caught.value.code == "register.unsigned"
         assert read_register(store).latest.witnesses == (outside.signer.name,)
     assert house.codes(made.note) == []
+
+
+def test_only_what_a_trusted_witness_signed_is_taken_in(house, outside, tmp_path):
+    """C2SP tlog-witness: the client ignores the cosignatures of unknown keys."""
+    house.debate()
+    own = house.checkpoint()
+    other = Outside(tmp_path / "other", house)
+    size = len(own)
+    right, strange = (by.cosign(own).note[size:] for by in (outside, other))
+    again = checkpoint.cosign(own, outside.signer, 1)[size:]
+    longer = note.DASH + b"pq.example " + b64encode(bytes(4) + bytes(2428)) + b"\n"
+    wrong = right.replace(right.split()[2], b64encode(outside.key.id + bytes(72)))
+    trust = house.trusts(outside)
+
+    def add(*lines):
+        with house.store() as store:
+            return add_cosigned(store, own + b"".join(lines), trust)
+
+    def kept():
+        with house.store() as store:
+            found = store.register.signed(0)
+        return found.note[size:]
+
+    for lines, code in (
+        ((), "register.witness"),
+        ((strange, longer), "register.witness"),
+        ((right, wrong), "checkpoint.forged"),
+        ((wrong,), "checkpoint.forged"),
+    ):
+        with pytest.raises((UsageError, DataError)) as caught:
+            add(*lines)
+        assert (caught.value.code, kept()) == (code, b"")
+    assert add(strange, right, longer, again) == (1, 3)
+    assert kept() == right
+    trust = house.trusts(other)
+    assert add(strange, right) == (1, 0)
+    assert kept() == right + strange
 
 
 def test_the_proofs_of_a_debate_are_under_the_checkpoint_that_witnesses_saw(house, outside):
@@ -303,7 +342,7 @@ def test_the_proofs_of_a_debate_are_under_the_checkpoint_that_witnesses_saw(hous
     house.debate()
     house.checkpoint()
     with house.store() as store:
-        add_to_register(store, cosigned=[seen])
+        add_cosigned(store, seen, house.trusts(outside))
         record = prove(store, read_record(store, debate), house.keys.signer("log"))
     assert record.bundle.proofs["head"].endswith(seen)
 
@@ -375,8 +414,6 @@ def test_a_witness_refuses_an_unknown_key_and_a_known_one_for_anothers_log(
     assert unknown.code == "checkpoint.untrusted"
     log = house.keys.signer("log")
     head = checkpoint.Head("elsewhere/log/1", 2, bytes(32))
-    from hansard.record import note
-
     assert refused(outside, note.sign(head.text(), log)).code == "checkpoint.untrusted"
 
 
@@ -385,20 +422,21 @@ def test_a_cosigned_checkpoint_of_another_register_is_not_taken_in(house, outsid
     shutil.copyfile(house.path, tmp_path / "backup")
     house.debate()
     seen = outside.cosign(house.checkpoint()).note
+    trust = house.trusts(outside)
     shutil.copyfile(tmp_path / "backup", house.path)
     with house.store() as store, pytest.raises(UsageError) as caught:
-        add_to_register(store, cosigned=[seen])
+        add_cosigned(store, seen, trust)
     assert caught.value.code == "register.rewound"
     house.debate()
     house.checkpoint()
     with house.store() as store, pytest.raises(ForkError) as forked:
-        add_to_register(store, cosigned=[seen])
+        add_cosigned(store, seen, trust)
     assert forked.value.code == "register.fork"
     other = House(tmp_path, "other")
     other.debate()
     other.checkpoint()
     with other.store() as store, pytest.raises(UsageError) as caught:
-        add_to_register(store, cosigned=[seen])
+        add_cosigned(store, seen, trust)
     assert caught.value.code == "register.other"
 
 
