@@ -47,12 +47,13 @@ def check_entries(reading: Reading) -> Iterator[Finding]:
         lines = ()
     for seq, line in enumerate(lines, 1):
         try:
-            parse(line)
+            event = parse(line)
         except DataError as error:
             reading.whole = False
             yield finding(error.code, seq, found=str(error))
         else:
-            reading.events.read += reading.whole
+            if reading.whole:
+                reading.events.take(event)
     for check in (4, 7):
         reading.say(check, read=len(reading.events), entries=reading.entries)
 

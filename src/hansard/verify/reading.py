@@ -27,27 +27,38 @@ from hansard.verify.findings import Status, Texts
 
 LONGEST_NAME = 256  # characters of a served model's name that is a text (FORMAT.md §15)
 _BLOBS = "blobs/"
+_KEPT = 1 << 20  # bytes of the entries of a record that is not long
 
 
 class Events:
-    """The events of the entries that were read, parsed again each time they are asked for.
+    """The events of the entries that were read; those of a long record are parsed again each time.
 
-    Parsed, an entry takes many times its bytes; all of a record at once would be
+    Parsed, an entry takes many times its bytes; all of a long record at once would be
     too much (FORMAT.md §10).
     """
 
     def __init__(self, lines: Sequence[bytes]) -> None:
         self._lines = lines
-        self.read = 0  # how many were, from the first
+        self._kept = list[Event]()
+        self._keeps = sum(map(len, lines)) <= _KEPT
+        self._read = 0  # how many were, from the first
+
+    def take(self, event: Event) -> None:
+        """Take in the event of the next entry."""
+        self._read += 1
+        if self._keeps:
+            self._kept.append(event)
 
     def __len__(self) -> int:
-        return self.read
+        return self._read
 
     def __getitem__(self, place: int) -> Event:
-        return cast(Event, orjson.loads(self._lines[range(self.read)[place]]))
+        if self._keeps:
+            return self._kept[place]
+        return cast(Event, orjson.loads(self._lines[range(self._read)[place]]))
 
     def __iter__(self) -> Iterator[Event]:
-        return map(orjson.loads, islice(self._lines, self.read))
+        return iter(self._kept or map(orjson.loads, islice(self._lines, self._read)))
 
 
 class Held:
