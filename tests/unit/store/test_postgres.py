@@ -188,7 +188,7 @@ def test_an_erased_text_is_in_no_row_and_once_its_table_is_written_anew_in_no_fi
     files = Path(data, "base", str(oid))
     if not files.exists():
         pytest.skip(f"the server named in {servers.URL} is elsewhere")
-    servers.sql(url, *SQL[1].strip().splitlines())
+    servers.sql(url, *SQL[2].strip().splitlines())
     left = [path for path in files.iterdir() if b"zyzzyva" in path.read_bytes().lower()]
     assert left == []
 
@@ -272,8 +272,7 @@ def test_a_role_of_the_documents_runs_debates_and_changes_no_entry(urls, tmp_pat
 
 def test_a_role_of_the_documents_runs_what_is_in_the_queue(urls):
     app, ask = urls["hansard_app"], {"ask": lambda _: "Because."}
-    grants = OPERATIONS.read_text().split("```sql\n")[3].partition("```")[0]
-    grants = grants.replace("hansard_app", urlsplit(app).username)
+    grants = SQL[1].replace("hansard_app", urlsplit(app).username)
     spec = {"format": "panel", "question": "Why?", "agents": 2, "model": "python:ask"}
     made = asyncio.run(hansard.run_batch([spec, spec], name="one", store=app, queue=0))
     assert [row.code for row in made.rows] == ["store.role"] * 2
