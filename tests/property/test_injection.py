@@ -9,10 +9,11 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from formats import FORMATS, PLAYED
 from hansard.report.safe import shown
 from hansard.rules.prompts import as_points, quote
 from hostile import ALL_MARKS, HOSTILE, filled
-from support import DEFAULTS, Debate, Reply, Setup, example, prompts, script
+from support import Debate, Reply, Setup, example, prompts, script
 
 PIECES = [
     *ALL_MARKS,
@@ -52,17 +53,7 @@ def test_points_of_any_reply_are_fenced_and_inert(value):
 
 def seated(format_, text):
     """What a format's seats are given, all of it `text`."""
-    if format_ == "consensus":
-        return {"personas": {"planner": text, "critic": text}, "max_rounds": 1, "rule": "unanimity"}
-    if format_ == "judged":
-        rows = DEFAULTS["judged"]["debaters"]
-        own = [row | {"stance": f"{row['id']} {text}", "persona": text} for row in rows]
-        return {"debaters": own, "judge": {"persona": text}, "synthesizer": True}
-    if format_ == "moderated":
-        return {"critic": {"persona": text}, "neutrality_check": True}
-    if format_ == "baseline":
-        return {"debater": {"persona": text}, "synthesizer": True}
-    return {"judge": {"persona": text}, "convergence_check": False}
+    return {key: row for key, row in PLAYED[format_].told(text).items() if key != "evidence"}
 
 
 def skeletons(format_, layout, text):
@@ -100,7 +91,7 @@ def skeletons(format_, layout, text):
 
 
 @pytest.mark.parametrize("layout", ["shared-prefix", "role-first"])
-@pytest.mark.parametrize("format_", DEFAULTS)
+@pytest.mark.parametrize("format_", FORMATS)
 def test_no_text_adds_a_line_to_any_prompt_or_a_call_to_any_debate(format_, layout):
     usual = skeletons(format_, layout, "")
 

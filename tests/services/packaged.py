@@ -40,12 +40,11 @@ def play_packaged(table, format_, model):
         shutil.copytree(example, folder)
     spec = folder / "debate.yaml"
     fields = yaml.safe_load(spec.read_text())
-    if format_ == "baseline":
-        fields["debater"] = {}  # its example leaves the seat to the debate's model
     seats = fields.get("debaters", [])
     for role in sorted(ALONE & fields.keys()):
         fields[role] = {} if fields[role] is True else fields[role]
         seats = [*seats, fields[role]]
+    seats = seats or [fields.setdefault("debater", {})]  # else the debate's model sits there
     for number, seat in enumerate(seats, 1):
         seat["model"] = f"{model}-{number}"
     spec.write_text(yaml.safe_dump(fields))

@@ -8,10 +8,16 @@ from typing import Any
 
 from conformance_kit.case import Case, altered, defect, group, sound, undue
 from conformance_kit.panel import YES_NO, drafted
-from conformance_kit.records import DIES, Record, Script, fails, play
+from conformance_kit.records import DIES, SHARED, Record, Script, fails, play
 from hansard.runtime.models.base import Completion, Request, Wire
 
 SEAT = "debater"
+TEMPLATES = {
+    "protocol": "Answer alone.\n",
+    "debater": "\nYour answer?\n",
+    "chooser": "\nYour answer: {{options}}?\n",
+    **SHARED,
+}
 
 
 def drawn(
@@ -35,7 +41,7 @@ def drawn(
         "draws": len(answers),
         **spec,
     }
-    return play(f"baseline-{name}", whole, answer, script)
+    return play(f"baseline-{name}", whole, answer, script, templates=TEMPLATES)
 
 
 @cache

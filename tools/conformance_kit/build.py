@@ -12,30 +12,28 @@ from pathlib import Path
 from pkgutil import iter_modules
 
 import conformance_kit
-from conformance_kit.case import GROUPS, Case
+from conformance_kit.case import GROUPS, Case, Group
 from conformance_kit.folders import folder_cases
 from conformance_kit.reading import page
 from conformance_kit.records import Files, trust
 from conformance_kit.runner import CASES, FOLDERS, FOLDERS_TABLE, TABLE, TRUST, digest
+from hansard.rules.formats import FORMATS
 
 TOP = "hansard-conformance-1"  # the folder in the archive: the kit pins version 1 of the format
 COLUMNS = (
     "name", "theme", "format", "verdict", "level", "code", "seq", "exit", "sha256", "why",
 )  # fmt: skip
 
-# The cases that the repository shows: each format and each verdict, records that must be
-# accepted, and a finding from most parts of the verification.
-TO_READ = {
-    "baseline-most",
+# The cases that the repository shows, beside the first of each module that is named after a
+# format: each verdict, records that must be accepted, and a finding from most parts of the
+# verification.
+_TO_READ = {
     "case-not-found-as-verified_fail",
     "ceiling-broken-at-once_fail",
     "chain-line-altered_fail",
     "decided-by-two-of-three",
     "judged-other-stance_fail",
-    "judged-shuffled-and-anonymised",
-    "moderated-once",
     "nobody-trusted_fail",
-    "panel-majority",
     "refused-before-the-first-call",
     "register-cosigned-by-enough",
     "reply-withheld",
@@ -53,11 +51,27 @@ PACKED = {  # what the archive holds beside the cases, and where the repository 
 }
 
 
-def cases() -> list[tuple[str, Case]]:
-    """Return all cases with their themes, by name. A theme is the module that makes the case."""
+def groups() -> list[Group]:
+    """Return what makes the cases."""
     for module in iter_modules(conformance_kit.__path__):
         import_module(f"conformance_kit.{module.name}")
-    found = [(group.__module__.rpartition(".")[2], case) for group in GROUPS for case in group()]
+    return GROUPS
+
+
+def theme_of(group: Group) -> str:
+    """Return the theme of its cases: the module that makes them."""
+    return group.__module__.rpartition(".")[2]
+
+
+def to_read() -> set[str]:
+    """Return the names of the cases that the repository shows."""
+    of_format = {theme_of(group): group for group in reversed(groups())}  # the first of each
+    return _TO_READ | {next(iter(of_format[name]())).name for name in FORMATS if name in of_format}
+
+
+def cases() -> list[tuple[str, Case]]:
+    """Return all cases with their themes, by name."""
+    found = [(theme_of(group), case) for group in groups() for case in group()]
     found.sort(key=lambda row: row[1].name)
     names = [case.name for _, case in found]
     twice = {name for name, following in pairwise(names) if name == following}
@@ -110,10 +124,10 @@ def kit() -> Files:
 
 def stored() -> Files:
     """Return what the repository stores of the kit, by its path below tests/conformance/."""
-    found = cases()
+    found, shown = cases(), to_read()
     tables = {TABLE: table(found), FOLDERS_TABLE: table(folders())}
     return {**tables, TRUST: trust()} | {
-        f"{CASES}/{case.name}.md": page(case) for _, case in found if case.name in TO_READ
+        f"{CASES}/{case.name}.md": page(case) for _, case in found if case.name in shown
     }
 
 

@@ -88,7 +88,7 @@ def trust(witnesses: int = 0, policies: Any = None, **until_from: tuple[str | No
 
 # ------------------------------------------------------------------ the kit's own templates
 
-_SHARED = {
+SHARED = {
     "block": "\n[{{label}}]\n",
     "again": "\nOnce more: {{code}} ({{keyword}} of {{member}}).\n",
     "synthesizer": "\nWrite what {{decision}} ({{rule}}) comes to, as:\n",
@@ -98,13 +98,13 @@ TEMPLATES: dict[str, dict[str, str]] = {
         "protocol": "Vote for one of: {{options}}.\n",
         "debater": "\n{{speaker}}, {{phase}} of round {{round}} of {{max_rounds}}: stance, "
         "rationale, vote ({{options}})?\n",
-        **_SHARED,
+        **SHARED,
     },
     "judged": {
         "protocol": "Argue for one of: {{stances}}.\n",
         "debater": "\nRound {{round}} of {{max_rounds}}: argue for {{stance}}.\n",
         "judge": "\nAfter {{rounds}} rounds: verdict, winner ({{stances}}), reasoning?\n",
-        **_SHARED,
+        **SHARED,
     },
     "moderated": {
         "protocol": "Propose, attack, defend.\n",
@@ -115,7 +115,7 @@ TEMPLATES: dict[str, dict[str, str]] = {
         "rebuttal": "\nRound {{round}}: defend {{position}}.\n",
         "moderator": "\nRound {{round}} ({{citations}}): moderate.\n",
         "moderator_ranking": "\nRound {{round}} ({{citations}}): rank {{positions}}.\n",
-        **_SHARED,
+        **SHARED,
     },
     "panel": {
         "protocol": "Answer, then look at the others' answers.\n",
@@ -124,13 +124,7 @@ TEMPLATES: dict[str, dict[str, str]] = {
         "judge": "\nCombine them.\n",
         "judge_choosing": "\nCombine them, and choose: {{options}}.\n",
         "judge_picking": "\nPick one of {{labels}}.\n",
-        **_SHARED,
-    },
-    "baseline": {
-        "protocol": "Answer alone.\n",
-        "debater": "\nYour answer?\n",
-        "chooser": "\nYour answer: {{options}}?\n",
-        **_SHARED,
+        **SHARED,
     },
 }
 
@@ -388,13 +382,15 @@ def play(
     stop: Mapping[str, str] | None = None,
     kept: int | None = None,
     unchecked: Mapping[str, Any] | None = None,
+    templates: Mapping[str, str] | None = None,
 ) -> Record:
     """Run a debate: models `answer`, but for the calls that `script` names.
 
     A tool that is DIES takes the process down while it is used. With `stop`, which may
     say `by` whom and for which `reason`, the debate is stopped where it would be resumed.
     Of a process that stored one entry at a time only so many were `kept` when it died.
-    The fields `unchecked` are what no spec may say, and a record may.
+    The fields `unchecked` are what no spec may say, and a record may. A format that one module
+    alone plays has its `templates` there.
     """
     clock = SteadyClock(name)
     tasks: list[asyncio.Task[Any]] = []
@@ -417,10 +413,10 @@ def play(
         return await die() if end is DIES else end
 
     async def run(store: Store, folder: Path) -> Bundle:
-        templates = TEMPLATES[spec.get("format", "consensus")]
-        for role, text in templates.items():
+        bodies = templates or TEMPLATES[spec.get("format", "consensus")]
+        for role, text in bodies.items():
             (folder / f"{role}.md").write_bytes(text.encode())
-        prompts = {role: f"{role}.md" for role in templates}
+        prompts = {role: f"{role}.md" for role in bodies}
         opened = parse_spec({"question": "Shall we?", "prompts": prompts, **spec}, name)
         opened = opened.model_copy(update=unchecked)
         given: dict[str, Any] = {

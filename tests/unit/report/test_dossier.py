@@ -65,14 +65,19 @@ def texts_in(bundle):
 
 @pytest.mark.parametrize("format_", FORMATS)
 def test_every_text_of_the_record_is_in_it(format_):
+    stammered = []
+
     def stammer(request):
-        return "no JSON" if request.call.endswith(":1") else answer(request)
+        if not request.call.endswith(":1"):
+            return answer(request)
+        stammered.append(request.call)
+        return "no JSON"
 
     seats = ("planner", "judge", "moderator")
     bundle = play(format_, script(dict.fromkeys(seats, stammer)), **WRITTEN)
     found = re.sub(r"\s+", " ", of(bundle).replace("\n>\n> ", " ").replace("> ", ""))
     rejected = sum(parse(line)["type"] == "turn.rejected" for line in bundle.lines)
-    assert rejected or format_ in ("panel", "baseline")
+    assert rejected == len(stammered)
     for seq, name, text in texts_in(bundle):
         if name == "reply" and text.startswith("{"):  # its parts stand in the transcript
             continue

@@ -45,12 +45,11 @@ def stating(request):
 
 PRICES = {MODEL: {"input": "2", "output": "8"}}
 PLAYED = {
-    "consensus": ("consensus", answer, {}),
+    **{format_: (format_, answer, {}) for format_ in FORMATS},
     "judged": ("judged", answer, {"synthesizer": True}),
     "judged, with tools": ("judged", using_a_tool, {"tools": ["look"], "max_rounds": 1}),
     "moderated": ("moderated", script(ARGUED), {"evidence": EVIDENCE, "neutrality_check": True}),
     "moderated, positions": ("moderated", answer, {"positions": POSITIONS}),
-    "panel": ("panel", answer, {}),
     "panel, a judge": ("panel", answer, {"judge": {}, "rounds": 1}),
     "panel, picked": ("panel", answer, {"judge": {}, "resolution": "pick", "rounds": 1}),
     "panel, options": ("panel", script({"cat": {"choice": "no"}}), {"options": ["yes", "no"]}),
@@ -60,7 +59,6 @@ PLAYED = {
         script({"cat": "No!"}),
         {"resolution": "majority", "convergence_check": False},
     ),
-    "baseline": ("baseline", answer, {}),
     "calls": ("panel", answer, {"limits": {"calls": 4}}),
     "tokens": ("panel", stating, {"limits": {"tokens": 20_000}, "rounds": 9}),
     "cost": ("moderated", stating, {"prices": PRICES, "limits": {"cost_usd": "0.05"}}),
