@@ -71,7 +71,7 @@ class Calls:
     def next(self, step: Step) -> Call:
         """Return the next call of a step that is due."""
         prompt = self._prompter.prompt(step)
-        data = start(self._state, step, prompt)
+        data = start(self._state, step, prompt.digest)
         model, tools = data["model"], offered(self._state, step)
         schemas = self._schemas.get(model, ())
         sent = [self._files[data["schema"]], *(self._files[row["sha256"]] for row in tools)]

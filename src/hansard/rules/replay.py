@@ -195,7 +195,7 @@ class Replay:
         data = cast(CallStartedData, event["data"])
         for step in due.steps if isinstance(due, Ask) else ():
             if step.id == data["step"]:
-                start = steps.start(self.state, step, self.prompter.prompt(step))
+                start = steps.start(self.state, step, self.prompter.prompt(step).digest)
                 return {**start, **self._reserved(start, data["reserved_tokens_in"])}
         raise NotDue(name_of(due))
 

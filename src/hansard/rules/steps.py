@@ -24,7 +24,7 @@ from hansard.rules.fields import SENT_BACK, CallError, Rejection
 from hansard.rules.formats import format_of
 from hansard.rules.formats.base import Compare, Format, Next, NotCounted
 from hansard.rules.formats.common import turn, verdict
-from hansard.rules.prompts import Prompt, TextOf
+from hansard.rules.prompts import TextOf
 from hansard.rules.replies import Schema
 from hansard.rules.similarity import Measured, measured
 from hansard.rules.state import DebateState, Pending, Step, speaker_of, step_of
@@ -290,8 +290,11 @@ def raised(state: DebateState, call: str) -> dict[str, Any]:
     return {"again": True, "cost_micro_usd": cost, "wait_ms": None}
 
 
-def start(state: DebateState, step: Step, prompt: Prompt) -> dict[str, Any]:
-    """Return the data of `call.started` for the next attempt at `step`, reservations aside."""
+def start(state: DebateState, step: Step, prompt: str) -> dict[str, Any]:
+    """Return the data of `call.started` for the next attempt at `step`, reservations aside.
+
+    `prompt` is the digest of what is sent.
+    """
     seat = state.seats[step.speaker]
     pending = state.steps.get(step.id)
     attempt = pending.number + 1 if pending else 1
@@ -304,7 +307,7 @@ def start(state: DebateState, step: Step, prompt: Prompt) -> dict[str, Any]:
         "parameters": seat["parameters"],
         "template": hash_of(state.spec["templates"], template_of(state, step)),
         "schema": hash_of(state.spec["schemas"], seat["role"]),
-        "prompt": prompt.digest,
+        "prompt": prompt,
     }
 
 

@@ -88,6 +88,11 @@ class Opening:
         return prices_of(self.spec.table(), self.models, self.spec.prices, self._longest)
 
     @property
+    def is_priced(self) -> bool:
+        """Whether the prices of all models at the table are known."""
+        return all(row.model in self._prices for row in self.spec.table())
+
+    @property
     def _longest(self) -> int | None:
         """The most tokens that a prompt can have, None where tools can make it any longer.
 

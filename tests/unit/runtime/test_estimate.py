@@ -9,6 +9,8 @@ from itertools import takewhile
 
 import pytest
 import yaml
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 import hansard
 from formats import FORMATS
@@ -19,10 +21,19 @@ from hansard.rules.formats import FORMATS as RULES
 from hansard.rules.formats import most_turns
 from hansard.rules.spec_parts import PriceSpec
 from hansard.runtime import estimate as estimating
-from hansard.runtime.estimate import BYTES, CACHED_FROM, REPLY, estimate, filler
+from hansard.runtime.estimate import estimate, expectation, rehearsed
 from hansard.runtime.files import Files
 from hansard.runtime.models.base import Completion
 from hansard.runtime.models.callables import CallableModel
+from hansard.runtime.rehearsal import (
+    BYTES,
+    CACHED_FROM,
+    REPLY,
+    Rehearsal,
+    Sized,
+    filler,
+    rehearsals,
+)
 from hansard.verify.checks import MAX_REPLY
 from hansard.verify.verifier import verify
 from playing import MODEL, POSITIONS, data, play, spec_of
@@ -397,3 +408,66 @@ def test_a_debate_too_long_to_be_rehearsed_expects_nothing(monkeypatch):
     assert data(play("consensus"), "debate.opened")[0]["estimate"] is None
     monkeypatch.setattr(estimating, "MOST_REHEARSED", 24)
     assert data(play("consensus"), "debate.opened")[0]["estimate"]["calls_most"] == 24
+
+
+class Whole(Sized):
+    """A rehearsal that is repeated whether it matters that all agree or not."""
+
+    is_fixed = False
+
+
+DRAWN = {
+    "consensus": {
+        "options": [["release", "revise"], ["release", "revise", "escalate"]],
+        "threshold": [1, 2, 3],
+    },
+    "judged": {"anonymize_transcript": [True, False], "layout": ["role-first", "shared-prefix"]},
+    "moderated": {
+        "positions": [[], POSITIONS],
+        "neutrality_check": [True, False],
+        "require_cited_critique": [True, False],
+    },
+    "panel": {
+        "convergence_check": [True, False],
+        "judge": [None, {}],
+        "options": [[], ["a", "b"]],
+    },
+    "baseline": {"options": [[], ["a", "b"]]},
+}
+ANY = {
+    "evidence": [[], LONG],
+    "synthesizer": [True, False],
+    "prices": [{}, PRICES],
+    "leading_call": [True, False],
+    "settings": [{}, {"max_tokens": 900}],
+    "limits": [{}, {"calls": 2, "tokens": 2000}],
+}
+
+
+@st.composite
+def drawn(draw):
+    """A spec of any format, whose calls have a price or none."""
+    format_ = draw(st.sampled_from(FORMATS))
+    fields = {
+        name: draw(st.sampled_from(values)) for name, values in (DRAWN[format_] | ANY).items()
+    }
+    rounds = {"panel": "rounds", "baseline": "draws"}.get(format_, "max_rounds")
+    return spec_of(format_, **{rounds: draw(st.integers(1, 3)), **fields})
+
+
+@given(drawn())
+@settings(max_examples=150, deadline=None)
+def test_what_is_recorded_is_that_of_three_whole_rehearsals(spec):
+    opening = rehearsed(spec, Files(None))
+    courses = [estimating._course(row) for row in rehearsals(Whole, opening)]
+    assert expectation(opening) == estimating._recorded(courses)
+    found = estimate(spec, Files(None))
+    assert [found.most, found.expected, found.fewest] == courses
+
+
+@pytest.mark.parametrize("prices", [{}, PRICES])
+def test_a_debate_is_rehearsed_once_where_no_agreement_can_end_it(prices):
+    for alone in (spec_of("panel", rounds=2, prices=prices, **ALONE), spec_of("judged")):
+        assert len(set(map(id, rehearsals(Sized, rehearsed(alone, Files(None)))))) == 1
+    together = rehearsed(spec_of("panel", rounds=2, prices=prices), Files(None))
+    assert len(set(map(id, rehearsals(Rehearsal, together)))) == 3

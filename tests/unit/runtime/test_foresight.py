@@ -14,10 +14,11 @@ from hypothesis import strategies as st
 import hansard
 from hansard.rules.spending import BYTES_A_TOKEN
 from hansard.runtime import seats, session
-from hansard.runtime.estimate import BYTES, estimate, filler
+from hansard.runtime.estimate import estimate
 from hansard.runtime.files import Files
 from hansard.runtime.models.base import Completion
 from hansard.runtime.output import encoded
+from hansard.runtime.rehearsal import BYTES, filler
 from hansard.store.application import Store
 from playing import MODEL, data, play, spec_of
 
