@@ -4,7 +4,7 @@ A trial of `mutations` is one entry of one record, all of its fields altered in 
 of `deaths` is a debate killed at one write, resumed, and killed again at another, or a number of
 debates killed at any moment from their start to the close of their store; one of `faults` is a
 few debates, each with seeded faults of the store (`faults.py`). `tools/campaign` runs all trials
-or a sample, and so do the slow tests.
+or a sample, and so do the slow tests. `worked` is one campaign: workers that are killed.
 """
 
 from __future__ import annotations
@@ -22,6 +22,8 @@ from tempfile import TemporaryDirectory
 from typing import Any, NamedTuple
 
 import altering
+import hansard
+import servers
 from crash.child import PLAYED, replies_for, tools_for
 from crash.test_kill import (
     SIGKILLED,
@@ -31,8 +33,9 @@ from crash.test_kill import (
     ending,
     noted,
 )
+from crash.test_workers import Outlived, Team, outlive
 from exporting import EXPORT, STRANGER, both, exported, first, tool
-from faults import FAULTS
+from faults import FILES, SERVERS
 from hansard.record import bundle as bundles
 from hansard.record.bundle import Bundle
 from hansard.runtime import session
@@ -282,9 +285,37 @@ def _befallen(numbers: Sequence[int]) -> int:
 
 
 def faults() -> list[Trial]:
-    """Return seeded faults of the store at every kind of write, of every format and the gate."""
+    """Return seeded faults of the store at every kind of write, of every format and the gate.
+
+    Those of a store on a server are there where a server can be started.
+    """
+    ranges = {"faults": range(FILES)}
+    if servers.programs():
+        ranges["faults on a server"] = range(FILES, FILES + SERVERS)
     return [
-        Trial("faults", f"{start} to {start + _AT_ONCE - 1}", partial(_befallen, numbers))
-        for start in range(0, FAULTS, _AT_ONCE)
+        Trial(way, f"{start} to {start + _AT_ONCE - 1}", partial(_befallen, numbers))
+        for way, every in ranges.items()
+        for start in every[::_AT_ONCE]
         for numbers in [range(start, start + _AT_ONCE)]
     ]
+
+
+# Workers
+
+WORKED = 200  # debates
+
+
+def worked(number: int, seed: int) -> Outlived:
+    """Run debates by eight workers on a server of their own, all of which die again and again."""
+    with TemporaryDirectory() as home:
+        folder = Path(home)
+        folder.chmod(0o755)
+        with servers.running(under=folder) as server:
+            hansard.migrate_store(url := server.fresh())
+            team = Team(url, folder)
+            try:
+                return outlive(
+                    team, number, workers=8, kills=number // 3, seed=seed, restart=server.restart
+                )
+            finally:
+                team.end()

@@ -17,7 +17,7 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from importlib.util import find_spec
@@ -67,6 +67,13 @@ class Server:
     url: str
     _numbers: Iterator[int] = field(default_factory=count)
 
+    def require(self) -> None:
+        """Start a server again that has gone down, where it was started here."""
+
+    def restart(self) -> None:
+        """End a server that was started here at once, as a power cut does, and start it again."""
+        raise LookupError("a server that was not started here is left alone")
+
     def fresh(self) -> str:
         """Return the URL of a new and empty database."""
         name = f"h{os.getpid()}_{next(self._numbers)}"
@@ -104,19 +111,61 @@ def at(
     return urlunsplit(parts)
 
 
+class _Started(Server):
+    """A server that was started here, in a folder of its own."""
+
+    def __init__(self, url: str, home: Path, start: Callable[[], subprocess.Popen[bytes]]) -> None:
+        super().__init__(url)
+        self._home, self._start = home, start
+        self._process = start()
+
+    def require(self) -> None:
+        if self._process.poll() is not None:
+            self._process = self._start()
+        self.wait()
+
+    def restart(self) -> None:
+        self._process.send_signal(signal.SIGQUIT)  # as `pg_ctl restart -m immediate`
+        self._process.wait()
+        self.require()
+
+    def wait(self) -> None:
+        """Wait until it answers."""
+        end = time.monotonic() + _SECONDS
+        while True:
+            try:
+                return psycopg.connect(self.url).close()
+            except psycopg.OperationalError as error:
+                if self._process.poll() is not None or time.monotonic() > end:
+                    said = (self._home / "log").read_text()
+                    raise AssertionError(f"{error}\n{said}") from None
+            time.sleep(0.05)
+
+    def end(self) -> None:
+        """End its sessions, and it."""
+        self._process.send_signal(signal.SIGINT)
+        try:
+            self._process.wait(5)
+        except subprocess.TimeoutExpired:
+            self._process.kill()
+            self._process.wait()
+
+
 @contextmanager
-def running(*, fsync: bool = False) -> Iterator[Server]:
+def running(*, fsync: bool = False, under: Path | None = None) -> Iterator[Server]:
     """Give a server, where one `is_there`, and end it whatever happens.
 
-    With `fsync`, one that is started here waits for the disk, as in production.
+    With `fsync`, one that is started here waits for the disk, as in production. With `under`, a
+    folder for its files, one is started here in any case.
     """
-    if url := os.environ.get(URL):
+    url = os.environ.get(URL)
+    if url and not under:
         yield Server(url)
         return
     folder = programs()
     if folder is None:
         raise LookupError(MISSING)
-    home = Path(tempfile.mkdtemp(prefix="hansard-pg-"))
+    home = Path(tempfile.mkdtemp(prefix="hansard-pg-", dir=under))
     try:
         with _started(folder, home, fsync=fsync) as server:
             yield server
@@ -143,33 +192,20 @@ def _started(folder: Path, home: Path, *, fsync: bool) -> Iterator[Server]:
     # Where there is `setpriv`, the server ends with whoever started it, however that ends.
     setpriv = shutil.which("setpriv")
     mortal = [setpriv, "--pdeathsig", "INT"] if setpriv else []
-    with log.open("wb") as out:
-        process = subprocess.Popen(
-            [*mortal, folder / "postgres", "-D", data, *words],
-            cwd=home, stdout=out, stderr=out, **who,
-        )  # fmt: skip
-    url = f"postgresql://owner:{password}@/postgres?host={home}"
+
+    def start() -> subprocess.Popen[bytes]:
+        with log.open("ab") as out:
+            return subprocess.Popen(
+                [*mortal, folder / "postgres", "-D", data, *words],
+                cwd=home, stdout=out, stderr=out, **who,
+            )  # fmt: skip
+
+    found = _Started(f"postgresql://owner:{password}@/postgres?host={home}", home, start)
     try:
-        _await(url, process, log)
-        yield Server(url)
+        found.wait()
+        yield found
     finally:
-        process.send_signal(signal.SIGINT)  # it ends its sessions, and itself
-        try:
-            process.wait(5)
-        except subprocess.TimeoutExpired:
-            process.kill()
-            process.wait()
-
-
-def _await(url: str, process: subprocess.Popen[bytes], log: Path) -> None:
-    end = time.monotonic() + _SECONDS
-    while True:
-        try:
-            return psycopg.connect(url).close()
-        except psycopg.OperationalError as error:
-            if process.poll() is not None or time.monotonic() > end:
-                raise AssertionError(f"{error}\n{log.read_text()}") from None
-        time.sleep(0.05)
+        found.end()
 
 
 def main() -> int:

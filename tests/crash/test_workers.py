@@ -12,7 +12,9 @@ import subprocess
 import sys
 import time
 from collections import Counter
+from typing import NamedTuple
 
+import psycopg
 import pytest
 from click.testing import CliRunner
 
@@ -23,6 +25,7 @@ from hansard.runtime import pacing
 from hansard.runtime.models.base import ModelError
 from hansard.runtime.pacing import Server
 from hansard.runtime.sharing import shared
+from hansard.store import queue
 from instant import GUARD
 
 PANEL = {
@@ -60,7 +63,11 @@ models = hansard.read_models(seats) if seats else None
 def tell(row):
     print(row.debate, row.state, row.code, flush=True)
 
-asyncio.run(hansard.work(url, models=models, each=tell, heartbeat=0.2, dead=1, wait=0.2, **options))
+times = {"heartbeat": 0.2, "dead": 1, "wait": 0.2}
+try:
+    asyncio.run(hansard.work(url, models=models, each=tell, **times, **options))
+except hansard.HansardError as error:
+    sys.exit(error.code)
 """
 
 
@@ -102,10 +109,15 @@ class Team:
         return [json.loads(row) for row in self.notes.read_text().splitlines()]
 
     def until(self, done):
-        """Wait until something holds; a worker that ended by itself ends the test."""
+        """Wait until something holds; where a worker had to end by itself, hire another one."""
         end = time.monotonic() + GUARD
         while not done():
             assert time.monotonic() < end
+            for process in [each for each in self.processes if each.poll() == 1]:
+                _, err = process.communicate()
+                assert err.strip() in ("store.unreachable", "queue.dead"), err
+                self.processes.remove(process)
+                self.hire(jobs=4)
             time.sleep(0.05)
 
     def end(self):
@@ -151,27 +163,65 @@ def require_sound(url, debates):
         return [event for debate in debates for event in store.events(debate)]
 
 
-@pytest.mark.slow
-def test_workers_killed_at_any_moment_lose_nothing_and_pay_nothing_twice(url, team):
-    chance, debates = random.Random(20261124), put(url)
-    for _ in range(2):
+class Outlived(NamedTuple):
+    """What was done to workers and their server, and what the records of their debates hold."""
+
+    debates: int
+    kills: int
+    restarts: int
+    resumed: int
+    calls: int
+    answered: int
+    abandoned: int
+
+
+def outlive(team, number, *, workers, kills, seed, restart=None):
+    """Kill workers at moments that the seed chooses, and one time in ten restart the server.
+
+    All debates must close and hold, and nothing that was recorded be asked for again.
+    """
+    chance, debates = random.Random(seed), put(team.url, number)
+    restarts = 0
+
+    def done():
+        return not servers.sql(team.url, _WORK)
+
+    for _ in range(workers):
         team.hire(jobs=4)
-    for _ in range(KILLS):
-        wanted = len(team.noted()) + chance.randint(5, 25)
-        team.until(lambda wanted=wanted: len(team.noted()) >= wanted)
-        working = team.noted()[-1][3]  # in the middle of something, or just after it
-        victim = next(process for process in team.processes if process.pid == working)
+    for death in range(kills):
+        wanted = len(team.noted()) + chance.randint(2, 4 * CALLS * number // kills - 2)
+        team.until(lambda wanted=wanted: len(team.noted()) >= wanted or done())
+        if restart and death % 10 == 9:
+            restart()
+            restarts += 1
+            continue
+        at_work = team.noted()[-1][3]  # in the middle of something, or just after it
+        alive = [process for process in team.processes if process.poll() is None]
+        at_work = [process for process in alive if process.pid == at_work] or alive
+        victim = chance.choice(chance.choice((alive, at_work)))
         victim.kill()
         victim.wait()
         team.hire(jobs=4)
-    team.until(all_closed(url))
-    events = require_sound(url, debates)
+    team.until(done)
+    assert counts(team.url) == {"closed": number}
+    events = require_sound(team.url, debates)
+    count = Counter(event["type"] for event in events)
     asked = Counter((row[1], row[2]) for row in team.noted() if row[0] == "asked")
     assert max(asked.values()) == 1  # a call that was lost is another one when it is made again
-    answered = sum(event["type"] == "call.answered" for event in events)
-    resumed = sum(event["type"] == "debate.resumed" for event in events)
-    assert answered == CALLS * DEBATES
-    assert resumed > DEBATES  # by whoever took it up first, and by others once that one was dead
+    assert count["call.answered"] == CALLS * number, "a step was paid for twice"
+    lost = [event["data"]["error"] for event in events if event["type"] == "call.failed"]
+    assert set(lost) <= {"abandoned"}
+    assert count["call.started"] == count["call.answered"] + len(lost) >= len(asked)
+    return Outlived(
+        number, kills - restarts, restarts, count["debate.resumed"], count["call.started"],
+        count["call.answered"], len(lost),
+    )  # fmt: skip
+
+
+@pytest.mark.slow
+def test_workers_killed_at_any_moment_lose_nothing_and_pay_nothing_twice(url, team):
+    found = outlive(team, DEBATES, workers=2, kills=KILLS, seed=20261124)
+    assert found.resumed > DEBATES  # by whoever took one up first, and by others after a death
 
 
 def test_a_worker_that_is_asked_to_end_puts_back_what_it_was_running(url, team):
@@ -378,6 +428,43 @@ def test_a_worker_whose_server_is_gone_ends_and_says_so(url):
     # As it is found where the worker could not even say so, and has long been silent.
     servers.sql(url, "UPDATE procrastinate_jobs SET status = 'doing', worker_id = NULL")
     assert work(url) == [("d0", "closed", None)]
+
+
+@pytest.mark.parametrize("session", [0, 1])
+def test_a_worker_whose_server_goes_down_as_it_begins_ends_and_says_so(url, monkeypatch, session):
+    """A connection that is refused at once, as every one of a server that is going down."""
+    made = []
+
+    async def refused(dsn):
+        made.append(1)
+        if len(made) > session:
+            raise psycopg.OperationalError("FATAL: the database system is shutting down")
+        return await queue.session(dsn)
+
+    monkeypatch.setattr("hansard.runtime.sharing.session", refused)
+    with pytest.raises(hansard.DataError) as caught:
+        work(url)
+    assert caught.value.code == "store.unreachable"
+
+
+@pytest.mark.parametrize(
+    ("happens", "code"),
+    [
+        ("DELETE FROM procrastinate_workers", "queue.dead"),
+        ("DROP FUNCTION procrastinate_fetch_job_v2", "store.failed"),
+    ],
+)
+def test_a_worker_that_cannot_go_on_says_why(url, happens, code):
+    put(url, 2)
+
+    def ask(_):
+        servers.sql(url, happens)
+        return "Because."
+
+    with pytest.raises(hansard.DataError) as caught:
+        work(url, models={"ask": ask}, jobs=1)
+    assert caught.value.code == code
+    assert "\n" not in str(caught.value)
 
 
 def test_without_the_extra_it_is_named(url, monkeypatch):

@@ -2,6 +2,7 @@
 
 import subprocess
 import sys
+from collections import defaultdict
 from pathlib import Path
 
 import pytest
@@ -9,6 +10,7 @@ from playwright._impl._driver import compute_driver_executable
 
 import campaigns
 import faults
+import servers
 from crash.child import PLAYED
 
 pytestmark = pytest.mark.slow
@@ -50,29 +52,57 @@ def test_killed_at_any_moment(part):
         assert trial.check() > 0, trial.name
 
 
+@pytest.fixture
+def needs_server():
+    """The server's programs: faults of a server are of one that is started for them."""
+    if not servers.programs():
+        pytest.skip(servers.MISSING)
+
+
 @pytest.mark.parametrize("part", range(PARTS))
 def test_befallen(part):
-    for trial in campaigns.sample(campaigns.faults(), 1, part):
+    trials = [trial for trial in campaigns.faults() if trial.way == "faults"]
+    for trial in campaigns.sample(trials, 1, part):
         assert trial.check() > 0, trial.name
 
 
+@pytest.mark.usefixtures("needs_server")
+@pytest.mark.parametrize("part", range(PARTS))
+def test_befallen_on_a_server(part):
+    trials = [trial for trial in campaigns.faults() if trial.way == "faults on a server"]
+    for trial in campaigns.sample(trials, 1, part):
+        assert trial.check() > 0, trial.name
+
+
+def kinds_at(every, played):
+    """Each kind that befalls what is played, with the writes that it befalls."""
+    found = defaultdict(set)
+    for life in (life for name, lives in every if name == played for life in lives):
+        found[life.kind].add(life.at)
+    return found
+
+
 def test_what_befalls_is_of_every_kind_at_every_write_of_every_format():
-    every = [faults.lives(number) for number in range(faults.FAULTS)]
+    every = [faults.lives(number) for number in range(faults.FILES)]
     assert len(every) >= 2_000
     assert {played for played, _ in every} == {*PLAYED, "gate"}
-    kinds = {life.kind for _, found in every for life in found}
-    assert kinds >= {*faults.WRITES, "file limit"}
     for played in PLAYED:
-        writes = range(1, faults.undisturbed(played).writes + 1)
+        found = kinds_at(every, played)
+        assert "file limit" in found
         for kind in faults.WRITES:
-            at = {
-                life.at
-                for name, found in every
-                if name == played
-                for life in found
-                if life.kind == kind
-            }
-            assert at == set(writes), (played, kind)
+            writes = range(1, faults.undisturbed(played).writes + 1)
+            assert found[kind] == set(writes), (played, kind)
+
+
+@pytest.mark.usefixtures("needs_server")
+def test_every_write_of_every_format_on_a_server_meets_every_kind():
+    points = faults.points()
+    assert len(points) <= faults.SERVERS
+    for played in [*PLAYED, "gate"]:
+        found = kinds_at([(name, [faults.Life(*point)]) for name, *point in points], played)
+        writes = range(1, faults.undisturbed(played, served=True).writes + 1)
+        assert found == {kind: set(writes) for kind in (*faults.WRITES, *faults.SESSIONS)}
+        assert played == "gate" or len(writes) > 5
 
 
 SOAKED = """

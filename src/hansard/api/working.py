@@ -40,7 +40,9 @@ async def work(
     sign of life, every `heartbeat` seconds, for `dead` seconds counts as dead, and others take its
     debates over.
 
-    Raises UsageError `queue.store`, `queue.extra` or `queue.missing`.
+    Raises UsageError `queue.store`, `queue.extra` or `queue.missing`; DataError
+    `store.unreachable` once the server is gone, `store.failed` for what else it refuses, and
+    `queue.dead` where others took this worker for dead. Its debates stay open.
 
     >>> import asyncio
     >>> from hansard import work

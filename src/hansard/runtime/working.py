@@ -11,8 +11,8 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Sequence
-from contextlib import suppress
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -30,7 +30,7 @@ from hansard.runtime.seats import Models
 from hansard.runtime.sharing import shared
 from hansard.runtime.tools import Tools
 from hansard.store.application import Store
-from hansard.store.queue import LOST, QUEUE, TASK
+from hansard.store.queue import FAILED, LOST, PRUNED, QUEUE, TASK
 
 
 @dataclass(frozen=True)
@@ -110,40 +110,51 @@ async def work(
                 raise JobAborted from None
             raise
 
-    async with app.open_async(), shared(store.dsn) as over:
-        await _put_back(app, times)
-        rescuing = asyncio.create_task(_rescue(app, times))
-        working = asyncio.create_task(
-            app.run_worker_async(
-                queues=[QUEUE],
-                concurrency=jobs,
-                wait=stay,
-                delete_jobs="successful",
-                shutdown_graceful_timeout=times.grace,
-                update_heartbeat_interval=times.heartbeat,
-                stalled_worker_timeout=times.dead,
+    with _told(store):
+        async with app.open_async(), shared(store.dsn) as over:
+            await _put_back(app, times)
+            rescuing = asyncio.create_task(_rescue(app, times))
+            working = asyncio.create_task(
+                app.run_worker_async(
+                    queues=[QUEUE],
+                    concurrency=jobs,
+                    wait=stay,
+                    delete_jobs="successful",
+                    shutdown_graceful_timeout=times.grace,
+                    update_heartbeat_interval=times.heartbeat,
+                    stalled_worker_timeout=times.dead,
+                )
             )
-        )
-        try:
-            await asyncio.wait([rescuing, working, over], return_when=asyncio.FIRST_COMPLETED)
-        finally:
-            working.cancel()
-            rescuing.cancel()
-            await asyncio.wait([working, rescuing])
-        _require_whole(store, [working, rescuing, over])
+            try:
+                await asyncio.wait([rescuing, working, over], return_when=asyncio.FIRST_COMPLETED)
+            finally:
+                working.cancel()
+                rescuing.cancel()
+                await asyncio.wait([working, rescuing])
+            for task in (working, rescuing, over):
+                if task.done() and not task.cancelled() and (error := task.exception()):
+                    raise error
 
 
-def _require_whole(store: Store, tasks: Sequence[asyncio.Future[Any]]) -> None:
-    """Raise what ended a part of the worker; a server that is gone as DataError."""
-    for task in tasks:
-        if task.done() and not task.cancelled() and (error := task.exception()):
-            if isinstance(error, (ConnectorException, LOST)):
-                raise DataError(
-                    "store.unreachable",
-                    f"the connection to {store.url} was lost, and the worker ends; its debates "
-                    "stay open, and another worker goes on with them",
-                ) from None
-            raise error
+@contextmanager
+def _told(store: Store) -> Iterator[None]:
+    """Raise DataError where the server is gone, or fails, or others took the worker for dead."""
+    left = "and the worker ends; its debates stay open, and another worker goes on with them"
+    try:
+        yield
+    except (ConnectorException, FAILED) as error:
+        cause = error.__cause__ or error
+        if isinstance(cause, PRUNED):
+            code = "queue.dead"
+            said = (
+                f"this worker gave no sign of life for so long that others took it for dead, {left}"
+            )
+        elif isinstance(cause, LOST):
+            code, said = "store.unreachable", f"the connection to {store.url} was lost, {left}"
+        else:
+            first = str(cause).strip().partition("\n")[0]
+            code, said = "store.failed", f"{store.url} cannot be read or written: {first}, {left}"
+        raise DataError(code, said) from None
 
 
 def _may_run_elsewhere(error: HansardError) -> bool:

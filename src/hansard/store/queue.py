@@ -11,6 +11,7 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
 import psycopg
+import psycopg.errors
 
 from hansard.errors import UsageError
 from hansard.installing import install_command
@@ -19,7 +20,11 @@ if TYPE_CHECKING:
     from procrastinate.manager import JobManager
 
 Session = psycopg.AsyncConnection[Any]
-LOST = psycopg.Error  # what a session raises whose server is gone
+# What a session raises: all of it; where its server is gone; where the row of a worker is, since
+# others took the worker for dead.
+FAILED = psycopg.Error
+LOST = (psycopg.OperationalError, psycopg.InterfaceError)
+PRUNED = psycopg.errors.ForeignKeyViolation
 TASK, QUEUE = "hansard.debate", "hansard"
 _THERE = "SELECT 1 FROM pg_tables WHERE schemaname = current_schema() AND tablename = %s"
 _TABLE = "procrastinate_jobs"
