@@ -6,8 +6,11 @@ import pytest
 
 import hansard
 from exporting import APPROVAL, SEATS, reply
+from formats import FORMATS, PLAYED
 from hansard.errors import SeatError
 from hansard.governance.approval import hashes
+from hansard.runtime.models.base import Completion, ModelError, ToolCall
+from playing import answer, script, spec_of, weak
 
 FIELDS = {
     "question": "Do we release?",
@@ -63,3 +66,77 @@ def test_the_policy_still_holds_once_a_debate_is_resumed_or_stopped(store, polic
         with pytest.raises(SeatError) as caught:
             hansard.run_sync(FIELDS, models=MODELS, store=store, policy=policy, observe=dies)
         assert same(end(caught.value.debate), store) == (False, "waiting", 1)
+
+
+# What `run` and `resume` give is made from what they have in hand, and is what the store holds
+
+
+def add(a: int) -> str:
+    """Add one."""
+    return str(a + 1)
+
+
+def eventful(request):
+    """Much goes wrong, and a tool is used."""
+    first = request.call.endswith(":1")
+    if first and request.tools and request.speaker == "ann":
+        return Completion("", tool_calls=(ToolCall("add", '{"a": 1}'), ToolCall("a b", "{}")))
+    if first and request.phase in ("consensus", "rebuttal"):
+        raise ModelError("timeout")
+    usual = script({"critique:1": weak(3), "verdict:1": "no JSON"})(request)
+    return Completion(usual, tokens_in=3, tokens_out=1) if isinstance(usual, str) else usual
+
+
+@pytest.mark.parametrize("changes", [{}, {"limits": {"calls": 2}}], ids=["whole", "cut short"])
+@pytest.mark.parametrize("format_", FORMATS)
+def test_the_result_of_a_run_is_the_one_that_the_store_gives(format_, changes):
+    given = {"models": {"bot": eventful}, "tools": {"add": add}}
+    with hansard.open_store("sqlite:///:memory:") as store:
+        spec = spec_of(format_, tools=["add"], **PLAYED[format_].rich | changes)
+        found = hansard.run_sync(spec, store=store, **given)
+        assert found == hansard.result(store, found.debate)
+        assert hansard.verify(store, found.debate).findings == []
+
+
+class Stop(BaseException):
+    pass
+
+
+@pytest.mark.parametrize("format_", FORMATS)
+def test_the_result_of_a_resumed_debate_is_that_of_all_of_it(format_):
+    turns = []
+
+    def stop(event):
+        turns.append(event["type"])
+        if turns.count("turn.recorded") == 2:
+            raise Stop
+
+    given = {"models": {"bot": answer}, "tools": {"add": add}}
+    told = []
+    with hansard.open_store("sqlite:///:memory:") as store:
+        spec = spec_of(format_, synthesizer=True, tools=["add"], **PLAYED[format_].rich)
+        with pytest.raises(Stop):
+            hansard.run_sync(spec, store=store, observe=stop, **given)
+        (debate,) = store.debates()
+        found = hansard.resume_sync(debate, store=store, progress=told.append, **given)
+        assert found == hansard.result(store, debate)
+        resumed = next(row for row in store.events(debate) if row["type"] == "debate.resumed")
+    assert told, "what follows is told"
+    assert min(row.seq for row in told) > resumed["seq"], "and nothing of what came before"
+
+
+def test_no_text_is_read_back_from_the_store_while_a_debate_is_followed(monkeypatch):
+    """Whoever follows gets them with the events."""
+
+    def never(*_):
+        raise AssertionError("the store was asked")
+
+    with hansard.open_store("sqlite:///:memory:") as store:
+        for name in ("text", "bundle", "lines", "events", "find", "debates"):
+            monkeypatch.setattr(store, name, never)
+        said = []
+        found = hansard.run_sync(
+            spec_of("judged"), models={"bot": answer}, store=store, progress=said.append
+        )
+    assert found.status == "complete"
+    assert [row.reply for row in said if hasattr(row, "reply")]

@@ -13,10 +13,12 @@ from pathlib import Path
 
 import pytest
 
+import hansard
 from hansard.errors import DataError, UsageError
 from hansard.record.bundle import Head
 from hansard.store.application import Batch, Store
 from hansard.store.database import Extras
+from playing import BASE, MODEL, answer
 
 DEBATE = "5c1d3e0a-1111-4111-8111-111111111111"
 MAGIC = bytes.fromhex("d9d505f920a163d7")
@@ -279,3 +281,28 @@ def test_a_folder_whose_name_is_not_utf_8_is_kept(shelf):
     assert shelf.store.folder(DEBATE) == Path(name)
     shelf.sql(("UPDATE runs SET folder = '/text'",))
     assert shelf.store.folder(DEBATE) == Path("/text")
+
+
+# Debates are looked for by what their first entry says; a row that cannot be read is left out
+
+CONFUSED = "UPDATE stored_events SET {} = ? WHERE originator_version = 1 AND originator_id = ?"
+
+
+def run(store, **more):
+    spec = {"format": "judged", "question": "Shall we?", "model": MODEL, **BASE["judged"]}
+    return hansard.run_sync(spec, models={"bot": answer}, store=store, **more).debate
+
+
+@pytest.mark.parametrize("value", [7, 1.5, b"\xff\0", "no id", None])
+@pytest.mark.parametrize("column", ["originator_id", "state"])
+def test_a_row_of_a_wrong_type_is_left_out(tmp_path, column, value):
+    path = tmp_path / "a.db"
+    with hansard.open_store(f"sqlite:///{path}") as store:
+        first = run(store)
+        again, altered = (run(store, follow_up=first) for _ in range(2))
+        assert store.naming(first) == [again, altered]
+    with closing(sqlite3.connect(path)) as connection, connection:
+        connection.execute("DROP TRIGGER lines_stand")
+        connection.execute(CONFUSED.format(column), [value, altered.replace("-", "")])
+    with hansard.open_store(f"sqlite:///{path}") as store:
+        assert store.naming(first) == [again]

@@ -16,6 +16,7 @@ from exporting import run_tool
 from hansard.page.write import page as write_page
 from hansard.record.bundle import unpack
 from hansard.record.page import OPENING
+from kit import case
 
 SAID = "is not a Hansard export: it contains none of the files that an export has"
 CUT_OFF = (
@@ -170,3 +171,28 @@ def test_a_page_is_read_by_one_and_refused_by_the_other_without_a_verdict(hansar
     Path("p.html").write_bytes(b"x" + data)  # what no browser shows as a page
     assert hansard("verify", "p.html").code == 2
     assert run_tool("p.html") == (2, "", f"verify.py: p.html {SAID}\n")
+
+
+# `verify --require-policy`: both verifiers, on cases of the kit
+
+REQUIRED = "a policy, and that the record was compared with all of it (checks 10 and 18)\n"
+CASES = {
+    "approved-prompts": (0, ""),
+    "decided-by-two-of-three": (1, REQUIRED),  # it names none
+    "policy-texts-withheld": (1, REQUIRED),  # nobody can compare them
+    "policy-served-withheld": (1, REQUIRED),
+    "vote-altered_fail": (1, ""),  # that it was altered is said already
+}
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_a_record_without_a_policy_or_not_compared_with_all_of_it_is_not_enough(hansard, name):
+    export, trust = str(case(name).export), str(case(name).trust)
+    words = (export, "--trust", trust)
+    code, said = CASES[name]
+    for more in ((), ("--json",)):
+        done = hansard("verify", *words, "--require-policy", *more)
+        assert (done.code, done.err) == (code, said and f"Required: {said}")
+        told = run_tool(*words, "--require-policy", *more)
+        assert (told[0], told[2]) == (code, said and f"verify.py: required: {said}")
+        assert hansard("verify", *words, *more).code == (code if name.endswith("_fail") else 0)

@@ -1,12 +1,16 @@
 """The examples of FORMAT.md §17 are what the package computes."""
 
+import doctest
+import importlib
 import json
+import pkgutil
 import re
 from hashlib import sha256
 from pathlib import Path
 
 import pytest
 
+import hansard
 from hansard.record import blob, note
 from hansard.record.canonical import dump
 from hansard.record.line import line_hash
@@ -171,3 +175,26 @@ def test_a_signed_note(row):
     signed = note.parse(row["note"].encode())
     assert signed.text.count(b"\n\n") == 1
     assert signed.signed_by(note.VerifierKey.parse(row["key"]))
+
+
+# Every example in a docstring runs; those with frameworks of others run in tests/peers
+
+WITH_PEERS = [
+    f"hansard.examples.agents.{name}" for name in ("autogen_seat", "langgraph_seat", "mcp_seat")
+]
+MODULES = [
+    row.name
+    for row in pkgutil.walk_packages(hansard.__path__, "hansard.")
+    if not row.name.endswith("__main__") and row.name not in WITH_PEERS
+]
+
+
+@pytest.mark.parametrize("name", MODULES)
+def test_the_examples_run(name):
+    assert doctest.testmod(importlib.import_module(name)).failed == 0
+
+
+def test_the_public_api_has_examples():
+    for name in ("running", "records", "specs", "trust"):
+        module = importlib.import_module(f"hansard.api.{name}")
+        assert doctest.testmod(module).attempted >= 3
