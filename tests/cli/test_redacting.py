@@ -89,6 +89,45 @@ def test_nor_in_what_finds_debates(hansard):
     assert holding(b"Quackenbush", b"quackenbush") == set()
 
 
+DAMAGE = {
+    "no index": "DROP TABLE projected_texts",
+    "an empty index": "DELETE FROM projected_texts_data",
+    "pages that are none": "UPDATE projected_texts_data SET block = x'00'",
+    "another version": "UPDATE projected_texts_config SET v = 99",
+    **{
+        f"no {part}": f"DROP TABLE projected_texts_{part}"
+        for part in ("config", "data", "idx", "content", "docsize")
+    },
+}
+
+
+@pytest.mark.parametrize("damage", DAMAGE.values(), ids=DAMAGE)
+@pytest.mark.parametrize("mended", ["redact", "rebuild"])
+def test_what_finds_words_may_be_damaged(hansard, damage, mended):
+    hansard("run", write(question="Shall Wilhelmina Quackenbush get credit?", labels=["zanzibar"]))
+    debate = only_debate()
+    Path("debate.yaml").unlink()
+    hansard("list", "--search", "quackenbush")
+    with closing(sqlite3.connect("hansard.db")) as connection, connection:
+        connection.execute(damage)
+    if mended == "rebuild":
+        hansard("projection", "rebuild")
+        assert "Quackenbush" in hansard("list", "--search", "quackenbush").out
+    hansard("redact", debate, "1.question", *SAID)
+    assert holding(b"Quackenbush", b"quackenbush") == set()
+    assert "1 debate" in hansard("list", "--search", "zanzibar").out
+
+
+def test_no_word_stays_in_an_index_whose_rows_somebody_deleted(hansard):
+    hansard("run", write(question="Shall Wilhelmina Quackenbush get credit?"))
+    Path("debate.yaml").unlink()
+    hansard("list")
+    with closing(sqlite3.connect("hansard.db")) as connection, connection:
+        connection.execute("DELETE FROM projected_texts_content")
+    hansard("redact", only_debate(), "1.question", *SAID)
+    assert holding(b"Quackenbush", b"quackenbush") == set()
+
+
 def test_nor_while_the_store_is_open_elsewhere(hansard, ended):
     words = [b"Elm Street", *salted(EVIDENCE)]
     with library.open_store() as store:

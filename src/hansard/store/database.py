@@ -72,12 +72,11 @@ class Tables(ABC):
     """The tables of an open database; each database has a recorder of its own that is one.
 
     `place` is the column of entries that counts them in the order in which they were stored,
-    `words_place` the one of the projection's words; `holds` says whether a blob's bytes hold
-    others, and `searched` whether a row of the projection was found by its words.
+    `holds` says whether a blob's bytes hold others, and `searched` whether a row of the
+    projection was found by its words.
     """
 
     place: ClassVar[str]
-    words_place: ClassVar[str]
     holds: ClassVar[str]
     searched: ClassVar[str]
     refused: ClassVar[type[Exception]]  # what a statement raises that stores a key twice
@@ -131,7 +130,10 @@ class Tables(ABC):
 
     @abstractmethod
     def drop_words(self, c: Cursor, place: int | None, *, wholly: bool = False) -> None:
-        """Forget the words of a row, or of all; `wholly`: leave no trace of them in the index."""
+        """Forget the words of a row, or of all; `wholly`: leave no trace of them in the index.
+
+        An index that is damaged is made anew, and every row of the projection is then due.
+        """
 
     def select(self, statement: str, *params: object, **named: object) -> Sequence[Sequence[Any]]:
         """Return the rows of a read-only statement."""

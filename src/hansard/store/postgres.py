@@ -49,7 +49,6 @@ class Recorder(Tables, PostgresApplicationRecorder):
     """Stores a batch of lines with its blobs and its head, all or nothing."""
 
     place = "notification_id"
-    words_place = "place"
     holds = "position(? IN {}) > 0"
     searched = """row.place IN (SELECT place
         FROM unnest(CAST(:words AS text[])) AS word

@@ -160,13 +160,16 @@ class Projection:
         self._tables.drop_words(c, None)
 
     def begin_again(self) -> None:
-        """Let every row be made anew; until then it stands, so that no list lacks it meanwhile."""
+        """Let every row be made anew; until then it stands, so that no list lacks it meanwhile.
+
+        What finds words is made anew at once: it may be damaged.
+        """
         tables = self._tables
         first = f"SELECT {tables.place} FROM stored_events WHERE originator_version = 1"  # noqa: S608
-        texts = ("projected_texts", tables.words_place)
         with guard(), tables.transaction() as c:
-            for table, place in (*((name, "place") for name in _OF_DEBATES), texts):
-                c.execute(f"DELETE FROM {table} WHERE {place} NOT IN ({first})", ())  # noqa: S608
+            for table in _OF_DEBATES:
+                c.execute(f"DELETE FROM {table} WHERE place NOT IN ({first})", ())  # noqa: S608
+            tables.drop_words(c, None)
             c.execute("UPDATE projected_until SET position = 0", ())
 
     def _is_astray(self) -> bool:

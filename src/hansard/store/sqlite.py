@@ -45,7 +45,7 @@ from hansard.store.database import (
 from hansard.store.file import Tally
 from hansard.store.guard import guard
 from hansard.store.mapping import Debates
-from hansard.store.sqlite_tables import DERIVED, TABLES
+from hansard.store.sqlite_tables import DERIVED, NEW_WORDS, TABLES
 
 SCHEME = "sqlite:///"
 
@@ -75,7 +75,7 @@ class Pool(SQLiteConnectionPool):
 class Recorder(Tables, SQLiteApplicationRecorder):
     """Stores a batch of lines with its blobs and its head, all or nothing."""
 
-    place = words_place = "rowid"
+    place = "rowid"
     holds = "instr({}, ?)"
     searched = "row.place IN (SELECT rowid FROM projected_texts WHERE said MATCH :words)"
     refused = sqlite3.IntegrityError
@@ -214,10 +214,21 @@ class Recorder(Tables, SQLiteApplicationRecorder):
 
     @override
     def drop_words(self, c: Cursor, place: int | None, *, wholly: bool = False) -> None:
-        where, params = ("", ()) if place is None else (" WHERE rowid = ?", (place,))
-        c.execute(f"DELETE FROM projected_texts{where}", params)  # noqa: S608
-        if wholly:
-            c.execute("INSERT INTO projected_texts (projected_texts) VALUES ('optimize')", ())
+        if place is None:
+            for statement in NEW_WORDS:
+                c.execute(statement)
+            return
+        c.execute("SAVEPOINT words")
+        try:
+            c.execute("DELETE FROM projected_texts WHERE rowid = ?", (place,))
+            if wholly:  # also what stands in the index alone
+                c.execute("INSERT INTO projected_texts (projected_texts) VALUES ('rebuild')", ())
+        except sqlite3.Error as error:
+            if error.sqlite_errorcode & 0xFF not in (sqlite3.SQLITE_ERROR, sqlite3.SQLITE_CORRUPT):
+                raise
+            c.execute("ROLLBACK TO words")  # else what the index still holds spoils the new one
+            self.drop_words(c, None)
+        c.execute("RELEASE words")
 
 
 class Factory(SQLiteFactory):

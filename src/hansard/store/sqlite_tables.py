@@ -46,6 +46,7 @@ DERIVED = tuple(
     f"projected{name}"
     for name in ("", "_names", "_reviews", "_figures", "_counts", "_until", "_texts")
 )
+_WORDS = "CREATE VIRTUAL TABLE IF NOT EXISTS projected_texts USING fts5(said)"
 _OF_PROJECTION = (
     # A store of no version may have those of before: they are made anew from the records.
     *(f"DROP TABLE IF EXISTS {name}" for name in DERIVED),
@@ -75,6 +76,21 @@ _OF_PROJECTION = (
        (place INTEGER PRIMARY KEY, head TEXT NOT NULL, numbers TEXT NOT NULL)""",
     """CREATE TABLE IF NOT EXISTS projected_until
        (version INTEGER PRIMARY KEY, position INTEGER NOT NULL)""",
-    "CREATE VIRTUAL TABLE IF NOT EXISTS projected_texts USING fts5(said)",
+    _WORDS,
 )
 TABLES = (*_OF_DEBATES, *_OF_REGISTER, *_OF_PROJECTION)  # of version 1, and of none
+# Makes the table of words anew, whatever it is now: SQLite drops a virtual table only where it
+# can read its version and its first page (https://sqlite.org/fts5.html).
+NEW_WORDS = (
+    "CREATE TABLE IF NOT EXISTS projected_texts_config (k PRIMARY KEY, v) WITHOUT ROWID",
+    "REPLACE INTO projected_texts_config VALUES ('version', 4)",
+    "CREATE TABLE IF NOT EXISTS projected_texts_data (id INTEGER PRIMARY KEY, block BLOB)",
+    "REPLACE INTO projected_texts_data VALUES (10, zeroblob(7))",
+    "DROP TABLE IF EXISTS projected_texts",
+    *(
+        f"DROP TABLE IF EXISTS projected_texts_{part}"
+        for part in ("config", "data", "idx", "content", "docsize")
+    ),
+    _WORDS,
+    "DELETE FROM projected_until",
+)
