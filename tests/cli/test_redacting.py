@@ -310,6 +310,16 @@ def test_a_stranger_s_redaction_is_told_as_one(hansard, ended):
     assert "you have not said that you trust the key house/reviewer" in seen.result().to_markdown()
 
 
+def test_more_texts_than_fit_are_told_of_before_anything_is_signed(hansard, ended, monkeypatch):
+    monkeypatch.setattr("hansard.rules.after.MOST_AFTER", 2)
+    before = len(record().events)
+    done = hansard("redact", ended, "--all", *SAID, code=2)
+    assert "has room for 2 more" in " ".join(done.err.split())
+    assert "[review.full]" in done.err
+    assert len(record().events) == before
+    hansard("redact", ended, EVIDENCE, REPLY, *SAID)
+
+
 def test_without_a_text_all_are_listed(hansard, ended):
     out = hansard("redact", ended).out
     assert {EVIDENCE, REPLY, "1.question"} <= set(out.split())

@@ -142,9 +142,12 @@ def _weighed(
         raise UsageError("redact.text", "name the texts to be erased, such as 1.question")
     if both := [str(erased[name]) for name in erased.keys() & kept.keys()]:
         raise UsageError("redact.text", f"{', '.join(both)} cannot be both erased and kept")
-    if len(recording.state.after) + len(erased) > after.MOST_AFTER:
+    if len(erased) > (room := after.MOST_AFTER - len(recording.state.after)):
         raise UsageError(
-            "review.full", f"a record has at most {after.MOST_AFTER:,} entries after its close"
+            "review.full",
+            f"to erase {many(len(erased), 'text')} takes as many entries, and this record has room "
+            f"for {room:,} more (at most {after.MOST_AFTER:,} stand after its close): nothing was "
+            "erased; name the texts that must go, as in 12.reply",
         )
     others = dict(quoting(events, held, erased))
     undecided = tuple(row for name, row in others.items() if name not in kept)
