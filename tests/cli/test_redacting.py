@@ -1,6 +1,9 @@
 """`redact`: texts that are erased, and what still holds."""
 
+import signal
 import sqlite3
+import subprocess
+import sys
 from contextlib import closing
 from pathlib import Path
 
@@ -147,6 +150,40 @@ def test_a_reader_that_keeps_an_older_state_is_told_of(hansard, ended, monkeypat
     hansard("list")
     assert holding(b"Elm Street") == set()
     assert [row.field for row in record().result().reviewed.erased] == ["text", "reply"]
+
+
+KILLED = """
+import os, signal, sys
+from hansard_entry import run
+from hansard.store.sqlite import Recorder
+setattr(Recorder, sys.argv.pop(1), lambda *_: os.kill(os.getpid(), signal.SIGKILL))
+run()
+"""
+
+
+@pytest.mark.parametrize(("step", "erased"), [("write", []), ("scrub", ["text", "reply"])])
+def test_what_a_killed_process_left_goes_when_the_store_is_opened_next(
+    hansard, ended, step, erased
+):
+    command = (sys.executable, "-c", KILLED, step, "redact", ended, EVIDENCE, REPLY, *SAID, "--yes")
+    assert subprocess.run(command, check=False).returncode == -signal.SIGKILL
+    assert holding(b"Elm Street")
+    assert Path("hansard.db-erased").exists()
+    hansard("list")
+    assert not Path("hansard.db-erased").exists()
+    assert bool(holding(b"Elm Street")) is not bool(erased)
+    assert [row.field for row in record().result().reviewed.erased] == erased
+
+
+def test_a_store_in_use_is_opened_all_the_same_and_scrubbed_later(hansard, ended, monkeypatch):
+    monkeypatch.setattr("hansard.store.sqlite.LOCK_SECONDS", 0)
+    Path("hansard.db-erased").touch()
+    with closing(sqlite3.connect("hansard.db", isolation_level=None)) as other:
+        other.execute("BEGIN IMMEDIATE")
+        assert record().verification.ok
+    assert Path("hansard.db-erased").exists()
+    hansard("list")
+    assert not Path("hansard.db-erased").exists()
 
 
 def test_what_was_signed_before_still_holds(hansard, ended):

@@ -126,6 +126,8 @@ class Store:
             return
         try:
             with guard():
+                if any(each.extras.erased for each in batches):
+                    self._recorder.will_erase()
                 self._recorder.write(lambda c: [self._insert(c, each) for each in batches][-1])
         except NotNext as error:
             if not all(map(self._is_stored, batches)):

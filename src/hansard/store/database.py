@@ -117,6 +117,10 @@ class Tables(ABC):
         """Return how many rows the last statement has changed."""
 
     @abstractmethod
+    def will_erase(self) -> None:
+        """Note that texts are about to go, so that whoever comes next scrubs, if this one cannot."""
+
+    @abstractmethod
     def scrub(self) -> None:
         """Leave nothing in the files of the database of what was deleted, as far as it can."""
 

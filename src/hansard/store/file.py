@@ -8,6 +8,10 @@ What a killed process stored may stand in the write-ahead log alone (`FILE-wal`)
 does not miss a log that somebody deletes. So the number of entries is kept beside the store
 (`FILE-entries`), for as long as there is a log.
 
+What was erased may stand in that log, too, until the store was scrubbed. So that a process which
+is killed in between leaves it to the next that opens the store, `FILE-erased` stands beside it
+meanwhile.
+
 A store may stand in the folder of a stranger, with files beside it that nobody here made. What
 is no regular file, or would make SQLite touch a file elsewhere, is refused before it is opened.
 """
@@ -248,6 +252,26 @@ class Tally:
         if not Path(f"{self._store}-wal").exists():
             with suppress(OSError):
                 self._path.unlink()
+
+
+class Unscrubbed:
+    """An empty file beside a store whose files may still hold texts that were erased."""
+
+    def __init__(self, store: Path) -> None:
+        self._path = Path(f"{store}-erased")
+
+    def set(self) -> None:
+        """Make it, on the disk; raises OSError and DataError `store.beside`."""
+        if not self.is_set():
+            private.write(self._path, b"", replace=True)
+
+    def is_set(self) -> bool:
+        """Whether it is there; raises OSError and DataError `store.beside`."""
+        return regular(self._path) is not None
+
+    def clear(self) -> None:
+        """Take it away; raises OSError."""
+        self._path.unlink(missing_ok=True)
 
 
 def _keep_private(path: Path) -> None:

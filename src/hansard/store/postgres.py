@@ -135,6 +135,10 @@ class Recorder(Tables, PostgresApplicationRecorder):
         return cast(_Cursor, c).changed
 
     @override
+    def will_erase(self) -> None:
+        """Nothing to note: no file of a server is ours to scrub."""
+
+    @override
     def scrub(self) -> None:
         """Give the room of what was deleted free, where this role may.
 

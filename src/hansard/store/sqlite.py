@@ -42,7 +42,7 @@ from hansard.store.database import (
     require_current,
     require_known,
 )
-from hansard.store.file import Tally
+from hansard.store.file import Tally, Unscrubbed
 from hansard.store.guard import guard
 from hansard.store.mapping import Debates
 from hansard.store.sqlite_tables import DERIVED, NEW_WORDS, TABLES
@@ -181,6 +181,11 @@ class Recorder(Tables, SQLiteApplicationRecorder):
         return cast(SQLiteCursor, c).sqlite_cursor.rowcount
 
     @override
+    def will_erase(self) -> None:
+        if not self._in_memory:
+            Unscrubbed(Path(self.name)).set()
+
+    @override
     def scrub(self) -> None:
         """Write the store anew without what was deleted, and empty its write-ahead log.
 
@@ -201,6 +206,7 @@ class Recorder(Tables, SQLiteApplicationRecorder):
                 f"what was to be erased is out of the record, but {self.name}-wal still has it, "
                 "since another process reads the store; end that process, and run `hansard list`",
             )
+        Unscrubbed(Path(self.name)).clear()
 
     @override
     def search(self, text: str) -> object:
@@ -296,6 +302,9 @@ class SQLite(Database):
         if self._path:
             with _closed_on_error(opened):
                 require_current(recorder.version(), self.url)
+                if Unscrubbed(self._path).is_set():
+                    with suppress(sqlite3.Error, DataError):  # in use: whoever opens it next does
+                        recorder.scrub()
         self._opened = True
         return opened
 
