@@ -1,11 +1,13 @@
-"""Figures 17 and 18: what a question over many debates takes, and metrics beside a recount.
+"""Figures 17, 18 and 20: what many stored debates cost a question, metrics, a run, a new row.
 
 The debates are a few of different kinds under many ids, as in figure 15. The rows by which they
-are found are made first: that verifies each record once, and has a figure of its own.
+are found are made first: that verifies each record once, and has a figure of its own. What a
+command takes beyond its start is what it takes beyond itself in a store of one debate.
 """
 
 from __future__ import annotations
 
+import asyncio
 import os
 import resource
 import subprocess
@@ -13,18 +15,26 @@ import sys
 import time
 import warnings
 from collections import defaultdict
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from functools import partial
 from pathlib import Path
+from statistics import median
 from typing import Any
 
 import hansard
-from bench_kit.debates import SEATS
+from bench_kit.debates import SEATS, Instant, run_debates, spec_of
 from bench_kit.many import fill
-from bench_kit.measure import Figure, Size, expect
+from bench_kit.measure import Figure, Pairs, Size, expect, seconds
+from bench_kit.public import by_api, cpu_of
+from bench_kit.record import read_all
 from hansard.record.bundle import Bundle
 from hansard.report.metrics import UNIT, Sum, figures
+from hansard.store.application import Batch, Store
 
 _MOST = 2.0  # seconds
+_BEYOND = 0.3  # seconds beyond the start of a list
+_BEYOND = 0.3  # seconds
+_FEW = 100  # debates
 _RARE = 100  # one of as many debates is about clause 11
 QUESTIONS = {
     "overridden or never reviewed": "report --period {year} --as csv",
@@ -32,6 +42,17 @@ QUESTIONS = {
     "clause 11, and how often": "list --questions --search|clause 11",
     "which model ends LOW": "report --period {year} --as json",
     "the committee's report": "report --period {year} -o {file}",
+}
+LISTS = {
+    "the newest 50": "list --limit 50",
+    "a filter": "list --limit 50 --exception citations",
+    "a search": "list --limit 50 --search|clause 11",
+}
+
+LISTS = {
+    "the newest 50": "list --limit 50",
+    "a filter": "list --limit 50 --exception citations",
+    "a search": "list --limit 50 --search|clause 11",
 }
 
 
@@ -41,7 +62,7 @@ def figure_questions(size: Size, folder: Path) -> Iterator[Figure]:
     fill(path, records(), debates)
     with hansard.open_store(f"sqlite:///{path}", create=False) as store:
         begin = time.process_time()
-        expect(len(hansard.list_debates(store, limit=0).debates) == 0, "nothing is listed")
+        rows_of(store)
         spent = (time.process_time() - begin) / debates
         yield Figure(17, f"rows of {debates:,} debates made anew", "us/debate", 1e6 * spent)
     for name, words in QUESTIONS.items():
@@ -49,7 +70,74 @@ def figure_questions(size: Size, folder: Path) -> Iterator[Figure]:
         ours = sorted(times)[len(times) // 2]
         what = f"{debates:,} debates: {name}"
         yield Figure(17, what, "s of CPU", ours, _MOST, ours / _MOST, at_most=1.0)
+    single, few = folder / "single.db", folder / "few.db"
+    fill(single, records(), 1)
+    for name, words in LISTS.items():
+        times = [
+            asked(folder, path, words, n) - asked(folder, single, words, n)
+            for n in range(min(5, size.repeats))
+        ]
+        what = f"{debates:,} debates: list of {name}, beyond its start"
+        ours = median(times)
+        yield Figure(17, what, "s of CPU", ours, _BEYOND, ours / _BEYOND, at_most=1.0)
     yield from figure_metrics(path, debates)
+    fill(few, records(), _FEW)
+    yield figure_run(size, few, path)
+
+
+def figure_run(size: Size, few: Path, many: Path) -> Figure:
+    """Time a debate through `hansard.run` where many are stored, beside where few are."""
+    pairs = Pairs()
+    with Store.open(f"sqlite:///{few}") as one, Store.open(f"sqlite:///{many}") as other:
+        for turn in range(size.repeats + 1):
+            times = [cpu_of(by_api, store, size.public) for store in (one, other)]
+            if turn:  # the first one opens everything
+                pairs.add(*times)
+    what = f"hansard.run, {size.asked:,} debates stored, beside {_FEW}"
+    return pairs.cost(17, what, 1.1, "us/debate")
+
+
+class Timed(Store):
+    """A store that knows the CPU time of its appends."""
+
+    spent = 0.0
+
+    def append(self, *batches: Batch) -> None:
+        """Append, and add the time to `spent`."""
+        self.spent += seconds(time.process_time, super().append, *batches)
+
+
+def figure_following(size: Size, folder: Path) -> Iterator[Figure]:
+    """Figure 20: catching up with new debates, and the least that reads them, beside appends."""
+    caught, least = Pairs(), Pairs()
+    with Timed.open(f"sqlite:///{folder / 'following.db'}", create=True) as store:
+        for turn in range(size.repeats + 1):
+            store.spent, before = 0.0, len(store.debates())
+            asyncio.run(run_debates(store, spec_of(2), size.appends, Instant()))
+            appends = store.spent / size.appends
+            added = store.debates()[before:]
+            times = [
+                seconds(time.process_time, work) / size.appends
+                for work in (partial(read, store, added), partial(rows_of, store))
+            ]
+            if turn:  # the first one opens everything
+                for pairs, spent in zip((least, caught), times, strict=True):
+                    pairs.add(appends, spent)
+    what, unit = "new debates of 3x2, beside their appends", "us/debate"
+    yield caught.cost(20, f"catching up with {what}", 0.15, unit)
+    yield least.cost(20, f"reading, parsing and hashing {what}", None, unit)
+
+
+def read(store: Store, debates: Sequence[str]) -> None:
+    """Read debates of a store, parse their entries, and hash everything."""
+    for debate in debates:
+        bundle = store.bundle(debate)
+        read_all(bundle.lines, list(bundle.blobs.values()))
+
+
+def rows_of(store: Store) -> None:
+    """Bring the rows up to date, and list nothing."""
+    expect(not hansard.list_debates(store, limit=0).debates, "nothing is listed")
 
 
 def figure_metrics(path: Path, debates: int) -> Iterator[Figure]:

@@ -77,9 +77,6 @@ def list_debates(
         raise UsageError(
             "list.sort", f"{sort!r} is no order of a list; it can be {', '.join(SORTS)}"
         )
-    for name, at in (("since", since), ("until", until)):
-        if at is not None:
-            time_of(name, at)
     terms = {
         "since": since,
         "until": until,
@@ -93,12 +90,13 @@ def list_debates(
         "review": review,
         "words": search if search and search.strip() else None,
     }
-    wanted = {name: value for name, value in terms.items() if value is not None}
-    for name, value in wanted.items():
+    given = {name: value for name, value in terms.items() if value is not None}
+    for name, value in given.items():
+        if name in ("since", "until"):
+            time_of(name, value)
         require_text(name, value)
-    trust = trust or Trust()
-    rows = caught_up(store)
-    wanted |= {"trust": judged(store, rows, trust), "now": Clock().now()}
+    trust, rows = trust or Trust(), caught_up(store)
+    wanted = {**given, "trust": judged(store, rows, trust), "now": Clock().now()}
     listed = _listed(store, rows, trust, partial(rows.find, wanted, sort, limit))
     return Listing(debates=listed, totals=_totals(rows.sums(wanted)))
 
