@@ -96,6 +96,7 @@ PLAYED: dict[str, dict[str, Any]] = {
     "judged": {"judge": {}, "synthesizer": True},
     "moderated": {"neutrality_check": True},
     "panel": {"judge": {}},
+    "baseline": {},
 }
 
 

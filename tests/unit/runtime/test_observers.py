@@ -90,6 +90,7 @@ PLAYED = {
     "judged": {"output_schema": {"type": "object"}, "max_rounds": 1},
     "moderated": {"neutrality_check": True},
     "panel": {"judge": {}, "limits": {"calls": 5}},
+    "baseline": {},
 }
 
 
