@@ -3,6 +3,7 @@
 import csv
 import json
 from dataclasses import replace
+from hashlib import sha256
 from pathlib import Path
 
 import jsonschema
@@ -146,6 +147,25 @@ def test_offline_nobody_is_asked_and_what_is_missing_is_listed(hansard, golden):
     assert (done.code, json.loads(done.out)["reused"], asked()) == (1, 9, before)
     write(4)
     assert "line 4 (n3): a debate is not recorded" in hansard(*RUN, "--offline").err
+
+
+def test_debates_and_rivals_are_held_to_a_policy_before_anything_is_run(hansard, golden):
+    write(1)
+    hansard("keys", "make", "approval")
+    rows = {}
+    for name, format_ in (("some", "panel"), ("all", "baseline")):
+        for role, text in library.prompt_templates(format=format_).items():
+            rows[f"{format_}.{role}"] = {"template": sha256(text).hexdigest()}
+        Path(f"{name}.yaml").write_text(json.dumps(rows))
+    for name in ("some", "all"):
+        assert hansard("policy", "approve", f"{name}.yaml", "-o", f"{name}.txt").code == 0
+    done = hansard(*RUN, "--policy", "some.txt")
+    assert (done.code, asked(), "[policy.not_allowed]" in done.err) == (2, [], True)
+    for _ in range(2):  # what is recorded under it is not asked again
+        assert hansard(*RUN, "--policy", "all.txt").code == 1
+    made = records()
+    assert [row.result().format for row in made] == ["panel", "baseline", "baseline"]
+    assert all(row.events[0]["data"]["policy"] for row in made)
 
 
 def test_all_mistakes_of_a_set_are_told_and_nothing_is_run(hansard, golden):

@@ -19,10 +19,12 @@ from hansard.errors import UsageError, together
 
 if TYPE_CHECKING:
     from hansard.api.specs import Spec
+    from hansard.record.policy import Policy
     from hansard.report.evaluation import Evaluation, Held, Question
     from hansard.rules.fields import Origin
     from hansard.rules.formats import AnySpec
     from hansard.runtime.golden import Case
+    from hansard.runtime.opening import Opening
     from hansard.runtime.seats import Models
     from hansard.runtime.tools import Tools
     from hansard.store.application import Store
@@ -39,6 +41,7 @@ async def evaluate(
     *,
     models: Models | None = None,
     tools: Tools | None = None,
+    policy: Policy | None = None,
     name: str | None = None,
     folder: Path | str | None = None,
     allow: Iterable[Path | str] = (),
@@ -83,7 +86,7 @@ async def evaluate(
     _, begin = located(spec, folder, {"question": "The question of a line."})
     files = Files(begin, tuple(map(Path, allow)))
     with opened(IN_MEMORY if store is None else store, create=True) as shelf:
-        ways = _Ways(shelf, files, begin, models, tools, collection)
+        ways = _Ways(shelf, files, begin, models, tools, policy, collection)
         cases = _cases(golden, data, spec, begin, ways)
         if offline:
             ways.require_recorded(cases)
@@ -112,6 +115,7 @@ def evaluate_sync(
     *,
     models: Models | None = None,
     tools: Tools | None = None,
+    policy: Policy | None = None,
     name: str | None = None,
     folder: Path | str | None = None,
     allow: Iterable[Path | str] = (),
@@ -136,6 +140,7 @@ def evaluate_sync(
             spec,
             models=models,
             tools=tools,
+            policy=policy,
             name=name,
             folder=folder,
             allow=allow,
@@ -209,6 +214,7 @@ class _Ways:
     folder: Path | None
     models: Models | None
     tools: Tools | None
+    policy: Policy | None
     collection: str
     reused: int = 0
     capped: int = 0
@@ -219,11 +225,21 @@ class _Ways:
 
     def check(self, spec: AnySpec) -> None:
         """Raise UsageError for a debate that cannot be run, or has no rival."""
-        from hansard.runtime.estimate import rehearsed
         from hansard.runtime.evaluating import rival
 
         for each in (spec, rival(spec, 1)):
-            rehearsed(each, self.files, self.models, self.tools)
+            self._opening(each)
+
+    def _opening(self, spec: AnySpec) -> Opening:
+        """Return how a debate would open; raises UsageError for one that cannot be run."""
+        from hansard.runtime.estimate import rehearsed
+        from hansard.runtime.policed import hold
+
+        opening = rehearsed(spec, self.files, self.models, self.tools)
+        if self.policy:
+            opening = replace(opening, policy=self.policy)
+            hold(opening, self.policy)
+        return opening
 
     async def ask(self, case: Case) -> Question:
         """Return what each way makes of a question."""
@@ -253,7 +269,9 @@ class _Ways:
         given = {"models": self.models, "tools": self.tools, "allow": self.files.allowed}
         found = self._earlier(spec, origin)
         if found is None:
-            made = await session.run(spec, self.store, self.folder, origin=origin, **given)
+            made = await session.run(
+                spec, self.store, self.folder, origin=origin, policy=self.policy, **given
+            )
             return of_store(self.store, made.journal.debate, None)
         if found.result().status == "open":
             await session.resume(found.debate, self.store, **given)
@@ -264,15 +282,13 @@ class _Ways:
     def _earlier(self, spec: AnySpec, origin: Origin) -> Record | None:
         """Return the first debate of this evaluation that was opened as this one would be."""
         from hansard.report.listing import asked
-        from hansard.runtime.estimate import rehearsed
         from hansard.runtime.evaluating import is_alike
 
         found = self._rows.find({"question": asked(spec.question)})
         ours = [row for row, state in found.items() if state != "gate" and self._is_ours(row)]
         if not ours:
             return None
-        opening = rehearsed(spec, self.files, self.models, self.tools)
-        opening = replace(opening, origin=origin)
+        opening = replace(self._opening(spec), origin=origin)
         for debate in ours:
             record = of_store(self.store, debate, None)
             if record.verification.ok and is_alike(opening, record.events, record.text):

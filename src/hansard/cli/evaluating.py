@@ -12,7 +12,14 @@ from rich.text import Text
 import hansard
 from hansard.api.evaluating import count_lines
 from hansard.cli.console import console, fields, money, printed
-from hansard.cli.context import allow_option, next_step, open_store, store_option
+from hansard.cli.context import (
+    allow_option,
+    next_step,
+    open_store,
+    policy_of,
+    policy_option,
+    store_option,
+)
 from hansard.cli.interrupting import INTERRUPTED
 from hansard.cli.many import progress
 from hansard.cli.own import models_of, models_option, say_where
@@ -47,6 +54,7 @@ _STYLES = {"better": "bold green", "worse": "bold red"}
     help="How many questions are asked at once.",
 )
 @click.option("--offline", is_flag=True, help="Call no model: use recorded and scripted replies.")
+@policy_option("Run only what this signed policy allows.")
 @models_option
 @allow_option
 @click.option("--json", "form", flag_value="json", help="Print the evaluation as JSON.")
@@ -58,6 +66,7 @@ def evaluate(
     name: str | None,
     jobs: int,
     offline: bool,
+    policy_file: Path | None,
     models: Path | None,
     allow: tuple[Path, ...],
     form: str | None,
@@ -85,6 +94,7 @@ def evaluate(
             jobs=jobs,
             offline=offline,
             models=functions,
+            policy=policy_of(policy_file),
             allow=allow,
             store=store,
             each=step,
