@@ -308,6 +308,7 @@ def test_list_of_every_format(hansard):
     found = [(row["format"], row["decision"], row["votes"]) for row in rows]
     assert found == [*listed, ("panel", None, None)]
     assert [row["state"] for row in rows] == ["closed"] * len(FORMATS) + ["truncated"]
+    assert [row["draws"] for row in rows if row["format"] == "baseline"] == [2]
     assert rows[1]["rule"] == "judge_verdict"
     table = hansard("list").out
     for part in (" Ship it now. (ship) ", " upheld ", " synthesis ", "truncated, scripted"):

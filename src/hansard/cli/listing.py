@@ -64,12 +64,19 @@ def _acting(row: Entry) -> str:
     return {"yet": "wait", None: "–"}.get(row.acting, row.acting or "")
 
 
+def _votes(row: Entry) -> str:
+    """How many hold the decision, of how many; of answers that nobody counted, how many."""
+    if row.votes is not None:
+        return f"{row.votes}/{row.draws or row.debaters}"
+    return many(row.draws, "draw") if row.draws else "–"
+
+
 _COLUMNS = (
     _Column("Debate", lambda row: row.debate),
     _Column("Held (UTC)", lambda row: (row.opened_at or "–")[:16].replace("T", " ")),
     _Column("Question", lambda row: one_line(row.question or GONE) if row.opened_at else "–"),
     _Column("Decision", _decision),
-    _Column("Votes", lambda row: f"{row.votes}/{row.debaters}" if row.votes is not None else "–"),
+    _Column("Votes", _votes),
     _Column("Cost", lambda row: money(row.cost_micro_usd)),
     _Column("Act", _acting),
     _Column("Record", _state),

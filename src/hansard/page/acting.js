@@ -38,7 +38,9 @@ function actingCase(f, review, verdict) {
 	if (!["approved", "not required"].includes(state)) return state;
 	return [
 		["unconfirmed", !released || verdict !== "intact"], ["doubted", against(review).length],
-		["scripted", f.scripted], ["output", f.output_missing !== null],
+		["scripted", f.scripted],
+		["measured", f.format === "baseline" && state !== "approved"],
+		["output", f.output_missing !== null],
 		[state === "approved" ? "approved" : "free", true],
 	].find(([, applies]) => applies)[0];
 }

@@ -72,6 +72,9 @@ class Entry(_Part):
         default=None, description="How many hold the decision, where it was counted"
     )
     debaters: int | None = None
+    draws: int | None = Field(
+        default=None, description="Of a baseline, how many answers were asked for"
+    )
     cost_micro_usd: int | None = None
     scripted: bool | None = Field(default=None, description="Whether any reply came from a script")
 
@@ -178,6 +181,7 @@ def entry(result: DebateResult | GateRecord) -> Entry:
         stopped=result.truncated.stopper if result.truncated else None,
         votes=result.votes_held,
         debaters=len(result.debater_ids),
+        draws=getattr(result, "draws", None),
         cost_micro_usd=result.totals.cost_micro_usd,
         scripted=result.scripted,
     )

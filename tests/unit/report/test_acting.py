@@ -13,7 +13,7 @@ from hansard.report.reviews import Reader
 from hansard.report.view import build
 from reporting import ran
 from reviewing import ANN, BOB, closed, note, review, trusting
-from support import votes
+from support import Debate, Setup, script, votes
 
 AGREED = votes(planner="release", critic="release", operator="revise")
 SPLIT = votes(planner="release", critic="revise", operator="escalate")
@@ -119,6 +119,14 @@ def test_who_must_decide_is_named():
     failed = ran("judged", {"verdict": "I would rather not say."}, attempts=1)
     assert asked(failed)[0] == "no"
     assert "the debate failed" in asked(failed)[1]
+
+
+def test_what_one_model_answered_alone_settles_nothing_unless_it_was_approved():
+    made = Debate(Setup("baseline", options=("release", "revise")), script()).run()
+    alone = "one model answered alone and nobody objected, which measures what it answers and"
+    assert asked(read(made)) == ("look", f"{alone} settles nothing")
+    review(made, "approved")
+    assert asked(read(made, trusting(ANN)))[0] == "yes"
 
 
 def test_a_review_that_does_not_count_is_told_in_one_way():

@@ -69,6 +69,11 @@ class BaselineResult(Shown):
         return self.options
 
     @property
+    def votes_held(self) -> int | None:
+        """How many answers chose what was decided; None where none was counted."""
+        return (self.vote_tally and self.vote_tally.get(self.decision or "", 0)) or None
+
+    @property
     def heard(self) -> tuple[Draw, ...]:
         """The answers that count."""
         return tuple(row for row in self.transcript if row.status == "counted")
