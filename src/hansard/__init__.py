@@ -24,7 +24,6 @@ from hansard.api.batches import batch_report, list_batches
 from hansard.api.batching import resume_batch, run_batch
 from hansard.api.calibrating import calibrate, draft_calibrated
 from hansard.api.comparing import compare, reruns_of
-from hansard.api.copying import copy_store
 from hansard.api.debating import Debate, debate
 from hansard.api.evaluating import evaluate, evaluate_sync
 from hansard.api.exporting import export_debates, select_debates
@@ -36,10 +35,8 @@ from hansard.api.measuring import metrics
 from hansard.api.periodic import periodic_report
 from hansard.api.records import (
     Record,
-    open_store,
     read_export,
     read_record,
-    remands_of,
     result,
     verify,
     verify_export,
@@ -57,10 +54,17 @@ from hansard.api.registering import (
     verify_register,
 )
 from hansard.api.retaining import retention
-from hansard.api.reviewing import hold, import_review, note_outcome, review, sign_review
+from hansard.api.reviewing import (
+    hold,
+    import_review,
+    note_outcome,
+    remands_of,
+    review,
+    sign_review,
+)
 from hansard.api.running import resume, resume_sync, run, run_sync, stop, stop_sync
 from hansard.api.specs import available_models, estimate, formats, prompt_templates, read_spec
-from hansard.api.storing import migrate_store
+from hansard.api.storing import copy_store, migrate_store, open_store
 from hansard.api.trials import trial_note
 from hansard.api.trust import (
     approve_policy,
@@ -88,8 +92,8 @@ from hansard.version import __version__
 
 if TYPE_CHECKING:
     from hansard import adapters, blocks, schemas, sources
-    from hansard.api.copying import Copied
     from hansard.api.exporting import Exported, LeftOut
+    from hansard.api.storing import Copied
     from hansard.export.withholding import Withholding
     from hansard.export.write import standalone_verifier
     from hansard.governance.keyring import Keyring
@@ -146,8 +150,8 @@ if TYPE_CHECKING:
 # type checkers.
 _MODULES = ("adapters", "blocks", "schemas", "sources")
 _LATER = {
-    "api.copying": ("Copied",),
     "api.exporting": ("Exported", "LeftOut"),
+    "api.storing": ("Copied",),
     "export.withholding": ("Withholding",),
     "export.write": ("standalone_verifier",),
     "governance.keyring": ("Keyring",),

@@ -47,8 +47,6 @@ if TYPE_CHECKING:
     from hansard.store.application import Store
     from hansard.verify.findings import Verification
 
-DEFAULT_STORE = "sqlite:///hansard.db"  # in the working directory
-
 
 @dataclass(frozen=True, slots=True)
 class Record:
@@ -266,51 +264,6 @@ def facts(record: Record) -> list[Event]:
     import orjson
 
     return [orjson.loads(line) for line in record.bundle.lines]
-
-
-def open_store(url: str = DEFAULT_STORE, create: bool = True) -> Store:
-    """Open the store at `sqlite:///PATH/FILE.db`, `sqlite:///:memory:` or `postgresql://…`.
-
-    Close it, or use it as a context manager. Raises UsageError `store.url`,
-    `store.extra`, or `store.missing` where there is none and `create` is False, or
-    where it is on a server (`migrate_store`); DataError for a database that is no
-    store, or cannot be reached.
-
-    >>> with open_store("sqlite:///:memory:") as store:
-    ...     store.debates()
-    []
-    """
-    from hansard.rules.looks import require
-    from hansard.store.application import Store
-
-    require(bool, create=create)
-    return Store.open(url, create=create)
-
-
-def remands_of(store: Store, debate: str) -> tuple[str, ...]:
-    """Return the ids of the debates of a store that debate again what a review sent back.
-
-    `debate` is the id of the one that was sent back, or an unambiguous prefix of it. They
-    are those that `run(…, remand=debate)` opened, in order, whose records hold. Raises
-    UsageError `store.unknown` or `store.ambiguous`.
-
-    >>> with open_store("sqlite:///:memory:") as store:
-    ...     remands_of(store, "3f2b")
-    Traceback (most recent call last):
-    hansard.errors.UsageError: no debate in sqlite:///:memory: has an id that begins with '3f2b'
-    """
-    debate = store.find(debate)
-    return tuple(name for name in store.naming(debate) if _is_remand(store, name, debate))
-
-
-def _is_remand(store: Store, name: str, debate: str) -> bool:
-    try:
-        record = of_store(store, name, None)
-    except DataError:
-        return False
-    opened = record._opened if record.verification.ok else None
-    origin = opened["origin"] if opened else None
-    return origin is not None and (origin["kind"], origin["debate"]) == ("remand", debate)
 
 
 def read_record(store: Store, debate: str, trust: Trust | None = None) -> Record:

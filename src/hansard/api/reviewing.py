@@ -4,7 +4,8 @@ Each function adds one entry to the record and returns the debate's result as it
 (of a gate's own record, the `GateRecord`): `reviewed` says how its review stands, and `released`
 whether its decision may be acted on. `debate` is an id, or an unambiguous prefix of one; `store` a
 store or its URL. `trust` names the keys whose reviews count. A review may also be signed where
-the store is not (`sign_review`), and recorded later (`import_review`).
+the store is not (`sign_review`), and recorded later (`import_review`). `remands_of` finds what
+debated again what a review sent back.
 """
 
 from __future__ import annotations
@@ -13,8 +14,9 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
-from hansard.api.records import read_record
+from hansard.api.records import of_store, read_record
 from hansard.api.running import opened
+from hansard.errors import DataError
 
 if TYPE_CHECKING:
     from hansard.api.records import Record
@@ -205,3 +207,32 @@ def hold(
         found = shelf.find(debate)
         reviewing.hold(found, shelf, signer, reason=reason, lift=lift)
         return read_record(shelf, found, trust).standing()
+
+
+def remands_of(store: Store, debate: str) -> tuple[str, ...]:
+    """Return the ids of the debates of a store that debate again what a review sent back.
+
+    `debate` is the id of the one that was sent back, or an unambiguous prefix of it. They
+    are those that `run(…, remand=debate)` opened, in order, whose records hold. Raises
+    UsageError `store.unknown` or `store.ambiguous`.
+
+    >>> from hansard import open_store
+    >>> with open_store("sqlite:///:memory:") as store:
+    ...     remands_of(store, "3f2b")
+    Traceback (most recent call last):
+    hansard.errors.UsageError: no debate in sqlite:///:memory: has an id that begins with '3f2b'
+    """
+    debate = store.find(debate)
+    return tuple(name for name in store.naming(debate) if _is_remand(store, name, debate))
+
+
+def _is_remand(store: Store, name: str, debate: str) -> bool:
+    from hansard.rules.events import parse
+
+    try:
+        record = of_store(store, name, None)
+    except DataError:
+        return False
+    first = parse(record.bundle.lines[0]) if record.verification.ok else None
+    origin = first["data"]["origin"] if first and first["type"] == "debate.opened" else None
+    return origin is not None and (origin["kind"], origin["debate"]) == ("remand", debate)

@@ -13,7 +13,7 @@ import click
 
 import hansard
 from hansard.addresses import without_secrets
-from hansard.api.records import DEFAULT_STORE
+from hansard.api.storing import DEFAULT_STORE
 from hansard.report.safe import shown
 
 ALTERED = "record.altered"

@@ -17,7 +17,6 @@ from hansard.cli import (
     batching,
     calibrating,
     comparing,
-    copying,
     demo,
     estimating,
     evaluating,
@@ -160,7 +159,7 @@ for _command in (
     calibrating.calibrate,
     retaining.retention,
     registering.register,
-    copying.copy,
+    storing.copy,
     starting.schema,
 ):
     cli.add_command(_command)

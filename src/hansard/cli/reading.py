@@ -12,21 +12,26 @@ from rich.table import Table
 from rich.text import Text
 
 import hansard
-from hansard.cli.console import console, document, fields, money, style_of, value
+from hansard.cli.console import console, document, fields, money, printed, style_of, value
 from hansard.cli.context import (
+    keyring,
     next_step,
+    open_store,
     read_source,
     sound_source,
     store_option,
+    trust_of,
 )
-from hansard.cli.periodic import print_period
+from hansard.cli.signing import require_new, save
 from hansard.cli.summary import ARROW, Rows, gate_rows, option, print_outcome, say_notes
 from hansard.errors import UsageError
 from hansard.report import said
+from hansard.report.periodic import CountedDebate
 from hansard.report.replayed import Differing
 from hansard.report.safe import one_line, shown
 from hansard.report.standing import Standing
 from hansard.report.words import GONE, percent
+from hansard.vocabulary import many
 
 _UNVERIFIED = "ALTERED: this is not what was recorded."
 _ALARM = "reverse bold red"
@@ -186,7 +191,7 @@ def report(
             "report.output", "-o signs the numbers of --period; send this report to a file with >"
         )
     if source is None:
-        print_period(period, since, until, form or "markdown", output)
+        _print_period(period, since, until, form or "markdown", output)
         return
     _print_report(sound_source(source), form or "text")
 
@@ -205,6 +210,28 @@ def _print_report(record: hansard.Record, form: str) -> None:
     else:
         click.echo(result.to_report())
         say_notes(note.message for note in result.notes)
+
+
+def _print_period(
+    period: str | None, since: str | None, until: str | None, form: str, output: Path | None
+) -> None:
+    """Print the report on a time, and write its signed numbers where that is wanted."""
+    if output:
+        require_new(output)
+    trust = trust_of(None)
+    with open_store() as store:
+        found = hansard.periodic_report(store, period, since=since, until=until, trust=trust)
+    if not printed(form, found, CountedDebate.model_fields, map(_cells, found.debates)):
+        click.echo(found.to_markdown(), nl=False)
+    if output:
+        signer = keyring().signer("export")
+        save(output, found.signed(signer))
+        said = f"{many(len(found.numbers), 'number')} over {many(len(found.debates), 'record')}"
+        console(stderr=True).print(Text(f"{output}: {said}, signed by {signer.name}"))
+
+
+def _cells(row: CountedDebate) -> Iterable[object]:
+    return {**row.model_dump(mode="json"), "exceptions": " ".join(row.exceptions)}.values()
 
 
 @click.command()
