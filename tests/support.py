@@ -424,7 +424,7 @@ class Debate:
 
     def start(self, step: Step) -> bool:
         """Start a call, or cut the debate short if that could break a ceiling."""
-        data = steps.start(self.state, step, self.prompter.prompt(step))
+        data = steps.start(self.state, step, self.prompter.prompt(step).digest)
         prices, reply = self.state.spec["prices"], data["parameters"]["max_tokens"]
         data |= spending.reserve(prices, data["model"], 10 * spending.BYTES_A_TOKEN, reply)
         over = spending.exceeded(self.state, data, self.record.now)
