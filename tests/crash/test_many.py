@@ -16,8 +16,8 @@ from hansard.store.application import Store
 from hansard.verify.verifier import verify
 from instant import GUARD
 
-ALONE = 6  # transactions of one such debate
-SHARED = 4  # of them all
+ALONE = 4  # transactions of one such debate
+SHARED = 2  # of them all
 POINTS = [f"{side}-{n}" for n in range(1, SHARED + 1) for side in ("before", "after")]
 
 

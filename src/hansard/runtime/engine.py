@@ -2,8 +2,9 @@
 
 Its loop asks `decide`, records facts, and calls models. A call is recorded as
 started and made durable before its model hears of it, and its end is durable
-before anything else is waited for, so a crash never loses a reply that was
-paid for and never hides a call that was made.
+before anything else is waited for or compared, so a crash never loses a reply that
+was paid for and never hides a call that was made. What is recorded between two
+waits is stored at once, but where somebody watches, who may stop the debate.
 """
 
 from __future__ import annotations
@@ -95,17 +96,14 @@ class Engine:
             while (due := self._due()) is not None:
                 if isinstance(due, Ask):
                     await self._ask(due)
-                else:
-                    self._do(due)
-            await self._commit()
+                    continue
+                if isinstance(due, Compare):  # it may take long
+                    await self._recording.commit()
+                self._do(due)
+            await self._recording.commit()
         finally:
             self._stop()
             self._recording.unheard()
-
-    async def _commit(self) -> None:
-        """Store what was recorded, and wait until whoever watches has heard of it."""
-        await self._journal.commit()
-        await self._recording.heard()
 
     def _due(self) -> Due | None:
         """Return what is to be done; once somebody raised, only what is in flight is waited for."""
@@ -199,7 +197,7 @@ class Engine:
         """Make calls once their start is stored; none where a hook has raised: each may cost."""
         stored = False
         try:
-            await self._commit()
+            await self._recording.commit()
             stored = not self._recording.broken
         finally:
             for step, call, release in started:
@@ -318,7 +316,7 @@ class Engine:
             self._failed(call, ModelError("timeout", wire=call.watch.look()))
         for tool in self._using.timed_out(now):
             self._returned(tool.data, "the tool did not answer in time", ok=False)
-        await self._commit()
+        await self._recording.tell()
 
     def _collect(self) -> None:
         """Record the ends of all calls and tools that are over."""

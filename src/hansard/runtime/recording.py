@@ -105,6 +105,19 @@ class Recording:
         self._untold.append(event)
         return event
 
+    async def commit(self) -> None:
+        """Store what was added, and wait until whoever watches has heard of it."""
+        await self.journal.commit()
+        await self.heard()
+
+    async def tell(self) -> None:
+        """Do so where somebody watches, who may stop the debate before its next call is recorded.
+
+        Else it is stored with that call, before it is made.
+        """
+        if self._watchers:
+            await self.commit()
+
     def _tell(self) -> None:
         """Tell whoever watches of what has been stored since, until one of them breaks."""
         told, self._untold = self._untold, []

@@ -165,15 +165,14 @@ async def _begin(
     folder: Path | None,
     priority: int | None = None,
 ) -> None:
-    """Store the opening of a debate; with a `priority`, put the debate into the queue with it."""
+    """Record the opening of a debate; with a `priority` it is put into the queue once stored."""
     journal, policy = recording.journal, opening.policy
     for fact in opening.facts(journal.blob, expected):
         recording.add(fact)
     files = opening.files if policy is None else {**opening.files, policy.hash: policy.data}
     place = None if folder is None else str(folder.absolute())
     journal.attach(tuple(files.items()), place, priority)
-    await journal.commit()
-    await recording.heard()
+    await recording.tell()
 
 
 async def enqueue(
@@ -200,6 +199,7 @@ async def enqueue(
     recording = Recording(Journal(store, Chain(debate), clock))
     recording.policy = policy
     await _begin(opening, recording, expectation(opening), folder, priority)
+    await recording.commit()
     return debate
 
 
