@@ -17,11 +17,12 @@ from typing import NamedTuple
 import psycopg
 import pytest
 from click.testing import CliRunner
+from procrastinate import App, PsycopgConnector
 
 import hansard
 import servers
 from hansard.cli.main import cli
-from hansard.runtime import pacing
+from hansard.runtime import pacing, working
 from hansard.runtime.models.base import ModelError
 from hansard.runtime.pacing import Server
 from hansard.runtime.sharing import shared
@@ -411,6 +412,99 @@ def test_a_record_that_does_not_hold_is_told_of_and_not_tried_again(url):
     assert not servers.sql(url, _WORK)
 
 
+# What somebody planted who may put debates into the queue
+
+PLANTED = {  # the arguments of a job, where ID is that of a debate that waits
+    "no id": '{"debate": "no\\u001b[2J"}',
+    "a prefix": '{"debate": "PREFIX"}',
+    "no text": '{"debate": {"a": 1}}',
+    "nothing": "{}",
+    "more": '{"debate": "ID", "store": "x"}',
+    "its own context": '{"debate": "ID", "context": 1}',
+    "in capitals": '{"debate": "CAPITALS"}',
+    "in braces": '{"debate": "{ID}"}',
+    "as a URN": '{"debate": "urn:uuid:ID"}',
+}
+
+
+def plant(url, args, task="hansard.debate", priority=9):
+    servers.sql(
+        url,
+        "INSERT INTO procrastinate_jobs (queue_name, task_name, priority, args) "
+        f"VALUES ('hansard', '{task}', {priority}, '{args}')",
+    )
+
+
+@pytest.mark.parametrize("args", PLANTED.values(), ids=PLANTED)
+def test_a_job_that_does_not_name_a_debate_as_the_store_does_is_not_run(url, args):
+    """In other letters it had another lock, and its entries another debate: the record broke."""
+    (debate,) = put(url, 1)
+    plant(
+        url,
+        args.replace("ID", debate)
+        .replace("PREFIX", debate[:8])
+        .replace("CAPITALS", debate.upper()),
+    )
+    assert work(url) == [(None, "unopened", "queue.job"), ("d0", "closed", None)]
+    require_sound(url, [debate])
+    assert not servers.sql(url, _WORK)
+
+
+@pytest.mark.parametrize(
+    "name", ["builtin:procrastinate.builtin_tasks", "procrastinate.builtin_tasks"]
+)
+def test_a_worker_has_no_task_but_its_own(url, name):
+    plant(url, "{}")
+    assert work(url) == [(None, "unopened", "queue.job")]
+    plant(url, '{"max_hours": 0, "remove_aborted": true}', task=f"{name}.remove_old_jobs")
+    assert work(url) == []
+    kept = servers.sql(url, "SELECT status FROM procrastinate_jobs ORDER BY id")
+    assert kept == [("aborted",), ("failed",)]  # the first was not removed
+
+
+def test_a_debate_whose_workers_die_waits_behind_others_and_then_for_a_person(url):
+    deadly, other = put(url, 2)
+    killed = f"WHERE args->>'debate' = '{deadly}'"
+    order = (
+        "SELECT args->>'debate' FROM procrastinate_jobs WHERE status = 'todo' "
+        "ORDER BY priority DESC"
+    )
+
+    def die():
+        """What is left of a worker that died long ago: a debate that nobody runs any more."""
+        servers.sql(
+            url, f"UPDATE procrastinate_jobs SET status = 'doing', worker_id = NULL {killed}"
+        )
+
+    async def put_back():
+        rows = []
+        app = App(connector=PsycopgConnector(conninfo=url))
+        async with app.open_async():
+            await working._put_back(app, working.Times(), rows.append)
+        return [(row.debate, row.error.code) for row in rows]
+
+    for _ in range(working.MOST_DEATHS - 1):
+        die()
+        assert asyncio.run(put_back()) == []
+        assert [row[0] for row in servers.sql(url, order)] == [other, deadly]
+    die()
+    assert asyncio.run(put_back()) == [(deadly, "queue.deaths")]
+    assert [row[2] for row in work(url)] == [None]
+    assert counts(url) == {"open": 1, "closed": 1}
+    with hansard.open_store(url) as store:
+        store.enqueue(deadly, 0)  # somebody puts it there again
+    assert work(url) == [("d0", "closed", None)]
+
+
+@pytest.mark.parametrize("priority", [10**7, -(10**7), 10**30])
+def test_a_priority_is_bounded(url, priority):
+    with pytest.raises(hansard.UsageError) as caught:
+        put(url, 1, queue=priority)
+    assert caught.value.code == "queue.priority"
+    with hansard.open_store(url) as store:
+        assert store.debates() == []
+
+
 def test_a_worker_whose_server_is_gone_ends_and_says_so(url):
     put(url, 1)
 
@@ -508,3 +602,13 @@ def test_the_command_line(url, tmp_path):
     assert run("batch", "status", "one", "--store", url)[0] == 0
     code, _, err = run("worker", "--store", f"sqlite:///{tmp_path / 'x.db'}")
     assert (code, err.rpartition("[")[2]) == (2, "store.missing]\n")
+
+
+def test_the_name_of_a_job_is_inert_on_a_terminal(url):
+    plant(url, "{}", task="evil\x1b[2J\nd0  5c1d3e0a  ended")
+    done = subprocess.run(
+        [sys.executable, "-m", "hansard", "worker", "--once", "--store", url],
+        capture_output=True, text=True, check=True,
+    )  # fmt: skip
+    assert "evil<U+001B>[2J d0 5c1d3e0a ended" in done.stderr
+    assert "\x1b" not in done.stderr

@@ -33,6 +33,7 @@ if TYPE_CHECKING:
 
     Each = Callable[[BatchRow], object]
 
+MOST_PRIORITY = 1_000_000  # of a debate in the queue, up or down
 AT_ONCE = 4  # debates of a batch, where nobody says how many
 _NAME = re.compile(r"[A-Za-z0-9._/@+=-]{1,58}").fullmatch
 Told = Callable[[str], object]
@@ -93,6 +94,10 @@ async def run_batch(
     from hansard.report.batched import Batch
 
     _check_call(name, jobs)
+    if queue is not None and abs(queue) > MOST_PRIORITY:
+        raise UsageError(
+            "queue.priority", f"a priority is at most {MOST_PRIORITY:,}, or minus that"
+        )
     mistakes = Mistakes()
     rows = planned(specs, template, folder, name, mistakes)
     given: dict[str, Any] = {

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal
 
 from hansard.api.running import opened
 
@@ -82,4 +82,5 @@ def _row(told: Told) -> BatchRow:
     said, code = getattr(error, "sentence", str(error)), error.code if error else None
     if told.waits:
         said = f"waits for another worker, or to be tried again: {said}"
-    return BatchRow(row=None, debate=told.debate, state="open", code=code, error=said)
+    state: Literal["open", "unopened"] = "open" if told.debate else "unopened"
+    return BatchRow(row=None, debate=told.debate, state=state, code=code, error=said)

@@ -9,12 +9,26 @@ from contextlib import nullcontext, redirect_stdout
 from pathlib import Path
 
 import click
+from typing_extensions import override
 
 import hansard
 from hansard.cli.batching import jobs_option, line_of
 from hansard.cli.console import console
 from hansard.cli.context import allow_option, open_store, store_option
 from hansard.cli.own import models_of, models_option
+from hansard.report.safe import one_line, shown
+
+
+class _Inert(logging.Formatter):
+    """Spells out what a terminal would obey: whoever fills the queue names its jobs."""
+
+    @override
+    def formatMessage(self, record: logging.LogRecord) -> str:
+        return one_line(record.message, 1000)
+
+    @override
+    def format(self, record: logging.LogRecord) -> str:
+        return shown(super().format(record))
 
 
 @click.command()
@@ -42,7 +56,11 @@ def worker(
     Exit codes: 0 the worker has ended; 2 there is no queue.
     """
     functions = models_of(models)
-    logging.getLogger("procrastinate").setLevel(logging.ERROR)  # each debate has its line
+    log = logging.getLogger("procrastinate")
+    log.setLevel(logging.ERROR)  # each debate has its line
+    handler = logging.StreamHandler()
+    handler.setFormatter(_Inert())
+    log.handlers, log.propagate = [handler], False
     err = console(stderr=True)
     with open_store() as store, redirect_stdout(sys.stderr) if models else nullcontext():
         asyncio.run(

@@ -6,6 +6,9 @@
   with them: no recorded reply is asked for again.
 - What a worker lacks for a debate (a key, a package, a function, a file) another may have: the
   debate waits, and the worker says why.
+- Whoever may put debates into the queue may put anything there. Only what names a debate as the
+  store names it is run.
+- A debate whose workers die is tried behind all others, and after `MOST_DEATHS` of them no more.
 """
 
 from __future__ import annotations
@@ -20,7 +23,7 @@ from typing import Any
 from procrastinate import App, BaseRetryStrategy, PsycopgConnector, RetryDecision
 from procrastinate.exceptions import ConnectorException, JobAborted
 from procrastinate.job_context import AbortReason, JobContext
-from procrastinate.jobs import Job
+from procrastinate.jobs import Job, Status
 from typing_extensions import override
 
 from hansard.errors import DataError, HansardError, SeatError, UsageError
@@ -30,14 +33,21 @@ from hansard.runtime.seats import Models
 from hansard.runtime.sharing import shared
 from hansard.runtime.tools import Tools
 from hansard.store.application import Store
+from hansard.store.guard import id_or_none
 from hansard.store.queue import FAILED, LOST, PRUNED, QUEUE, TASK
+
+MOST_DEATHS = 8  # of workers, until a debate waits for somebody who puts it into the queue again
+_LAST = -(1 << 30)  # the priority of a debate whose worker died; one less for each further death
 
 
 @dataclass(frozen=True)
 class Told:
-    """What became of a debate that a worker took up: its record at its end, or why it is open."""
+    """What became of a debate that a worker took up: its record at its end, or why it is open.
 
-    debate: str
+    `debate` is None for a job that names none.
+    """
+
+    debate: str | None
     ended: Recording | None = None
     error: HansardError | None = None
     waits: bool = False
@@ -93,9 +103,15 @@ async def work(
     that it is put back.
     """
     app = App(connector=PsycopgConnector(conninfo=store.dsn))
+    app.tasks.clear()  # it brings some that delete jobs
 
     @app.task(name=TASK, queue=QUEUE, pass_context=True, retry=_Again(times.wait))
-    async def run(context: JobContext, debate: str) -> None:
+    async def run(context: JobContext, /, **given: Any) -> None:
+        debate = _debate_of(given)
+        if debate is None:
+            said = f"job {context.job.id} of the queue names no debate; it was not run"
+            tell(Told(None, error=UsageError("queue.job", said)))
+            raise JobAborted
         try:
             found = await session.resume(debate, store, allow=allow, models=models, tools=tools)
             tell(Told(debate, found))
@@ -112,8 +128,8 @@ async def work(
 
     with _told(store):
         async with app.open_async(), shared(store.dsn) as over:
-            await _put_back(app, times)
-            rescuing = asyncio.create_task(_rescue(app, times))
+            await _put_back(app, times, tell)
+            rescuing = asyncio.create_task(_rescue(app, times, tell))
             working = asyncio.create_task(
                 app.run_worker_async(
                     queues=[QUEUE],
@@ -166,16 +182,34 @@ def _may_run_elsewhere(error: HansardError) -> bool:
     return isinstance(error, UsageError) and error.code != "store.unknown"
 
 
-async def _rescue(app: App, times: Times) -> None:
+def _debate_of(given: object) -> str | None:
+    """Return the debate that a job names, spelled as the store spells it; None for anything else.
+
+    In other letters it would have another lock, and its entries another debate.
+    """
+    debate = given["debate"] if isinstance(given, dict) and given.keys() == {"debate"} else None
+    return debate if debate is not None and id_or_none(debate) == debate else None
+
+
+async def _rescue(app: App, times: Times, tell: Callable[[Told], object]) -> None:
     """Put back the debates of workers that die, until cancelled."""
     while True:
         await asyncio.sleep(times.heartbeat)
-        await _put_back(app, times)
+        await _put_back(app, times, tell)
 
 
-async def _put_back(app: App, times: Times) -> None:
-    """Put back the debates of workers that are dead."""
+async def _put_back(app: App, times: Times, tell: Callable[[Told], object]) -> None:
+    """Put back the debates of workers that are dead, but for one that killed too many of them."""
     manager: Any = app.job_manager
     for job in await manager.get_stalled_jobs(queue=QUEUE, seconds_since_heartbeat=times.dead):
+        priority = min(job.priority, _LAST + 1) - 1
         with suppress(ConnectorException):  # another worker has just done so
-            await manager.retry_job(job)
+            if _LAST - priority < MOST_DEATHS - 1:
+                await manager.retry_job(job, priority=priority)
+                continue
+            await manager.finish_job(job, status=Status.ABORTED, delete_job=False)
+            said = (
+                f"{MOST_DEATHS} workers died while they ran it; find out why, and put it into the "
+                "queue again"
+            )
+            tell(Told(_debate_of(job.task_kwargs), error=UsageError("queue.deaths", said)))
