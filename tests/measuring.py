@@ -6,7 +6,12 @@ one stands in between: a process of the tests may be larger than what it measure
 
 import subprocess
 import sys
+import tracemalloc
+from collections.abc import Callable
 from pathlib import Path
+from typing import TypeVar
+
+T = TypeVar("T")
 
 _BETWEEN = """
 import os, sys
@@ -25,3 +30,12 @@ def peak(folder: Path, *words: str) -> tuple[int, bytes, int]:
         [sys.executable, "-c", _BETWEEN, told, *words], stdout=subprocess.PIPE, check=False
     )
     return done.returncode, done.stdout, int(told.read_text())
+
+
+def traced(work: Callable[[], T]) -> tuple[T, int]:
+    """Do some work here; return what it gives, and the most bytes that its objects had at once."""
+    tracemalloc.start()
+    try:
+        return work(), tracemalloc.get_traced_memory()[1]
+    finally:
+        tracemalloc.stop()

@@ -7,7 +7,7 @@ from collections.abc import Collection
 from datetime import datetime, timedelta
 from typing import TYPE_CHECKING
 
-from hansard.api.listing import caught_up, time_of
+from hansard.api.listing import caught_up, require_text, time_of
 from hansard.errors import UsageError
 
 if TYPE_CHECKING:
@@ -61,6 +61,8 @@ def calibrate(
     for name in ("since", "until"):
         if name in wanted:
             time_of(name, wanted[name])
+    if task_type is not None:
+        require_text("task_type", task_type)
     rows = caught_up(store)
     answers = [Gated(*row) for row in rows.gated(wanted)]
     in_force = _in_force(rows, policy or _policy(store, rows))

@@ -69,7 +69,7 @@ def list_debates(
     (['Is clause 12 fair?'], 2)
     """
     from hansard.record.keys import Trust
-    from hansard.report.listing import Listing
+    from hansard.report.listing import Listing, named
     from hansard.runtime.clock import Clock
     from hansard.store.rows import SORTS
 
@@ -95,6 +95,8 @@ def list_debates(
         if name in ("since", "until"):
             time_of(name, value)
         require_text(name, value)
+    if model is not None:
+        given["model"] = named(model)
     trust, rows = trust or Trust(), caught_up(store)
     wanted = {**given, "trust": judged(store, rows, trust), "now": Clock().now()}
     listed = _listed(store, rows, trust, partial(rows.find, wanted, sort, limit))
@@ -155,6 +157,8 @@ def require_text(name: str, value: str) -> None:
         value.encode()
     except UnicodeEncodeError:
         raise UsageError("list.text", f"{name} is not Unicode: write it in UTF-8") from None
+    if "\0" in value and name not in ("words", "model"):  # what is looked for there is made plain
+        raise UsageError("list.text", f"{name} holds U+0000, which no name has: leave it out")
 
 
 def caught_up(store: Store) -> Projection:

@@ -16,10 +16,13 @@ from hansard.report.acting import Answer, acting
 from hansard.report.formats import DebateResult
 from hansard.report.gated import GateRecord
 from hansard.report.gating import GateAnswer
+from hansard.report.safe import one_line
 from hansard.rules.review import SETTLED, ReviewState
 from hansard.rules.spending import milliseconds
 from hansard.rules.terms import DecisionRule
 from hansard.store.rows import BAD, SORTS, Row
+
+_LONGEST_NAME = 256  # characters by which a model is found: as long as a model's id
 
 ORDERS = SORTS
 State = Literal["open", "closed", "truncated", "failed", "gate", "altered", "unreadable"]
@@ -228,7 +231,7 @@ def row(result: DebateResult | GateRecord) -> Row:
         elapsed=_elapsed(result),
         names=[
             *found.names,
-            *(("model", model) for model in models if model),
+            *(("model", named(model)) for model in models if model),
             *(("note", code) for code in notes),
             *(("exception", name) for name in result.reviewed.exceptions),
         ],
@@ -258,6 +261,11 @@ def _gate(answer: GateAnswer | None) -> dict[str, Any]:
 def asked(question: str | None) -> str | None:
     """Return what stands for a question: white space counts."""
     return None if question is None else hashlib.sha256(question.encode()).hexdigest()
+
+
+def named(model: str) -> str:
+    """Return by what a model is found, for a provider may call it anything: a line, cut short."""
+    return one_line(model, _LONGEST_NAME)
 
 
 def _deadline(result: DebateResult) -> str | None:

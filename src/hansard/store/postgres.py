@@ -14,7 +14,7 @@ from __future__ import annotations
 import re
 import time
 import unicodedata
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from functools import lru_cache
 from typing import Any, cast
@@ -42,7 +42,9 @@ _MOST_CONNECTIONS = 10  # of one store, at once
 _ALONE = "SELECT pg_advisory_xact_lock('stored_events'::regclass::oid::bigint)"
 _MARK = re.compile(r"\?|(?<!:):([a-z_]+)")
 _LONGEST_WORD = 200  # characters by which a word is found
-_CHUNK = 8_000  # words in a row: a `tsvector` counts to 16,383
+_CHUNK = 8_000  # words in a row: a `tsvector` counts to 16,383, and has up to 1 MiB
+_CHUNK_CHARS = 1 << 17  # of these words, each of up to 4 bytes
+_AT_ONCE = 1 << 13  # characters that are looked at together
 
 
 class Recorder(Tables, PostgresApplicationRecorder):
@@ -156,11 +158,10 @@ class Recorder(Tables, PostgresApplicationRecorder):
 
     @override
     def put_words(self, c: Cursor, place: int, words: str) -> None:
-        found = list(_tokens(words))
-        c.executemany(
-            "INSERT INTO projected_texts VALUES (?, to_tsvector('simple', ?))",
-            [(place, " ".join(found[n : n + _CHUNK])) for n in range(0, len(found), _CHUNK)],
-        )
+        for text in _pieces(_tokens(words)):
+            c.execute(
+                "INSERT INTO projected_texts VALUES (?, to_tsvector('simple', ?))", (place, text)
+            )
 
     @override
     def drop_words(self, c: Cursor, place: int | None, *, wholly: bool = False) -> None:
@@ -204,12 +205,37 @@ def _tokens(text: str) -> Iterator[str]:
 
     So both databases find the same. A word ends where they do not count it any further.
     """
-    plain = "".join(
-        " " if unicodedata.category(sign)[0] not in "LN" else sign
-        for sign in unicodedata.normalize("NFKD", text.casefold())
-        if unicodedata.category(sign) != "Mn"
+    left = ""
+    for begin in range(0, len(text), _AT_ONCE):
+        plain = left + "".join(map(_plain, text[begin : begin + _AT_ONCE]))
+        *words, left = plain.split(" ")
+        yield from (word[:_LONGEST_WORD] for word in words if word)
+        left = left[:_LONGEST_WORD]
+    if left:
+        yield left
+
+
+@lru_cache(maxsize=1 << 16)
+def _plain(sign: str) -> str:
+    """Return the letters and digits that stand for a character, and a space for anything else."""
+    return "".join(
+        " " if unicodedata.category(part)[0] not in "LN" else part
+        for part in unicodedata.normalize("NFKD", sign.casefold())
+        if unicodedata.category(part) != "Mn"
     )
-    return (word[:_LONGEST_WORD] for word in plain.split())
+
+
+def _pieces(words: Iterable[str]) -> Iterator[str]:
+    """Yield texts of as many words as a row holds."""
+    piece, chars = list[str](), 0
+    for word in words:
+        if piece and (len(piece) == _CHUNK or chars + len(word) > _CHUNK_CHARS):
+            yield " ".join(piece)
+            piece, chars = [], 0
+        piece.append(word)
+        chars += len(word)
+    if piece:
+        yield " ".join(piece)
 
 
 class Factory(PostgresFactory):

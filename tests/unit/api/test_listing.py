@@ -355,6 +355,16 @@ def test_a_record_that_adds_up_to_too_much_spoils_no_list(store, debates):
     assert found.value > 1e9
 
 
+@pytest.mark.parametrize("term", ["label", "task_type", "decision"])
+def test_what_no_name_has_is_no_term(store, debates, term):
+    for ask in (hansard.list_debates, hansard.metrics, hansard.calibrate)[
+        : 1 + 2 * (term == "task_type")
+    ]:
+        with pytest.raises(UsageError) as caught:
+            ask(store, **{term: "a\0b"})
+        assert caught.value.code == "list.text"
+
+
 @pytest.mark.parametrize("term", ["search", "label", "task_type"])
 def test_what_is_not_unicode_is_no_term(store, debates, term):
     for ask in (hansard.list_debates, hansard.metrics)[: 1 + (term == "task_type")]:

@@ -19,12 +19,14 @@ import servers
 from hansard.addresses import without_secrets
 from hansard.errors import DataError, HansardError, UsageError
 from hansard.record.bundle import Head
+from hansard.runtime.models.base import Completion
 from hansard.store import postgres, postgres_server, postgres_tables
 from hansard.store.application import Batch, Store
 from hansard.store.database import Extras
 from hansard.store.rows import Row
 from hansard.testing.filling import ONE, OPENED, TWO, fill, put
 from hansard.testing.found import run_by_hand
+from measuring import traced
 
 OPERATIONS = Path(__file__).parents[3] / "tools" / "docs" / "operations.md"
 SQL = re.findall(r"^```sql\n(.*?)^```$", OPERATIONS.read_text(), re.DOTALL | re.MULTILINE)
@@ -483,6 +485,39 @@ def test_no_url_is_shown_with_a_password(named):
     with pytest.raises(HansardError) as caught:
         Store.open(f"{named}{'&' if '?' in named else '?'}connect_timeout=1&port=1")
     assert "s3" not in str(caught.value)
+
+
+LONG = "".join(str(number) for number in range(3000))
+SERVED = {"U+0000": "gpt\0x", "long": LONG, "a line end": "gpt\nx"}
+
+
+@pytest.mark.parametrize("name", SERVED.values(), ids=SERVED)
+def test_what_a_provider_calls_its_model_keeps_nobody_from_the_debates(url, name):
+    said = Completion("Because.", model=name)
+    for each in (url, "sqlite:///:memory:"):
+        with Store.open(each) as store:
+            hansard.debate("Why?", format="panel", agents=lambda _: said, store=store)
+            assert len(hansard.list_debates(store, model=name).debates) == 1
+            assert not hansard.list_debates(store, model=name[:-1]).debates or len(name) > 256
+
+
+def test_words_of_any_length_are_found(url):
+    words = [f"{number}{'x' * 195}" for number in range(9_000)]
+    words += ["\ufdfa" * 100_000, "last"]
+    with Store.open(url) as store:
+        fill(store)
+        for behind in store.projection.behind():
+            rows = [Row(debate=each, state="open") for each in behind.debates if each != ONE]
+            row = Row(debate=ONE, state="closed", words=" ".join(words))
+            store.projection.write(behind, [row, *rows])
+        for word in (words[0], words[8_999], "last"):
+            assert list(store.projection.find({"words": word})) == [ONE]
+
+
+def test_words_are_made_plain_in_little_memory():
+    words, most = traced(lambda: sum(1 for _ in postgres._tokens("\ufdfa" * 200_000)))
+    assert words == 600_001
+    assert most < 16 << 20
 
 
 def test_a_password_is_in_no_error_no_attribute_that_is_shown_and_no_record(server, tmp_path):
