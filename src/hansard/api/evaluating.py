@@ -170,7 +170,9 @@ def _read(golden: Golden, name: str | None) -> tuple[bytes, str]:
 
 def count_lines(golden: Path) -> int:
     """Return how many lines of a file say something; raises UsageError `input.unreadable`."""
-    return sum(bool(line.strip()) for line in _read(golden, None)[0].split(b"\n"))
+    from hansard.runtime.golden import lines
+
+    return sum(1 for _ in lines(_read(golden, None)[0]))
 
 
 def _quarter(day: datetime) -> int:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import io
 import re
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from difflib import get_close_matches
@@ -36,6 +37,7 @@ NUMBERS = (
 LISTS = ("labels", "options", "evidence")  # with a semicolon between two
 
 MOST_ROWS = 10_000
+_MOST_COLUMNS = 100  # of a heading, whose mistakes are told one by one
 _OWN_LABELS = 18  # of a row: two more are the batch's
 MOST_OF_A_NAME = 60  # characters of the name of a row: it is a label behind `row:`
 _OTHERS = re.compile(r"[^A-Za-z0-9._:/@+=-]+")  # what no name has
@@ -245,6 +247,9 @@ def _records(text: str, path: Path) -> Iterator[list[str]]:
 def _columns(heading: Sequence[str]) -> list[str]:
     """Return the columns that a heading names; raises UsageError with every mistake in it."""
     columns, known = [cell.strip() for cell in heading], (ID, *TEXTS, *NUMBERS, *LISTS)
+    if len(columns) > _MOST_COLUMNS:
+        said = f"row 1 names {len(columns):,} columns; a spec has fewer fields: name those of it"
+        raise UsageError("batch.column", said)
     wrong = [
         UsageError("batch.column", f"column {place} is {name!r:.40}; {_meant(name, known)}")
         for place, name in enumerate(columns, 1)
@@ -288,12 +293,12 @@ def documents_of(files: Iterable[str | Path]) -> list[dict[str, object]]:
     ['b', 'b-2', 'My-b']
     """
     found: dict[str, str | Path] = {}
+    numbers = Counter[str]()
     for file in files:
         stem = Path(file).name.strip(".").partition(".")[0]
         name = known = _OTHERS.sub("-", stem)[:_LONGEST_ID] or "document"
-        number = 1
         while known in found:
-            number += 1
-            known = f"{name}-{number}"
+            numbers[name] += 1
+            known = f"{name}-{numbers[name] + 1}"
         found[known] = file
     return [{"id": name, "file": file} for name, file in found.items()]

@@ -6,13 +6,16 @@
 label or the words of a stance or position. A line may also have an `id`, and fields that stand in
 place of the spec's own: `evidence`, `context` and `options`. It never says who answers.
 
-All mistakes of a set are told at once, each with its line, and nothing is run before.
+All mistakes of a set are told at once, each with its line, and nothing is run before. A set has a
+bounded number of lines that say anything, right or wrong, and each of them a bounded size.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+import re
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
+from hashlib import sha256
 from typing import Any
 
 from pydantic import Field, JsonValue
@@ -21,12 +24,13 @@ from hansard.errors import UsageError, together
 from hansard.rules.fields import Name
 from hansard.rules.formats import AnySpec
 from hansard.rules.spec_parts import Evidence, Strict, Text
-from hansard.runtime.files import MIB
+from hansard.runtime.files import LIMITS, MIB
 from hansard.runtime.inputs import validate
 from hansard.runtime.notation import parse
 
 MOST, MOST_BYTES = 1_000, 64 * MIB
 _BOM = "\ufeff"
+_LINE = re.compile(rb"\S[^\n]*").finditer
 _EXAMPLE = '{"question": "…", "label": "…"}'
 _UPHOLDING = {
     "upheld": "what the question proposes is so, or should be done",
@@ -91,11 +95,32 @@ def read(
     return cases
 
 
+def lines(data: bytes) -> Iterator[tuple[int, bytes]]:
+    r"""Yield the lines that say something, by their numbers; none is kept.
+
+    >>> list(lines(b"a\n\nb"))
+    [(1, b'a'), (3, b'b')]
+    """
+    number, before = 1, 0
+    for found in _LINE(data):
+        number += data.count(b"\n", before, found.start())
+        before = found.start()
+        yield number, found[0].rstrip()
+
+
 def _lines(data: bytes, name: str, wrong: list[tuple[int, UsageError]]) -> list[tuple[int, str]]:
     """Return the lines that say something, by their numbers; note in `wrong` what is no text."""
     rows: list[tuple[int, str]] = []
-    for number, line in enumerate(data.split(b"\n"), 1):
+    for seen, (number, line) in enumerate(lines(data)):
         where = f"{name}, line {number}"
+        if seen == MOST:
+            said = f"{where}: put at most {MOST:,} questions into one golden set; split it here"
+            wrong.append((0, UsageError("golden.too_many", said)))
+            return []
+        if len(line) > LIMITS["spec"]:
+            said = f"{where}: it has more than {LIMITS['spec']:,} bytes, the most for a question"
+            wrong.append((number, UsageError("golden.malformed", said)))
+            continue
         try:
             text = line.decode()
         except UnicodeDecodeError:
@@ -106,10 +131,6 @@ def _lines(data: bytes, name: str, wrong: list[tuple[int, UsageError]]) -> list[
             wrong.append((number, UsageError("golden.bom", said)))
         if text.strip(_BOM).strip():
             rows.append((number, text.strip(_BOM)))
-    if len(rows) > MOST:
-        said = f"{name} holds {len(rows):,} questions; put at most {MOST:,} into one golden set"
-        wrong.append((0, UsageError("golden.too_many", said)))
-        return []
     return rows
 
 
@@ -168,9 +189,9 @@ def _line(text: str, where: str) -> GoldenLine:
 
 
 def _asked(spec: AnySpec) -> str:
-    """Return what makes one question another: its words, its documents and its context."""
+    """Return a digest of what makes one question another: words, documents and context."""
     documents = [(row.id, row.text, str(row.file)) for row in spec.evidence]
-    return repr((spec.question, documents, spec.context))
+    return sha256(repr((spec.question, documents, spec.context)).encode()).hexdigest()
 
 
 def choices(spec: AnySpec) -> dict[str, str]:

@@ -11,7 +11,7 @@ import pytest
 import hansard
 from hansard import Completion, SpecWarning, UsageError
 from hansard.api.batches import alone
-from hansard.api.rows import LISTS, NUMBERS, TEXTS
+from hansard.api.rows import LISTS, NUMBERS, TEXTS, documents_of
 from hansard.rules.formats import SPECS
 from hansard.store import tampering
 from instant import GUARD
@@ -164,10 +164,20 @@ def test_a_row_names_only_files_that_its_template_may_name(store):
         ('question\n"a\n', "batch.csv", "rows.csv, line 2: unexpected end of data"),
         ("id,id\na,b\n", "batch.column", "the column id is there twice; remove one"),
         ("qestion\na\n", "batch.column", "column 1 is 'qestion'; did you mean question?"),
+        ("," * 10**6 + "\n", "batch.column",
+         "row 1 names 1,000,001 columns; a spec has fewer fields: name those of it"),
     ],
 )  # fmt: skip
 def test_a_file_that_is_no_table_is_refused(store, text, code, sentence):
     assert mistakes(lambda: run(write(text), store)) == [(code, sentence)]
+
+
+def test_documents_of_one_name_are_numbered_and_a_hundred_thousand_of_them_too():
+    files = ["memo-2.txt", *["memo.txt"] * 100_000]  # in the square of that it would not end
+    found = [row["id"] for row in documents_of(files)]
+    assert found[:4] == ["memo-2", "memo", "memo-3", "memo-4"]
+    assert found[-1] == "memo-100001"
+    assert len({*found}) == len(found)
 
 
 def test_columns_are_told_all_at_once(store):

@@ -10,8 +10,9 @@ from hansard.api.specs import located
 from hansard.errors import UsageError
 from hansard.runtime.estimate import rehearsed
 from hansard.runtime.evaluating import MOST_DRAWS, is_alike, rival
-from hansard.runtime.files import Files
-from hansard.runtime.golden import MOST, choices, read
+from hansard.runtime.files import LIMITS, Files
+from hansard.runtime.golden import MOST, choices, lines, read
+from measuring import traced
 
 SIDES = [
     {"label": "sign", "stance": "Sign it.", "model": "openai:a", "settings": {"temperature": 0.4}},
@@ -194,8 +195,24 @@ def test_the_same_question_on_other_documents_is_another():
 
 def test_an_empty_set_and_one_that_is_too_large():
     assert refused(b"", b"\n") == [("golden.empty", "")]
-    lines = [row(f"Question {number}?") for number in range(MOST + 1)]
-    assert refused(*lines) == [("golden.too_many", "")]
+    questions = [row(f"Question {number}?") for number in range(MOST + 1)]
+    assert refused(*questions) == [("golden.too_many", f"{MOST + 1}")]
+
+
+@pytest.mark.parametrize("line", [b"\xff", b"\xef\xbb\xbf", b"[1]"])
+def test_lines_that_are_wrong_are_bounded_too(line):
+    found = refused(*[line] * 3 * MOST)
+    assert found[0] == ("golden.too_many", f"{MOST + 1}")
+    assert len(found) <= 1 + 2 * MOST
+
+
+def test_a_line_has_a_size_and_empty_ones_cost_nothing():
+    long = row(evidence=[{"id": "memo", "text": "x" * LIMITS["spec"]}])
+    assert refused(b"", long, row()) == [("golden.malformed", "2")]
+    blank = b"\n \n" * 1_000_000 + b" {} "
+    found, most = traced(lambda: list(lines(blank)))
+    assert found == [(2_000_001, b"{}")]
+    assert most < 1 << 20
 
 
 @pytest.mark.parametrize(
