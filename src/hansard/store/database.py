@@ -118,7 +118,7 @@ class Tables(ABC):
 
     @abstractmethod
     def will_erase(self) -> None:
-        """Note that texts are about to go, so that whoever comes next scrubs, if this one cannot."""
+        """Note that texts are about to go, so that whoever comes next scrubs if this one cannot."""
 
     @abstractmethod
     def scrub(self) -> None:
