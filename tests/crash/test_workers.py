@@ -274,6 +274,26 @@ def test_a_debate_that_a_worker_runs_can_be_stopped(url, team):
     assert counts(url) == {"truncated": 1}
 
 
+def test_under_a_budget_a_debate_that_waits_counts_with_the_upper_end(url):
+    prices = {"python:ask": {"input": "1.00", "output": "1.00"}}
+    spec = PANEL | {"prices": prices, "settings": {"max_tokens": 100}}
+    most = hansard.estimate(spec).most.cost_micro_usd
+
+    def states():
+        """Of two rows, of which both would fit once it is known what the first has cost."""
+        batch = asyncio.run(
+            hansard.run_batch(
+                {"first": {}, "second": {}}, template=spec, name="one", store=url, queue=0,
+                budget_usd=f"{most * 3 // 2 / 1_000_000:.6f}",
+            )
+        )  # fmt: skip
+        return [row.state for row in batch.rows]
+
+    assert states() == states() == ["open", "unopened"]
+    assert [state for _, state, _ in work(url)] == ["closed"]
+    assert states() == ["closed", "open"]
+
+
 def test_a_debate_that_waits_is_put_into_the_queue_once(url, team):
     (debate,) = put(url, 1)
     assert put(url, 1) == [debate]

@@ -11,7 +11,7 @@ import pytest
 import hansard
 from hansard import Completion, SpecWarning, UsageError
 from hansard.api.batches import alone
-from hansard.api.rows import LISTS, NUMBERS, TEXTS, documents_of
+from hansard.api.rows import LISTS, MOST_ROWS, NUMBERS, TEXTS, documents_of
 from hansard.rules.formats import SPECS
 from hansard.store import tampering
 from instant import GUARD
@@ -180,6 +180,16 @@ def test_documents_of_one_name_are_numbered_and_a_hundred_thousand_of_them_too()
     assert len({*found}) == len(found)
 
 
+def test_a_file_has_at_most_so_many_rows(store):
+    """One more is refused whole; of as many, what is wrong with each is told."""
+    rows = "question,rounds\n" + "Why?,one\n" * MOST_ROWS
+    (found,) = mistakes(lambda: run(write(rows), store))
+    assert found[1].startswith("rows 2, 3, 4")
+    assert mistakes(lambda: run(write(rows + "Why?,1\n"), store)) == [
+        ("batch.csv", "rows.csv has more than 10,000 rows; split it")
+    ]
+
+
 def test_columns_are_told_all_at_once(store):
     found = mistakes(lambda: run(write("question,zzzz,,question\na,b,c,d\n"), store))
     assert [sentence[:12] for _, sentence in found] == [
@@ -194,7 +204,7 @@ def test_specs_are_rows_by_their_paths(store):
     for place in ("a/x", "b/x"):
         Path(place).parent.mkdir()
         write("format: panel\nquestion: Why?\nagents: 2\nmodel: python:ask\n", f"{place}.yaml")
-    batch = run(["a/x.yaml", Path("b/x.yaml"), PANEL], store, template=None)
+    batch = run(["a/x.yaml", Path("b/x.yaml").absolute(), PANEL], store, template=None)
     assert states(batch) == {"a/x": "closed", "b/x": "closed", "3": "closed"}
 
 
@@ -379,6 +389,13 @@ def test_what_does_not_fit_is_not_opened(store):
     assert ask.asked.count("south") == CALLS
     assert "east" not in ask.asked
     assert len(store.debates()) == 2
+
+
+def test_what_needs_less_may_fit_behind_what_does_not(store):
+    rows = questions("north", "south")
+    rows["north"]["agents"] = 4
+    batch = run(rows, store, template=PRICED, budget_usd=dollars(most()))
+    assert states(batch) == {"north": "unopened", "south": "closed"}
 
 
 def test_what_runs_is_reserved_at_the_upper_end(store):
