@@ -216,7 +216,7 @@ def _export(
         try:
             data = _zip(work, debate, under)
         except (DataError, UsageError) as error:
-            if isinstance(error, UsageError) and error.code not in _MOVED:
+            if not _is_of_the_debate(error):
                 raise
             left_out.append(_left_out(debate, error))
         else:
@@ -231,6 +231,11 @@ def _export(
         listed = note.sign(folders.write(work.hashes), work.signer)
         private.write(work.folder / manifest.NAME, listed)
     return Exported(work.folder, written, kept, tuple(left_out))
+
+
+def _is_of_the_debate(error: DataError | UsageError) -> bool:
+    """Say whether an error is of one debate alone, which is left out; else the export ends."""
+    return isinstance(error, DataError) or error.code in _MOVED
 
 
 def _left_out(debate: str, error: DataError | UsageError) -> LeftOut:
@@ -279,7 +284,7 @@ def _register_head(store: Store, debate: str) -> None:
         if record.verification.ok:
             store.register.add_head(debate, record.head)
     except (DataError, UsageError) as error:
-        if isinstance(error, UsageError) and error.code not in _MOVED:
+        if not _is_of_the_debate(error):
             raise
 
 

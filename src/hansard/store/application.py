@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from types import ModuleType
-from typing import NamedTuple, Self, cast
+from typing import Any, NamedTuple, Self, cast
 from uuid import UUID
 
 from hansard.addresses import POSTGRES, without_secrets
@@ -32,8 +32,8 @@ _DEBATES = "SELECT originator_id FROM stored_events WHERE originator_version = 1
 _BEGINNING = """SELECT originator_id FROM stored_events
     WHERE originator_id BETWEEN ? AND ? AND originator_version = 1"""
 _NAMING = """SELECT originator_id FROM stored_events
-    WHERE originator_version = 1 AND {holds} ORDER BY +{place}"""
-_HOLDING = "SELECT debate, name FROM blobs WHERE debate != ? AND {holds}"
+    WHERE originator_version = 1 AND {state_holds} ORDER BY +{place}"""
+_HOLDING = "SELECT debate, name FROM blobs WHERE debate != ? AND {body_holds}"
 _LEAST = 12  # characters of a text that is looked for in other debates
 _ID = frozenset("0123456789abcdef-")
 _DIGITS = 32  # of an id
@@ -82,6 +82,13 @@ class Store:
     @property
     def _recorder(self) -> Tables:
         return cast(Tables, self._open().recorder)  # as each database makes it
+
+    def _select(self, statement: str, *values: object) -> Sequence[Sequence[Any]]:
+        """Return the rows of a statement, in which each database has its own words."""
+        with guard():
+            tables = self._recorder
+            holds = {f"{column}_holds": tables.holds.format(column) for column in ("state", "body")}
+            return tables.select(statement.format(place=tables.place, **holds), *values)
 
     @classmethod
     def open(cls, url: str, *, create: bool = False, unfinished: bool = False) -> Self:
@@ -186,19 +193,14 @@ class Store:
         """Return the ids of all debates, in the order they were opened."""
         if not self._database.is_there():
             return []
-        with guard():
-            rows = self._recorder.select(_DEBATES.format(place=self._recorder.place))
-        return [id_of(row[0]) for row in rows]
+        return [id_of(row[0]) for row in self._select(_DEBATES)]
 
     def naming(self, debate: str) -> list[str]:
         """Return the ids of the other debates whose opening names `debate`, as they were opened.
 
         What cannot be read is left out.
         """
-        with guard():
-            holds, place = self._recorder.holds.format("state"), self._recorder.place
-            naming = _NAMING.format(holds=holds, place=place)
-            rows = self._recorder.select(naming, debate.encode())
+        rows = self._select(_NAMING, debate.encode())
         return [found for row in rows if (found := id_or_none(row[0])) not in (None, debate)]
 
     @property
@@ -231,10 +233,7 @@ class Store:
         first = prefix.replace("-", "")
         if len(first) > _DIGITS:
             return []
-        with guard():
-            rows = self._recorder.select(
-                _BEGINNING, first.ljust(_DIGITS, "0"), first.ljust(_DIGITS, "f")
-            )
+        rows = self._select(_BEGINNING, first.ljust(_DIGITS, "0"), first.ljust(_DIGITS, "f"))
         return [
             debate for debate in map(id_of, (row[0] for row in rows)) if debate.startswith(prefix)
         ]
@@ -246,10 +245,7 @@ class Store:
         """
         found = dict[str, set[str]]()
         for text in {text.strip() for text in texts if len(text.strip()) >= _LEAST}:
-            with guard():
-                holding = _HOLDING.format(holds=self._recorder.holds.format("body"))
-                rows = self._recorder.select(holding, UUID(debate).hex, text.encode())
-            for row in rows:
+            for row in self._select(_HOLDING, UUID(debate).hex, text.encode()):
                 found.setdefault(id_of(row[0]), set()).add(str(row[1]))
         return {name: len(found[name]) for name in sorted(found)}
 
@@ -263,8 +259,7 @@ class Store:
 
     def lines(self, debate: str) -> list[bytes]:
         """Return a debate's lines in order."""
-        with guard():
-            return [bytes_of(row[0]) for row in self._recorder.select(_LINES, UUID(debate).hex)]
+        return [bytes_of(row[0]) for row in self._select(_LINES, UUID(debate).hex)]
 
     def events(self, debate: str) -> list[Event]:
         """Return a debate's lines as events; raises DataError for a line that is not one."""
@@ -272,15 +267,12 @@ class Store:
 
     def opening(self, debate: str) -> Event:
         """Return a debate's first entry; raises DataError where it cannot be read."""
-        with guard():
-            rows = self._recorder.select(f"{_LINES} LIMIT 1", UUID(debate).hex)
+        rows = self._select(f"{_LINES} LIMIT 1", UUID(debate).hex)
         return parse(bytes_of(rows[0][0]) if rows else b"")
 
     def text(self, debate: str, name: str) -> str:
         """Return the text of one blob; raises KeyError where it is gone."""
-        with guard():
-            key = UUID(debate).hex
-            rows = self._recorder.select(f"{_BLOBS} AND name = ?", key, name)
+        rows = self._select(f"{_BLOBS} AND name = ?", UUID(debate).hex, name)
         if not rows:
             raise KeyError(name)
         return unpack(bytes_of(rows[0][1]))
@@ -325,10 +317,7 @@ class Store:
 
         Raises DataError `store.corrupt` for what cannot be a folder.
         """
-        with guard():
-            rows = self._recorder.select(
-                "SELECT folder FROM runs WHERE debate = ?", UUID(debate).hex
-            )
+        rows = self._select("SELECT folder FROM runs WHERE debate = ?", UUID(debate).hex)
         if not rows:
             return None
         name = os.fsdecode(rows[0][0])
