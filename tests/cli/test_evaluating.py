@@ -135,6 +135,24 @@ def test_an_evaluation_that_broke_off_goes_on(hansard, golden):
     assert len(records()) == 15
 
 
+@pytest.mark.parametrize(
+    ("day", "quarter", "due"),
+    [
+        ("2026-01-01", "2026-Q1", "2026-07-01"),
+        ("2026-06-30", "2026-Q2", "2026-10-01"),
+        ("2026-07-01", "2026-Q3", "2027-01-01"),
+        ("2026-11-24", "2026-Q4", "2027-04-01"),
+    ],
+)
+def test_it_is_named_by_the_quarter_and_due_in_the_next(golden, monkeypatch, day, quarter, due):
+    monkeypatch.setattr(Clock, "now", lambda _: f"{day}T12:00:00.000000Z")
+    write(1)
+    models = library.read_models("models.py")
+    Path("golden.jsonl").rename("my set.jsonl")
+    found = library.evaluate_sync("my set.jsonl", "debate.yaml", models=models)
+    assert (found.name, found.due) == (f"my-set-{quarter}", due)
+
+
 def test_offline_nobody_is_asked_and_what_is_missing_is_listed(hansard, golden):
     write(3)
     done = hansard(*RUN, "--offline")

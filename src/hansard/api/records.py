@@ -94,9 +94,9 @@ class Record:
     def result(self) -> DebateResult:
         """Return what became of the debate, open or closed.
 
-        A text that is gone is None. `released` says whether people have approved what
-        must be approved. Raises DataError `record.altered`, and UsageError `record.gate`
-        for the record of a gate, of which there was no debate.
+        A text that is gone is None. `released` says whether people have approved what must be
+        approved. Raises DataError `record.altered`, and UsageError `record.gate` for the record
+        of a gate, of which there was no debate.
         """
         from hansard.report.view import build
 
@@ -148,9 +148,8 @@ class Record:
     def prompt(self, call: str) -> Rendered:
         """Return exactly what the call `r<round>.<phase>.<speaker>:<attempt>` sent.
 
-        Raises UsageError `prompt.unknown` for a call that was never made, and
-        DataError `record.altered`, or `prompt.gone` where a text that it quotes is
-        erased.
+        Raises UsageError `prompt.unknown` for a call that was never made, and DataError
+        `record.altered`, or `prompt.gone` where a text that it quotes is erased.
         """
         from hansard.report.prompt import render
 
@@ -180,9 +179,8 @@ class Record:
     def export(self, signer: Signer, withhold: Mapping[str, str] | None = None) -> bytes:
         """Return the record as one zip, its manifest signed by `signer`.
 
-        Whoever receives it can check it without trusting the sender: VERIFY.md
-        inside says how, and report.html shows it. The same record and key give the
-        same bytes.
+        Whoever receives it can check it without trusting the sender: VERIFY.md inside says how,
+        and report.html shows it. The same record and key give the same bytes.
 
         `withhold` keeps texts from the recipient, each with a reason in one word, which
         the manifest states: a text by its entry and field (`{"12.reply": "personal_data"}`),
@@ -269,10 +267,9 @@ def facts(record: Record) -> list[Event]:
 def read_record(store: Store, debate: str, trust: Trust | None = None) -> Record:
     """Read a debate of a store and verify it, whatever comes of that.
 
-    `debate` is its id or an unambiguous prefix of it; `trust` names the keys whose
-    reviews count. Raises UsageError
-    `store.unknown` or `store.ambiguous`, and DataError where the store cannot be
-    read; never for a record that does not hold, which its `verification` says.
+    `debate` is its id or an unambiguous prefix of it; `trust` names the keys whose reviews count.
+    Raises UsageError `store.unknown` or `store.ambiguous`, and DataError where the store cannot
+    be read; never for a record that does not hold, which its `verification` says.
 
     >>> from hansard import open_store, read_record, run_sync
     >>> spec = {"format": "panel", "question": "Why?", "agents": 2, "model": "python:ask"}
@@ -296,11 +293,10 @@ def of_store(store: Store, debate: str, trust: Trust | None) -> Record:
 def read_export(path: Path | str, trust: Trust | None = None) -> Record:
     """Read an export (a zip, its unpacked folder, or a page) and verify it.
 
-    `trust` names the keys that the reader believes; without it no signer is known,
-    and the level reached is 0 at the most. Raises UsageError `input.unreadable`;
-    DataError `input.unknown` for what is no export, `page.damaged` for a page whose
-    record cannot be read, and `record.altered` where an export has no record to be
-    read at all.
+    `trust` names the keys that the reader believes; without it no signer is known, and the level
+    reached is 0 at the most. Raises UsageError `input.unreadable`; DataError `input.unknown` for
+    what is no export, `page.damaged` for a page whose record cannot be read, and `record.altered`
+    where an export has no record to be read at all.
 
     >>> from tempfile import TemporaryDirectory
     >>> from hansard import open_keyring, open_store, read_export, read_record, run_sync
@@ -331,11 +327,10 @@ def read_export(path: Path | str, trust: Trust | None = None) -> Record:
 def result(store: Store, debate: str, trust: Trust | None = None) -> DebateResult:
     """Return what became of a debate of a store, open or closed, having verified its record.
 
-    `debate` is its id or an unambiguous prefix of it; `trust` names the keys whose
-    reviews count, as `read_trust` reads them, or `open_keyring().trust()`: without it none
-    does. Act on the decision only where `released` is true. Raises UsageError
-    `store.unknown` or `store.ambiguous`, and DataError `record.altered` for a
-    record that does not hold.
+    `debate` is its id or an unambiguous prefix of it; `trust` names the keys whose reviews count,
+    as `read_trust` reads them, or `open_keyring().trust()`: without it none does. Act on the
+    decision only where `released` is true. Raises UsageError `store.unknown` or
+    `store.ambiguous`, and DataError `record.altered` for a record that does not hold.
 
     >>> from hansard import open_store, result, run_sync
     >>> spec = {"format": "panel", "question": "Why?", "agents": 2, "model": "python:ask"}
@@ -352,9 +347,8 @@ def verify(store: Store, debate: str, trust: Trust | None = None) -> Verificatio
     """Check a debate's record: every link, text, turn, prompt, vote and the decision.
 
     `ok` says that no check failed; `findings` lists each defect with its entry.
-    `debate` is its id or an unambiguous prefix of it; `trust` names the keys whose
-    reviews count. Raises UsageError `store.unknown` or `store.ambiguous`; never for bytes
-    that are bad.
+    `debate` is its id or an unambiguous prefix of it; `trust` names the keys whose reviews count.
+    Raises UsageError `store.unknown` or `store.ambiguous`; never for bytes that are bad.
 
     >>> from hansard import open_store, run_sync, verify
     >>> spec = {"format": "panel", "question": "Why?", "agents": 2, "model": "python:ask"}
