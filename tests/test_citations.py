@@ -7,6 +7,7 @@
 - `VERIFY.md` and the like, in comments and docstrings, are files.
 - A link in a document leads to a file, and to a heading where it names one.
 - A path in the documents about the code is a file or a folder; `<name>` stands for any.
+- A name in src/README.md, in brackets after a path, or before it with `of` or `in`, stands there.
 """
 
 import io
@@ -20,6 +21,7 @@ import pytest
 
 ROOT = Path(__file__).resolve().parent.parent
 PAGES = {name: ROOT / "schemas" / name for name in ("FORMAT.md", "RULES.md")}
+KINDS = (".py", ".js", ".css", ".json", ".toml", ".yaml", ".md", ".txt", ".tsv")
 SKIPPED = {".git", ".venv", "cases", "__pycache__"}  # `cases`: the kit's own bytes
 
 _PLACE = r"(?:§\d+(?:\.\d+)*|\bD \d+\b)"
@@ -28,6 +30,7 @@ NAMED = re.compile(r"(?<![\w/.*-])(?:[\w-]+/)*[\w-]+\.md\b")
 LINK = re.compile(r"(?<!!)\[[^\]]*\]\(([^)\s]+)\)")
 HOUSE = [ROOT / "src" / "README.md", ROOT / "tools" / "README.md"]  # which name files by paths
 PATH = re.compile(r"`((?:[\w.-]+/)+[\w.<>-]*|[\w-]+\.(?:py|js|json|toml|txt))`")
+LOCATED = re.compile(r"`([^`]+)` \(([^)]*)\)|((?:`[^`]+`(?:, | and )?)+) (?:of|in) `([^`]+)`")
 HEADING = re.compile(r"^(#+) (.+)$|^(\d+)\. ", re.MULTILINE)
 NEXT_LINE = re.compile(r"\s*\n\s*(?:(?:#|//|\*|-)\s)?\s*")
 
@@ -124,6 +127,24 @@ def missing(path: Path, text: str) -> Iterator[str]:
             yield name
 
 
+def unnamed(text: str) -> Iterator[str]:
+    """The names that the house gives to what is in a file, and that do not stand in it."""
+    for before, behind, ahead, after in LOCATED.findall(text):
+        known = words(before or after)
+        for name in re.findall(r"`([^`]+)`", behind or ahead):
+            if known and not words(name) and not known.issuperset(re.findall(r"\w+", name)):
+                yield f"{before or after}: {name}"
+
+
+@cache
+def words(name: str) -> frozenset[str]:
+    """The words of a file of the code, or of all those in a folder; of anything else none."""
+    bases = (ROOT, ROOT / "src" / "hansard") if PATH.fullmatch(f"`{name}`") else ()
+    found = (path for base in bases for path in walk(base / name) if path.is_file())
+    texts = (path.read_text("utf-8") for path in found if kind(path) in KINDS)
+    return frozenset(word for text in texts for word in re.findall(r"\w+", text))
+
+
 def every(problems, *suffixes: str) -> list[str]:
     found = []
     for path in files(*suffixes):
@@ -149,6 +170,10 @@ def test_every_path_that_a_document_names_is_there(path):
     text = path.read_text("utf-8")
     assert list(missing(path, text)) == []
     assert len(PATH.findall(text)) > 5
+
+
+def test_every_name_that_the_house_gives_stands_in_its_file():
+    assert list(unnamed(HOUSE[0].read_text("utf-8"))) == []
 
 
 def test_decisions_stand_once_and_in_order():
@@ -199,3 +224,11 @@ def test_a_link_that_leads_nowhere_is_found():
 def test_a_path_that_leads_nowhere_is_found():
     text = "`rules/steps.py`, `rules/formats/<name>.py`, `tools/`; `rules/no.py`, `never/`, `no.py`"
     assert list(missing(HOUSE[0], text)) == ["rules/no.py", "never/", "no.py"]
+
+
+def test_a_name_that_stands_nowhere_is_found():
+    text = (
+        "`rules/steps.py` (`decide`, `no_1`; `errors.py`), `no_2` and `RETRIED` of `rules/steps.py`"
+    )
+    assert list(unnamed(text)) == ["rules/steps.py: no_1", "rules/steps.py: no_2"]
+    assert list(unnamed("`rules/` (`RETRIED`, `no_3.decide`)")) == ["rules/: no_3.decide"]
