@@ -107,7 +107,10 @@ def apart(what: str, names: list[str]) -> Mistakes:
 
 
 def between_options(options: list[str]) -> Mistakes:
-    """Yield one for each option that cannot be told from another or is another thing's word."""
+    """Yield one for an option that is alone, is like another, or is another thing's word."""
+    if len(options) == 1:
+        said = f"`options` lists only {options[0]}; list two or more, or none"
+        yield mistake("spec.too_few", said)
     yield from apart("option", options)
     meant = {
         ABSTAIN: "silence is counted under that word",

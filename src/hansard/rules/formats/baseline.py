@@ -17,18 +17,26 @@ from typing import Any, ClassVar, Literal, cast
 
 from pydantic import Field
 
-from hansard.rules.counting import tally, winner
+from hansard.rules.counting import tally
 from hansard.rules.data import RegisteredData
 from hansard.rules.events import Fact
 from hansard.rules.fields import Name
 from hansard.rules.formats.base import Format
-from hansard.rules.formats.common import MOST_OPTIONS, decided, silent, sound
+from hansard.rules.formats.common import (
+    MOST_OPTIONS,
+    UNSOUND,
+    by_count,
+    counted,
+    decided,
+    silent,
+    sound,
+)
 from hansard.rules.prompts import TextOf
 from hansard.rules.replies import JSON, Schema, members, one_of, words
 from hansard.rules.spec_base import BaseSpec
-from hansard.rules.spec_parts import Mistakes, Seat, Seated, between_options, mistake
+from hansard.rules.spec_parts import Mistakes, Seat, Seated, between_options
 from hansard.rules.state import DebateState, Step, Turn
-from hansard.rules.terms import ESCALATE, OUTCOMES, BaselineTerms, CloseReason, Role
+from hansard.rules.terms import OUTCOMES, BaselineTerms, CloseReason, Role
 
 ROUND = 1  # the only one
 TEMPLATES: Mapping[str, tuple[str, ...]] = {
@@ -71,10 +79,6 @@ class BaselineSpec(BaseSpec):
 
     def _between(self) -> Mistakes:
         yield from super()._between()
-        if len(self.options) == 1:
-            yield mistake(
-                "spec.too_few", f"`options` lists only {self.options[0]}; list two or more, or none"
-            )
         yield from between_options(self.options)
 
     @property
@@ -107,8 +111,7 @@ def number_of(phase: str) -> int:
 
 def settled(terms: BaselineTerms, _seats: int) -> BaselineTerms | str:
     """Nothing is derived, but options must be what can be chosen."""
-    wrong = "at most 100 options, each once, none abstain or undeclared"
-    return terms if sound(terms["options"]) else wrong
+    return terms if sound(terms["options"]) else UNSOUND
 
 
 def wrong_seats(_terms: BaselineTerms, seats: Sequence[RegisteredData]) -> str | None:
@@ -135,28 +138,14 @@ def due(state: DebateState) -> Fact | tuple[Step, ...] | CloseReason:
         return decided(state, seat, "first_draw")
     if not state.counts:
         return _count(terms, state.turns)
-    last = state.counts[-1]
-    found = winner(last["tally"], last["threshold"])
-    numbers = {"votes": found["votes"] if found else 0, "threshold": last["threshold"]}
-    if found:
-        return decided(state, found["option"], "plurality_vote", **numbers)
-    return decided(state, ESCALATE, "no_plurality", **numbers)
+    return by_count(state, "plurality_vote", "no_plurality")
 
 
 def _count(terms: BaselineTerms, draws: Sequence[Turn]) -> Fact:
     """Count the draws: an option wins with one more than any other has."""
     rows, abstentions = tally(terms["options"], (turn.vote for turn in draws))
     ranked = sorted((row["votes"] for row in rows), reverse=True)
-    threshold = sum(ranked[1:2]) + 1
-    data = {
-        "round": ROUND,
-        "phase": "draw",
-        "tally": rows,
-        "abstentions": abstentions,
-        "threshold": threshold,
-        "reached": winner(rows, threshold) is not None,
-    }
-    return Fact("votes.counted", data)
+    return counted(ROUND, "draw", rows, abstentions, sum(ranked[1:2]) + 1)
 
 
 def reason(_state: DebateState) -> CloseReason:

@@ -5,12 +5,15 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, cast
 
+from hansard.rules.counting import winner
 from hansard.rules.data import DecisionData, VerdictData
 from hansard.rules.events import Fact
+from hansard.rules.fields import OptionVotes
 from hansard.rules.state import DebateState, Step, Turn
 from hansard.rules.terms import ESCALATE, NO_OPTION, UNDECLARED, DecisionRule
 
 MOST_OPTIONS = 100
+UNSOUND = "at most 100 options, each once, none abstain or undeclared"
 
 
 def turn(step: Step, call: str, **fields: Any) -> dict[str, Any]:
@@ -47,6 +50,31 @@ def decided(state: DebateState, decision: str, rule: DecisionRule, **numbers: An
         "review": state.spec["review"] if decision in (ESCALATE, UNDECLARED) else None,
     }
     return Fact("decision.reached", cast(DecisionData, data))
+
+
+def counted(
+    round_: int, phase: str, rows: list[OptionVotes], abstentions: int, threshold: int
+) -> Fact:
+    """Return a count of votes: `reached` where one option alone has `threshold` or more."""
+    data = {
+        "round": round_,
+        "phase": phase,
+        "tally": rows,
+        "abstentions": abstentions,
+        "threshold": threshold,
+        "reached": winner(rows, threshold) is not None,
+    }
+    return Fact("votes.counted", data)
+
+
+def by_count(state: DebateState, reached: DecisionRule, missed: DecisionRule) -> Fact:
+    """Return the decision of the last count: its option by one rule, or none by the other."""
+    count = state.counts[-1]
+    found = winner(count["tally"], count["threshold"])
+    numbers = {"votes": found["votes"] if found else 0, "threshold": count["threshold"]}
+    if found:
+        return decided(state, found["option"], reached, **numbers)
+    return decided(state, ESCALATE, missed, **numbers)
 
 
 def silent(turns: Sequence[Turn]) -> bool:

@@ -27,7 +27,7 @@ from hansard.rules.data import RegisteredData
 from hansard.rules.events import Fact
 from hansard.rules.fields import Name
 from hansard.rules.formats.base import Format
-from hansard.rules.formats.common import decided, silent, sound, still_in
+from hansard.rules.formats.common import MOST_OPTIONS, counted, decided, silent, sound, still_in
 from hansard.rules.prompts import TextOf
 from hansard.rules.replies import JSON, Schema, members, one_of, words
 from hansard.rules.spec_base import BaseSpec
@@ -71,7 +71,9 @@ class ConsensusSpec(BaseSpec):
     debaters: list[Debater] = Field(
         min_length=2, max_length=99, description="Who debates, in the order in which they speak"
     )
-    options: list[Name] = Field(min_length=2, max_length=100, description="What may be voted for")
+    options: list[Name] = Field(
+        min_length=2, max_length=MOST_OPTIONS, description="What may be voted for"
+    )
     rule: Literal["threshold", "majority", "unanimity"] = Field(
         default="threshold", description="How votes become a decision"
     )
@@ -191,15 +193,7 @@ def _count(state: DebateState, number: int) -> Fact:
     terms = terms_of(state)
     rows, abstentions = tally(terms["options"], state.votes.values())
     round_, phase = phase_of(number)
-    count = {
-        "round": round_,
-        "phase": phase,
-        "tally": rows,
-        "abstentions": abstentions,
-        "threshold": terms["threshold"],
-        "reached": winner(rows, terms["threshold"]) is not None,
-    }
-    return Fact("votes.counted", count)
+    return counted(round_, phase, rows, abstentions, terms["threshold"])
 
 
 def _decide(state: DebateState) -> Fact:

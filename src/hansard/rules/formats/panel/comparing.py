@@ -11,7 +11,7 @@ from hansard.rules.counting import majority, tally, winner
 from hansard.rules.events import Fact
 from hansard.rules.fields import OptionVotes
 from hansard.rules.formats.base import Compare, Comparison
-from hansard.rules.formats.common import heard_in
+from hansard.rules.formats.common import counted, heard_in
 from hansard.rules.formats.panel.reading import answer_of, terms_of
 from hansard.rules.formats.panel.spec import LEAST
 from hansard.rules.similarity import Measured
@@ -99,16 +99,7 @@ def _tally_of_texts(state: DebateState, last: int, answers: Mapping[str, Measure
 
 def count(state: DebateState, last: int, rows: list[OptionVotes], abstentions: int) -> Fact:
     """Return the count of the last round: more than half of the registered debaters decide."""
-    threshold = majority(len(state.votes))
-    data = {
-        "round": last,
-        "phase": "draft",
-        "tally": rows,
-        "abstentions": abstentions,
-        "threshold": threshold,
-        "reached": winner(rows, threshold) is not None,
-    }
-    return Fact("votes.counted", data)
+    return counted(last, "draft", rows, abstentions, majority(len(state.votes)))
 
 
 TEXTS = Comparison(answer_of, compared, restated)

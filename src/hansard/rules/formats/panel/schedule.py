@@ -5,11 +5,20 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from hansard.rules import similarity
-from hansard.rules.counting import majority, tally, winner
+from hansard.rules.counting import majority, tally
 from hansard.rules.data import RegisteredData
 from hansard.rules.events import Fact
 from hansard.rules.formats.base import Compare
-from hansard.rules.formats.common import decided, heard_in, ruling, silent, sound, still_in
+from hansard.rules.formats.common import (
+    UNSOUND,
+    by_count,
+    decided,
+    heard_in,
+    ruling,
+    silent,
+    sound,
+    still_in,
+)
 from hansard.rules.formats.panel.comparing import compare, converged, count, texts
 from hansard.rules.formats.panel.reading import terms_of
 from hansard.rules.formats.panel.spec import BY_JUDGE, LEAST
@@ -19,11 +28,7 @@ from hansard.rules.terms import ESCALATE, OUTCOMES, CloseReason, PanelTerms
 
 def settled(terms: PanelTerms, _seats: int) -> PanelTerms | str:
     """Nothing is derived, but options must be what can be voted for."""
-    return (
-        terms
-        if sound(terms["options"])
-        else "at most 100 options, each once, none abstain or undeclared"
-    )
+    return terms if sound(terms["options"]) else UNSOUND
 
 
 def wrong_seats(terms: PanelTerms, seats: Sequence[RegisteredData]) -> str | None:
@@ -93,12 +98,7 @@ def _counted(state: DebateState, last: int) -> Fact | Compare:
             return texts(last, "votes", final=True)
         rows, abstentions = tally(terms["options"], state.votes.values())
         return count(state, last, rows, abstentions)
-    last_count = state.counts[-1]
-    found = winner(last_count["tally"], last_count["threshold"])
-    numbers = {"votes": found["votes"] if found else 0, "threshold": last_count["threshold"]}
-    if found:
-        return decided(state, found["option"], "majority_vote", **numbers)
-    return decided(state, ESCALATE, "no_majority", **numbers)
+    return by_count(state, "majority_vote", "no_majority")
 
 
 def _most_similar(state: DebateState, last: int) -> Fact | Compare:

@@ -10,6 +10,7 @@ from pydantic import Field, field_validator
 
 from hansard.rules import similarity
 from hansard.rules.fields import Name
+from hansard.rules.formats.common import MOST_OPTIONS
 from hansard.rules.spec_base import BaseSpec
 from hansard.rules.spec_parts import (
     Debater,
@@ -72,7 +73,7 @@ class PanelSpec(BaseSpec):
     rounds: int = Field(default=2, ge=1, le=1000, description="After the independent round 0")
     options: list[Name] = Field(
         default=[],
-        max_length=100,
+        max_length=MOST_OPTIONS,
         description="What may be answered, where that is a choice",
         json_schema_extra={"anyOf": [{"maxItems": 0}, {"minItems": 2}]},
     )
@@ -110,10 +111,6 @@ class PanelSpec(BaseSpec):
                 "spec.out_of_range",
                 f"`convergence_similarity` is {self.convergence_similarity}; it must lie from 0 "
                 "to 1",
-            )
-        if len(self.options) == 1:
-            yield mistake(
-                "spec.too_few", f"`options` lists only {self.options[0]}; list two or more, or none"
             )
         yield from between_options(self.options)
         if self.resolves == "judge" and self.judge is None:
