@@ -5,18 +5,15 @@ from __future__ import annotations
 from collections import Counter
 from typing import Literal
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import Field
 
 from hansard.report.formats import AnyResult, ModeratedResult
 from hansard.report.listing import State, entry
+from hansard.report.result import Part
 from hansard.rules.review import ReviewState
 
 
-class _Part(BaseModel):
-    model_config = ConfigDict(extra="forbid", frozen=True)
-
-
-class BatchRow(_Part):
+class BatchRow(Part):
     """One row of a batch. Of a record that does not hold, only its id and its state are said."""
 
     row: str | None = Field(description="Its name in the batch; null: the debate names none")
@@ -35,7 +32,7 @@ class BatchRow(_Part):
     error: str | None = Field(default=None, description="The same in a sentence")
 
 
-class Batch(_Part):
+class Batch(Part):
     """What became of a batch."""
 
     batch: Literal["hansard-batch/v1"] = Field(
@@ -63,7 +60,7 @@ class Batch(_Part):
         return all(row.state in ("closed", "truncated") for row in self.rows)
 
 
-class BatchCounts(_Part):
+class BatchCounts(Part):
     """How many debates of a batch are in which state."""
 
     name: str = Field(description="As in the label `batch:NAME`")

@@ -9,13 +9,14 @@ from dataclasses import replace
 from datetime import datetime, timedelta
 from typing import Any, Literal
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import Field
 
 from hansard.report import metrics
 from hansard.report.acting import Answer, acting
 from hansard.report.formats import DebateResult
 from hansard.report.gated import GateRecord
 from hansard.report.gating import GateAnswer
+from hansard.report.result import Part
 from hansard.report.safe import one_line
 from hansard.rules.review import SETTLED, ReviewState
 from hansard.rules.spending import milliseconds
@@ -28,11 +29,7 @@ ORDERS = SORTS
 State = Literal["open", "closed", "truncated", "failed", "gate", "altered", "unreadable"]
 
 
-class _Part(BaseModel):
-    model_config = ConfigDict(extra="forbid", frozen=True)
-
-
-class Entry(_Part):
+class Entry(Part):
     """One debate. Of a record that does not hold, nothing is said but its id and its state."""
 
     debate: str
@@ -98,7 +95,7 @@ class Entry(_Part):
         )
 
 
-class Totals(_Part):
+class Totals(Part):
     """Sums over debates."""
 
     debates: int
@@ -108,7 +105,7 @@ class Totals(_Part):
     not_as_recorded: int = Field(description="Records that do not hold")
 
 
-class Asked(_Part):
+class Asked(Part):
     """A question, and the debates of a store about it."""
 
     question: str | None = Field(description="null: it cannot be read, or the record was altered")
@@ -117,7 +114,7 @@ class Asked(_Part):
     decisions: dict[str, int] = Field(description="How many of them decided so, by decision")
 
 
-class Questions(_Part):
+class Questions(Part):
     """How often each question of a store was debated; the gate alone is no debate."""
 
     questions: Literal["hansard-questions/v1"] = Field(
@@ -126,7 +123,7 @@ class Questions(_Part):
     asked: tuple[Asked, ...] = Field(description="Those that were debated most often first")
 
 
-class Listing(_Part):
+class Listing(Part):
     """Debates of a store."""
 
     listing: Literal["hansard-list/v1"] = Field(

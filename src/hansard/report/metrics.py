@@ -14,10 +14,11 @@ import math
 from collections.abc import Iterable, Mapping
 from typing import Literal, NamedTuple
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import Field
 
 from hansard.report.formats import DebateResult
 from hansard.report.formats.moderated import ModeratedResult
+from hansard.report.result import Part
 
 UNIT = 1_000_000  # figures are kept in millionths
 LEAST = 20  # debates
@@ -81,10 +82,8 @@ class Sum(NamedTuple):
         return math.sqrt(spread / self.n)
 
 
-class Metric(BaseModel):
+class Metric(Part):
     """One metric over the debates of a time, of one type of task where it has one."""
-
-    model_config = ConfigDict(extra="forbid", frozen=True)
 
     name: str
     what: str = Field(description="In words")
@@ -102,10 +101,8 @@ class Metric(BaseModel):
         return f"{value:.0%}" if self.share else f"{value:.2f}"
 
 
-class Metrics(BaseModel):
+class Metrics(Part):
     """The metrics of the debates that were opened in a time."""
-
-    model_config = ConfigDict(extra="forbid", frozen=True)
 
     metrics: Literal["hansard-metrics/v1"] = Field(
         default="hansard-metrics/v1", description="The form of this document"

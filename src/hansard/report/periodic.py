@@ -11,12 +11,13 @@ from collections import Counter
 from collections.abc import Iterable, Iterator
 from typing import Literal
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import Field
 
 from hansard import vocabulary
 from hansard.record import note, periodic
 from hansard.record.note import Signer
 from hansard.report.metrics import Metric, Metrics
+from hansard.report.result import Part
 from hansard.report.signs import inline, table
 from hansard.report.words import dollars
 from hansard.rules.review import ReviewState
@@ -28,11 +29,7 @@ _MOST = 20  # debates that a section of the Markdown names
 _PREFIXES = {"rule": "Decided by", "format": "Format", "review": "Review"}
 
 
-class _Part(BaseModel):
-    model_config = ConfigDict(extra="forbid", frozen=True)
-
-
-class CountedDebate(_Part):
+class CountedDebate(Part):
     """One record that is counted: a debate, or an answer of the gate alone."""
 
     debate: str
@@ -48,7 +45,7 @@ class CountedDebate(_Part):
     cost_micro_usd: int
 
 
-class ModelUse(_Part):
+class ModelUse(Part):
     """A model that was asked or served in closed debates of the time."""
 
     model: str
@@ -57,7 +54,7 @@ class ModelUse(_Part):
     escalated: int = Field(description="Of these: the decision was left to a person")
 
 
-class PeriodicReport(_Part):
+class PeriodicReport(Part):
     """What the debates that were opened in a time come to, as it stood at one moment."""
 
     report: Literal["hansard-period/v1"] = Field(

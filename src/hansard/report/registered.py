@@ -8,7 +8,7 @@ from collections.abc import Iterator, Mapping
 from itertools import islice
 from typing import Literal
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import Field
 
 from hansard.errors import DataError
 from hansard.record import checkpoint as checkpoints
@@ -17,16 +17,13 @@ from hansard.record.checkpoint import Checkpoint, Head
 from hansard.record.keys import Trust, verifier_key
 from hansard.record.note import SIGNATURE, Signature
 from hansard.record.register import KINDS, OPENING
+from hansard.report.result import Part
 from hansard.store.register import Register
 from hansard.verify.findings import Finding, finding
 from hansard.verify.registers import Walk
 
 
-class _Part(BaseModel):
-    model_config = ConfigDict(extra="forbid", frozen=True)
-
-
-class CheckpointShown(_Part):
+class CheckpointShown(Part):
     """A checkpoint of the store."""
 
     lines: int = Field(description="Over how many lines")
@@ -35,7 +32,7 @@ class CheckpointShown(_Part):
     witnesses: tuple[str, ...] = Field(description="Who cosigned it, by the names of their keys")
 
 
-class Registered(_Part):
+class Registered(Part):
     """What is in the register of a store."""
 
     form: Literal["hansard-register/v1"] = Field(
@@ -51,7 +48,7 @@ class Registered(_Part):
     latest: CheckpointShown | None = Field(description="The last one; null where there is none")
 
 
-class RegisterFinding(_Part):
+class RegisterFinding(Part):
     """One thing that is wrong with a register."""
 
     code: str = Field(pattern=r"^(17|register)\.[a-z]+$")
@@ -62,7 +59,7 @@ class RegisterFinding(_Part):
     )
 
 
-class RegisterCheck(_Part):
+class RegisterCheck(Part):
     """Whether the register of a store holds, and extends a checkpoint that somebody kept."""
 
     form: Literal["hansard-register-check/v1"] = Field(

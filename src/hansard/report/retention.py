@@ -4,14 +4,12 @@ from __future__ import annotations
 
 from typing import Literal
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import Field
+
+from hansard.report.result import Part
 
 
-class _Part(BaseModel):
-    model_config = ConfigDict(extra="forbid", frozen=True)
-
-
-class Class(_Part):
+class Class(Part):
     """The debates of one class of retention, of which any text is left."""
 
     retention: str | None = Field(description="The class; null: the debates name none")
@@ -22,7 +20,7 @@ class Class(_Part):
     next: str | None = Field(description="The day on which the next one is due; null: none is")
 
 
-class Retention(_Part):
+class Retention(Part):
     """All debates by their class of retention."""
 
     report: Literal["hansard-retention/v1"] = Field(
