@@ -94,7 +94,7 @@ class PeriodicReport(Part):
             _cost(self),
             _models(self),
             _metrics(self.metrics),
-            _about(self),
+            _about(),
         )
         return "\n\n".join(block for part in parts for block in part) + "\n"
 
@@ -136,10 +136,7 @@ def _numbers(found: PeriodicReport) -> Iterator[str]:
         ("Texts erased", said("redactions", 0)),
     ]
     for prefix, label in _PREFIXES.items():
-        named = (name for name in found.numbers if name.startswith(f"{prefix}."))
-        rows += [
-            (f"{label} `{name.partition('.')[2]}`", found.numbers[name]) for name in sorted(named)
-        ]
+        rows += [(f"{label} `{name}`", number) for name, number in _under(found, prefix)]
     yield table(["", "number"], ((label, f"{number:,}") for label, number in rows))
 
 
@@ -208,7 +205,8 @@ def _policies(found: PeriodicReport) -> Iterator[str]:
 
 
 def _under(found: PeriodicReport, prefix: str) -> Iterator[tuple[str, int]]:
-    for name, number in found.numbers.items():
+    """Yield the numbers whose names begin with a word, by the rest of their names, in order."""
+    for name, number in sorted(found.numbers.items()):
         first, _, rest = name.partition(".")
         if first == prefix:
             yield rest, number
@@ -267,7 +265,7 @@ def _metric(row: Metric) -> list[str]:
     return [row.what, task, f"{row.n:,}", row.spelled(row.value or 0), beside, alert]
 
 
-def _about(_: PeriodicReport) -> Iterator[str]:
+def _about() -> Iterator[str]:
     """How to count again."""
     yield "## How to check this"
     yield (
