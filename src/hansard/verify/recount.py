@@ -23,7 +23,7 @@ from hansard.rules.events import Event, parse
 from hansard.rules.replay import policy_of
 from hansard.rules.review import ReviewState, review_of
 from hansard.rules.state import DebateState, evolve
-from hansard.verify.findings import Finding, finding
+from hansard.verify.findings import REPORT, Finding, finding
 
 # What an entry of each type adds to the numbers; a sum of 0 is not among them.
 _COUNTED: Mapping[str, Callable[[Any], Mapping[str, int]]] = {
@@ -141,7 +141,7 @@ class Recount:
     def evidence(self, signing: Signing) -> str:
         """Say what was counted again."""
         return vocabulary.passed(
-            21,
+            REPORT,
             numbers=vocabulary.many(len(self._numbers), "number"),
             debates=vocabulary.many(len(self._heads), "record"),
             signed=signing.words,

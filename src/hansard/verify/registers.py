@@ -102,8 +102,8 @@ def check_export(
     if heads is None:
         yield finding("17.unregistered", 0, found=name, name=name)
         return
-    for code, variant, place_ in (("opened", "begins", 0), ("superseded", "ends", -1)):
-        expected, found = entries[place_], heads[place_]
+    for code, variant, at in (("opened", "begins", 0), ("superseded", "ends", -1)):
+        expected, found = entries[at], heads[at]
         if found != expected:
             yield finding(
                 f"17.{code}", 0, expected=expected, found=found, variant=variant, name=name
