@@ -4923,22 +4923,15 @@ def verify(
     if gone:
         unchecked[10] = f"gone, so not compared with the policy: {', '.join(sorted(gone))}"
     stands, counting = review(walk, trust) if walk.ended and walk.shut else ("", 0)
-    asking = stands not in ("", "approved", "not required")
     place = register.place(trust)
-    caveats = (
-        "open: a longer version may exist" * (not findings and not walk.shut),
-        texts_in_words(counted) * (counted["present"] < counted["named"]),
-        f"{walk.gone_turns} of {many(len(walk.turns), 'turn')} unchecked" * bool(walk.gone_turns),
-        *(register.caveats(place) if not findings else ()),
-        f"review: {stands}" * (asking and not findings),
-    )
+    caveats = caveats_of(walk, counted, None if findings else register.caveats(place), stands)
     level = None if findings else signed + (signed and is_anchored(place, witnesses))
     if report and level is not None:
         report.add(lines, walk, stands)
     return {
         "debate": opening["debate"], "entries": lines.total, "open": not walk.shut,
         "level": level, "verdict": VERDICTS[level],
-        "caveats": [*filter(None, caveats)], "texts": counted,
+        "caveats": [*caveats], "texts": counted,
         "checks": judge(found, evidence, unchecked_of_walk(walk, lines) | unchecked)
         + register.judge(found, place)
         + judge_policy(found, opened, policy if lines.whole else None)
@@ -4988,6 +4981,25 @@ def evidence_of_files(
         2: f"{many(listed, 'file')} as listed{more}",
         8: texts_in_words(counted) + recorded,
     }
+
+
+def caveats_of(
+    walk: Walk, counted: Mapping[str, int], registered: Iterable[str] | None, stands: str
+) -> Iterator[str]:
+    """Yield what a reader of the verdict would miss.
+
+    `registered` is what the register adds, or None where a check failed.
+    """
+    if registered is not None and not walk.shut:
+        yield "open: a longer version may exist"
+    if counted["present"] < counted["named"]:
+        yield texts_in_words(counted)
+    if walk.gone_turns:
+        yield f"{walk.gone_turns} of {many(len(walk.turns), 'turn')} unchecked"
+    if registered is not None:
+        yield from registered
+        if stands not in ("", "approved", "not required"):
+            yield f"review: {stands}"
 
 
 def evidence_of(lines: Lines, first: str | None) -> dict[int, str]:
