@@ -41,6 +41,7 @@ from conformance_kit.registers import (
     replace_line,
     witnessed,
 )
+from hansard.record.folder import CHECKPOINT, KEPT, LINES
 from hansard.record.note import Signer
 from hansard.record.register import Kind, Line, tag
 
@@ -193,7 +194,6 @@ def signature_cases(files: Files, sound: Files) -> Iterator[Case]:
 # ------------------------------------------------------------------ the register of a folder
 
 RECORDS = (decided(), escalated())
-LINES, CHECKPOINT, KEPT = "register.jsonl", "checkpoint", "checkpoints"
 
 
 def register_of_both(*more: tuple[Kind, Record, str]) -> Register:
