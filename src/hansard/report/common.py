@@ -41,7 +41,7 @@ def common(found: Folded, watch: Watch) -> dict[str, Any]:
     Drift aside, which each format has of its own.
     """
     state, spec = found.state, found.state.spec
-    decision, closed = state.decision, state.closed
+    closed = state.closed
     turns = [row.data for row in state.turns if row.role != "synthesizer"]
     entered = dict.fromkeys((row["round"], row["phase"]) for row in turns)
     people, released = reviews.reviewed(state, found.text, found.reader)
@@ -54,6 +54,48 @@ def common(found: Folded, watch: Watch) -> dict[str, Any]:
     )
     return {
         "debate": state.debate,
+        **_opened(found),
+        **_decided(found),
+        "status": closed["outcome"] if closed else "open",
+        "reason": closed["reason"] if closed else None,
+        "opened_at": state.opened_at,
+        "closed_at": state.at if closed else None,
+        "entries": state.seq,
+        "debater_ids": tuple(seat["id"] for seat in state.of_role(*ARGUING)),
+        "rounds_run": turns[-1]["round"] if turns else 0,
+        "speaker_schedule": tuple(row["speaker"] for row in turns),
+        "phase_sequence": tuple(phase for _, phase in entered),
+        "output": _output(found),
+        "output_missing": _missing(found),
+        "truncated": _truncation(found),
+        "reviewed": people,
+        "released": released,
+        "seats": _seats(found),
+        "evidence": _evidence(found),
+        "charged": Charged(
+            tokens=state.used_tokens,
+            cost_micro_usd=state.used_micro_usd if spec["prices"] else None,
+        ),
+        "ceilings": _ceilings(found),
+        "totals": _usage(
+            state.total(), reduce(Used.plus, found.used.values(), Used()), bool(spec["prices"])
+        ),
+        "calls": _calls(found),
+        "asked": tuple(_asked(found)),
+        "texts": tuple(_texts(found)),
+        "tools": _tools(found),
+        "resumes": state.resumes,
+        "theatre": _theatre(found),
+        "shares": signals.shares(found),
+        "notes": noted,
+        "governance": tuple(governance.rows(found, noted, watch.rows)),
+    }
+
+
+def _opened(found: Folded) -> dict[str, Any]:
+    """Return what the opening says as it stands there."""
+    spec = found.state.spec
+    return {
         "engine": spec["engine"],
         "format": spec["terms"]["format"],
         "name": spec["name"],
@@ -68,49 +110,23 @@ def common(found: Folded, watch: Watch) -> dict[str, Any]:
         "gate": gating.answered(spec["gate"], found.text_of),
         "scripted": spec["scripted"],
         "question": found.text(spec["question"]),
-        "status": closed["outcome"] if closed else "open",
-        "reason": closed["reason"] if closed else None,
-        "opened_at": state.opened_at,
-        "closed_at": state.at if closed else None,
-        "entries": state.seq,
-        "debater_ids": tuple(seat["id"] for seat in state.of_role(*ARGUING)),
         "layout": spec["layout"],
         "leading_call": spec["leading_call"],
         "max_rounds": spec["terms"]["max_rounds"],
-        "rounds_run": turns[-1]["round"] if turns else 0,
-        "speaker_schedule": tuple(row["speaker"] for row in turns),
-        "phase_sequence": tuple(phase for _, phase in entered),
+        "prices": tuple(spec["prices"]),
+        "limits": Limits(**spec["limits"]),
+        "templates": tuple(spec["templates"]),
+    }
+
+
+def _decided(found: Folded) -> dict[str, Any]:
+    """Return what was decided, and who must look at it."""
+    state, decision = found.state, found.state.decision
+    return {
         "decision": decision["decision"] if decision else None,
         "decision_text": decided_text(state, found.text_of),
         "decision_rule": decision["rule"] if decision else None,
-        "output": _output(found),
-        "output_missing": _missing(found),
-        "truncated": _truncation(found),
-        "reviewed": people,
-        "released": released,
         "review": found.shown(decision["review"]) if decision else None,
-        "seats": _seats(found),
-        "evidence": _evidence(found),
-        "prices": tuple(spec["prices"]),
-        "limits": Limits(**spec["limits"]),
-        "charged": Charged(
-            tokens=state.used_tokens,
-            cost_micro_usd=state.used_micro_usd if spec["prices"] else None,
-        ),
-        "ceilings": _ceilings(found),
-        "totals": _usage(
-            state.total(), reduce(Used.plus, found.used.values(), Used()), bool(spec["prices"])
-        ),
-        "calls": _calls(found),
-        "asked": tuple(_asked(found)),
-        "templates": tuple(spec["templates"]),
-        "texts": tuple(_texts(found)),
-        "tools": _tools(found),
-        "resumes": state.resumes,
-        "theatre": _theatre(found),
-        "shares": signals.shares(found),
-        "notes": noted,
-        "governance": tuple(governance.rows(found, noted, watch.rows)),
     }
 
 
