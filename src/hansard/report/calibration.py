@@ -68,6 +68,11 @@ class Band(Part):
     undebated: Arm
     gain: float | None = Field(description="By how much more of the debated ones were right")
 
+    @property
+    def stratum(self) -> Stratum:
+        """Both arms, to be tested."""
+        return _stratum(self.debated, self.undebated)
+
 
 class Calibration(Part):
     """What the outcomes of both arms say of the gate's factor."""
@@ -136,11 +141,7 @@ def calibration(
     told = [(row, _noted(row, right, wrong)) for row in known]
     noted = [(row, good) for row, good in told if good is not None]
     bands = _bands(noted)
-    strata = [
-        Stratum(row.debated.n, row.debated.right, row.undebated.n, row.undebated.right)
-        for row in bands
-    ]
-    both = [row for row in strata if row.weight]
+    both = [row.stratum for row in bands if row.stratum.weight]
     n, others = sum(row.first for row in both), sum(row.second for row in both)
     found, ratio = gain(both), _cost_ratio(row for row, _ in noted)
     result = _result(found, both, min(n, others))
@@ -176,7 +177,7 @@ def _bands(noted: Sequence[tuple[Gated, bool]]) -> list[Band]:
         inside = [(row, right) for row, right in noted if _band(row.confidence_ppm) == name]
         debated = [each for each in inside if each[0].debated]
         arms = _arm(debated), _arm([each for each in inside if not each[0].debated])
-        stratum = Stratum(arms[0].n, arms[0].right, arms[1].n, arms[1].right)
+        stratum = _stratum(*arms)
         found.append(
             Band(
                 confidence=name,
@@ -186,6 +187,10 @@ def _bands(noted: Sequence[tuple[Gated, bool]]) -> list[Band]:
             )
         )
     return found
+
+
+def _stratum(debated: Arm, undebated: Arm) -> Stratum:
+    return Stratum(debated.n, debated.right, undebated.n, undebated.right)
 
 
 def _band(ppm: int | None) -> str:
