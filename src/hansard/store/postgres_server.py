@@ -7,6 +7,7 @@ gives it back when the session ends, however its process does.
 from __future__ import annotations
 
 import hashlib
+import re
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
 from pathlib import Path
@@ -21,7 +22,7 @@ from psycopg.types.composite import CompositeInfo, register_composite
 from psycopg_pool import PoolTimeout
 from typing_extensions import override
 
-from hansard.addresses import without_secrets
+from hansard.addresses import is_clear, without_secrets
 from hansard.errors import DataError, HansardError, UsageError
 from hansard.store import queue
 from hansard.store.database import (
@@ -308,10 +309,10 @@ class RunnerLock:
 def _conninfo(url: str) -> Mapping[str, Any]:
     """Return what a URL says to libpq; raises UsageError `store.url`, which quotes no password."""
     try:
-        found = conninfo_to_dict(url)
+        found = conninfo_to_dict(url) if is_clear(url.partition("://")[2]) else {}
     except psycopg.ProgrammingError:
         found = {}
-    if not found or "@" in str(found.get("host", "")):
+    if not found or not re.fullmatch("[0-9,]*", str(found.get("port", ""))):
         raise UsageError(
             "store.url",
             f"{without_secrets(url)} cannot be read as the URL of a store; write "
