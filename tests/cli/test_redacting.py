@@ -71,6 +71,21 @@ def library_texts():
         yield from ((f"{seq}.{field}", name) for field, name in texts_of(event["data"]))
 
 
+def test_who_may_not_delete_texts_is_told_before_anything_is_shown_or_made(
+    hansard, ended, monkeypatch
+):
+    def refuse(_):
+        raise library.DataError("store.role", "the role may not do this")
+
+    monkeypatch.setattr(library.Store, "require_erasing", refuse)
+    before = sorted(Path().rglob("*"))
+    done = hansard("redact", ended, "1.question", *SAID, "--yes", code=2)
+    assert (done.code, done.out) == (2, "")
+    assert done.err == "error: the role may not do this [store.role]\n"
+    assert sorted(Path().rglob("*")) == before
+    assert "Erase " in hansard("redact", ended, "1.question", "--dry-run").err
+
+
 def test_a_text_that_is_erased_is_in_no_file_of_the_store(hansard, ended):
     words = [b"Elm Street", *salted(EVIDENCE), *salted(REPLY)]
     assert holding(*words)

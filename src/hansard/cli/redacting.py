@@ -85,6 +85,8 @@ def redact(
         elif not texts:
             console().print(fields([(str(row), one_line(row.text, _LENGTH)) for row in rows]))
             return
+        if not dry_run:
+            store.require_erasing()
         found = hansard.preview_redaction(debate, texts, store=store, keep=keep)
         _show(found)
         if dry_run:

@@ -155,7 +155,7 @@ async def work(
 @contextmanager
 def _told(store: Store) -> Iterator[None]:
     """Raise DataError where the server is gone, or fails, or others took the worker for dead."""
-    left = "and the worker ends; its debates stay open, and another worker goes on with them"
+    left = "and the worker ends; its debates stay open: start it again, and it goes on with them"
     try:
         yield
     except (ConnectorException, FAILED) as error:

@@ -172,8 +172,15 @@ class Store:
         return self._database.cancel(debate)
 
     def require_queue(self) -> None:
-        """Raise UsageError `queue.store`, `queue.extra` or `queue.missing` where there is none."""
+        """Raise UsageError `queue.store`, `queue.extra` or `queue.missing` where there is none.
+
+        Raises DataError `store.role` where whoever is connected may not use it.
+        """
         self._database.require_queue()
+
+    def require_erasing(self) -> None:
+        """Raise DataError `store.role` where whoever is connected may not delete texts."""
+        self._database.require_erasing()
 
     @property
     def dsn(self) -> str:

@@ -236,6 +236,9 @@ class Database(ABC):
         """Raise UsageError `queue.store`, `queue.extra` or `queue.missing` where there is none."""
         raise self._no_queue()
 
+    def require_erasing(self) -> None:  # noqa: B027 - who may write a file may erase in it
+        """Raise DataError `store.role` where whoever is connected may not delete texts."""
+
     @property
     def dsn(self) -> str:
         """What libpq connects with: do not show it; raises UsageError `queue.store`."""

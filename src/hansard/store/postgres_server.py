@@ -12,12 +12,13 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from threading import RLock
-from typing import Any, cast
+from typing import Any, LiteralString, cast
 
 import psycopg
 from eventsourcing.persistence import PersistenceError
 from psycopg.adapt import Buffer, Loader
 from psycopg.conninfo import conninfo_to_dict, make_conninfo
+from psycopg.errors import InsufficientPrivilege
 from psycopg.types.composite import CompositeInfo, register_composite
 from psycopg_pool import PoolTimeout
 from typing_extensions import override
@@ -71,7 +72,7 @@ _FOREIGN = (
 _FAILURES = {
     "42501": (
         "store.role",
-        "the role of {url} may not do this: {said}; tools/docs/operations.md says which role may",
+        "the role of {url} may not do this: {said}; {who}",
     ),
     "25006": ("store.not_writable", "{url} cannot be written: {said}; name the server's primary"),
     "53": ("store.full", "the server of {url} has no room left: {said}; nothing was stored"),
@@ -83,6 +84,34 @@ _FAILURES = {
     ),
     "55P03": ("store.busy", "{url} is locked by others: {said}; try it again"),
 }
+# Who may do what was refused, by what the server says of it; anything else lacks a grant.
+_WHO = {
+    r"procrastinate_|hansard_pauses": (
+        "let the owner of the tables (hansard_owner) run queue.sql, which grants it"
+    ),
+    r"schema|copied|owner": (
+        "make and update tables with `hansard store migrate`, and copy into them with `hansard "
+        "copy`, as their owner (hansard_owner)"
+    ),
+    r"blobs": (
+        "erase texts with `hansard redact` as the role that may delete them (hansard_redactor)"
+    ),
+    r"": "let the owner of the tables (hansard_owner) run grants.sql, which grants it",
+}
+# What to see to where no connection comes about, by what the client says.
+_SEE_TO = {
+    r"resolve|translate host": "see to the name of the host",
+    r"database .* does not exist": "make this database, or name another one",
+    r"password": "see to the user and the password (PGPASSWORD or ~/.pgpass)",
+    r"refused|No such file": "see whether the server runs, and listens there",
+    r"": "see to the server, the address, the user and the password (PGPASSWORD or ~/.pgpass)",
+}
+_MAY_MAKE = "SELECT has_schema_privilege(current_schema(), 'CREATE')"
+_MAY_ERASE = "SELECT has_table_privilege('blobs', 'DELETE')"
+_MAY_QUEUE = """SELECT bool_and(has_table_privilege(name, right_to))
+    FROM unnest(ARRAY['procrastinate_jobs', 'procrastinate_events', 'procrastinate_workers',
+        'procrastinate_periodic_defers', 'hansard_pauses']) AS name,
+    unnest(ARRAY['INSERT', 'UPDATE', 'DELETE']) AS right_to"""
 
 
 class Postgres(Database):
@@ -98,10 +127,10 @@ class Postgres(Database):
         try:
             self._session = self._connect()
         except psycopg.Error as error:
+            said = self._said(error)
             raise DataError(
                 "store.unreachable",
-                f"cannot connect to {self.url}: {self._said(error)}; see to the server, the "
-                "address, the user and the password (PGPASSWORD or ~/.pgpass)",
+                f"cannot connect to {self.url}: {said}; {_advice(_SEE_TO, said)}",
             ) from None
         try:
             with self.told():
@@ -138,10 +167,13 @@ class Postgres(Database):
     def _require_current(self) -> None:
         version = self._version()
         if version is None:
-            raise UsageError(
-                "store.missing",
-                f"there is no store at {self.url}; make it with `{migrate_command(self.url)}`",
-            )
+            how = f"make it with `{migrate_command(self.url)}`"
+            if not self._may(_MAY_MAKE):
+                how = (
+                    "this role may make no tables, so make it with `hansard store migrate` as the "
+                    "role that is to own them (hansard_owner)"
+                )
+            raise UsageError("store.missing", f"there is no store at {self.url}; {how}")
         require_current(version, self.url)
 
     @override
@@ -180,7 +212,17 @@ class Postgres(Database):
         state = getattr(error, "sqlstate", None) or ""
         found = [row for start, row in _FAILURES.items() if state.startswith(start)]
         code, sentence = (*found, _GONE if is_lost(error) or not state else _FAILED)[0]
-        return DataError(code, sentence.format(url=self.url, said=self._said(error)))
+        said = self._said(error)
+        return DataError(code, sentence.format(url=self.url, said=said, who=_advice(_WHO, said)))
+
+    def _may(self, question: LiteralString) -> bool:
+        with self.told():
+            return bool(self._session.execute(question).fetchall()[0][0])
+
+    def _require(self, question: LiteralString, what: str) -> None:
+        """Raise what the server would raise of `what`, before anything is done."""
+        if not self._may(question):
+            raise self._error(InsufficientPrivilege(f"permission denied for {what}"))
 
     def _said(self, error: BaseException) -> str:
         """Return what the server or the driver says, in one line; neither names a password."""
@@ -227,6 +269,11 @@ class Postgres(Database):
     def require_queue(self) -> None:
         with self.told():
             queue.require(self._session)
+        self._require(_MAY_QUEUE, "the tables procrastinate_… and hansard_pauses")
+
+    @override
+    def require_erasing(self) -> None:
+        self._require(_MAY_ERASE, "table blobs")
 
     @override
     def enqueue(self, c: Cursor, debate: str, priority: int) -> None:
@@ -320,6 +367,10 @@ def _conninfo(url: str) -> Mapping[str, Any]:
             "and %2F",
         )
     return {**_DEFAULTS, **found}
+
+
+def _advice(rows: Mapping[str, str], said: str) -> str:
+    return next(advice for pattern, advice in rows.items() if re.search(pattern, said))
 
 
 def is_lost(error: BaseException | None) -> bool:

@@ -49,6 +49,13 @@ def code_of(function, *args, **more):
     return caught.value.code
 
 
+def role_refusal(function, *args):
+    with pytest.raises(DataError) as caught:
+        function(*args)
+    assert caught.value.code == "store.role"
+    return str(caught.value)
+
+
 # Bytes
 
 
@@ -276,8 +283,13 @@ def test_a_role_of_the_documents_runs_what_is_in_the_queue(urls):
     app, ask = urls["hansard_app"], {"ask": lambda _: "Because."}
     grants = SQL[1].replace("hansard_app", urlsplit(app).username)
     spec = {"format": "panel", "question": "Why?", "agents": 2, "model": "python:ask"}
-    made = asyncio.run(hansard.run_batch([spec, spec], name="one", store=app, queue=0))
-    assert [row.code for row in made.rows] == ["store.role"] * 2
+    for work in (
+        hansard.run_batch([spec, spec], name="one", store=app, queue=0),
+        hansard.work(app, stay=False),
+    ):  # each says it once, before it does anything
+        assert role_refusal(asyncio.run, work).endswith(
+            "let the owner of the tables (hansard_owner) run queue.sql, which grants it"
+        )
     with hansard.open_store(app) as store:
         assert store.debates() == []  # none is opened that is not in the queue
     servers.sql(urls["hansard_owner"], grants)
@@ -307,9 +319,11 @@ def test_texts_are_erased_by_a_role_of_its_own(urls):
         erasing = Batch(
             ONE, 2, [("text.redacted", b"{}")], Extras(Head(2, "y"), erased=[file[0]])
         )  # fmt: skip
-        assert code_of(store.append, erasing) == "store.role"
+        for act in (lambda: store.append(erasing), store.require_erasing):
+            assert "as the role that may delete them (hansard_redactor)" in role_refusal(act)
         assert (len(store.lines(ONE)), store.bundle(ONE).blobs) == (1, dict([file]))
     with Store.open(urls["hansard_redactor"]) as store:
+        store.require_erasing()
         store.append(erasing)
         store.scrub()
         assert (len(store.lines(ONE)), store.bundle(ONE).blobs) == (2, {})
@@ -320,7 +334,24 @@ def test_texts_are_erased_by_a_role_of_its_own(urls):
 
 def test_tables_are_made_by_their_owner_alone(server, urls):
     elsewhere = servers.at(urls["hansard_app"], database=servers.database(server.fresh()))
-    assert code_of(hansard.migrate_store, elsewhere) == "store.role"
+    said = role_refusal(hansard.migrate_store, elsewhere)
+    assert "with `hansard store migrate`, and copy into them with `hansard copy`, as their" in said
+    with pytest.raises(UsageError, match="as the role that is to own them") as caught:
+        Store.open(elsewhere)
+    assert caught.value.code == "store.missing"
+
+
+def test_a_role_without_grants_is_told_how_it_gets_them(server, urls):
+    servers.sql(urls["hansard_owner"], "REVOKE ALL ON ALL TABLES IN SCHEMA public FROM PUBLIC, "
+                + urlsplit(urls["hansard_app"]).username)  # fmt: skip
+    assert "run grants.sql, which grants it" in role_refusal(Store.open, urls["hansard_app"])
+
+
+def test_a_copy_into_a_store_is_made_by_its_owner(urls, tmp_path):
+    with Store.open(f"sqlite:///{tmp_path}/h.db", create=True) as store:
+        fill(store)
+    said = role_refusal(hansard.copy_store, f"sqlite:///{tmp_path}/h.db", urls["hansard_app"])
+    assert "as their owner (hansard_owner)" in said
 
 
 # Versions
@@ -396,16 +427,43 @@ def test_two_stores_stand_in_two_schemas_of_one_database(server):
 def test_a_server_that_does_not_answer_is_one_clear_error(tmp_path):
     url = f"postgresql://ann:{'s3cret'}@/h?host={tmp_path}&connect_timeout=2"
     for act in (Store.open, hansard.migrate_store):
-        assert code_of(act, url) == "store.unreachable"
+        with pytest.raises(DataError, match="see whether the server runs, and listens") as caught:
+            act(url)
+        assert caught.value.code == "store.unreachable"
 
 
-def test_a_wrong_password_user_or_database_is_one_clear_error(server):
-    for changes in (
-        {"user": "owner", "password": "wrong"},
-        {"user": "nobody-here", "password": "x"},
-        {"database": "nothing"},
-    ):
-        assert code_of(Store.open, servers.at(server.url, **changes)) == "store.unreachable"
+@pytest.mark.parametrize(
+    ("changes", "advice"),
+    [
+        ({"user": "owner", "password": "wrong"}, "see to the user and the password"),
+        ({"user": "nobody-here", "password": "x"}, "see to the user and the password"),
+        ({"database": "nothing"}, '"nothing" does not exist; make this database, or name another'),
+    ],
+)
+def test_a_wrong_password_user_or_database_is_one_clear_error(server, changes, advice):
+    with pytest.raises(DataError, match=advice) as caught:
+        Store.open(servers.at(server.url, **changes))
+    assert caught.value.code == "store.unreachable"
+
+
+@pytest.mark.parametrize(
+    ("said", "advice"),
+    [
+        (
+            "failed to resolve host 'no.example': [Errno -2] Name or service not known",
+            "of the host",
+        ),
+        ("timeout expired", "see to the server, the address, the user and the password"),
+    ],
+)
+def test_what_keeps_a_client_from_a_server_decides_what_is_advised(monkeypatch, said, advice):
+    def fail(**_):
+        raise psycopg.OperationalError(said)
+
+    monkeypatch.setattr(psycopg, "connect", fail)
+    with pytest.raises(DataError, match=advice) as caught:
+        Store.open("postgresql://ann@no.example/h")
+    assert said in str(caught.value)
 
 
 def test_a_server_that_can_only_be_read_is_read_and_says_so(url):
