@@ -18,6 +18,7 @@ import psycopg
 import pytest
 from click.testing import CliRunner
 from procrastinate import App, PsycopgConnector
+from procrastinate.periodic import PeriodicDeferrer
 
 import hansard
 import servers
@@ -75,6 +76,7 @@ except hansard.HansardError as error:
 @pytest.fixture
 def url(server, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("HANSARD_HOME", str(tmp_path / "home"))
     found = server.fresh()
     hansard.migrate_store(found)
     return found
@@ -598,6 +600,122 @@ def test_without_tables_of_a_queue_the_command_is_named(server):
     assert caught.value.code == "queue.missing"
     hansard.migrate_store(url)
     assert work(url) == []
+
+
+# What workers do once an hour
+
+HOUR = 1_800_003_600  # an hour, as a worker's clock says it
+LOOKS = "SELECT status FROM procrastinate_jobs WHERE task_name = 'hansard.look' ORDER BY id"
+
+
+def put_look(url, *hours):
+    """Put a look for each hour into the queue, as a worker does that is there then."""
+
+    async def put_in():
+        app = working._app(url, None, None, stay=True)
+        async with app.open_async():
+            hourly = PeriodicDeferrer(app.periodic_registry, **app.periodic_defaults)
+            for hour in hours:
+                await hourly.defer_jobs(hourly.get_previous_tasks(at=hour + 1800))
+
+    asyncio.run(put_in())
+
+
+def found_by(url):
+    with hansard.open_store(url) as store:
+        return sorted(store.projection.find({"format": "panel"}).values())
+
+
+def test_of_all_workers_one_looks_once_an_hour(url):
+    put(url, 2)
+    work(url)
+    assert found_by(url) == []
+    looks = []
+    put_look(url, HOUR)
+    put_look(url, HOUR)
+    assert servers.sql(url, LOOKS) == [("todo",)]
+    assert work(url, hourly=looks.append) == []
+    assert found_by(url) == ["closed", "closed"]
+    put_look(url, HOUR)
+    work(url, hourly=looks.append)
+    assert looks == [(0, None, 0)]
+    put_look(url, HOUR + 3600)
+    work(url)  # which needs nobody who hears of it
+    assert servers.sql(url, LOOKS) == []
+
+
+def test_hours_in_which_all_workers_are_busy_need_one_look(url):
+    put_look(url, HOUR, HOUR + 3600)
+    put_look(url, HOUR + 7200)
+    assert servers.sql(url, LOOKS) == [("todo",)]
+
+
+def test_a_worker_that_stays_looks_as_it_begins_and_one_that_does_not_puts_no_look_there(url):
+    async def looked():
+        looks, found = [], asyncio.Event()
+
+        def hourly(due):
+            looks.append(due)
+            found.set()
+
+        working_ = asyncio.create_task(hansard.work(url, hourly=hourly))
+        await asyncio.wait_for(found.wait(), GUARD)
+        working_.cancel()
+        await asyncio.wait([working_])
+        return looks
+
+    assert work(url) == []
+    assert servers.sql(url, "SELECT 1 FROM procrastinate_periodic_defers") == []
+    assert asyncio.run(looked()) == [(0, None, 0)]
+
+
+def test_a_look_says_what_is_due(url, tmp_path, monkeypatch):
+    """By the policy and the keys of the worker; a record that does not hold is none of it."""
+    put(url, 3, retention="short")
+    work(url)
+    put_look(url, HOUR)
+    work(url)
+    servers.sql(
+        url,
+        "UPDATE projected SET closed_at = '2020-01-01T00:00:00.000000Z'",
+        "UPDATE projected SET deadline = '2020-01-01T00:00:00.000000Z', reviewed = 'waiting' "
+        "WHERE place = (SELECT min(place) FROM projected)",
+        "UPDATE projected SET state = 'altered' WHERE place = (SELECT max(place) FROM projected)",
+    )
+    key = hansard.open_keyring().signer("approval")
+    signed = hansard.approve_policy(key, {"*": {"retention": ["short:30"]}})
+    (tmp_path / "short.note").write_bytes(signed)
+    put_look(url, HOUR + 3600)
+    looks = []
+    work(url, hourly=looks.append, policy=hansard.parse_policy(signed))
+    assert looks == [(0, 2, 1)]
+    put_look(url, HOUR + 7200)
+    monkeypatch.setenv("HANSARD_STORE", url)
+    code, out, err = run("worker", "--once", "--policy", "short.note")
+    assert (code, out) == (0, "")
+    assert err == (
+        "0 metrics with an alert, 2 debates due by retention (`hansard retention --policy "
+        "short.note`), 1 overdue review (`hansard list --review overdue`)\n"
+    )
+
+
+def test_a_look_that_fails_is_told_of_and_another_comes_in_an_hour(url):
+    put_look(url, HOUR)
+    servers.sql(url, "ALTER TABLE projected_until RENAME TO gone")
+    assert work(url) == [(None, "unopened", "store.corrupt")]
+    servers.sql(url, "ALTER TABLE gone RENAME TO projected_until")
+    put_look(url, HOUR + 3600)
+    looks = []
+    assert work(url, hourly=looks.append) == []
+    assert looks == [(0, None, 0)]
+
+
+def test_a_look_whose_worker_died_is_not_tried_again(url):
+    put_look(url, HOUR)
+    servers.sql(url, "UPDATE procrastinate_jobs SET status = 'doing', worker_id = NULL")
+    looks = []
+    assert work(url, hourly=looks.append) == []
+    assert (looks, servers.sql(url, LOOKS)) == ([], [("aborted",)])
 
 
 # The command line

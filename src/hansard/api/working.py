@@ -2,18 +2,33 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Callable, Iterable
 from pathlib import Path
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Literal, NamedTuple
 
 from hansard.api.running import opened
 
 if TYPE_CHECKING:
+    from hansard.record.keys import Trust
+    from hansard.record.policy import Policy
     from hansard.report.batched import BatchRow
     from hansard.runtime.seats import Models
     from hansard.runtime.tools import Tools
     from hansard.runtime.working import Told
     from hansard.store.application import Store
+
+
+class Due(NamedTuple):
+    """What somebody must look at in a store, in numbers.
+
+    Metrics that alert, debates whose texts are due to go (None where no policy says so), and
+    reviews that are overdue.
+    """
+
+    alerts: int
+    texts: int | None
+    reviews: int
 
 
 async def work(
@@ -24,6 +39,9 @@ async def work(
     tools: Tools | None = None,
     allow: Iterable[Path | str] = (),
     each: Callable[[BatchRow], object] | None = None,
+    policy: Policy | None = None,
+    trust: Trust | None = None,
+    hourly: Callable[[Due], object] | None = None,
     stay: bool = True,
     heartbeat: float = 10,
     dead: float = 30,
@@ -39,6 +57,10 @@ async def work(
     or Ctrl-C: what runs goes on for `grace` seconds, and is then put back. A worker that gave no
     sign of life, every `heartbeat` seconds, for `dead` seconds counts as dead, and others take its
     debates over.
+
+    Once an hour one of the workers that stay brings up to date what finds the debates of the
+    store, and `hourly` is called there with what is due: by the metrics and retention of
+    `policy`, and by the reviews of keys in `trust`. Nothing is deleted or signed.
 
     Raises UsageError `queue.store`, `queue.extra` or `queue.missing`; DataError
     `store.unreachable` once the server is gone, `store.failed` for what else it refuses, and
@@ -58,6 +80,12 @@ async def work(
             if each:
                 each(_row(told))
 
+        async def look() -> None:
+            # In a thread: records that are read must not keep the worker from a sign of life.
+            found = await asyncio.to_thread(_due, shelf.secret_url or "", policy, trust)
+            if hourly:
+                hourly(found)
+
         await working.work(
             shelf,
             jobs=jobs,
@@ -65,9 +93,24 @@ async def work(
             tools=tools,
             allow=tuple(map(Path, allow)),
             tell=tell,
+            look=look,
             stay=stay,
             times=working.Times(heartbeat, dead, wait, grace),
         )
+
+
+def _due(url: str, policy: Policy | None, trust: Trust | None) -> Due:
+    """Return what is due in the store at a URL, once what finds its debates is up to date."""
+    from hansard.api.listing import list_debates
+    from hansard.api.measuring import metrics
+    from hansard.api.retaining import retention
+    from hansard.api.storing import open_store
+
+    with open_store(url, create=False) as store:
+        alerts = len(metrics(store, policy=policy).alerts)
+        texts = sum(len(row.due) for row in retention(store, policy).classes)
+        late = list_debates(store, trust, review="overdue", limit=0).totals
+        return Due(alerts, texts if policy else None, late.debates - late.not_as_recorded)
 
 
 def _row(told: Told) -> BatchRow:

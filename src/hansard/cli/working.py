@@ -4,17 +4,29 @@ from __future__ import annotations
 
 import asyncio
 import logging
+import shlex
 import sys
+from collections.abc import Sequence
 from contextlib import nullcontext, redirect_stdout
 from pathlib import Path
 
 import click
+from rich.text import Text
 from typing_extensions import override
 
 import hansard
+from hansard.api.working import Due
 from hansard.cli.batching import jobs_option, line_of
 from hansard.cli.console import console
-from hansard.cli.context import allow_option, open_store, store_option
+from hansard.cli.context import (
+    allow_option,
+    next_step,
+    open_store,
+    policy_of,
+    policy_option,
+    store_option,
+    trust_of,
+)
 from hansard.cli.own import models_of, models_option
 from hansard.report.safe import one_line, shown
 
@@ -43,19 +55,33 @@ class _Inert(logging.Formatter):
 )
 @models_option
 @allow_option
+@policy_option("Say each hour what is due by this policy: baselines of metrics, and retention.")
 @store_option
 def worker(
-    jobs: int, once: bool, grace: float, models: Path | None, allow: tuple[Path, ...]
+    jobs: int,
+    once: bool,
+    grace: float,
+    models: Path | None,
+    allow: tuple[Path, ...],
+    policy_file: Path | None,
 ) -> None:
     """Run the debates that `hansard batch --queue` has put into the queue of the store.
 
     The store must be in PostgreSQL. Any number of workers share a queue; each debate is run by one.
     SIGTERM or Ctrl-C ends the worker once its debates have ended, or puts them back after --grace.
     A line on standard error says what became of each debate, or why it waits.
+    Once an hour one of the workers says there how many metrics alert, how many debates are due by
+    retention and how many reviews are overdue.
 
     Exit codes: 0 the worker has ended; 2 there is no queue.
     """
-    functions = models_of(models)
+    functions, policy, trust = models_of(models), policy_of(policy_file), trust_of(None)
+    held_to = f" --policy {shlex.quote(str(policy_file))}" if policy_file else ""
+    steps = [
+        next_step(f"metrics{held_to}"),
+        next_step(f"retention{held_to}"),
+        next_step("list --review overdue"),
+    ]
     log = logging.getLogger("procrastinate")
     log.setLevel(logging.ERROR)  # each debate has its line
     handler = logging.StreamHandler()
@@ -70,7 +96,28 @@ def worker(
                 models=functions,
                 allow=allow,
                 each=lambda row: err.print(line_of(row)),
+                policy=policy,
+                trust=trust,
+                hourly=lambda due: err.print(_line(due, steps)),
                 stay=not once,
                 grace=grace,
             )
         )
+
+
+def _line(due: Due, steps: Sequence[str]) -> Text:
+    """Say in a line how much is due, and which command shows it."""
+    said = zip(
+        (due.alerts, due.texts, due.reviews),
+        ("metric with an alert", "debate due by retention", "overdue review"),
+        ("metrics with an alert", "debates due by retention", "overdue reviews"),
+        steps,
+        strict=True,
+    )
+    return Text(
+        ", ".join(
+            f"{number:,} {one if number == 1 else more}" + (f" (`{step}`)" if number else "")
+            for number, one, more, step in said
+            if number is not None
+        )
+    )

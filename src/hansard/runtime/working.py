@@ -9,12 +9,13 @@
 - Whoever may put debates into the queue may put anything there. Only what names a debate as the
   store names it is run.
 - A debate whose workers die is tried behind all others, and after `MOST_DEATHS` of them no more.
+- Once an hour one of the workers looks at the store as a whole.
 """
 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Awaitable, Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -34,10 +35,12 @@ from hansard.runtime.sharing import shared
 from hansard.runtime.tools import Tools
 from hansard.store.application import Store
 from hansard.store.guard import id_or_none
-from hansard.store.queue import FAILED, LOST, PRUNED, QUEUE, TASK
+from hansard.store.queue import FAILED, LOOK, LOST, PRUNED, QUEUE, TASK
 
 MOST_DEATHS = 8  # of workers, until a debate waits for somebody who puts it into the queue again
 _LAST = -(1 << 30)  # the priority of a debate whose worker died; one less for each further death
+_HOURLY, _HOUR = "0 * * * *", 3600  # in UTC; in seconds
+_FIRST = 1 << 30  # the priority of a look, before that of any debate
 
 
 @dataclass(frozen=True)
@@ -93,17 +96,17 @@ async def work(
     tools: Tools | None,
     allow: Sequence[Path],
     tell: Callable[[Told], object],
+    look: Callable[[], Awaitable[None]],
     stay: bool,
     times: Times,
 ) -> None:
     """Run debates of the queue, `jobs` at once, until SIGTERM or Ctrl-C.
 
     Unless it is to `stay`, the worker ends once none is left. `tell` hears of each that was
-    taken up. A debate that runs when the worker is asked to end goes on for `times.grace`; after
-    that it is put back.
+    taken up. Each hour one of those that stay calls its `look`. A debate that runs when the worker
+    is asked to end goes on for `times.grace`; after that it is put back.
     """
-    app = App(connector=PsycopgConnector(conninfo=store.dsn))
-    app.tasks.clear()  # it brings some that delete jobs
+    app = _app(store.dsn, look, tell, stay=stay)
 
     @app.task(name=TASK, queue=QUEUE, pass_context=True, retry=_Again(times.wait))
     async def run(context: JobContext, /, **given: Any) -> None:
@@ -150,6 +153,30 @@ async def work(
             for task in (working, rescuing, over):
                 if task.done() and not task.cancelled() and (error := task.exception()):
                     raise error
+
+
+def _app(
+    dsn: str, look: Callable[[], Awaitable[None]], tell: Callable[[Told], object], *, stay: bool
+) -> App:
+    """Return an app whose one task is a look, which workers that `stay` put into the queue.
+
+    However many they are, it is put there once for each hour, by the first that is there then.
+    """
+    app = App(connector=PsycopgConnector(conninfo=dsn), periodic_defaults={"max_delay": _HOUR})
+    app.tasks.clear()  # it brings some that delete jobs
+
+    @app.task(name=LOOK, queue=QUEUE, queueing_lock=LOOK, priority=_FIRST)
+    async def run(**_: Any) -> None:
+        try:
+            await look()
+        except HansardError as error:
+            tell(Told(None, error=error))
+            raise JobAborted from None
+
+    if stay:
+        periodic: Any = app.periodic(cron=_HOURLY)  # its type wants a timestamp to be used
+        periodic(run)
+    return app
 
 
 @contextmanager
@@ -199,15 +226,20 @@ async def _rescue(app: App, times: Times, tell: Callable[[Told], object]) -> Non
 
 
 async def _put_back(app: App, times: Times, tell: Callable[[Told], object]) -> None:
-    """Put back the debates of workers that are dead, but for one that killed too many of them."""
+    """Put back the debates of workers that are dead, but for one that killed too many of them.
+
+    Nothing else is put back: there is another look in an hour.
+    """
     manager: Any = app.job_manager
     for job in await manager.get_stalled_jobs(queue=QUEUE, seconds_since_heartbeat=times.dead):
         priority = min(job.priority, _LAST + 1) - 1
         with suppress(ConnectorException):  # another worker has just done so
-            if _LAST - priority < MOST_DEATHS - 1:
+            if job.task_name == TASK and _LAST - priority < MOST_DEATHS - 1:
                 await manager.retry_job(job, priority=priority)
                 continue
             await manager.finish_job(job, status=Status.ABORTED, delete_job=False)
+            if job.task_name != TASK:
+                continue
             said = (
                 f"{MOST_DEATHS} workers died while they ran it; find out why, and put it into the "
                 "queue again"

@@ -25,7 +25,7 @@ Session = psycopg.AsyncConnection[Any]
 FAILED = psycopg.Error
 LOST = (psycopg.OperationalError, psycopg.InterfaceError)
 PRUNED = psycopg.errors.ForeignKeyViolation
-TASK, QUEUE = "hansard.debate", "hansard"
+TASK, LOOK, QUEUE = "hansard.debate", "hansard.look", "hansard"
 _THERE = "SELECT 1 FROM pg_tables WHERE schemaname = current_schema() AND tablename = %s"
 _TABLE = "procrastinate_jobs"
 _JOBS = "SELECT id, status FROM procrastinate_jobs WHERE lock = %s AND status IN ('todo', 'doing')"
