@@ -314,7 +314,7 @@ class Gathering:
             return ""
         said, own = vocabulary.words("register"), check.checkpoint
         since = self._folder.since if self._folder else None
-        return vocabulary.passed(
+        passed = vocabulary.passed(
             REGISTER,
             "file",
             lines=vocabulary.many(check.size, "line"),
@@ -322,8 +322,7 @@ class Gathering:
             cosigned=cosigners(own.cosigned(self._trust)),
             records=vocabulary.many(self._compared, "record"),
             checkpoints=vocabulary.many(check.compared, "earlier checkpoint"),
-        ) + (
-            ""
-            if since is None
-            else vocabulary.fill(said["extends"], lines=vocabulary.many(since, "line"))
         )
+        if since is None:
+            return passed
+        return passed + vocabulary.fill(said["extends"], lines=vocabulary.many(since, "line"))

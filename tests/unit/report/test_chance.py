@@ -4,7 +4,6 @@ import itertools
 import math
 import random
 import statistics
-import time
 
 import pytest
 
@@ -116,8 +115,6 @@ def test_the_interval_of_a_gain_is_agrestis_and_caffos():
     assert gain([Stratum(30, 30, 30, 0)]).high == 1
 
 
-def test_thousands_of_questions_take_no_time():
-    begun = time.process_time()
+def test_thousands_of_questions_are_computed_to_the_end():
     assert urn_test([Stratum(2_500, 2_000, 2_500, 1_750)] * 2) < 1e-9
     assert interval(400, 300, 1_000)[0] > 0
-    print(f"{time.process_time() - begun:.2f} s of CPU")
