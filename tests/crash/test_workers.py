@@ -22,6 +22,7 @@ from procrastinate.periodic import PeriodicDeferrer
 
 import hansard
 import servers
+from hansard.addresses import without_secrets
 from hansard.cli.main import cli
 from hansard.runtime import pacing, working
 from hansard.runtime.models.base import ModelError
@@ -726,7 +727,7 @@ def run(*args):
     return done.exit_code, done.stdout, done.stderr
 
 
-def test_the_command_line(url, tmp_path):
+def test_the_command_line(url, tmp_path, monkeypatch):
     (tmp_path / "panel.yaml").write_text(
         "format: panel\nquestion: Why?\nreview: Ann Lee\nagents: 2\nmodel: python:ask\n"
     )
@@ -738,6 +739,12 @@ def test_the_command_line(url, tmp_path):
     assert (code, out) == (0, "")
     assert re.fullmatch(r"panel  [0-9a-f]{8}  ended  agent_1\n", err)
     assert run("batch", "status", "one", "--store", url)[0] == 0
+    with monkeypatch.context() as patch:
+        patch.setattr(hansard, "work", lambda *_, **__: asyncio.sleep(0))
+        code, out, err = run("worker", "--store", url)
+    assert (code, out) == (0, "")
+    said = f"waiting for debates of {without_secrets(url)}; Ctrl-C or SIGTERM ends the worker\n"
+    assert err == said
     code, _, err = run("worker", "--store", f"sqlite:///{tmp_path / 'x.db'}")
     assert (code, err.rpartition("[")[2]) == (2, "store.missing]\n")
 

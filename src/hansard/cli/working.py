@@ -73,7 +73,8 @@ def worker(
     Once an hour one of the workers says there how many metrics alert, how many debates are due by
     retention and how many reviews are overdue.
 
-    Exit codes: 0 the worker has ended; 2 there is no queue.
+    Exit codes: 0 the worker has ended; 2 there is no queue, or the server is gone: start the
+    worker again.
     """
     functions, policy, trust = models_of(models), policy_of(policy_file), trust_of(None)
     held_to = f" --policy {shlex.quote(str(policy_file))}" if policy_file else ""
@@ -89,6 +90,9 @@ def worker(
     log.handlers, log.propagate = [handler], False
     err = console(stderr=True)
     with open_store() as store, redirect_stdout(sys.stderr) if models else nullcontext():
+        store.require_queue()
+        if not once:
+            err.print(Text(f"waiting for debates of {store.url}; Ctrl-C or SIGTERM ends the worker"))
         asyncio.run(
             hansard.work(
                 store,
