@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal, NamedTuple
@@ -74,6 +73,8 @@ async def work(
     """
     with opened(store, create=False) as shelf:
         shelf.require_queue()
+        import asyncio
+
         from hansard.runtime import working
 
         def tell(told: Told) -> None:
