@@ -96,8 +96,11 @@ _DECODER = json.JSONDecoder(parse_int=_integer, parse_float=_number, parse_const
 
 
 def dump(value: object) -> bytes:
-    """Write `value` with sorted keys; canonical for values known to be in the profile."""
-    return orjson.dumps(value, option=orjson.OPT_SORT_KEYS)
+    """Write `value` with sorted keys; canonical for values known to be in the profile.
+
+    What `orjson` returns keeps room for many times its length, so a copy of it is returned.
+    """
+    return bytes(memoryview(orjson.dumps(value, option=orjson.OPT_SORT_KEYS)))
 
 
 _known_keys: set[str] = set()  # those that matched already; only a writer's own, so few

@@ -219,6 +219,12 @@ def _models(annotation: Any) -> Iterator[type[BaseModel]]:
         yield from _models(inner)
 
 
+def names_texts(spec: AnySpec) -> bool:
+    """Say whether the spec names any file for `read_texts`, which may take its time to read."""
+    answer = spec.gate.answer if spec.gate else None
+    return bool(answer and answer.file) or any(row.file is not None for row in spec.evidence)
+
+
 def read_texts(spec: AnySpec, files: Files) -> AnySpec:
     """Return the spec with the text of every file that stands for one: documents, an answer."""
     spec, gate = read_evidence(spec, files), spec.gate

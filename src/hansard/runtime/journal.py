@@ -21,6 +21,8 @@ from hansard.runtime.clock import Clock
 from hansard.store.application import Batch, Store
 from hansard.store.database import Extras
 
+_TOGETHER = 100  # debates that store in one transaction, so that few wait with lines in memory
+
 
 class Journal:
     """Adds facts to a chain and keeps their lines until `commit` or `flush` makes them durable.
@@ -114,7 +116,8 @@ class Journal:
         group = _waiting.setdefault(place, {})
         group[self] = None
         try:
-            await asyncio.sleep(0)  # whoever is ready in this turn of the loop joins
+            if len(group) < _TOGETHER:  # whoever is ready in this turn of the loop joins
+                await asyncio.sleep(0)
         finally:
             if _waiting.get(place) is group:  # the first to come back stores for all
                 del _waiting[place]

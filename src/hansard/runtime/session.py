@@ -28,7 +28,7 @@ from hansard.runtime.clock import CLOCK, Clock
 from hansard.runtime.engine import Engine
 from hansard.runtime.estimate import expectation, rehearsed
 from hansard.runtime.files import Files, stored_files
-from hansard.runtime.inputs import read_templates, read_texts
+from hansard.runtime.inputs import names_texts, read_templates, read_texts
 from hansard.runtime.journal import Journal
 from hansard.runtime.models.base import Closing, Model
 from hansard.runtime.models.callables import in_thread
@@ -256,7 +256,8 @@ async def _opening(
     origin: Origin | None = None,
 ) -> Opening:
     """Return what the debate is opened with; all that the spec names is read and checked."""
-    spec = await in_thread(read_texts, spec, files)  # a PDF takes its time
+    named = names_texts(spec)
+    spec = await in_thread(read_texts, spec, files) if named else read_texts(spec, files)
     table = spec.table()
     require_fit(spec, files, models)
     asked = {row.id: (row.model, row.settings.base_url) for row in table}

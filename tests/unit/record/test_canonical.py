@@ -1,5 +1,7 @@
 """The canonical profile: what a line may hold, and that it has one spelling (FORMAT.md §1)."""
 
+import tracemalloc
+
 import pytest
 
 from hansard.errors import DataError
@@ -64,6 +66,18 @@ def test_keys_are_checked_however_many_were_seen():
         encode({f"{letter}{n}": n for n in range(2000)})
     assert refused(encode, {"a1": 1, "a-1": 1}) == "4.profile"
     assert refused(encode, {"a1": 1, "A1": 1}) == "4.profile"
+
+
+def test_a_line_that_is_kept_takes_no_more_memory_than_it_has_bytes():
+    value = {"a": "b" * 200}
+    encode(value)
+    tracemalloc.start()
+    try:
+        lines = [encode(value) for _ in range(100)]
+        taken, _ = tracemalloc.get_traced_memory()
+    finally:
+        tracemalloc.stop()
+    assert taken < 2 * sum(map(len, lines))
 
 
 @pytest.mark.parametrize("kind", ["list", "dict"])
