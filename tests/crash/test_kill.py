@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 from crash.child import PLAYED, VOTES, replies_for, tools_for
+from formats import FORMATS
 from hansard.errors import UsageError
 from hansard.record import blob
 from hansard.rules.replay import Replay
@@ -227,7 +228,7 @@ def assert_nothing_twice(store, every, folder):
 
 
 def test_all_formats_are_killed():
-    assert {"consensus", *STORED} == set(PLAYED)
+    assert {"consensus", *STORED} == set(PLAYED) == set(FORMATS)
 
 
 @pytest.mark.slow

@@ -92,7 +92,9 @@ def worker(
     with open_store() as store, redirect_stdout(sys.stderr) if models else nullcontext():
         store.require_queue()
         if not once:
-            err.print(Text(f"waiting for debates of {store.url}; Ctrl-C or SIGTERM ends the worker"))
+            err.print(
+                Text(f"waiting for debates of {store.url}; Ctrl-C or SIGTERM ends the worker")
+            )
         asyncio.run(
             hansard.work(
                 store,
