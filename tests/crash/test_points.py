@@ -176,7 +176,7 @@ def test_a_crash_at_every_batch_of_the_long_example(worlds, how):
     undisturbed = worlds(SPLIT)
     total = batches(undisturbed)
     assert len(undisturbed.store.lines(undisturbed.debate)) == 86
-    assert total > 40
+    assert total > 20
     for at in range(1, total + 1):
         world = worlds(SPLIT)
         assert world.live(at, how) is None
@@ -206,7 +206,7 @@ def test_a_crash_at_every_batch_of_every_format(worlds, format_, how):
     undisturbed.store.append = lambda *args: (counted.append(1), append(*args))
     usual = undisturbed.live()
     undisturbed.check(usual)
-    assert len(counted) >= 4
+    assert len(counted) >= 2
     for at in range(1, len(counted) + 1):
         world = worlds(format_, Played)
         assert world.live(at, how) is None
