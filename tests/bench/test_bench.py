@@ -26,7 +26,8 @@ def test_every_figure_is_printed():
     counts = dict(enumerate((4, 13, 4, 8, 4, 18, 1, 1, 1, 2, 7, 1, 4, 2, 7), 1))
     counts |= {17: 10, 18: 1, 19: 1, 20: 2, 21: 1}  # 16 only where it is asked for
     assert Counter(row["number"] for row in figures) == counts
-    assert all(row["ours"] > 0 for row in figures)
+    # What is beyond a start is a difference of two times, of which each has its noise.
+    assert all(row["ours"] > 0 for row in figures if "beyond its start" not in row["name"])
     targets = Counter((row["number"], row["target"]) for row in figures if row["target"])
     assert targets == {
         (1, ">= 0.5"): 2,
