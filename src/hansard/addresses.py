@@ -19,8 +19,10 @@ def without_secrets(url: str) -> str:
     'sqlite:///debates.db'
     """
     scheme, mark, rest = url.partition("://")
-    if not mark or scheme == "sqlite":
+    if scheme == "sqlite":
         return url
+    if not mark:  # it is none, and what is in it may be anything
+        return f"{re.split('[:=@]', url)[0]}…" if re.search("[=@]", url) else url
     if not is_clear(rest):  # nobody can tell where a password in it ends
         return f"{scheme}://{re.split('[:/?@]', rest)[0]}…"
     user, at, rest = rest.rpartition("@")

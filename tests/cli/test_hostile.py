@@ -1,5 +1,7 @@
 """Whatever a model or a user wrote is inert on a terminal and in a pipe."""
 
+import csv
+import io
 import re
 import shutil
 from pathlib import Path
@@ -7,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from cli_support import leave_open, on_a_terminal, only_debate, reply, write_debate, write_format
+from hansard.cli.console import table_of
 
 ATTACK = "\x1b]0;owned\x07\x1b[2J\x9b31m[red]loud[/red] :smile: \u202egnp.exe\r[link=x]\u2066"
 SPELLED = "<U+001B>]0;owned<U+0007><U+001B>[2J<U+009B>31m[red]loud[/red] :smile: <U+202E>gnp"
@@ -195,3 +198,17 @@ def test_the_name_of_a_file_is_inert(hansard, debate, folder, monkeypatch, args)
     assert_inert(done.out)
     assert_inert(done.err)
     assert done.out + done.err
+
+
+CELLS = {
+    "=1": "'=1", "+1": "'+1", "-1": "'-1", "@x": "'@x", "＝1": "'＝1", "＋1": "'＋1",
+    "－1": "'－1", "＠x": "'＠x", "\t=1": "'\t'=1", "\n=1": "'\n=1", "\n1": "'\n1", "a;=1": "a;'=1",
+    "a\t＝1": "a\t'＝1", "a;b": "a;b", "a-1": "a-1", "": "",
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("said", CELLS, ids=ascii)
+def test_no_cell_is_a_formula_for_a_spreadsheet(said):
+    """Some take full-width signs for the plain ones; some end a cell at `;` or a tab."""
+    text = table_of(["said"], [[said]])
+    assert list(csv.reader(io.StringIO(text))) == [["said"], [CELLS[said]]]

@@ -26,7 +26,8 @@ from hansard.report.size import require_room
 _SEATS = ("blue", "magenta", "cyan", "yellow", "green")
 _OPTIONS = ("green", "yellow", "red", "magenta", "cyan")
 _BEYOND_ASCII = re.compile("[\x7f-\U0010ffff]")
-_FORMULA = tuple("=+-@\t\r")  # how a cell begins that spreadsheets run
+# Where spreadsheets begin a cell that they run: also behind what some take for the end of a cell.
+_FORMULA = re.compile(r"^(?=[\t\r\n])|(?:^|(?<=[;\t]))(?=[=+\-@＝＋－＠])")
 _CELLS = 20  # of a bar
 _UNBOUNDED = 1_000_000  # columns, where nobody looks at a width
 
@@ -118,8 +119,7 @@ def printed(
 
 
 def _harmless(text: str) -> str:
-    text = shown(text)
-    return f"'{text}" if text.startswith(_FORMULA) else text
+    return _FORMULA.sub("'", shown(text))
 
 
 def _escaped(found: re.Match[str]) -> str:

@@ -54,6 +54,10 @@ _UNUSED = dict.fromkeys(
 
 _SERVER = """SELECT current_setting('server_version_num')::int,
     current_setting('server_encoding'), current_schema()"""
+# A schema of the role's own name comes before `public`, so nobody else may have made it.
+_PLANTED = """SELECT rolname FROM pg_namespace JOIN pg_roles ON pg_roles.oid = nspowner
+    WHERE nspname = current_schema() AND nspname = current_user AND rolname <> current_user
+    AND NOT rolsuper AND current_setting('search_path') LIKE '%$user%'"""
 _MADE = """SELECT 1 FROM pg_tables
     WHERE schemaname = current_schema() AND tablename = 'hansard_versions'"""
 _VERSIONS = """CREATE TABLE hansard_versions
@@ -142,12 +146,13 @@ class Postgres(Database):
             raise
 
     def _examine(self) -> str:
-        """Return the schema in which the store is, or may be made.
+        """Return the schema in which the store is, or may be made, and stay in it.
 
         Raises DataError `store.server` for a server on which it cannot be.
         """
         row = self._session.execute(_SERVER).fetchone()
         number, encoding, schema = row or (0, "", None)
+        planted = self._session.execute(_PLANTED).fetchone()
         problem = None
         if number < LEAST_SERVER * 10_000:
             problem = f"it is PostgreSQL {number // 10_000}, and Hansard needs {LEAST_SERVER}"
@@ -155,9 +160,23 @@ class Postgres(Database):
             problem = f"the encoding of the database is {encoding}; make one with UTF8"
         elif schema is None:
             problem = "the search_path of this user names no schema that is there"
+        elif planted:
+            problem = (
+                f"the schema {schema}, which has the name of this user, belongs to {planted[0]}; "
+                "let an administrator of the server drop it"
+            )
         if problem:
             raise DataError("store.server", f"{self.url} cannot hold a store: {problem}")
+        self._stay(str(schema))
         return str(schema)
+
+    def _stay(self, schema: str) -> None:
+        """Let this session, and all that follow, look into one schema, whatever is made later."""
+        path = '"' + schema.replace('"', '""') + '"'
+        self._session.execute("SELECT set_config('search_path', %s, false)", (path,))
+        options = re.sub(r"([\\\s])", r"\\\1", path)
+        before = self.conninfo.get("options") or ""
+        self.conninfo = {**self.conninfo, "options": f"{before} -csearch_path={options}".strip()}
 
     def _version(self) -> int | None:
         if not self._session.execute(_MADE).fetchall():

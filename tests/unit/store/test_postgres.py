@@ -8,7 +8,7 @@ import secrets
 import sys
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 from urllib.parse import urlsplit
 
 import psycopg
@@ -279,6 +279,51 @@ def test_a_role_of_the_documents_runs_debates_and_changes_no_entry(urls, tmp_pat
         servers.sql(app, "UPDATE heads SET length = length - 1")
 
 
+def test_a_schema_that_somebody_names_after_a_role_is_never_looked_into(urls, server):
+    """PostgreSQL looks there first: what it holds would be the store, its triggers our commands."""
+    app = urls["hansard_app"]
+    name, other = urlsplit(app).username, f"mallory_{secrets.token_hex(4)}"
+    mallory = servers.at(app, user=other, password=other)
+    servers.sql(
+        servers.at(server.url, database=servers.database(app)),
+        f"CREATE ROLE {other} LOGIN PASSWORD '{other}'",
+        f"GRANT CREATE ON DATABASE {servers.database(app)} TO {other}",
+    )
+    with Store.open(app) as store:
+        fill(store)
+        servers.sql(
+            mallory,
+            f"CREATE SCHEMA {name} CREATE TABLE hansard_versions (version int) "
+            "CREATE TABLE heads (x int) CREATE TABLE blobs (x int)",
+            f"INSERT INTO {name}.hansard_versions VALUES (1)",
+            f"GRANT USAGE ON SCHEMA {name} TO PUBLIC",
+            f"GRANT ALL ON ALL TABLES IN SCHEMA {name} TO PUBLIC",
+        )
+        fill(store, TWO)
+        cast(Any, store._database)._session.close()  # a connection that is made anew
+        with store.runner(ONE):
+            assert servers.sql(store.dsn, "SELECT current_schema()") == [("public",)]
+        assert store.bundle(TWO).head.length == 3
+    for act in (Store.open, hansard.migrate_store):
+        with pytest.raises(DataError, match=f"belongs to {other}") as caught:
+            act(app)
+        assert caught.value.code == "store.server"
+    assert servers.sql(mallory, f"SELECT * FROM {name}.heads") == []
+
+
+@pytest.mark.parametrize("name", ["a b", 'a"b', "a\\b", "a,b", "pg temp", "Ä\t"])
+def test_every_connection_stays_in_the_schema_that_was_found(server, name):
+    url = server.fresh()
+    quoted = '"' + name.replace('"', '""') + '"'
+    servers.sql(url, f"CREATE SCHEMA {quoted}")
+    database = servers.database(url)
+    servers.sql(url, f"ALTER DATABASE {database} SET search_path = {quoted}")
+    home = postgres_server.Postgres(url, current=False)
+    home.close()
+    servers.sql(url, f"ALTER DATABASE {database} SET search_path = public")
+    assert servers.sql(home.dsn, "SELECT current_schema()") == [(name,)]
+
+
 def test_a_role_of_the_documents_runs_what_is_in_the_queue(urls):
     app, ask = urls["hansard_app"], {"ask": lambda _: "Because."}
     grants = SQL[1].replace("hansard_app", urlsplit(app).username)
@@ -537,6 +582,15 @@ URLS = {
     "postgresql://ann:s3cret/h": "postgresql://ann/h",
     "postgresql://127.0.0.1/h?user=ann&password=s3cret": "postgresql://127.0.0.1/h?user=ann",
     "postgresql://127.0.0.1/h?password=s3cret&options=a@b": None,
+    "postgresql://127.0.0.1/h?options=-csearch_path%3Done": (
+        "postgresql://127.0.0.1/h?options=-csearch_path=one"
+    ),
+    "postgresql://127.0.0.1/h?options=-csearch_path%3Done%20-cmy.key%3Ds3cret": (
+        "postgresql://127.0.0.1/h"
+    ),
+    "postgresql://127.0.0.1/h?options=-cmy.key=s3cret": "postgresql://127.0.0.1/h",
+    "host=127.0.0.1 user=ann password=s3cret": "host…",
+    "postgresql:ann:s3cret@127.0.0.1": "postgresql…",
     "postgresql://ann:s3cret@[::1]:5432/h?sslpassword=s3cret": "postgresql://ann@[::1]:5432/h",
     "postgresql://ann:s3cret": "postgresql://ann",
     "postgres://ann:s3cret@127.0.0.1/h": "postgres://ann@127.0.0.1/h",
