@@ -74,10 +74,10 @@ def read(
     cases: list[Case] = []
     seen: dict[str, int] = {}
     rows = _lines(data, name, wrong)
-    for number, text in rows:
+    for number, line in rows:
         where = f"{name}, line {number}"
         try:
-            case = _case(text, where, number, specify, collection)
+            case = _case(line.decode().strip(_BOM), where, number, specify, collection)
         except UsageError as error:
             wrong.append((number, error))
             continue
@@ -108,9 +108,12 @@ def lines(data: bytes) -> Iterator[tuple[int, bytes]]:
         yield number, found[0].rstrip()
 
 
-def _lines(data: bytes, name: str, wrong: list[tuple[int, UsageError]]) -> list[tuple[int, str]]:
-    """Return the lines that say something, by their numbers; note in `wrong` what is no text."""
-    rows: list[tuple[int, str]] = []
+def _lines(data: bytes, name: str, wrong: list[tuple[int, UsageError]]) -> list[tuple[int, bytes]]:
+    """Return the lines that say something, by their numbers; note in `wrong` what is no text.
+
+    They are bytes: as text, one emoji makes a line four times as big.
+    """
+    rows: list[tuple[int, bytes]] = []
     for seen, (number, line) in enumerate(lines(data)):
         where = f"{name}, line {number}"
         if seen == MOST:
@@ -130,7 +133,7 @@ def _lines(data: bytes, name: str, wrong: list[tuple[int, UsageError]]) -> list[
             said = f"{where}: it begins with a byte order mark; save the file as UTF-8 without one"
             wrong.append((number, UsageError("golden.bom", said)))
         if text.strip(_BOM).strip():
-            rows.append((number, text.strip(_BOM)))
+            rows.append((number, line))
     return rows
 
 

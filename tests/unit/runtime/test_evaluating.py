@@ -8,6 +8,7 @@ import pytest
 import hansard
 from hansard.api.specs import located
 from hansard.errors import UsageError
+from hansard.runtime import golden
 from hansard.runtime.estimate import rehearsed
 from hansard.runtime.evaluating import MOST_DRAWS, is_alike, rival
 from hansard.runtime.files import LIMITS, Files
@@ -213,6 +214,13 @@ def test_a_line_has_a_size_and_empty_ones_cost_nothing():
     found, most = traced(lambda: list(lines(blank)))
     assert found == [(2_000_001, b"{}")]
     assert most < 1 << 20
+
+
+def test_an_emoji_makes_no_set_four_times_as_big():
+    wide = "\n".join([f"😀{'x' * 60_000}"] * 100).encode()
+    found, most = traced(lambda: golden._lines(wide, "set", []))
+    assert len(found) == 100
+    assert most < 2 * len(wide)
 
 
 @pytest.mark.parametrize(
