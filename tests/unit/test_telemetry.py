@@ -1,10 +1,11 @@
-"""Spans of debates, as OpenTelemetry's own SDK collects them in memory."""
+"""Spans and metrics of debates, as OpenTelemetry's own SDK collects them in memory."""
 
 from __future__ import annotations
 
 import asyncio
 import json
 import logging
+import re
 import subprocess
 import sys
 import threading
@@ -18,10 +19,13 @@ from typing import Any
 
 import pytest
 from opentelemetry import trace
+from opentelemetry.sdk.metrics import MeterProvider
+from opentelemetry.sdk.metrics.export import InMemoryMetricReader
 from opentelemetry.sdk.trace import SpanProcessor, TracerProvider
 from opentelemetry.sdk.trace.export import SimpleSpanProcessor
 from opentelemetry.sdk.trace.export.in_memory_span_exporter import InMemorySpanExporter
 from opentelemetry.semconv._incubating.attributes import gen_ai_attributes
+from opentelemetry.semconv._incubating.metrics import gen_ai_metrics
 from opentelemetry.semconv.attributes import (
     error_attributes,
     http_attributes,
@@ -30,22 +34,51 @@ from opentelemetry.semconv.attributes import (
 from opentelemetry.trace import SpanKind, StatusCode
 
 import hansard
+import support
 from cli_support import leave_open, write_debate
 from hansard import Completion, ModelError, SeatError, ToolCall, UsageError, open_store, telemetry
 from hansard.record.line import encode_line, line_hash
+from hansard.report.view import build
 from hansard.telemetry import exporters, names
 from instant import GUARD
 from playing import POSITIONS, answer, script, served, spec_of
 
 
+class Measured:
+    """A meter provider of the SDK, and what was counted and measured with it."""
+
+    def __init__(self):
+        self.memory = InMemoryMetricReader()
+        self.provider = MeterProvider([self.memory], shutdown_on_exit=False)
+
+    @property
+    def metrics(self):
+        """All metrics by name; none where nothing was recorded."""
+        found = self.memory.get_metrics_data()
+        rows = found.resource_metrics[0].scope_metrics[0].metrics if found else ()
+        return {row.name: row for row in rows}
+
+    def by(self, name, *keys):
+        """The values of a metric, or of a histogram its sums, by those of some attributes."""
+        found = Counter()
+        for point in self.metrics[name].data.data_points if name in self.metrics else ():
+            value = point.sum if hasattr(point, "sum") else point.value
+            found[tuple(point.attributes[key] for key in keys)] += value
+        return dict(found)
+
+    def all(self, name):
+        return sum(self.by(name).values())
+
+
 class Traced:
-    """A provider of the SDK, the spans that ended, and a store with the debates."""
+    """Providers of the SDK, the spans that ended, the metrics, and a store with the debates."""
 
     def __init__(self, store, folder):
         self.memory = InMemorySpanExporter()
         self.provider = TracerProvider()
         self.provider.add_span_processor(SimpleSpanProcessor(self.memory))
-        self.observe = telemetry.SpanObserver(self.provider)
+        self.meter = Measured()
+        self.observe = telemetry.SpanObserver(self.provider, self.meter.provider)
         self.store, self.folder = store, folder
 
     def start(self, format_, ends=None, *, use=None, **changes):
@@ -281,7 +314,8 @@ def test_of_an_address_host_and_port_are_told_and_nothing_else(traced, base_url,
 
 
 def test_every_standard_name_is_one_of_the_conventions():
-    modules = (gen_ai_attributes, error_attributes, http_attributes, server_attributes)
+    modules = (gen_ai_attributes, gen_ai_metrics, error_attributes, http_attributes)
+    modules += (server_attributes,)
     known = {value for row in modules for value in vars(row).values() if isinstance(value, str)}
     used = []
     for value in vars(names).values():
@@ -415,7 +449,7 @@ TEXT = "SECRET-TEXT sk-SECRET"
 
 
 @pytest.mark.parametrize("format_", PLAYED)
-def test_no_text_of_anybody_is_in_a_span(traced, format_):
+def test_no_text_of_anybody_is_in_a_span_or_a_metric(traced, format_):
     def reply(request):
         reply = json.loads(json.dumps(answer(request)).replace('"so"', f'"{TEXT}"'))
         words = reply if isinstance(reply, str) else json.dumps(reply)
@@ -434,6 +468,7 @@ def test_no_text_of_anybody_is_in_a_span(traced, format_):
         "evidence": [{"id": "memo", "text": TEXT}],
     }
     traced.play(format_, reply, **texts, **PLAYED[format_])
+    assert "SECRET" not in traced.meter.memory.get_metrics_data().to_json()
     for span in traced.named("chat"):
         assert not {"gen_ai.response.model", "gen_ai.response.id"} & set(span.attributes)
     assert "SECRET" not in "".join(span.to_json() for span in traced.spans)
@@ -463,6 +498,7 @@ def test_a_tracer_that_fails_costs_the_debate_nothing_and_is_told_once(traced, w
     assert hansard.verify(traced.store, result.debate).ok
     told = [row.getMessage() for row in caplog.records if row.name == "hansard.telemetry"]
     assert told == ["telemetry is not whole: RuntimeError in the tracer"]
+    assert traced.meter.all("hansard.debates") == 1
 
 
 def test_a_debate_that_is_cancelled_ends_its_open_spans(traced):
@@ -575,6 +611,200 @@ def test_without_an_sdk_nothing_happens(traced):
     assert result.status == "complete"
 
 
+PRICES = {"python:bot": {"input": "2", "output": "8"}}
+CALLS = ("hansard.calls.failed", "hansard.replies.rejected", "hansard.calls.abandoned")
+
+
+def agrees(meters, result):
+    """Whether what some meters count of a debate, together, is what its report says."""
+
+    def total(name, *keys):
+        return sum((Counter(meter.by(name, *keys)) for meter in meters), Counter())
+
+    calls, used = result.calls, result.totals
+    numbers = (calls.failed, calls.rejected, calls.abandoned)
+    assert tuple(sum(total(name).values()) for name in CALLS) == numbers
+    tokens = total("gen_ai.client.token.usage", "gen_ai.token.type")
+    assert tokens == Counter({("input",): used.tokens_in, ("output",): used.tokens_out})
+    cost = sum(total("hansard.cost").values())
+    assert cost == pytest.approx((used.cost_micro_usd or 0) / 1_000_000)
+    seconds = (meter.metrics.get("gen_ai.client.operation.duration") for meter in meters)
+    counts = (point.count for row in seconds if row for point in row.data.data_points)
+    assert sum(counts) == calls.answered + calls.failed
+    return total("hansard.debates", "hansard.format", "hansard.ending")
+
+
+@pytest.mark.parametrize("format_", PLAYED)
+def test_metrics_of_every_format_say_what_its_report_says(traced, format_):
+    told = []
+
+    def reply(request):
+        told.append(request.call)
+        if len(told) == 1:
+            raise ModelError("rate_limited", retry_after=0)
+        words = answer(request)
+        return Completion(
+            words if isinstance(words, str) else json.dumps(words),
+            finish="length" if len(told) == 2 else "stop",
+            tokens_in=1000,
+            tokens_out=len(told),
+        )
+
+    given = PLAYED[format_] | {"attempts": 3, "prices": PRICES}
+    result = traced.play(format_, reply, **given)
+    assert (result.calls.failed, result.calls.rejected) == (1, 1)
+    assert result.totals.cost_micro_usd > 0
+    assert agrees([traced.meter], result) == {(format_, "reached"): 1}
+
+
+@pytest.mark.parametrize("name", support.EVENTFUL)
+def test_metrics_of_a_record_say_what_its_report_says(traced, name):
+    record = support.eventful(name).record
+    for event in record.events:
+        traced.observe(event)
+    result = build(record.events, record.texts.get)
+    assert sum(agrees([traced.meter], result).values()) == 1
+
+
+def ended(name):
+    """A debate that ends in one way."""
+    if name == "failed":
+        return support.Debate(support.Setup(), support.script(usual=support.Fail("client_error")))
+    if name == "undeclared":
+        ends = {"verdict": support.say(winner="neither")}
+        setup = support.Setup("judged", judge={"model": "custom:board"})
+        return support.Debate(setup, support.script(ends))
+    return support.eventful({"reached": "judged", "escalate": "consensus"}.get(name, name))
+
+
+@pytest.mark.parametrize("name", ["reached", "escalate", "undeclared", "truncated", "failed"])
+def test_a_debate_is_counted_by_how_it_ended(traced, name):
+    for event in ended(name).run().record.events:
+        traced.observe(event)
+    assert traced.meter.by("hansard.debates", "hansard.ending") == {(name,): 1}
+
+
+def test_what_an_earlier_process_recorded_is_not_counted_again(traced):
+    record, later = support.eventful().record, Measured()
+    types = [event["type"] for event in record.events]
+    before = types.index("debate.resumed")
+    observe = telemetry.SpanObserver(traced.provider, later.provider)
+    for event in record.events[:before]:
+        traced.observe(event)
+        observe.fold(event)
+    assert later.metrics == {}
+    for event in record.events[before:]:
+        observe(event)
+    result = build(record.events, record.texts.get)
+    assert result.calls.abandoned > 0
+    assert agrees([traced.meter, later], result) == {("consensus", "escalate"): 1}
+    for point in later.metrics["hansard.calls.abandoned"].data.data_points:
+        assert point.attributes == {
+            "gen_ai.provider.name": "python",
+            "gen_ai.request.model": "test",
+            "error.type": "abandoned",
+        }
+
+
+ANSWERED = {"call": "r1.proposal.a:1", "latency_ms": 2500, "finish": "stop", "response_id": None}
+ANSWERED |= {"model": "SERVED", "tokens_in": 300, "tokens_out": 20, "cost_micro_usd": 1250}
+FAILED = {"call": "r1.proposal.a:1", "error": "timeout", "status": None, "again": True}
+REJECTED = {"call": "r1.proposal.a:1", "step": "r1.proposal.a", "again": True, "code": "schema"}
+FAILED |= {"wait_ms": 0, "latency_ms": 60_000, "cost_micro_usd": None}
+
+
+def over(model, kind, data):
+    """A debate is taken over, `model` asked, and then something comes of it."""
+    events = started(model)
+    return [*events, events[-1] | {"seq": 11, "type": kind, "data": data}]
+
+
+def test_metrics_have_the_names_units_and_attributes_of_the_conventions(traced):
+    for event in (
+        *over("google:gpt-9", "call.answered", ANSWERED),
+        *over("google:gpt-9", "call.failed", FAILED),
+        *over("google:gpt-9", "turn.rejected", REJECTED),
+    ):
+        traced.observe(event)
+    asked = {"gen_ai.provider.name": "gcp.gemini", "gen_ai.request.model": "gpt-9"}
+    chat = asked | {"gen_ai.operation.name": "chat"}
+    found = {
+        name: (row.unit, [(p.attributes, getattr(p, "sum", None) or p.value) for p in
+        sorted(row.data.data_points, key=lambda p: len(p.attributes))])
+        for name, row in traced.meter.metrics.items()
+    }  # fmt: skip
+    assert found == {
+        "gen_ai.client.token.usage": (
+            "{token}",
+            [
+                (chat | {"gen_ai.token.type": "input"}, 300),
+                (chat | {"gen_ai.token.type": "output"}, 20),
+            ],
+        ),
+        "gen_ai.client.operation.duration": (
+            "s",
+            [(chat, 2.5), (chat | {"error.type": "timeout"}, 60.0)],
+        ),
+        "hansard.calls.failed": ("{call}", [(asked | {"error.type": "timeout"}, 1)]),
+        "hansard.replies.rejected": ("{reply}", [(asked | {"hansard.rejection": "schema"}, 1)]),
+        "hansard.cost": ("USD", [(asked, 0.00125)]),
+    }
+
+
+BOUNDS = {
+    "gen_ai.client.token.usage": (1, 4, 16, 64, 256, 1024, 4096, 16384, 65536, 262144, 1048576,
+                                  4194304, 16777216, 67108864),
+    "gen_ai.client.operation.duration": (0.01, 0.02, 0.04, 0.08, 0.16, 0.32, 0.64, 1.28, 2.56,
+                                         5.12, 10.24, 20.48, 40.96, 81.92),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", BOUNDS)
+def test_histograms_have_the_bounds_that_the_conventions_advise(traced, name):
+    for event in over("openai:gpt-9", "call.answered", ANSWERED):
+        traced.observe(event)
+    for point in traced.meter.metrics[name].data.data_points:
+        assert point.explicit_bounds == BOUNDS[name]
+
+
+def test_names_as_attributes_are_cut_and_what_served_a_call_is_none(traced):
+    for event in over(f"{'p' * 999}:{'m' * 999}", "call.answered", ANSWERED):
+        traced.observe(event)
+    (point,) = traced.meter.metrics["hansard.cost"].data.data_points
+    assert point.attributes == {
+        "gen_ai.provider.name": "p" * 100,
+        "gen_ai.request.model": "m" * 100,
+    }
+    assert "SERVED" not in traced.meter.memory.get_metrics_data().to_json()
+
+
+def test_no_person_label_or_debate_is_in_a_metric(traced):
+    who = {"requester": "HIDDEN-asks", "owner": "HIDDEN-owns", "labels": ["HIDDEN-label"]}
+    who |= {"name": "HIDDEN-name", "collection_id": "HIDDEN-board", "task_type": "HIDDEN-task"}
+    seats = [{"id": f"HIDDEN-{n}"} for n in range(3)]
+    ends = {"HIDDEN-0": ModelError("client_error"), "HIDDEN-1": "no JSON"}
+    result = traced.play("consensus", ends, debaters=seats, threshold=1, **who)
+    told = traced.meter.memory.get_metrics_data().to_json()
+    assert "hansard.calls.failed" in told
+    assert "hansard.replies.rejected" in told
+    assert "HIDDEN" not in told
+    assert result.debate not in told
+
+
+def test_a_meter_that_fails_costs_debate_and_spans_nothing_and_is_told_once(traced, caplog):
+    def broken(*_):
+        raise RuntimeError("sk-SECRET")
+
+    instruments = vars(traced.observe._instruments)
+    instruments.update(dict.fromkeys(instruments, SimpleNamespace(add=broken, record=broken)))
+    with caplog.at_level(logging.WARNING, "hansard.telemetry"):
+        result = traced.play("consensus")
+    assert hansard.verify(traced.store, result.debate).ok
+    assert len(traced.named("chat")) == result.calls.asked
+    told = [row.getMessage() for row in caplog.records if row.name == "hansard.telemetry"]
+    assert told == ["telemetry is not whole: RuntimeError in the meter"]
+
+
 WITHOUT = """
 import sys
 for name in {hidden!r}:
@@ -604,7 +834,7 @@ def scripted(tmp_path, monkeypatch):
     return tmp_path
 
 
-def test_the_command_line_sends_spans_by_otlp(scripted):
+def test_the_command_line_sends_spans_and_metrics_by_otlp(scripted):
     received = []
 
     class Collector(BaseHTTPRequestHandler):
@@ -629,18 +859,27 @@ def test_the_command_line_sends_spans_by_otlp(scripted):
             OTEL_SERVICE_NAME="debates",
         )
         server.shutdown()
-    assert (done.returncode, received[0][0]) == (0, "/v1/traces"), done.stderr
-    body = b"".join(row for _, row in received)
+    assert done.returncode == 0, done.stderr
+    sent = dict(received)
+    assert sorted(sent) == ["/v1/metrics", "/v1/traces"]
+    body = b"".join(sent.values())
+    assert b"hansard.debates" in sent["/v1/metrics"]
+    assert b"gen_ai.client.operation.duration" in sent["/v1/metrics"]
     assert body.count(b"invoke_agent debater") == 2
     assert b"debates" in body
     assert b"Shall we release?" not in body
 
 
-def test_the_command_line_goes_on_with_spans(scripted):
+def test_the_command_line_goes_on_with_spans_and_metrics(scripted):
     write_debate({"planner": "release", "critic": "revise"}, max_rounds=1, collection_id="board")
     debate = leave_open(turns=4)
-    done = command(scripted, "resume", debate, "--telemetry", OTEL_TRACES_EXPORTER="console")
+    env = {"OTEL_TRACES_EXPORTER": "console", "OTEL_METRICS_EXPORTER": "console"}
+    done = command(scripted, "resume", debate, "--telemetry", **env)
     assert done.returncode == 0, done.stderr
+    ended = {"hansard.format": "consensus", "hansard.ending": "escalate"}
+    assert f'"attributes": {json.dumps(ended)}' in re.sub(r"\s+", " ", done.stdout).replace(
+        "{ ", "{"
+    ).replace(" }", "}")
     assert '"name": "invoke_workflow ' in done.stdout
     assert '"hansard.collection.id": "board"' in done.stdout
     assert '"hansard.agent.type": "sub"' in done.stdout
@@ -660,8 +899,13 @@ def test_the_extra_brings_all_that_the_command_line_sends_spans_with():
     project = tomllib.loads((Path(__file__).parents[2] / "pyproject.toml").read_text())
     extra = project["project"]["optional-dependencies"]["otel"]
     named = {row.partition(">")[0] for row in extra}
-    (exporter,) = entry_points(group="opentelemetry_traces_exporter", name="otlp_proto_http")
-    assert named == {"opentelemetry-api", "opentelemetry-sdk", exporter.dist.name}
+    exporters_ = {
+        each.dist.name
+        for signal in ("traces", "metrics")
+        for each in entry_points(group=f"opentelemetry_{signal}_exporter", name="otlp_proto_http")
+    }
+    assert len(exporters_) == 1
+    assert named == {"opentelemetry-api", "opentelemetry-sdk", *exporters_}
 
 
 @pytest.mark.parametrize(
@@ -669,6 +913,7 @@ def test_the_extra_brings_all_that_the_command_line_sends_spans_with():
     [
         ("OTEL_EXPORTER_OTLP_PROTOCOL", "grpc", "opentelemetry-exporter-otlp-proto-grpc"),
         ("OTEL_TRACES_EXPORTER", "zipkin", "opentelemetry-exporter-zipkin"),
+        ("OTEL_METRICS_EXPORTER", "prometheus", "opentelemetry-exporter-prometheus"),
     ],
 )
 def test_an_exporter_that_is_not_there_is_named(monkeypatch, variable, value, package):
@@ -701,8 +946,43 @@ def test_headers_that_cannot_be_read_are_told_of_without_their_words(monkeypatch
 
 def test_the_environment_may_ask_for_no_exporter(monkeypatch):
     monkeypatch.setenv("OTEL_TRACES_EXPORTER", "none")
+    monkeypatch.setenv("OTEL_METRICS_EXPORTER", "none")
     with telemetry.exporting() as observe:
         assert isinstance(observe, telemetry.SpanObserver)
+
+
+def test_a_reader_that_others_read_is_taken_as_it_is(monkeypatch):
+    reader = InMemoryMetricReader()
+    found = [SimpleNamespace(load=lambda: lambda: reader)]
+    monkeypatch.setenv("OTEL_TRACES_EXPORTER", "none")
+    monkeypatch.setattr(exporters, "entry_points", lambda **_: found)
+    with telemetry.exporting() as observe:
+        for event in support.eventful().record.events:
+            observe(event)
+        assert "hansard.debates" in reader.get_metrics_data().to_json()
+
+
+def test_an_interval_that_cannot_be_is_a_usage_error(monkeypatch):
+    monkeypatch.setenv("OTEL_TRACES_EXPORTER", "none")
+    monkeypatch.setenv("OTEL_METRICS_EXPORTER", "console")
+    monkeypatch.setenv("OTEL_METRIC_EXPORT_INTERVAL", "0")
+    with pytest.raises(UsageError, match="ValueError") as raised, telemetry.exporting():
+        pass
+    assert raised.value.code == "telemetry.exporter"
+
+
+def test_what_cannot_be_sent_at_the_end_is_told_without_its_words(monkeypatch, caplog):
+    class Stuck(InMemoryMetricReader):
+        def shutdown(self, timeout_millis=0, **_):
+            raise RuntimeError("sk-SECRET")
+
+    found = [SimpleNamespace(load=lambda: Stuck)]
+    monkeypatch.setenv("OTEL_TRACES_EXPORTER", "none")
+    monkeypatch.setattr(exporters, "entry_points", lambda **_: found)
+    with telemetry.exporting():
+        pass
+    assert "telemetry is not whole: Exception at the end" in caplog.text
+    assert "SECRET" not in caplog.text
 
 
 def test_a_collector_that_is_not_there_costs_the_debate_nothing(scripted):

@@ -53,7 +53,7 @@ exit_code_option = click.option(
 telemetry_option = click.option(
     "--telemetry",
     is_flag=True,
-    help="Send OpenTelemetry spans, without texts, to where the OTEL_* variables say.",
+    help="Send OpenTelemetry spans and metrics, without texts, to where the OTEL_* variables say.",
 )
 
 
@@ -226,19 +226,19 @@ def warned(around: Console) -> Iterator[None]:
 def _observed(
     view: View, telemetry: bool, before: Iterable[hansard.Event] = ()
 ) -> Iterator[Observer]:
-    """Give what observes a debate: the view, and the spans of it where they are asked for."""
+    """Give what observes a debate: the view, and telemetry where it is asked for."""
     if not telemetry:
         yield view.observe
         return
     from hansard.telemetry import exporting  # noqa: PLC0415 - its packages are an extra
 
-    with exporting() as spans:
+    with exporting() as telling:
         for event in before:
-            spans.fold(event)
+            telling.fold(event)
 
         def both(event: hansard.Event, texts: Mapping[str, str]) -> None:
             view.observe(event, texts)
-            spans(event)
+            telling(event)
 
         yield both
 

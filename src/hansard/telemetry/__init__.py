@@ -1,4 +1,4 @@
-"""A debate as OpenTelemetry spans, by the semantic conventions for generative AI.
+"""A debate as OpenTelemetry spans and metrics, by the conventions for generative AI.
 
     from hansard import run, telemetry
     result = await run(spec, observe=telemetry.SpanObserver())
@@ -9,10 +9,11 @@
         execute_tool {name}           one tool that a reply asked for
 
 It needs the extra `otel`: OpenTelemetry's API, and the SDK and OTLP exporter that
-`hansard run --telemetry` sends spans with. A program of yours configures its own.
+`hansard run --telemetry` sends with. A program of yours configures its own.
 Spans are made from the recorded events and carry their times, sequence numbers and
 hashes, so whoever sees a span finds its entry in the record. They hold names and
-numbers of the record's clear fields and none of its texts. Telemetry is never
+numbers of the record's clear fields and none of its texts. Metrics (`metrics.py`)
+count the same events, with attributes that have few values. Telemetry is never
 the record: it may be sampled, lost or switched off, and a debate is not
 disturbed by a tracer that fails.
 """

@@ -1,39 +1,77 @@
-"""An observer whose spans go where the environment says."""
+"""An observer whose spans and metrics go where the environment says."""
 
 from __future__ import annotations
 
 import logging
 import os
-from collections.abc import Iterator
-from contextlib import contextmanager
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, contextmanager
 from importlib.metadata import entry_points
+from typing import Any, Literal, TypeVar
 
 from hansard.errors import UsageError
 from hansard.telemetry.observer import SpanObserver
 
+_LOG = logging.getLogger("hansard.telemetry")
+Signal = Literal["traces", "metrics"]
+Sender = TypeVar("Sender")
+
 
 @contextmanager
 def exporting() -> Iterator[SpanObserver]:
-    """Give an observer whose spans go where the OTEL_* variables say, sent when the block ends.
+    """Give an observer whose spans and metrics go where the OTEL_* variables say.
 
     For programs that configure no SDK of their own, such as the command line.
-    OTLP over HTTP unless OTEL_TRACES_EXPORTER or OTEL_EXPORTER_OTLP_PROTOCOL names
+    What is left to be sent is sent when the block ends. OTLP over HTTP unless
+    OTEL_TRACES_EXPORTER, OTEL_METRICS_EXPORTER or OTEL_EXPORTER_OTLP_PROTOCOL name
     another exporter. Raises UsageError `telemetry.missing` where SDK or exporter
-    are not installed.
+    are not installed, `telemetry.exporter` where an exporter cannot be made.
     """
     try:
-        from opentelemetry.sdk.trace import TracerProvider  # noqa: PLC0415 - an extra of an extra
+        from opentelemetry.sdk.metrics import MeterProvider  # noqa: PLC0415 - an extra of an extra
+        from opentelemetry.sdk.metrics.export import (  # noqa: PLC0415
+            MetricReader,
+            PeriodicExportingMetricReader,
+        )
+        from opentelemetry.sdk.trace import TracerProvider  # noqa: PLC0415
         from opentelemetry.sdk.trace.export import BatchSpanProcessor  # noqa: PLC0415
     except ImportError:
-        raise _not_installed("opentelemetry-sdk") from None
-    provider = TracerProvider(shutdown_on_exit=False)
-    for name in _exporters():
-        found = list(entry_points(group="opentelemetry_traces_exporter", name=name))
+        raise _not_installed("telemetry", "opentelemetry-sdk") from None
+
+    def reader(made: Any) -> MetricReader:  # what is read by others, as Prometheus, is one itself
+        return made if isinstance(made, MetricReader) else PeriodicExportingMetricReader(made)
+
+    with ExitStack() as stack:
+        tracers = TracerProvider(shutdown_on_exit=False)
+        stack.callback(_safely, tracers.shutdown)
+        for sender in _senders("traces", BatchSpanProcessor):
+            tracers.add_span_processor(sender)
+        meters = MeterProvider(_senders("metrics", reader), shutdown_on_exit=False)
+        stack.callback(_safely, meters.shutdown)
+        observer = SpanObserver(tracers, meters)
+        stack.callback(observer.close)
+        yield observer
+
+
+def _safely(shut_down: Callable[[], object]) -> None:
+    """Send what is left; the debate has ended, and what cannot be sent changes nothing of it."""
+    try:
+        shut_down()
+    except Exception as error:  # noqa: BLE001 - its text may quote a header, so a key
+        _LOG.warning("telemetry is not whole: %s at the end", type(error).__name__)
+
+
+def _senders(signal: Signal, sender: Callable[[Any], Sender]) -> list[Sender]:
+    """Make what sends a signal, to each exporter that the environment asks for."""
+    made = []
+    for name in _exporters(signal.upper()):
+        found = list(entry_points(group=f"opentelemetry_{signal}_exporter", name=name))
         if not found:
-            raise _not_installed(f"opentelemetry-exporter-{name.replace('_', '-')}")
+            package = f"opentelemetry-exporter-{name.replace('_', '-')}"
+            raise _not_installed(signal, package)
         try:
             with _unsaid() as said:
-                exporter = found[0].load()()
+                made.append(sender(found[0].load()()))
         except Exception as error:  # noqa: BLE001 - its text may quote a header, so a key
             kind = type(error).__name__
             raise UsageError(
@@ -45,13 +83,7 @@ def exporting() -> Iterator[SpanObserver]:
                 f"exporter {name} cannot read its headers: write OTEL_EXPORTER_OTLP_HEADERS as "
                 "name=value, with commas between them and each value URL-encoded",
             )
-        provider.add_span_processor(BatchSpanProcessor(exporter))
-    observer = SpanObserver(provider)
-    try:
-        yield observer
-    finally:
-        observer.close()
-        provider.shutdown()
+    return made
 
 
 @contextmanager
@@ -71,11 +103,11 @@ def _unsaid() -> Iterator[list[logging.LogRecord]]:
         logger.removeFilter(keep)
 
 
-def _exporters() -> list[str]:
+def _exporters(signal: str) -> list[str]:
     """Return the names of the exporters that the environment asks for."""
-    names = os.environ.get("OTEL_TRACES_EXPORTER") or "otlp"
+    names = os.environ.get(f"OTEL_{signal}_EXPORTER") or "otlp"
     protocol = (
-        os.environ.get("OTEL_EXPORTER_OTLP_TRACES_PROTOCOL")
+        os.environ.get(f"OTEL_EXPORTER_OTLP_{signal}_PROTOCOL")
         or os.environ.get("OTEL_EXPORTER_OTLP_PROTOCOL")
         or "http/protobuf"
     )
@@ -84,5 +116,6 @@ def _exporters() -> list[str]:
     return [otlp if name == "otlp" else name for name in given if name != "none"]
 
 
-def _not_installed(package: str) -> UsageError:
-    return UsageError("telemetry.missing", f"spans cannot be sent: install {package}")
+def _not_installed(what: str, package: str) -> UsageError:
+    sent = {"traces": "spans"}.get(what, what)
+    return UsageError("telemetry.missing", f"{sent} cannot be sent: install {package}")

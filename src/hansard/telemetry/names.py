@@ -1,4 +1,4 @@
-"""The names of spans' attributes and events: those of the conventions, and our own."""
+"""The names of metrics, and of attributes and events: those of the conventions, and our own."""
 
 from __future__ import annotations
 
@@ -17,6 +17,8 @@ ADDRESS, PORT = "server.address", "server.port"
 EVALUATION = "gen_ai.evaluation.result"
 METRIC = "gen_ai.evaluation.name"
 SCORE, LABEL = "gen_ai.evaluation.score.value", "gen_ai.evaluation.score.label"
+TOKEN_USAGE, TOKEN_TYPE = "gen_ai.client.token.usage", "gen_ai.token.type"
+DURATION = "gen_ai.client.operation.duration"
 REQUEST = {
     "temperature": "gen_ai.request.temperature",
     "top_p": "gen_ai.request.top_p",
@@ -48,3 +50,8 @@ FAILED = {
 REJECTED = {"code": "hansard.rejection", "again": "hansard.retried"}
 DECIDED = {"decision": "hansard.decision", "rule": "hansard.decision.rule"}
 CLOSED = {"outcome": "hansard.outcome", "reason": "hansard.close_reason"}
+# What is counted of all debates. A metric says how a debate ended in one of few words.
+DEBATES, ENDING = "hansard.debates", "hansard.ending"
+CALLS_FAILED, CALLS_ABANDONED = "hansard.calls.failed", "hansard.calls.abandoned"
+REPLIES_REJECTED = "hansard.replies.rejected"
+COST = "hansard.cost"

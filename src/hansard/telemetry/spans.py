@@ -142,7 +142,7 @@ class DebateSpans:
                 known[AGENT_TYPE] = self.seats[place.speaker]["agent_type"]
             self.open[step] = self._begin(event, "invoke_agent", data["role"], known, self.root)
         provider, _, model = data["model"].partition(":")
-        known = _asked(data) | {PROVIDER: _traced(provider), MODEL: model}
+        known = _asked(data) | {PROVIDER: traced(provider), MODEL: model}
         kind = SpanKind.INTERNAL if provider in _IN_PROCESS else SpanKind.CLIENT
         parent = self.open[step]
         self.open[data["call"]] = self._begin(event, "chat", model, known, parent, kind)
@@ -283,7 +283,7 @@ def _asked(data: CallStartedData) -> dict[str, Any]:
     return known
 
 
-def _traced(provider: str) -> str:
+def traced(provider: str) -> str:
     """Return what the conventions call a provider."""
     row = PROVIDERS.get(provider)
     return (row and row.traced) or provider
