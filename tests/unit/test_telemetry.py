@@ -684,10 +684,10 @@ def test_a_debate_is_counted_by_how_it_ended(traced, name):
     assert traced.meter.by("hansard.debates", "hansard.ending") == {(name,): 1}
 
 
-def test_what_an_earlier_process_recorded_is_not_counted_again(traced):
+@pytest.mark.parametrize("first", ["debate.resumed", "votes.counted", "debate.closed"])
+def test_what_an_earlier_process_recorded_is_not_counted_again(traced, first):
     record, later = support.eventful().record, Measured()
-    types = [event["type"] for event in record.events]
-    before = types.index("debate.resumed")
+    before = [event["type"] for event in record.events].index(first)
     observe = telemetry.SpanObserver(traced.provider, later.provider)
     for event in record.events[:before]:
         traced.observe(event)
@@ -698,7 +698,12 @@ def test_what_an_earlier_process_recorded_is_not_counted_again(traced):
     result = build(record.events, record.texts.get)
     assert result.calls.abandoned > 0
     assert agrees([traced.meter, later], result) == {("consensus", "escalate"): 1}
-    for point in later.metrics["hansard.calls.abandoned"].data.data_points:
+
+
+def test_a_call_that_a_process_left_is_of_who_was_asked(traced):
+    for event in support.eventful().record.events:
+        traced.observe(event)
+    for point in traced.meter.metrics["hansard.calls.abandoned"].data.data_points:
         assert point.attributes == {
             "gen_ai.provider.name": "python",
             "gen_ai.request.model": "test",
