@@ -117,7 +117,9 @@ def test_status_and_report(hansard, template):
     assert (done.code, done.out) == (0, f"claims  {'█' * 20}  2 of 2 ended\n  2 ended\n")
     assert len(hansard("batch", "status").out.splitlines()) == 4
     missing = hansard("batch", "status", "x")
-    assert (missing.code, missing.err.rpartition(" ")[2]) == (2, "[batch.unknown]\n")
+    assert missing.code == 2
+    assert missing.err.startswith("error: sqlite:///hansard.db has no batch 'x'; it has 'claims', ")
+    assert hansard("batch", "report", "x").err == missing.err
     found = list(
         csv.DictReader(io.StringIO(hansard("batch", "report", "claims", "--as", "csv").out))
     )
@@ -154,6 +156,18 @@ def test_a_function_that_raises_leaves_its_debate_open(hansard):
     Path("seats.py").write_text("def ask(request):\n    return 'Because.'\n")
     again = hansard("batch", "resume", "one", "--models", "seats.py")
     assert (again.code, again.out) == (0, "one  1 row: 1 ended\n")
+
+
+def test_of_a_debate_that_failed_it_is_said_why(hansard):
+    Path("seats.py").write_text("def ask(request):\n    return ''\n")
+    Path("panel.yaml").write_text(PANEL)
+    assert hansard("batch", "panel.yaml", "--name", "one", "--models", "seats.py").code == 1
+    status = hansard("batch", "status", "one")
+    assert (status.code, status.err) == (1, "Next        hansard batch report one\n")
+    (row,) = csv.DictReader(io.StringIO(hansard("batch", "report", "one", "--as", "csv").out))
+    assert (row["state"], row["code"]) == ("failed", "nobody_heard")
+    assert row["error"] == "Failed without a decision: nobody gave a valid reply"
+    assert row["error"] in hansard("batch", "report", "one").out.replace("\n", " ")
 
 
 def test_ctrl_c_leaves_open_what_was_running(hansard):

@@ -12,16 +12,20 @@ import subprocess
 import sys
 import time
 from collections import Counter
+from contextlib import contextmanager
 from typing import NamedTuple
 
 import psycopg
 import pytest
 from click.testing import CliRunner
+from opentelemetry.sdk.metrics import MeterProvider
+from opentelemetry.sdk.metrics.export import InMemoryMetricReader
 from procrastinate import App, PsycopgConnector
 from procrastinate.periodic import PeriodicDeferrer
 
 import hansard
 import servers
+from hansard import telemetry
 from hansard.addresses import without_secrets
 from hansard.cli.main import cli
 from hansard.runtime import pacing, working
@@ -747,6 +751,29 @@ def test_the_command_line(url, tmp_path, monkeypatch):
     assert err == said
     code, _, err = run("worker", "--store", f"sqlite:///{tmp_path / 'x.db'}")
     assert (code, err.rpartition("[")[2]) == (2, "store.missing]\n")
+
+
+def test_a_worker_counts_what_others_opened(url, tmp_path, monkeypatch):
+    (tmp_path / "panel.yaml").write_text(
+        "format: panel\nquestion: Why?\nreview: Ann Lee\nagents: 2\nmodel: python:ask\n"
+    )
+    (tmp_path / "seats.py").write_text("def ask(request):\n    return 'Because.'\n")
+    run("batch", "panel.yaml", "--queue", "0", "--store", url)
+    reader = InMemoryMetricReader()
+
+    @contextmanager
+    def exporting():
+        yield telemetry.SpanObserver(None, MeterProvider([reader]))
+
+    monkeypatch.setattr(telemetry, "exporting", exporting)
+    assert run("worker", "--once", "--models", "seats.py", "--telemetry", "--store", url)[0] == 0
+    data = json.loads(reader.get_metrics_data().to_json())
+    found = {
+        metric["name"]: metric["data"]["data_points"]
+        for metric in data["resource_metrics"][0]["scope_metrics"][0]["metrics"]
+    }
+    (ended,) = found["hansard.debates"]
+    assert (ended["attributes"]["hansard.format"], ended["value"]) == ("panel", 1)
 
 
 def test_the_name_of_a_job_is_inert_on_a_terminal(url):

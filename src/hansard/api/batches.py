@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from hansard.store.application import Store
 
 BATCH, ROW = "batch:", "row:"  # how the labels begin
+_NAMED = 5  # of the batches that there are, where another one was asked for
 
 
 def batch_report(store: Store, name: str, trust: Trust | None = None) -> Batch:
@@ -97,8 +98,16 @@ def known(store: Store, name: str) -> list[tuple[str | None, str]]:
     """Return what `debates_of` yields; raises UsageError `batch.unknown` where that is nothing."""
     found = list(debates_of(store, name))
     if not found:
-        raise UsageError("batch.unknown", f"{store.url} has no debate of a batch {name!r:.80}")
+        raise unknown(store, name)
     return found
+
+
+def unknown(store: Store, name: str | None) -> UsageError:
+    """Return the error that a batch, or any, is not in a store, which names a few that are."""
+    said = f"{store.url} has no batch {name!r:.80}" if name else f"{store.url} has no batch"
+    there = [f"{row.name!r:.80}" for row in list_batches(store)[:_NAMED]]
+    more = f"it has {', '.join(there)}" if there else "`hansard batch` runs one"
+    return UsageError("batch.unknown", f"{said}; {more}")
 
 
 def _labels(store: Store, debate: str) -> Sequence[str]:

@@ -12,6 +12,7 @@ if TYPE_CHECKING:
     from hansard.record.keys import Trust
     from hansard.record.policy import Policy
     from hansard.report.batched import BatchRow
+    from hansard.runtime.recording import Observer
     from hansard.runtime.seats import Models
     from hansard.runtime.tools import Tools
     from hansard.runtime.working import Told
@@ -41,6 +42,7 @@ async def work(
     policy: Policy | None = None,
     trust: Trust | None = None,
     hourly: Callable[[Due], object] | None = None,
+    observe: Observer | None = None,
     stay: bool = True,
     heartbeat: float = 10,
     dead: float = 30,
@@ -59,7 +61,8 @@ async def work(
 
     Once an hour one of the workers that stay brings up to date what finds the debates of the
     store, and `hourly` is called there with what is due: by the metrics and retention of
-    `policy`, and by the reviews of keys in `trust`. Nothing is deleted or signed.
+    `policy`, and by the reviews of keys in `trust`. Nothing is deleted or signed. `observe` is
+    told of what is recorded here of all debates, as that of `resume` is.
 
     Raises UsageError `queue.store`, `queue.extra` or `queue.missing`; DataError
     `store.unreachable` once the server is gone, `store.failed` for what else it refuses, and
@@ -95,6 +98,7 @@ async def work(
             allow=tuple(map(Path, allow)),
             tell=tell,
             look=look,
+            observe=observe,
             stay=stay,
             times=working.Times(heartbeat, dead, wait, grace),
         )

@@ -14,6 +14,7 @@ import click
 from rich.text import Text
 
 import hansard
+from hansard.api.batches import unknown
 from hansard.api.batching import AT_ONCE
 from hansard.cli.console import bar_of, console, is_watched, money, printed
 from hansard.cli.context import (
@@ -203,9 +204,8 @@ def status(name: str | None) -> None:
     """
     with open_store() as store:
         found = [row for row in hansard.list_batches(store) if name in (None, row.name)]
-    if not found:
-        what = f"no batch {name}" if name else "no batch"
-        raise hansard.UsageError("batch.unknown", f"the store has {what}; `hansard batch` runs one")
+        if not found:
+            raise unknown(store, name)
     out = console()
     for row in found:
         number = sum(row.counts.values())
@@ -213,6 +213,8 @@ def status(name: str | None) -> None:
         out.print(Text(f"{row.name}  {drawn}  {row.ended} of {number} ended", style="bold"))
         cost = "" if row.cost_micro_usd is None else f"; {money(row.cost_micro_usd)}"
         out.print(Text(f"  {_counted(row.counts)}{cost}"))
+        if row.counts.keys() - {"closed", "truncated", "open"}:
+            _say_next(row.name)
     if any(row.counts.keys() - {"closed", "truncated"} for row in found):
         raise click.exceptions.Exit(1)
 
@@ -285,10 +287,15 @@ def _end(found: hansard.Batch, *, queued: bool = False) -> None:
         out.print(Text(f"… and {len(rows) - _TOLD:,} more that need a look"))
     out.print(_sum(found))
     if any(row.debate for row in found.rows):
-        step = next_step(f"batch report {shlex.quote(found.name)}")
-        console(stderr=True).print(Text(f"Next        {step}"))
+        _say_next(found.name)
     if not (found.done or queued):
         raise click.exceptions.Exit(1)
+
+
+def _say_next(name: str) -> None:
+    """Name the command that says what became of each debate of a batch."""
+    step = next_step(f"batch report {shlex.quote(name)}")
+    console(stderr=True).print(Text(f"Next        {one_line(step, 200)}"))
 
 
 def line_of(row: BatchRow) -> Text:

@@ -6,8 +6,8 @@ import asyncio
 import logging
 import shlex
 import sys
-from collections.abc import Sequence
-from contextlib import nullcontext, redirect_stdout
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager, nullcontext, redirect_stdout
 from pathlib import Path
 
 import click
@@ -28,6 +28,7 @@ from hansard.cli.context import (
     trust_of,
 )
 from hansard.cli.own import models_of, models_option
+from hansard.cli.running import telemetry_option
 from hansard.report.safe import one_line, shown
 
 
@@ -56,6 +57,7 @@ class _Inert(logging.Formatter):
 @models_option
 @allow_option
 @policy_option("Say each hour what is due by this policy: baselines of metrics, and retention.")
+@telemetry_option
 @store_option
 def worker(
     jobs: int,
@@ -64,6 +66,7 @@ def worker(
     models: Path | None,
     allow: tuple[Path, ...],
     policy_file: Path | None,
+    telemetry: bool,
 ) -> None:
     """Run the debates that `hansard batch --queue` has put into the queue of the store.
 
@@ -95,20 +98,40 @@ def worker(
             err.print(
                 Text(f"waiting for debates of {store.url}; Ctrl-C or SIGTERM ends the worker")
             )
-        asyncio.run(
-            hansard.work(
-                store,
-                jobs=jobs,
-                models=functions,
-                allow=allow,
-                each=lambda row: err.print(line_of(row)),
-                policy=policy,
-                trust=trust,
-                hourly=lambda due: err.print(_line(due, steps)),
-                stay=not once,
-                grace=grace,
+        with _observed(store) if telemetry else nullcontext() as observe:
+            asyncio.run(
+                hansard.work(
+                    store,
+                    jobs=jobs,
+                    models=functions,
+                    allow=allow,
+                    each=lambda row: err.print(line_of(row)),
+                    policy=policy,
+                    trust=trust,
+                    hourly=lambda due: err.print(_line(due, steps)),
+                    observe=observe,
+                    stay=not once,
+                    grace=grace,
+                )
             )
-        )
+
+
+@contextmanager
+def _observed(store: hansard.Store) -> Iterator[Callable[[hansard.Event], None]]:
+    """Give an observer that knows what others recorded of a debate before it was taken up here."""
+    from hansard.telemetry import exporting  # noqa: PLC0415 - its packages are an extra
+
+    with exporting() as telling:
+
+        def observe(event: hansard.Event) -> None:
+            if event["type"] == "debate.resumed":
+                for before in hansard.read_record(store, event["debate"]).events[
+                    : event["seq"] - 1
+                ]:
+                    telling.fold(before)
+            telling(event)
+
+        yield observe
 
 
 def _line(due: Due, steps: Sequence[str]) -> Text:

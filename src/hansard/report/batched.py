@@ -28,7 +28,9 @@ class BatchRow(Part):
         default=None, description="How its review stands, by the keys that the reader trusts"
     )
     needs_a_look: bool = Field(default=True, description="Whether somebody must look at it")
-    code: str | None = Field(default=None, description="Why it was not opened, or went no further")
+    code: str | None = Field(
+        default=None, description="Why it was not opened, failed, or went no further"
+    )
     error: str | None = Field(default=None, description="The same in a sentence")
 
 
@@ -86,4 +88,6 @@ def row_of(name: str | None, result: AnyResult) -> BatchRow:
         cost_micro_usd=found.cost_micro_usd,
         reviewed=found.reviewed,
         needs_a_look=found.needs_a_look or found.state == "open",
+        code=result.reason if found.state == "failed" else None,
+        error=result.sentence if found.state == "failed" else None,
     )

@@ -29,7 +29,7 @@ from typing_extensions import override
 
 from hansard.errors import DataError, HansardError, SeatError, UsageError
 from hansard.runtime import session
-from hansard.runtime.recording import Recording
+from hansard.runtime.recording import Observer, Recording
 from hansard.runtime.seats import Models
 from hansard.runtime.sharing import shared
 from hansard.runtime.tools import Tools
@@ -97,6 +97,7 @@ async def work(
     allow: Sequence[Path],
     tell: Callable[[Told], object],
     look: Callable[[], Awaitable[None]],
+    observe: Observer | None,
     stay: bool,
     times: Times,
 ) -> None:
@@ -116,7 +117,9 @@ async def work(
             tell(Told(None, error=UsageError("queue.job", said)))
             raise JobAborted
         try:
-            found = await session.resume(debate, store, allow=allow, models=models, tools=tools)
+            found = await session.resume(
+                debate, store, allow=allow, models=models, tools=tools, observe=observe
+            )
             tell(Told(debate, found))
         except HansardError as error:
             if error.code == "debate.closed":  # whoever ran it died before it could say so
