@@ -102,7 +102,7 @@ def test_every_write_of_every_format_on_a_server_meets_every_kind():
         found = kinds_at([(name, [faults.Life(*point)]) for name, *point in points], played)
         writes = range(1, faults.undisturbed(played, served=True).writes + 1)
         assert found == {kind: set(writes) for kind in (*faults.WRITES, *faults.SESSIONS)}
-        assert played == "gate" or len(writes) >= 5
+        assert len(writes) >= (1 if played == "gate" else 4)
 
 
 SOAKED = """
