@@ -10,7 +10,6 @@ import re
 import warnings
 from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from decimal import Decimal, InvalidOperation
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -92,18 +91,15 @@ async def run_batch(
     [('north', 'closed'), ('south', 'closed')]
     """
     from hansard.report.batched import Batch
+    from hansard.runtime.budget import micro_of
 
-    _check_call(name, jobs)
-    if queue is not None and abs(queue) > MOST_PRIORITY:
-        raise UsageError(
-            "queue.priority", f"a priority is at most {MOST_PRIORITY:,}, or minus that"
-        )
+    _check_call(name, jobs, queue or 0)
     mistakes = Mistakes()
     rows = planned(specs, template, folder, name, mistakes)
     given: dict[str, Any] = {
         "allow": tuple(map(Path, allow)), "models": models, "tools": tools, "policy": policy,
     }  # fmt: skip
-    limit = None if budget_usd is None else _micro(budget_usd)
+    limit = None if budget_usd is None else micro_of(budget_usd)
     with opened(store, create=True) as shelf, alone(shelf, name):
         if queue is not None:
             shelf.require_queue()
@@ -169,7 +165,7 @@ class _Piece:
     warnings: tuple[tuple[str, str], ...] = ()
 
 
-def _check_call(name: str, jobs: int) -> None:
+def _check_call(name: str, jobs: int, priority: int = 0) -> None:
     if not _NAME(name):
         raise UsageError(
             "batch.name",
@@ -177,6 +173,10 @@ def _check_call(name: str, jobs: int) -> None:
         )
     if jobs < 1:
         raise UsageError("batch.jobs", f"`jobs` is {jobs}; run at least one debate at once")
+    if abs(priority) > MOST_PRIORITY:
+        raise UsageError(
+            "queue.priority", f"a priority is at most {MOST_PRIORITY:,}, or minus that"
+        )
 
 
 def _left(work: Sequence[_Piece | BatchRow]) -> list[str]:
@@ -333,11 +333,12 @@ async def at_once(
 async def _end(piece: _Piece, store: Store, budget: Budget) -> BatchRow:
     """Run a debate to its end, unless the budget forbids it, and return its row."""
     from hansard.report.batched import BatchRow
+    from hansard.runtime.budget import dollars_of
 
     if not await budget.reserve(piece.most, is_open=piece.is_open):
         said = (
-            f"it may cost {_dollars(piece.most)} US dollars, and the budget has "
-            f"{_dollars(budget.left)} left"
+            f"it may cost {dollars_of(piece.most)} US dollars, and the budget has "
+            f"{dollars_of(budget.left)} left"
         )
         return BatchRow(row=piece.row, state="unopened", code="batch.budget", error=said)
     row = await _played(piece, store)
@@ -387,18 +388,3 @@ def _most(expected: Any, ceiling: int | None) -> int | None:
     """Return the upper end of what a debate may cost, which is no higher than its ceiling."""
     most = expected and expected["cost_most_micro_usd"]
     return min((cost for cost in (most, ceiling) if cost is not None), default=None)
-
-
-def _micro(dollars: str) -> int:
-    """Return US dollars as whole micro-US-dollars; raises UsageError `batch.budget`."""
-    try:
-        found = Decimal(dollars)
-        if found.is_finite() and 0 <= found <= 10**9:
-            return int(found * 1_000_000)
-    except InvalidOperation:
-        pass
-    raise UsageError("batch.budget", f"{dollars!r:.40} is not a sum of US dollars, such as 20.00")
-
-
-def _dollars(micro: int) -> str:
-    return f"{Decimal(micro) / 1_000_000:.2f}"

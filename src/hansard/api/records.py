@@ -80,9 +80,12 @@ class Record:
     @property
     def events(self) -> list[Event]:
         """The entries as events, whether they hold or not; DataError for one that is none."""
+        import orjson
+
         from hansard.rules.events import parse
 
-        return [parse(line) for line in self.bundle.lines]
+        read = orjson.loads if self.verification.ok else parse  # verifying has parsed each
+        return [read(line) for line in self.bundle.lines]
 
     def text(self, name: str) -> str | None:
         """Return the text of the blob `name`, or None where it is erased or withheld."""
@@ -101,7 +104,7 @@ class Record:
         from hansard.report.view import build
 
         self._hold(debated=True)
-        return build(facts(self), self.text, self._reader())
+        return build(self.events, self.text, self._reader())
 
     def gate(self) -> GateRecord | None:
         """Return what the gate answered, of a record of its own; None for that of a debate.
@@ -111,7 +114,7 @@ class Record:
         from hansard.report.gated import build
 
         self._hold()
-        return build(facts(self), self.text, self._reader())
+        return build(self.events, self.text, self._reader())
 
     def standing(self) -> DebateResult | GateRecord:
         """Return what `gate` returns, or else the `result`; raises DataError `record.altered`."""
@@ -179,8 +182,8 @@ class Record:
     def export(self, signer: Signer, withhold: Mapping[str, str] | None = None) -> bytes:
         """Return the record as one zip, its manifest signed by `signer`.
 
-        Whoever receives it can check it without trusting the sender: VERIFY.md inside says how,
-        and report.html shows it. The same record and key give the same bytes.
+        The recipient can check it without trusting the sender: VERIFY.md inside says how, and
+        report.html shows it. The same record and key give the same bytes.
 
         `withhold` keeps texts from the recipient, each with a reason in one word, which
         the manifest states: a text by its entry and field (`{"12.reply": "personal_data"}`),
@@ -255,13 +258,6 @@ class Record:
 
         opened = self._opened
         return approved_by(opened, self.bundle.policies) if opened else None
-
-
-def facts(record: Record) -> list[Event]:
-    """Return the events of a record that holds, whose every entry its verification has read."""
-    import orjson
-
-    return [orjson.loads(line) for line in record.bundle.lines]
 
 
 def read_record(store: Store, debate: str, trust: Trust | None = None) -> Record:

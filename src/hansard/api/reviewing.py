@@ -227,12 +227,10 @@ def remands_of(store: Store, debate: str) -> tuple[str, ...]:
 
 
 def _is_remand(store: Store, name: str, debate: str) -> bool:
-    from hansard.rules.events import parse
-
     try:
         record = of_store(store, name, None)
     except DataError:
         return False
-    first = parse(record.bundle.lines[0]) if record.verification.ok else None
+    first = record.events[0] if record.verification.ok else None
     origin = first["data"]["origin"] if first and first["type"] == "debate.opened" else None
     return origin is not None and (origin["kind"], origin["debate"]) == ("remand", debate)

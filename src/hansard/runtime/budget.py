@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import asyncio
+from decimal import Decimal, InvalidOperation
+
+from hansard.errors import UsageError
 
 
 class Budget:
@@ -40,3 +43,19 @@ class Budget:
 
     def _fits(self, most: int) -> bool:
         return self._limit is None or self._taken + most <= self._limit
+
+
+def micro_of(dollars: str) -> int:
+    """Return US dollars as whole micro-US-dollars; raises UsageError `batch.budget`."""
+    try:
+        found = Decimal(dollars)
+        if found.is_finite() and 0 <= found <= 10**9:
+            return int(found * 1_000_000)
+    except InvalidOperation:
+        pass
+    raise UsageError("batch.budget", f"{dollars!r:.40} is not a sum of US dollars, such as 20.00")
+
+
+def dollars_of(micro: int) -> str:
+    """Return micro-US-dollars as US dollars, to the cent."""
+    return f"{Decimal(micro) / 1_000_000:.2f}"
