@@ -109,6 +109,15 @@ def test_those_who_wait_at_the_same_time_are_one_transaction(shelf, debates):
     assert [journal.kept for journal in debates] == [1, 2, 3, 5, 6]
 
 
+def test_so_many_and_no_more_are_one_transaction(shelf, debates, monkeypatch):
+    monkeypatch.setattr(module, "_TOGETHER", 2)
+    for each in debates:
+        each.grow()
+    assert commit(debates) == [None] * 5
+    assert shelf.stored == [ids(debates[:2]), ids(debates[2:4]), ids(debates[4:])]
+    assert [each.kept for each in debates] == [1] * 5
+
+
 def test_one_alone_costs_one_turn_of_the_loop_and_one_transaction(shelf, debates):
     turns = []
 
