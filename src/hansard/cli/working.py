@@ -7,7 +7,7 @@ import logging
 import shlex
 import sys
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager, nullcontext, redirect_stdout
+from contextlib import contextmanager, nullcontext, redirect_stdout, suppress
 from pathlib import Path
 
 import click
@@ -33,7 +33,7 @@ from hansard.report.safe import one_line, shown
 
 
 class _Inert(logging.Formatter):
-    """Spells out what a terminal would obey: whoever fills the queue names its jobs."""
+    """Makes safe for a terminal what a log says: the names of jobs come from the queue."""
 
     @override
     def formatMessage(self, record: logging.LogRecord) -> str:
@@ -125,10 +125,10 @@ def _observed(store: hansard.Store) -> Iterator[Callable[[hansard.Event], None]]
 
         def observe(event: hansard.Event) -> None:
             if event["type"] == "debate.resumed":
-                for before in hansard.read_record(store, event["debate"]).events[
-                    : event["seq"] - 1
-                ]:
-                    telling.fold(before)
+                with suppress(hansard.HansardError):  # telemetry ends no debate
+                    earlier = hansard.read_record(store, event["debate"]).events
+                    for before in earlier[: event["seq"] - 1]:
+                        telling.fold(before)
             telling(event)
 
         yield observe

@@ -303,7 +303,9 @@ class SQLite(Database):
             with _closed_on_error(opened):
                 require_current(recorder.version(), self.url)
                 if Unscrubbed(self._path).is_set():
-                    with suppress(sqlite3.Error, DataError):  # in use: whoever opens it next does
+                    with suppress(
+                        sqlite3.Error, OSError, DataError
+                    ):  # in use: the next to open it does
                         recorder.scrub()
         self._opened = True
         return opened
