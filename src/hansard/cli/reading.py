@@ -170,8 +170,8 @@ def report(
 
     With --period it says how many debates there were and how they ended, which need a look,
     which were overridden or never reviewed, which policies they ran under, what they cost,
-    and what has changed. Whoever holds the exports can count the numbers that -o writes
-    again: `hansard verify FOLDER --report FILE`.
+    and what has changed. Anybody who has the exports can check the numbers that -o writes:
+    `hansard verify FOLDER --report FILE`.
 
     Exit codes: 0 printed; 1 the record was altered; 2 there is no such debate, or the time
     cannot be read.

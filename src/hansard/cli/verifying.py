@@ -124,7 +124,7 @@ def verify(
     the store. Records that are not intact come first. --json prints one document a line: one
     for each record, and the last for all of them.
 
-    Exit codes: 0 what is required is reached; 1 it is not, be it by one of many, or the code
+    Exit codes: 0 what is required is reached; 1 it is not, if only by one of many, or the code
     of a page that comes alone is not that of this release; 2 there is no such debate or file,
     it cannot be read, or it is not a Hansard export.
     """

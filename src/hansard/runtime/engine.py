@@ -4,7 +4,7 @@ Its loop asks `decide`, records facts, and calls models. A call is recorded as
 started and made durable before its model hears of it, and its end is durable
 before anything else is waited for or compared, so a crash never loses a reply that
 was paid for and never hides a call that was made. What is recorded between two
-waits is stored at once, but where somebody watches, who may stop the debate.
+waits is stored together, unless there is an observer, which may stop the debate.
 """
 
 from __future__ import annotations

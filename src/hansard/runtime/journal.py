@@ -116,7 +116,7 @@ class Journal:
         group = _waiting.setdefault(place, {})
         group[self] = None
         try:
-            if len(group) < _TOGETHER:  # whoever is ready in this turn of the loop joins
+            if len(group) < _TOGETHER:  # others that are ready by now join
                 await asyncio.sleep(0)
         finally:
             if _waiting.get(place) is group:  # the first to come back stores for all

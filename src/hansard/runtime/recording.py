@@ -106,7 +106,7 @@ class Recording:
         return event
 
     async def commit(self) -> None:
-        """Store what was added, and wait until whoever watches has heard of it."""
+        """Store what was added, and wait until every observer was told of it."""
         await self.journal.commit()
         await self.heard()
 

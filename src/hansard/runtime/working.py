@@ -6,8 +6,8 @@
   with them: no recorded reply is asked for again.
 - What a worker lacks for a debate (a key, a package, a function, a file) another may have: the
   debate waits, and the worker says why.
-- Whoever may put debates into the queue may put anything there. Only what names a debate as the
-  store names it is run.
+- Anybody who may add to the queue can add anything. A job is run only if it names a debate as
+  the store does.
 - A debate whose workers die is tried behind all others, and after `MOST_DEATHS` of them no more.
 - Once an hour one of the workers looks at the store as a whole.
 """
