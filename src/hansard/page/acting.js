@@ -39,7 +39,7 @@ function actingCase(f, review, verdict) {
 	return [
 		["unconfirmed", !released || verdict !== "intact"], ["doubted", against(review).length],
 		["scripted", f.scripted],
-		["measured", f.format === "baseline" && state !== "approved"],
+		["measured", Boolean(f.draws) && state !== "approved"],
 		["output", f.output_missing !== null],
 		[state === "approved" ? "approved" : "free", true],
 	].find(([, applies]) => applies)[0];

@@ -77,7 +77,7 @@ def _case(result: Result) -> str:
         "unconfirmed": not result.released,
         "doubted": bool(reviews.against(result)),
         "scripted": result.scripted,
-        "measured": result.format == "baseline" and state != "approved",
+        "measured": result.drawn is not None and state != "approved",
         "output": result.output_missing is not None,
     }
     settled = "approved" if state == "approved" else "free"

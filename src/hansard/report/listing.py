@@ -181,7 +181,7 @@ def entry(result: DebateResult | GateRecord) -> Entry:
         stopped=result.truncated.stopper if result.truncated else None,
         votes=result.votes_held,
         debaters=len(result.debater_ids),
-        draws=getattr(result, "draws", None),
+        draws=result.drawn,
         cost_micro_usd=result.totals.cost_micro_usd,
         scripted=result.scripted,
     )

@@ -459,6 +459,11 @@ class Result(Part):
         return None
 
     @property
+    def drawn(self) -> int | None:
+        """How many answers one seat was asked for alone; None where seats debate."""
+        return None
+
+    @property
     def first_answer(self) -> str | None:
         """What the first who argued stood for: a stance, or its first vote; None without either."""
         for seat in self.seats:

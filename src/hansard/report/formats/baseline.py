@@ -74,6 +74,11 @@ class BaselineResult(Shown):
         return (self.vote_tally and self.vote_tally.get(self.decision or "", 0)) or None
 
     @property
+    def drawn(self) -> int:
+        """How many answers were asked for."""
+        return self.draws
+
+    @property
     def heard(self) -> tuple[Draw, ...]:
         """The answers that count."""
         return tuple(row for row in self.transcript if row.status == "counted")
