@@ -81,7 +81,7 @@ def eventful(request):
     first = request.call.endswith(":1")
     if first and request.tools and request.speaker == "ann":
         return Completion("", tool_calls=(ToolCall("add", '{"a": 1}'), ToolCall("a b", "{}")))
-    if first and request.phase in ("consensus", "rebuttal"):
+    if first and request.phase in ("proposal", "rebuttal", "draft", "draw-2"):
         raise ModelError("timeout")
     usual = script({"critique:1": weak(3), "verdict:1": "no JSON"})(request)
     return Completion(usual, tokens_in=3, tokens_out=1) if isinstance(usual, str) else usual
@@ -92,9 +92,12 @@ def eventful(request):
 def test_the_result_of_a_run_is_the_one_that_the_store_gives(format_, changes):
     given = {"models": {"bot": eventful}, "tools": {"add": add}}
     with hansard.open_store("sqlite:///:memory:") as store:
-        spec = spec_of(format_, tools=["add"], **PLAYED[format_].rich | changes)
+        spec = spec_of(format_, tools=["add"], synthesizer=True, **PLAYED[format_].rich | changes)
         found = hansard.run_sync(spec, store=store, **given)
         assert found == hansard.result(store, found.debate)
+        assert changes or found.output is not None
+        went = {row["type"] for row in store.events(found.debate)}
+        assert changes or went & {"call.failed", "tool.returned"}, "much goes wrong"
         assert hansard.verify(store, found.debate).findings == []
 
 
