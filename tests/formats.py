@@ -54,6 +54,8 @@ def _consensus() -> Played:
         told=lambda text: {
             "debaters": _seats(*NAMES, text=text),
             "evidence": [{"id": "memo", "text": text}],
+            "rule": "unanimity",
+            "threshold": None,
             "max_rounds": 1,
             "synthesizer": True,
         },

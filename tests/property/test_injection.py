@@ -53,7 +53,8 @@ def test_points_of_any_reply_are_fenced_and_inert(value):
 
 def seated(format_, text):
     """What a format's seats are given, all of it `text`."""
-    return {key: row for key, row in PLAYED[format_].told(text).items() if key != "evidence"}
+    told = {key: row for key, row in PLAYED[format_].told(text).items() if key != "evidence"}
+    return told | {"synthesizer": True}
 
 
 def skeletons(format_, layout, text):
