@@ -14,7 +14,7 @@ from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from hansard.api.records import of_store
+from hansard.api.records import facts, of_store
 from hansard.errors import DataError, UsageError
 
 if TYPE_CHECKING:
@@ -187,7 +187,7 @@ def _row(store: Store, debate: str) -> Row:
     record = _standing(store, debate, None)
     if isinstance(record, str):
         return Row(debate=debate, state=record)
-    result, events = record.standing(), record.events
+    result, events = record.standing(), facts(record)
     whole = not result.reviewed.erased or any(erasable(events, record.text))
     numbers = json.dumps(numbers_of(events, result.reviewed.exceptions))
     opened: Any = events[0]["data"]

@@ -80,12 +80,9 @@ class Record:
     @property
     def events(self) -> list[Event]:
         """The entries as events, whether they hold or not; DataError for one that is none."""
-        import orjson
-
         from hansard.rules.events import parse
 
-        read = orjson.loads if self.verification.ok else parse  # verifying has parsed each
-        return [read(line) for line in self.bundle.lines]
+        return [parse(line) for line in self.bundle.lines]
 
     def text(self, name: str) -> str | None:
         """Return the text of the blob `name`, or None where it is erased or withheld."""
@@ -104,7 +101,7 @@ class Record:
         from hansard.report.view import build
 
         self._hold(debated=True)
-        return build(self.events, self.text, self._reader())
+        return build(facts(self), self.text, self._reader())
 
     def gate(self) -> GateRecord | None:
         """Return what the gate answered, of a record of its own; None for that of a debate.
@@ -114,7 +111,7 @@ class Record:
         from hansard.report.gated import build
 
         self._hold()
-        return build(self.events, self.text, self._reader())
+        return build(facts(self), self.text, self._reader())
 
     def standing(self) -> DebateResult | GateRecord:
         """Return what `gate` returns, or else the `result`; raises DataError `record.altered`."""
@@ -258,6 +255,17 @@ class Record:
 
         opened = self._opened
         return approved_by(opened, self.bundle.policies) if opened else None
+
+
+def facts(record: Record) -> list[Event]:
+    """Return the events of a record that holds, as its verification has read every entry.
+
+    They cost a fraction of `events`. What is shown by their order takes those: here the fields
+    of an entry stand by name, and not as FORMAT.md lists them.
+    """
+    import orjson
+
+    return [orjson.loads(line) for line in record.bundle.lines]
 
 
 def read_record(store: Store, debate: str, trust: Trust | None = None) -> Record:
