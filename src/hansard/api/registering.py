@@ -55,7 +55,8 @@ def read_register(store: Store) -> Registered:
     """
     from hansard.report.registered import show
 
-    return show(store.register)
+    with store.register.at_once() as log:
+        return show(log)
 
 
 def sign_checkpoint(store: Store, signer: LogKey) -> bytes:
@@ -154,7 +155,8 @@ def verify_register(
     from hansard.report.registered import check
 
     kept = None if since is None else read_checkpoint(since)
-    return check(store.register, trust or Trust(), kept)
+    with store.register.at_once() as log:
+        return check(log, trust or Trust(), kept)
 
 
 def cosign(

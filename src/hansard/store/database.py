@@ -94,10 +94,10 @@ class Tables(ABC):
         """
 
     @abstractmethod
-    def snapshot(self) -> AbstractContextManager[Select]:
+    def snapshot(self, *, paged: bool = False) -> AbstractContextManager[Select]:
         """Give a `select` all of whose rows are as they stood at one moment.
 
-        They have a bound together (`bounded`).
+        They have a bound together (`bounded`); `paged`: those of each statement have.
         """
 
     @abstractmethod

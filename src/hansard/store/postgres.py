@@ -83,7 +83,7 @@ class Recorder(Tables, PostgresApplicationRecorder):
 
     @override
     @contextmanager
-    def snapshot(self) -> Iterator[Select]:
+    def snapshot(self, *, paged: bool = False) -> Iterator[Select]:
         with (
             self.home.told(),
             self.datastore.get_connection() as connection,
@@ -95,7 +95,8 @@ class Recorder(Tables, PostgresApplicationRecorder):
             def select(statement: str, *params: object, **named: object) -> list[Sequence[Any]]:
                 nonlocal left
                 c.execute(statement, named or params)
-                rows, left = bounded(c.fetchall(), left, self.name)
+                rows, rest = bounded(c.fetchall(), left, self.name)
+                left = left if paged else rest
                 return rows
 
             yield select

@@ -1,7 +1,8 @@
 """The register of a store: one append-only list over all of its debates (FORMAT.md §12, §19).
 
-Everything is read as it stands at one moment. A root or a proof reads as many hashes as the
-tree is high.
+What one method reads of it is as it stands at one moment, but for what is yielded: debates go
+on meanwhile. `at_once` stops that for all methods. A root or a proof reads as many hashes as
+the tree is high.
 """
 
 from __future__ import annotations
@@ -69,13 +70,24 @@ class Register:
     `register.damaged` where what is there is not what was written.
     """
 
-    def __init__(self, tables: Callable[[], Tables]) -> None:
+    def __init__(self, tables: Callable[[], Tables], standing: Select | None = None) -> None:
         self._tables = tables
+        self._standing = standing  # what reads it as it was at one moment
+
+    @contextmanager
+    def at_once(self) -> Iterator[Register]:
+        """Give the register to be read as it stands at one moment, whatever is written."""
+        with guard(), self._tables().snapshot(paged=True) as select:
+            yield Register(self._tables, select)
 
     @contextmanager
     def _reading(self) -> Iterator[Select]:
-        with guard(), self._tables().snapshot() as select:
-            yield select
+        with guard():
+            if self._standing:
+                yield self._standing
+            else:
+                with self._tables().snapshot() as select:
+                    yield select
 
     @contextmanager
     def _writing(self) -> Iterator[Cursor]:

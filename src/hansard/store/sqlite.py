@@ -152,14 +152,15 @@ class Recorder(Tables, SQLiteApplicationRecorder):
 
     @override
     @contextmanager
-    def snapshot(self) -> Iterator[Select]:
+    def snapshot(self, *, paged: bool = False) -> Iterator[Select]:
         with self.datastore.transaction(commit=False) as c:
             left = database.MOST_BYTES
 
             def select(statement: str, *params: object, **named: object) -> list[Sequence[Any]]:
                 nonlocal left
                 c.execute(statement, named or params)
-                rows, left = bounded(iter(c.fetchone, None), left, self.name)
+                rows, rest = bounded(iter(c.fetchone, None), left, self.name)
+                left = left if paged else rest
                 return rows
 
             yield select

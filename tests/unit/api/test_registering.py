@@ -23,6 +23,7 @@ from hansard import (
 )
 from hansard.record import checkpoint, keys, note
 from hansard.record.note import Signer
+from hansard.report import registered
 from registering import SPEC, House, Outside
 
 
@@ -78,6 +79,22 @@ def test_a_note_that_is_none_and_a_line_far_beyond_are_named(house, statement, c
     house.debate(2)
     house.sql(statement)
     assert code in house.codes()
+
+
+@pytest.mark.parametrize("moment", ["Walk", "_stored"])
+def test_debates_that_go_on_while_a_register_is_read_are_no_findings(house, monkeypatch, moment):
+    """Neither their checkpoints nor their debates are of the moment that is read."""
+    house.debate()
+    step = getattr(registered, moment)
+
+    def beside(*given):
+        house.debate()
+        return step(*given)
+
+    monkeypatch.setattr(registered, moment, beside)
+    found = house.found()
+    assert (found.ok, found.lines, found.debates) == (True, 2, 1)
+    assert house.found().lines == 4
 
 
 def test_a_line_that_is_gone_ends_the_reading(house):
