@@ -4,6 +4,7 @@ The modules of this folder (`support` and others) and of tools/ (`verify`, `conf
 are importable, and `--rewrite` renews the golden files.
 """
 
+import gc
 import signal
 import sys
 from pathlib import Path
@@ -46,6 +47,12 @@ def pytest_collection_modifyitems(items):
             item.add_marker("no_cover")
     if unstable := [item.nodeid for item in items if " at 0x" in item.nodeid]:
         raise pytest.UsageError(f"an id holds an object's address: {unstable[0]}")
+
+
+def pytest_collection_finish():
+    """Leave what was collected out of every later collection of garbage: it stays to the end."""
+    gc.collect()
+    gc.freeze()
 
 
 def pytest_sessionfinish():

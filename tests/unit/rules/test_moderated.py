@@ -261,6 +261,15 @@ def test_what_was_not_yet_visible_may_be_cited_once_it_is():
     assert [row["finding"] for row in findings] == ["not_yet_visible", "verified"]
 
 
+def test_two_documents_may_have_one_text():
+    evidence = (("memo", MEMO, 1), ("copy", MEMO, 1))
+    cited = argued(("memo", "failed twice"), ("copy", "failed twice"))
+    debate = moderated({"proposition": say(supporting_arguments=[cited])}, evidence=evidence)
+    assert len({row["text"]["sha256"] for row in debate.record.all("evidence.admitted")}) == 1
+    found = case(debate, "r1.proposition.proposer")
+    assert [row["finding"] for row in found["citations"]] == ["verified"] * 2
+
+
 def test_one_citation_that_does_not_hold_strikes_its_argument_and_no_other():
     both = argued(("memo", "failed twice"), ("memo", "failed thrice"))
     debate = moderated({"proposition": say(supporting_arguments=[VERIFIED, both, argued()])})
