@@ -134,7 +134,7 @@ def estimate(
     `spec.*` or `tool.unfit` where `run` would.
     """
     opening = rehearsed(spec, files, models, tools)
-    spec, table = opening.spec, opening.spec.table()
+    spec, table = opening.spec, opening.table
     found = rehearsals(Sized, opening)
     most, expected, fewest = courses = [_course(row) for row in found]
     opened = found[0].state.spec
@@ -152,7 +152,7 @@ def estimate(
         tool_calls=most.calls * spec.tool_rounds if spec.tools else 0,
         missing_tools=tuple(name for name in spec.tools if name not in opening.tools),
         seconds=spec.limits.seconds,
-        warnings=warned(opening, None if _is_long(spec) else _recorded(courses)),
+        warnings=warned(opening, None if _is_long(opening) else _recorded(courses)),
     )
 
 
@@ -161,16 +161,16 @@ def expectation(opening: Opening) -> Estimated | None:
 
     Costs are those without the cache, in micro-US-dollars.
     """
-    if _is_long(opening.spec):
+    if _is_long(opening):
         return None
     if opening.is_priced:
         return _recorded([_course(row) for row in rehearsals(Sized, opening)])
     return _recorded(rehearsals(Rehearsal, opening))
 
 
-def _is_long(spec: AnySpec) -> bool:
+def _is_long(opening: Opening) -> bool:
     """Say whether a debate is too long to be rehearsed first."""
-    return most_turns(spec.terms(), [row.role for row in spec.table()]) > MOST_REHEARSED
+    return most_turns(opening.spec.terms(), [row.role for row in opening.table]) > MOST_REHEARSED
 
 
 def _recorded(courses: Sequence[Course] | Sequence[Rehearsal]) -> Estimated:

@@ -67,6 +67,11 @@ class Opening:
     policy: Policy | None = None
     origin: Origin | None = None
 
+    @cached_property
+    def table(self) -> list[Seated]:
+        """Who sits at the table, in the order of registration."""
+        return self.spec.table()
+
     @property
     def files(self) -> dict[str, bytes]:
         """The templates, schemas and tool definitions, by their hashes."""
@@ -77,7 +82,7 @@ class Opening:
     @property
     def cost_ceiling(self) -> int | None:
         """The most that the debate may cost, in micro-US-dollars; None: no ceiling."""
-        return self._limits(self.spec.table())["cost_micro_usd"]
+        return self._limits(self.table)["cost_micro_usd"]
 
     @cached_property
     def _instructed(self) -> Instructed:
@@ -85,12 +90,12 @@ class Opening:
 
     @cached_property
     def _prices(self) -> dict[str, Priced]:
-        return prices_of(self.spec.table(), self.models, self.spec.prices, self._longest)
+        return prices_of(self.table, self.models, self.spec.prices, self._longest)
 
     @property
     def is_priced(self) -> bool:
         """Whether the prices of all models at the table are known."""
-        return all(row.model in self._prices for row in self.spec.table())
+        return all(row.model in self._prices for row in self.table)
 
     @property
     def _longest(self) -> int | None:
@@ -98,7 +103,7 @@ class Opening:
 
         What is given counts a token for two bytes, each turn the longest reply.
         """
-        spec, table = self.spec, self.spec.table()
+        spec, table = self.spec, self.table
         if spec.tools:
             return None
         context = None if spec.context is None else as_text(spec.context)
@@ -119,7 +124,7 @@ class Opening:
         `keep` takes each text of the opening, and gives its reference; `estimate` is
         what the debate is expected to take.
         """
-        table = self.spec.table()
+        table = self.table
         limits = self._limits(table)
         said = {"estimate": estimate, "gate": self._gate(keep, estimate)}
         opened = Fact("debate.opened", {**self._opened(keep, table, limits), **said})

@@ -216,7 +216,7 @@ def rehearsals(kind: type[R], opening: Opening) -> tuple[R, R, R]:
     """
     texts: dict[str, str] = {}
     keep = unsalted(texts)
-    replies = {row.id: row.settings.max_tokens or REPLY for row in opening.spec.table()}
+    replies = {row.id: row.settings.max_tokens or REPLY for row in opening.table}
     script = Script(opening.facts(keep), opening.files, texts, keep, replies)
 
     def run(agree_from: int | None) -> R:
