@@ -117,13 +117,11 @@ const takeTurn = (s, row) => {
 
 const keyName = ({ signature }) => signature.key.split("+")[0];
 const signedBy = (d) => ({ signed: d.signature ? `, signed by the key ${keyName(d)}` : ", unsigned" });
-const textOfTurn = (s, d) => [[s.turns.at(-1).reply, "turn", { who: who(d.step) }]];
 
 // A row for each type of entry. `headline` is its sentence; `take` folds it in, and one that throws
-// leaves out an entry that does not follow. `notes` are made of the state after it (notes.js),
-// `texts` are shown of it: rows [blob, what it is, values]. `values` are those of `headline` beside
-// its own. `folded` says among what it is folded away, `opening` that it is due before the first
-// call.
+// leaves out an entry that does not follow. `notes` are made of the state after it (notes.js);
+// `values` are those of `headline` beside its own. `folded` says among what it is folded away,
+// `opening` that it is due before the first call. What its texts are, the vocabulary says.
 const EVENTS = {
 	"debate.opened": {
 		headline: "The debate is opened: question, rules and limits are fixed",
@@ -134,12 +132,10 @@ const EVENTS = {
 				.map(([role]) => role);
 			s.opened_at = s.at;
 		},
-		texts: (s, d) => [[d.question, "question"], [d.gate?.answer, "answer"]],
 	},
 	"gate.answered": {
 		headline: "The gate is asked: {advice}",
 		take: () => {},
-		texts: (s, d) => [[d.question, "question"], [d.gate.answer, "answer"]],
 		values: ({ gate }) => ({ advice: adviceIn(gate) }),
 	},
 	"debate.resumed": {
@@ -154,14 +150,11 @@ const EVENTS = {
 			if (d.role === "debater") s.votes.set(d.id, null);
 			s.used.set(d.id, usedBy([]));
 		},
-		texts: (s, d) => [[d.persona, "persona", d], [d.stance?.text, "stance", d.stance]],
 		folded: "seats", opening: true,
 	},
 	"evidence.admitted": {
 		headline: "Document {document} is admitted, visible from round {from_round}",
 		take: (s, d) => { s.evidence.push(d); },
-		texts: (s, d) => [[d.text, "evidence", d], [d.source?.file, "file", d],
-			[d.original, "original", d]],
 		opening: true,
 	},
 	"call.started": {
@@ -219,7 +212,6 @@ const EVENTS = {
 			s.tools.push({ ...d, tool, arguments: textOf(s, d.arguments), result: null, ok: null,
 				seq: s.seq });
 		},
-		texts: (s, d) => [[d.arguments, "arguments", d]],
 		folded: "calls",
 	},
 	"tool.returned": {
@@ -228,13 +220,11 @@ const EVENTS = {
 			const tool = s.tools.findLast((row) => row.call === d.call && row.number === d.number);
 			Object.assign(tool, { ok: d.ok, result: textOf(s, d.result) });
 		},
-		texts: (s, d) => [[d.result, "result", d]],
 		folded: "calls",
 	},
 	"turn.recorded": {
 		headline: "The turn of {who} counts",
 		take: (s, d) => takeTurn(s, turnRow(s, d, "counted")),
-		texts: textOfTurn,
 	},
 	"turn.forfeited": {
 		headline: "{who} was not heard",
@@ -250,7 +240,6 @@ const EVENTS = {
 			return [[last, "synthesis_missing", values],
 				[!last, "forfeited", values, s.votes.has(d.speaker) ? "abstained" : "text"]];
 		},
-		texts: (s, { cut }) => (cut ? [[cut.by, "by"], [cut.reason, "reason"]] : []),
 	},
 	"turn.rejected": {
 		headline: "A reply of {who} does not count",
@@ -277,7 +266,6 @@ const EVENTS = {
 			takeTurn(s, { ...turnRow(s, d, "counted"), found: d });
 			if (d.phase !== "neutrality") s.verdict = d;
 		},
-		texts: textOfTurn,
 	},
 	"synthesis.recorded": {
 		headline: "{who} writes the output",
@@ -285,19 +273,16 @@ const EVENTS = {
 			takeTurn(s, turnRow(s, d, "counted"));
 			s.synthesis = d;
 		},
-		texts: textOfTurn,
 	},
 	"debate.truncated": {
 		headline: "The debate is cut short before {step}: {whose}",
 		take: (s, d) => { s.truncated = s.cut = d; },
-		texts: (s, d) => [[d.by, "by"], [d.reason, "reason"]],
 		values: ({ ceiling }) =>
 			({ whose: ceiling === "operator" ? "by a person" : `ceiling on ${ceiling}` }),
 	},
 	"decision.reached": {
 		headline: "Decision: {decision}, {how}",
 		take: (s, d) => { s.decision = d; },
-		texts: (s, d) => [[d.review, "review"]],
 		values: ({ decision, rule }) => ({
 			how: WORDING.how[rule], decision: stanceIn(decision,
 				decision === page.figures?.decision ? page.figures.decision_text : null),
@@ -317,41 +302,35 @@ const EVENTS = {
 	"review.signed": {
 		headline: "A review is signed by the key {key}: {outcome}",
 		take: () => {},
-		texts: (s, d) => [[d.reviewer, "reviewer"], [d.comment, "comment"],
-			...d.conditions.map((blob) => [blob, "condition"])],
 		values: (d) => ({ key: keyName(d), outcome: WORDING.reviews[d.outcome] }),
 	},
 	"outcome.noted": {
 		headline: "An outcome is noted: {label}{signed}",
 		take: () => {},
-		texts: (s, d) => [[d.note, "note"]],
 		values: signedBy,
 	},
 	"hold.placed": {
 		headline: "A hold is placed on the record{signed}",
 		take: () => {},
-		texts: (s, d) => [[d.reason, "hold"]],
 		values: signedBy,
 	},
 	"hold.lifted": {
 		headline: "The hold on the record is lifted{signed}",
 		take: () => {},
-		texts: (s, d) => [[d.reason, "hold"]],
 		values: signedBy,
 	},
 	"text.redacted": {
 		headline: "The text {field} of entry {seq} is erased, signed by {keys}",
 		take: () => {},
-		texts: (s, d) => [[d.reason, "why_erased"], [d.basis, "basis"], [d.asked_by, "asked_by"]],
 		values: ({ signatures }) => ({ keys: list(signatures.map(keyNameOf)) }),
 	},
 };
 const takeEntry = (s, { type, data }) => {
-	const { take, notes, texts } = EVENTS[type];
+	const { take, notes } = EVENTS[type];
 	take(s, data);
 	const rows = [
 		...notes?.(s, data) ?? [], ...s.format.notes[type]?.(s, data) ?? [],
-		...(texts?.(s, data) ?? []).map((row) => goneNote(s, ...row)),
+		...goneNotes(s, type, data.speaker ? { ...data, reply: s.turns.at(-1).reply } : data),
 	];
 	s.notes.push(...notesFrom(rows, s.seq));
 };

@@ -9,11 +9,21 @@ const notesFrom = (rows, seq = null) => rows.filter(([holds]) => holds)
 		return { code, severity, message: fill(sentences[variant] ?? sentences, values), seq };
 	});
 
-// Of a text that an entry shows and that is not here.
-const goneNote = (s, blob, what, values) => {
-	const gone = blob && !s.texts.has(blob.sha256);
-	return [gone, "text_gone", gone && { what: fill(WORDING.texts[what], values) }];
-};
+// The texts that a report shows of each type of entry: where each stands, and what it is.
+const TEXTS = {};
+for (const [fields, what] of Object.entries(WORDING.texts)) {
+	for (const field of fields.split(", ")) {
+		const [type, path] = field.split(" ");
+		(TEXTS[type] ??= []).push([path.split("."), what]);
+	}
+}
+// Of each of them that is not here: a field of a list has several.
+const goneNotes = (s, type, d) => (TEXTS[type] ?? []).flatMap(([path, what]) => {
+	const found = path.reduce((value, key) => value?.[key], d);
+	const values = { ...d, ...d.stance, who: d.step && who(d.step) };
+	return [found ?? []].flat().filter((blob) => !s.texts.has(blob.sha256))
+		.map(() => [true, "text_gone", { what: fill(what, values) }]);
+});
 // The seats that were not heard at last, why, and what to mend.
 const causes = (s, reason) => {
 	const { mends, keys, silences, cause } = WORDING, found = new Map();

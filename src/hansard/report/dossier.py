@@ -8,7 +8,7 @@ that the record names and that is not gone.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 from hansard.report import annexes, sections
@@ -17,8 +17,8 @@ from hansard.report.formats import DISPLAYS, DebateResult
 from hansard.report.result import Result
 from hansard.report.signs import ids, inline, quoted, table
 from hansard.report.size import require_room
+from hansard.report.texts import texts_in_words
 from hansard.rules.events import Event
-from hansard.rules.redactions import texts_of
 from hansard.verify.findings import Verification
 from hansard.vocabulary import many
 
@@ -88,35 +88,13 @@ def _gaps(result: Result) -> Iterator[str]:
     yield "\n".join(f"- {said}" for said, applies in missing.items() if applies) or "Nothing."
 
 
-# What each text is that stands in full in the annexes, by type of entry and field. All others
-# stand in another section: the question, people, personas, replies that count, tools, reviews.
-_WHAT: Mapping[tuple[str, str], str] = {
-    ("debate.opened", "context"): "Context",
-    ("debate.opened", "instructions"): "Instructions of all seats",
-    ("debate.opened", "review"): "Who must look where a person must decide",
-    ("debate.opened", "gate"): "Answer of a single model, of which the gate was asked",
-    ("debater.registered", "instructions"): "Instructions of `{id}`",
-    ("debater.registered", "stance"): "Stance of `{id}`",
-    ("evidence.admitted", "text"): "Document `{document}`",
-    ("call.answered", "sent"): "What was sent in `{call}`, which is not the prompt as rendered",
-    ("call.failed", "sent"): "What was sent in `{call}`, which is not the prompt as rendered",
-    ("debate.truncated", "by"): "Who stopped the debate",
-    ("debate.truncated", "reason"): "Why it was stopped",
-    ("outcome.noted", "note"): "What came of it: `{label}`",
-    ("hold.placed", "reason"): "Why a hold was placed",
-    ("hold.lifted", "reason"): "Why a hold was lifted",
-}
-
-
 def _texts(events: Sequence[Event], text_of: TextOfBlob) -> Iterator[tuple[str, str | None]]:
     """Yield each text that no other section holds, with what it is."""
     replies: dict[str, str] = {}
     for event in events:
         data: Any = event["data"]
-        for place, name in texts_of(data):
-            what = _WHAT.get((event["type"], place.partition(".")[0]))
-            if what:
-                yield f"{what.format_map(data)} (entry {event['seq']})", text_of(name)
+        for what, name in texts_in_words("annexed", event["type"], data):
+            yield f"{what} (entry {event['seq']})", text_of(name)
         if event["type"] == "call.answered":
             replies[data["call"]] = data["reply"]["sha256"]
         elif event["type"] == "turn.rejected":

@@ -3,8 +3,8 @@
 - A note holds ids, numbers and enums only, never a text that somebody wrote. What rests on a text
   is read from the clear fields that were derived from it.
 - Its sentence and how severe it is stand in the vocabulary, under its code.
-- Each type of event that may be worth a note has one function in `_OF_EVENT`, and the texts that a
-  report shows of it one in `_TEXTS`. What only one format notes stands where that format is shown.
+- Each type of event that may be worth a note has one function in `_OF_EVENT`. What only one format
+  notes stands where that format is shown; what texts an event has, in the vocabulary.
 """
 
 from __future__ import annotations
@@ -16,6 +16,7 @@ from pydantic import BaseModel, ConfigDict, Field
 
 from hansard import vocabulary
 from hansard.report.causes import causes, failed
+from hansard.report.texts import texts_in_words
 from hansard.report.words import (
     REASONS,
     amount,
@@ -28,23 +29,10 @@ from hansard.rules.data import (
     CallFailedData,
     CallRefusedData,
     ClosedData,
-    CutData,
-    DecisionData,
-    EvidenceData,
-    HoldData,
-    NotedData,
-    OpenedData,
-    RedactedData,
-    RegisteredData,
-    ReviewData,
-    ToolCalledData,
-    ToolReturnedData,
     TurnForfeitedData,
-    TurnRecordedData,
     TurnRejectedData,
 )
 from hansard.rules.events import Event
-from hansard.rules.fields import Blob
 from hansard.rules.prompts import TextOf
 from hansard.rules.state import DebateState
 from hansard.vocabulary import Severity, fill, many
@@ -143,9 +131,9 @@ def of_event(
     ]
     for found in rows:
         yield found.model_copy(update={"seq": event["seq"]})
-    texts = _TEXTS.get(kind)
-    for what, blob in texts(state, data) if texts else ():
-        if blob and text_of(blob["sha256"]) is None:
+    reply = {"reply": state.turns[-1].reply} if "speaker" in data else {}
+    for what, name in texts_in_words("texts", kind, {**data, **reply}):
+        if text_of(name) is None:
             yield note("text_gone", what=what).model_copy(update={"seq": event["seq"]})
 
 
@@ -218,99 +206,4 @@ _OF_EVENT: Mapping[str, Noting] = {
     "call.failed": _failed,
     "debate.resumed": _resumed,
     "debate.closed": _closed,
-}
-
-# The texts that a report shows of an event, by what they are
-
-
-Texts = Iterator[tuple[str, Blob | None]]
-
-
-def _what(name: str, **values: object) -> str:
-    return fill(vocabulary.words("texts")[name], **values)
-
-
-def _seat(_: DebateState, seat: RegisteredData) -> Texts:
-    stance = seat["stance"]
-    yield _what("persona", id=seat["id"]), seat["persona"]
-    if stance:
-        yield _what("stance", label=stance["label"]), stance["text"]
-
-
-def _turn(state: DebateState, data: TurnRecordedData) -> Texts:
-    yield _what("turn", who=place(data["step"])), state.turns[-1].reply
-
-
-def _opened(_: DebateState, data: OpenedData) -> Texts:
-    yield _what("question"), data["question"]
-    if data["gate"]:
-        yield _what("answer"), data["gate"]["answer"]
-
-
-def _evidence(_: DebateState, data: EvidenceData) -> Texts:
-    document, source = data["document"], data["source"]
-    yield _what("evidence", document=document), data["text"]
-    yield _what("file", document=document), source["file"] if source else None
-    yield _what("original", document=document), data["original"]
-
-
-def _arguments(_: DebateState, data: ToolCalledData) -> Texts:
-    yield _what("arguments", call=data["call"]), data["arguments"]
-
-
-def _result(_: DebateState, data: ToolReturnedData) -> Texts:
-    yield _what("result", call=data["call"]), data["result"]
-
-
-def _reviewer(_: DebateState, data: DecisionData) -> Texts:
-    yield _what("review"), data["review"]
-
-
-def _stopper(_: DebateState, data: CutData) -> Texts:
-    yield _what("by"), data["by"]
-    yield _what("reason"), data["reason"]
-
-
-def _unwritten(state: DebateState, data: TurnForfeitedData) -> Texts:
-    yield from _stopper(state, data["cut"]) if data["cut"] else ()
-
-
-def _review(_: DebateState, data: ReviewData) -> Texts:
-    yield _what("reviewer"), data["reviewer"]
-    yield _what("comment"), data["comment"]
-    for condition in data["conditions"]:
-        yield _what("condition"), condition
-
-
-def _outcome(_: DebateState, data: NotedData) -> Texts:
-    yield _what("note"), data["note"]
-
-
-def _hold(_: DebateState, data: HoldData) -> Texts:
-    yield _what("hold"), data["reason"]
-
-
-def _redaction(_: DebateState, data: RedactedData) -> Texts:
-    yield _what("why_erased"), data["reason"]
-    yield _what("basis"), data["basis"]
-    yield _what("asked_by"), data["asked_by"]
-
-
-_TEXTS: Mapping[str, Callable[[DebateState, Any], Texts]] = {
-    "debate.opened": _opened,
-    "debater.registered": _seat,
-    "evidence.admitted": _evidence,
-    "tool.called": _arguments,
-    "tool.returned": _result,
-    "turn.recorded": _turn,
-    "verdict.recorded": _turn,
-    "synthesis.recorded": _turn,
-    "turn.forfeited": _unwritten,
-    "debate.truncated": _stopper,
-    "decision.reached": _reviewer,
-    "review.signed": _review,
-    "outcome.noted": _outcome,
-    "hold.placed": _hold,
-    "hold.lifted": _hold,
-    "text.redacted": _redaction,
 }
