@@ -11,6 +11,7 @@ from uuid import UUID
 from eventsourcing.persistence import PersistenceError
 
 from hansard.errors import DataError
+from hansard.record.bundle import MAX_EXPORT
 
 
 @contextmanager
@@ -19,6 +20,10 @@ def guard() -> Iterator[None]:
     try:
         yield
     except (OSError, sqlite3.Error, PersistenceError) as error:
+        found = error.__cause__ if isinstance(error, PersistenceError) else error
+        if getattr(found, "sqlite_errorcode", None) == sqlite3.SQLITE_TOOBIG:
+            said = f"an entry or a text in the store has more than {MAX_EXPORT:,} bytes, which is"
+            raise DataError("store.size", f"{said} more than Hansard reads") from None
         raise DataError("store.failed", f"the store cannot be read or written: {error}") from None
     except UnicodeDecodeError:  # an error of SQLite that quotes what is no text
         raise DataError(

@@ -28,6 +28,7 @@ from typing_extensions import override
 
 from hansard import private
 from hansard.errors import DataError
+from hansard.record.bundle import MAX_EXPORT
 from hansard.store import database
 from hansard.store import file as files
 from hansard.store.database import (
@@ -65,6 +66,8 @@ class Pool(SQLiteConnectionPool):
             cached_statements=128,
             uri=True,
         )
+        # Python has a value a second time before anybody can count its bytes.
+        connection.setlimit(sqlite3.SQLITE_LIMIT_LENGTH, MAX_EXPORT)
         connection.execute("PRAGMA synchronous = FULL")
         connection.execute("PRAGMA secure_delete = ON")
         connection.execute("PRAGMA trusted_schema = OFF")

@@ -39,7 +39,7 @@ class Shelf:
     def sql(self, *statements):
         """Do what an owner of the file can do, past the triggers; return the last rows."""
         with closing(sqlite3.connect(self.path)) as connection, connection:
-            for name in ("lines_stay", "lines_stand"):
+            for name in ("lines_stay", "lines_stand", "register_stands"):
                 connection.execute(f"DROP TRIGGER IF EXISTS {name}")
             for statement, *params in statements:
                 rows = connection.execute(statement, params).fetchall()

@@ -15,7 +15,7 @@ import pytest
 
 import hansard
 from hansard.errors import DataError, UsageError
-from hansard.record.bundle import Head
+from hansard.record.bundle import MAX_EXPORT, Head
 from hansard.store.application import Batch, Store
 from hansard.store.database import Extras
 from playing import BASE, MODEL, answer
@@ -195,6 +195,24 @@ def test_more_than_any_record_has_is_not_read(shelf, monkeypatch):
     assert len(shelf.store.lines(DEBATE)) == 3
     monkeypatch.setattr("hansard.store.database.MOST_BYTES", size - 1)
     assert refusal(lambda: shelf.store.lines(DEBATE)) == "store.size"
+
+
+@pytest.mark.parametrize("where", ["entry", "text", "line of the register"])
+def test_one_value_that_no_export_could_hold_is_refused_by_sqlite_itself(shelf, where):
+    """Else it is in memory twice before its bytes are counted."""
+    debate = run(shelf.store)
+    key, long = debate.replace("-", ""), f"zeroblob({MAX_EXPORT + 1})"
+    shelf.sql(
+        {
+            "entry": (f"UPDATE stored_events SET state = {long} WHERE originator_version = 2",),
+            "text": (f"INSERT INTO blobs VALUES (?, 'x', {long})", key),
+            "line of the register": (f"UPDATE register SET line = {long}",),
+        }[where]
+    )
+    register = shelf.store.register
+    act = {"line of the register": lambda: [*register.lines(register.size, 0)]}
+    read_it = act.get(where, lambda: shelf.store.bundle(debate))
+    assert refusal(read_it, f"{MAX_EXPORT:,} bytes") == "store.size"
 
 
 def test_the_schema_of_a_store_is_not_trusted(shelf):
