@@ -51,6 +51,20 @@ class House:
     def codes(self, since: bytes | None = None) -> list[str]:
         return [row.code for row in self.found(since).findings]
 
+    def record_anew(self, debate: str) -> None:
+        """Give a debate another end under its old opening, and do not tell the register."""
+        name = debate.replace("-", "")
+        where = f"topic = 'debate.closed' AND originator_id = '{name}'"
+        self.sql(f"UPDATE stored_events SET state = CAST(state || ' ' AS BLOB) WHERE {where}")
+        with self.store() as store:
+            head = next(store.register.entries(debate))
+        self.sql(f"UPDATE heads SET head = '{head}' WHERE debate = '{name}'")
+
+    def tell_register(self, debate: str) -> None:
+        """Register the last entry of a debate."""
+        with self.store() as store:
+            store.register.add_head(debate, next(store.register.entries(debate)))
+
     def sql(self, *statements: str) -> None:
         with closing(sqlite3.connect(self.path)) as connection, connection:
             for name in ("lines_stay", "lines_stand", "register_stays", "register_stands"):

@@ -290,7 +290,9 @@ def record_anew(at, record):
     for name, data in listed.items():
         (folder / name).write_bytes(data)
     (folder / "SHA256SUMS").write_bytes(note.sign(text, key))
-    return at.of_folder(folder, kept)[0]
+    at.house.record_anew(debate)
+    at.house.tell_register(debate)
+    return at.of_folder(folder, kept)[0] | set(at.house.codes(kept))
 
 
 @attack("Fork: show one register to one reader, and another to the next")

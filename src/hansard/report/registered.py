@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from base64 import b64encode
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
+from dataclasses import dataclass
 from itertools import islice
 from typing import Literal
 
@@ -16,9 +17,9 @@ from hansard.record import register, tree
 from hansard.record.checkpoint import Checkpoint, Head
 from hansard.record.keys import Trust, verifier_key
 from hansard.record.note import SIGNATURE, Signature
-from hansard.record.register import KINDS, OPENING
+from hansard.record.register import KINDS, OF_RECORDS, OPENING, Line
 from hansard.report.result import Part
-from hansard.store.register import Register
+from hansard.store.register import Register, Stored
 from hansard.verify.findings import Finding, finding
 from hansard.verify.registers import Walk
 
@@ -112,10 +113,10 @@ def check(log: Register, trust: Trust, since: Checkpoint | None = None) -> Regis
     Raises DataError `checkpoint.forged` where a known log key signed another text than `since`.
     """
     signers = _signers(since, trust) if since else ()
-    walk, opened, heads, findings = _walk(log, since)
+    walk, records, findings = _walk(log, since)
     debates = 0
     if walk.whole:
-        debates, more = _stored(log, opened, heads)
+        debates, more = _stored(log, records)
         findings += more
     return RegisterCheck(
         origin=log.origin,
@@ -144,30 +145,48 @@ def _signers(since: Checkpoint, trust: Trust) -> tuple[str, ...]:
     return tuple(sorted(key.name for key in named))
 
 
+@dataclass(slots=True)
+class _Lines:
+    """The lines about a record: where the first stands, what it opens, the last head, how many."""
+
+    index: int
+    opened: str  # empty where the first line opens nothing
+    last: str
+    number: int = 1
+
+
 def _walk(
     log: Register, since: Checkpoint | None
-) -> tuple[Walk, dict[str, tuple[int, str]], dict[str, str], list[RegisterFinding]]:
+) -> tuple[Walk, dict[str, _Lines], list[RegisterFinding]]:
     """Read the lines, and compare the hashes that are stored beside them, and the checkpoints.
 
-    Return also, by tag, where a record was opened with what entry, and the latest head; and
-    what was found.
+    Return also what the lines say of each record, by its tag, and what was found.
     """
     size, origin = log.size, log.origin or ""
     if since and log.is_named(since.head.origin):
         origin = since.head.origin  # a store that was put back may have no name yet
     walk = Walk(origin, _stated(log, origin), since)
-    opened, heads = dict[str, tuple[int, str]](), dict[str, str]()
+    records = dict[str, _Lines]()
     stored, other, hashes = log.hashes(size), list[RegisterFinding](), walk.edge.hashes
     for line in walk.lines(log.lines(size)):
         own = tree.added(line.index, line.leaf, lambda places: hashes[::-1][: len(places)])
         if [*islice(stored, len(own))] != own and not other:
             other = [_found("hash", line.index, "the hashes beside this line are not its own")]
-        if line.kind in OPENING:
-            opened[line.tag] = line.index, line.head
-        heads[line.tag] = line.head
+        if line.kind in OF_RECORDS:
+            _note(records, line)
     if walk.whole and walk.edge.size != size:  # a line stands beyond a gap
         walk.findings.append(finding("17.line", walk.edge.size + 1))
-    return walk, opened, heads, [*map(_shown, walk.findings), *other]
+    return walk, records, [*map(_shown, walk.findings), *other]
+
+
+def _note(records: dict[str, _Lines], line: Line) -> None:
+    """Note a line about a record."""
+    known = records.get(line.tag)
+    if known is None:
+        opened = line.head if line.kind in OPENING else ""
+        records[line.tag] = _Lines(line.index, opened, line.head)
+    else:
+        known.last, known.number = line.head, known.number + 1
 
 
 def _stated(log: Register, origin: str) -> Iterator[tuple[Head, str]]:
@@ -183,25 +202,43 @@ def _stated(log: Register, origin: str) -> Iterator[tuple[Head, str]]:
             yield signed.head, signed.data.decode()
 
 
-def _stored(
-    log: Register, left: dict[str, tuple[int, str]], heads: Mapping[str, str]
-) -> tuple[int, list[RegisterFinding]]:
+def _stored(log: Register, left: dict[str, _Lines]) -> tuple[int, list[RegisterFinding]]:
     """Compare the debates of the store with what the register says; return how many there are."""
     number, findings = 0, list[RegisterFinding]()
     for number, row in enumerate(log.debates(), 1):  # noqa: B007 - the last one counts
-        tag, name = register.tag(row.debate), f"debate {row.debate[:8]}"
-        index, opened = left.pop(tag, (None, None))
-        code, said = "", ""
-        if opened is None:
-            code, said = "missing", f"{name} is in the store and not in the register"
-        elif opened != row.opened:
-            code, said = "opening", f"{name} does not begin as it was registered"
-        elif row.over and heads[tag] != row.head:
-            code, said = "head", f"{name} does not end with the entry that was registered last"
-        if code:
-            findings.append(_found(code, index, said))
+        if found := _of_debate(log, row, left.pop(register.tag(row.debate), None)):
+            findings.append(found)
     said = "the debate that this line is about is not in the store"
-    return number, findings + [_found("dropped", index, said) for index, _ in left.values()]
+    return number, findings + [_found("dropped", row.index, said) for row in left.values()]
+
+
+def _of_debate(log: Register, row: Stored, lines: _Lines | None) -> RegisterFinding | None:
+    """Return what is wrong with the lines about a debate, if anything is."""
+    name = f"debate {row.debate[:8]}"
+    if lines is None:
+        return _found("missing", None, f"{name} is in the store and not in the register")
+    if lines.opened != row.opened:
+        return _found("opening", lines.index, f"{name} does not begin as it was registered")
+    if row.over and lines.last != row.head:
+        said = f"{name} does not end with the entry that was registered last"
+        return _found("head", lines.index, said)
+    if lines.number <= 2 and lines.last in (row.opened, row.head):
+        return None
+    other = _replaced(log, row)
+    return _shown(finding("17.replaced", other.index + 1, name=name)) if other else None
+
+
+def _replaced(log: Register, row: Stored) -> Line | None:
+    """Return the first line about a debate that names none of its entries, which are read for it.
+
+    What has more lines than two is nearly always an entry after the close: so the last is first.
+    """
+    lines = log.of(row.debate)
+    left = {line.head for line in lines} - {row.opened, row.head}
+    entries = log.entries(row.debate)
+    while left and (entry := next(entries, None)):
+        left.discard(entry)
+    return next((line for line in lines if line.head in left), None)
 
 
 def _shown(row: Finding) -> RegisterFinding:

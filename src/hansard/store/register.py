@@ -42,6 +42,8 @@ _DEBATES = """SELECT heads.debate, first.state, heads.head, last.topic FROM head
     JOIN stored_events AS last
     ON last.originator_id = heads.debate AND last.originator_version = heads.length
     WHERE {} ORDER BY heads.debate LIMIT ?"""
+_ENTRIES = """SELECT originator_version, state FROM stored_events
+    WHERE originator_id = ? AND originator_version < ? ORDER BY originator_version DESC LIMIT ?"""
 _HEAD = "SELECT head FROM heads WHERE debate = ?"
 _NAME = "UPDATE register_log SET origin = ? || '/' || id WHERE origin IS NULL"
 
@@ -215,6 +217,18 @@ class Register:
                 opened = line_hash(bytes_of(first))
                 yield Stored(id_of(debate), opened, head, registering.is_over(last))
                 where, after = "heads.debate > ?", (debate,)
+            if len(rows) < _FEW:
+                return
+
+    def entries(self, debate: str) -> Iterator[str]:
+        """Yield the hashes of a debate's entries, the last one first."""
+        before = tree.MAX_SIZE
+        while True:
+            with self._reading() as select:
+                rows = select(_ENTRIES, UUID(debate).hex, before, _FEW)
+            for seq, line in rows:
+                before = seq
+                yield line_hash(bytes_of(line))
             if len(rows) < _FEW:
                 return
 

@@ -193,6 +193,8 @@ def test_the_register_has_a_line_for_each_head_in_the_order_in_which_they_came(
         ]
         assert [row.size for row in found.checkpoints()] == [2, 4, 5]
         assert [row.index for row in found.of(TWO)] == [0, 1, 4]
+        hashes = [line_hash(line) for line in store.bundle(TWO).lines]
+        assert list(found.entries(TWO)) == hashes[::-1]
         assert [(row.debate, row.over) for row in found.debates()] == [(ONE, True), (TWO, True)]
 
 

@@ -68,6 +68,26 @@ def test_what_is_not_registered_or_ends_otherwise_is_named(house):
     assert sorted(house.codes()) == ["register.head", "register.opening"]
 
 
+@pytest.mark.parametrize("few", [1, 2, 500])
+def test_a_debate_that_was_recorded_otherwise_before_is_named_as_in_a_folder(
+    house, monkeypatch, few
+):
+    """Its opening is the old one, and the register was told of the new end."""
+    monkeypatch.setattr("hansard.store.register._FEW", few)
+    one, other = house.debate(), house.debate()
+    with house.store() as store:
+        for comment in ("No.", "Never."):
+            said = {"reviewer": "Ann", "signer": house.keys.signer("reviewer"), "comment": comment}
+            hansard.review(one, "rejected", store=store, trust=house.keys.trust(), **said)
+    assert house.codes() == []
+    house.record_anew(other)
+    assert house.codes() == ["register.head"], "the register was not told"
+    house.tell_register(other)
+    (found,) = house.found().findings
+    assert (found.code, found.line) == ("17.replaced", 4)
+    assert found.message.startswith(f"debate {other[:8]} was recorded otherwise before")
+
+
 @pytest.mark.parametrize(
     ("statement", "code"),
     [
@@ -168,6 +188,7 @@ def test_an_open_debate_is_registered_as_far_as_it_is(house):
     with house.store() as store, pytest.raises(hansard.SeatError) as caught:
         hansard.run_sync(SPEC, models={"ask": lambda _: "Because."}, store=store, observe=stop)
     debate = caught.value.debate
+    assert house.codes() == []
     with house.store() as store:
         first = prove(store, read_record(store, debate), house.keys.signer("log"))
         assert checkpoint.parse_proof(first.bundle.proofs["head"]).line.head == first.head
@@ -176,6 +197,7 @@ def test_an_open_debate_is_registered_as_far_as_it_is(house):
         last = prove(store, read_record(store, debate), house.keys.signer("log"))
     proof = checkpoint.parse_proof(last.bundle.proofs["head"])
     assert (proof.line.index, proof.line.head) == (2, last.head)
+    assert house.codes() == []
 
 
 def test_an_open_debate_is_registered_before_the_checkpoint_of_a_folder(house, tmp_path):
