@@ -102,6 +102,7 @@ BLIND = {
 
 # Where the other changes show when the chain is made to fit. `here` is the very line; `later`
 # the first line that no longer follows from it; `record` is no line: a text that nobody names.
+# The hash of a text is in no row where its text is missed `here`, and nothing else shows.
 SHOWN = """
 *                   at                          here 8.missing, later 8.missing
 *                   debate                      earlier 8.missing
@@ -113,17 +114,14 @@ SHOWN = """
 *                   seq                         here 5.seq
 debate.opened       attempts                    later 9.again
 debate.opened       context                     here 8.missing, later 11.prompt
-debate.opened       context.sha256              here 8.missing
 debate.opened       documents                   later 9.not_due
 debate.opened       instructions                here 8.missing, later 11.prompt
-debate.opened       instructions.sha256         here 8.missing
 debate.opened       estimate.cost_expected_micro_usd  here 9.not_due
 debate.opened       estimate.cost_least_micro_usd  here 9.not_due
 debate.opened       estimate.cost_most_micro_usd  here 9.not_due
 debate.opened       gate                        record 8.unnamed
 debate.opened       gate.advised                here 9.not_due
 debate.opened       gate.answer                 here 9.not_due
-debate.opened       gate.answer.sha256          here 8.missing
 debate.opened       gate.conditions             here 9.not_due
 debate.opened       gate.conditions.*.met       here 9.not_due
 debate.opened       gate.contested              here 9.not_due
@@ -135,9 +133,7 @@ debate.opened       origin.debate               here 9.not_due
 debate.opened       origin.head                 here 9.not_due
 debate.opened       origin.seq                  here 9.not_due
 debate.opened       owner                       record 8.unnamed
-debate.opened       owner.name.sha256           here 8.missing
 debate.opened       requester                   record 8.unnamed
-debate.opened       requester.name.sha256       here 8.missing
 debate.opened       layout                      later 11.prompt
 debate.opened       limits.calls                later 15.ceiling, later 9.not_due
 debate.opened       policy                      here 10.policy, record 10.unnamed
@@ -147,8 +143,6 @@ debate.opened       prices.*.cached_micro_usd   later 15.cost_micro_usd
 debate.opened       prices.*.input_micro_usd    later 15.reserved_cost_micro_usd
 debate.opened       prices.*.model              later 15.reserved_cost_micro_usd
 debate.opened       prices.*.output_micro_usd   later 15.reserved_cost_micro_usd
-debate.opened       question.sha256             here 8.missing
-debate.opened       review.sha256               here 8.missing
 debate.opened       retry_ms                    later 9.again
 debate.opened       schemas                     here 10.schemas
 debate.opened       schemas.*.role              here 10.schemas
@@ -189,7 +183,6 @@ debater.registered  id                          here 9.not_due, later 9.not_due
 debater.registered  instructions                here 9.not_due, later 11.prompt, record 8.unnamed
 debater.registered  instructions.*.round        here 9.not_due
 debater.registered  instructions.*.text         later 11.prompt, record 8.unnamed
-debater.registered  instructions.*.text.sha256  here 8.missing
 debater.registered  model                       later 9.model, later 9.not_due
 debater.registered  parameters.max_tokens       later 9.parameters
 debater.registered  parameters.reasoning_effort later 9.parameters
@@ -198,20 +191,15 @@ debater.registered  parameters.structured       later 9.parameters
 debater.registered  parameters.temperature      later 9.parameters
 debater.registered  parameters.top_p            later 9.parameters
 debater.registered  persona                     here 8.missing, later 11.prompt
-debater.registered  persona.sha256              here 8.missing
 debater.registered  position                    here 9.position
 debater.registered  role                        here 9.not_due, later 9.not_due, here 10.persona
 debater.registered  stance                      later 9.not_due
 debater.registered  stance.label                later 9.not_due
-debater.registered  stance.text.sha256          here 8.missing
 evidence.admitted   document                    later 11.prompt, later 13.citations
 evidence.admitted   from_round                  later 11.prompt
 evidence.admitted   original                    here 8.missing, record 8.unnamed
-evidence.admitted   original.sha256             here 8.missing
 evidence.admitted   source                      here 9.not_due
-evidence.admitted   source.file.sha256          here 8.missing
 evidence.admitted   source.pages                here 8.pages
-evidence.admitted   text.sha256                 here 8.missing
 call.started        attempt                     here 9.attempt
 call.started        call                        here 9.call
 call.started        model                       here 9.model
@@ -238,12 +226,10 @@ call.answered       model                       here 8.missing
 call.answered       reply.sha256                here 8.missing, later 11.prompt
 call.answered       reply.sha256                here 8.reused, later 8.reused
 call.answered       request_id                  here 8.missing, record 8.unnamed
-call.answered       request_id.sha256           here 8.missing
 call.answered       response_id                 here 8.missing
 call.answered       sent                        here 8.missing, here 12.wire
 call.answered       sent_as_rendered            here 12.wire
 call.answered       status                      here 12.wire
-call.answered       sent.sha256                 here 8.missing
 call.answered       tokens_cache_write          here 15.cost_micro_usd
 call.answered       tokens_cached               here 15.cost_micro_usd
 call.answered       tokens_in                   here 15.cost_micro_usd
@@ -258,17 +244,14 @@ call.failed         error                       here 9.wait_ms, here 12.wire
 call.failed         latency_ms                  here 9.latency_ms
 call.failed         request_id                  here 9.request_id, here 8.missing
 call.failed         sent                        here 8.missing, here 12.wire
-call.failed         sent.sha256                 here 8.missing
 call.failed         sent_as_rendered            here 9.sent_as_rendered, here 12.wire
 call.failed         status                      here 9.status, here 12.wire
 call.failed         wait_ms                     here 9.wait_ms, here 9.again
-tool.called         arguments.sha256            here 8.missing
 tool.called         call                        here 9.call
 tool.called         number                      here 9.number
 tool.called         tool                        later 11.prompt
 tool.returned       call                        here 9.not_due
 tool.returned       number                      here 9.not_due, later 9.not_due
-tool.returned       result.sha256               here 8.missing
 turn.recorded       call                        here 9.call
 turn.recorded       case                        here 12.case
 turn.recorded       case.arguments              here 12.arguments
@@ -295,9 +278,7 @@ turn.rejected       rating                      here 12.rating
 turn.rejected       step                        here 9.step
 turn.forfeited      cut                         here 9.not_due
 turn.forfeited      cut.by                      record 8.unnamed
-turn.forfeited      cut.by.sha256               here 8.missing
 turn.forfeited      cut.reason                  record 8.unnamed
-turn.forfeited      cut.reason.sha256           here 8.missing
 turn.forfeited      cut.reserved                here 15.cut
 turn.forfeited      cut.spent                   here 15.cut
 turn.forfeited      phase                       here 9.phase
@@ -307,7 +288,6 @@ turn.forfeited      speaker                     here 9.speaker
 turn.forfeited      step                        here 9.step
 gate.answered       gate.advised                here 9.not_due
 gate.answered       gate.answer                 here 9.not_due
-gate.answered       gate.answer.sha256          here 8.missing
 gate.answered       gate.conditions             here 9.not_due
 gate.answered       gate.conditions.*.met       here 9.not_due
 gate.answered       gate.contested              here 9.not_due
@@ -317,10 +297,7 @@ gate.answered       gate.task_type              here 9.not_due
 gate.answered       gate.threshold_micro_usd    here 9.not_due
 gate.answered       labels                      here 9.not_due
 gate.answered       owner                       record 8.unnamed
-gate.answered       owner.name.sha256           here 8.missing
-gate.answered       question.sha256             here 8.missing
 gate.answered       requester                   record 8.unnamed
-gate.answered       requester.name.sha256       here 8.missing
 votes.counted       abstentions                 here 14.abstentions
 votes.counted       phase                       here 14.phase
 votes.counted       reached                     here 14.reached
@@ -359,17 +336,14 @@ verdict.recorded    unresolved                  here 12.unresolved
 verdict.recorded    upholds                     here 12.upholds
 verdict.recorded    winner                      here 12.winner
 debate.truncated    by                          here 8.missing, record 8.unnamed
-debate.truncated    by.sha256                   here 8.missing
 debate.truncated    ceiling                     here 9.not_due
 debate.truncated    limit                       here 15.limit
 debate.truncated    reason                      here 8.missing, record 8.unnamed
-debate.truncated    reason.sha256               here 8.missing
 debate.truncated    reserved                    here 15.reserved
 debate.truncated    spent                       here 15.spent
 debate.truncated    step                        here 15.step
 decision.reached    decision                    here 16.decision
 decision.reached    review                      here 16.review, here 8.missing
-decision.reached    review.sha256               here 8.missing
 decision.reached    rounds_run                  here 16.rounds_run
 decision.reached    rule                        here 16.rule
 decision.reached    score_ppm                   here 16.score_ppm
@@ -381,29 +355,22 @@ synthesis.recorded  round                       here 9.round
 synthesis.recorded  schema                      here 12.schema
 synthesis.recorded  speaker                     here 9.speaker
 synthesis.recorded  step                        here 9.step
-synthesis.recorded  text.sha256                 here 8.missing
 debate.closed       reason                      here 16.reason
 review.signed       comment                     here 19.signature
-review.signed       comment.sha256              here 8.missing
 review.signed       conditions                  here 19.conditions, here 19.signature
-review.signed       conditions.*.sha256         here 8.missing
 review.signed       head                        here 19.head
-review.signed       reviewer.sha256             here 8.missing
 outcome.noted       condition                   here 20.condition, here 20.signature
 outcome.noted       head                        here 20.head
 outcome.noted       label                       here 20.signature
 outcome.noted       note                        here 20.signature
-outcome.noted       note.sha256                 here 8.missing
 outcome.noted       signature                   later 20.head
 hold.placed         type                        here 9.not_due
 hold.placed         head                        here 20.head
 hold.placed         reason                      here 8.missing, here 20.signature
-hold.placed         reason.sha256               here 8.missing
 hold.placed         signature                   later 19.head, later 20.head
 hold.lifted         type                        here 9.not_due
 hold.lifted         head                        here 20.head
 hold.lifted         reason                      here 8.missing, later 20.head
-hold.lifted         reason.sha256               here 8.missing
 hold.lifted         signature                   later 8.missing
 review.signed       head                        here 8.missing
 text.redacted       asked_by.sha256             earlier 8.missing
@@ -506,7 +473,8 @@ def test_chained_anew_each_change_shows_where_the_table_says(records, name):
     """Of the changes every other one, by turns from record to record."""
     expected, turn = table(), RECORDS.index(name)
     for field, outcomes in observe(records[name], sample(records[name]), turn).items():
-        assert outcomes <= expected.get(field, set()), field
+        missed = {"here 8.missing"} if field.endswith(".sha256") else set()
+        assert outcomes <= expected.get(field, missed), field
 
 
 def test_in_a_refused_debate_nothing_rests_on_what_was_never_used(records):
