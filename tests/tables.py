@@ -26,6 +26,9 @@ _TYPES = {row[0].strip("`"): row[1:] for row in rows(3) if row[0].startswith("`"
 INPUTS = {kind: words(row[0]) for kind, row in _TYPES.items()}  # by type of event
 DERIVED = {kind: words(row[1]) for kind, row in _TYPES.items()}
 
+# What may come whatever else is due; whether anything rests on it, only what follows can say.
+ANYTIME = re.findall(r"^at any time: +(.+)$", section(11), re.MULTILINE)[0].split(" or ")
+
 
 def _codes() -> dict[tuple[str, str], str]:
     found = {}

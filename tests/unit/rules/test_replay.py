@@ -28,6 +28,7 @@ from support import (
     votes,
     walk,
 )
+from tables import ANYTIME
 
 DEBATES = {name: eventful(name) for name in EVENTFUL}
 EACH = pytest.mark.parametrize("debate", DEBATES.values(), ids=DEBATES)
@@ -141,19 +142,19 @@ def test_a_function_in_a_seat_asks_for_no_tools():
 
 
 @EACH
-def test_no_event_can_be_left_out(debate):
+def test_no_event_can_be_left_out_but_what_may_come_at_any_time(debate):
     events = debate.record.events
     for number in range(1, len(events)):
-        left = [*events[: number - 1], *events[number:]]
-        assert reported(left, debate.record.texts.get), events[number - 1]
+        left, out = [*events[: number - 1], *events[number:]], events[number - 1]
+        assert reported(left, debate.record.texts.get) or out["type"] in ANYTIME, out
 
 
 @EACH
-def test_nothing_happens_twice_but_a_takeover(debate):
+def test_nothing_happens_twice_but_what_may_come_at_any_time(debate):
     events = debate.record.events
     for number, event in enumerate(events, 1):
         twice = [*events[:number], *events[number - 1 :]]
-        if event["type"] == "debate.resumed":
+        if event["type"] in ANYTIME:
             assert walk(twice, debate.record.texts.get) == []
         else:
             assert due_instead(twice, debate.record.texts.get), event
