@@ -73,13 +73,12 @@ def read(
     wrong: list[tuple[int, UsageError]] = []
     cases: list[Case] = []
     seen: dict[str, int] = {}
-    rows = _lines(data, name, wrong)
-    for number, line in rows:
+    for number, line in _lines(data, name, wrong):
         where = f"{name}, line {number}"
         try:
-            case = _case(line.decode().strip(_BOM), where, number, specify, collection)
+            case = _case(line, where, number, specify, collection)
         except UsageError as error:
-            wrong.append((number, error))
+            wrong.append((number, together([error])))  # without the frames, which hold the line
             continue
         cases.append(case)
         for what, key in (("id", case.id), ("question", _asked(case.spec))):
@@ -87,7 +86,7 @@ def read(
             if first != number:
                 said = f"{where}: line {first} has the same {what}; remove one of them"
                 wrong.append((number, UsageError("golden.duplicate", said)))
-    if not rows and not wrong:
+    if not cases and not wrong:
         said = f"{name} holds no question; write one JSON object a line, such as {_EXAMPLE}"
         wrong.append((0, UsageError("golden.empty", said)))
     if wrong:
@@ -108,18 +107,16 @@ def lines(data: bytes) -> Iterator[tuple[int, bytes]]:
         yield number, found[0].rstrip()
 
 
-def _lines(data: bytes, name: str, wrong: list[tuple[int, UsageError]]) -> list[tuple[int, bytes]]:
-    """Return the lines that say something, by their numbers; note in `wrong` what is no text.
-
-    They are bytes: as text, one emoji makes a line four times as big.
-    """
-    rows: list[tuple[int, bytes]] = []
+def _lines(
+    data: bytes, name: str, wrong: list[tuple[int, UsageError]]
+) -> Iterator[tuple[int, str]]:
+    """Yield the lines that say something, by their numbers; note in `wrong` what is no text."""
     for seen, (number, line) in enumerate(lines(data)):
         where = f"{name}, line {number}"
         if seen == MOST:
             said = f"{where}: put at most {MOST:,} questions into one golden set; split it here"
             wrong.append((0, UsageError("golden.too_many", said)))
-            return []
+            return
         if len(line) > LIMITS["spec"]:
             said = f"{where}: it has more than {LIMITS['spec']:,} bytes, the most for a question"
             wrong.append((number, UsageError("golden.malformed", said)))
@@ -132,9 +129,9 @@ def _lines(data: bytes, name: str, wrong: list[tuple[int, UsageError]]) -> list[
         if text.startswith(_BOM):
             said = f"{where}: it begins with a byte order mark; save the file as UTF-8 without one"
             wrong.append((number, UsageError("golden.bom", said)))
-        if text.strip(_BOM).strip():
-            rows.append((number, line))
-    return rows
+        text = text.strip(_BOM)
+        if text.strip():
+            yield number, text
 
 
 def _case(
