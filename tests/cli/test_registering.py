@@ -9,7 +9,7 @@ import pytest
 
 from cli_support import write_debate
 from formats import NAMES
-from hansard import schemas
+from hansard import Trust, schemas
 
 pytestmark = pytest.mark.usefixtures("home")
 
@@ -104,6 +104,9 @@ def test_a_witness_cosigns_and_its_signature_comes_back(
     assert hansard("register", "add", "1.cosigned").err == "1 added\n"
     assert hansard("register", "add", "1.cosigned").err == "all of it was there already\n"
     assert hansard("register", "show").out.splitlines()[-1] == "Cosigned by outside/witness"
+    Path("nobody.json").write_bytes(Trust().dump())
+    said = hansard("register", "show", "--trust", "nobody.json").out.splitlines()[-1]
+    assert said == "Ignored     1 other signature, of no witness that you trust"
     again()
     assert hansard("register", "prove", "--since", "1.txt", "-o", "2.txt").code == 0
     assert Path("2.txt").read_text().startswith("old 2\n")

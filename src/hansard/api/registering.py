@@ -42,21 +42,22 @@ if TYPE_CHECKING:
     LogKey = Signer | Callable[[], Signer]
 
 
-def read_register(store: Store) -> Registered:
+def read_register(store: Store, trust: Trust | None = None) -> Registered:
     """Return what is in the register of a store: lines by kind, checkpoints, who cosigned.
 
-    Nothing is compared; `verify_register` does that. Raises DataError `store.*`,
-    `register.damaged` or `register.line`.
+    `trust` names the witnesses that count. Nothing is compared; `verify_register` does that.
+    Raises DataError `store.*`, `register.damaged`, `register.line` or `checkpoint.malformed`.
 
     >>> from hansard import open_store
     >>> with open_store("sqlite:///:memory:") as store:
     ...     read_register(store).lines
     0
     """
+    from hansard.record.keys import Trust
     from hansard.report.registered import show
 
     with store.register.at_once() as log:
-        return show(log)
+        return show(log, trust or Trust())
 
 
 def sign_checkpoint(store: Store, signer: LogKey) -> bytes:

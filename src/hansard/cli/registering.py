@@ -49,15 +49,18 @@ def register() -> None:
 
 
 @register.command("show")
+@_TRUST
 @click.option("--json", "as_json", is_flag=True, help="Print it as JSON.")
 @store_option
-def show_register(*, as_json: bool) -> None:
+def show_register(*, trust: Path | None, as_json: bool) -> None:
     """Show how many lines the register has, of what kinds, and its latest checkpoint.
 
-    Exit codes: 0 shown; 2 there is no store, or it cannot be read.
+    Of those who cosigned it the witnesses are named that you trust.
+
+    Exit codes: 0 shown; 2 there is no store, or a file cannot be read.
     """
     with open_store() as store:
-        found = hansard.read_register(store)
+        found = hansard.read_register(store, trust_of(trust))
     if as_json:
         click.echo(document(found))
         return
@@ -72,6 +75,9 @@ def show_register(*, as_json: bool) -> None:
         state = "signed" if latest.signed else "not signed: hansard register checkpoint"
         rows += [("Latest", f"{many(latest.lines, 'line')}, {state}"), ("Root", latest.root)]
         rows += [("Cosigned by", name) for name in latest.witnesses]
+        if latest.others:
+            said = f"{many(latest.others, 'other signature')}, of no witness that you trust"
+            rows.append(("Ignored", said))
     console().print(fields(rows))
 
 

@@ -17,9 +17,9 @@ from hansard.record import checkpoint as checkpoints
 from hansard.record import note
 from hansard.record.checkpoint import Checkpoint, Head
 from hansard.record.keys import Trust, who_signed
-from hansard.record.note import Signer
+from hansard.record.note import Signature, Signer
 from hansard.record.register import OPENING
-from hansard.store.register import Register
+from hansard.store.register import Kept, Register
 
 Key = Callable[[], Signer]  # gives the log key: asked for only where something is to be signed
 
@@ -45,17 +45,19 @@ def sign(log: Register, key: Key, size: int | None = None) -> Checkpoint:
     """
     signer, size = key(), log.size if size is None else size
     head = Head(log.name(signer.name), size, log.root(size))
-    known = _kept(log, size)
+    known = _as_signed(log.checkpoint(size))
     if known and known.head == head and known.note.signed_by(signer.key):
         return known
     made = checkpoints.parse(checkpoints.sign(head, signer))
-    log.keep(made)
+    with log.keeping(size) as (kept, keep):
+        if kept and kept.note and kept.note.startswith(made.data):
+            return checkpoints.parse(kept.note)  # it was signed, or cosigned, meanwhile
+        keep(made)
     return made
 
 
-def _kept(log: Register, size: int) -> Checkpoint | None:
-    """Return the checkpoint after `size` lines as it was signed, if it was."""
-    kept = log.checkpoint(size)
+def _as_signed(kept: Kept | None) -> Checkpoint | None:
+    """Return a checkpoint of the store as it was signed, if it was."""
     return checkpoints.parse(kept.note) if kept and kept.note else None
 
 
@@ -93,9 +95,9 @@ def _signed(log: Register, index: int, key: Key, under: Checkpoint | None) -> Ch
     """Return the checkpoint to prove line `index` under, as this store has signed it."""
     if under is not None:
         check_begins(log, under)
-        return _kept(log, under.head.size) or sign(log, key, under.head.size)
-    kept = log.signed(index + 1)
-    return checkpoints.parse(kept.note) if kept and kept.note else sign(log, key)
+        size = under.head.size
+        return _as_signed(log.checkpoint(size)) or sign(log, key, size)
+    return _as_signed(log.signed(index + 1)) or sign(log, key)
 
 
 def check_begins(log: Register, old: Checkpoint) -> None:
@@ -115,7 +117,7 @@ def check_begins(log: Register, old: Checkpoint) -> None:
         )
     now = Head(head.origin, head.size, log.root(head.size))
     if now != head:
-        kept = _kept(log, head.size)
+        kept = _as_signed(log.checkpoint(head.size))
         raise ForkError(
             "register.fork",
             f"the first {head.size:,} lines of the register are not those of the checkpoint: "
@@ -146,24 +148,30 @@ def take_in(log: Register, cosigned: Checkpoint, trust: Trust) -> TakenIn:
     and DataError `checkpoint.forged` where one of a known key is not over this checkpoint.
     """
     check_begins(log, cosigned)
-    own = _kept(log, cosigned.head.size)
-    if own is None:
-        raise UsageError(
-            "register.unsigned",
-            f"no checkpoint of {cosigned.head.size:,} lines was signed in this store",
-        )
+    rows = dict(zip(cosigned.note.signatures, note.divide(cosigned.data)[1], strict=True))
+    with log.keeping(cosigned.head.size) as (kept, keep):
+        own = _as_signed(kept)
+        if own is None:
+            raise UsageError(
+                "register.unsigned",
+                f"no checkpoint of {cosigned.head.size:,} lines was signed in this store",
+            )
+        seen = _witnessed(cosigned, trust)
+        there = own.witnessed(trust)
+        new = [rows[line] for key, line in seen.items() if key not in there]
+        if new:
+            keep(checkpoints.parse(own.data + b"".join(new)))
+    return TakenIn(len(new), len(rows.keys() - {*own.note.signatures, *seen.values()}))
+
+
+def _witnessed(cosigned: Checkpoint, trust: Trust) -> dict[bytes, Signature]:
+    """Return the line of each witness that counts, by its public key, if there is any."""
     if who_signed(cosigned.note, "log", trust, None).forged:
         raise DataError("checkpoint.forged", "the checkpoint was altered after it was signed")
-    there, seen = own.witnessed(trust), cosigned.witnessed(trust)
-    if not seen:
-        raise UsageError(
-            "register.witness",
-            "no witness that you trust cosigned the checkpoint: get the witness's key from "
-            "them, and add it with `hansard trust add KEY --role witness`",
-        )
-    rows = dict(zip(cosigned.note.signatures, note.divide(cosigned.data)[1], strict=True))
-    new = [rows[line] for key, (line, _) in seen.items() if key not in there]
-    if new:
-        log.keep(checkpoints.parse(own.data + b"".join(new)))
-    kept = {*own.note.signatures, *(line for line, _ in seen.values())}
-    return TakenIn(len(new), len(rows.keys() - kept))
+    if found := cosigned.witnessed(trust):
+        return {key: line for key, (line, _) in found.items()}
+    raise UsageError(
+        "register.witness",
+        "no witness that you trust cosigned the checkpoint: get the witness's key from "
+        "them, and add it with `hansard trust add KEY --role witness`",
+    )

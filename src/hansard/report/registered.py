@@ -19,7 +19,7 @@ from hansard.record.keys import Trust, verifier_key
 from hansard.record.note import SIGNATURE, Signature
 from hansard.record.register import KINDS, OF_RECORDS, OPENING, Line
 from hansard.report.result import Part
-from hansard.store.register import Register, Stored
+from hansard.store.register import Kept, Register, Stored
 from hansard.verify.findings import Finding, finding
 from hansard.verify.registers import Walk
 
@@ -30,7 +30,10 @@ class CheckpointShown(Part):
     lines: int = Field(description="Over how many lines")
     root: str = Field(description="The root over them, in base64")
     signed: bool
-    witnesses: tuple[str, ...] = Field(description="Who cosigned it, by the names of their keys")
+    witnesses: tuple[str, ...] = Field(
+        description="Which witnesses that the reader trusts cosigned it, by their keys' names"
+    )
+    others: int = Field(description="How many more lines are there of witnesses; none counts")
 
 
 class Registered(Part):
@@ -83,27 +86,30 @@ class RegisterCheck(Part):
         return not self.findings
 
 
-def show(log: Register) -> Registered:
-    """Return what is in a register."""
+def show(log: Register, trust: Trust) -> Registered:
+    """Return what is in a register; `trust` names the witnesses that count."""
     size, kept = log.size, log.checkpoints()
     counts = Counter(register.parse(data).kind for data in log.lines(size))
-    latest = None
-    if kept:
-        last = kept[-1]
-        rows = checkpoints.parse(last.note).note.signatures if last.note else ()
-        latest = CheckpointShown(
-            lines=last.size,
-            root=b64encode(last.root).decode(),
-            signed=last.note is not None,
-            witnesses=tuple(row.name for row in rows if _is_cosignature(row)),
-        )
     return Registered(
         origin=log.origin,
         lines=size,
         kinds={kind: counts[kind] for kind in KINDS if counts[kind]},
         checkpoints=len(kept),
         signed=sum(row.note is not None for row in kept),
-        latest=latest,
+        latest=_latest(kept[-1], trust) if kept else None,
+    )
+
+
+def _latest(kept: Kept, trust: Trust) -> CheckpointShown:
+    note = checkpoints.parse(kept.note) if kept.note else None
+    counted = note.cosigned(trust) if note else ()
+    lines = sum(map(_is_cosignature, note.note.signatures)) if note else 0
+    return CheckpointShown(
+        lines=kept.size,
+        root=b64encode(kept.root).decode(),
+        signed=note is not None,
+        witnesses=tuple(row.name for row in counted),
+        others=lines - len(counted),
     )
 
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
+from functools import partial
 from typing import NamedTuple
 from uuid import UUID
 
@@ -177,8 +178,7 @@ class Register:
     def checkpoint(self, size: int) -> Kept | None:
         """Return the checkpoint after exactly that many lines; None where none was made."""
         with self._reading() as select:
-            rows = select(_ONE, size)
-        return _kept(*rows[0]) if rows else None
+            return _one(select, size)
 
     def signed(self, least: int) -> Kept | None:
         """Return the signed checkpoint after that many lines or more which most witnesses saw.
@@ -267,19 +267,33 @@ class Register:
             )
         return origin
 
-    def keep(self, checkpoint: Checkpoint) -> None:
-        """Keep the signed note of a checkpoint, in the place of one that is there already."""
-        head = checkpoint.head
-        cosigned = sum(len(row.signature) != SIGNATURE for row in checkpoint.note.signatures)
+    @contextmanager
+    def keeping(self, size: int) -> Iterator[tuple[Kept | None, Callable[[Checkpoint], None]]]:
+        """Give the checkpoint after exactly `size` lines, and what keeps a signed note as it.
+
+        Until the end nobody else writes; all of it is one transaction.
+        """
         with self._writing() as c:
-            c.execute(
-                "INSERT INTO checkpoints (size, root) VALUES (?, ?) ON CONFLICT DO NOTHING",
-                (head.size, head.root),
-            )
-            c.execute(
-                "UPDATE checkpoints SET note = ?, cosigned = ? WHERE size = ?",
-                (checkpoint.data, cosigned, head.size),
-            )
+            yield _one(registering.selecting(c), size), partial(_keep, c)
+
+
+def _one(select: Select, size: int) -> Kept | None:
+    rows = select(_ONE, size)
+    return _kept(*rows[0]) if rows else None
+
+
+def _keep(c: Cursor, checkpoint: Checkpoint) -> None:
+    """Keep the signed note of a checkpoint, in the place of one that is there already."""
+    head = checkpoint.head
+    cosigned = sum(len(row.signature) != SIGNATURE for row in checkpoint.note.signatures)
+    c.execute(
+        "INSERT INTO checkpoints (size, root) VALUES (?, ?) ON CONFLICT DO NOTHING",
+        (head.size, head.root),
+    )
+    c.execute(
+        "UPDATE checkpoints SET note = ?, cosigned = ? WHERE size = ?",
+        (checkpoint.data, cosigned, head.size),
+    )
 
 
 def _is_name(found: object) -> bool:

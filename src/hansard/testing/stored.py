@@ -223,7 +223,8 @@ def test_a_checkpoint_is_kept_with_its_note(store_url: str) -> None:
         assert (found.origin, found.signed(0)) == (None, None)
         head = checkpoint.Head(found.name("acme/log"), 3, found.root(3))
         note = checkpoint.sign(head, Signer("acme/log", keys.generate()))
-        found.keep(checkpoint.parse(note))
+        with found.keeping(3) as (_, keep):
+            keep(checkpoint.parse(note))
         assert (found.signed(0), found.checkpoint(3)) == ((3, head.root, note),) * 2
         assert found.origin == f"acme/log/{found.id}" == found.name("acme/log")
         assert found.is_named(head.origin)

@@ -1,7 +1,9 @@
 """What a kept checkpoint shows of a store: nothing dropped, nothing rewound, one history."""
 
 import shutil
+import sqlite3
 from base64 import b64encode
+from contextlib import closing
 from pathlib import Path
 
 import pytest
@@ -21,6 +23,7 @@ from hansard import (
     read_register,
     sign_checkpoint,
 )
+from hansard.governance import registrar
 from hansard.record import checkpoint, keys, note
 from hansard.record.note import Signer
 from hansard.report import registered
@@ -334,7 +337,10 @@ def test_a_witness_cosigns_what_extends_the_last_checkpoint_that_it_saw(house, o
         with pytest.raises(UsageError) as caught:
             add_cosigned(store, unsigned, trust)
         assert caught.value.code == "register.unsigned"
-        assert read_register(store).latest.witnesses == (outside.signer.name,)
+        latest = read_register(store, trust).latest
+        assert (latest.witnesses, latest.others) == ((outside.signer.name,), 0)
+        latest = read_register(store).latest
+        assert (latest.witnesses, latest.others) == ((), 1), "of no key that the reader trusts"
     assert house.codes(made.note) == []
 
 
@@ -373,6 +379,47 @@ def test_only_what_a_trusted_witness_signed_is_taken_in(house, outside, tmp_path
     trust = house.trusts(other)
     assert add(strange, right) == (1, 0)
     assert kept() == right + strange
+
+
+def test_nobody_writes_between_the_lines_that_are_there_and_those_that_are_kept(
+    house, outside, monkeypatch
+):
+    """Else one of two that take in lines at once would lose those of the other."""
+    house.debate()
+    seen = outside.cosign(house.checkpoint()).note
+    witnessed = registrar._witnessed
+
+    def beside(*given):
+        with (
+            closing(sqlite3.connect(house.path, timeout=0)) as other,
+            pytest.raises(sqlite3.OperationalError, match="locked"),
+        ):
+            other.execute("UPDATE checkpoints SET note = note")
+        return witnessed(*given)
+
+    monkeypatch.setattr(registrar, "_witnessed", beside)
+    with house.store() as store:
+        assert add_cosigned(store, seen, house.trusts(outside)) == (1, 0)
+
+
+def test_a_checkpoint_that_was_cosigned_while_it_was_signed_keeps_the_line(
+    house, outside, monkeypatch
+):
+    house.debate()
+    sign, trust = checkpoint.sign, house.trusts(outside)
+
+    def beside(*given):
+        with monkeypatch.context() as usual, house.store() as other:
+            usual.setattr(checkpoint, "sign", sign)
+            note = sign_checkpoint(other, house.keys.signer("log"))
+            add_cosigned(other, outside.cosign(note).note, trust)
+        return sign(*given)
+
+    monkeypatch.setattr(checkpoint, "sign", beside)
+    made = checkpoint.parse(house.checkpoint())
+    assert [row.name for row in made.cosigned(trust)] == [outside.signer.name]
+    with house.store() as store:
+        assert store.register.checkpoint(2).note == made.data
 
 
 def test_the_proofs_of_a_debate_are_under_the_checkpoint_that_witnesses_saw(house, outside):

@@ -242,7 +242,8 @@ def signed(found, size, *names):
     data = checkpoint.sign(head, Signer("acme/log", keys.generate()))
     for name in names:
         data = checkpoint.cosign(data, Signer(name, keys.generate()), 1)
-    found.keep(checkpoint.parse(data))
+    with found.keeping(size) as (_, keep):
+        keep(checkpoint.parse(data))
     return data
 
 
