@@ -7,6 +7,7 @@ import json
 import os
 import random
 import re
+import secrets
 import signal
 import subprocess
 import sys
@@ -31,8 +32,9 @@ from hansard.cli.main import cli
 from hansard.runtime import pacing, working
 from hansard.runtime.models.base import ModelError
 from hansard.runtime.pacing import Server
-from hansard.runtime.sharing import shared
+from hansard.runtime.sharing import _Sharing, shared
 from hansard.store import queue
+from hansard.store.jobs import Jobs
 from instant import GUARD
 
 PANEL = {
@@ -451,6 +453,12 @@ PLANTED = {  # the arguments of a job, where ID is that of a debate that waits
     "in capitals": '{"debate": "CAPITALS"}',
     "in braces": '{"debate": "{ID}"}',
     "as a URN": '{"debate": "urn:uuid:ID"}',
+    "no object": '["ID"]',
+    "a text": '"ID"',
+    "null": "null",
+    "a name of Python's": '{"debate": "ID", "self": 1}',
+    "too deep": f'{{"debate": {"[" * 5_000}{"]" * 5_000}}}',
+    "too large a number": f'{{"debate": {"9" * 5_000}}}',
 }
 
 
@@ -484,9 +492,81 @@ def test_a_worker_has_no_task_but_its_own(url, name):
     plant(url, "{}")
     assert work(url) == [(None, "unopened", "queue.job")]
     plant(url, '{"max_hours": 0, "remove_aborted": true}', task=f"{name}.remove_old_jobs")
-    assert work(url) == []
+    assert work(url) == [(None, "unopened", "queue.job")]
     kept = servers.sql(url, "SELECT status FROM procrastinate_jobs ORDER BY id")
-    assert kept == [("aborted",), ("failed",)]  # the first was not removed
+    assert kept == [("aborted",), ("aborted",)]  # the first was not removed
+
+
+@pytest.mark.parametrize("when", ["-infinity", "4000-01-01 BC"])
+def test_a_time_that_python_cannot_write_ends_no_worker(url, when):
+    put(url, 1)
+    servers.sql(url, f"UPDATE procrastinate_jobs SET scheduled_at = '{when}'")
+    assert work(url) == [("d0", "closed", None)]
+
+
+# What anybody sends who may connect to the database
+
+SENT = [
+    "x", "[]", "{}", "[1]", '["a", "b"]', '["a", NaN]', "[[], 1]", f'["a", {"9" * 5_000}]',
+    '{"type": "abort_job_requested"}', '{"type": "abort_job_requested", "job_id": [1]}',
+    '{"type": "abort_job_requested", "job_id": 1}',
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("channel", "hearer", "hears"),
+    [
+        ("hansard_pacing", _Sharing, "_look"),
+        ("procrastinate_queue_v1#hansard", Jobs, "execute_query_all_async"),
+    ],
+    ids=["pauses", "jobs"],
+)
+def test_what_anybody_tells_a_worker_ends_neither_it_nor_a_debate(
+    url, monkeypatch, channel, hearer, hears
+):
+    """The debate goes on, though what was sent says that somebody stops it."""
+    put(url, 1)
+    mallory, heard, plain = f"mallory_{secrets.token_hex(4)}", [], getattr(hearer, hears)
+    servers.sql(url, f"CREATE ROLE {mallory} LOGIN PASSWORD 'x'")
+    monkeypatch.setattr(hearer, hears, lambda *a, **k: heard.append(1) or plain(*a, **k))
+    asked = []
+
+    async def ask(_):
+        if not asked:
+            with psycopg.connect(servers.at(url, user=mallory, password="x")) as connection:
+                for payload in SENT:
+                    connection.execute("SELECT pg_notify(%s, %s)", (channel, payload))
+            wanted = len(heard) + len(SENT)
+            await until(lambda: len(heard) >= wanted)
+        asked.append(1)
+        return "Because."
+
+    async def until_told():
+        told = asyncio.get_running_loop().create_future()
+        staying = asyncio.create_task(
+            hansard.work(url, models={"ask": ask}, each=told.set_result, grace=0)
+        )
+        await asyncio.wait([told, staying], return_when=asyncio.FIRST_COMPLETED, timeout=GUARD)
+        staying.cancel()
+        await asyncio.wait([staying])
+        return told.result().state
+
+    assert asyncio.run(until_told()) == "closed"
+    assert len(asked) == CALLS
+
+
+def test_a_pause_without_end_is_none(url):
+    async def known():
+        async with shared(url):
+            sharing = pacing._sharing()
+            await until(lambda: sharing._until)
+        return list(sharing._until)
+
+    servers.sql(
+        url,
+        "INSERT INTO hansard_pauses VALUES ('endless', 'infinity'), ('ours', now() + '1 hour')",
+    )
+    assert asyncio.run(known()) == ["ours"]
 
 
 def test_a_debate_whose_workers_die_waits_behind_others_and_then_for_a_person(url):
@@ -776,11 +856,12 @@ def test_a_worker_counts_what_others_opened(url, tmp_path, monkeypatch):
     assert (ended["attributes"]["hansard.format"], ended["value"]) == ("panel", 1)
 
 
-def test_the_name_of_a_job_is_inert_on_a_terminal(url):
+def test_a_job_of_an_unknown_kind_is_one_line_that_does_not_repeat_it(url):
     plant(url, "{}", task="evil\x1b[2J\nd0  5c1d3e0a  ended")
     done = subprocess.run(
         [sys.executable, "-m", "hansard", "worker", "--once", "--store", url],
         capture_output=True, text=True, check=True,
     )  # fmt: skip
-    assert "evil<U+001B>[2J d0 5c1d3e0a ended" in done.stderr
-    assert "\x1b" not in done.stderr
+    assert done.stderr == (
+        "–  not opened  job 1 of the queue names no debate; it was not run [queue.job]\n"
+    )

@@ -1,14 +1,14 @@
 """What several workers share: the places for calls at a provider, and the pauses that it asks for.
 
 A place is an advisory lock of a session that the worker keeps open: the server gives it back
-when the worker dies. A pause is told to all workers, and kept for those that start later. If
-the session is lost, so are its places: the worker ends.
+when the worker dies. A pause is kept in a table, and workers are told to read it. What else they
+are told is not believed: whoever may connect to the database can tell them anything. If the
+session is lost, so are its places: the worker ends.
 """
 
 from __future__ import annotations
 
 import asyncio
-import json
 import time
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
@@ -27,7 +27,7 @@ _TELL = "SELECT pg_notify(%s, %s)"
 _PAUSE = """INSERT INTO hansard_pauses VALUES (%s, now() + %s * interval '1 second')
     ON CONFLICT (server) DO UPDATE SET until = greatest(hansard_pauses.until, excluded.until)"""
 _PAUSES: LiteralString = """SELECT server, extract(epoch FROM until - now())::float8
-    FROM hansard_pauses WHERE until > now()"""
+    FROM hansard_pauses WHERE until > now() AND isfinite(until)"""
 
 
 class _Places(Slots):
@@ -87,6 +87,7 @@ class _Sharing:
         self._servers: dict[str, Server] = {}
         self._until: dict[str, float] = {}  # by server, in seconds of this process
         self._told: list[tuple[str, float]] = []
+        self._unread = False  # whether there may be pauses of others that are not known here
 
     def slots(self, provider: str, limit: int) -> Slots:
         """Return the places at a provider."""
@@ -113,12 +114,16 @@ class _Sharing:
             server.until = max(server.until, until)
 
     async def give(self, connection: Session) -> None:
-        """Take and give back places, and tell of pauses, until cancelled."""
+        """Take and give back places, tell of pauses and read those of others, until cancelled."""
         while True:
+            if self._unread:
+                self._unread = False
+                for known, seconds in await (await connection.execute(_PAUSES)).fetchall():
+                    self.heed(known, seconds)
             while self._told:
                 known, seconds = self._told.pop()
                 await connection.execute(_PAUSE, (known, seconds))
-                await connection.execute(_TELL, (_CHANNEL, json.dumps([known, seconds])))
+                await connection.execute(_TELL, (_CHANNEL, "pause"))
             waits = [await places.settle(connection) for places in [*self._places.values()]]
             try:
                 await asyncio.wait_for(self.wake.wait(), _LOOK if any(waits) else None)
@@ -127,14 +132,15 @@ class _Sharing:
             self.wake.clear()
 
     async def hear(self, connection: Session) -> None:
-        """Heed what other workers tell, until cancelled."""
+        """Hear that other workers told something, until cancelled."""
         await connection.execute(f"LISTEN {_CHANNEL}")
-        for known, seconds in await (await connection.execute(_PAUSES)).fetchall():
-            self.heed(known, seconds)
+        self._look()
         async for found in connection.notifies():
-            if found.payload:
-                self.heed(*json.loads(found.payload))
-            self.wake.set()
+            self._look(pauses=bool(found.payload))
+
+    def _look(self, *, pauses: bool = True) -> None:
+        self._unread = self._unread or pauses
+        self.wake.set()
 
 
 @asynccontextmanager

@@ -21,7 +21,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from procrastinate import App, BaseRetryStrategy, PsycopgConnector, RetryDecision
+from procrastinate import App, BaseRetryStrategy, RetryDecision
 from procrastinate.exceptions import ConnectorException, JobAborted
 from procrastinate.job_context import AbortReason, JobContext
 from procrastinate.jobs import Job, Status
@@ -35,6 +35,7 @@ from hansard.runtime.sharing import shared
 from hansard.runtime.tools import Tools
 from hansard.store.application import Store
 from hansard.store.guard import id_or_none
+from hansard.store.jobs import Jobs
 from hansard.store.queue import FAILED, LOOK, LOST, PRUNED, QUEUE, TASK
 
 MOST_DEATHS = 8  # of workers, until a debate waits for somebody who puts it into the queue again
@@ -165,7 +166,7 @@ def _app(
 
     However many they are, it is put there once for each hour, by the first that is there then.
     """
-    app = App(connector=PsycopgConnector(conninfo=dsn), periodic_defaults={"max_delay": _HOUR})
+    app = App(connector=Jobs(dsn), periodic_defaults={"max_delay": _HOUR})
     app.tasks.clear()  # it brings some that delete jobs
 
     @app.task(name=LOOK, queue=QUEUE, queueing_lock=LOOK, priority=_FIRST)
