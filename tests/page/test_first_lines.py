@@ -9,13 +9,17 @@ difference as somebody would who knows nothing else of the debate.
 
 import json
 import subprocess
+from itertools import product
 from pathlib import Path
 from tempfile import TemporaryDirectory
+from typing import get_args
 
+from formats import FORMATS
 from hansard.cli.listing import _COLUMNS
 from hansard.cli.summary import outcome
 from hansard.page.write import script as page_script
 from hansard.report.listing import entry
+from hansard.rules.fields import Outcome
 from hansard.runtime.models.base import Wire
 from reporting import of
 from support import DEFAULTS, Debate, Die, Fail, Reply, Setup, Stop, say, script, vote
@@ -24,6 +28,7 @@ GOLDEN = Path(__file__).parents[1] / "golden" / "first_lines.txt"
 REFUSED, AWAY, SLOW = Fail("client_error", wire=Wire(401)), Fail("unreachable"), Fail("timeout")
 UNREADABLE = Reply("I would rather not say.")
 SILENT = Fail("no_reply")
+NOT_LISTED = {"Debate", "Held (UTC)", "Question", "Cost"}  # columns that say nothing of the end
 SEATS = ("planner", "critic", "operator")
 SPLIT = dict(zip(SEATS, ("release", "revise", "escalate"), strict=True))
 STANCES = DEFAULTS["judged"]["debaters"]
@@ -167,13 +172,16 @@ def heads(node, debates):
 
 def test_what_is_seen_first_says_what_happened(node, rewrite):
     debates = {name: Debate(setup, ends).run() for name, (setup, ends) in DEBATES.items()}
+    ended = {(row.setup.spec.format, row.state.closed["outcome"]) for row in debates.values()}
+    assert ended == {*product(FORMATS, get_args(Outcome))}
     parts = []
     for (name, debate), head in zip(debates.items(), heads(node, debates.values()), strict=True):
         result = of(debate)
         assert head["lead"] == result.sentence
         assert head["acting"] == f"{result.acting}."
         label, first = outcome(result)[0]
-        cells = [f"{row.title} {row.cell(entry(result))}" for row in _COLUMNS[3:5] + _COLUMNS[6:]]
+        columns = [row for row in _COLUMNS if row.title not in NOT_LISTED]
+        cells = [f"{row.title} {row.cell(entry(result))}" for row in columns]
         parts.append(
             "\n".join(
                 (

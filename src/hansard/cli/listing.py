@@ -81,7 +81,9 @@ _COLUMNS = (
     _Column("Act", _acting),
     _Column("Record", _state),
 )
-_QUESTION, _PROSE = 2, (3, 7)  # the question has a line of its own where there is little room
+_TITLES = [column.title for column in _COLUMNS]
+# The question has a line of its own where there is little room; the others are cut short.
+_QUESTION, *_PROSE = map(_TITLES.index, ("Question", "Decision", "Record"))
 _ASKED = 40  # cells of a question, at least, for it to stand beside the others
 _GAP = 2
 _DIGITS = 8  # of an id, at least
@@ -232,9 +234,9 @@ def _lines(debates: Iterable[Entry], digits: int, width: int) -> Iterator[Text]:
     rows = [(row, [column.cell(row) for column in _COLUMNS]) for row in debates]
     for _, cells in rows:
         cells[0] = cells[0][:digits]
-    titles = [column.title for column in _COLUMNS]
     widths = [
-        max(map(cell_len, column)) for column in zip(titles, *(row[1] for row in rows), strict=True)
+        max(map(cell_len, column))
+        for column in zip(_TITLES, *(row[1] for row in rows), strict=True)
     ]
     others = sum(widths) - widths[_QUESTION] + _GAP * (len(widths) - 1)
     apart = width - others < min(widths[_QUESTION], _ASKED)
@@ -245,7 +247,7 @@ def _lines(debates: Iterable[Entry], digits: int, width: int) -> Iterator[Text]:
         widths[decision] = min(widths[decision], room - widths[record])
     else:
         widths[_QUESTION] = min(widths[_QUESTION], width - others)
-    yield _line(titles, widths, apart, "bold")
+    yield _line(_TITLES, widths, apart, "bold")
     for row, cells in rows:
         style = "bold red" if not row.holds else ""
         yield _line(cells, widths, apart, style)
