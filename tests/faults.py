@@ -369,7 +369,8 @@ def _live(site: Site, played: str, life: Life, restart: Callable[[], None]) -> N
         _befall(life, site)
     with _opened(site) as store:
         if played == "gate":
-            gating.record(spec_for("panel"), Files(folder), store, clock=clock)
+            asked = spec_for(next(iter(PLAYED)))  # any: a gate writes the same of all formats
+            gating.record(asked, Files(folder), store, clock=clock)
         else:
             given = {
                 "models": {"bot": model_in(folder, replies_for(played))},

@@ -4,6 +4,7 @@ import pytest
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 
 from derived import ABANDONED, CASE, FIELDS, alterations, altered, fields_of, value_of
+from formats import FORMATS
 from gating import gate
 from hansard.record import note, policy
 from hansard.record.note import Signer
@@ -38,6 +39,10 @@ PAIR = Setup(debaters=("ann", "bob"), options=("yes", "no"))
 VOTES = votes(ann="yes", bob="no")
 STOP = {"ceiling": "operator", **dict.fromkeys(("limit", "spent", "reserved", "by", "reason"))}
 PROPOSALS = [Step.of(1, "proposal", speaker) for speaker in ("ann", "bob")]
+
+
+def test_much_happens_in_a_debate_of_every_format():
+    assert {debate.setup.spec.format for debate in DEBATES.values()} == set(FORMATS)
 
 
 def due_instead(events, text_of=TEXTS.get):
