@@ -369,7 +369,8 @@ def _require(sound: bool) -> None:
 
 
 def _is_whole(value: object) -> bool:
-    return value is None or type(value) is int
+    """Say whether a value is a number of things, or of money, or not known."""
+    return value is None or (type(value) is int and value >= 0)
 
 
 def _is_time(at: object) -> bool:

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 import hansard
-from hansard import Completion, SpecWarning, UsageError
+from hansard import Completion, DataError, SpecWarning, UsageError
 from hansard.api.batches import alone
 from hansard.api.rows import LISTS, MOST_ROWS, NUMBERS, TEXTS, documents_of
 from hansard.rules.formats import SPECS
@@ -447,6 +447,16 @@ def test_a_budget_may_be_that_of_a_month_or_of_a_label(store, over, state):
         budget_usd=dollars(most() + 50), budget_over=over,
     )  # fmt: skip
     assert states(again) == {"south": state}
+
+
+def test_a_cost_below_nothing_in_the_rows_of_a_store_is_no_money_to_spend(store):
+    run(questions("north"), store, template=PRICED)
+    assert hansard.rebuild_projection(store) == 1
+    with store.projection._tables.transaction() as c:
+        c.execute("UPDATE projected SET cost = -1000000000", ())
+    with pytest.raises(DataError) as caught:
+        run(questions("north", "south"), store, template=PRICED, budget_usd="0")
+    assert caught.value.code == "store.corrupt"
 
 
 def test_an_open_debate_goes_on_whatever_is_left(store):
