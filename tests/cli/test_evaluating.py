@@ -2,6 +2,8 @@
 
 import csv
 import json
+import sqlite3
+from contextlib import closing
 from dataclasses import replace
 from hashlib import sha256
 from pathlib import Path
@@ -206,6 +208,24 @@ def test_all_mistakes_of_a_set_are_told_and_nothing_is_run(hansard, golden):
     assert hansard("eval", "none.jsonl", "--spec", "debate.yaml").code == 2
 
 
+@pytest.mark.parametrize("begins", [True, False])
+def test_a_debate_that_cannot_be_read_is_not_taken_and_hinders_none(hansard, golden, begins):
+    write(1)
+    assert hansard(*RUN).code == 1
+    with closing(sqlite3.connect("hansard.db")) as connection, connection:
+        guard = "SELECT sql FROM sqlite_master WHERE name = 'lines_stand'"
+        ((trigger,),) = connection.execute(guard).fetchall()
+        connection.execute("DROP TRIGGER lines_stand")
+        which = "= 1" if begins else "= 2"
+        connection.execute(
+            f"UPDATE stored_events SET state = x'7b' WHERE originator_version {which}"
+        )
+        connection.execute(trigger)
+    assert hansard("projection", "rebuild").code == 0
+    again = json.loads(hansard(*RUN, "--json").out)
+    assert (again["n"], again["reused"]) == (1, 0)
+
+
 def test_a_table_for_a_spreadsheet_has_every_answer(hansard, golden):
     write(2)
     done = hansard(*RUN, "--csv")
@@ -378,8 +398,20 @@ def test_the_policy_in_force_is_the_base_and_is_due_after_a_quarter(hansard, sto
 
 
 class _Holding:
-    def __init__(self, policy):
-        self.policies = {policy.hash: policy.data}
+    def __init__(self, policy, data=None):
+        self.policies = {policy.hash: data or policy.data}
+
+
+def test_a_policy_that_was_changed_in_the_store_is_not_the_one_in_force(
+    hansard, store, monkeypatch
+):
+    Path("mine.yaml").write_text('"*": {gate_factor: 40}\n')
+    assert hansard("policy", "approve", "mine.yaml", "-o", "policy").code == 0
+    policy = library.read_policy("policy", library.open_keyring().trust())
+    keep(store, 1, "right", debated=True, policy=policy.hash)
+    for data, factor in ((policy.data, 40), (policy.data.replace(b"or 40", b"or 41"), 50)):
+        monkeypatch.setattr(type(store), "bundle", lambda *_, data=data: _Holding(policy, data))
+        assert library.calibrate(store).factor == factor
 
 
 def test_what_is_scripted_open_altered_or_of_another_time_or_type_does_not_count(hansard, store):

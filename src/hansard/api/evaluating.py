@@ -15,7 +15,7 @@ from hansard.api.listing import caught_up
 from hansard.api.records import Record, of_store
 from hansard.api.running import IN_MEMORY, opened, wait
 from hansard.api.specs import located
-from hansard.errors import UsageError, together
+from hansard.errors import DataError, UsageError, together
 
 if TYPE_CHECKING:
     from hansard.api.specs import Spec
@@ -299,7 +299,10 @@ class _Ways:
 
     def _is_ours(self, debate: str) -> bool:
         """Say whether a debate may belong to this evaluation, before all of it is read."""
-        data: Any = self.store.opening(debate)["data"]
+        try:
+            data: Any = self.store.opening(debate)["data"]
+        except DataError:
+            return False
         return bool(data.get("collection_id") == self.collection)
 
     def require_recorded(self, cases: Iterable[Case]) -> None:
