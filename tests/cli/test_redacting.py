@@ -136,6 +136,30 @@ def test_what_finds_words_may_be_damaged(hansard, damage, mended):
     assert "1 debate" in hansard("list", "--search", "zanzibar").out
 
 
+def listed(**terms):
+    """List debates; return what stands in the way."""
+    with library.open_store() as store:
+        try:
+            library.list_debates(store, **terms)
+        except library.DataError as error:
+            return str(error)
+    return None
+
+
+@pytest.mark.parametrize("damage", DAMAGE.values(), ids=DAMAGE)
+def test_who_meets_such_damage_is_told_of_the_cure(hansard, damage):
+    hansard("run", write())
+    hansard("list")
+    with closing(sqlite3.connect("hansard.db")) as connection, connection:
+        connection.execute(damage)
+    for terms in ({"search": "credit"}, {}):
+        said = listed(**terms)
+        assert said is None or "run `hansard projection rebuild`" in said
+        hansard("run", "debate.yaml")
+    hansard("projection", "rebuild")
+    hansard("list", "--search", "credit")
+
+
 def test_no_word_stays_in_an_index_whose_rows_somebody_deleted(hansard):
     hansard("run", write(question="Shall Wilhelmina Quackenbush get credit?"))
     Path("debate.yaml").unlink()

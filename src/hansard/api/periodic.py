@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from hansard.api.listing import caught_up, judged
 from hansard.api.measuring import measured
-from hansard.errors import DataError, UsageError
+from hansard.errors import UsageError
 
 if TYPE_CHECKING:
     from hansard.record.keys import Trust
@@ -73,6 +73,7 @@ def periodic_report(
 def _counted(row: tuple[Any, ...]) -> tuple[dict[str, int], CountedDebate]:
     """Return the numbers of a record, its review among them, and what is said of it."""
     from hansard.report.periodic import CountedDebate
+    from hansard.store.guard import to_be_rebuilt
     from hansard.verify.recount import of_review
 
     debate, opened_at, state, decision, head, kept, review = row
@@ -96,9 +97,7 @@ def _counted(row: tuple[Any, ...]) -> tuple[dict[str, int], CountedDebate]:
             cost_micro_usd=numbers.get("cost_micro_usd", 0),
         )
     except (ValueError, TypeError, AttributeError):
-        raise DataError(
-            "store.corrupt", "what finds debates was changed: run `hansard projection rebuild`"
-        ) from None
+        raise to_be_rebuilt() from None
     return numbers, said
 
 

@@ -13,6 +13,9 @@ from eventsourcing.persistence import PersistenceError
 from hansard.errors import DataError
 from hansard.record.bundle import MAX_EXPORT
 
+# Besides what SQLite calls corrupt: a table that is gone, and an index at odds with its rows.
+_DAMAGED = (sqlite3.SQLITE_ERROR, sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_CONSTRAINT)
+
 
 @contextmanager
 def guard() -> Iterator[None]:
@@ -29,6 +32,28 @@ def guard() -> Iterator[None]:
         raise DataError(
             "store.corrupt", "the store cannot be read: it was damaged; restore it from a copy"
         ) from None
+
+
+@contextmanager
+def guard_rows() -> Iterator[None]:
+    """As `guard`, of the rows that are made of the records: once damaged, they are made anew."""
+    with guard():
+        try:
+            yield
+        except (sqlite3.Error, PersistenceError) as error:
+            found = error if isinstance(error, sqlite3.Error) else error.__cause__
+            if getattr(found, "sqlite_errorcode", 0) & 0xFF not in _DAMAGED:
+                raise
+            raise to_be_rebuilt() from None
+
+
+def to_be_rebuilt() -> DataError:
+    """Return the error of rows that somebody changed."""
+    return DataError(
+        "store.corrupt",
+        "what finds debates was changed or damaged: run `hansard projection rebuild`, and if "
+        "that fails, restore the store from a copy",
+    )
 
 
 def id_of(value: object) -> str:

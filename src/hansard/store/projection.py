@@ -19,9 +19,8 @@ from datetime import datetime
 from typing import Any, NamedTuple
 from uuid import UUID
 
-from hansard.errors import DataError
 from hansard.store.database import Cursor, Tables
-from hansard.store.guard import guard, id_of
+from hansard.store.guard import guard, guard_rows, id_of, to_be_rebuilt
 from hansard.store.rows import SORTS, Row
 
 _VERSION = 3  # of the tables, and of what their rows say
@@ -96,7 +95,7 @@ class Projection:
 
     def behind(self) -> Iterator[Behind]:
         """Yield debates with entries that no row has seen, until there are none."""
-        with guard():
+        with guard_rows():
             if self._is_astray():
                 self.begin_again()
             while found := self._behind():
@@ -127,7 +126,7 @@ class Projection:
 
     def write(self, behind: Behind, rows: Sequence[Row]) -> None:
         """Keep the rows of debates that were behind, unless others have done so by now."""
-        with guard(), self._tables.transaction() as c:
+        with guard_rows(), self._tables.transaction() as c:
             c.execute("DELETE FROM projected_until WHERE version != ?", (_VERSION,))
             if self._tables.changed(c):
                 self._clear(c)
@@ -148,7 +147,7 @@ class Projection:
 
     def correct(self, rows: Sequence[Row]) -> None:
         """Replace rows of debates whose records no longer say what they said."""
-        with guard(), self._tables.transaction() as c:
+        with guard_rows(), self._tables.transaction() as c:
             for row in rows:
                 c.execute("SELECT place FROM projected WHERE debate = ?", (row.debate,))
                 for (place,) in c.fetchall():
@@ -181,7 +180,7 @@ class Projection:
 
     def unjudged(self, trust: str) -> list[str]:
         """Return the debates whose review nobody has judged by these keys yet."""
-        with guard():
+        with guard_rows():
             rows = self._tables.select(
                 """SELECT debate FROM projected AS row WHERE spoken AND NOT EXISTS (SELECT 1
                 FROM projected_reviews WHERE place = row.place AND trust = :trust)""",
@@ -191,7 +190,7 @@ class Projection:
 
     def judge(self, trust: str, states: Mapping[str, str]) -> None:
         """Keep how the reviews of debates stand by these keys."""
-        with guard(), self._tables.transaction() as c:
+        with guard_rows(), self._tables.transaction() as c:
             c.executemany(
                 """INSERT INTO projected_reviews
                 SELECT place, ?, ? FROM projected WHERE debate = ?
@@ -208,7 +207,7 @@ class Projection:
         matter, `trust` and `now`.
         """
         most = "" if limit is None else f"LIMIT {min(limit, _LARGEST):d}"
-        with guard():
+        with guard_rows():
             rows = self._asked(
                 f"SELECT debate, state FROM projected AS row WHERE {self._where(wanted)} "  # noqa: S608
                 f"ORDER BY {_SORTS[sort]} DESC, row.place DESC {most}",
@@ -218,7 +217,7 @@ class Projection:
 
     def labels(self, beginning: str) -> list[str]:
         """Return the labels of debates that begin so, each once, in alphabetical order."""
-        with guard():
+        with guard_rows():
             rows = self._tables.select(
                 "SELECT DISTINCT name FROM projected_names WHERE kind = 'label' "
                 "AND substr(name, 1, :length) = :beginning ORDER BY name",
@@ -229,7 +228,7 @@ class Projection:
 
     def sums(self, wanted: Mapping[str, object]) -> Sums:
         """Return the sums of all debates that are wanted."""
-        with guard():
+        with guard_rows():
             (row,) = self._asked(
                 f"""SELECT count(*), sum(row.cost),
                 count(*) FILTER (WHERE row.cost IS NULL AND row.format IS NOT NULL),
@@ -247,7 +246,7 @@ class Projection:
 
         In whole units: the sum of the figures, and of their squares.
         """
-        with guard():
+        with guard_rows():
             rows = self._asked(
                 f"""SELECT name, row.task_type, count(*), sum({_WHOLE}), sum({_WHOLE} * {_WHOLE})
                 FROM projected AS row JOIN projected_figures USING (place)
@@ -276,7 +275,7 @@ class Projection:
         Its id, when it was opened, its state, decision, head, numbers as JSON, and how its
         review stands.
         """
-        with guard():
+        with guard_rows():
             rows = self._asked(
                 f"""SELECT debate, opened_at, state, decision, head, numbers, {_REVIEW}
                 FROM projected AS row JOIN projected_counts USING (place)
@@ -291,7 +290,7 @@ class Projection:
         And in how many of these the confidence was low, and how many were escalated.
         """
         low, left = (_NAMED_SO.format(name=name) for name in ("low_confidence", "escalated"))
-        with guard():
+        with guard_rows():
             rows = self._asked(
                 f"""SELECT name, count(*), count(*) FILTER (WHERE {low}),
                 count(*) FILTER (WHERE {left}) FROM projected AS row
@@ -307,7 +306,7 @@ class Projection:
         Whether a debate followed, its format, the single answer's confidence, the downside, the
         cost threshold, the cost, and the labels noted. Scripted debates are left out.
         """
-        with guard():
+        with guard_rows():
             rows = self._asked(
                 f"""SELECT row.state != 'gate', row.format, row.confidence, row.downside,
                 row.threshold, row.cost, row.outcomes FROM projected AS row
@@ -323,7 +322,7 @@ class Projection:
 
         The one that a debate was opened under last comes first.
         """
-        with guard():
+        with guard_rows():
             rows = self._tables.select(
                 f"""SELECT row.policy, row.debate, found.at FROM projected AS row JOIN
                 (SELECT max(row.place) AS place, min(row.opened_at) AS at FROM projected AS row
@@ -337,7 +336,7 @@ class Projection:
 
         Of each closed debate, or gate's answer, that still has a text, in the order opened.
         """
-        with guard():
+        with guard_rows():
             rows = self._tables.select(
                 f"""SELECT retention, debate, coalesce(closed_at, opened_at), held
                 FROM projected AS row WHERE state != 'open' AND texts AND NOT ({_BAD})
@@ -363,9 +362,7 @@ _TEXT_OR_NONE = (str, type(None))
 
 def _require(sound: bool) -> None:
     if not sound:
-        raise DataError(
-            "store.corrupt", "what finds debates was changed: run `hansard projection rebuild`"
-        )
+        raise to_be_rebuilt()
 
 
 def _is_whole(value: object) -> bool:
