@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 import re
-from urllib.parse import parse_qsl, quote, urlencode
+from collections.abc import Iterable
+from urllib.parse import parse_qsl, quote, unquote, urlencode
 
 POSTGRES = "postgresql://"
 _SHOWN = ("host", "port", "dbname", "user", "sslmode", "sslrootcert", "options", "service")
-_SCHEMAS = re.compile(r"-c *search_path=[\w,]+")  # the options that say which tables are meant
+_MODES = "disable|allow|prefer|require|verify-ca|verify-full"
+_FORMS = {"options": r"-c *search_path=[\w,]+", "port": "[0-9,]*", "sslmode": _MODES}
+_SERVER = r"(\[[^\]]*\]|[^:,\[\]]*)(:[0-9]+)?"
+_MACHINE = re.compile(r"|localhost|\[.*\]|.*[.,%].*")  # what is a server's name, and no user's
 
 
 def without_secrets(url: str) -> str:
@@ -28,13 +32,22 @@ def without_secrets(url: str) -> str:
     user, at, rest = rest.rpartition("@")
     place, _, query = rest.partition("?")
     host, slash, name = place.partition("/")
-    machine, colon, port = host.rpartition(":")
-    if colon and not port.isdigit() and not port.endswith("]"):  # the rest of what is no port
-        host = machine
     pairs = [pair for pair in parse_qsl(query.replace("+", "%2B")) if _is_shown(*pair)]
     kept = urlencode(pairs, safe="/,=", quote_via=quote)
     name = slash + name + (f"?{kept}" if kept else "")
-    return f"{scheme}://{re.split('[:/?]', user)[0]}{at}{host}{name}"
+    return f"{scheme}://{re.split('[:/?]', user)[0]}{at}{_servers(host, named=bool(at))}{name}"
+
+
+def _servers(place: str, *, named: bool) -> str:
+    """Return the servers of a URL with their ports; `named`: a user's name stands before them.
+
+    What is no port, and what may be the password of a user for whom no server is named, is not.
+    """
+    alone = re.findall(r"^(?:\[.*\]|[^:]*)", place)[0]
+    is_server = re.fullmatch(f"{_SERVER}(,{_SERVER})*", place) and (
+        named or _MACHINE.fullmatch(alone)
+    )
+    return place if is_server else alone
 
 
 def is_clear(rest: str) -> bool:
@@ -46,5 +59,17 @@ def is_clear(rest: str) -> bool:
     return "@" not in rest.partition("@" if "@" in rest.partition("/")[0] else "/")[2]
 
 
+def hidden(shown: str, values: Iterable[str]) -> frozenset[str]:
+    """Return the words of a URL's values that are not in what is shown of it.
+
+    >>> sorted(hidden("postgresql://ann@db.example/hansard", ["ann", "s3cret", "-c x.y=x"]))
+    ['-c', 's3cret', 'x.y=x']
+    """
+    plain = unquote(shown)
+    words = [word for value in values for word in re.split(r"[\s,]", value.replace("\\", ""))]
+    parts = [part for word in words for part in (word, word.partition("=")[2])]
+    return frozenset(part for part in parts if part and part not in plain)
+
+
 def _is_shown(name: str, value: str) -> bool:
-    return name in _SHOWN and (name != "options" or bool(_SCHEMAS.fullmatch(value)))
+    return name in _SHOWN and bool(re.fullmatch(_FORMS.get(name, "(?s:.*)"), value))

@@ -34,7 +34,8 @@ from typing_extensions import override
 
 from hansard.store import database
 from hansard.store.database import Cursor, Select, Tables, bounded
-from hansard.store.postgres_server import CONNINFO, Postgres, configure, is_lost
+from hansard.store.postgres_errors import is_lost
+from hansard.store.postgres_server import CONNINFO, Postgres, configure
 
 _PATIENCE = 10  # seconds for which what is stored over a lost connection is tried again
 _PAUSE = 0.5  # seconds between tries

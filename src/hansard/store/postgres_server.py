@@ -18,14 +18,13 @@ import psycopg
 from eventsourcing.persistence import PersistenceError
 from psycopg.adapt import Buffer, Loader
 from psycopg.conninfo import conninfo_to_dict, make_conninfo
-from psycopg.errors import InsufficientPrivilege
+from psycopg.errors import InsufficientPrivilege, LockNotAvailable
 from psycopg.types.composite import CompositeInfo, register_composite
-from psycopg_pool import PoolTimeout
 from typing_extensions import override
 
-from hansard.addresses import is_clear, without_secrets
+from hansard.addresses import hidden, is_clear, without_secrets
 from hansard.errors import DataError, HansardError, UsageError
-from hansard.store import queue
+from hansard.store import postgres_planted, queue
 from hansard.store.database import (
     LOCK_SECONDS,
     Cursor,
@@ -35,6 +34,7 @@ from hansard.store.database import (
     require_known,
 )
 from hansard.store.mapping import Debates
+from hansard.store.postgres_errors import failure, unreachable
 from hansard.store.postgres_tables import VERSIONS
 from hansard.version import __version__
 
@@ -64,52 +64,12 @@ _VERSIONS = """CREATE TABLE hansard_versions
     (version integer PRIMARY KEY, engine text NOT NULL, at timestamptz NOT NULL DEFAULT now())"""
 _VERSION = "SELECT coalesce(max(version), 0) FROM hansard_versions"
 _MIGRATED = "INSERT INTO hansard_versions (version, engine) VALUES (%s, %s)"
-_GONE = (
-    "store.unreachable",
-    "{url} does not answer: {said}; what was stored before is there; see to the server",
-)
-_FAILED = ("store.failed", "the store {url} cannot be read or written: {said}")
-_FOREIGN = (
-    "store.foreign",
-    "{url} holds other tables: {said}; name a database of the store's own",
-)
-_FAILURES = {
-    "42501": (
-        "store.role",
-        "the role of {url} may not do this: {said}; {who}",
-    ),
-    "25006": ("store.not_writable", "{url} cannot be written: {said}; name the server's primary"),
-    "53": ("store.full", "the server of {url} has no room left: {said}; nothing was stored"),
-    "42P07": _FOREIGN,
-    "42710": _FOREIGN,
-    "42": (
-        "store.corrupt",
-        "{url} lacks what a store has, or has it otherwise: {said}; restore it from a backup",
-    ),
-    "55P03": ("store.busy", "{url} is locked by others: {said}; try it again"),
-}
-# Who may do what was refused, by what the server says of it; anything else lacks a grant.
-_WHO = {
-    r"procrastinate_|hansard_pauses": (
-        "let the owner of the tables (hansard_owner) run queue.sql, which grants it"
-    ),
-    r"schema|copied|owner": (
-        "make and update tables with `hansard store migrate`, and copy into them with `hansard "
-        "copy`, as their owner (hansard_owner)"
-    ),
-    r"blobs": (
-        "erase texts with `hansard redact` as the role that may delete them (hansard_redactor)"
-    ),
-    r"": "let the owner of the tables (hansard_owner) run grants.sql, which grants it",
-}
-# What to see to where no connection comes about, by what the client says.
-_SEE_TO = {
-    r"resolve|translate host": "see to the name of the host",
-    r"database .* does not exist": "make this database, or name another one",
-    r"password": "see to the user and the password (PGPASSWORD or ~/.pgpass)",
-    r"refused|No such file": "see whether the server runs, and listens there",
-    r"": "see to the server, the address, the user and the password (PGPASSWORD or ~/.pgpass)",
-}
+_MIGRATING = "SELECT pg_advisory_lock(hashtext('hansard migrate'))"
+_MIGRATES_NO_MORE = "SELECT pg_advisory_unlock(hashtext('hansard migrate'))"
+_WHO_MIGRATES = """SELECT pid, usename FROM pg_locks JOIN pg_stat_activity USING (pid)
+    WHERE locktype = 'advisory' AND granted AND objsubid = 1
+    AND (classid::bigint << 32) | objid::bigint = hashtext('hansard migrate')
+    AND database = (SELECT oid FROM pg_database WHERE datname = current_database())"""
 _MAY_MAKE = "SELECT has_schema_privilege(current_schema(), 'CREATE')"
 _MAY_ERASE = "SELECT has_table_privilege('blobs', 'DELETE')"
 _MAY_QUEUE = """SELECT bool_and(has_table_privilege(name, right_to))
@@ -124,6 +84,8 @@ class Postgres(Database):
     def __init__(self, url: str, *, current: bool = True) -> None:
         super().__init__(without_secrets(url), url, Path())
         self.conninfo = _conninfo(url)
+        given = dict(self.conninfo.items() - _DEFAULTS.items())
+        self._hidden = hidden(self.url, map(str, given.values()))
         self._held = dict[str, int]()  # the debates that this process runs, with their locks
         self._lost = set[str]()  # those whose lock another process has taken meanwhile
         self._alone = RLock()
@@ -131,11 +93,7 @@ class Postgres(Database):
         try:
             self._session = self._connect()
         except psycopg.Error as error:
-            said = self._said(error)
-            raise DataError(
-                "store.unreachable",
-                f"cannot connect to {self.url}: {said}; {_advice(_SEE_TO, said)}",
-            ) from None
+            raise unreachable(error, self.url, self._hidden) from None
         try:
             with self.told():
                 self._schema = self._examine()
@@ -148,7 +106,8 @@ class Postgres(Database):
     def _examine(self) -> str:
         """Return the schema in which the store is, or may be made, and stay in it.
 
-        Raises DataError `store.server` for a server on which it cannot be.
+        Raises DataError `store.server` for a server on which it cannot be, and `store.foreign`
+        where others have put something into that schema.
         """
         row = self._session.execute(_SERVER).fetchone()
         number, encoding, schema = row or (0, "", None)
@@ -168,6 +127,7 @@ class Postgres(Database):
         if problem:
             raise DataError("store.server", f"{self.url} cannot hold a store: {problem}")
         self._stay(str(schema))
+        postgres_planted.require_none(self._session, self.url)
         return str(schema)
 
     def _stay(self, schema: str) -> None:
@@ -197,8 +157,7 @@ class Postgres(Database):
 
     @override
     def migrate(self) -> int | None:
-        with self.told(), self._session.transaction():
-            self._session.execute("SELECT pg_advisory_xact_lock(hashtext('hansard migrate'))")
+        with self.told(), self._alone_migrating(), self._session.transaction():
             version = self._version()
             require_known(version or 0, self.url)
             if version is None:
@@ -209,6 +168,25 @@ class Postgres(Database):
                 self._session.execute(_MIGRATED, (number, __version__))
             queue.make(self._session)
         return version
+
+    @contextmanager
+    def _alone_migrating(self) -> Iterator[None]:
+        """Let nobody else migrate meanwhile; raises DataError `store.busy` and says who does."""
+        try:
+            self._session.execute(_MIGRATING)
+        except LockNotAvailable:
+            who = [f"{pid} of {role!r}" for pid, role in self._session.execute(_WHO_MIGRATES)]
+            raise DataError(
+                "store.busy",
+                f"the lock of `hansard store migrate` on {self.url} was held for {LOCK_SECONDS} "
+                f"seconds by another session (process {', '.join(who) or 'not known'}); try it "
+                "again once that has ended, or let an administrator of the server end it",
+            ) from None
+        try:
+            yield
+        finally:
+            with suppress(psycopg.Error):  # a session that is lost has no lock
+                self._session.execute(_MIGRATES_NO_MORE)
 
     def _connect(self) -> psycopg.Connection[Any]:
         connection = psycopg.connect(**self.conninfo)
@@ -228,11 +206,7 @@ class Postgres(Database):
             raise self._error(error) from None
 
     def _error(self, error: BaseException) -> HansardError:
-        state = getattr(error, "sqlstate", None) or ""
-        found = [row for start, row in _FAILURES.items() if state.startswith(start)]
-        code, sentence = (*found, _GONE if is_lost(error) or not state else _FAILED)[0]
-        said = self._said(error)
-        return DataError(code, sentence.format(url=self.url, said=said, who=_advice(_WHO, said)))
+        return failure(error, self.url, self._hidden)
 
     def _may(self, question: LiteralString) -> bool:
         with self.told():
@@ -243,20 +217,14 @@ class Postgres(Database):
         if not self._may(question):
             raise self._error(InsufficientPrivilege(f"permission denied for {what}"))
 
-    def _said(self, error: BaseException) -> str:
-        """Return what the server or the driver says, in one line; neither names a password."""
-        said = getattr(getattr(error, "diag", None), "message_primary", None) or str(error)
-        lines = [line.strip() for line in said.splitlines()] or [""]
-        line = next((line for line in reversed(lines) if "failed: " in line), lines[0])
-        return line.rpartition("failed: ")[2].removeprefix("FATAL:").strip()
-
     @override
     def is_there(self) -> bool:
         return True
 
     @override
     def exposed(self) -> str | None:
-        return None  # the server's roles say who may do what
+        with self.told():
+            return postgres_planted.exposed(self._session, self.url, self._schema)
 
     @override
     def open(self) -> Debates:
@@ -386,17 +354,6 @@ def _conninfo(url: str) -> Mapping[str, Any]:
             "and %2F",
         )
     return {**_DEFAULTS, **found}
-
-
-def _advice(rows: Mapping[str, str], said: str) -> str:
-    return next(advice for pattern, advice in rows.items() if re.search(pattern, said))
-
-
-def is_lost(error: BaseException | None) -> bool:
-    """Say whether an error means that the connection is gone, and nothing else."""
-    state = getattr(error, "sqlstate", None) or "08"
-    lost = isinstance(error, (psycopg.OperationalError, psycopg.InterfaceError))
-    return lost and state.startswith(("08", "57P")) and not isinstance(error, PoolTimeout)
 
 
 def configure(connection: psycopg.Connection[Any]) -> None:

@@ -311,6 +311,85 @@ def test_a_schema_that_somebody_names_after_a_role_is_never_looked_into(urls, se
     assert servers.sql(mallory, f"SELECT * FROM {name}.heads") == []
 
 
+PLANTED = {
+    "function": (
+        "CREATE FUNCTION public.to_tsvector(text, text) RETURNS tsvector LANGUAGE sql "
+        "AS $$ SELECT $2::tsvector $$"
+    ),
+    "operator": (
+        "CREATE OPERATOR public.|| (LEFTARG = text, RIGHTARG = varchar, FUNCTION = public.joined)"
+    ),
+    "table": "CREATE TABLE public.mine (x int)",
+    "view": "CREATE VIEW public.mine AS SELECT 1 AS x",
+}
+
+
+def stranger(url, *rights):
+    """Return the URL of a role that has nothing to do with the store, and its name."""
+    name = f"mallory_{secrets.token_hex(4)}"
+    granted = [f"GRANT {right} TO {name}" for right in rights]
+    servers.sql(url, f"CREATE ROLE {name} LOGIN PASSWORD '{name}'", *granted)
+    return servers.at(url, user=name, password=name), name
+
+
+@pytest.mark.parametrize("what", PLANTED)
+def test_a_schema_in_which_another_role_has_put_something_is_not_used(url, what):
+    """PostgreSQL calls the function that fits best, with the rights of whoever runs a command."""
+    mallory, name = stranger(url, "CREATE ON SCHEMA public")
+    if what == "operator":
+        servers.sql(
+            mallory,
+            "CREATE FUNCTION public.joined(text, varchar) RETURNS text LANGUAGE sql "
+            "AS $$ SELECT $1 $$",
+        )
+    servers.sql(mallory, PLANTED[what])
+    for act in (Store.open, hansard.migrate_store):
+        with pytest.raises(DataError, match=f"of the role '{name}'") as caught:
+            act(url)
+        assert caught.value.code == "store.foreign"
+    servers.sql(url, f"DROP OWNED BY {name}")
+    Store.open(url).close()
+
+
+def test_a_trigger_of_another_role_on_a_table_of_the_store_is_not_run(url):
+    mallory, name = stranger(url, "TRIGGER ON heads")
+    servers.sql(url, f"CREATE SCHEMA elsewhere AUTHORIZATION {name}")
+    servers.sql(
+        mallory,
+        "CREATE FUNCTION elsewhere.run() RETURNS trigger LANGUAGE plpgsql "
+        "AS $$ BEGIN RETURN NEW; END $$",
+        "CREATE TRIGGER planted BEFORE INSERT ON heads FOR EACH ROW "
+        "EXECUTE FUNCTION elsewhere.run()",
+    )
+    with pytest.raises(DataError, match=f"a trigger 'planted' of the role '{name}'") as caught:
+        Store.open(url)
+    assert caught.value.code == "store.foreign"
+
+
+def test_a_schema_in_which_everybody_may_put_something_is_told_of(server, urls):
+    with Store.open(urls["hansard_app"]) as store:
+        assert store.exposed is None
+        fill(store)
+        as_admin = servers.at(server.url, database=servers.database(urls["hansard_app"]))
+        servers.sql(as_admin, "GRANT CREATE ON SCHEMA public TO PUBLIC")
+        assert "REVOKE CREATE ON SCHEMA public FROM PUBLIC" in store.exposed
+        assert repr(urlsplit(urls["hansard_owner"]).username) in store.exposed
+
+
+def test_the_lock_of_migrate_is_waited_for_so_long_and_whoever_has_it_is_named(url, monkeypatch):
+    mallory, name = stranger(url)
+    settings = postgres_server._SETTINGS.replace("lock_timeout = '60s'", "lock_timeout = '10ms'")
+    monkeypatch.setattr(postgres_server, "_SETTINGS", settings)
+    with psycopg.connect(mallory) as holding_it:
+        holding_it.execute("SELECT pg_advisory_lock(hashtext('hansard migrate'))")
+        pid = holding_it.info.backend_pid
+        with pytest.raises(DataError, match=f"process {pid} of '{name}'") as caught:
+            hansard.migrate_store(url)
+        assert caught.value.code == "store.busy"
+    assert hansard.migrate_store(url) == (1, 1)
+    assert servers.sql(url, "SELECT 1 FROM pg_locks WHERE locktype = 'advisory'") == []
+
+
 @pytest.mark.parametrize("name", ["a b", 'a"b', "a\\b", "a,b", "pg temp", "Ä\t"])
 def test_every_connection_stays_in_the_schema_that_was_found(server, name):
     url = server.fresh()
@@ -591,6 +670,14 @@ URLS = {
     "postgresql://127.0.0.1/h?options=-cmy.key=s3cret": "postgresql://127.0.0.1/h",
     "host=127.0.0.1 user=ann password=s3cret": "host…",
     "postgresql:ann:s3cret@127.0.0.1": "postgresql…",
+    "postgresql://ann:5318008/h": "postgresql://ann/h",
+    "postgresql://ann:53180/h": "postgresql://ann/h",
+    "postgresql://ann:s3cret:1/h": "postgresql://ann/h",
+    "postgresql://ann:s3,cret:1/h": "postgresql://ann/h",
+    "postgresql://127.0.0.1/h?sslmode=s3cret": "postgresql://127.0.0.1/h",
+    "postgresql://127.0.0.1/h?options=s3cret": "postgresql://127.0.0.1/h",
+    "postgresql://127.0.0.1/h?target_session_attrs=s3cret": "postgresql://127.0.0.1/h",
+    "postgresql://127.0.0.1/h?s3cret=1": "postgresql://127.0.0.1/h",
     "postgresql://ann:s3cret@[::1]:5432/h?sslpassword=s3cret": "postgresql://ann@[::1]:5432/h",
     "postgresql://ann:s3cret": "postgresql://ann",
     "postgres://ann:s3cret@127.0.0.1/h": "postgres://ann@127.0.0.1/h",
@@ -600,11 +687,30 @@ URLS = {
 @pytest.mark.parametrize("named", URLS)
 def test_no_url_is_shown_with_a_password(named):
     shown = without_secrets(named)
-    assert not re.search("s3|ret|/c", shown)
+    assert not re.search("s3|ret|/c|5318", shown)
     assert URLS[named] in (None, shown)
     with pytest.raises(HansardError) as caught:
         Store.open(f"{named}{'&' if '?' in named else '?'}connect_timeout=1&port=1")
-    assert not re.search("s3|ret|/c", str(caught.value))
+    assert not re.search("s3|ret|/c|5318", str(caught.value))
+
+
+@pytest.mark.parametrize(
+    "given", ["options=s3cret", "options=-c%20s3cret", "options=-c%20work_mem%3Ds3cret",
+              "options=-csearch_path%3Dmine%20s3cret", "client_encoding=s3cret",
+              "connect_timeout=x%0as3cret"],
+)  # fmt: skip
+def test_what_a_server_repeats_of_a_url_is_not_said(server, given):
+    with pytest.raises(DataError) as caught:
+        Store.open(f"{server.url}&{given}")
+    assert caught.value.code == "store.unreachable"
+    assert "s3cret" not in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    "place", ["localhost:5433", "db.example:5433", "[::1]:5433", "a@db:5433", "a@b:1,c:2", "a,b"]
+)
+def test_the_port_of_a_server_is_shown(place):
+    assert without_secrets(f"postgresql://{place}/h") == f"postgresql://{place}/h"
 
 
 UNCLEAR = [

@@ -1,0 +1,62 @@
+"""What others have put into the schema of a store, or can put there.
+
+PostgreSQL calls the function whose types fit best, wherever on the search path it is. So whoever
+may make functions in the store's schema can have our statements call theirs, with the rights of
+whoever runs them; a trigger likewise. These statements name exactly the types of what they call,
+so that no other function fits them better.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import psycopg
+
+from hansard.errors import DataError
+
+# Whoever owns the schema, the database or the tables can do anything to the store all the same.
+_PLANTED = """WITH known AS (
+      SELECT oid FROM pg_roles WHERE rolsuper OR rolname = current_user
+      UNION SELECT nspowner FROM pg_namespace WHERE nspname = current_schema()
+      UNION SELECT datdba FROM pg_database WHERE datname = current_database()
+      UNION SELECT relowner FROM pg_class JOIN pg_namespace ON pg_namespace.oid = relnamespace
+        WHERE nspname = current_schema() AND relname = 'hansard_versions'::name),
+    found (kind, name, owner, place) AS (
+      SELECT 'function'::text, proname, proowner, pronamespace FROM pg_proc
+      UNION ALL SELECT 'operator'::text, oprname, oprowner, oprnamespace FROM pg_operator
+      UNION ALL SELECT 'table or view'::text, relname, relowner, relnamespace FROM pg_class
+      UNION ALL SELECT 'trigger'::text, tgname, proowner, relnamespace
+        FROM pg_trigger
+        JOIN pg_class ON pg_class.oid = tgrelid JOIN pg_proc ON pg_proc.oid = tgfoid)
+    SELECT kind, name, rolname FROM found
+    JOIN pg_namespace ON pg_namespace.oid = place JOIN pg_roles ON pg_roles.oid = owner
+    WHERE nspname = current_schema() AND owner NOT IN (SELECT oid FROM known) LIMIT 1"""
+_OPEN = """SELECT has_schema_privilege('public'::name, nspname::text, 'CREATE'::text)
+    FROM pg_namespace WHERE nspname = current_schema()"""
+_OWNER = """SELECT tableowner FROM pg_tables
+    WHERE schemaname = current_schema() AND tablename = 'hansard_versions'::name"""
+
+
+def require_none(connection: psycopg.Connection[Any], url: str) -> None:
+    """Raise DataError `store.foreign` where others have put something into the store's schema."""
+    row = connection.execute(_PLANTED).fetchone()
+    if row:
+        kind, name, owner = row
+        raise DataError(
+            "store.foreign",
+            f"{url} holds a {kind} {name!r} of the role {owner!r}, which Hansard's statements "
+            "might run: let an administrator of the server drop it",
+        )
+
+
+def exposed(connection: psycopg.Connection[Any], url: str, schema: str) -> str | None:
+    """Say in words that everybody can put something there; None where they cannot."""
+    if connection.execute(_OPEN).fetchall() != [(True,)]:
+        return None
+    owner = connection.execute(_OWNER).fetchall()
+    whose = f"; see whether its tables belong to whom they should, now {owner[0][0]!r}"
+    return (
+        f"every role that connects to {url} can make functions there that your commands run: let "
+        f"an administrator run `REVOKE CREATE ON SCHEMA {schema} FROM PUBLIC`"
+        f"{whose if owner else ''}"
+    )
