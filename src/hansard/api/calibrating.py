@@ -107,9 +107,7 @@ def _policy(store: Store, rows: Projection) -> Policy | None:
     for name, debate, _ in rows.policies():
         data = store.bundle(debate).policies.get(name)
         policy = parse(data) if data else None
-        if (
-            not policy or policy.hash != name
-        ):  # nobody has verified the record since its row was made
+        if not policy or policy.hash != name:  # it was changed after its row was made
             continue
         if any(line.term == _FACTOR for line in policy.lines):
             return policy
