@@ -1,4 +1,7 @@
-"""What holds in every format: nobody who fails agrees, and a judge who fails decides nothing."""
+"""What holds in every debate: nobody who fails agrees, and a judge who fails decides nothing.
+
+In `baseline`, one seat answers alone: nobody could agree.
+"""
 
 import pytest
 
