@@ -10,10 +10,12 @@ import shutil
 from dataclasses import replace
 from pathlib import Path
 
+import psycopg
 import pytest
 
 import altering
 import hansard
+import servers
 from conformance_kit.exports import rezipped, with_entry
 from exporting import (
     EXPORT,
@@ -27,6 +29,7 @@ from exporting import (
     spec,
     trust_file,
 )
+from granting import roles
 from hansard.page.write import page
 from hansard.record import blob, bundle, checkpoint, manifest, note, register, tree
 from hansard.record.bundle import PAGE, PAGE_NOTE, pack
@@ -56,8 +59,8 @@ def attack(row):
 class Scene:
     """What the attacks need: a house that keeps a register, a witness outside, a folder."""
 
-    def __init__(self, folder):
-        self.folder = folder
+    def __init__(self, folder, server):
+        self.folder, self.server = folder, server
         self.house = House(folder)
         self.outside = Outside(folder, self.house)
 
@@ -104,8 +107,8 @@ class Scene:
 
 
 @pytest.fixture
-def at(tmp_path):
-    return Scene(tmp_path)
+def at(tmp_path, request):
+    return Scene(tmp_path, lambda: request.getfixturevalue("server"))
 
 
 @pytest.fixture(scope="module")
@@ -197,6 +200,40 @@ def drop(at, record):
     (found,) = at.house.found().findings
     assert found.line == 1
     return {found.code}
+
+
+@attack("Drop a debate in PostgreSQL, as the role that runs debates or as the owner of the tables")
+def drop_from_a_server(at, record):
+    """The owner drops a debate, and then its lines."""
+    urls, trust = roles(at.server()), at.house.keys.trust()
+    app, owner = urls["hansard_app"], urls["hansard_owner"]
+
+    def found(since=None):
+        with hansard.open_store(app) as store:
+            return {row.code for row in hansard.verify_register(store, since, trust).findings}
+
+    with hansard.open_store(app) as store:
+        for _ in range(2):
+            debate = hansard.run_sync(SPEC, models={"ask": lambda _: "No."}, store=store).debate
+        kept = hansard.sign_checkpoint(store, at.house.keys.signer("log"))
+    entries = f"DELETE FROM stored_events WHERE originator_id = '{debate}'"
+    head = f"DELETE FROM heads WHERE debate = '{debate}'"
+    lines = (
+        "DELETE FROM register WHERE place >= 2",
+        f"DELETE FROM register_hashes WHERE place >= {tree.stored_hashes(2)}",
+        "DELETE FROM checkpoints WHERE size > 2",
+    )
+    for statement in (entries, head, *lines, "UPDATE stored_events SET state = ''"):
+        with pytest.raises(psycopg.errors.InsufficientPrivilege):
+            servers.sql(app, statement)
+    assert found(kept) == set()
+    for table in ("stored_events", "register"):
+        servers.sql(owner, f"DROP TRIGGER {table}_stays ON {table}")
+    servers.sql(owner, entries, head)
+    shown = found()
+    servers.sql(owner, *lines)
+    assert found() == set(), "by itself it agrees with itself"
+    return shown | found(kept)
 
 
 @attack("Drop a debate with its lines: make the store anew without it")

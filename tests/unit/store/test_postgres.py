@@ -16,6 +16,7 @@ import pytest
 
 import hansard
 import servers
+from granting import SQL, roles
 from hansard.addresses import without_secrets
 from hansard.errors import DataError, HansardError, UsageError
 from hansard.record.bundle import Head
@@ -28,8 +29,6 @@ from hansard.testing.filling import ONE, OPENED, TWO, fill, put
 from hansard.testing.found import run_by_hand
 from measuring import traced
 
-OPERATIONS = Path(__file__).parents[3] / "tools" / "docs" / "operations.md"
-SQL = re.findall(r"^```sql\n(.*?)^```$", OPERATIONS.read_text(), re.DOTALL | re.MULTILINE)
 SECRET = "p@ss/w?rd:#1"
 
 
@@ -215,25 +214,6 @@ def holding(url, word):
 
 
 # Roles
-
-
-def roles(server):
-    """The statements of the documents, with names of this test's own; database, and roles' URLs."""
-    url, end = server.fresh(), secrets.token_hex(4)
-    script = SQL[0]
-    names = ("hansard_owner", "hansard_app", "hansard_redactor")
-    for name in names:
-        script = script.replace(name, f"{name}_{end}")
-    script = script.replace("DATABASE hansard", f"DATABASE {servers.database(url)}")
-    first, _, grants = script.partition("-- Then")
-    servers.sql(url, first)
-    urls = {}
-    for name in names:
-        servers.sql(url, f"ALTER ROLE {name}_{end} PASSWORD '{end}'")
-        urls[name] = servers.at(url, user=f"{name}_{end}", password=end)
-    hansard.migrate_store(urls["hansard_owner"])
-    servers.sql(urls["hansard_owner"], "-- Then" + grants)
-    return urls
 
 
 @pytest.fixture
