@@ -139,9 +139,10 @@ const EVENTS = {
 		values: ({ gate }) => ({ advice: adviceIn(gate) }),
 	},
 	"debate.resumed": {
-		headline: "The debate was interrupted, and another process took it over",
+		headline: "Another process goes on with the debate",
 		take: (s) => { s.resumes += 1; },
-		notes: () => [[true, "resumed"]],
+		notes: (s) => [[true, "resumed", {},
+			s.resumes === 1 && !s.calls.size ? "begun" : "interrupted"]],
 	},
 	"debater.registered": {
 		headline: "{id} takes a seat as {role}: {model}",

@@ -167,8 +167,9 @@ def _failed(_: DebateState, data: CallFailedData) -> Iterator[Note]:
     yield note("failed", then, call=call, why=why, wait=seconds(wait or 0))
 
 
-def _resumed(_: DebateState, __: object) -> Iterator[Note]:
-    yield note("resumed")
+def _resumed(state: DebateState, _: object) -> Iterator[Note]:
+    begun = state.resumes == 1 and not state.total().calls
+    yield note("resumed", "begun" if begun else "interrupted")
 
 
 def _closed(state: DebateState, data: ClosedData) -> Iterator[Note]:
