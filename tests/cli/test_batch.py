@@ -3,6 +3,7 @@
 import csv
 import io
 import json
+import re
 import signal
 import subprocess
 import sys
@@ -142,6 +143,17 @@ def test_a_bar_is_shown_on_a_terminal_alone(template):
     seen = on_a_terminal("batch", "--csv", rows, "--template", template)
     assert b"2/2" in seen
     assert b"north" not in seen
+
+
+def test_a_warning_beside_a_bar_has_a_line_of_its_own():
+    Path("seats.py").write_text("def ask(request):\n    return 'Because.'\n")
+    Path("panel.yaml").write_text(PANEL)
+    seen = on_a_terminal("batch", "panel.yaml", "--name", "one", "--models", "seats.py")
+    assert b"Warning" in seen
+    assert all(
+        re.search(rb"(\n|\x1b\[2K)(\x1b\[[0-9;]*m)*$", before)
+        for before in seen.split(b"Warning")[:-1]
+    ), seen
 
 
 def test_a_function_that_raises_leaves_its_debate_open(hansard):

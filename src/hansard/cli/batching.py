@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 import click
+from rich.console import Console
 from rich.text import Text
 
 import hansard
@@ -145,8 +146,9 @@ def run(
     name = name or _called(table.stem if table else specs[0].absolute().parent.name)
     functions = models_of(models)
     policy = policy_of(policy_file)
-    with open_store(create=True) as store, warned(console(stderr=True)):
-        with _watched(name) as (begun, each):
+    err = console(stderr=True)
+    with open_store(create=True) as store, warned(err):
+        with _watched(name, err) as (begun, each):
             work = hansard.run_batch(
                 table or specs,
                 name=name,
@@ -179,7 +181,7 @@ def resume(name: str, jobs: int, models: Path | None, allow: tuple[Path, ...]) -
     """
     functions = models_of(models)
     with open_store() as store:
-        with _watched(name) as (begun, each):
+        with _watched(name, console(stderr=True)) as (begun, each):
             work = hansard.resume_batch(
                 name,
                 store=store,
@@ -250,10 +252,9 @@ def _called(name: str) -> str:
 
 @contextmanager
 def _watched(
-    name: str,
+    name: str, err: Console
 ) -> Iterator[tuple[Callable[[Sequence[str]], object], Callable[[BatchRow], object]]]:
     """Give what hears of a run: a bar on a terminal, else a line for each debate that is over."""
-    err = console(stderr=True)
     if not is_watched(err):
         yield (lambda _: None), lambda row: err.print(line_of(row))
         return

@@ -86,7 +86,11 @@ def evaluate(
     """
     functions, around = models_of(models), console(stderr=True)
     total = count_lines(golden)
-    with open_store(create=True) as store, warned(around), progress("Asking", total) as step:
+    with (
+        open_store(create=True) as store,
+        warned(around),
+        progress("Asking", total, around) as step,
+    ):
         work = hansard.evaluate(
             golden,
             spec,

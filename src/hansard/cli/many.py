@@ -33,9 +33,14 @@ def bar_on(err: Console) -> Progress:
 
 
 @contextmanager
-def progress(what: str, total: int | None) -> Iterator[Callable[[object], None]]:
-    """Give what is called with each thing that is done; on a terminal a bar shows how many are."""
-    with bar_on(console(stderr=True)) as bar:
+def progress(
+    what: str, total: int | None, err: Console | None = None
+) -> Iterator[Callable[[object], None]]:
+    """Give what is called with each thing that is done; on a terminal a bar shows how many are.
+
+    Who prints beside the bar gives the console of both.
+    """
+    with bar_on(err or console(stderr=True)) as bar:
         task = bar.add_task(what, total=total)
         yield lambda _: bar.advance(task)
 
