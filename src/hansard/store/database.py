@@ -256,14 +256,17 @@ class Database(ABC):
 SCHEMA = 1  # the version of a store's tables
 
 
-def require_current(version: int, url: str) -> None:
-    """Raise DataError `store.newer` or `store.old` for tables of another version than ours."""
+def require_current(version: int, url: str, how: str = "") -> None:
+    """Raise DataError `store.newer` or `store.old` for tables of another version than ours.
+
+    `how` says how they are brought up to date where `migrate_command` does not do it.
+    """
     require_known(version, url)
     if version < SCHEMA:
+        how = how or f"with `{migrate_command(url)}`"
         raise DataError(
             "store.old",
-            f"an earlier version of Hansard made the tables of {url}; bring them up to date with "
-            f"`{migrate_command(url)}`",
+            f"an earlier version of Hansard made the tables of {url}; bring them up to date {how}",
         )
 
 

@@ -64,6 +64,8 @@ _VERSIONS = """CREATE TABLE hansard_versions
     (version integer PRIMARY KEY, engine text NOT NULL, at timestamptz NOT NULL DEFAULT now())"""
 _VERSION = "SELECT coalesce(max(version), 0) FROM hansard_versions"
 _MIGRATED = "INSERT INTO hansard_versions (version, engine) VALUES (%s, %s)"
+_NOT_MINE = """SELECT tableowner FROM pg_tables WHERE schemaname = current_schema()
+    AND tablename = 'hansard_versions' AND NOT pg_has_role(tableowner, 'MEMBER')"""
 _MIGRATING = "SELECT pg_advisory_lock(hashtext('hansard migrate'))"
 _MIGRATES_NO_MORE = "SELECT pg_advisory_unlock(hashtext('hansard migrate'))"
 _WHO_MIGRATES = """SELECT pid, usename FROM pg_locks JOIN pg_stat_activity USING (pid)
@@ -153,7 +155,11 @@ class Postgres(Database):
                     "role that is to own them (hansard_owner)"
                 )
             raise UsageError("store.missing", f"there is no store at {self.url}; {how}")
-        require_current(version, self.url)
+        others = [
+            f"with `hansard store migrate` as their owner, the role {owner}"
+            for (owner,) in self._session.execute(_NOT_MINE)
+        ]
+        require_current(version, self.url, *others)
 
     @override
     def migrate(self) -> int | None:

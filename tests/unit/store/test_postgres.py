@@ -501,6 +501,16 @@ def test_tables_of_an_earlier_version_are_refused_until_they_are_brought_up(url,
         fill(store)
 
 
+def test_a_role_that_does_not_own_the_tables_is_told_who_brings_them_up_to_date(urls, monkeypatch):
+    monkeypatch.setattr("hansard.store.database.SCHEMA", 2)
+    owner = urlsplit(urls["hansard_owner"]).username
+    with pytest.raises(DataError, match=f"migrate` as their owner, the role {owner}$") as caught:
+        Store.open(urls["hansard_app"])
+    assert caught.value.code == "store.old"
+    with pytest.raises(DataError, match=f"hansard store migrate --store '?postgresql://{owner}@"):
+        Store.open(urls["hansard_owner"])
+
+
 def test_a_database_that_holds_other_tables_is_left_alone(server):
     url = server.fresh()
     servers.sql(url, "CREATE TABLE blobs (x int)")
