@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import logging
 import os
 import random
 import re
@@ -865,3 +866,22 @@ def test_a_job_of_an_unknown_kind_is_one_line_that_does_not_repeat_it(url):
     assert done.stderr == (
         "–  not opened  job 1 of the queue names no debate; it was not run [queue.job]\n"
     )
+
+
+@pytest.mark.parametrize("debug", ["", "1"])
+def test_what_goes_wrong_below_a_worker_is_one_line_or_with_its_traceback(url, monkeypatch, debug):
+    async def work(*_, **__):
+        try:
+            raise ValueError("two\nlines\x1b[2J") from KeyError("the cause")  # noqa: TRY301
+        except ValueError:
+            logging.getLogger("procrastinate.worker").exception("Job evil\x1b[2J ended")
+
+    monkeypatch.setenv("HANSARD_DEBUG", debug)
+    monkeypatch.setattr(hansard, "work", work)
+    _, out, err = run("worker", "--once", "--store", url)
+    assert ("Traceback" in err, out) == (bool(debug), "")
+    assert "\x1b" not in err
+    if not debug:
+        assert err == (
+            "Job evil<U+001B>[2J ended (KeyError: 'the cause'); HANSARD_DEBUG=1 shows more\n"
+        )

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
+import os
 import shlex
 import sys
 from collections.abc import Callable, Iterator, Sequence
@@ -33,7 +34,10 @@ from hansard.report.safe import one_line, shown
 
 
 class _Inert(logging.Formatter):
-    """Makes safe for a terminal what a log says: the names of jobs come from the queue."""
+    """Makes a line of what a log says, safe for a terminal: what is in it comes from the queue.
+
+    With HANSARD_DEBUG=1 the traceback follows.
+    """
 
     @override
     def formatMessage(self, record: logging.LogRecord) -> str:
@@ -41,7 +45,22 @@ class _Inert(logging.Formatter):
 
     @override
     def format(self, record: logging.LogRecord) -> str:
-        return shown(super().format(record))
+        error = record.exc_info[1] if record.exc_info else None
+        if error is None or os.environ.get("HANSARD_DEBUG") == "1":
+            return shown(super().format(record))
+        cause = error.__cause__ or error
+        said = f"{record.getMessage().rstrip(', ')} ({type(cause).__name__}: {cause})"
+        return f"{one_line(said, 1000)}; HANSARD_DEBUG=1 shows more"
+
+
+def _quieten() -> None:
+    """Let what runs below a worker say only what went wrong: each debate has its line."""
+    handler = logging.StreamHandler()
+    handler.setFormatter(_Inert())
+    for name in ("procrastinate", "psycopg", "asyncio"):
+        log = logging.getLogger(name)
+        log.setLevel(logging.ERROR)
+        log.handlers, log.propagate = [handler], False
 
 
 @click.command()
@@ -86,11 +105,7 @@ def worker(
         next_step(f"retention{held_to}"),
         next_step("list --review overdue"),
     ]
-    log = logging.getLogger("procrastinate")
-    log.setLevel(logging.ERROR)  # each debate has its line
-    handler = logging.StreamHandler()
-    handler.setFormatter(_Inert())
-    log.handlers, log.propagate = [handler], False
+    _quieten()
     err = console(stderr=True)
     with open_store() as store, redirect_stdout(sys.stderr) if models else nullcontext():
         store.require_queue()
