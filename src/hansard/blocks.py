@@ -338,7 +338,9 @@ def format_transcript_for_judge(
     rows = _entries(entries)
     labels = _labels([*stances, *_argued(rows)])
     rounds = sorted({row["round"] for row in rows})
-    if permutation is not None and set(permutation) != set(rounds):
+    if permutation is not None and (
+        not isinstance(permutation, Mapping) or set(permutation) != set(rounds)
+    ):
         raise UsageError("transcript.order", f"permutation must name the rounds {rounds}")
     if rows and shuffle and not given:
         step = Step.of(rounds[-1], "verdict", judge)
@@ -355,8 +357,11 @@ def format_transcript_for_judge(
 
 
 def _permuted(rows: list[Entry], order: Sequence[int]) -> list[Entry]:
+    if not (isinstance(order, Sequence) and all(type(place) is int for place in order)):
+        raise UsageError("transcript.order", "an order is a list of whole numbers")
     if sorted(order) != list(range(len(rows))):
-        raise UsageError("transcript.order", f"{list(order)} is no order of {len(rows)} entries")
+        said = f"{one_line(str(list(order)), 80)} is no order of {len(rows)} entries"
+        raise UsageError("transcript.order", said)
     return [rows[place] for place in order]
 
 
