@@ -173,6 +173,32 @@ def test_holds_take_turns(hansard, ended):
     assert "a hold stands" not in hansard("status", ended).out
 
 
+def test_how_a_hold_was_lifted_is_said_and_whether_that_counts(hansard, ended, tmp_path):
+    """Also of one that stands again: a text may have been erased in between."""
+    empty = tmp_path / "trust.json"
+    empty.write_bytes(library.Trust().dump())
+
+    def said(command, *more):
+        return " ".join(hansard(*command.split(), ended, *more).out.split())
+
+    for signed in ((), ("--sign",)):
+        hansard("hold", ended)
+        hansard("hold", ended, "--lift", *signed)
+    hansard("hold", ended)
+    for command in ("status", "show", "report --as markdown"):
+        out = said(command)
+        assert "and nobody signed that; a hold was lifted on" in out, command
+        assert "with the key" in out, command
+    doubted = "but not with a key that counts here: you have not said that you trust the key"
+    assert doubted in said("status", "--trust", str(empty))
+    for _ in range(2):
+        hansard("hold", ended, "--lift", "--sign")
+        hansard("hold", ended)
+    out = said("status")
+    assert "and nobody signed that" in out, "what is doubtful is said first"
+    assert "a hold was lifted 1 more time" in out
+
+
 def test_an_outcome_has_a_label_and_a_condition_that_there_is(hansard, ended):
     hansard("outcome", ended, "--label", "right", "--note", "It went well.")
     for label in ("two words", "x" * 65, ""):

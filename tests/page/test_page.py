@@ -159,6 +159,13 @@ def test_conditions_of_a_review_and_whether_they_are_met(show):
     assert "Condition 2: Two. (still to be met)" in said
 
 
+def test_how_a_hold_was_lifted_goes_by_the_keys_that_the_reader_gave(show):
+    page = show(export_files("after-everything"))
+    assert "but not with a key that counts here" in page.inner_text("#summary")
+    assert paste(page, "reviewer-0", KEYS["reviewer"]) == "Signed with this key."
+    assert "with the key example.org/reviewer" in page.inner_text("#summary")
+
+
 def test_an_altered_record_has_no_review(show):
     page = show(export_files("review-altered-outcome_fail"))
     assert "Review:" not in page.inner_text("#summary")

@@ -205,7 +205,8 @@ function reviewOf(walk) {
 	].find(([, applies]) => applies)[0];
 	const released = ["approved", "not required"].includes(state) && closed?.outcome === "complete" &&
 		!exceptions.includes("escalated") && !exceptions.includes("undeclared");
-	return { state, released, wanted, exceptions, reviews, open };
+	const lifts = after.filter(({ event }) => event.type === "hold.lifted");
+	return { state, released, wanted, exceptions, reviews, open, lifts };
 }
 
 // Checks 19 and 20, each of a record that has what it looks at: its evidence and why it is open.

@@ -53,7 +53,8 @@ const signerOf = (what) => page.result.signers.find((row) => row.what === what);
 
 // The keys of the reviews; a reader compares each of them.
 const reviewKeys = () => [...new Set(page.result.walk.after
-	.filter(({ event }) => event.type === "review.signed").map((row) => row.key))];
+	.filter(({ event }) => ["review.signed", "hold.lifted"].includes(event.type))
+	.flatMap((row) => row.key ?? []))];
 // Who signed with the key that was given in a field: a name, or nothing.
 const keySigned = (id, role) => (role === "reviewer"
 	? page.result.walk.after.find((row) => row.key === page.trusted.get(id)?.name &&

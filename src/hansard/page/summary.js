@@ -122,10 +122,11 @@ const drawTrust = (state) => state !== "altered" && h("div", { id: "trust" },
 
 function drawSignOff() {
 	const { walk } = page.result, says = reviewInWords(page.result);
-	const tone = { approved: "good", "not required": "info" }[walk.review?.state] ?? "warn";
+	const doubted = walk.review?.lifts.some((row) => row.standing !== "trusted");
+	const tone = (!doubted && { approved: "good", "not required": "info" }[walk.review?.state]) || "warn";
 	return [
 		says && signed("p.alert", tone, [`${VOCABULARY.words.reviewed.label}: `, said(says), ". ",
-			walk.review.reviews.some((row) => row.standing === "unknown") &&
+			[...walk.review.reviews, ...walk.review.lifts].some((row) => row.standing === "unknown") &&
 				[compareKey("Paste the reviewer's key"), " to count it."]]),
 		...conditionsInWords(page.result).map((text) =>
 			signed("p.alert", "info", ["Condition ", said(text)])),

@@ -296,6 +296,15 @@ class NotedOutcome(Part):
     key: str | None = Field(description="The name of the key that signed it; null: nobody did")
 
 
+class LiftedHold(Part):
+    """The end of a hold: from then on texts could be erased."""
+
+    seq: int
+    at: str
+    key: str | None = Field(description="The name of the key that signed it; null: nobody did")
+    standing: Standings | None = Field(description="`trusted`, or why it does not count")
+
+
 class ErasedText(Part):
     """A text that was erased from the record after its close, and who says so."""
 
@@ -321,6 +330,7 @@ class Reviewed(Part):
     reviews: tuple[SignedReview, ...]
     outcomes: tuple[NotedOutcome, ...]
     held: bool = Field(description="Whether a hold stands: nothing may be deleted")
+    lifted: tuple[LiftedHold, ...] = Field(description="The ends of holds, in order")
     erased: tuple[ErasedText, ...] = Field(description="Which texts were erased, in order")
 
 

@@ -14,7 +14,7 @@ from hansard import vocabulary
 from hansard.record.keys import Trust
 from hansard.record.policy import Policy
 from hansard.report import erasing
-from hansard.report.result import Condition, NotedOutcome, Reviewed, SignedReview
+from hansard.report.result import Condition, LiftedHold, NotedOutcome, Reviewed, SignedReview
 from hansard.report.words import FEW, GONE
 from hansard.rules import after
 from hansard.rules.review import ReviewState, Signed, review_of
@@ -59,6 +59,10 @@ def reviewed(state: DebateState, text: TextOfBlob, reader: Reader) -> tuple[Revi
         reviews=tuple(_review(row, text, open_) for row in found.reviews),
         outcomes=tuple(outcomes),
         held=after.is_held(state),
+        lifted=tuple(
+            LiftedHold(seq=row.seq, at=row.at, key=row.key, standing=row.standing)
+            for row in found.lifts
+        ),
         erased=tuple(erasing.erased(state, text, reader.policy, reader.trust)),
     )
     return shown, found.released and reader.vouched
@@ -139,7 +143,8 @@ def in_words(result: Spoken) -> str:
 def notable(result: Spoken) -> str | None:
     """Say how the review stands; None where none is required and nobody said anything."""
     found = result.reviewed
-    return in_words(result) if found.wanted or found.reviews or found.held else None
+    told = found.wanted or found.reviews or found.held or found.lifted
+    return in_words(result) if told else None
 
 
 def _sentences(found: Reviewed) -> Iterator[str]:
@@ -160,6 +165,18 @@ def _sentences(found: Reviewed) -> Iterator[str]:
         yield fill(words["others"], more=len(others) - FEW)
     if found.held:
         yield words["held"]
+    lifts = sorted(found.lifted, key=lambda row: row.standing == "trusted")  # the doubtful first
+    yield from map(_lifted, lifts[:FEW])
+    if len(lifts) > FEW:
+        yield fill(words["lifted_again"], times=many(len(lifts) - FEW, "more time"))
+
+
+def _lifted(row: LiftedHold) -> str:
+    """Say when a hold was lifted, by whose key, and why that does not count for this reader."""
+    why = vocabulary.words("standings").get(row.standing or "", "")
+    how = "unsigned" if row.key is None else "trusted" if row.standing == "trusted" else "doubted"
+    sentence = vocabulary.words("reviewed")[f"lifted_{how}"]
+    return fill(sentence, day=row.at[:10], key=row.key, why=fill(why, key=row.key))
 
 
 def conditions(result: Spoken) -> Iterator[str]:

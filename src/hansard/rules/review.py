@@ -6,7 +6,7 @@ What nobody can show to be approved is not released.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal, cast
 
@@ -50,11 +50,22 @@ class Signed:
 
 
 @dataclass(frozen=True, slots=True)
+class Lift:
+    """The end of a hold: by which key and how that stands as of a review; None: nobody signed."""
+
+    seq: int
+    at: str
+    key: str | None
+    standing: Standings | None
+
+
+@dataclass(frozen=True, slots=True)
 class Reviewed:
     """The state of the review of a debate.
 
     `exceptions` are why a review is asked for by default; `wanted` is how many approvals are
     required, 0 where none is. `open` are the names of conditions that nobody noted as met.
+    `lifts` are the ends of holds, in order.
     """
 
     state: ReviewState
@@ -64,6 +75,7 @@ class Reviewed:
     reviews: tuple[Signed, ...]
     open: tuple[str, ...]
     due: int | None  # days from the close, as the policy says
+    lifts: tuple[Lift, ...] = ()
 
 
 def review_of(
@@ -86,7 +98,8 @@ def review_of(
     reached: ReviewState = _state(found, wanted, over=over)
     released = reached in SETTLED and _decided(state)
     names = tuple(dict.fromkeys(name for names in open_ for name in names))
-    return Reviewed(reached, released, wanted, asked, reviews, names, due)
+    lifts = tuple(_lifts(state, policy, trust))
+    return Reviewed(reached, released, wanted, asked, reviews, names, due, lifts)
 
 
 def last_of(reviews: Sequence[Signed]) -> list[Signed]:
@@ -194,6 +207,15 @@ def _signed(state: DebateState, policy: Policy | None, trust: Trust) -> list[Sig
         for place, (seq, event) in enumerate(enumerate(state.after, _first(state)))
         if event["type"] == "review.signed"
     ]
+
+
+def _lifts(state: DebateState, policy: Policy | None, trust: Trust) -> Iterator[Lift]:
+    for place, event in enumerate(state.after):
+        if event["type"] == "hold.lifted":
+            signed = event["data"]["signature"]
+            how = _standing(state, policy, trust, place) if signed else None
+            key = after.name_in(signed) if signed else None
+            yield Lift(_first(state) + place, event["at"], key, how)
 
 
 def _standing(state: DebateState, policy: Policy | None, trust: Trust, place: int) -> Standings:
