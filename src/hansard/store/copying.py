@@ -93,7 +93,8 @@ class _Copying:
         with guard():
             found = copied.read(self._to.select)
             place, size = _last(self._to, self._to.select), registering.size_of(self._to.select)
-        if not (self._goes_on(found, place, size) if found else place == size == 0):
+            named = self._to.select("SELECT size FROM checkpoints LIMIT 1")  # even of no lines
+        if not (self._goes_on(found, place, size) if found else place == size == 0 and not named):
             raise UsageError(
                 "copy.holds",
                 f"{self._target.url} holds something other than a copy of {self._source.url}: "

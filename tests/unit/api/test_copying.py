@@ -306,6 +306,14 @@ def test_a_target_that_holds_anything_else_is_refused_and_stays_as_it_is(old, ne
     refused("copy.holds", old, lined)
 
 
+def test_an_empty_register_that_is_signed_is_another_register(keys, old, new):
+    with Store.open(f"sqlite:///{new}", create=True) as store:
+        hansard.sign_checkpoint(store, keys.signer("log"))
+    before = contents(new)
+    refused("copy.holds", old, new)
+    assert contents(new) == before
+
+
 def test_a_copy_of_another_store_or_one_that_was_used_is_refused(old, new, tmp_path):
     other = tmp_path / "other.db"
     with Store.open(f"sqlite:///{other}", create=True) as store:
