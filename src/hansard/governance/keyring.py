@@ -86,13 +86,8 @@ class Keyring:
             return Signer(key.name, CommandKey(plain, command))
         if not files.is_there(path):
             if key is not None:
-                raise UsageError(
-                    "key.held",
-                    f"the private half of your {role} key is not in {path}: name the command that "
-                    "signs with it (--signer), restore the file, or revoke the key",
-                )
-            self._make(role)
-            key = self.public(role)
+                self._require_whole(role)
+            key = self._make(role)
         secret = self._open(role, files.read_secret(path))
         if key is None or _key_of(role, Signer(key.name, secret)) != key:
             raise DataError("key.mismatch", f"{path} and its .pub file belong to different keys")
@@ -152,16 +147,35 @@ class Keyring:
             )
         return self.folder / "keys" / f"{role}.pem"
 
+    def _require_whole(self, role: TrustedRole) -> None:
+        """Refuse a public half alone, which another process is not about to complete."""
+        path = self._path(role)
+        with files.edited(path):
+            if not files.is_there(path):
+                raise UsageError(
+                    "key.held",
+                    f"the private half of your {role} key is not in {path}: name the command that "
+                    "signs with it (--signer), restore the file, or revoke the key",
+                )
+
     def _make(self, role: TrustedRole) -> VerifierKey:
-        """Make the key of `role`; its PEM file comes last, so that what is there is whole."""
+        """Make the key of `role`, or return the one that another process has made meanwhile.
+
+        Its PEM file comes last, so that what is there is whole.
+        """
         path = self._path(role)
         secret = keys.generate()
         key = _key_of(role, Signer(_name(role), secret))
         self.trust()  # a file that cannot be read makes no key
         words = f"Passphrase for the new {role} key (empty: it is not encrypted)"
         pem = keys.to_pem(secret, self._passphrase(words, new=True))
-        self._keep(role, key)
-        files.write(path, pem)
+        files.make_folders(self.folder, path.parent)
+        with files.edited(path):
+            made = self.public(role)
+            if made is not None:
+                return made
+            self._keep(role, key)
+            files.write(path, pem)
         self._tell(f"made a new {role} key in {path}: {key}")
         return key
 

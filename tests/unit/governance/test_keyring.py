@@ -5,10 +5,12 @@ import re
 import shlex
 import stat
 import subprocess
+from threading import Thread
 
 import pytest
 
 from hansard.errors import DataError, HansardError, UsageError
+from hansard.governance import keyring
 from hansard.governance.keyring import Keyring
 from hansard.record import keys, note
 from hansard.record.keys import ROLES, Trust, who_signed
@@ -257,6 +259,34 @@ def test_a_passphrase_is_offered_when_a_key_is_made_and_asked_for_when_it_is_use
     assert caught.value.code == "key.malformed"
     right, _ = asking(ring, "secret")
     assert right.signer("export").key == key
+
+
+def test_of_two_that_make_a_key_at_once_the_second_takes_that_of_the_first(ring):
+    """The first makes it while the second is asked for a passphrase."""
+    others = []
+
+    def ask(words, new):
+        others.append(ring.signer("export").key)
+        return ""
+
+    assert [Keyring(ring.folder, lambda: NOW, str, ask).signer("export").key] == others
+    assert len(ring.trust().keys) == 1
+
+
+def test_a_key_that_another_process_has_half_written_is_waited_for(ring, monkeypatch):
+    others, write = [], keyring.files.write
+    other = Thread(target=lambda: others.append(ring.signer("export").key))
+
+    def between(path, data):
+        write(path, data)
+        if path.suffix == ".pub":
+            other.start()
+            other.join(0.2)  # it must still wait, however long
+
+    monkeypatch.setattr(keyring.files, "write", between)
+    key = Keyring(ring.folder, lambda: NOW, str).signer("export").key
+    other.join()
+    assert others == [key]
 
 
 def test_a_passphrase_may_be_declined_and_is_not_asked_for_then(ring):
