@@ -10,7 +10,7 @@ from threading import Thread
 import pytest
 
 from hansard.errors import DataError, HansardError, UsageError
-from hansard.governance import keyring
+from hansard.governance import files
 from hansard.governance.keyring import Keyring
 from hansard.record import keys, note
 from hansard.record.keys import ROLES, Trust, who_signed
@@ -274,7 +274,7 @@ def test_of_two_that_make_a_key_at_once_the_second_takes_that_of_the_first(ring)
 
 
 def test_a_key_that_another_process_has_half_written_is_waited_for(ring, monkeypatch):
-    others, write = [], keyring.files.write
+    others, write = [], files.write
     other = Thread(target=lambda: others.append(ring.signer("export").key))
 
     def between(path, data):
@@ -283,7 +283,7 @@ def test_a_key_that_another_process_has_half_written_is_waited_for(ring, monkeyp
             other.start()
             other.join(0.2)  # it must still wait, however long
 
-    monkeypatch.setattr(keyring.files, "write", between)
+    monkeypatch.setattr(files, "write", between)
     key = Keyring(ring.folder, lambda: NOW, str).signer("export").key
     other.join()
     assert others == [key]
