@@ -4,7 +4,7 @@ import pytest
 
 from hansard.record.keys import Trust
 from hansard.rules.review import review_of
-from reviewing import ANN, BOB, TRUST, closed, note, review, signer, trusting
+from reviewing import ANN, BOB, TRUST, closed, hold, note, review, signer, trusting
 from reviewing import say as said_of
 from support import Debate, Setup, argued, eventful, say, script, votes
 from unit.rules.test_demands import read
@@ -261,3 +261,14 @@ def test_where_a_review_stands():
     assert (row.seq, row.at) == (debate.state.seq, debate.record.events[-1]["at"])
     assert row.key == str(ANN.key)
     assert row.data == debate.record.events[-1]["data"]
+
+
+def test_each_end_of_a_hold_is_told_with_its_key_and_whether_that_counts():
+    debate, told = closed(), []
+    for by, how in ((ANN, "trusted"), (CAT, "unknown"), (None, None)):
+        hold(debate)
+        hold(debate, by, lift=True)
+        last = debate.record.events[-1]
+        told.append((last["seq"], last["at"], by and by.name, how))
+    rows = standing(debate).lifts
+    assert [(row.seq, row.at, row.key, row.standing) for row in rows] == told
