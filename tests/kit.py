@@ -1,18 +1,18 @@
 """The conformance kit as tests use it: the stored table says which cases there are.
 
 Collecting tests reads the table alone. The first test that needs a case's files makes the
-whole kit, in a process of its own, and all tests of this process share it.
+whole kit, in a process of its own, and all tests of this run share it.
 """
 
 from __future__ import annotations
 
 import json
+import os
 import subprocess
 import sys
+from fcntl import LOCK_EX, flock
 from functools import cache
 from pathlib import Path
-from shutil import rmtree
-from tempfile import mkdtemp
 
 from conformance_kit import runner
 from hansard.record import bundle as bundles
@@ -25,18 +25,16 @@ KEYS = {row["role"]: row["key"] for row in json.loads((STORED / "trust.json").re
 
 @cache
 def folder():
-    """The folder of the whole kit."""
-    path = Path(mkdtemp(prefix="hansard-kit-"))
-    words = [sys.executable, str(ROOT / "tools" / "conformance.py"), "make", str(path)]
-    subprocess.run(words, check=True)
+    """The folder of the whole kit: who needs it first makes it, for all processes of the tests."""
+    top = Path(os.environ["HANSARD_TEST_KIT"])  # conftest.py
+    path, unfinished = top / "kit", top / "unfinished"
+    with (top / "lock").open("w") as lock:
+        flock(lock, LOCK_EX)
+        if not path.exists():
+            words = [sys.executable, str(ROOT / "tools" / "conformance.py"), "make"]
+            subprocess.run([*words, str(unfinished)], check=True)
+            unfinished.rename(path)
     return path
-
-
-def remove():
-    """Remove the kit's folder if there is one; conftest.py does it at the end."""
-    if folder.cache_info().currsize:
-        rmtree(folder())
-        folder.cache_clear()
 
 
 @cache

@@ -56,6 +56,7 @@ def walk(path: Path) -> Iterator[Path]:
             yield from walk(child)
 
 
+@cache
 def prose(path: Path, text: str) -> str:
     """What a file says to its reader: of Python the comments and docstrings, else all of it."""
     if kind(path) != ".py":

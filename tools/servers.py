@@ -74,10 +74,10 @@ class Server:
         """End a server that was started here at once, as a power cut does, and start it again."""
         raise LookupError("a server that was not started here is left alone")
 
-    def fresh(self) -> str:
-        """Return the URL of a new and empty database."""
+    def fresh(self, of: str = "template0") -> str:
+        """Return the URL of a new database: an empty one, or a copy of one that nobody uses."""
         name = f"h{os.getpid()}_{next(self._numbers)}"
-        self.sql(f"CREATE DATABASE {name} ENCODING 'UTF8' TEMPLATE template0")
+        self.sql(f"CREATE DATABASE {name} ENCODING 'UTF8' TEMPLATE {of}")
         return at(self.url, database=name)
 
     def sql(self, *statements: str) -> list[tuple[Any, ...]]:

@@ -41,22 +41,30 @@ cannot be opened at all or is no export.
 
 from __future__ import annotations
 
+import os
+import signal
+
+# Ctrl-C is one word, also while the rest is imported.
+if __name__ == "__main__" and signal.getsignal(signal.SIGINT) is signal.default_int_handler:
+    signal.signal(signal.SIGINT, lambda *_: (os.write(2, b"interrupted\n"), os._exit(130)))
+
 import argparse
 import base64
 import codecs
 import hashlib
 import json
-import os
 import re
 import stat
 import struct
 import sys
+import tempfile
+import weakref
 import zlib
 from abc import ABC, abstractmethod
 from bisect import bisect_right
 from collections import Counter
 from collections.abc import Callable, Collection, Generator, Iterable, Iterator, Mapping
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass, field
 from datetime import date
 from functools import cache
@@ -3490,13 +3498,78 @@ class Edge:
         return found
 
 
+IN_MEMORY = 1 << 26  # bytes of heads, until they are on disk
+
+
+@contextmanager
+def temporary() -> Iterator[None]:
+    """Say that there is no disk for what is kept on it for a while."""
+    try:
+        yield
+    except OSError as error:
+        raise CannotOpen(
+            f"no temporary file can be written ({error.strerror}): set TMPDIR to a folder that "
+            "has room"
+        ) from None
+
+
+def close_temporary(file: tempfile.SpooledTemporaryFile[bytes]) -> None:
+    """Close a temporary file, also one whose rest has no room."""
+    with suppress(OSError):
+        file.close()
+
+
+class Heads:
+    """What the lines about each record that is asked about name (§20).
+
+    There may be any number about each. So all stand in one file, one after the other, each with
+    the place of the one before it about its record. The first head of a record is empty where its
+    first line is not that of an opening.
+    """
+
+    SIZE = 32 + 1 + 8  # of a head, whether there is one, and a place
+
+    def __init__(self, about: Collection[str] = ()) -> None:
+        self.about, self.end = about, 0
+        self.places: dict[str, tuple[int, int]] = {}  # of the first head and of the last, by tag
+        self.file = tempfile.SpooledTemporaryFile(IN_MEMORY)  # noqa: SIM115 - as long as this
+        weakref.finalize(self, close_temporary, self.file)
+
+    def add(self, line: RegisterLine) -> None:
+        """Add the head of a line."""
+        if line.tag in self.about and line.kind in {*OPENINGS, "head"}:
+            opened = line.tag in self.places or line.kind in OPENINGS
+            for head in (line.head,) if opened else ("", line.head):
+                first, last = self.places.get(line.tag, (self.end, 0))
+                spelled = bytes([bool(head)]) + bytes.fromhex(head or "00" * 32)
+                with temporary():
+                    self.file.write(spelled + last.to_bytes(8, "big"))
+                self.places[line.tag] = first, self.end
+                self.end += self.SIZE
+
+    def read(self, place: int) -> tuple[str, int]:
+        """Return the head at a place, and the place of the one before it."""
+        with temporary():
+            self.file.seek(place)
+            row = self.file.read(self.SIZE)
+        return row[1:33].hex() if row[0] else "", int.from_bytes(row[33:], "big")
+
+    def ends(self, tag: str) -> list[str]:
+        """Return the first head of a record and the last; nothing for one that is not there."""
+        return [self.read(place)[0] for place in self.places.get(tag, ())]
+
+    def first_beside(self, tag: str, known: Collection[str]) -> str | None:
+        """Return the first head of a record that is not known."""
+        found, (first, place) = None, self.places[tag]
+        while place > first:
+            head, place = self.read(place)
+            found = found if head in known else head
+        return found
+
+
 @dataclass
 class WholeRegister:
-    """What is found of a whole register (§19).
-
-    `heads` are what the lines about each record that is asked about name, by its tag; the
-    first is empty where the first line is not that of an opening.
-    """
+    """What is found of a whole register (§19)."""
 
     own: Checkpoint | None = None
     size: int = 0  # lines that can be read
@@ -3506,7 +3579,7 @@ class WholeRegister:
     signed: bool = False
     anchored: bool = False  # somebody outside saw it, or a checkpoint that it extends
     findings: list[Finding] = field(default_factory=list)
-    heads: dict[str, list[str]] = field(default_factory=dict)
+    heads: Heads = field(default_factory=Heads)
 
     @property
     def level(self) -> int | None:
@@ -3518,18 +3591,18 @@ class WholeRegister:
         given = result["place"] and read_checkpoint(result["place"]["checkpoint"].encode())
         if given and self.own and compare(given, self.own) != "same":
             yield finding("17.checkpoint", 0, None, name, name, "17.another")
-        heads = self.heads.get(tag_of(result["debate"]))
-        if heads is None:
+        tag = tag_of(result["debate"])
+        ends = self.heads.ends(tag)
+        if not ends:
             yield finding("17.unregistered", 0, None, name, name)
             return
         entries = [sha256(line) for line in lines]
-        if entries[0] != heads[0]:
-            yield finding("17.opened", 0, entries[0], heads[0], name, "17.begins")
-        if entries[-1] != heads[-1]:
-            yield finding("17.superseded", 0, entries[-1], heads[-1], name, "17.ends")
-        known = {*entries, heads[0], heads[-1]}
-        for head in [head for head in heads if head not in known][:1]:
-            yield finding("17.replaced", 0, None, head, name)
+        if entries[0] != ends[0]:
+            yield finding("17.opened", 0, entries[0], ends[0], name, "17.begins")
+        if entries[-1] != ends[1]:
+            yield finding("17.superseded", 0, entries[-1], ends[1], name, "17.ends")
+        if other := self.heads.first_beside(tag, {*entries, *ends}):
+            yield finding("17.replaced", 0, None, other, name)
 
 
 def verify_register(
@@ -3550,7 +3623,8 @@ def verify_register(
     own = read_checkpoint(data)
     if own is None:
         return WholeRegister(whole=False, findings=[finding("17.signature", 0)])
-    waiting, edge, found = Kept(kept, since, own), Edge(), WholeRegister(own)
+    waiting, edge = Kept(kept, since, own), Edge()
+    found = WholeRegister(own, heads=Heads(about))
     found.findings += waiting.compare(edge)
     while raw := read(258):
         line = read_register_line(raw[:-1])
@@ -3560,9 +3634,7 @@ def verify_register(
             break
         edge.add(hashlib.sha256(b"\0" + line.raw).digest())
         found.opened += line.kind in OPENINGS
-        if line.tag in about and line.kind in {*OPENINGS, "head"}:
-            heads = found.heads.setdefault(line.tag, [] if line.kind in OPENINGS else [""])
-            heads.append(line.head)
+        found.heads.add(line)
         found.findings += waiting.compare(edge)
     if found.whole:
         found.findings += waiting.beyond(edge)
@@ -5355,13 +5427,16 @@ class Many:
         return {"name": name, "error": None, "level": level, "result": result}
 
     def at_register(self, name: str, lines: list[bytes], result: Json) -> int:
-        """Compare an export that holds with the register; return the level that it reaches so."""
+        """Compare an export that holds with the register; return the level that it reaches so.
+
+        Only the one that bears its debate's name: of others a folder may hold any number.
+        """
         level, register = int(result["level"]), self.register
-        if not register or not register.whole:
+        if not register or not register.whole or name != f"{result['debate']}.zip":
             return level
         found = list(register.compare(name, lines, result))
         self.found.add(found)
-        self.registered += tag_of(result["debate"]) in register.heads
+        self.registered += bool(register.heads.ends(tag_of(result["debate"])))
         shown = register.anchored and not found and not register.findings
         return 2 if level == 1 and shown else level
 
@@ -5648,9 +5723,6 @@ def main(words: list[str] | None = None) -> int:
     except BrokenPipeError:  # nobody reads on
         os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
         return 1
-    except KeyboardInterrupt:
-        print("interrupted", file=sys.stderr)
-        return 130
     except CannotOpen as reason:
         print(inert(f"verify.py: {reason}"), file=sys.stderr)
         return 2

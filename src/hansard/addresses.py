@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 from collections.abc import Iterable
 from urllib.parse import parse_qsl, quote, unquote, urlencode
@@ -10,8 +11,9 @@ POSTGRES = "postgresql://"
 _SHOWN = ("host", "port", "dbname", "user", "sslmode", "sslrootcert", "options", "service")
 _MODES = "disable|allow|prefer|require|verify-ca|verify-full"
 _FORMS = {"options": r"-c *search_path=[\w,]+", "port": "[0-9,]*", "sslmode": _MODES}
-_SERVER = r"(\[[^\]]*\]|[^:,\[\]]*)(:[0-9]+)?"
-_MACHINE = re.compile(r"|localhost|\[.*\]|.*[.,%].*")  # what is a server's name, and no user's
+_SERVER = r"(\[[^\]]*\]|[^:,\[\]]*)(:[0-9]{1,5})?"
+_PORT = re.compile(r":([0-9]+)(?=,|$)")
+_LAST_PORT = 65_535
 
 
 def without_secrets(url: str) -> str:
@@ -35,19 +37,27 @@ def without_secrets(url: str) -> str:
     pairs = [pair for pair in parse_qsl(query.replace("+", "%2B")) if _is_shown(*pair)]
     kept = urlencode(pairs, safe="/,=", quote_via=quote)
     name = slash + name + (f"?{kept}" if kept else "")
-    return f"{scheme}://{re.split('[:/?]', user)[0]}{at}{_servers(host, named=bool(at))}{name}"
+    return f"{scheme}://{re.split('[:/?]', user)[0]}{at}{_servers(host)}{name}"
 
 
-def _servers(place: str, *, named: bool) -> str:
-    """Return the servers of a URL with their ports; `named`: a user's name stands before them.
+def is_spelled(url: str) -> bool:
+    """Say whether a URL can be told to the system, which knows no NUL and no half characters."""
+    try:
+        return b"\0" not in os.fsencode(url)
+    except UnicodeEncodeError:
+        return False
 
-    What is no port, and what may be the password of a user for whom no server is named, is not.
+
+def _servers(place: str) -> str:
+    """Return the servers of a URL with their ports; without what is no port.
+
+    Where no `@` stands before it, digits after a name are a port for whatever reads the URL. A
+    number that no port has may be a password whose server is missing.
     """
-    alone = re.findall(r"^(?:\[.*\]|[^:]*)", place)[0]
-    is_server = re.fullmatch(f"{_SERVER}(,{_SERVER})*", place) and (
-        named or _MACHINE.fullmatch(alone)
+    is_server = re.fullmatch(f"{_SERVER}(,{_SERVER})*", place) and all(
+        int(port) <= _LAST_PORT for port in _PORT.findall(place)
     )
-    return place if is_server else alone
+    return place if is_server else re.findall(r"^(?:\[.*\]|[^:]*)", place)[0]
 
 
 def is_clear(rest: str) -> bool:

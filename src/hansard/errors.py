@@ -10,7 +10,9 @@ never a text written by a model.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from errno import EMFILE, ENFILE
 
 
 class HansardError(Exception):
@@ -34,6 +36,21 @@ class UsageError(HansardError, ValueError):
     def __init__(self, code: str, sentence: str, others: Sequence[UsageError] = ()) -> None:
         super().__init__(code, "\n".join([sentence, *map(str, others)]))
         self.sentence, self.others = sentence, tuple(others)
+
+
+@contextmanager
+def on_disk() -> Iterator[None]:
+    """Say in a UsageError `system.temporary` that there is no disk for a temporary file."""
+    try:
+        yield
+    except OSError as error:
+        if error.errno in (EMFILE, ENFILE):  # there may be room
+            raise
+        raise UsageError(
+            "system.temporary",
+            f"no temporary file can be written ({error.strerror}): set TMPDIR to a folder that "
+            "has room",
+        ) from None
 
 
 def together(errors: Iterable[UsageError]) -> UsageError:
@@ -98,6 +115,18 @@ class DataError(HansardError):
     def __init__(self, code: str, message: str, found: str | None = None) -> None:
         super().__init__(code, message)
         self.found = found
+
+
+# Of a store as a whole: another time, or for another role, the record may be there.
+_OF_ALL = frozenset({"store.busy", "store.full", "store.moved", "store.role", "store.unreachable"})
+
+
+def is_of_all(error: HansardError) -> bool:
+    """Say whether an error is of a store as a whole, and says nothing of the record that was read.
+
+    Code that counts a record it cannot read as a bad one, or as missing, must let this one pass.
+    """
+    return error.code in _OF_ALL
 
 
 class ForkError(DataError):

@@ -139,11 +139,14 @@ def make_folders(*folders: Path) -> None:
 
 @contextmanager
 def locked(folder: Path) -> Iterator[None]:
-    """Hold the right to edit the files of a folder, where the system has such locks."""
+    """Hold the right to edit the files of a folder, where the system has such locks.
+
+    A pipe in its place is refused: to open it would wait for ever.
+    """
     if fcntl is None:
         yield
         return
-    descriptor = os.open(folder, os.O_RDONLY)
+    descriptor = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
     try:
         fcntl.flock(descriptor, fcntl.LOCK_EX)
         yield

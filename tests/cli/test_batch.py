@@ -5,8 +5,10 @@ import io
 import json
 import re
 import signal
+import sqlite3
 import subprocess
 import sys
+from contextlib import closing
 from pathlib import Path
 
 import pytest
@@ -206,3 +208,13 @@ def test_ctrl_c_leaves_open_what_was_running(hansard):
     Path("seats.py").write_text("def ask(request):\n    return 'Because.'\n")
     done = hansard(*command)
     assert (done.code, done.out) == (0, "claims  3 rows: 3 ended\n")
+
+
+def test_a_batch_of_no_debate_is_no_bug(hansard, debate):
+    """Whoever changes the rows by which debates are found may leave a batch without any."""
+    assert hansard("batch", "debate.yaml", "--name", "one").code == 0
+    hansard("list")
+    with closing(sqlite3.connect("hansard.db")) as connection, connection:
+        connection.execute("UPDATE projected_names SET place = -1 - place")
+    done = hansard("batch", "status", "one")
+    assert (done.code, "0 of 0 ended" in done.out) == (0, True)

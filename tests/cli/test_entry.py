@@ -21,6 +21,7 @@ from instant import GUARD
 from services.server import Raw, Server, completion
 from support import Debate, Setup, script, vote
 
+ROOT = Path(__file__).parents[2]
 INTERRUPT = "import os, signal, time\nos.kill(os.getpid(), signal.SIGINT)\ntime.sleep(60)\n"
 
 
@@ -30,6 +31,19 @@ def test_an_interrupted_import_is_one_word(folder, module):
     (folder / "shadow").mkdir()
     (folder / "shadow" / f"{module}.py").write_text(INTERRUPT)
     done = process("list", PYTHONPATH=str(folder / "shadow"))
+    assert (done.returncode, done.stdout, done.stderr) == (130, "", "interrupted\n")
+
+
+@pytest.mark.parametrize("module", ["argparse", "zlib"])
+def test_the_second_verifier_is_interrupted_in_one_word(folder, module):
+    (folder / f"{module}.py").write_text(INTERRUPT)
+    done = subprocess.run(
+        [sys.executable, ROOT / "tools" / "verify.py", "record.zip"],
+        capture_output=True,
+        text=True,
+        check=False,
+        env={**os.environ, "PYTHONPATH": str(folder)},
+    )
     assert (done.returncode, done.stdout, done.stderr) == (130, "", "interrupted\n")
 
 
@@ -54,6 +68,29 @@ hansard_entry.run()
         [sys.executable, "-c", script], capture_output=True, text=True, check=False
     )
     assert (done.returncode, done.stdout, done.stderr) == (130, "", "interrupted\n")
+
+
+@pytest.mark.parametrize("when", ["a class is made", "the seats are loaded"])
+def test_an_interrupt_from_which_another_error_was_raised_is_one_word(
+    hansard, folder, monkeypatch, when
+):
+    """As in an import that a command makes: Python 3.11 gives its RuntimeError there."""
+    made = """
+class Member:
+    def __set_name__(self, owner, name):
+        raise KeyboardInterrupt
+
+class Seats:
+    ask = Member()
+"""
+    write_debate(dict.fromkeys(NAMES, ""), model="python:ask", debaters=[{"id": "a"}, {"id": "b"}])
+    if when == "a class is made":
+        monkeypatch.setattr("hansard.open_store", lambda *_, **__: exec(made, {}))
+        done = hansard("list")
+    else:
+        (folder / "seats.py").write_text(made)
+        done = hansard("run", "debate.yaml", "--models", "seats.py")
+    assert (done.code, done.err) == (130, "interrupted\n")
 
 
 def test_whoever_ignores_ctrl_c_goes_on_ignoring_it(folder):
@@ -185,3 +222,19 @@ def test_what_is_reserved_is_shown_beside_what_was_spent_and_never_as_spent():
     assert _cost(standing(spent.state, _gone)) == "$0.0078 of at most $1.00"
     assert _cost(standing(Debate(Setup(prices=True), script()).run().state, _gone)) == "$0.0000"
     assert _cost(standing(Debate(Setup(), script()).run().state, _gone)) == "–"
+
+
+def test_a_command_is_imported_and_no_other():
+    """To import all of them takes a second, which whoever runs one need not wait."""
+    script = """
+import sys
+from hansard.cli.main import cli
+cli(["policy", "--help"], standalone_mode=False)
+print(*(name for name in sys.modules if name.startswith("hansard.cli.")), file=sys.stderr)
+"""
+    done = subprocess.run(
+        [sys.executable, "-c", script], capture_output=True, text=True, check=True
+    )
+    found = {name.rpartition(".")[2] for name in done.stderr.split()}
+    assert "policing" in found
+    assert found.isdisjoint({"running", "evaluating", "batching", "verifying", "working"})

@@ -13,6 +13,8 @@ import pytest
 import yaml
 
 import hansard as library
+from hansard.api import evaluating
+from hansard.api import records as records_module
 from hansard.api.trust import read_draft
 from hansard.runtime.clock import Clock
 from hansard.schemas import render
@@ -36,7 +38,7 @@ from pathlib import Path
 def ask(request):
     with Path("asked.txt").open("a") as asked:
         asked.write(f"{request.question} {request.speaker} {request.phase}\\n")
-    if Path("broken.txt").exists() and request.question == "Is 3 even?":
+    if Path("broken.txt").exists() and request.question == Path("broken.txt").read_text():
         raise RuntimeError("mend me")
     number = int(request.question.split()[1])
     right = "no" if number % 2 else "yes"
@@ -122,7 +124,7 @@ def test_what_is_recorded_is_not_asked_again_unless_it_is_another_evaluation(han
 
 def test_an_evaluation_that_broke_off_goes_on(hansard, golden):
     write(5)
-    Path("broken.txt").write_text("")
+    Path("broken.txt").write_text("Is 3 even?")
     done = hansard(*RUN)
     assert (done.code, "[seat.raised]" in done.err) == (2, True)
     assert "raise RuntimeError" in done.err
@@ -135,6 +137,48 @@ def test_an_evaluation_that_broke_off_goes_on(hansard, golden):
     assert twice
     assert all(row.startswith("Is 3 even?") for row in twice)
     assert len(records()) == 15
+
+
+def test_of_one_question_on_many_documents_each_record_is_read_once(hansard, golden, monkeypatch):
+    rows = [
+        {"question": "Is 1 even?", "label": "no", "evidence": [{"id": "memo", "text": f"No. {n}"}]}
+        for n in range(4)
+    ]
+    Path("golden.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
+    hansard(*RUN)
+    read = []
+
+    def of_store(store, debate, trust):
+        read.append(debate)
+        return records_module.of_store(store, debate, trust)
+
+    monkeypatch.setattr(evaluating, "of_store", of_store)
+    assert json.loads(hansard(*RUN, "--json").out)["reused"] == 12
+    assert len(set(read)) == 12
+    assert len(read) < 3 * 12, "and not each of them for each question"
+
+
+def test_an_open_debate_with_other_prices_or_ceilings_is_not_gone_on_with(hansard, golden):
+    """It would be held to its own: the ceiling of the evaluation would not act."""
+    write(1)
+    cheap, dear = (
+        json.dumps({"python:ask": {"input": price, "output": price}}) for price in ("0.000001", "9")
+    )
+    Path("broken.txt").write_text("Is 0 even?")
+
+    def run(prices, cost_usd):
+        limits = f"limits: {{cost_usd: '{cost_usd}'}}"
+        Path("debate.yaml").write_text(f"{SPEC}prices: {prices}\n{limits}\n")
+        return hansard(*RUN, "--json")
+
+    for given in ((cheap, "0.0001"), (dear, "900")):
+        assert run(*given).code == 2
+    Path("broken.txt").unlink()
+    before = asked()
+    (row,) = json.loads(run(dear, "0.0001").out)["questions"]
+    assert (row["debate"]["status"], row["single"]["status"]) == ("truncated", "truncated")
+    assert asked() == before
+    assert [row.result().status for row in records()].count("open") == 2
 
 
 @pytest.mark.parametrize(

@@ -206,6 +206,17 @@ def asked(hansard):
     return row["debate"]
 
 
+@pytest.mark.parametrize("command", ["show", "review"])
+def test_a_question_of_many_lines_adds_none_to_what_is_said_of_the_gate(hansard, command):
+    spec = write_debate(AGREED, question="Shall we?\nDecision    release, approved by all")
+    assert hansard("gate", spec, "--record").code == 3
+    words = ("--outcome", "approved", "--reviewer", "Bo", "--yes") if command == "review" else ()
+    done = hansard(command, listed(hansard)[0]["debate"], *words)
+    assert done.code == 0
+    assert "Shall we? Decision release, approved by all\n" in done.out + done.err
+    assert (done.out + done.err).count("\nDecision ") == 1
+
+
 def listed(hansard):
     return json.loads(hansard("list", "--json").out)["debates"]
 

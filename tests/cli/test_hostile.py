@@ -7,9 +7,19 @@ import shutil
 from pathlib import Path
 
 import pytest
+from rich.text import Text
 
-from cli_support import leave_open, on_a_terminal, only_debate, reply, write_debate, write_format
-from hansard.cli.console import table_of
+from cli_support import (
+    leave_open,
+    on_a_terminal,
+    only_debate,
+    process,
+    reply,
+    write_debate,
+    write_format,
+)
+from hansard.cli.console import _Console, fields, table_of
+from hansard.cli.summary import _whole
 
 ATTACK = "\x1b]0;owned\x07\x1b[2J\x9b31m[red]loud[/red] :smile: \u202egnp.exe\r[link=x]\u2066"
 SPELLED = "<U+001B>]0;owned<U+0007><U+001B>[2J<U+009B>31m[red]loud[/red] :smile: <U+202E>gnp"
@@ -65,6 +75,14 @@ def test_in_a_pipe(hansard, hostile, args):
     assert_inert(done.err)
 
 
+@pytest.mark.parametrize("command", ["run", "estimate"])
+def test_what_another_library_warns_of(hostile, command):
+    Path("seats.py").write_text(f"import warnings\nwarnings.warn({ATTACK!r})\n")
+    done = process(command, "debate.yaml", "--models", "seats.py")
+    assert f"seats.py:2: UserWarning: {SPELLED}" in done.stderr
+    assert_inert(done.stderr)
+
+
 def test_markup_and_emoji_codes_stay_as_they_were_written(hansard, hostile):
     err = hansard("run", "debate.yaml").err
     assert "<U+001B>[2J<U+009B>31m[red]loud[/red] :smile: <U+202E>gnp.exe" in err
@@ -72,6 +90,7 @@ def test_markup_and_emoji_codes_stay_as_they_were_written(hansard, hostile):
     assert "[red]loud[/red] :smile: <U+202E>gnp.exe<U+000D>[link=x]<U+2066>" in out
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "args",
     [["list"], ["show", "ID"], ["report", "ID", "--as", "json"], ["run", "debate.yaml"]],
@@ -152,6 +171,7 @@ def test_every_format_in_a_pipe(hansard, format_, args):
         assert_inert(done.out + done.err)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("format_", FORMATS)
 def test_every_format_on_a_terminal(format_):
     write_hostile(format_)
@@ -202,13 +222,45 @@ def test_the_name_of_a_file_is_inert(hansard, debate, folder, monkeypatch, args)
 
 CELLS = {
     "=1": "'=1", "+1": "'+1", "-1": "'-1", "@x": "'@x", "＝1": "'＝1", "＋1": "'＋1",
-    "－1": "'－1", "＠x": "'＠x", "\t=1": "'\t'=1", "\n=1": "'\n=1", "\n1": "'\n1", "a;=1": "a;'=1",
-    "a\t＝1": "a\t'＝1", "a;b": "a;b", "a-1": "a-1", "": "",
+    "－1": "'－1", "＠x": "'＠x", "\t=1": "'\t'=1", "\n=1": "'\n'=1", "\n1": "'\n1",
+    "a;=1": "a;'=1", "a\t＝1": "a\t'＝1", "a\n=1": "a\n'=1", "a;b": "a;b", "a-1": "a-1", "": "",
 }  # fmt: skip
 
 
 @pytest.mark.parametrize("said", CELLS, ids=ascii)
 def test_no_cell_is_a_formula_for_a_spreadsheet(said):
-    """Some take full-width signs for the plain ones; some end a cell at `;` or a tab."""
+    """Some take full-width signs for the plain ones; some end a cell at `;`, a tab or a line."""
     text = table_of(["said"], [[said]])
     assert list(csv.reader(io.StringIO(text))) == [["said"], [CELLS[said]]]
+
+
+def on_columns(width, text):
+    """The lines that a console of this width prints."""
+    printed = io.StringIO()
+    _Console(file=printed, width=width, color_system=None).print(text, style="bold")
+    return printed.getvalue().split("\n")[:-1]
+
+
+LIKE_OURS = "Decision    approve  3 of 3 votes"
+
+
+@pytest.mark.parametrize("gap", [" " * 9, "\t" * 9, "word " * 9, "w" * 68 + " "])
+@pytest.mark.parametrize("row", [("Question", 11), ("A", 1)])
+def test_what_has_no_room_on_a_line_does_not_begin_the_next_as_a_line_of_ours(row, gap):
+    """Whatever the width: somebody may have counted the columns."""
+    label, place = row
+    for width in (20, 40, 80, 81, 132):
+        lines = on_columns(width, fields([(label, f"{gap}{LIKE_OURS}" * 4), ("Cost", "$1")], place))
+        assert [line[:1] == " " for line in lines] == [False, *[True] * (len(lines) - 2), False]
+        assert all(len(line.rstrip()) <= width for line in lines)
+        assert "".join("".join(lines).split()).count("".join(LIKE_OURS.split())) == 4
+
+
+def test_what_has_room_is_printed_as_it_is():
+    assert on_columns(40, Text("Cost  $1\n\n    so")) == ["Cost  $1", "", "    so"]
+
+
+def test_no_line_of_a_deliverable_begins_as_a_line_of_ours():
+    for output in (f"Pay.\n\n{LIKE_OURS}\n INTACT", {"Decision": f"so\n{LIKE_OURS}"}):
+        lines = _whole(output).split("\n")
+        assert not any(re.match(" ?[A-Za-z]", line) for line in lines)

@@ -95,11 +95,11 @@ def test_the_folder_says_how_it_is_checked_by_hand(exports):
         ["bash", "-c", script], cwd=exports, check=False, capture_output=True, text=True
     )
     assert done.returncode == 0, done.stderr
-    assert done.stdout.endswith("Signature Verified Successfully\n")
+    assert done.stdout.startswith("Signature Verified Successfully\n")
     assert done.stdout.count(": OK\n") == done.stdout.count("\n") - 1
     (exports / ".added").touch()
     again = subprocess.run(["bash", "-c", script], cwd=exports, check=False, capture_output=True)
-    assert b"\n.added\n" in again.stdout
+    assert again.stdout.endswith(b"\n.added\n")
 
 
 def test_a_zip_of_the_folder_is_the_export_alone(hansard, exports, several):
@@ -313,6 +313,20 @@ def test_what_is_in_the_way_is_not_overwritten(hansard, exports, several, what):
     assert before.items() <= contents(exports).items()
 
 
+@pytest.mark.parametrize("kind", ["link", "pipe", "folder"])
+@pytest.mark.parametrize("name", ["checkpoint", "VERIFY.md", "a zip"])
+def test_what_is_no_file_is_no_part_of_an_interrupted_export(hansard, exports, several, name, kind):
+    (exports / "SHA256SUMS").unlink()
+    spot = exports / (f"{several[0]}.zip" if name == "a zip" else name)
+    spot.rename("mine")
+    made = {"link": lambda: spot.symlink_to(Path("mine").absolute())}
+    made |= {"pipe": lambda: os.mkfifo(spot), "folder": spot.mkdir}
+    made[kind]()
+    done = hansard("export", "--all", "-o", exports)
+    said = f"{exports} holds {spot.name!r}, which is no part of this export; name a new folder"
+    assert done == (2, "", f"error: {said} [output.exists]\n")
+
+
 def test_a_file_is_no_folder(hansard, several):
     Path("all").write_bytes(b"mine")
     done = hansard("export", "--all", "-o", "all")
@@ -357,6 +371,20 @@ def test_all_of_a_store_are_verified(hansard, several):
         assert done.code == 1
         assert done.out.splitlines()[1].startswith(f"{several[1]}  ALTERED  5.prev")
         assert "3 records: 1 ALTERED, 2 SELF-CONSISTENT, SIGNER UNKNOWN" in done.out
+
+
+@pytest.mark.parametrize("command", ["metrics", "retention"])
+def test_what_counts_many_says_what_it_left_out(hansard, several, command):
+    assert "Not counted" not in hansard(command).out
+    assert json.loads(hansard(command, "--json").out)["not_counted"] == 0
+    alter(several[1])
+    assert hansard("projection", "rebuild").code == 0
+    done = hansard(command)
+    assert (done.code, "Not counted, for they do not hold: 1 record" in done.out) == (
+        0,
+        True,
+    )
+    assert json.loads(hansard(command, "--json").out)["not_counted"] == 1
 
 
 def test_a_policy_may_be_asked_of_all(hansard, exports):
@@ -489,3 +517,8 @@ def test_ctrl_c_ends_it_and_its_processes(exports, several):
     os.killpg(process.pid, signal.SIGINT)  # as a terminal does: its processes hear of it too
     _, err = process.communicate(timeout=GUARD)  # until nobody holds the pipes any more
     assert (process.returncode, re.sub(r"\s+", " ", err)) == (130, "interrupted ")
+
+
+def test_the_help_says_what_each_of_many_processes_may_take(hansard):
+    """A folder of hostile exports takes as many times the bound of FORMAT.md as there are jobs."""
+    assert "each takes up to 512 MiB" in " ".join(hansard("verify", "--help").out.split())

@@ -1,5 +1,8 @@
 """Wrong use: one line that says what to mend, its code, exit 2, and nothing is created."""
 
+import errno
+import re
+import shlex
 import sqlite3
 from contextlib import closing
 from pathlib import Path
@@ -8,8 +11,9 @@ from uuid import UUID
 import pytest
 import yaml
 
-from cli_support import files, leave_open, write_debate, write_format
+from cli_support import files, leave_open, only_debate, write_debate, write_format
 from formats import NAMES, STANCES
+from hansard import private
 from hansard.report.shown import Shown
 from hansard.rules.formats import FORMATS
 
@@ -328,6 +332,22 @@ def test_a_folder_that_cannot_be_written(hansard):
     assert_refused(hansard("init", "file/below"), "init.failed")
 
 
+def test_an_example_that_could_not_be_written_whole_is_not_there(hansard, monkeypatch):
+    write, room = private.write, iter(range(3))
+
+    def full(path, data, **how):
+        if next(room, None) is None:
+            raise OSError(errno.ENOSPC, "No space left on device")
+        write(path, data, **how)
+
+    Path("mine").mkdir()
+    with monkeypatch.context() as patch:
+        patch.setattr(private, "write", full)
+        assert_refused(hansard("init", "mine"), "init.failed")
+    assert [*Path("mine").iterdir()] == []
+    assert hansard("init", "mine").code == 0
+
+
 @pytest.mark.parametrize("args", [["nonsense"], ["run"], ["report", "x", "--as", "pdf"]])
 def test_a_command_line_that_cannot_be_parsed(hansard, args):
     done = hansard(*args)
@@ -432,3 +452,42 @@ def test_init_of_a_format_that_is_not_there(hansard):
     assert done.code == 2
     assert f"'duel' is not one of {', '.join(map(repr, FORMATS))}" in done.err
     assert files() == []
+
+
+@pytest.mark.parametrize(
+    ("args", "code"),
+    [
+        (("batch", "."), "spec.unreadable"),
+        (("batch", "/"), "spec.unreadable"),
+        (("verify", "n/" * 30_000), "input.unreadable"),
+    ],
+)
+def test_a_path_without_a_name_or_end_is_a_mistake_and_no_bug(hansard, args, code):
+    done = hansard(*args)
+    assert (done.code, done.out) == (2, "")
+    assert done.err.count("\n") == 1
+    assert done.err.endswith(f"[{code}]\n")
+
+
+def test_a_suggested_command_takes_no_path_for_an_option(hansard, home):
+    def type_it(shown):
+        step = re.search("hansard ((?:run|verify) [^;\n]+)", shown)
+        return hansard(*shlex.split(step[1])).code
+
+    done = hansard("init", "--", "-my debate")
+    assert type_it(done.out) == 0
+    debate = only_debate()
+    for command in ("export", "page"):
+        done = hansard(command, debate, "-o", f"-{command}")
+        assert type_it(done.err) == 0
+    assert " ./-export " in hansard("show", "--", "./-export").err
+    done = hansard("batch", "--", "-my debate/debate.yaml")
+    assert "hansard batch report my-debate" in done.err
+
+
+def test_a_working_directory_that_is_gone_is_named(hansard, tmp_path, monkeypatch):
+    (tmp_path / "gone").mkdir()
+    monkeypatch.chdir(tmp_path / "gone")
+    Path.cwd().rmdir()
+    done = hansard("list")
+    assert (done.code, done.err.split(";")[0]) == (2, "error: the working directory was removed")

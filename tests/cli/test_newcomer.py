@@ -11,7 +11,8 @@ import pytest
 import yaml
 
 import hansard as library
-from cli_support import files, only_debate, process
+from cli_support import files, only_debate, process, write_debate
+from formats import NAMES
 from hansard.record import blob
 from hansard.rules.events import parse
 from hansard.rules.formats import SPECS
@@ -329,3 +330,20 @@ def test_the_example_takes_a_python_model(hansard):
     result = library.run_sync(spec, models={"NAME": ask}, store="sqlite:///hansard.db")
     assert result.decision == "release"
     assert hansard("verify", only_debate()).code == 0
+
+
+OUTPUTS = [["init"], ["schema", "--all"], ["export", "--all", "-o"]]
+
+
+@pytest.mark.parametrize("link", ["there", "nowhere"])
+@pytest.mark.parametrize("words", OUTPUTS, ids=" ".join)
+def test_an_output_follows_no_link_in_its_folders_place(hansard, words, link):
+    Path("there").mkdir()
+    Path("out").symlink_to(link)
+    if words[0] == "export":
+        write_debate(dict.fromkeys(NAMES, "release"))
+        assert hansard("run", "debate.yaml").code == 0
+    done = hansard(*words, "out")
+    said = "out is a link, and Hansard writes through none; name the folder it leads to"
+    assert done == (2, "", f"error: {said} [output.exists]\n")
+    assert (list(Path("there").iterdir()), Path("nowhere").exists()) == ([], False)

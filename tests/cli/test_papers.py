@@ -108,6 +108,7 @@ BAD = {
 }  # fmt: skip
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("what", BAD)
 @pytest.mark.parametrize("way", ["option", "spec"])
 def test_what_cannot_be_evidence_is_refused_in_one_sentence(hansard, what, way):

@@ -272,6 +272,7 @@ def test_show_of_every_format(hansard, format_):
     }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("format_", FORMATS)
 def test_reports_of_every_format(hansard, format_):
     hansard("run", write_format(format_))

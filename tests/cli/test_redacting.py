@@ -12,6 +12,9 @@ import pytest
 import hansard as library
 from cli_support import leave_open, only_debate, write_debate
 from exporting import both
+from hansard.store.beside import Unscrubbed
+from hansard.store.sqlite import Recorder
+from hansard.store.sqlite_tables import DERIVED
 
 SECRET = "Jane Roe of 12 Elm Street owes the bank 4,000 pounds since last March, says the ledger."
 QUOTE = {
@@ -107,19 +110,21 @@ def test_nor_in_what_finds_debates(hansard):
     assert holding(b"Quackenbush", b"quackenbush") == set()
 
 
+# Each with whether a search and whether a plain list meet it.
 DAMAGE = {
-    "no index": "DROP TABLE projected_texts",
-    "an empty index": "DELETE FROM projected_texts_data",
-    "pages that are none": "UPDATE projected_texts_data SET block = x'00'",
-    "another version": "UPDATE projected_texts_config SET v = 99",
-    **{
-        f"no {part}": f"DROP TABLE projected_texts_{part}"
-        for part in ("config", "data", "idx", "content", "docsize")
-    },
+    "no index": ("DROP TABLE projected_texts", True, False),
+    "an empty index": ("DELETE FROM projected_texts_data", True, False),
+    "pages that are none": ("UPDATE projected_texts_data SET block = x'00'", False, True),
+    "another version": ("UPDATE projected_texts_config SET v = 99", True, False),
+    "no config": ("DROP TABLE projected_texts_config", True, False),
+    "no data": ("DROP TABLE projected_texts_data", True, False),
+    "no idx": ("DROP TABLE projected_texts_idx", True, True),
+    "no content": ("DROP TABLE projected_texts_content", False, False),
+    "no docsize": ("DROP TABLE projected_texts_docsize", False, True),
 }
 
 
-@pytest.mark.parametrize("damage", DAMAGE.values(), ids=DAMAGE)
+@pytest.mark.parametrize("damage", DAMAGE)
 @pytest.mark.parametrize("mended", ["redact", "rebuild"])
 def test_what_finds_words_may_be_damaged(hansard, damage, mended):
     hansard("run", write(question="Shall Wilhelmina Quackenbush get credit?", labels=["zanzibar"]))
@@ -127,7 +132,7 @@ def test_what_finds_words_may_be_damaged(hansard, damage, mended):
     Path("debate.yaml").unlink()
     hansard("list", "--search", "quackenbush")
     with closing(sqlite3.connect("hansard.db")) as connection, connection:
-        connection.execute(damage)
+        connection.execute(DAMAGE[damage][0])
     if mended == "rebuild":
         hansard("projection", "rebuild")
         assert "Quackenbush" in hansard("list", "--search", "quackenbush").out
@@ -146,18 +151,51 @@ def listed(**terms):
     return None
 
 
-@pytest.mark.parametrize("damage", DAMAGE.values(), ids=DAMAGE)
-def test_who_meets_such_damage_is_told_of_the_cure(hansard, damage):
+@pytest.mark.parametrize(("damage", "searching", "listing"), DAMAGE.values(), ids=DAMAGE)
+def test_who_meets_such_damage_is_told_of_the_cure(hansard, damage, searching, listing):
     hansard("run", write())
     hansard("list")
     with closing(sqlite3.connect("hansard.db")) as connection, connection:
         connection.execute(damage)
-    for terms in ({"search": "credit"}, {}):
+    for terms, met in (({"search": "credit"}, searching), ({}, listing)):
         said = listed(**terms)
-        assert said is None or "run `hansard projection rebuild`" in said
+        assert ("run `hansard projection rebuild`" in said) if met else said is None
         hansard("run", "debate.yaml")
     hansard("projection", "rebuild")
     hansard("list", "--search", "credit")
+
+
+TABLES = [name for name in DERIVED if name != "projected_texts"]
+READERS = {
+    "projected": ("list", "metrics", "redact"),
+    "projected_names": ("list", "redact"),
+    "projected_reviews": ("list", "redact"),
+    "projected_figures": ("metrics", "redact"),
+    "projected_counts": ("period", "redact"),
+    "projected_until": ("list", "metrics"),
+}
+
+
+@pytest.mark.parametrize("lacking", TABLES)
+def test_a_table_that_is_derived_and_missing_is_made_anew(hansard, lacking):
+    hansard("run", write(question="Shall Wilhelmina Quackenbush get credit?", labels=["zanzibar"]))
+    debate = only_debate()
+    hansard("list")
+    commands = {
+        "list": ["list", "--label", "zanzibar"],
+        "metrics": ["metrics"],
+        "period": ["report", "--period", "2020"],
+        "redact": ["redact", debate, "1.question", *SAID],
+    }
+    with closing(sqlite3.connect("hansard.db")) as connection, connection:
+        connection.execute(f"DROP TABLE {lacking}")
+    for name in READERS[lacking]:
+        assert "run `hansard projection rebuild`" in hansard(*commands[name], code=2).err, name
+    hansard("run", "debate.yaml")
+    hansard("projection", "rebuild")
+    assert "2 debates" in hansard("list", "--search", "quackenbush").out
+    for words in commands.values():
+        hansard(*words)
 
 
 def test_no_word_stays_in_an_index_whose_rows_somebody_deleted(hansard):
@@ -195,15 +233,30 @@ KILLED = """
 import os, signal, sys
 from hansard_entry import run
 from hansard.store.sqlite import Recorder
-setattr(Recorder, sys.argv.pop(1), lambda *_: os.kill(os.getpid(), signal.SIGKILL))
+setattr(Recorder, sys.argv.pop(1), lambda *_, **__: os.kill(os.getpid(), signal.SIGKILL))
 run()
 """
 
 
-@pytest.mark.parametrize(("step", "erased"), [("write", []), ("scrub", ["text", "reply"])])
+def test_a_disk_that_is_full_by_then_is_told_of_as_what_it_leaves(hansard, ended, monkeypatch):
+    def full(*_):
+        raise library.DataError("store.full", "there is no room left on the disk")
+
+    with monkeypatch.context() as patch:
+        patch.setattr(Recorder, "scrub", full)
+        said = hansard("redact", ended, EVIDENCE, REPLY, *SAID, code=2).err
+    assert "is out of the record, but the store's files still have it: there is no room" in said
+    assert said.endswith("[store.full]\n")
+    assert Path("hansard.db-erased").exists()
+    assert "2 erased" in hansard("list").out
+    assert holding(b"Elm Street") == set()
+
+
+@pytest.mark.parametrize(("step", "erased"), [("drop_words", []), ("scrub", ["text", "reply"])])
 def test_what_a_killed_process_left_goes_when_the_store_is_opened_next(
     hansard, ended, step, erased
 ):
+    hansard("list")  # makes the words that go with the text
     command = (sys.executable, "-c", KILLED, step, "redact", ended, EVIDENCE, REPLY, *SAID, "--yes")
     assert subprocess.run(command, check=False).returncode == -signal.SIGKILL
     assert holding(b"Elm Street")
@@ -221,6 +274,39 @@ def test_a_store_in_use_is_opened_all_the_same_and_scrubbed_later(hansard, ended
         other.execute("BEGIN IMMEDIATE")
         assert record().verification.ok
     assert Path("hansard.db-erased").exists()
+    hansard("list")
+    assert not Path("hansard.db-erased").exists()
+
+
+def test_who_opens_the_store_before_a_text_goes_has_scrubbed_nothing_of_it(
+    hansard, ended, monkeypatch
+):
+    write = Recorder.write
+
+    def late(self, work):
+        assert record().verification.ok
+        write(self, work)
+
+    monkeypatch.setattr(Recorder, "write", late)
+    monkeypatch.setattr("hansard.store.application.Store.scrub", lambda _: None)  # as if killed
+    hansard("redact", ended, EVIDENCE, REPLY, *SAID)
+    assert Path("hansard.db-erased").exists()
+    hansard("list")
+    assert not Path("hansard.db-erased").exists()
+
+
+def test_who_scrubs_while_a_text_goes_leaves_the_word_of_that(hansard, ended, monkeypatch):
+    clear, left = Unscrubbed.clear, []
+
+    def late(self, word):
+        if not left:
+            self.set()  # another process has erased something since
+            left.append(self.read())
+        clear(self, word)
+
+    monkeypatch.setattr(Unscrubbed, "clear", late)
+    hansard("redact", ended, EVIDENCE, REPLY, *SAID)
+    assert Path("hansard.db-erased").read_bytes() == left[0]
     hansard("list")
     assert not Path("hansard.db-erased").exists()
 
@@ -273,6 +359,18 @@ def test_the_same_words_in_other_debates_are_told_of(hansard, ended):
     assert f"debate {other[:8]} has the same words in 2 texts" in " ".join(done.err.split())
     with library.open_store() as store:
         assert library.read_record(store, other).result().evidence[0].characters == len(SECRET)
+
+
+def test_a_follow_up_that_has_the_words_in_its_own_lines_is_told_of(hansard):
+    said = "Jane Roe of 12 Elm Street\nowes the bank\n\n4,000 pounds.\n"
+    spec = {"format": "panel", "question": "Why?", "agents": 2, "model": "python:ask"}
+    with library.open_store(create=True) as store:
+        given = {"models": {"ask": lambda _: said}, "store": store}
+        first = library.run_sync(spec, **given).debate
+        given["models"] = {"ask": lambda _: "It is so."}
+        other = library.run_sync(spec, follow_up=first, **given).debate
+    done = hansard("redact", first, "6.reply", "--dry-run")
+    assert f"debate {other[:8]} has the same words in 1 text" in " ".join(done.err.split())
 
 
 def test_a_result_shows_what_is_gone_by_whom_when_and_why(hansard, ended):
@@ -414,3 +512,35 @@ def test_all_texts_of_a_debate_may_go(hansard, ended):
     assert (found.ok, found.texts.erased) == (True, before)
     assert hansard("redact", ended, "--all", *SAID, code=2).err.endswith(" [redact.gone]\n")
     assert hansard("redact", ended).out.strip() == ""
+
+
+def test_a_hold_that_was_lifted_is_told_before_anything_is_erased(hansard, ended):
+    """Anybody who writes the record can lift it; whoever erases must see that."""
+    hansard("hold", ended, "--reason", "A court asks.")
+    refused = hansard("redact", ended, REPLY, "--dry-run", code=2)
+    assert "redact.held" in refused.err
+    hansard("hold", ended, "--lift")
+
+    def told(done):
+        words = " ".join(done.err.split())
+        return "and nobody signed that" in words, "before you erase, ask the person" in words
+
+    assert told(hansard("redact", ended, REPLY, "--dry-run")) == (True, True)
+    assert "hold lifted (untrusted)" in " ".join(hansard("list").out.split())
+    assert '"lifted": 1' in hansard("list", "--json").out
+    hansard("hold", ended, "--reason", "Again.", "--sign")
+    hansard("hold", ended, "--lift", "--sign")
+    hansard("hold", ended, "--reason", "And again.")
+    hansard("hold", ended, "--lift", "--sign")
+    done = hansard("redact", ended, REPLY, "--keep", EVIDENCE, *SAID, "--yes")
+    assert told(done) == (True, True), "the doubtful one stays told"
+    assert done.err.count("with the key") == 2
+
+
+def test_a_hold_that_a_trusted_key_lifted_draws_no_doubt(hansard, ended):
+    hansard("hold", ended, "--reason", "A court asks.")
+    hansard("hold", ended, "--lift", "--sign")
+    done = hansard("redact", ended, REPLY, "--dry-run")
+    assert "a hold was lifted" in done.err
+    assert "before you erase" not in done.err
+    assert "hold lifted" not in hansard("list").out

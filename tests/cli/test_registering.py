@@ -90,7 +90,9 @@ def test_a_witness_cosigns_and_its_signature_comes_back(
     assert hansard("trust", "add", key, "--role", "log").code == 0
     done = hansard("register", "cosign", "1.txt", "-o", "1.cosigned")
     assert (done.code, done.out) == (0, "")
-    assert done.err.splitlines() == [
+    made, *said = done.err.splitlines()
+    assert made.startswith("made a new witness key"), "what was refused made none"
+    assert said == [
         "1.cosigned: written",
         "cosigned a checkpoint of 2 lines, the first one of this register",
     ]

@@ -1,5 +1,6 @@
 """`run` and `resume`: what goes where, and what a run leaves behind."""
 
+import errno
 import io
 import json
 import os
@@ -9,6 +10,7 @@ import subprocess
 import sys
 from contextlib import suppress
 from pathlib import Path
+from unittest.mock import Mock
 
 import pytest
 from rich.console import Console
@@ -340,6 +342,7 @@ def test_python_m_hansard():
     assert "Decision    revise  2 of 3 votes" in done.stdout
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("command", ["list", "report", "verify"])
 def test_a_closed_pipe_is_quiet(debate, command):
     read, write = os.pipe()
@@ -351,19 +354,109 @@ def test_a_closed_pipe_is_quiet(debate, command):
     assert "rror" not in closed.stderr
 
 
-def test_a_full_disk_is_no_bug_of_ours():
+COMPLETING = {"_HANSARD_COMPLETE": "bash_complete", "COMP_WORDS": "hansard ", "COMP_CWORD": "1"}
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("args", "env"),
+    [
+        (["--help"], {}),
+        (["--version"], {}),
+        (["--nope"], {}),
+        (["verify", "nowhere.zip"], {}),
+        ([], {"_HANSARD_COMPLETE": "bash_source"}),
+        ([], COMPLETING),
+    ],
+    ids=["help", "version", "wrong use", "error", "completion", "completing"],
+)
+def test_a_closed_pipe_is_quiet_where_no_command_runs(args, env):
+    """Output and errors go into one pipe, as with `2>&1 | true`."""
+    read, write = os.pipe()
+    os.close(read)
+    command = [sys.executable, "-m", "hansard", *args]
+    closed = subprocess.run(
+        command, check=False, stdout=write, stderr=write, env={**os.environ, **env}
+    )
+    os.close(write)
+    assert closed.returncode == 141
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("args", [["models"], ["--help"], ["--version"], ["verify", "--help"]])
+def test_a_full_disk_is_no_bug_of_ours(args):
     with Path("/dev/full").open("w") as full:
-        done = process("models", stdout=full)
+        done = process(*args, stdout=full)
     assert done.returncode == 2
     assert done.stderr == (
         "error: the output cannot be written: no space is left on the device [output.full]\n"
     )
 
 
-def test_a_closed_output_is_no_bug_of_ours():
-    command = f"exec {sys.executable} -m hansard models >&-"
+@pytest.mark.slow
+@pytest.mark.parametrize("args", [["show", "nothing"], ["nothing"]])
+def test_what_cannot_be_told_changes_no_exit_code(args):
+    command = [sys.executable, "-m", "hansard", *args]
+    with Path("/dev/full").open("w") as full:
+        assert subprocess.run(command, check=False, stderr=full).returncode == 2
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("closed", ["<&-", ">&-", "2>&-", "<&- >&- 2>&-"])
+def test_a_closed_stream_is_no_bug_of_ours(closed):
+    command = f"exec {sys.executable} -m hansard keys {closed}"
     done = subprocess.run(["sh", "-c", command], check=False, capture_output=True, text=True)
     assert (done.returncode, done.stderr) == (0, "")
+
+
+@pytest.mark.parametrize("error", [OSError(errno.EMFILE, "as it says"), MemoryError()])
+def test_what_the_system_refuses_is_no_bug_of_ours(error, hansard, monkeypatch):
+    monkeypatch.setattr("hansard.available_models", Mock(side_effect=error))
+    done = hansard("models")
+    assert (done.code, done.out) == (2, "")
+    assert done.err.startswith("error: the system refused what the command needs (")
+
+
+@pytest.mark.parametrize("left", [0, 1, 2])
+def test_an_event_loop_without_descriptors_is_one_sentence(debate, left):
+    """The rest of the process has what it needs; `left` is what remains for a loop."""
+    short_of = f"""
+import os, resource, sys
+from hansard.cli import interrupting, main, running
+started = running.ended
+def ended(work):
+    lowest = os.open(os.devnull, os.O_RDONLY)
+    os.close(lowest)
+    resource.setrlimit(resource.RLIMIT_NOFILE, (lowest + {left}, 4096))
+    return started(work)
+running.ended = ended
+sys.argv = ["hansard", "run", "debate.yaml"]
+main.run()
+"""
+    command = [sys.executable, "-c", short_of]
+    done = subprocess.run(command, check=False, capture_output=True, text=True)
+    assert (done.returncode, done.stderr.count("\n")) == (2, 1)
+    assert done.stderr.endswith("[system.limit]\n")
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("size", [8, 40])  # KiB: less than the index of a log, and more
+def test_a_store_that_may_not_grow_says_why(debate, size):
+    """What was stored before is there."""
+    command = f"ulimit -f {size}; exec {sys.executable} -m hansard run debate.yaml"
+    done = subprocess.run(["bash", "-c", command], check=False, capture_output=True, text=True)
+    assert done.returncode == 2
+    assert "files may not be larger (`ulimit -f`) [store.full]\n" in done.stderr
+    assert process("verify", debate).returncode == 0
+
+
+def test_a_file_that_may_not_grow_is_no_bug_of_ours(tmp_path):
+    command = f"trap '' XFSZ; ulimit -f 0; exec {sys.executable} -m hansard models > full"
+    done = subprocess.run(["sh", "-c", command], check=False, capture_output=True, text=True)
+    assert done.returncode == 2
+    assert done.stderr == (
+        "error: the output cannot be written: the file may not be larger [output.full]\n"
+    )
 
 
 def test_text_that_the_output_cannot_encode_is_escaped():
@@ -460,6 +553,7 @@ SHOWN = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("format_", SHOWN)
 def test_on_a_terminal_each_format_shows_where_it_stands(format_):
     write_format(format_)

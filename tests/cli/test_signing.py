@@ -251,7 +251,9 @@ def test_a_trust_file_that_cannot_be_read(hansard, zipped, home, what):
         code = "input.unreadable"
         if what == "a folder":
             path.mkdir()
-    assert_refused(hansard("verify", zipped, "--trust", path), code)
+    refused = hansard("verify", zipped, "--trust", path)
+    assert_refused(refused, code)
+    assert "trust.json" in refused.err
     assert run_tool(zipped, "--trust", path)[0] == 2
     if what in TRUST_FILES:
         (home / "trust.json").write_bytes(TRUST_FILES[what])
@@ -947,10 +949,14 @@ def commands(text, key):
     return [line.strip().replace("KEY", key) for line in lines if line.startswith("    ")]
 
 
+OF_PAGE = 6  # so many commands are run again with the page's list
+
+
 def by_hand(out, key):
     """Run the recipe literally; say of each command whether it found everything in order."""
-    found = []
-    for command in commands((out / "VERIFY.md").read_text(), key):
+    found, given = [], commands((out / "VERIFY.md").read_text(), key)
+    again = [command.replace("SHA256SUMS", "SHA256SUMS.page") for command in given[:OF_PAGE]]
+    for command in given + again:
         done = subprocess.run(
             ["bash", "-c", command], cwd=out, check=False, capture_output=True, text=True
         )
@@ -958,7 +964,7 @@ def by_hand(out, key):
         if command.startswith("sed -n 5p"):
             sixth = (out / "events.jsonl").read_bytes().split(b"\n")[5]
             ok = done.stdout[:64].encode() in sixth
-        elif command.startswith("for file in blobs"):
+        elif command.startswith(("for file in blobs", "find")):
             ok = done.stdout == ""
         found.append(ok)
     return found
@@ -984,39 +990,64 @@ def test_the_trust_file_of_verify_md_is_enough(hansard, zipped):
 def test_the_recipe_of_verify_md(hansard, zipped):
     key = hansard("keys", "make", "export").out.strip()
     out = folder_of(zipped)
-    assert len(by_hand(out, key)) >= 8
-    assert all(by_hand(out, key))
+    given = commands((out / "VERIFY.md").read_text(), key)
+    names = [command.split()[0] for command in given]
+    openssl, sums, find, texts = map(names.index, ("openssl", "sha256sum", "find", "for"))
+    chain = names.index("sed", sums)
+    page_openssl, page_sums = len(given) + openssl, len(given) + sums
+    assert sums == OF_PAGE - 1
+
+    def wrong():
+        return {place for place, ok in enumerate(by_hand(out, key)) if not ok}
+
+    assert wrong() == set()
     assert files().count("out") == 1
     assert hansard("verify", out).code == 0, "the recipe adds nothing to the folder"
 
-    blob = min((out / "blobs").iterdir())
-    change(blob)
-    found = by_hand(out, key)
-    assert not found[0], "sha256sum"
-    assert not found[-1], "the loop over the texts"
+    change(min((out / "blobs").iterdir()))
+    assert wrong() == {sums, texts}
 
     out = folder_of(zipped)
     fifth = (out / "events.jsonl").read_bytes().split(b"\n")
     change(out / "events.jsonl", at=sum(len(line) + 1 for line in fifth[:4]) + 30)
-    found = by_hand(out, key)
-    assert not found[0], "sha256sum"
-    assert found.count(False) == 2, "and the chain"
+    assert wrong() == {sums, chain}
 
     out = folder_of(zipped)
     manifest = out / "SHA256SUMS"
     manifest.write_bytes(manifest.read_bytes().replace(b"  VERIFY.md", b"  VERIFY.me"))
-    assert by_hand(out, key).count(False) == 3, "sha256sum, also of the page's list, and openssl"
+    assert wrong() == {openssl, sums, find, page_sums}
 
     out = folder_of(zipped)
     change(out / "report.html")
-    assert by_hand(out, key) == [n != 1 for n in range(len(found))], "sha256sum of the page's list"
+    assert wrong() == {page_sums}
+
+    out = folder_of(zipped)
+    (out / "report.html").write_bytes(b"forged")
+    page = out / "SHA256SUMS.page"
+    _, empty, line = page.read_bytes().rpartition(b"\n\n")
+    page.write_bytes(forged_list(out, "SHA256SUMS", "report.html") + empty[1:] + line)
+    assert wrong() == {page_openssl}
 
     out = folder_of(zipped)
     change(out / "VERIFY.md", at=3)
-    assert not by_hand(out, key)[0]
+    assert wrong() == {sums}
 
     out = folder_of(zipped)
-    assert by_hand(out, str(STRANGER.key)).count(False) == 1, "openssl, with another key"
+    (out / "added").write_bytes(b"so")
+    assert wrong() == {find}
+    text, empty, line = (out / "SHA256SUMS").read_bytes().rpartition(b"\n\n")
+    (out / "SHA256SUMS").write_bytes(text + empty + forged_list(out, "added") + line)
+    assert wrong() == {find, page_sums}, "what is listed below the empty line is not signed"
+
+    out = folder_of(zipped)
+    key = str(STRANGER.key)
+    assert wrong() == {openssl, page_openssl}
+
+
+def forged_list(out, *names):
+    """Lines of a list that nobody signed."""
+    sums = [f"{sha256((out / name).read_bytes()).hexdigest()}  {name}\n" for name in names]
+    return "".join(sums).encode()
 
 
 def test_verify_md_names_the_verifier_of_this_release(zipped):

@@ -27,6 +27,7 @@ def at_server(server, monkeypatch):
     return url
 
 
+@pytest.mark.slow
 def test_every_command_works_on_a_server_and_shows_no_password(ending, at_server, monkeypatch):
     secret = at_server.partition("@")[0].rpartition(":")[2]
     done = []

@@ -64,7 +64,7 @@ def test_verify_says_the_command_that_adds_a_key(hansard, zipped):
     assert "hansard trust add KEY --role export" in done.err
 
 
-def at_a_terminal(*args, typed):
+def at_a_terminal(*args, typed, hidden=True):
     """Run a command whose user types; return its exit code and what the terminal showed."""
     pid, terminal = pty.fork()
     if pid == 0:
@@ -76,7 +76,7 @@ def at_a_terminal(*args, typed):
         for line in typed:
             while not shown.rstrip().endswith(b":"):
                 shown += os.read(terminal, 1024)
-            while termios.tcgetattr(terminal)[3] & termios.ECHO:
+            while hidden and termios.tcgetattr(terminal)[3] & termios.ECHO:
                 time.sleep(0.001)  # what is typed before it stops to echo is thrown away
             os.write(terminal, line)
             shown = b""
@@ -105,6 +105,22 @@ def test_ctrl_c_at_a_prompt_is_one_word(home, typed):
     code, shown = at_a_terminal("keys", "make", "export", typed=[typed])
     assert (code, shown.split()[-1]) == (130, "interrupted")
     assert not home.exists()
+
+
+def test_a_passphrase_that_is_no_text_of_the_terminals_is_refused(home):
+    code, shown = at_a_terminal("keys", "make", "export", typed=[b"caf\xe9\n"])
+    assert (code, shown.split()[-1]) == (2, "[key.passphrase]")
+    assert not home.exists()
+
+
+def test_an_answer_that_is_no_text_of_the_terminals_is_asked_for_again(
+    hansard, debate, monkeypatch
+):
+    monkeypatch.setenv("PYTHONIOENCODING", "utf-8:strict")  # as in most locales
+    hansard("keys", "make", "reviewer")
+    command = ("review", debate, "--outcome", "approved", "--reviewer", "Ann")
+    code, shown = at_a_terminal(*command, typed=[b"\xe9\n", b"n\n"], hidden=False)
+    assert (code, shown.split()[-1]) == (130, "interrupted")
 
 
 def test_a_key_of_a_token_signs_an_export(hansard, debate, home):

@@ -142,6 +142,22 @@ def test_too_many_files_are_not_read(sound, capsys, monkeypatch):
     assert "holds more than 3 files" in result.stderr
 
 
+def test_what_has_another_name_is_not_compared_with_the_register(tmp_path, capsys):
+    top = Path(shutil.copytree(case("folder-register").export, tmp_path / "top"))
+    one, two = sorted(top.glob("*.zip"))
+    shutil.copyfile(one, two)  # a copy beside it, and in the place of another
+    one.rename(one.with_name(f"{one.stem[:-1]}{one.stem[-1] == '0':d}.zip"))
+    words = [str(top), "--trust", str(STORED / "trust.json")]
+    _, documents = ask_both(words, capsys)
+    assert {row["code"] for row in documents[-1]["findings"]} == {
+        "1.debate",
+        "2.absent",
+        "2.hash",
+        "2.unlisted",
+    }
+    assert documents[-1]["caveats"][-1] == "3 of 3 records of the register are not here"
+
+
 def test_what_is_found_of_many_is_bounded(sound, capsys):
     for number in range(1_001):
         (sound / f"{number:04}").touch()

@@ -220,7 +220,7 @@ def test_an_undisturbed_debate_comes_to_the_end_that_is_meant(live, name):
 
 
 @pytest.mark.parametrize("name", CASES)
-@pytest.mark.parametrize("how", ["not stored", "stored"])
+@pytest.mark.parametrize("how", [pytest.param("not stored", marks=pytest.mark.slow), "stored"])
 def test_a_crash_at_every_batch_comes_to_the_same_end(live, name, how):
     total = live(name).process()
     assert total >= 3

@@ -15,7 +15,9 @@ import sys
 import time
 from collections import Counter
 from contextlib import contextmanager
+from hashlib import sha256
 from typing import NamedTuple
+from urllib.parse import quote
 
 import psycopg
 import pytest
@@ -33,7 +35,7 @@ from hansard.cli.main import cli
 from hansard.runtime import pacing, working
 from hansard.runtime.models.base import ModelError
 from hansard.runtime.pacing import Server
-from hansard.runtime.sharing import _Sharing, shared
+from hansard.runtime.sharing import _Places, _Sharing, shared
 from hansard.store import queue
 from hansard.store.jobs import Jobs
 from instant import GUARD
@@ -48,6 +50,7 @@ DEBATES, KILLS = 12, 4
 # The seats of a worker: each question that is asked is noted, and so is each that is answered.
 SEATS = """
 import asyncio, json, os
+from hashlib import sha256
 from pathlib import Path
 
 async def ask(request):
@@ -82,12 +85,10 @@ except hansard.HansardError as error:
 
 
 @pytest.fixture
-def url(server, tmp_path, monkeypatch):
+def url(migrated, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("HANSARD_HOME", str(tmp_path / "home"))
-    found = server.fresh()
-    hansard.migrate_store(found)
-    return found
+    return migrated()
 
 
 class Team:
@@ -284,6 +285,15 @@ def test_a_debate_that_a_worker_runs_can_be_stopped(url, team):
     assert counts(url) == {"truncated": 1}
 
 
+@pytest.mark.parametrize("words", [{"by": "\n"}, {"reason": "\ud800"}])
+def test_words_that_cannot_be_recorded_take_no_debate_out_of_the_queue(url, words):
+    (debate,) = put(url, 1)
+    with pytest.raises(hansard.UsageError) as caught:
+        hansard.stop_sync(debate, store=url, **words)
+    assert caught.value.code == "stop.text"
+    assert work(url) == [("d0", "closed", None)]
+
+
 def test_under_a_budget_a_debate_that_waits_counts_with_the_upper_end(url):
     prices = {"python:ask": {"input": "1.00", "output": "1.00"}}
     spec = PANEL | {"prices": prices, "settings": {"max_tokens": 100}}
@@ -365,9 +375,9 @@ async def until(done):
 def test_a_pause_is_heeded_by_all_and_by_those_that_come_later(url):
     async def both():
         first, second, later = Server(), Server(), Server()
-        async with shared(url):
+        async with shared(url, print):
             pacing._sharing().watch("https://api.example", first)
-            async with shared(url):
+            async with shared(url, print):
                 pacing._sharing().watch("https://api.example", second)
                 error = ModelError("rate_limited", retry_after=600)
                 now = time.monotonic()
@@ -376,7 +386,7 @@ def test_a_pause_is_heeded_by_all_and_by_those_that_come_later(url):
                 error = ModelError("rate_limited", retry_after=1200)
                 first.failed("openai:m", error, 0, began=now, now=now, chance=0.0)
                 await until(lambda: second.left_ms(now) > 900_000)
-        async with shared(url):
+        async with shared(url, print):
             sharing = pacing._sharing()
             await until(lambda: sharing._until)
             sharing.watch("https://api.example", later)
@@ -388,11 +398,11 @@ def test_a_pause_is_heeded_by_all_and_by_those_that_come_later(url):
 
 def test_a_place_of_a_worker_that_is_gone_is_free_again(url):
     async def taken():
-        async with shared(url):
+        async with shared(url, print):
             mine = pacing._sharing().slots("openai", 1)
             first, second = mine.take(), mine.take()
             await first
-            async with shared(url):
+            async with shared(url, print):
                 theirs = pacing._sharing().slots("openai", 1).take()
                 await asyncio.sleep(0.2)
                 assert (second.done(), theirs.done()) == (False, False)
@@ -400,10 +410,76 @@ def test_a_place_of_a_worker_that_is_gone_is_free_again(url):
                 mine.give_back(first)
                 mine.give_back(first)
                 await theirs
-        async with shared(url):  # the second session has ended without giving anything back
+        async with shared(url, print):  # the second session has ended without giving anything back
             await pacing._sharing().slots("openai", 1).take()
 
     asyncio.run(asyncio.wait_for(taken(), GUARD))
+
+
+def test_who_has_the_places_that_a_worker_waits_for_is_told_ever_more_seldom(url, monkeypatch):
+    """Anybody who can connect to the database can hold them."""
+    mallory = f"mal\u202e\x1b[2J{secrets.token_hex(4)}"
+    servers.sql(url, f"CREATE ROLE \"{mallory}\" LOGIN PASSWORD 'x'")
+    clock, told, looked = [100.0], [], []
+    monkeypatch.setattr("hansard.runtime.sharing._now", lambda: clock[0])
+    settle = _Places.settle
+
+    async def counted(self, connection):
+        waits = await settle(self, connection)
+        looked.append(clock[0])
+        return waits
+
+    monkeypatch.setattr(_Places, "settle", counted)
+
+    async def at(sharing, *moments):
+        """What was told in all once the places were looked for at these moments."""
+        for moment in moments:
+            clock[0] = moment
+            sharing.wake.set()
+            await until(lambda: clock[0] in looked)
+        return len(told)
+
+    async def waiting():
+        theirs = servers.at(url, user=quote(mallory, safe=""), password="x")
+        async with shared(url, told.append):
+            sharing = pacing._sharing()
+            slots = sharing.slots("openai", 2)
+            with psycopg.connect(theirs, application_name="b\x1b[2Jad") as other:
+                for number in slots.numbers:
+                    other.execute("SELECT pg_advisory_lock(%s, %s)", (slots.key, number))
+                pid, place = other.info.backend_pid, slots.take()
+                found = [await at(sharing, 100.0, 129.0), await at(sharing, 130.0, 131.0, 159.0)]
+                found += [await at(sharing, 160.0, 161.0, 219.0), await at(sharing, 220.0)]
+            await place
+            mine = slots.take(), slots.take()  # the second waits for this worker itself
+            await mine[0]
+            return pid, [*found, await at(sharing, 300.0, 9000.0)]
+
+    pid, found = asyncio.run(asyncio.wait_for(waiting(), GUARD))
+    assert found == [0, 1, 2, 3, 3]
+    assert f"to openai: of 2, process {pid} of the role 'mal\\u202e\\x1b[2J" in told[0]
+    assert told[0].isprintable()
+    assert [line.split()[1] for line in told] == ["30", "60", "120"]
+
+
+def test_a_worker_says_that_it_waits_for_a_place(url, monkeypatch):
+    put(url, 1)
+    monkeypatch.setattr("hansard.runtime.sharing._PATIENCE", 0)
+    monkeypatch.setenv("HANSARD_CONCURRENCY", "python=1")
+    told = []
+
+    async def waiting():
+        async with shared(url, print):
+            await pacing._sharing().slots("python", 1).take()
+            working = asyncio.create_task(
+                hansard.work(url, models={"ask": lambda _: "Because."}, each=told.append, grace=0)
+            )
+            await asyncio.wait_for(until(lambda: told), GUARD)
+            working.cancel()
+            await asyncio.wait([working])
+
+    asyncio.run(waiting())
+    assert (told[0].code, told[0].debate) == ("queue.places", None)
 
 
 # One worker, in this process
@@ -505,6 +581,119 @@ def test_a_time_that_python_cannot_write_ends_no_worker(url, when):
     assert work(url) == [("d0", "closed", None)]
 
 
+STRANGE = {  # number, status, queueing lock, attempts: what Procrastinate cannot take or put back
+    "number 0, of a dead worker": [(0, "doing", None, 0, None)],
+    "number 0": [(0, "todo", None, 0, None)],
+    "a lock of another job": [(7, "todo", "x", 0, "infinity"), (8, "doing", "x", 0, None)],
+    "a lock that is no line": [(7, "todo", "\n", 0, "infinity"), (8, "doing", "\n", 0, None)],
+    "too many attempts": [(7, "doing", None, 2**31 - 1, None)],
+}
+
+
+@pytest.mark.parametrize("rows", STRANGE.values(), ids=STRANGE)
+def test_a_job_that_cannot_be_put_back_ends_no_worker_and_is_taken_out(url, rows):
+    servers.sql(url, "SELECT nextval('procrastinate_jobs_id_seq') FROM generate_series(1, 9)")
+    put(url, 1)
+    with psycopg.connect(url, autocommit=True) as connection:
+        connection.cursor().executemany(
+            "INSERT INTO procrastinate_jobs (id, status, queueing_lock, attempts, scheduled_at, "
+            "queue_name, task_name) VALUES (%s, %s, %s, %s, %s, 'hansard', 'hansard.debate')",
+            rows,
+        )
+    found = work(url)
+    assert found[-1] == ("d0", "closed", None)
+    assert set(found[:-1]) == {(None, "unopened", "queue.job")}
+    assert not servers.sql(url, f"{_WORK} AND scheduled_at IS DISTINCT FROM 'infinity'")
+
+
+def test_what_cannot_be_put_back_as_another_has_done_so_stays(url, monkeypatch):
+    """A job that waits again is not taken out."""
+    put(url, 1)
+    servers.sql(url, "UPDATE procrastinate_jobs SET status = 'doing', worker_id = NULL")
+
+    async def put_back():
+        app = App(connector=Jobs(url))
+        async with app.open_async():
+            stalled = [*await app.job_manager.get_stalled_jobs(queue="hansard")]
+
+            async def listed(**_):
+                return stalled
+
+            app.job_manager.get_stalled_jobs = listed
+            for _ in range(2):
+                await working._put_back(app, working.Times(), lambda told: pytest.fail(str(told)))
+
+    asyncio.run(put_back())
+    assert work(url) == [("d0", "closed", None)]
+
+
+TAKEN = {
+    "of a job": (
+        "INSERT INTO procrastinate_jobs (id, queue_name, task_name) SELECT last_value + 1, 'x', "
+        "'x' FROM procrastinate_jobs_id_seq"
+    ),
+    "of an event": (
+        "INSERT INTO procrastinate_events (id, job_id) SELECT last_value + n, (SELECT min(id) "
+        "FROM procrastinate_jobs) FROM procrastinate_events_id_seq, generate_series(1, 9) AS n"
+    ),
+    "of a worker": (
+        "INSERT INTO procrastinate_workers (id) OVERRIDING SYSTEM VALUE VALUES (1), (2)"
+    ),
+}
+
+
+@pytest.mark.parametrize("what", TAKEN)
+def test_a_number_that_somebody_has_taken_is_one_clear_error(url, what):
+    """Each try takes the next number, so one of them succeeds."""
+    (debate,) = put(url, 1)
+    if what == "of a job":
+        servers.sql(url, "DELETE FROM procrastinate_jobs")
+    servers.sql(url, TAKEN[what])
+
+    def act():
+        with hansard.open_store(url) as store:
+            store.enqueue(debate, 0)
+        work(url)
+
+    failed = []
+    while counts(url) != {"closed": 1}:
+        try:
+            act()
+        except hansard.DataError as error:
+            failed.append((error.code, str(error)))
+    assert 1 <= len(failed) < 20
+    for code, said in failed:
+        assert code == "store.failed"
+        assert "duplicate key value violates unique constraint" in said
+
+
+async def stopped(url, debate):
+    """What comes of a debate that somebody stops while a worker that waits for replies runs it."""
+    asked = asyncio.Event()
+
+    async def ask(_):
+        asked.set()
+        await asyncio.Event().wait()
+
+    worker = asyncio.create_task(hansard.work(url, models={"ask": ask}, grace=0))
+    try:
+        await asyncio.wait_for(asked.wait(), GUARD)
+        return await asyncio.wait_for(hansard.stop(debate, store=url), 30)
+    finally:
+        worker.cancel()
+        await asyncio.wait([worker])
+
+
+def test_a_request_to_stop_is_found_among_any_number_of_others(url):
+    servers.sql(
+        url,
+        "INSERT INTO procrastinate_jobs (queue_name, task_name, status, abort_requested) "
+        "SELECT 'x', 'x', 'doing', true FROM generate_series(1, 1500)",
+    )
+    (debate,) = put(url, 1)
+    assert asyncio.run(stopped(url, debate)).status == "truncated"
+
+
 # What anybody sends who may connect to the database
 
 SENT = [
@@ -558,16 +747,114 @@ def test_what_anybody_tells_a_worker_ends_neither_it_nor_a_debate(
 
 def test_a_pause_without_end_is_none(url):
     async def known():
-        async with shared(url):
+        async with shared(url, print):
             sharing = pacing._sharing()
             await until(lambda: sharing._until)
         return list(sharing._until)
 
+    names = ("e" * 64, "d" * 64, "0" * 64)
+    rows = "VALUES (%s, 'infinity'), (%s, now() + '2 hours'), (%s, now() + '1 hour')"
+    with psycopg.connect(url, autocommit=True) as connection:
+        connection.execute(f"INSERT INTO hansard_pauses {rows}", names)
+    assert asyncio.run(known()) == [names[2]]
+
+
+def test_a_pause_that_no_server_asks_for_neither_counts_nor_hides_one_that_does(url):
+    """Else each call would fail unasked: no step waits for longer than it may be retried."""
+    put(url, 1)
+    planted = sha256(b"python:ask").hexdigest()
+    servers.sql(url, f"INSERT INTO hansard_pauses VALUES ('{planted}', now() + '10 years')")
+    assert work(url) == [("d0", "closed", None)]
+    with hansard.open_store(url) as store:
+        (debate,) = store.debates()
+        assert {event["type"] for event in store.events(debate)}.isdisjoint({"call.failed"})
+
+    async def told():
+        async with shared(url, print):
+            pacing._sharing().watch("python:ask", server := Server())
+            server.tell(60)
+            await until(lambda: servers.sql(url, "SELECT 1 FROM hansard_pauses WHERE until < "
+                "now() + '2 minutes'"))  # fmt: skip
+
+    asyncio.run(asyncio.wait_for(told(), GUARD))
+
+
+def test_of_many_pauses_a_few_are_known_and_those_of_known_servers_first(url):
+    ours = sha256(b"https://api.example").hexdigest()
     servers.sql(
         url,
-        "INSERT INTO hansard_pauses VALUES ('endless', 'infinity'), ('ours', now() + '1 hour')",
+        "INSERT INTO hansard_pauses SELECT repeat('f', 60) || to_char(n, 'FM0000'), "
+        "now() + '1 hour' FROM generate_series(1, 1500) AS n",
     )
-    assert asyncio.run(known()) == ["ours"]
+    servers.sql(url, f"INSERT INTO hansard_pauses VALUES ('{ours}', now() + '1 hour')")
+    servers.sql(
+        url, "INSERT INTO hansard_pauses VALUES (md5('') || repeat('x', 9999), now() + '1 hour')"
+    )
+
+    async def known():
+        async with shared(url, print):
+            pacing._sharing().watch("https://api.example", server := Server())
+            sharing = pacing._sharing()
+            sharing._look()
+            await until(lambda: server.left_ms(time.monotonic()))
+            return {*sharing._until}
+
+    found = asyncio.run(known())
+    assert len(found) == 1000
+    assert ours in found
+    assert {len(name) for name in found} == {64}
+
+
+def test_of_many_and_huge_jobs_a_worker_reads_little(url):
+    put(url, 1)
+    huge = (
+        "SET lock = repeat('x', 100000) || id, queueing_lock = repeat('y', 2000) || id, "
+        "args = jsonb_build_object('debate', repeat('x', 100000))"
+    )
+    servers.sql(
+        url,
+        "INSERT INTO procrastinate_jobs (queue_name, task_name, status, abort_requested) "
+        "SELECT 'hansard', 'hansard.debate', 'doing', n % 2 = 0 FROM generate_series(1, 2500) AS n",
+    )
+    servers.sql(url, f"UPDATE procrastinate_jobs {huge} WHERE id IN (SELECT min(id) FROM "
+        "procrastinate_jobs WHERE status = 'doing') OR status = 'todo'")  # fmt: skip
+
+    async def read():
+        app = App(connector=Jobs(url))
+        async with app.open_async():
+            stalled = [*await app.job_manager.get_stalled_jobs(queue="hansard")]
+            asked = [*await app.job_manager.list_jobs_to_abort_async()]
+            worker = await app.job_manager.register_worker()
+            return stalled, asked, await app.job_manager.fetch_job(["hansard"], worker)
+
+    stalled, asked, waiting = asyncio.run(read())
+    assert (len(stalled), len(asked)) == (1000, 0)  # this worker runs nothing yet
+    assert waiting.status == "doing"  # it was fetched
+    for job in (*stalled, waiting):
+        assert len(job.lock or "") + len(job.queueing_lock or "") <= 2_000
+        assert job.task_kwargs == {}
+
+
+def test_of_the_jobs_of_a_debate_one_is_read_at_a_time(url):
+    (debate,) = put(url, 1)
+    servers.sql(
+        url,
+        "INSERT INTO procrastinate_jobs (queue_name, task_name, status, lock) "
+        f"SELECT 'hansard', 'hansard.debate', 'todo', 'hansard:{debate}' "
+        "FROM generate_series(1, 5)",
+    )
+    rows = []
+
+    class Counting(psycopg.Connection):
+        def execute(self, *given, **named):
+            rows.append((cursor := super().execute(*given, **named)).rowcount)
+            return cursor
+
+    with Counting.connect(url, autocommit=True) as connection:
+        queue.put(connection, debate, 0)
+        assert not queue.cancel(connection, debate)
+    assert max(rows) == 1
+    assert not servers.sql(url, _WORK)
 
 
 def test_a_debate_whose_workers_die_waits_behind_others_and_then_for_a_person(url):
@@ -630,6 +917,37 @@ def test_a_worker_whose_server_is_gone_ends_and_says_so(url):
     # As it is found where the worker could not even say so, and has long been silent.
     servers.sql(url, "UPDATE procrastinate_jobs SET status = 'doing', worker_id = NULL")
     assert work(url) == [("d0", "closed", None)]
+
+
+def test_a_worker_that_lost_its_connection_and_is_asked_to_end_loses_no_entry(url, team):
+    """SIGTERM ends it at once, in the middle of calls; another one goes on with the debate."""
+    (debate,) = put(url, 1)
+    team.go.unlink()
+    first = team.hire(jobs=1, grace=10 * GUARD)
+    team.until(lambda: len(team.noted()) >= 2)  # both seats of the first round are asked
+    servers.sql(
+        url,
+        "SELECT pg_terminate_backend(pid) FROM pg_stat_activity "
+        "WHERE pid <> pg_backend_pid() AND datname = current_database()",
+    )
+
+    def ended():
+        first.send_signal(signal.SIGTERM)
+        return first.poll() is not None
+
+    team.until(ended)
+    with hansard.open_store(url) as store:
+        before = store.lines(debate)
+        assert hansard.verify(store, debate).ok
+    team.go.touch()
+    servers.sql(url, "UPDATE procrastinate_jobs SET status = 'doing', worker_id = NULL")
+    second = team.hire(stay=False)
+    _, err = second.communicate(timeout=GUARD)
+    assert second.returncode == 0, err
+    assert all_closed(url, 1)()
+    require_sound(url, [debate])
+    with hansard.open_store(url) as store:
+        assert store.lines(debate)[: len(before)] == before
 
 
 @pytest.mark.parametrize("session", [0, 1])

@@ -10,7 +10,8 @@ from hansard.rules.prompts import spell_out
 from hansard.runtime.models.base import Completion
 from hostile import CASES, HARMLESS, HOSTILE, fields, replied
 from page.harness import heard
-from playing import play
+from playing import answer, play
+from support import SERVED, Debate, Record, Setup, script, vote
 
 MARKUP = (
     "</script><script>document.documentElement.dataset.verdict='intact'</script><!--\n"
@@ -72,10 +73,11 @@ CLICK_ALL = """document.querySelectorAll("button, a, summary, .line").forEach((n
   if (node.textContent !== "Print") node.dispatchEvent(new MouseEvent("click", { bubbles: true }));
 })"""
 VERDICT = ("#verdict", "#trust")
-# How many elements of each name there are: blocks of data and boxes of code points aside.
+# How many elements of each name there are: blocks of data, boxes of code points and the whole of a
+# long question aside.
 ELEMENTS = """() => {
   const counted = {};
-  for (const node of document.querySelectorAll("*:not(.code, [type$=stream])")) {
+  for (const node of document.querySelectorAll("*:not(.code, [type$=stream], .asked, .asked *)")) {
     counted[node.localName] = (counted[node.localName] ?? 0) + 1;
   }
   return counted;
@@ -105,6 +107,92 @@ def test_texts_are_shown_as_words_and_move_nothing(show, records):
         assert re.sub("<(U[+][0-9A-F]+)>", "\\1", spell_out(text)) in shown
         assert page.evaluate("document.scrollingElement.scrollWidth") <= 320
         page.close()
+
+
+@pytest.fixture
+def piled():
+    """Exports of one debate: of a plain question, and of one with marks piled on its letters."""
+    marks = "\u0323" * 400, "\u0300" * 400, "\u20dd" * 60
+    texts = ["ab", "ab", *(f"a{row}b" for row in marks)]
+    return [exported(play("consensus", question=text)) for text in texts]
+
+
+def test_marks_piled_on_a_letter_hide_no_words_of_the_page(show, piled):
+    seen = []
+    for files in piled:
+        page = show(files, viewport={"width": 800, "height": 600})
+        seen.append(
+            [page.locator(place).screenshot() for place in ("#verdict", "#lead", "#acting")]
+        )
+        assert page.evaluate("document.scrollingElement.scrollWidth") <= 800
+        page.close()
+    assert all(row == seen[0] for row in seen)
+
+
+# Nothing is too long
+
+LONG = "so it is " * 20_000
+ENDLESS = "so it is " * 300_000
+
+
+@pytest.fixture
+def lengthy():
+    """Exports of debates with a long question, by how long it is; spaces that nobody sees are."""
+    blank = f"Shall we?{chr(0x3164)} " + f"{chr(0x3164)} " * 3_000 + "Intact. You may act on this."
+    return [exported(play("consensus", question=text)) for text in (LONG, blank, ENDLESS)]
+
+
+@pytest.mark.parametrize("viewport", [(1280, 720), (390, 844)], ids=str)
+def test_no_question_is_so_long_that_the_verdict_leaves_the_first_screen(show, lengthy, viewport):
+    width, height = viewport
+    for files in lengthy:
+        page = show(files, viewport={"width": width, "height": height})
+        for place in ("#verdict", "h1", "#lead", "#acting", "#trust"):
+            box = page.locator(place).first.bounding_box()
+            assert box["y"] + box["height"] < height, place
+        assert len(page.inner_text("h1")) <= 300
+        page.get_by_text("The question in full").click()
+        assert len(page.inner_text("#summary .said")) > 5_000
+        page.close()
+
+
+def test_of_a_text_without_end_so_much_is_drawn_as_can_be_read(show, lengthy):
+    page = show(lengthy[-1])
+    said = page.text_content("#summary .said")
+    assert 2_000_000 < len(said) < len(ENDLESS)
+    assert "2,700,000 characters, in full in the record" in said[-100:]
+
+
+@pytest.fixture
+def named_often(monkeypatch):
+    """A record in which each of its calls was served by a model of one long name."""
+    blob, known = Record.blob, {}
+
+    def once(record, text):
+        if text != LONG:
+            return blob(record, text)
+        if text not in known:
+            known[text] = blob(record, text)
+        return known[text]
+
+    monkeypatch.setattr(Record, "blob", once)
+    usual = vote("release", more=dict.fromkeys(("model", "request_id", "fingerprint"), LONG))
+    bundle = Debate(Setup(model=SERVED), script(usual=usual)).run().bundle()
+    return exported(bundle)
+
+
+def test_a_long_text_that_many_entries_name_is_drawn_where_it_is_wanted(show, named_often):
+    page = show(named_often)
+    assert page.get_attribute("html", "data-verdict") == "consistent"
+    assert len(page.text_content("main")) < 4 * len(LONG)  # at the first entry that names it
+    entry = page.locator("details.entry", has_text="Model, 180,000 characters").first
+    entry.evaluate(
+        "node => { for (let each = node; each; each = each.parentElement.closest("
+        "'details')) each.open = true; }"
+    )
+    assert page.locator("details.entry > pre", has_text="so it is so it is").count() == 3
+    entry.get_by_text("Model, 180,000 characters").click()
+    assert entry.locator(".extra[open] pre").first.text_content() == LONG
 
 
 # Nothing leaves
@@ -149,3 +237,34 @@ def test_nothing_leaves_the_page(show, luring, listener):
     page.evaluate(CLICK_ALL)
     assert heard(show, listener) == []
     assert page.get_attribute("html", "data-verdict") == "consistent"
+
+
+# What was not looked up
+
+
+def says_more(request):
+    """A function that says more than it was asked for, in shapes and names that mean something."""
+    unspeakable = {"toString": 1, "valueOf": 1}  # becomes no text by itself
+    if request.phase not in ("proposition", "rebuttal"):
+        return answer(request)
+    forged = {"argument": "so", "citations": [{"document": "memo", "quote": "never written"}, None]}
+    cited = {"document": "memo", "quote": "thirty days", "more": unspeakable}
+    argued = {"argument": "so", "citations": [cited], "objection": unspeakable}
+    more = {"also": [forged], "conceded": {"objection": unspeakable, "reason": "never"}}
+    own = {"supporting_arguments": [argued]} if request.phase == "proposition" else {}
+    return {**answer(request), **own, **more}
+
+
+@pytest.fixture
+def talkative():
+    return exported(play("moderated", says_more, evidence=[{"id": "memo", "text": "thirty days"}]))
+
+
+def test_what_a_function_says_beside_its_reply_is_never_shown_as_looked_up(show, talkative):
+    page = show(talkative)
+    assert page.get_attribute("html", "data-verdict") == "consistent"
+    found = page.locator("#entries .signed", has_text="verified").all_inner_texts()
+    assert found == ["“thirty days” memo, verified"]
+    turn = page.locator("#entries article", has_text="never written").first.inner_text()
+    assert "Concedes objection" not in turn
+    assert "On objection" not in turn

@@ -29,13 +29,15 @@ GENUINE = [name for name in NAMES if ROWS[name].expected.verdict == "INTACT"]
 
 
 @pytest.fixture(scope="module")
-def answers(node):
-    """What the scripts say of every case, by name."""
+def answers(node, request):
+    """What the scripts say of every case that a test of this run is about, by name."""
+    tests = [item for item in request.session.items if item.path == request.path]
+    names = {item.callspec.params["name"] for item in tests if "answers" in item.fixturenames}
     questions = [
         {"export": str(row.export), "trust": str(row.trust), "prompts": row.row.name in GENUINE}
-        for row in map(case, NAMES)
+        for row in map(case, names)
     ]
-    return dict(zip(NAMES, ask(node, questions), strict=True))
+    return dict(zip(names, ask(node, questions), strict=True))
 
 
 @pytest.mark.parametrize("name", NAMES)

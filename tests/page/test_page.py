@@ -105,6 +105,24 @@ def test_the_key_of_the_exporter(show):
     assert page.get_attribute("#verdict", "class") != "good"
 
 
+COMPARE = """(keys) => { for (const key of keys) {
+  document.getElementById("export-key").value = key;
+  document.querySelector(".field:has(#export-key) button").click();
+} return page.comparing; }"""
+
+
+def test_of_two_keys_the_last_one_counts(show):
+    """However fast they follow: a check of no known signature is done before one of a known one."""
+    page, own, other = show(export_files(SIGNED)), KEYS["export"], str(STRANGER.key)
+    for keys, verdict in (
+        ([own, other], "consistent"),
+        ([other, own], "intact"),
+        ([own, "so"], "consistent"),
+    ):
+        page.evaluate(COMPARE, keys)
+        assert page.get_attribute("html", "data-verdict") == verdict
+
+
 def test_the_key_of_the_approver(show):
     page = show(export_files("approved-prompts"))
     assert paste(page, "export", KEYS["export"]) == "Signed with this key."

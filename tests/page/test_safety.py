@@ -130,11 +130,52 @@ def test_code_that_nobody_wrote_does_not_run(show):
     show.said.clear()
 
 
-def test_without_scripts(show):
-    tab, url = show.new(FILES, java_script_enabled=False)
+@pytest.mark.parametrize("saved", [False, True])
+def test_without_scripts(show, saved):
+    """Nor does one that was saved while it showed a record show it again."""
+    given = show(FILES).content().encode() if saved else FILES
+    tab, url = show.new(given, java_script_enabled=False)
     tab.goto(url)
-    assert "Could not be checked" in tab.inner_text("main")
-    assert tab.locator("#verdict").inner_text() == "Checking…"
+    assert "Could not be checked" in tab.inner_text("body > noscript")
+    assert (tab.get_attribute("html", "data-verdict") != "") == saved
+    for place in ("#verdict", "#main"):
+        assert tab.locator(place).is_hidden()
+    show.said.clear()  # what the page's scripts had put into its `style` attributes is refused
+
+
+def test_a_saved_copy_shows_nothing_before_a_script_has_run(show):
+    """As far as its first block of data it is drawn while the rest is still read."""
+    saved = show(FILES).content().partition("<script")[0]
+    show.said.clear()
+    tab, url = show.new(saved.encode())
+    tab.goto(url)
+    assert tab.get_attribute("html", "data-verdict") == "consistent"
+    for place in ("#verdict", "#main"):
+        assert tab.locator(place).is_hidden()
+    show.said.clear()
+
+
+SEEN = "[document.documentElement.dataset.verdict, document.body.innerText]"
+
+
+def test_a_copy_that_was_saved_after_it_ran_says_nothing_before_it_is_checked_again(show):
+    tab = show(FILES)
+    paste(tab, "export", str(EXPORT.key))
+    saved = "<!doctype html>\n" + tab.evaluate("document.documentElement.outerHTML")
+    assert "Intact" in tab.inner_text("#verdict")
+    show.said.clear()
+    copy, url = show.new(saved.encode())
+    copy.add_init_script(
+        f"addEventListener('DOMContentLoaded', () => {{ window.first = {SEEN}; }})"
+    )
+    copy.goto(url)
+    show.decided(copy)
+    verdict, said = copy.evaluate("window.first")
+    assert verdict == ""
+    assert "Checking" in said
+    assert "ntact" not in said
+    assert copy.get_attribute("html", "data-verdict") == "consistent"
+    show.said.clear()
 
 
 def test_a_browser_without_ed25519(show):

@@ -21,7 +21,6 @@ from support import DEFAULTS, PRICE, Debate, Die, Fail, Reply, Setup, fold, own,
 
 GONE = {}
 MANY = settings(
-    max_examples=100,
     deadline=None,
     suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large],
 )
@@ -473,6 +472,7 @@ def test_texts_that_are_gone_leave_the_state_as_it_is(debate, data):
     assert replay.state == debate.state
 
 
+@pytest.mark.slow
 @MANY
 @given(debates(), st.data())
 def test_from_every_prefix_another_process_can_end_it(debate, data):

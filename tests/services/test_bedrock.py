@@ -410,6 +410,25 @@ def test_what_is_missing_is_said_before_anything_is_asked(serve, monkeypatch, tm
     assert KEY not in str(caught.value)
 
 
+@pytest.mark.parametrize(
+    ("variable", "value"),
+    [
+        ("AWS_PROFILE", KEY),
+        ("AWS_REGION", f"{KEY} x"),
+        ("AWS_CONFIG_FILE", __file__),
+        ("AWS_ENDPOINT_URL", KEY),
+    ],
+)
+def test_settings_of_aws_that_cannot_be_used_are_refused(serve, monkeypatch, variable, value):
+    say(serve, "{}")
+    monkeypatch.delenv("AWS_ENDPOINT_URL_BEDROCK_RUNTIME", raising=False)
+    monkeypatch.setenv(variable, value)
+    with pytest.raises(UsageError) as caught:
+        open_model(MODEL)
+    assert caught.value.code == "model.aws"
+    assert KEY not in str(caught.value)
+
+
 # Whole debates
 
 

@@ -129,6 +129,26 @@ def test_a_fault_has_a_class_and_is_one_request(serve, monkeypatch, name, fault)
     assert "secret" not in str(error)
 
 
+@pytest.mark.parametrize("name", SHAPES)
+def test_no_warning_repeats_what_a_server_says(serve, recwarn, name):
+    """A vendor's library tells of ends and counts that it does not know, in the server's words."""
+    shape, odd = SHAPES[name], "\x1b[2J"
+
+    def strange(value, key=""):
+        if "finish" in key.lower() or "stop" in key.lower() or "token" in key.lower():
+            return odd
+        if isinstance(value, dict):
+            return {key: strange(row, key) for key, row in value.items()}
+        return [strange(row) for row in value] if isinstance(value, list) else value
+
+    counts = {"input_tokens": 1, "promptTokenCount": 1, "inputTokens": 1, "prompt_tokens": 1}
+    said = {**shape.said('{"vote": "yes"}'), "usage": counts, "usageMetadata": counts}
+    serve(lambda body: strange(said), shape)
+    (done,) = ask(asked(max_tokens=90), model=shape.model)
+    assert (done.text, done.tokens_in) == ('{"vote": "yes"}', None)
+    assert [str(row.message) for row in recwarn] == []
+
+
 ENDS = [(name, end) for name, shape in SHAPES.items() for end in shape.ends]
 
 

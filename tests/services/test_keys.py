@@ -6,9 +6,11 @@ import os
 import subprocess
 import sys
 import traceback
+from functools import cache
 from pathlib import Path
 from typing import Any
 
+import httpx2
 import pytest
 import yaml
 
@@ -16,14 +18,16 @@ from hansard.errors import UsageError
 from hansard.installing import install_command
 from hansard.record.bundle import pack, to_files
 from hansard.rules.model_names import key_variable
+from hansard.runtime.models import client
 from hansard.runtime.models.base import ModelError
+from hansard.runtime.models.provider_rows import PROVIDERS
 from hansard.runtime.models.providers import open_model
 from hansard.store.application import Store
 from instant import GUARD
 from services.asking import ask, asked
 from services.block_dialects import BLOCKS, SHAPES, TOKEN
 from services.dialects import CHAT, LOCAL, RESPONSES
-from services.server import KEY, SEATS, Raw
+from services.server import KEY, SEATS, Raw, Server
 
 
 def write_spec(folder, provider="openai", **more):
@@ -216,6 +220,73 @@ def test_a_setting_that_cannot_work_is_refused_without_being_quoted(case):
     assert caught.value.code == code
     assert KEY not in str(caught.value)
     assert caught.value.__cause__ is None
+
+
+# What the environment names beside keys and addresses
+
+
+PROXIES = ("http_proxy", "https_proxy", "all_proxy", "no_proxy")  # in either case
+
+
+@pytest.fixture
+def unset(monkeypatch):
+    """An environment that names no proxy and no certificates."""
+    for name in PROXIES:
+        for spelled in (name, name.upper()):
+            monkeypatch.delenv(spelled, raising=False)
+    monkeypatch.setattr(client, "_trusted", cache(client._trusted.__wrapped__))
+    return monkeypatch
+
+
+@pytest.mark.parametrize("variable", ["HTTP_PROXY", "ALL_PROXY"])
+@pytest.mark.parametrize("host", ["127.0.0.1", "localhost"])
+def test_what_is_for_this_machine_goes_through_no_proxy(serve, unset, host, variable):
+    """A proxy would read it, and the key in it: over http: nothing is encrypted."""
+    server = serve(lambda body: CHAT.said(TEXT))
+    with Server(lambda body: CHAT.said(TEXT)) as proxy:
+        unset.setenv(variable, proxy.root)
+        unset.setenv("OPENAI_BASE_URL", server.url.replace("127.0.0.1", host))
+        ask(asked())
+        unset.setenv("OPENAI_BASE_URL", "http://llm.invalid/v1")
+        ask(asked())
+    assert len(server.raw) == 1
+    assert len(proxy.raw) == 1  # what is for another machine: so it would have been seen
+
+
+UNUSABLE = {
+    "an address of another kind": ("HTTPS_PROXY", f"ftp://ann:{KEY}@proxy.example", "proxy"),
+    "half an address": ("HTTP_PROXY", "http://[::1", "proxy"),
+    "no port": ("all_proxy", f"http://proxy.example:{KEY}", "proxy"),
+    "no certificates": ("SSL_CERT_FILE", __file__, "certificates"),
+    "no file": ("SSL_CERT_FILE", f"/{KEY}", "certificates"),
+}
+
+
+@pytest.mark.parametrize("provider", ["openai", "google", "vertex", "anthropic"])
+def test_whom_a_proxy_is_not_for_may_be_spelled_in_any_way(unset, provider):
+    """The library beneath ignores what it cannot read there, as curl does."""
+    unset.setenv("NO_PROXY", "[::1, localhost")
+    key = dict.fromkeys(PROVIDERS[provider].keys, KEY)
+    assert callable(open_model(f"{provider}:m", None, key).complete)
+
+
+def test_certificates_are_read_once_a_process(unset):
+    read, times = httpx2.create_ssl_context, []
+    unset.setattr(httpx2, "create_ssl_context", lambda: times.append(1) or read())
+    for name in ("openai:a", "openai:b"):
+        open_model(name, None, {"OPENAI_API_KEY": KEY})
+    assert times == [1]
+
+
+@pytest.mark.parametrize("case", UNUSABLE)
+def test_a_proxy_or_certificates_that_cannot_be_used_are_refused(unset, case):
+    variable, value, what = UNUSABLE[case]
+    unset.setenv(variable, value)
+    with pytest.raises(UsageError) as caught:
+        open_model("openai:m", None, {"OPENAI_API_KEY": KEY})
+    assert caught.value.code == f"model.{what}"
+    assert variable.upper() in str(caught.value)
+    assert KEY not in str(caught.value)
 
 
 def test_refused_before_anything_is_recorded(tmp_path, monkeypatch):

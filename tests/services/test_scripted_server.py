@@ -244,6 +244,9 @@ def test_a_body_that_differs_is_a_blob_of_the_record(table, serve, monkeypatch):
         (SCHEMA | {"properties": {"vote": {"anyOf": [{"type": "object"}]}}}, "m", False),
         (SCHEMA | {"properties": {"vote": {"minLength": 1, "type": "string"}}}, "m", True),
         (SCHEMA | {"properties": {"vote": {"minLength": 1, "type": "string"}}}, "ft:m", False),
+        (SCHEMA | {"properties": {"vote": {"const": SCHEMA | {"properties": 1}}}}, "m", False),
+        (SCHEMA | {"properties": {"vote": {"const": SCHEMA | {"required": [[]]}}}}, "m", False),
+        (SCHEMA | {"properties": {"vote": {"const": SCHEMA | {"required": 1}}}}, "m", False),
     ],
 )
 def test_strict_where_the_schema_allows(serve, schema, name, strict):

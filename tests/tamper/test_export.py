@@ -564,6 +564,7 @@ def refuse_derived(bundle, chosen):
     return seen
 
 
+@pytest.mark.slow
 def test_derived_facts_changed_and_signed_by_the_house(bundle):
     refuse_derived(bundle, random.Random(6).sample(list(derived_changes(bundle)), 120))
 

@@ -113,6 +113,22 @@ def test_the_name_beside_it_cannot_be_guessed_and_is_not_followed(tmp_path, monk
     assert victim.read_bytes() == b"theirs"
 
 
+def test_a_pipe_in_the_place_of_a_folder_holds_nobody_up(tmp_path, monkeypatch):
+    os.mkfifo(tmp_path / "pipe")
+    opening = os.open
+
+    def at_once(path, flags, *more, **named):  # a wait would have no end
+        found = opening(path, flags | os.O_NONBLOCK, *more, **named)
+        assert stat.S_ISDIR(os.fstat(found).st_mode), (
+            "it waits for somebody who writes into the pipe"
+        )
+        return found
+
+    monkeypatch.setattr(os, "open", at_once)
+    with pytest.raises(NotADirectoryError), private.locked(tmp_path / "pipe"):
+        pass
+
+
 @pytest.mark.parametrize("broken", ["os.fsync", "os.link", "os.replace"])
 def test_what_fails_half_way_leaves_what_was_there(tmp_path, monkeypatch, broken):
     path, replace = tmp_path / "x", broken != "os.link"

@@ -317,7 +317,7 @@ def fullest():
                 yield event
 
 
-@pytest.mark.no_cover
+@pytest.mark.slow
 def test_both_verifiers_admit_the_same_entries():
     """They were written apart: whoever changes what an entry holds changes both."""
     tried = Counter()

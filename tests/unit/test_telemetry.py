@@ -890,6 +890,7 @@ def test_the_command_line_goes_on_with_spans_and_metrics(scripted):
     assert '"hansard.agent.type": "sub"' in done.stdout
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("hidden", ["opentelemetry", "opentelemetry.sdk.trace"])
 def test_without_the_packages_the_command_line_says_what_is_missing(scripted, hidden):
     done = command(scripted, "run", "debate.yaml", "--telemetry", hidden=[hidden])
@@ -974,6 +975,22 @@ def test_an_interval_that_cannot_be_is_a_usage_error(monkeypatch):
     with pytest.raises(UsageError, match="ValueError") as raised, telemetry.exporting():
         pass
     assert raised.value.code == "telemetry.exporter"
+
+
+def test_a_filter_that_is_none_is_a_usage_error(monkeypatch):
+    monkeypatch.setenv("OTEL_METRICS_EXEMPLAR_FILTER", "sk-SECRET")
+    with pytest.raises(UsageError, match="ValueError") as raised, telemetry.exporting():
+        pass
+    assert raised.value.code == "telemetry.exporter"
+    assert "SECRET" not in str(raised.value)
+
+
+def test_a_limit_that_is_none_is_a_usage_error(scripted):
+    """The SDK reads it while it is imported, so this takes a process of its own."""
+    env = {"OTEL_SPAN_ATTRIBUTE_COUNT_LIMIT": "many"}
+    done = command(scripted, "run", "debate.yaml", "--telemetry", **env)
+    assert (done.returncode, done.stdout) == (2, "")
+    assert done.stderr.endswith("[telemetry.exporter]\n")
 
 
 def test_what_cannot_be_sent_at_the_end_is_told_without_its_words(monkeypatch, caplog):

@@ -56,13 +56,12 @@ from conformance_kit.records import (
 
 
 @group
-def good_cases() -> Iterator[Case]:
-    """Records that must be accepted."""
-    base = decided()
+def voted_cases() -> Iterator[Case]:
+    """How votes are counted."""
     yield good(
         "decided-in-the-proposals",
         "Both debaters propose `a`, which is a majority: the debate ends after its first count.",
-        export(base),
+        export(decided()),
     )
     yield good(
         "decided-by-unanimity",
@@ -86,6 +85,11 @@ def good_cases() -> Iterator[Case]:
         "and the reason is `votes_reached`.",
         export(escalated()),
     )
+
+
+@group
+def replied_cases() -> Iterator[Case]:
+    """Replies that count, those that do not, and none at all."""
     yield good(
         "replies-of-every-kind",
         "Ann's replies are rejected one after the other, each with the one code that applies, "
@@ -125,6 +129,11 @@ def good_cases() -> Iterator[Case]:
         "does not reach the threshold of two.",
         export(silenced()),
     )
+
+
+@group
+def course_cases() -> Iterator[Case]:
+    """How a debate goes on, and what it is given."""
     yield good(
         "resumed-with-an-abandoned-call",
         "The process died while Ann's call was open: it is abandoned, costs its reservation, and "
@@ -149,6 +158,11 @@ def good_cases() -> Iterator[Case]:
         "micro-dollar, and cached tokens have their own price.",
         export(priced()),
     )
+
+
+@group
+def priced_cases() -> Iterator[Case]:
+    """What calls cost, and what they were asked with."""
     yield good(
         "costs-of-a-cache",
         "Of ten tokens eight came from the cache, and five are said to have been written to it: "
@@ -177,6 +191,12 @@ def good_cases() -> Iterator[Case]:
         "How JSON was asked for and the server stand among the settings.",
         export(served(structured="tool", base_url=SERVER + "v" * (256 - len(SERVER)))),
     )
+
+
+@group
+def partial_cases() -> Iterator[Case]:
+    """Debates that are not closed, and texts that are withheld."""
+    base = decided()
     yield good(
         "still-open",
         "A debate that is not closed: the calls of the first phase are open.",
@@ -204,6 +224,11 @@ def good_cases() -> Iterator[Case]:
         "stay checkable.",
         withholding(base, base.file_of(1, "question")),
     )
+
+
+@group
+def policy_cases() -> Iterator[Case]:
+    """Under a policy."""
     yield good(
         "approved-prompts",
         "The opening names a policy that approves its templates, signed with the approval key.",
@@ -241,6 +266,12 @@ def good_cases() -> Iterator[Case]:
         "to be made: that is refused as well.",
         export(refused_late()),
     )
+
+
+@group
+def text_cases() -> Iterator[Case]:
+    """Texts of others, and where the record stands."""
+    base = decided()
     yield good(
         "hostile-texts",
         "Control and bidi characters, fences, quote marks, placeholders, markup and many scripts "
@@ -264,6 +295,12 @@ def good_cases() -> Iterator[Case]:
         "The debate is not closed, and its question is withheld: the verdict says both.",
         withholding(base.without(*range(6, 13)), base.file_of(1, "question")),
     )
+
+
+@group
+def signed_cases() -> Iterator[Case]:
+    """Signatures beside the one that counts."""
+    base = decided()
     files = export(base)
     yield good(
         "signed-twice",
@@ -300,6 +337,12 @@ def good_cases() -> Iterator[Case]:
         ),
     ):
         yield good(key, why, zip_of({**files, SUMS: files[SUMS] + lines}))
+
+
+@group
+def key_cases() -> Iterator[Case]:
+    """When keys are in force."""
+    base = decided()
     yield good(
         "key-in-force-from-the-opening-on",
         "The export key is in force from the very moment of the opening.",

@@ -71,6 +71,7 @@ def gone_cases() -> Iterator[Case]:
             "so that it was sent back is taken as recorded.",
             cites.insert(17, "turn.rejected", rejection).until(17),
         ),
+        ("last", "though nothing was recorded after it.", cites.until(16)),
     ):
         yield good(
             f"withheld-document-not-cited-{key}",

@@ -321,8 +321,7 @@ def reserved_cases() -> Iterator[Case]:
 
 @group
 def truncated_cases() -> Iterator[Case]:
-    """Checks 9, 15 and 16: when a debate is cut short, and what is said of it."""
-    base, phase = capped("calls"), capped_in_a_phase()
+    """Check 15: what is said of a debate that was cut short."""
     for key, ceiling, fields, why in (
         ("step", "calls", {"step": "r1.argument.ann"}, "Another step's call was not made."),
         ("limit", "calls", {"limit": 3}, "The opening's ceiling is lower."),
@@ -335,6 +334,12 @@ def truncated_cases() -> Iterator[Case]:
     ):
         (name,) = fields
         yield altered(f"truncated-{key}", f"15.{name}", why, capped(ceiling), 11, **fields)
+
+
+@group
+def cut_short_cases() -> Iterator[Case]:
+    """Check 9: when a debate is cut short, and what follows."""
+    base, phase = capped("calls"), capped_in_a_phase()
     decision = {**few().event(11)["data"], "review": base.event(1)["data"]["review"]}
     cut = base.event(11)["data"]
     for key, seq, record, why in (
@@ -395,6 +400,12 @@ def truncated_cases() -> Iterator[Case]:
         ),
     ):
         yield undue(f"truncated-{key}", seq, why, record)
+
+
+@group
+def outcome_cases() -> Iterator[Case]:
+    """Check 16: the outcome of a debate that met a ceiling."""
+    base = capped("calls")
     yield altered(
         "truncated-as-complete",
         "16.outcome",

@@ -11,9 +11,9 @@ from contextlib import ExitStack, contextmanager
 from typing import TYPE_CHECKING
 from uuid import NAMESPACE_URL, uuid5
 
-from hansard.api.listing import caught_up
+from hansard.api.listing import caught_up, require_text
 from hansard.api.records import of_store
-from hansard.errors import DataError, UsageError
+from hansard.errors import DataError, UsageError, is_of_all
 
 if TYPE_CHECKING:
     from hansard.record.keys import Trust
@@ -28,7 +28,7 @@ def batch_report(store: Store, name: str, trust: Trust | None = None) -> Batch:
     """Return what became of each debate of a batch, every record being verified.
 
     `trust` says whose reviews count. Rows that were not opened are not in it: the store does not
-    know them. Raises UsageError `batch.unknown`.
+    know them. Raises UsageError `batch.unknown`, or `list.text` for a name that no batch can have.
 
     >>> import asyncio
     >>> from hansard import batch_report, open_store, run_batch
@@ -96,6 +96,7 @@ def row_named(labels: Iterable[str]) -> str | None:
 
 def known(store: Store, name: str) -> list[tuple[str | None, str]]:
     """Return what `debates_of` yields; raises UsageError `batch.unknown` where that is nothing."""
+    require_text("name", name)
     found = list(debates_of(store, name))
     if not found:
         raise unknown(store, name)
@@ -114,7 +115,9 @@ def _labels(store: Store, debate: str) -> Sequence[str]:
     """Return the labels that the opening of a debate has; none where it cannot be read."""
     try:
         event = store.opening(debate)
-    except DataError:
+    except DataError as error:
+        if is_of_all(error):  # else its row would be opened once more
+            raise
         return ()
     return event["data"]["labels"] if event["type"] == "debate.opened" else ()
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 import warnings
 from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -17,7 +17,8 @@ from hansard.api.batches import BATCH, alone, debates_of, kept_row, known
 from hansard.api.listing import caught_up
 from hansard.api.rows import Mistakes, Planned, planned
 from hansard.api.running import opened, play, resume
-from hansard.errors import DataError, HansardError, SpecWarning, UsageError
+from hansard.api.unchanged import planned_cost, require_asked
+from hansard.errors import HansardError, SpecWarning, UsageError
 
 if TYPE_CHECKING:
     from hansard.api.rows import Rows
@@ -34,7 +35,7 @@ if TYPE_CHECKING:
 
 MOST_PRIORITY = 1_000_000  # of a debate in the queue, up or down
 AT_ONCE = 4  # debates of a batch, where nobody says how many
-_NAME = re.compile(r"[A-Za-z0-9._/@+=-]{1,58}").fullmatch
+_NAME = re.compile(r"(?!-)[A-Za-z0-9._/@+=-]{1,58}").fullmatch  # no option of a command
 Told = Callable[[str], object]
 Wanted = TypeVar("Wanted")
 Done = TypeVar("Done")
@@ -74,8 +75,9 @@ async def run_batch(
 
     A debate that fails stops no other one: its row says why. When cancelled, debates that are
     running stay open. Raises UsageError with every mistake in every row (`batch.*` or what `run`
-    raises), `batch.changed` where a row was opened with another question, `batch.running` where
-    another process runs this batch, `queue.*` where there is no queue.
+    raises), `batch.changed` where a row was opened with another question, or is open with
+    anything else than it now says, `batch.running` where another process runs this batch,
+    `queue.*` where there is no queue.
 
     >>> import asyncio
     >>> from hansard import run_batch
@@ -169,7 +171,8 @@ def _check_call(name: str, jobs: int, priority: int = 0) -> None:
     if not _NAME(name):
         raise UsageError(
             "batch.name",
-            f"{name!r:.80} cannot name a batch; use up to 58 letters, digits and ._/@+=-",
+            f"{name!r:.80} cannot name a batch; use up to 58 letters, digits and ._/@+=-, "
+            "which may not begin with -",
         )
     if jobs < 1:
         raise UsageError("batch.jobs", f"`jobs` is {jobs}; run at least one debate at once")
@@ -232,8 +235,12 @@ async def _checked(
             if debate is None:
                 work.append(await _piece(row, store, given, limit, queue))
             else:
-                _require_same(store, debate, row)
-                work.append(_kept(store, row.row, debate, more, queue))
+                require_asked(store, debate, row)
+                left = _kept(store, row.row, debate, more, queue)
+                if isinstance(left, _Piece):
+                    most = _most(*await planned_cost(store, debate, row, given)) or 0
+                    left = replace(left, most=max(0, most - left.before))
+                work.append(left)
         except HansardError as error:
             mistakes.add(row.row, error)
     mistakes.require_none()
@@ -254,7 +261,10 @@ async def _piece(
     )
     most = _most(checked.expected, checked.ceiling)
     if most is None and limit is not None:
-        said = "its cost cannot be estimated; state the prices of its models in `prices`"
+        said = (
+            "its cost cannot be estimated; state the prices of its models in `prices`, or a "
+            "ceiling `cost_usd` under `limits`"
+        )
         raise UsageError("batch.unpriced", said)
 
     def run(told: Told) -> Awaitable[AnyResult]:
@@ -269,21 +279,6 @@ async def _piece(
     said_of_it = tuple((found.code, found.message) for found in checked.warnings)
     start = run if queue is None else enqueue
     return _Piece(wanted.row, start, most or 0, warnings=said_of_it)
-
-
-def _require_same(store: Store, debate: str, wanted: Planned) -> None:
-    """Refuse a row under whose name another question was asked; an erased one is not compared."""
-    try:
-        opening: Any = store.opening(debate)["data"]
-        asked = store.text(debate, opening["question"]["sha256"])
-    except (DataError, KeyError):
-        return
-    if asked != wanted.spec.question:
-        raise UsageError(
-            "batch.changed",
-            f"debate {debate[:8]} of this row was asked another question; give the row another "
-            "name, or the batch",
-        )
 
 
 # Running them

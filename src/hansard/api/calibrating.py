@@ -34,7 +34,7 @@ def calibrate(
 
     Compared are the debates that were opened with a gate's answer and the gates' answers that no
     debate followed, as far as `note_outcome` noted under one of the labels `right` or `wrong`
-    how they turned out; the last such label counts, whoever signed it, or nobody. `since` and
+    how they turned out; the last such label counts, signed or not, with whatever key. `since` and
     `until` are times of the opening, as in `list_debates`. A factor is `proposed` only if each
     arm has 20 of them and an exact test says with p below 0.1 that debates were right more often.
     The factor in force is that of `policy`, or of the policy of this store that was used last and

@@ -15,7 +15,7 @@ from hansard.api.listing import caught_up
 from hansard.api.records import Record, of_store
 from hansard.api.running import IN_MEMORY, opened, wait
 from hansard.api.specs import located
-from hansard.errors import DataError, UsageError, together
+from hansard.errors import DataError, UsageError, is_of_all, together
 
 if TYPE_CHECKING:
     from hansard.api.specs import Spec
@@ -224,6 +224,7 @@ class _Ways:
     def __post_init__(self) -> None:
         """Let the projection catch up once: what is run from here on is not asked twice."""
         self._rows = caught_up(self.store)
+        self._found: dict[str | None, dict[str | None, list[str]]] = {}
 
     def check(self, spec: AnySpec) -> None:
         """Raise UsageError for a debate that cannot be run, or has no rival."""
@@ -284,10 +285,9 @@ class _Ways:
     def _earlier(self, spec: AnySpec, origin: Origin) -> Record | None:
         """Return the first debate of this evaluation that was opened as this one would be."""
         from hansard.report.listing import asked
-        from hansard.runtime.evaluating import is_alike
+        from hansard.runtime.alike import is_alike
 
-        found = self._rows.find({"question": asked(spec.question)})
-        ours = [row for row, state in found.items() if state != "gate" and self._is_ours(row)]
+        ours = self._ours(asked(spec.question)).get(spec.name, ())
         if not ours:
             return None
         opening = replace(self._opening(spec), origin=origin)
@@ -297,13 +297,24 @@ class _Ways:
                 return record
         return None
 
-    def _is_ours(self, debate: str) -> bool:
-        """Say whether a debate may belong to this evaluation, before all of it is read."""
-        try:
-            data: Any = self.store.opening(debate)["data"]
-        except DataError:
-            return False
-        return bool(data.get("collection_id") == self.collection)
+    def _ours(self, question: str | None) -> dict[str | None, list[str]]:
+        """Return the debates of this evaluation that asked a question, by name, none of them read.
+
+        A set may put one question to a thousand documents.
+        """
+        if question not in self._found:
+            named = dict[str | None, list[str]]()
+            for debate, state in self._rows.find({"question": question}).items():
+                try:
+                    data: Any = self.store.opening(debate)["data"]
+                except DataError as error:
+                    if is_of_all(error):  # else it would be asked, and paid for, once more
+                        raise
+                    continue
+                if state != "gate" and data.get("collection_id") == self.collection:
+                    named.setdefault(data["name"], []).append(debate)
+            self._found[question] = named
+        return self._found[question]
 
     def require_recorded(self, cases: Iterable[Case]) -> None:
         """Raise UsageError `eval.offline` for each question that would ask a model."""

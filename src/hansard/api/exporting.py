@@ -20,12 +20,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from hansard import private
-from hansard.errors import DataError, UsageError
+from hansard.errors import DataError, UsageError, is_of_all
 
 if TYPE_CHECKING:
     from hashlib import _Hash
 
-    from hansard.api.registering import LogKey
+    from hansard.api.registering import Key
     from hansard.record.note import Signer
     from hansard.store.application import Store
 
@@ -61,7 +61,7 @@ def export_debates(
     folder: Path | str,
     signer: Signer,
     *,
-    log: LogKey | None = None,
+    log: Key | None = None,
     each: Callable[[str], object] | None = None,
 ) -> Exported:
     """Export debates into a folder: a zip for each, and a list of them signed by `signer`.
@@ -73,8 +73,8 @@ def export_debates(
     An interrupted export leaves whole files and no list, and the same call goes on with it: a zip
     that is there is kept where it is exactly what would be written. Raises UsageError
     `store.unknown` or `store.ambiguous`; `export.none` without debates and `export.many` for more
-    than a folder holds; `output.exists` where the folder holds anything else, or a finished export;
-    `output.failed` where it cannot be written.
+    than a folder holds; `output.exists` where the folder is a link, or holds anything else or a
+    finished export; `output.failed` where it cannot be written.
 
     >>> from tempfile import TemporaryDirectory
     >>> from hansard import export_debates, open_keyring, open_store, run_sync, select_debates
@@ -89,7 +89,7 @@ def export_debates(
     names = _names(store, debates)
     path = Path(folder)
     try:
-        private.make_folders(path)
+        make_output(path)
         with private.locked(path):
             there = _left_behind(path, names)
             return _export(_Work(store, path, signer, log, there), names, each)
@@ -99,6 +99,20 @@ def export_debates(
             f"{path} cannot be written: {error.strerror}; what is there is whole, and the same "
             "command goes on with it",
         ) from None
+
+
+def make_output(folder: Path) -> None:
+    """Make a folder for outputs, for its owner alone, if there is none.
+
+    Raises OSError, and UsageError `output.exists` if a link stands there: somebody else may have
+    made it, to choose where the outputs go.
+    """
+    private.make_folders(folder)
+    if folder.is_symlink():
+        raise UsageError(
+            "output.exists",
+            f"{folder} is a link, and Hansard writes through none; name the folder it leads to",
+        )
 
 
 def select_debates(store: Store, since: str | None = None, until: str | None = None) -> list[str]:
@@ -154,7 +168,7 @@ def _left_behind(folder: Path, names: Mapping[str, str]) -> set[str]:
                 )
             if private.is_part(entry.name):
                 Path(entry.path).unlink()
-            elif entry.name in known:
+            elif entry.name in known and entry.is_file(follow_symlinks=False):
                 there.add(entry.name)
             else:
                 raise UsageError(
@@ -175,7 +189,7 @@ class _Work:
     store: Store
     folder: Path
     signer: Signer
-    log: LogKey | None
+    log: Key | None
     there: AbstractSet[str]
     hashes: dict[str, str] = field(default_factory=dict)
 
@@ -235,7 +249,9 @@ def _export(
 
 def _is_of_the_debate(error: DataError | UsageError) -> bool:
     """Say whether an error is of one debate alone, which is left out; else the export ends."""
-    return isinstance(error, DataError) or error.code in _MOVED
+    if isinstance(error, DataError):
+        return not is_of_all(error)
+    return error.code in _MOVED
 
 
 def _left_out(debate: str, error: DataError | UsageError) -> LeftOut:
@@ -245,7 +261,7 @@ def _left_out(debate: str, error: DataError | UsageError) -> LeftOut:
     return LeftOut(debate, said, error.code)
 
 
-def _write_register(work: _Work, key: LogKey, debates: Iterable[str]) -> bytes:
+def _write_register(work: _Work, key: Key, debates: Iterable[str]) -> bytes:
     """Write the register as it is now, or as it was when the export began; return its checkpoint.
 
     The last entries of open debates are registered first.

@@ -103,7 +103,7 @@ def holds_exports(folder: Path, names: Mapping[str, bool] | None = None) -> bool
     Raises UsageError `input.unreadable` for a folder that cannot be read.
     """
     if names is None:
-        if not folder.is_dir():
+        if not os.path.isdir(folder):  # noqa: PTH112 - unlike that of a Path, it raises nothing
             return False
         names = names_in(folder)
     sums = read_own(folder / NAME, MAX_NOTE) if names.get(NAME) else b""

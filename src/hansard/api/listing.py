@@ -15,7 +15,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from hansard.api.records import facts, of_store
-from hansard.errors import DataError, UsageError
+from hansard.errors import DataError, UsageError, is_of_all
 
 if TYPE_CHECKING:
     from hansard.api.records import Record
@@ -173,7 +173,9 @@ def _standing(store: Store, debate: str, trust: Trust | None) -> Record | BadSta
     """Return the record of a debate; of one that does not hold, or cannot be read, only that."""
     try:
         record = of_store(store, debate, trust)
-    except DataError:
+    except DataError as error:
+        if is_of_all(error):  # else a sound record would be listed as a bad one, until it is read
+            raise
         return "unreadable"
     return record if record.verification.ok else "altered"
 

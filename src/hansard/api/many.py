@@ -15,7 +15,7 @@ from hashlib import sha256
 from pathlib import Path
 from typing import TYPE_CHECKING, BinaryIO
 
-from hansard.errors import DataError, HansardError, UsageError
+from hansard.errors import DataError, HansardError, UsageError, is_of_all
 
 if TYPE_CHECKING:
     from hansard.record.checkpoint import Checkpoint
@@ -40,15 +40,16 @@ def verify_exports(
     """Check a folder of exports: each of them, and that they are those that were signed for.
 
     `trust` names the keys that the reader believes. If the folder holds the register, each export
-    must be the latest version that the register knows; and the register must begin as `since` says,
-    a checkpoint that you kept, given by its path or its bytes. With a `report`, the path or the
-    bytes of what `PeriodicReport.signed` gave, its numbers are counted again from the exports. The
-    work is done in `jobs` processes. `level` is the lowest that any export reaches (2 where the
-    register shows it), but 0 where no key of `trust` signed the folder's list, its register's
-    checkpoint and the report, and None where a check failed of any of them. Raises UsageError
-    `input.unreadable`, DataError `input.unknown` for what is no such folder, and
-    `checkpoint.malformed` or `checkpoint.unsigned` for what you did not keep of this register;
-    never for an export that does not hold or cannot be read.
+    must be the latest version that the register knows; and the register must begin as `since`
+    says, a checkpoint that you kept, given by its path or its bytes. With a `report`, the path or
+    the bytes of what `PeriodicReport.signed` gave, its numbers are counted again from the
+    exports. The work is done in `jobs` processes, each of which takes up to 512 MiB, whatever an
+    export holds. `level` is the lowest that any export reaches (2 where the register shows it),
+    but 0 where no key of `trust` signed the folder's list, its register's checkpoint and the
+    report, and None where a check failed of any of them. Raises UsageError `input.unreadable`,
+    DataError `input.unknown` for what is no such folder, and `checkpoint.malformed` or
+    `checkpoint.unsigned` for what you did not keep of this register; never for an export that
+    does not hold or cannot be read.
 
     >>> from tempfile import TemporaryDirectory
     >>> from hansard import export_debates, open_keyring, open_store, run_sync, verify_exports
@@ -185,6 +186,8 @@ def _look_at_debate(store: Store, trust: Trust, debate: str) -> Seen:
     try:
         return Seen(debate, verify(store.bundle(debate), trust))
     except DataError as error:
+        if is_of_all(error):  # nothing is known of any record then
+            raise
         return Seen(debate, error=str(error))
 
 

@@ -83,6 +83,7 @@ def measured(
         task_type=task_type,
         debates=now["failed", None].n,
         scripted=scripted.debates - scripted.bad,
+        not_counted=scripted.bad,
         rows=tuple(
             metric(
                 name,

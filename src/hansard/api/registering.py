@@ -38,8 +38,8 @@ if TYPE_CHECKING:
     from hansard.store.application import Store
     from hansard.store.registering import Row
 
-    # The log key, or what gives it: asked for only where something is to be signed.
-    LogKey = Signer | Callable[[], Signer]
+    # A key, or what gives it: asked for only where something is to be signed.
+    Key = Signer | Callable[[], Signer]
 
 
 def read_register(store: Store, trust: Trust | None = None) -> Registered:
@@ -60,12 +60,14 @@ def read_register(store: Store, trust: Trust | None = None) -> Registered:
         return show(log, trust or Trust())
 
 
-def sign_checkpoint(store: Store, signer: LogKey) -> bytes:
+def sign_checkpoint(store: Store, signer: Key) -> bytes:
     """Return the checkpoint over all lines, signed by your log key, and keep it in the store.
 
     It is a C2SP checkpoint: a text of three lines and a signature. Give it to somebody
-    outside. The register takes its name from the first key that signs; raises UsageError
-    `register.key` for one of another name.
+    outside. The lines of those who signed it before, as an earlier log key and witnesses, stay.
+    The register takes its name from the first key that signs. Raises UsageError `register.key`
+    for one of another name; ForkError `register.fork` where it was signed with other lines under
+    it, and DataError `checkpoint.full` where it has no room for one more signature.
 
     >>> from tempfile import TemporaryDirectory
     >>> from hansard import open_keyring, open_store
@@ -80,7 +82,7 @@ def sign_checkpoint(store: Store, signer: LogKey) -> bytes:
 
 
 def prove(
-    store: Store, record: Record, signer: LogKey, *, under: Path | str | bytes | None = None
+    store: Store, record: Record, signer: Key, *, under: Path | str | bytes | None = None
 ) -> Record:
     """Return a record of the store with the proofs of its place in the register.
 
@@ -112,7 +114,7 @@ def prove(
     return replace(record, bundle=replace(record.bundle, proofs=proofs._asdict()))
 
 
-def prove_since(store: Store, since: Path | str | bytes, signer: LogKey) -> bytes:
+def prove_since(store: Store, since: Path | str | bytes, signer: Key) -> bytes:
     """Return the latest checkpoint with the proof that it extends `since`, an earlier one.
 
     A witness needs it to cosign (`cosign`). It has the form of a request to a C2SP witness:
@@ -162,7 +164,7 @@ def verify_register(
 
 def cosign(
     checkpoint: Path | str | bytes,
-    signer: Signer,
+    signer: Key,
     trust: Trust,
     folder: Path | str | None = None,
 ) -> Cosigned:
@@ -171,12 +173,13 @@ def cosign(
     `checkpoint` is one, or what `prove_since` returned: a later one must come with the proof.
     `trust` has the log key of whoever keeps the register. The last checkpoint of each
     register is kept in `folder`, by default `witness` in HANSARD_HOME. `signer` is your
-    witness key. `note` of what is returned is the checkpoint with your line; its owner
-    takes that in with `add_cosigned`.
+    witness key, or what returns it, which is called only where all else is right. `note` of
+    what is returned is the checkpoint with your line; its owner takes that in with
+    `add_cosigned`.
 
     Raises ForkError `checkpoint.fork`, whose `notes` are both checkpoints; UsageError
     `checkpoint.older` or `checkpoint.unproven`; DataError `checkpoint.malformed`,
-    `checkpoint.forged` or `checkpoint.untrusted`. Nothing is signed then.
+    `checkpoint.forged`, `checkpoint.untrusted` or `checkpoint.full`. Nothing is signed then.
 
     >>> from tempfile import TemporaryDirectory
     >>> from hansard import open_keyring, open_store
@@ -193,7 +196,7 @@ def cosign(
 
     place = Keyring.default_folder() / "witness" if folder is None else Path(folder)
     data = _bytes(checkpoint, MAX_REQUEST)
-    return Witness(place).cosign(data, signer, trust, Clock().now())
+    return Witness(place).cosign(data, _key(signer), trust, Clock().now())
 
 
 def add_cosigned(store: Store, checkpoint: Path | str | bytes, trust: Trust) -> TakenIn:
@@ -203,7 +206,7 @@ def add_cosigned(store: Store, checkpoint: Path | str | bytes, trust: Trust) -> 
     how many were not there yet, `ignored` how many lines were left out. Raises what
     `prove_since` raises; UsageError `register.unsigned` for a checkpoint that was not signed in
     this store, `register.witness` where no witness that you trust cosigned it; and DataError
-    `checkpoint.forged` where the signature of a key that you know is wrong.
+    `checkpoint.forged` where the signature of a key that you know is wrong, or `checkpoint.full`.
 
     >>> from tempfile import TemporaryDirectory
     >>> from hansard import open_keyring, open_store
@@ -280,5 +283,5 @@ def _bytes(source: Path | str | bytes, most: int) -> bytes:
     return source if isinstance(source, bytes) else read_file(Path(source), most)
 
 
-def _key(signer: LogKey) -> Callable[[], Signer]:
+def _key(signer: Key) -> Callable[[], Signer]:
     return signer if callable(signer) else lambda: signer

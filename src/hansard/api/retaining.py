@@ -37,21 +37,23 @@ def retention(store: Store, policy: Policy | None = None) -> Retention:
 
     now, days = datetime.fromisoformat(Clock().now()), _days(policy)
     groups = defaultdict[str | None, list[tuple[str, datetime | None, bool]]](list)
-    for name, debate, closed, held in caught_up(store).retained():
+    rows = caught_up(store)
+    for name, debate, closed, held in rows.retained():
         term = days.get(name or "")
         groups[name].append((debate, None if term is None else _after(closed, term), held))
     return Retention(
+        not_counted=rows.sums({"before": ""}).bad,
         classes=tuple(
             Class(
                 retention=name,
                 days=days.get(name or ""),
-                debates=len(rows),
-                held=sum(held for _, _, held in rows),
-                due=tuple(debate for debate, at, held in rows if at and at <= now and not held),
-                next=min((_text(at) for _, at, _ in rows if at and at > now), default=None),
+                debates=len(group),
+                held=sum(held for _, _, held in group),
+                due=tuple(debate for debate, at, held in group if at and at <= now and not held),
+                next=min((_text(at) for _, at, _ in group if at and at > now), default=None),
             )
-            for name, rows in sorted(groups.items(), key=lambda row: (row[0] is None, row[0]))
-        )
+            for name, group in sorted(groups.items(), key=lambda row: (row[0] is None, row[0]))
+        ),
     )
 
 

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Literal
 
 from hansard.api.records import of_store, read_record
 from hansard.api.running import opened
-from hansard.errors import DataError
+from hansard.errors import DataError, is_of_all
 
 if TYPE_CHECKING:
     from hansard.api.records import Record
@@ -229,7 +229,9 @@ def remands_of(store: Store, debate: str) -> tuple[str, ...]:
 def _is_remand(store: Store, name: str, debate: str) -> bool:
     try:
         record = of_store(store, name, None)
-    except DataError:
+    except DataError as error:
+        if is_of_all(error):
+            raise
         return False
     first = record.events[0] if record.verification.ok else None
     origin = first["data"]["origin"] if first and first["type"] == "debate.opened" else None

@@ -178,8 +178,9 @@ def _named(specs: Iterable[Spec], mistakes: Mistakes) -> dict[str, Spec]:
     for number, spec in enumerate(specs, 1):
         name = str(number)
         if isinstance(spec, Path | str):
-            path = Path(spec).with_suffix("")
+            path = Path(spec)
             short = Path(*path.parts[-2:]) if path.is_absolute() else path
+            short = short.with_suffix("") if short.name else short  # "." and "/" have none
             name = _OTHERS.sub("-", short.as_posix())[-MOST_OF_A_NAME:]
         if name in found:
             mistakes.add(str(number), _twice(name))

@@ -92,7 +92,9 @@ async def run(
     reply's text, a mapping or a Completion (`read_models` finds them in a file); `tools`
     maps the name of each tool of the spec to a function with annotated arguments. A `policy`
     (`read_policy`) says what the debate may be made of, and what it does not allow
-    is refused as UsageError `policy.not_allowed`, with every point. `question`,
+    is refused as UsageError `policy.not_allowed`, with every point. Where `trust` is given,
+    its approval must still count as the debate opens, by that trust (`read_policy`): it may
+    have been revoked since the policy was read. `question`,
     `evidence` (such as a list of `Path`), `task_type`, `requester` (who asks), `owner`
     (who answers for the result), `labels` and `retention` stand in place of the spec's
     own; a person is a name, or a mapping of `name` and `key`, the name of the key that
@@ -167,13 +169,17 @@ async def play(
     **given: Any,
 ) -> DebateResult:
     """Do what `run` does of a spec that was read; what else is given, a session takes."""
+    from hansard.governance.approval import load
     from hansard.record.policy import Policy
     from hansard.runtime import session
+    from hansard.runtime.clock import Clock
 
     policy = given["policy"]
     if not isinstance(policy, Policy | None):
         kind = type(policy).__name__
         raise UsageError("policy.read", f"`policy` is what `read_policy` gives, not a {kind}")
+    if policy and trust:
+        load(policy.data, trust, Clock().now())
     with opened(store if store is not None else IN_MEMORY, create=True) as shelf:
         spec, origin = _going_back(spec, shelf, follow_up, remand, trust)
         kept = store is not None
@@ -396,7 +402,9 @@ async def stop(
     Ann Lee
     """
     from hansard.runtime import session
+    from hansard.runtime.recording import Stop
 
+    Stop(reason, by=by)  # else a worker would leave the debate before these texts are refused
     with opened(store, create=False) as shelf:
         wanted = shelf.find(debate)
         await session.let_go(wanted, shelf)

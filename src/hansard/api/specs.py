@@ -129,7 +129,8 @@ def estimate(
     The arguments are those of `run`; `models` are only looked at for prices that
     they state, `tools` for their definitions, which every call sends. Costs are in
     micro-US-dollars. No model is asked, and neither keys nor providers' packages
-    are needed. Raises UsageError for a spec that cannot be run.
+    are needed. Raises UsageError for a spec that cannot be run, and `estimate.too_long`
+    for a debate of so many turns that it is not rehearsed.
 
     >>> found = estimate({
     ...     "format": "panel",

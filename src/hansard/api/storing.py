@@ -114,3 +114,10 @@ def copy_store(
 def url_of(name: str | Path) -> str:
     """Return the URL of a store that is named by its URL or by the path of its file."""
     return name if isinstance(name, str) and "://" in name else f"sqlite:///{name}"
+
+
+def bound_memory() -> None:
+    """Limit the memory of SQLite in this process; only for one that runs nothing but Hansard."""
+    from hansard.store import memory
+
+    memory.bound()

@@ -7,13 +7,16 @@ from collections.abc import Iterable, Sequence
 from hashlib import sha256
 from typing import TYPE_CHECKING
 
-from hansard.errors import UsageError
+from hansard.errors import DataError, UsageError
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from hansard.api.records import Record
     from hansard.governance.trial import Case, Tried
-    from hansard.record.note import Signer
-    from hansard.record.policy import Line
+    from hansard.record.keys import Trust
+    from hansard.record.note import Note, Signer
+    from hansard.record.policy import Line, Policy
 
 
 def try_critics(
@@ -63,6 +66,39 @@ def trial_note(
     read, cases = parse(policy), _cases(trial)
     found = _tried(read.lines, cases, override)
     return trials.protocol(read.hash, found, cases, override, signer) if found else None
+
+
+def is_trial(path: Path, policy: Policy | None = None) -> bool:
+    """Say whether a file holds the trial of this policy, or of any where none is given.
+
+    The signature is not checked.
+    """
+    return _kept(path, policy) is not None
+
+
+def doubt_of_trial(path: Path, policy: Policy, trust: Trust) -> str | None:
+    """Say why a file does not show the trial of a policy; None where it does."""
+    from hansard.record.keys import who_signed
+    from hansard.runtime.clock import Clock
+
+    kept = _kept(path, policy)
+    if kept is None:
+        return "which is not of this policy"
+    signing = who_signed(kept, "approval", trust, Clock().now())
+    return None if signing.trusted else signing.words
+
+
+def _kept(path: Path, policy: Policy | None) -> Note | None:
+    from hansard.api.files import read_file
+    from hansard.governance.trial import policy_of
+    from hansard.record import note
+
+    try:
+        kept = note.parse(read_file(path))
+    except (UsageError, DataError):
+        return None
+    about = policy_of(kept)
+    return kept if about and about == (policy.hash if policy else about) else None
 
 
 def _cases(trial: Iterable[Record]) -> list[Case]:

@@ -73,7 +73,7 @@ def read_trust(path: Path | str) -> Trust:
     from hansard.api.files import read_file
     from hansard.record.keys import parse_trust
 
-    return parse_trust(read_file(Path(path)))
+    return parse_trust(read_file(Path(path)), path)
 
 
 def read_policy(policy: Path | str | bytes, trust: Trust) -> Policy:

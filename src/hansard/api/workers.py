@@ -13,6 +13,7 @@ script of yours does this below `if __name__ == "__main__":`.
 from __future__ import annotations
 
 import multiprocessing
+import os
 import signal
 import traceback
 from collections import deque
@@ -23,6 +24,7 @@ from multiprocessing.connection import Connection, wait
 from multiprocessing.context import SpawnProcess
 from typing import Generic, NamedTuple, TypeVar
 
+from hansard.api.storing import bound_memory
 from hansard.errors import DataError, HansardError
 
 T = TypeVar("T")
@@ -107,7 +109,7 @@ def _hire(team: dict[Connection, _Worker[T]], start: Start[T, R], things: Iterab
     """Start a process on some things."""
     ours, theirs = _SPAWN.Pipe()
     process = _SPAWN.Process(target=_serve, args=(theirs, start), daemon=True)
-    with _uninterrupted():
+    with _uninterrupted(), _from_nowhere():
         process.start()
     theirs.close()
     team[ours] = _Worker(process, deque())
@@ -135,9 +137,28 @@ def _uninterrupted() -> Iterator[None]:
         signal.pthread_sigmask(signal.SIG_SETMASK, before)
 
 
+@contextmanager
+def _from_nowhere() -> Iterator[None]:
+    """Let what is started meanwhile import no module of the working directory.
+
+    Python begins there, with its own modules, before it is told where ours are.
+    """
+    name = "PYTHONSAFEPATH"
+    before = os.environ.get(name)
+    os.environ[name] = "1"
+    try:
+        yield
+    finally:
+        if before is None:
+            del os.environ[name]
+        else:
+            os.environ[name] = before
+
+
 def _serve(pipe: Connection, start: Start[T, R]) -> None:
     """Do the work on whatever comes, until nobody asks any more."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
+    bound_memory()
     try:
         with start() as work:
             while True:

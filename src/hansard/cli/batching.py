@@ -211,7 +211,7 @@ def status(name: str | None) -> None:
     out = console()
     for row in found:
         number = sum(row.counts.values())
-        drawn = bar_of(row.ended / number)
+        drawn = bar_of(row.ended / max(number, 1))  # somebody may have changed the rows
         out.print(Text(f"{row.name}  {drawn}  {row.ended} of {number} ended", style="bold"))
         cost = "" if row.cost_micro_usd is None else f"; {money(row.cost_micro_usd)}"
         out.print(Text(f"  {_counted(row.counts)}{cost}"))
@@ -247,7 +247,7 @@ def report(name: str, form: str) -> None:
 
 def _called(name: str) -> str:
     """Return the name of a batch that is made from a file's."""
-    return re.sub(r"[^A-Za-z0-9._-]+", "-", name)[:58] or "batch"
+    return re.sub(r"[^A-Za-z0-9._-]+", "-", name).lstrip("-")[:58] or "batch"
 
 
 @contextmanager

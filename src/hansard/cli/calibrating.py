@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shlex
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 
@@ -13,6 +12,7 @@ import hansard
 from hansard.cli.console import console, fields, money, printed
 from hansard.cli.context import next_step, open_store, policy_of, policy_option, store_option
 from hansard.cli.signing import save
+from hansard.commands import path_word
 from hansard.report.calibration import Arm, Band
 from hansard.report.chance import LEAST, LEVEL
 from hansard.report.safe import shown
@@ -93,7 +93,7 @@ def calibrate(
         _print(found)
     if output and draft:
         save(output, draft.encode())
-        step = f"hansard policy approve {shlex.quote(str(output))} -o …"
+        step = f"hansard policy approve {path_word(output)} -o …"
         console(stderr=True).print(Text(shown(f"{output}: read it, then sign it: {step}")))
     if found.proposed is None:
         raise click.exceptions.Exit(1)

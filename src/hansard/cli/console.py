@@ -12,12 +12,13 @@ import io
 import json
 import re
 import sys
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 import click
 from pydantic import BaseModel
-from rich.console import Console
+from rich.cells import cell_len
+from rich.console import Console, ConsoleOptions
 from rich.text import Text
 
 from hansard.report.safe import one_line, shown
@@ -26,16 +27,20 @@ from hansard.report.size import require_room
 _SEATS = ("blue", "magenta", "cyan", "yellow", "green")
 _OPTIONS = ("green", "yellow", "red", "magenta", "cyan")
 _BEYOND_ASCII = re.compile("[\x7f-\U0010ffff]")
-# Where spreadsheets begin a cell that they run: also behind what some take for the end of a cell.
-_FORMULA = re.compile(r"^(?=[\t\r\n])|(?:^|(?<=[;\t]))(?=[=+\-@＝＋－＠])")
+# Where spreadsheets begin a cell that they run: also behind what some take for its end. To those
+# that end a cell at `;` a quotation mark within a line quotes nothing, so a line ends it too.
+_FORMULA = re.compile(r"^(?=[\t\r\n])|(?:^|(?<=[;\t\n]))(?=[=+\-@＝＋－＠])")
 _CELLS = 20  # of a bar
+_INSET = 2  # columns by which the rest of a line stands further in than the line
 _UNBOUNDED = 1_000_000  # columns, where nobody looks at a width
 
 
 class _Console(Console):
     def print(self, *objects: Any, **more: Any) -> None:
         """Print; a text that was not made safe is, for the name of a file may be anybody's."""
-        super().print(*map(_inert, objects), **more)
+        safe = map(_inert, objects)
+        hung = safe if more.get("no_wrap") else (_hung(found, self.width) for found in safe)
+        super().print(*hung, **more)
 
     def on_broken_pipe(self) -> None:
         """Leave a closed pipe to `main`, which is quiet about it in every command alike."""
@@ -46,6 +51,36 @@ def _inert(found: Any) -> Any:
     if not isinstance(found, Text) or shown(found.plain) == found.plain:
         return found
     return Text(shown(found.plain), style=found.style)
+
+
+class _Hanging:
+    """Lines of which what has no room goes on further in: no words begin a line as ours do."""
+
+    def __init__(self, text: Text) -> None:
+        self._text = text
+
+    def __rich_console__(self, console: Console, options: ConsoleOptions) -> Iterator[Text]:
+        width = options.max_width
+        for line in self._text.split("\n", allow_blank=True):
+            if line.cell_len <= width:
+                yield line
+                continue
+            own = len(line.plain) - len(line.plain.lstrip(" "))
+            inset = " " * min(own + _INSET, width // 2)
+            first, *rest = line.wrap(console, width - len(inset))
+            yield first
+            yield from (Text.assemble(inset, part) for part in rest)
+
+
+def _hung(found: Any, width: int) -> Any:
+    if not isinstance(found, Text):
+        return found
+    if "\t" in found.plain:
+        found = found.copy()
+        found.expand_tabs(8)
+    return (
+        _Hanging(found) if any(cell_len(row) > width for row in found.plain.split("\n")) else found
+    )
 
 
 def is_terminal(*, stderr: bool = False) -> bool:

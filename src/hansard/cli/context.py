@@ -14,7 +14,9 @@ import click
 import hansard
 from hansard.addresses import without_secrets
 from hansard.api.storing import DEFAULT_STORE
+from hansard.commands import path_word
 from hansard.report.safe import shown
+from hansard.vocabulary import many
 
 ALTERED = "record.altered"
 F = TypeVar("F", bound=Callable[..., Any])
@@ -82,6 +84,11 @@ def say_exposed(place: hansard.Store | hansard.TrustFile) -> None:
         click.echo(f"Note: {shown(said)}", err=True)
 
 
+def not_counted(number: int) -> str:
+    """Say how many records of the store were left out of what is counted."""
+    return f"Not counted, for they do not hold: {many(number, 'record')}; see `{next_step('list')}`"
+
+
 def next_step(command: str) -> str:
     """Return a command to be typed next, on the same store."""
     named: str | None = click.get_current_context().obj
@@ -96,14 +103,18 @@ def keyring() -> hansard.Keyring:
 
 
 def _ask(words: str, new: bool) -> str:
-    given: str = click.prompt(
-        words,
-        hide_input=True,
-        err=True,
-        default="",
-        show_default=False,
-        confirmation_prompt=new,
-    )
+    try:
+        given: str = click.prompt(
+            words,
+            hide_input=True,
+            err=True,
+            default="",
+            show_default=False,
+            confirmation_prompt=new,
+        )
+    except UnicodeDecodeError as error:
+        said = f"what was typed is not {error.encoding} text: set HANSARD_PASSPHRASE_FILE instead"
+        raise hansard.UsageError("key.passphrase", said) from None
     return given
 
 
@@ -144,12 +155,12 @@ def sound_source(source: str) -> hansard.Record:
     if not find_export(source):
         return _sound(record, record.debate[:8])
     if record.verification.level == 0:
-        step = shown(f"hansard verify {shlex.quote(source)}")
+        step = shown(f"hansard verify {path_word(source)}")
         click.echo(f"Note: who signed this export is not confirmed; `{step}` says why", err=True)
     return _sound(record, source)
 
 
 def _sound(record: hansard.Record, name: str) -> hansard.Record:
-    command = next_step(f"verify {shlex.quote(name)}")
+    command = next_step(f"verify {path_word(name)}")
     record.verification.require_ok(name, f"`{command}` shows every finding")
     return record

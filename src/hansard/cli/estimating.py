@@ -44,7 +44,8 @@ def estimate(
     What `run` would refuse is refused here, and what it would warn of is listed.
     No model is called, no key is needed, and nothing is recorded.
 
-    Exit codes: 0 estimated; 2 the spec cannot be run.
+    Exit codes: 0 estimated; 2 the spec cannot be run, or its debate is too long
+    to be rehearsed.
     """
     found = hansard.estimate(
         spec,

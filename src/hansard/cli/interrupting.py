@@ -6,13 +6,18 @@ In a command it is a KeyboardInterrupt, so that the command can clean up. Before
 
 from __future__ import annotations
 
+import asyncio
+import selectors
 import signal
-from collections.abc import Iterator
-from contextlib import contextmanager
+import socket
+from collections.abc import Coroutine, Iterator
+from contextlib import closing, contextmanager
+from typing import Any, TypeVar
 
 import hansard_entry
 
 INTERRUPTED = 130
+T = TypeVar("T")
 
 
 @contextmanager
@@ -26,3 +31,28 @@ def interruptible() -> Iterator[None]:
         yield
     finally:
         signal.signal(signal.SIGINT, hansard_entry.leave)
+
+
+def is_interrupt(error: BaseException) -> bool:
+    """Say whether an exception is Ctrl-C, or was raised from it.
+
+    Where it comes in a `__set_name__`, as while a module is imported, Python 3.11 raises a
+    RuntimeError from it.
+    """
+    at: BaseException | None = error
+    while at is not None and not isinstance(at, KeyboardInterrupt):
+        at = at.__cause__
+    return at is not None
+
+
+def awaited(work: Coroutine[Any, Any, T]) -> T:
+    """Run `work` in an event loop of its own.
+
+    Where the system refuses the three descriptors of a loop, this raises OSError before there
+    is half a loop, of which asyncio would print a traceback later.
+    """
+    with closing(work):
+        with selectors.DefaultSelector():
+            for each in socket.socketpair():
+                each.close()
+        return asyncio.run(work)

@@ -33,6 +33,7 @@ def _state(row: Entry) -> str:
     state += f" {_cut(row.stopped)}" if row.stopped else ""
     state += ", no output" if row.output_missing else ""
     state += f", {fill(words('erased')['some'], number=row.erased)}" if row.erased else ""
+    state += ", hold lifted (untrusted)" if row.lifted else ""
     return f"{state}, scripted" if row.scripted else state
 
 

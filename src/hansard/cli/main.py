@@ -2,44 +2,22 @@
 
 from __future__ import annotations
 
-import errno
-import io
 import os
 import sys
 import traceback
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from importlib import import_module
 from pathlib import Path
 from typing import Any
 
 import click
 
 import hansard
-from hansard.cli import (
-    batching,
-    calibrating,
-    comparing,
-    demo,
-    estimating,
-    evaluating,
-    gating,
-    listing,
-    measuring,
-    policing,
-    providing,
-    reading,
-    redacting,
-    registering,
-    retaining,
-    reviewing,
-    running,
-    signing,
-    starting,
-    storing,
-    trusting,
-    verifying,
-    working,
-)
+from hansard.api.storing import bound_memory
 from hansard.cli.context import ALTERED, store_option
-from hansard.cli.interrupting import INTERRUPTED, interruptible
+from hansard.cli.interrupting import INTERRUPTED, interruptible, is_interrupt
+from hansard.cli.streams import discard, prepare, refused
 from hansard.errors import HansardError
 from hansard.report.safe import one_line
 from hansard.version import __version__
@@ -59,45 +37,111 @@ Completion for bash (zsh and fish alike):
   eval "$(_HANSARD_COMPLETE=bash_source hansard)"
 """
 
+# Each with its module and function. Only that module is imported: all of them take a second.
+_COMMANDS = {
+    "demo": "demo.demo",
+    "init": "starting.init",
+    "models": "providing.models",
+    "estimate": "estimating.estimate",
+    "gate": "gating.gate",
+    "run": "running.run",
+    "resume": "running.resume",
+    "stop": "running.stop",
+    "batch": "batching.batch",
+    "worker": "working.worker",
+    "list": "listing.list_",
+    "show": "reading.show",
+    "report": "reading.report",
+    "replay": "reading.replay",
+    "compare": "comparing.compare",
+    "verify": "verifying.verify",
+    "review": "reviewing.review",
+    "status": "reviewing.status",
+    "outcome": "reviewing.outcome",
+    "hold": "reviewing.hold",
+    "redact": "redacting.redact",
+    "export": "signing.export",
+    "page": "signing.page",
+    "keys": "signing.keys",
+    "policy": "policing.policy",
+    "trust": "trusting.trust",
+    "projection": "listing.projection",
+    "store": "storing.store",
+    "metrics": "measuring.metrics",
+    "eval": "evaluating.evaluate",
+    "calibrate": "calibrating.calibrate",
+    "retention": "retaining.retention",
+    "register": "registering.register",
+    "copy": "storing.copy",
+    "schema": "starting.schema",
+}
+
+
+class _Imported(Mapping[str, click.Command]):
+    """The commands by name, each of which is imported where it is asked for."""
+
+    def __getitem__(self, name: str) -> click.Command:
+        module, function = _COMMANDS[name].split(".")
+        found: click.Command = getattr(import_module(f"hansard.cli.{module}"), function)
+        return found
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(_COMMANDS)
+
+    def __len__(self) -> int:
+        return len(_COMMANDS)
+
+
+@contextmanager
+def _while_read() -> Iterator[None]:
+    """End the process quietly if the reader of its output or errors has closed the pipe."""
+    try:
+        yield
+    except BrokenPipeError:
+        discard(sys.stdout, sys.stderr)
+        sys.exit(_PIPE_CLOSED)
+
 
 class _Commands(click.Group):
     """Turns every failure into one line on standard error and an exit code."""
 
+    @_while_read()
+    def make_context(self, *args: Any, **more: Any) -> click.Context:
+        """Read the words before a command; help and the version are printed here."""
+        return super().make_context(*args, **more)
+
+    @_while_read()
     def invoke(self, ctx: click.Context) -> Any:
         try:
             with interruptible():
                 done = super().invoke(ctx)
                 sys.stdout.flush()  # here a full disk can still be told of
                 return done
-        except HansardError as error:
-            for each in (error, *getattr(error, "others", ())):
-                _say(getattr(each, "sentence", str(each)), each.code)
-            ctx.exit(1 if error.code in _FAILED else 2)
-        except (KeyboardInterrupt, click.Abort):  # the second one comes from a prompt
-            click.echo("interrupted", err=True)
-            ctx.exit(INTERRUPTED)
-        except BrokenPipeError:  # whoever read has enough
-            _discard_output()
-            ctx.exit(_PIPE_CLOSED)
-        except (click.ClickException, click.exceptions.Exit):
+        except (BrokenPipeError, click.ClickException, click.exceptions.Exit):
             raise
-        except Exception as error:  # noqa: BLE001 - whatever it is, people get one sentence
-            if isinstance(error, OSError) and error.errno == errno.ENOSPC:
-                _discard_output()
-                _say("the output cannot be written: no space is left on the device", "output.full")
-                ctx.exit(2)
-            if os.environ.get("HANSARD_DEBUG") == "1":
-                traceback.print_exc()
-            _say(_bug(error), "internal")
-            ctx.exit(_BUG)
+        except (KeyboardInterrupt, Exception) as error:  # noqa: BLE001 - people get one sentence
+            ctx.exit(_told(error))
 
 
-def _discard_output() -> None:
-    """Send the rest nowhere: Python would complain once more while it flushes at exit."""
-    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+def _told(error: BaseException) -> int:
+    """Say in one sentence what ended a command, and return its exit code."""
+    if isinstance(error, click.Abort) or is_interrupt(error):  # the first one comes from a prompt
+        click.echo("interrupted", err=True)
+        return INTERRUPTED
+    if isinstance(error, HansardError):
+        for each in (error, *getattr(error, "others", ())):
+            _say(getattr(each, "sentence", str(each)), each.code)
+        return 1 if error.code in _FAILED else 2
+    if said := refused(error):
+        _say(*said)
+        return 2
+    if os.environ.get("HANSARD_DEBUG") == "1":
+        traceback.print_exception(error)
+    _say(_bug(error), "internal")
+    return _BUG
 
 
-def _bug(error: Exception) -> str:
+def _bug(error: BaseException) -> str:
     """Say where in this package an exception came up that nobody raised on purpose."""
     frames = traceback.extract_tb(error.__traceback__)
     ours = [frame for frame in frames if Path(frame.filename).is_relative_to(_PACKAGE)]
@@ -113,7 +157,10 @@ def _say(sentence: str, code: str) -> None:
 
 
 @click.group(
-    cls=_Commands, epilog=_EPILOG, context_settings={"help_option_names": ["-h", "--help"]}
+    cls=_Commands,
+    commands=_Imported(),
+    epilog=_EPILOG,
+    context_settings={"help_option_names": ["-h", "--help"]},
 )
 @click.version_option(__version__, message="hansard %(version)s")
 @store_option
@@ -125,52 +172,15 @@ def cli() -> None:
     """
 
 
-for _command in (
-    demo.demo,
-    starting.init,
-    providing.models,
-    estimating.estimate,
-    gating.gate,
-    running.run,
-    running.resume,
-    running.stop,
-    batching.batch,
-    working.worker,
-    listing.list_,
-    reading.show,
-    reading.report,
-    reading.replay,
-    comparing.compare,
-    verifying.verify,
-    reviewing.review,
-    reviewing.status,
-    reviewing.outcome,
-    reviewing.hold,
-    redacting.redact,
-    signing.export,
-    signing.page,
-    signing.keys,
-    policing.policy,
-    trusting.trust,
-    listing.projection,
-    storing.store,
-    measuring.metrics,
-    evaluating.evaluate,
-    calibrating.calibrate,
-    retaining.retention,
-    registering.register,
-    storing.copy,
-    starting.schema,
-):
-    cli.add_command(_command)
-
-
+@_while_read()
 def run() -> None:
     """Run the group of commands; `hansard_entry` is the way in."""
-    for name in ("stdout", "stderr"):
-        if getattr(sys, name) is None:  # closed by whoever started this
-            setattr(sys, name, open(os.devnull, "w", encoding="utf-8"))  # noqa: SIM115, PTH123
-    for stream in (sys.stdout, sys.stderr):
-        if isinstance(stream, io.TextIOWrapper):
-            stream.reconfigure(errors="backslashreplace")
-    cli(prog_name="hansard")
+    prepare()
+    bound_memory()
+    try:
+        cli(prog_name="hansard")
+    except OSError as error:  # of the words before any command: help, or the version
+        if (said := refused(error)) is None:
+            raise
+        _say(*said)
+        sys.exit(2)

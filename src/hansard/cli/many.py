@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import shlex
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -16,6 +15,7 @@ from rich.text import Text
 import hansard
 from hansard.cli.console import compact, console, is_watched, print_notes
 from hansard.cli.context import next_step
+from hansard.commands import path_word
 from hansard.report.safe import one_line
 from hansard.vocabulary import many, words
 
@@ -64,7 +64,7 @@ def export_many(
     if there:
         kept = f", {done.kept:,} of them there already" if done.kept else ""
         say.print(Text(f"{folder}: {many(there, 'export')}{kept}, signed by {signer.name}"))
-        say.print(Text(f"Verify them first: hansard verify {shlex.quote(str(folder))}"))
+        say.print(Text(f"Verify them first: hansard verify {path_word(folder)}"))
     if done.left_out:
         number = many(len(done.left_out), "debate")
         say.print(

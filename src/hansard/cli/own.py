@@ -12,6 +12,7 @@ import click
 
 import hansard
 from hansard.api.functions import last_frame
+from hansard.cli.interrupting import is_interrupt
 from hansard.report.safe import one_line, shown
 
 F = TypeVar("F", bound=Callable[..., Any])
@@ -54,7 +55,7 @@ def models_of(file: Path | None) -> dict[str, Any] | None:
         with redirect_stdout(sys.stderr):
             return dict(hansard.read_models(file))
     except hansard.UsageError as error:
-        if error.__cause__:
+        if error.__cause__ and not is_interrupt(error):
             say_where(error.__cause__, file)
         raise
 

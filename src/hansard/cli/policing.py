@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import shlex
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -11,7 +10,7 @@ import click
 from rich.text import Text
 
 import hansard
-from hansard.api.trials import try_critics
+from hansard.api.trials import doubt_of_trial, is_trial, try_critics
 from hansard.api.trust import read_draft, template_lines
 from hansard.cli.console import console, fields
 from hansard.cli.context import (
@@ -23,6 +22,7 @@ from hansard.cli.context import (
     trust_of,
 )
 from hansard.cli.signing import SIGNER, require_new, save
+from hansard.commands import path_word
 from hansard.report.safe import shown
 from hansard.vocabulary import many
 
@@ -60,9 +60,7 @@ def init_policy(spec: Path | None, format_: str, allow: tuple[Path, ...], output
     Exit codes: 0 written; 2 there is no such spec, or FILE cannot be written.
     """
     save(output, hansard.draft_policy(spec, format=format_, allow=allow).encode())
-    words = (
-        f"{output}: edit it, then sign it: hansard policy approve {shlex.quote(str(output))} -o …"
-    )
+    words = f"{output}: edit it, then sign it: hansard policy approve {path_word(output)} -o …"
     console(stderr=True).print(Text(words))
 
 
@@ -120,14 +118,16 @@ def approve(
         said = f"{many(len(lines), 'template')} of {lines[0].scope.partition('.')[0]}"
     records, beside = _tried(trial), _beside(output)
     found = try_critics(lines, records, override)
-    for path in (output, beside) if found else (output,):
-        require_new(path)
+    require_new(output)
+    if found:
+        _require_room(beside)
     key = keyring().signer("approval", signer)  # made now where there is none: all else is right
     signed = hansard.approve_policy(key, lines, trial=records, override=override)
     kept = hansard.trial_note(key, signed, records, override)
     say = console(stderr=True)
     if kept is not None:
-        save(beside, kept)
+        left = _require_room(beside, hansard.parse_policy(signed))
+        save(beside, kept, replace=left)
         for row in found:
             say.print(Text(shown(f"{'passed' if row.passed else 'not passed'}: {row}")))
         say.print(Text(f"{beside}: what was shown"))
@@ -138,6 +138,17 @@ def approve(
 def _beside(policy: Path) -> Path:
     """Where what a trial showed for a policy stands."""
     return Path(f"{policy}.trial")
+
+
+def _require_room(beside: Path, policy: hansard.Policy | None = None) -> bool:
+    """Say whether a trial stands beside a policy that was not written: its approval was killed.
+
+    The trial is written first. Raises UsageError `output.exists` for anything else that is there.
+    """
+    left = is_trial(beside, policy)
+    if not left:
+        require_new(beside)
+    return left
 
 
 def _tried(trial: tuple[str, ...]) -> list[hansard.Record]:
@@ -168,9 +179,12 @@ def show_policy(
         return
     found = hansard.parse_policy(file)
     rows = [(f"{line.scope} {line.term}", line.value) for line in found.lines]
-    revoked = trust_of(None).revoked_policy(found.names)
+    trust, beside = trust_of(None), _beside(file)
+    revoked = trust.revoked_policy(found.names)
     more = [("revoked", f"for debates opened from {revoked} on")] if revoked else []
-    more += [("trial", str(_beside(file)))] if os.path.isfile(_beside(file)) else []  # noqa: PTH113 - never raises
+    if os.path.isfile(beside):  # noqa: PTH113 - never raises
+        doubt = doubt_of_trial(beside, found, trust)
+        more.append(("trial", f"{beside}, {doubt}" if doubt else str(beside)))
     _print([*rows, ("hash", found.hash), *more])
 
 

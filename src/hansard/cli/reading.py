@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shlex
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 
@@ -24,6 +23,7 @@ from hansard.cli.context import (
 )
 from hansard.cli.signing import require_new, save
 from hansard.cli.summary import ARROW, Rows, gate_rows, option, print_outcome, say_notes
+from hansard.commands import path_word
 from hansard.errors import UsageError
 from hansard.report import said
 from hansard.report.periodic import CountedDebate
@@ -65,7 +65,7 @@ def show(source: str, call: str | None) -> None:
         return
     result, out, head = record.standing(), console(), ("Head", record.head)
     if isinstance(result, hansard.GateRecord):
-        out.print(Text(shown(result.question or GONE), style="bold"))
+        out.print(Text(one_line(result.question or GONE), style="bold"))
         out.print(gate_rows(result, head))
         return
     rows: Rows = []
@@ -86,7 +86,7 @@ def show(source: str, call: str | None) -> None:
             style = "red" if note.severity == "critical" else ""
             where = f" (#{note.seq})" if note.seq else ""
             out.print(Text(f"  - {note.message}{where}", style=style))
-    name = shlex.quote(source) if record.exported else result.debate[:8]
+    name = path_word(source) if record.exported else result.debate[:8]
     for step in (f"report {name} --as markdown", f"replay {name}", f"verify {name}"):
         console(stderr=True).print(Text(next_step(step), style="dim"))
 

@@ -15,6 +15,8 @@ from hansard.cli.context import keyring, next_step, open_store, sound_record, st
 from hansard.cli.signing import SIGNER
 from hansard.errors import UsageError
 from hansard.report import quoting
+from hansard.report.parts import Reviewed
+from hansard.report.reviews import doubted_lifts, lifted
 from hansard.report.safe import one_line
 from hansard.vocabulary import many
 
@@ -66,7 +68,7 @@ def redact(
 
     A TEXT is named by its entry and field, as in 12.reply or 1.question; without any, all
     texts are listed. Each other text that quotes one of them must be named as well: as a
-    TEXT, or with --keep. Start with --dry-run.
+    TEXT, or with --keep. Start with --dry-run. Where a hold was lifted, you see by whose key.
 
     The texts are gone from the store. The record says which they were, when, why, on what
     legal basis, who asked, and who signed: your reviewer key does. Every hash and signature
@@ -88,7 +90,8 @@ def redact(
         if not dry_run:
             store.require_erasing()
         found = hansard.preview_redaction(debate, texts, store=store, keep=keep)
-        _show(found)
+        record = sound_record(store, debate)
+        _show(found, record.standing().reviewed)
         if dry_run:
             return
         missing = [name.replace("_", "-") for name, text in words.items() if not text]
@@ -96,7 +99,6 @@ def redact(
             raise UsageError("redact.words", f"say --{' and --'.join(missing)} as well")
         if found.undecided:
             _refuse(found)
-        record = sound_record(store, debate)
         if not yes and sys.stdin.isatty():
             click.confirm("Erase this? It cannot be undone.", abort=True, err=True)
         ring = keyring()
@@ -145,8 +147,8 @@ def _refuse(found: hansard.Erasure) -> None:
     )
 
 
-def _show(found: hansard.Erasure) -> None:
-    """Show what would go, what quotes it, and what could not be checked any more."""
+def _show(found: hansard.Erasure, said: Reviewed) -> None:
+    """Show what would go, what quotes it, what could not be checked any more, and lifted holds."""
     rows = list[tuple[str, str]]()
     for label, texts in (
         ("Erase", found.erased),
@@ -159,4 +161,7 @@ def _show(found: hansard.Erasure) -> None:
         rows.append(("Elsewhere", f"{there}: each debate is erased from by itself"))
     rows += [("Unchecked", one_line(words)) for words in found.unchecked]
     rows.append(("Then", "; ".join(found.verification.caveats)))
+    rows += [("Hold", one_line(words)) for words in lifted(said)]
+    if doubted_lifts(said):
+        rows.append(("", "before you erase, ask the person who placed the hold"))
     console(stderr=True).print(fields(rows))

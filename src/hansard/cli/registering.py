@@ -214,7 +214,8 @@ def cosign(checkpoint: Path, output: Path | None, trust: Path | None, signer: st
     if output:
         require_new(output)
     with _showing_forks():
-        made = hansard.cosign(checkpoint, keyring().signer("witness", signer), trust_of(trust))
+        ring = keyring()
+        made = hansard.cosign(checkpoint, lambda: ring.signer("witness", signer), trust_of(trust))
     _give(output, made.note)
     lines = many(made.checkpoint.head.size, "line")
     before = "the first one of this register" if made.before is None else f"after {made.before:,}"

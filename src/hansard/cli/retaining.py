@@ -9,7 +9,14 @@ from rich.text import Text
 
 import hansard
 from hansard.cli.console import console, document, fields
-from hansard.cli.context import next_step, open_store, policy_of, policy_option, store_option
+from hansard.cli.context import (
+    next_step,
+    not_counted,
+    open_store,
+    policy_of,
+    policy_option,
+    store_option,
+)
 from hansard.report.retention import Class
 from hansard.report.safe import shown
 from hansard.vocabulary import many
@@ -38,6 +45,8 @@ def retention(policy_file: Path | None, as_json: bool) -> None:
     else:
         out = console()
         out.print(fields([(_name(row), _line(row)) for row in found.classes]))
+        if found.not_counted:
+            out.print(Text(not_counted(found.not_counted), style="bold red"))
         if due:
             step = next_step(f"redact {due[0][:8]} --all --dry-run")
             out.print(Text(f"{many(len(due), 'debate')} due: {', '.join(due[:_MOST])}"))

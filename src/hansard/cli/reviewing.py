@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shlex
 import sys
 from collections.abc import Sequence
 from pathlib import Path
@@ -26,10 +25,11 @@ from hansard.cli.context import (
 from hansard.cli.signing import save
 from hansard.cli.summary import gate_rows
 from hansard.cli.summary import outcome as outcome_rows
+from hansard.commands import path_word
 from hansard.errors import UsageError
 from hansard.report.outcome import REVIEW
 from hansard.report.reviews import in_words
-from hansard.report.safe import one_line, shown
+from hansard.report.safe import one_line
 from hansard.vocabulary import words
 
 NOT_RELEASED = 3
@@ -93,7 +93,7 @@ def review(
         _show(record, said["outcome"], yes=yes)
         by = _signing(signer)
         save(output, hansard.sign_review(record, **by, **said))
-        step = f"hansard review {record.debate[:8]} --import {shlex.quote(str(output))}"
+        step = f"hansard review {record.debate[:8]} --import {path_word(output)}"
         rows = [("Written", f"{output}, signed by {by['signer'].name}")]
         rows += [("Next", "send it to whoever keeps the record, to be recorded there:"), ("", step)]
         console(stderr=True).print(fields(rows))
@@ -127,7 +127,7 @@ def _show(record: hansard.Record, outcome: str, *, yes: bool) -> None:
     """Show what is about to be signed, and at a terminal ask whether it shall be."""
     result, head = record.standing(), ("Head", record.head)
     out = console(stderr=True)
-    out.print(Text(shown(result.question or ""), style="bold"))
+    out.print(Text(one_line(result.question or ""), style="bold"))
     if isinstance(result, hansard.GateRecord):
         out.print(gate_rows(result, head))
     else:

@@ -5,12 +5,11 @@ from __future__ import annotations
 import asyncio
 import os
 import re
-import shlex
 import signal
 import sys
 import warnings
 from collections.abc import Callable, Coroutine, Iterable, Iterator, Mapping
-from contextlib import contextmanager, nullcontext, redirect_stdout
+from contextlib import closing, contextmanager, nullcontext, redirect_stdout
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -30,10 +29,11 @@ from hansard.cli.context import (
     store_option,
     trust_of,
 )
-from hansard.cli.interrupting import INTERRUPTED
+from hansard.cli.interrupting import INTERRUPTED, awaited
 from hansard.cli.live import View
 from hansard.cli.own import asked_options, models_of, models_option, say_where
 from hansard.cli.summary import say_ended
+from hansard.commands import path_word
 from hansard.report.safe import one_line
 
 Observer = Callable[[hansard.Event, Mapping[str, str]], None]
@@ -287,8 +287,8 @@ def ended(work: Coroutine[Any, Any, T]) -> T:
     before = signal.getsignal(signal.SIGINT)
     try:
         own = click.get_current_context().params.get("models")
-        with redirect_stdout(sys.stderr) if own else nullcontext():
-            return asyncio.run(_interruptible(work))
+        with closing(work), redirect_stdout(sys.stderr) if own else nullcontext():
+            return awaited(_interruptible(work))
     finally:
         signal.signal(signal.SIGINT, before)
 
@@ -296,9 +296,9 @@ def ended(work: Coroutine[Any, Any, T]) -> T:
 def _resume(view: View) -> str:
     """Return the command that goes on with a debate, with what it has to be told again."""
     given = click.get_current_context().params
-    more = [f" --allow {shlex.quote(str(folder))}" for folder in given.get("allow", ())]
+    more = [f" --allow {path_word(folder)}" for folder in given.get("allow", ())]
     if given.get("models"):
-        more.insert(0, f" --models {shlex.quote(str(given['models']))}")
+        more.insert(0, f" --models {path_word(given['models'])}")
     return next_step(f"resume {view.debate[:8]}{''.join(more)}")
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import shlex
 from pathlib import Path
 from typing import Any
 
@@ -23,6 +22,7 @@ from hansard.cli.context import (
     store_option,
 )
 from hansard.cli.many import export_many
+from hansard.commands import path_word
 from hansard.errors import UsageError
 from hansard.report.safe import one_line
 
@@ -231,7 +231,7 @@ def _say_written(
     say = console(stderr=True)
     by = f"signed by {signer.name}" if signer else "with the signatures of the export"
     say.print(Text(f"{output}: {record.verification.entries} entries, {by}"))
-    say.print(Text(f"Verify it first: hansard verify {shlex.quote(str(output))}; {read}"))
+    say.print(Text(f"Verify it first: hansard verify {path_word(output)}; {read}"))
 
 
 def require_new(path: Path) -> None:
@@ -240,11 +240,12 @@ def require_new(path: Path) -> None:
         raise UsageError("output.exists", f"{path} already exists; name a new file")
 
 
-def save(path: Path, data: bytes) -> None:
+def save(path: Path, data: bytes, *, replace: bool = False) -> None:
     """Write a new file for its owner alone, whole or not at all; raises UsageError `output.*`."""
-    require_new(path)
+    if not replace:
+        require_new(path)
     try:
-        private.write(path, data)
+        private.write(path, data, replace=replace)
     except FileExistsError:  # made just now by somebody else
         raise UsageError("output.exists", f"{path} already exists; name a new file") from None
     except OSError as error:

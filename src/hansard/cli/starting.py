@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
 from importlib.resources import files
 from importlib.resources.abc import Traversable
 from importlib.util import find_spec
@@ -13,7 +15,9 @@ from rich.text import Text
 
 import hansard
 from hansard import private
+from hansard.api.exporting import make_output
 from hansard.cli.console import console, fields
+from hansard.commands import path_word
 from hansard.errors import UsageError
 from hansard.examples import EXAMPLES
 from hansard.installing import install_command
@@ -66,30 +70,52 @@ def init(folder: Path, format_: str | None, example: str | None) -> None:
     then = f"edit {spec}: it says what each field means, and how to put a model in"
     if example:
         then = f"read {folder / 'README.md'}: it says what to look at, and how to get the page"
-    console().print(fields([*rows, ("Next", f"hansard run {spec}"), ("Then", then)]))
+    console().print(fields([*rows, ("Next", f"hansard run {path_word(spec)}"), ("Then", then)]))
 
 
 def write_example(folder: Path, name: str = "consensus") -> None:
     """Write the packaged example `name` into `folder`, with the schema that editors complete it by.
 
-    Raises UsageError `init.not_empty` or `init.failed`, before anything is written.
+    Raises UsageError `output.exists`, `init.not_empty` or `init.failed`, before it writes a file.
     """
     try:
-        if folder.exists() and any(folder.iterdir()):
+        make_output(folder)
+        if any(folder.iterdir()):
             raise UsageError("init.not_empty", f"{folder} is not empty; name a new folder")
-        _copy(files("hansard.examples") / name, folder)
-        private.write(folder / "debate.schema.json", render("spec").encode())
+        with _whole() as made:
+            _copy(files("hansard.examples") / name, folder, made)
+            _write(folder / "debate.schema.json", render("spec").encode(), made)
     except OSError as error:
         raise UsageError("init.failed", f"{folder} cannot be written: {error.strerror}") from None
 
 
-def _copy(source: Traversable, target: Path) -> None:
-    target.mkdir(parents=True, exist_ok=True)
+@contextmanager
+def _whole() -> Iterator[list[Path]]:
+    """Give a list of what is made; it is taken away again if not all of it could be."""
+    made = list[Path]()
+    try:
+        yield made
+    except BaseException:
+        for path in reversed(made):
+            with suppress(OSError):
+                path.rmdir() if path.is_dir() else path.unlink()
+        raise
+
+
+def _copy(source: Traversable, target: Path, made: list[Path]) -> None:
     for item in source.iterdir():
+        place = target / item.name
         if item.is_dir():
-            _copy(item, target / item.name)
+            make_output(place)
+            made.append(place)
+            _copy(item, place, made)
         else:
-            private.write(target / item.name, _HINT.sub(_installing, item.read_bytes()))
+            _write(place, _HINT.sub(_installing, item.read_bytes()), made)
+
+
+def _write(path: Path, data: bytes, made: list[Path]) -> None:
+    private.write(path, data)
+    made.append(path)
 
 
 def _installing(hint: re.Match[bytes]) -> bytes:
@@ -125,7 +151,7 @@ def schema(name: str | None, folder: Path | None) -> None:
 
 def _write_schemas(folder: Path) -> None:
     try:
-        folder.mkdir(parents=True, exist_ok=True)
+        make_output(folder)
         for name in SCHEMAS:
             private.write(folder / f"{name}.schema.json", render(name).encode(), replace=True)
     except OSError as error:

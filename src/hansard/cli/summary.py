@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable
+from textwrap import indent
 from typing import Any
 
 from pydantic_core import to_jsonable_python
@@ -83,10 +84,13 @@ def print_outcome(out: Console, result: hansard.DebateResult, more: Rows) -> Non
 
 
 def _whole(output: Any) -> str:
-    """Return a deliverable as it is: words as words, all else as JSON."""
-    if not isinstance(output, str):
-        output = json.dumps(output, indent=2, ensure_ascii=False, default=to_jsonable_python)
-    return shown(output)
+    """Return a deliverable as it is: words as words, indented so that none begins as our lines do.
+
+    All else is JSON, in which no words begin a line.
+    """
+    if isinstance(output, str):
+        return indent(shown(output), "  ")
+    return shown(json.dumps(output, indent=2, ensure_ascii=False, default=to_jsonable_python))
 
 
 def say_ended(result: hansard.DebateResult, *, aside: bool) -> None:

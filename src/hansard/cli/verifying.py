@@ -64,7 +64,8 @@ _LEVELS = click.Choice(["0", "1", "2"])
     metavar="N",
     type=click.IntRange(1, 256),
     default=1,
-    help="Verify many records in N processes. Default: 1.",
+    help="Verify many records in N processes; each takes up to 512 MiB, whatever a record holds. "
+    "Default: 1.",
 )
 @click.option(
     "--trust",

@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import asyncio
 import logging
 import os
-import shlex
 import sys
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, nullcontext, redirect_stdout, suppress
@@ -28,8 +26,10 @@ from hansard.cli.context import (
     store_option,
     trust_of,
 )
+from hansard.cli.interrupting import awaited
 from hansard.cli.own import models_of, models_option
 from hansard.cli.running import telemetry_option
+from hansard.commands import path_word
 from hansard.report.safe import one_line, shown
 
 
@@ -99,7 +99,7 @@ def worker(
     worker again.
     """
     functions, policy, trust = models_of(models), policy_of(policy_file), trust_of(None)
-    held_to = f" --policy {shlex.quote(str(policy_file))}" if policy_file else ""
+    held_to = f" --policy {path_word(policy_file)}" if policy_file else ""
     steps = [
         next_step(f"metrics{held_to}"),
         next_step(f"retention{held_to}"),
@@ -114,7 +114,7 @@ def worker(
                 Text(f"waiting for debates of {store.url}; Ctrl-C or SIGTERM ends the worker")
             )
         with _observed(store) if telemetry else nullcontext() as observe:
-            asyncio.run(
+            awaited(
                 hansard.work(
                     store,
                     jobs=jobs,

@@ -13,15 +13,20 @@ import binascii
 import os
 import shlex
 import subprocess
+import time
+from contextlib import suppress
 from tempfile import TemporaryFile
+from threading import Thread
+from typing import IO, cast
 
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PublicKey
 
-from hansard.errors import UsageError
+from hansard.errors import UsageError, on_disk
 from hansard.record.note import VerifierKey
 
 SECONDS = 120  # somebody may have to touch a token
 _LENGTH = 64
+_MOST = 1_000  # bytes that are read: a signature in base64 has 88, and white space around it
 
 
 class CommandKey:
@@ -34,7 +39,10 @@ class CommandKey:
         except ValueError:
             self._words = []
         if not self._words:
-            raise UsageError("signer.command", f"{command!r:.200} is not a command and its words")
+            raise UsageError(  # it is not shown, for a PIN may stand in it
+                "signer.command",
+                "what --signer names is not a command and its words: a quote may be open",
+            )
 
     def public_key(self) -> Ed25519PublicKey:
         """Return the public half."""
@@ -58,27 +66,56 @@ class CommandKey:
     def _run(self, data: bytes) -> bytes:
         hidden = ("HANSARD_PASSPHRASE", "HANSARD_PASSPHRASE_FILE")
         environment = {name: value for name, value in os.environ.items() if name not in hidden}
-        with TemporaryFile() as file:
+        with on_disk():
+            file = TemporaryFile()  # noqa: SIM115 - closed below
+        with file:
             file.write(data)
             file.seek(0)
-            try:
-                done = subprocess.run(  # noqa: S603 - the user's own command, and no shell
-                    self._words,
-                    stdin=file,
-                    stdout=subprocess.PIPE,
-                    env=environment,
-                    timeout=SECONDS,
-                    check=False,
+            try:  # in our own process group: somebody may type a PIN at the terminal
+                process = subprocess.Popen(  # noqa: S603 - the user's own command, and no shell
+                    self._words, stdin=file, stdout=subprocess.PIPE, bufsize=0, env=environment
                 )
-            except subprocess.TimeoutExpired:
-                why = f"gave no signature within {SECONDS} seconds"
             except (OSError, ValueError) as error:
-                why = f"cannot be started: {getattr(error, 'strerror', None) or error}"
-            else:
-                if done.returncode == 0:
-                    return done.stdout
-                why = f"ended with exit code {done.returncode}"
-        raise UsageError("signer.failed", f"the signer `{self._words[0]}` {why}")
+                raise self._failed(
+                    f"cannot be started: {getattr(error, 'strerror', None) or error}"
+                ) from None
+        with process:  # in the end its pipe is closed, and whatever it started can print no more
+            end = time.monotonic() + SECONDS
+            try:
+                printed = _read(cast(IO[bytes], process.stdout))
+                if len(printed) > _MOST:
+                    raise self._failed(f"printed more than {_MOST:,} bytes, which is no signature")
+                code = process.wait(max(0, end - time.monotonic()))
+            except subprocess.TimeoutExpired:
+                raise self._failed(f"gave no signature within {SECONDS} seconds") from None
+            finally:
+                process.kill()
+        if code:
+            raise self._failed(f"ended with exit code {code}")
+        return printed
+
+    def _failed(self, why: str) -> UsageError:
+        return UsageError("signer.failed", f"the signer `{self._words[0]}` {why}")
+
+
+def _read(pipe: IO[bytes]) -> bytes:
+    """Return what is printed into a pipe, and no more than tells that it is too much.
+
+    Raises TimeoutExpired.
+    """
+    printed = bytearray()
+
+    def read() -> None:
+        with suppress(OSError, ValueError):  # the pipe is closed once nobody waits any more
+            while len(printed) <= _MOST and (more := pipe.read(_MOST + 1)):
+                printed.extend(more)
+
+    reader = Thread(target=read, daemon=True)
+    reader.start()
+    reader.join(SECONDS)
+    if reader.is_alive():
+        raise subprocess.TimeoutExpired("", SECONDS)
+    return bytes(printed)
 
 
 def _signature(printed: bytes) -> bytes | None:

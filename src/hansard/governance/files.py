@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import shlex
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
 
 from hansard import private
+from hansard.commands import path_word
 from hansard.errors import DataError, UsageError
 
 MAX_FILE = 4_000_000  # bytes of a trust file or a key
@@ -60,7 +60,7 @@ def read_secret(path: Path) -> bytes:
     try:
         return read(path, secret=True)
     except private.Shared:
-        command = f"chmod 600 {shlex.quote(str(path))}"
+        command = f"chmod 600 {path_word(path)}"
         raise UsageError(
             "key.shared",
             f"others can read {path}: run `{command}`, "

@@ -17,7 +17,7 @@ from hansard.record import checkpoint as checkpoints
 from hansard.record import note
 from hansard.record.checkpoint import Checkpoint, Head
 from hansard.record.keys import Trust, who_signed
-from hansard.record.note import Signature, Signer
+from hansard.record.note import Signature, Signer, VerifierKey
 from hansard.record.register import OPENING
 from hansard.store.register import Kept, Register
 
@@ -41,7 +41,10 @@ class TakenIn(NamedTuple):
 def sign(log: Register, key: Key, size: int | None = None) -> Checkpoint:
     """Return the checkpoint after `size` lines, or all, signed by the log key, and keep it.
 
-    Raises UsageError `register.key` where the register is that of a key of another name.
+    It keeps the lines of those who signed it before: of an earlier log key, and of witnesses.
+    Raises UsageError `register.key` where the register is that of a key of another name,
+    ForkError `register.fork` where what was signed before states other lines, and DataError
+    `checkpoint.full`.
     """
     signer, size = key(), log.size if size is None else size
     head = Head(log.name(signer.name), size, log.root(size))
@@ -50,10 +53,26 @@ def sign(log: Register, key: Key, size: int | None = None) -> Checkpoint:
         return known
     made = checkpoints.parse(checkpoints.sign(head, signer))
     with log.keeping(size) as (kept, keep):
-        if kept and kept.note and kept.note.startswith(made.data):
-            return checkpoints.parse(kept.note)  # it was signed, or cosigned, meanwhile
+        known = _as_signed(kept)  # it may have been signed, or cosigned, meanwhile
+        if known:
+            made = _with_others(made, known, signer.key)
         keep(made)
     return made
+
+
+def _with_others(made: Checkpoint, known: Checkpoint, own: VerifierKey) -> Checkpoint:
+    """Return `made` with the signatures that others have added to `known`."""
+    if known.head != made.head:
+        raise ForkError(
+            "register.fork",
+            f"the store has signed another checkpoint of {known.head.size:,} lines than its "
+            "register has now: lines were changed, dropped or replaced since, so nothing is signed",
+            (known.data, made.head.text()),
+        )
+    rows = zip(known.note.signatures, note.divide(known.data)[1], strict=True)
+    return made.extended(
+        *(line for row, line in rows if (row.name, row.key_id) != (own.name, own.id))
+    )
 
 
 def _as_signed(kept: Kept | None) -> Checkpoint | None:
@@ -145,7 +164,8 @@ def take_in(log: Register, cosigned: Checkpoint, trust: Trust) -> TakenIn:
     Like a C2SP witness's client, it ignores all others: what nobody checked is neither kept
     nor counted. Of each witness one line is kept. Raises what `check_begins` raises, UsageError
     `register.unsigned`, UsageError `register.witness` where no line is of a trusted witness,
-    and DataError `checkpoint.forged` where one of a known key is not over this checkpoint.
+    and DataError `checkpoint.forged` where one of a known key is not over this checkpoint, or
+    `checkpoint.full`.
     """
     check_begins(log, cosigned)
     rows = dict(zip(cosigned.note.signatures, note.divide(cosigned.data)[1], strict=True))
@@ -160,7 +180,7 @@ def take_in(log: Register, cosigned: Checkpoint, trust: Trust) -> TakenIn:
         there = own.witnessed(trust)
         new = [rows[line] for key, line in seen.items() if key not in there]
         if new:
-            keep(checkpoints.parse(own.data + b"".join(new)))
+            keep(own.extended(*new))
     return TakenIn(len(new), len(rows.keys() - {*own.note.signatures, *seen.values()}))
 
 

@@ -23,6 +23,7 @@ from hansard.vocabulary import many
 
 FORMAT, CRITICS = "moderated", ("critic", "critic_again")
 LEAST_CASES, RATED_ABOVE = 20, 7
+_HEAD = "hansard-trial/v1\npolicy "
 
 
 class Critique(NamedTuple):
@@ -144,10 +145,15 @@ def protocol(
     """Return what was shown for the policy with this hash, to be kept beside it; signed."""
     debates = {case.debate: case.head for case in cases}
     rows = [
-        "hansard-trial/v1",
-        f"policy {policy}",
+        f"{_HEAD}{policy}",
         *(f"{'passed' if row.passed else 'not passed'} {row}" for row in found),
         *(f"debate {debate} {head}" for debate, head in sorted(debates.items())),
         *([f"override {json.dumps(override)}"] if override is not None else []),
     ]
     return note.sign("".join(f"{row}\n" for row in rows).encode(), by)
+
+
+def policy_of(kept: Note) -> str | None:
+    """Return the hash of the policy that a protocol is of; None for any other note."""
+    head, found, rest = kept.text.decode(errors="replace").partition(_HEAD)
+    return rest.partition("\n")[0] if found and not head else None

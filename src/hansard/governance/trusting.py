@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import os
-import shlex
 from collections.abc import Callable
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import ClassVar
 
 from hansard import private
+from hansard.commands import path_word
 from hansard.errors import UsageError
 from hansard.governance import files
 from hansard.record.keys import (
@@ -41,7 +41,7 @@ class TrustFile:
     def read(self) -> Trust:
         """Return what the file says; no keys where there is no file."""
         there = files.is_there(self.path)
-        return parse_trust(files.read(self.path)) if there else Trust()
+        return parse_trust(files.read(self.path), self.path) if there else Trust()
 
     @property
     def exposed(self) -> str | None:
@@ -58,7 +58,7 @@ class TrustFile:
             if os.name == "posix" and status.st_uid not in (0, os.geteuid()):
                 return f"{place} belongs to another user, who can change whose keys you trust"
             if private.lets_others_change(status):
-                command = f"chmod go-w {shlex.quote(str(place))}"
+                command = f"chmod go-w {path_word(place)}"
                 return f"others can change {place}, and so whose keys you trust: run `{command}`"
         return None
 

@@ -2,12 +2,13 @@
 
 A witness keeps, of each register, the last checkpoint that it cosigned, and cosigns only what
 extends that one. It needs no store and sees no record. What it keeps is written before
-anything is signed.
+a cosignature is given out.
 """
 
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
 from datetime import datetime
 from hashlib import sha256
 from pathlib import Path
@@ -54,11 +55,12 @@ class Witness:
         path = self._path(origin)
         return checkpoints.parse(files.read(path)) if files.is_there(path) else None
 
-    def cosign(self, data: bytes, signer: Signer, trust: Trust, now: str) -> Cosigned:
+    def cosign(self, data: bytes, signer: Callable[[], Signer], trust: Trust, now: str) -> Cosigned:
         """Cosign a checkpoint that a trusted log key signed and that extends the last one seen.
 
         `data` is a checkpoint, or one with its proof as `registrar.extend` gives it; `now` is
-        the time in UTC. Raises ForkError
+        the time in UTC; `signer` gives the key, and is asked once all else is right: it may make
+        one, or ask somebody for a passphrase. Raises ForkError
         `checkpoint.fork`; DataError `checkpoint.malformed`, `checkpoint.forged`,
         `checkpoint.untrusted` or `checkpoint.proof`; UsageError `checkpoint.older`, or
         `checkpoint.unproven` where the proof is missing or from another checkpoint.
@@ -66,14 +68,21 @@ class Witness:
         asked = _parse(data)
         new = asked.checkpoint
         _check_signed(new, trust, now)
+        self._check(asked)
+        key = signer()
         with files.edited(self._path(new.head.origin)):
-            seen = self.seen(new.head.origin)
-            if seen is not None:
-                _check_extends(seen, asked)
+            seen = self._check(asked)  # another process may have cosigned one meanwhile
             seconds = int(datetime.fromisoformat(now).timestamp())
-            made = checkpoints.cosign(new.data, signer, seconds)
+            made = checkpoints.cosign(new.data, key, seconds)
             files.write(self._path(new.head.origin), new.data)
         return Cosigned(made, new, None if seen is None else seen.head.size)
+
+    def _check(self, asked: _Request) -> Checkpoint | None:
+        """Refuse what does not extend the last checkpoint seen; return that, None for the first."""
+        seen = self.seen(asked.checkpoint.head.origin)
+        if seen is not None:
+            _check_extends(seen, asked)
+        return seen
 
     def _path(self, origin: str) -> Path:
         return self._folder / f"{sha256(origin.encode()).hexdigest()}.note"

@@ -20,10 +20,14 @@ const shared = (one, other) => {
 
 // The groups of seats that differ in nothing but their names.
 const theatreOf = (s) => {
-	const groups = new Map(), found = [];
+	const groups = new Map(), found = [], numbers = new Map(); // of personas, which may be long
+	const numberOf = (text) => {
+		if (!numbers.has(text)) numbers.set(text, numbers.size);
+		return numbers.get(text);
+	};
 	for (const seat of s.seats.values()) {
 		const persona = seat.persona ? textOf(s, seat.persona) || seat.persona.sha256 : null;
-		const prompt = JSON.stringify([seat.role, persona, seat.stance?.label ?? null]);
+		const prompt = JSON.stringify([seat.role, persona && numberOf(persona), seat.stance?.label ?? null]);
 		groups.set(prompt, [...(groups.get(prompt) || []), seat]);
 	}
 	for (const rows of groups.values()) {

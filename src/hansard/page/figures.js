@@ -66,7 +66,11 @@ const commonFigures = (s) => {
 	const { spec, decision, closed, debate, opened_at, truncated, tools, resumes } = s;
 	const { engine, name, collection_id, scripted, layout, leading_call, prices, limits } = spec;
 	const { task_type, labels, retention, origin, estimate, templates, policy } = spec;
-	const turns = scheduled(s), theatre = theatreOf(s);
+	const turns = scheduled(s), theatre = theatreOf(s), counted = new Map(); // by text
+	const count = ({ sha256 }) => {
+		if (!counted.has(sha256)) counted.set(sha256, charactersIn(s.texts.get(sha256)));
+		return counted.get(sha256);
+	};
 	return {
 		debate, engine, format: spec.terms.format, name, collection_id, scripted,
 		task_type, requester: personOf(s, spec.requester), owner: personOf(s, spec.owner), labels,
@@ -87,7 +91,7 @@ const commonFigures = (s) => {
 		review: decision && shown(s, decision.review), seats: seatRows(s),
 		evidence: s.evidence.map((row) => ({
 			id: row.document, from_round: row.from_round, sha256: row.text.sha256,
-			characters: charactersIn(s.texts.get(row.text.sha256)), source: sourceOf(s, row),
+			characters: count(row.text), source: sourceOf(s, row),
 		})),
 		prices, limits,
 		charged: { tokens: s.tokens, cost_micro_usd: prices.length ? s.microUsd : null },

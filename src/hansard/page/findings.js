@@ -71,8 +71,8 @@ const dominantNotes = (s) => {
 
 // Which model answered, where it is not the one that was asked for.
 const VERSION = /^(:latest|[-@](\d{4}-\d\d-\d\d|\d{8}|\d\d-\d{4}|\d{3,4}))?$/;
-const isAsked = (asked, served) => {
-	const [wanted, name] = [asked.slice(asked.indexOf(":") + 1), served]
+const isAsked = (asked, served) => { // an id has 256 characters, and a version follows
+	const [wanted, name] = [asked.slice(asked.indexOf(":") + 1), served.slice(-512)]
 		.map((text) => text.slice(text.lastIndexOf("/") + 1).toLowerCase());
 	const base = wanted.replace(/[-:]latest$/, "");
 	return name === wanted || name.startsWith(base) && VERSION.test(name.slice(base.length));
@@ -85,7 +85,8 @@ const servedNotes = (s) => {
 		if (served === null || /^(scripted|recorded|python|custom):/.test(asked)) continue;
 		if (isAsked(asked, served)) continue;
 		const pair = JSON.stringify({ asked, served: isId ? served : WORDING.no_id });
-		calls.set(pair, [...calls.get(pair) ?? [], call]);
+		if (calls.has(pair)) calls.get(pair).push(call);
+		else calls.set(pair, [call]);
 	}
 	return Array.from(calls, ([pair, of]) =>
 		[true, "served_otherwise", { ...JSON.parse(pair), calls: few(of) }]);

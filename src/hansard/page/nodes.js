@@ -25,8 +25,12 @@ function set(node, key, value) {
 }
 
 const MOST_BOXES = 1000; // in one text; one that has more is spelled out without boxes
+const MOST_DRAWN = 2 ** 21, MOST_SAID = 20000; // characters of a text, of one within a line
+const upTo = (most, text) => (typeof text !== "string" || text.length <= most ? text
+	: `${text.slice(0, most)}… (${number(text.length)} characters, in full in the record that you can save)`);
 
-function write(node, text) {
+function write(node, whole) {
+	const text = upTo(MOST_DRAWN, whole);
 	const unseen = [...text.matchAll(CONTROL)];
 	if (unseen.length > MOST_BOXES || node instanceof SVGElement) return node.append(spellOut(text));
 	let from = 0;
@@ -37,7 +41,10 @@ function write(node, text) {
 	node.append(text.slice(from));
 }
 
-const said = (text) => (text === null ? h("em", GONE) : h("bdi", text ?? ""));
+const said = (text) => (text === null ? h("em", GONE)
+	: h("bdi", upTo(MOST_SAID, text ?? "")));
+// What a provider says of itself stands in full at its entry.
+const brief = (text) => said(oneLine(text ?? "not stated", 300));
 const words = (text) => h("p.said", { dir: "auto" }, text ?? h("em", GONE));
 const ref = (n) => h("a", { href: `#e${n}` }, `#${n}`);
 const button = (label, click, id = null) => h("button", { type: "button", click, id }, label);

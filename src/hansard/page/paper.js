@@ -93,7 +93,7 @@ const drawDocuments = () => (page.figures?.evidence ?? []).map((row) => {
 });
 const drawCalls = () => page.figures.asked.length > 0 &&
 	table("plain", "Prompts and replies", ["Call", "Served", "SHA-256"], page.figures.asked.map((row) =>
-		[row.call, [said(row.served ?? "not stated"), row.fingerprint && [", ", said(row.fingerprint)]],
+		[row.call, [brief(row.served), row.fingerprint && [", ", brief(row.fingerprint)]],
 			[["template", row.template], ["prompt", row.prompt], ["reply", row.reply]].map(([what, name]) =>
 				h("p.dim", `${what} `, name ? hash(name) : "none"))]));
 

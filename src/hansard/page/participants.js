@@ -25,7 +25,7 @@ function drawSeat(seat) {
 		h("dl.facts.rows", [
 			["Asked", seat.model],
 			["Served", served.length ? served.map(([name, n], i) =>
-				[i > 0 && ", ", said(name), served.length > 1 && ` (${n})`]) : "not asked"],
+				[i > 0 && ", ", brief(name), served.length > 1 && ` (${n})`]) : "not asked"],
 			["Settings", settings.length ? settings.map(([key, value], i) =>
 				[i > 0 && ", ", `${spaced(key)} `, said(String(value))]) : "none given"],
 			["Used", `${plural(seat.calls, "call")}, ${money(seat.cost_micro_usd)}`],
@@ -37,6 +37,6 @@ function drawSeat(seat) {
 		calls.length > 0 && lazily("Prompts and replies by hash", () =>
 			table("plain", "Calls", ["Call", "Served", "Fingerprint", "Template", "Prompt", "Reply"],
 				calls.map((row) => [[row.call, " ", ref(row.seq)],
-					...[row.served, row.fingerprint].map((text) => said(text ?? "not stated")),
+					...[row.served, row.fingerprint].map(brief),
 					hash(row.template), hash(row.prompt), row.reply ? hash(row.reply) : "none"])), "annexed"));
 }

@@ -21,7 +21,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
 
-from hansard.errors import DataError, UsageError
+from hansard.errors import DataError, UsageError, on_disk
 
 NAMES = (
     "chromium-headless-shell",  # the same engine without windows: it opens a page twice as fast
@@ -93,7 +93,9 @@ def print_page(page: bytes, *, prompts: bool = False) -> bytes:
     program = find()
     if program is None:
         raise UsageError("pdf.browser", f"{MISSING}; or print the page from another browser")
-    with TemporaryDirectory(prefix="hansard-", ignore_cleanup_errors=True) as name:
+    with on_disk():
+        folder = TemporaryDirectory(prefix="hansard-", ignore_cleanup_errors=True)
+    with folder as name:
         file = Path(name) / "page.html"
         file.write_bytes(page)
         with _running(program, name) as browser:

@@ -78,7 +78,9 @@ function keyField(role, label, id = role) {
 				: key ? "Not signed with this key."
 					: "This is not a public key, which looks like name+0a1b2c3d+AbC…";
 	};
-	return h("div.field", h("label", { for: field.id }, label), field, button("Compare", compare),
+	// One after the other: what was asked last is said last.
+	const inTurn = () => { page.comparing = page.comparing.then(compare); };
+	return h("div.field", h("label", { for: field.id }, label), field, button("Compare", inTurn),
 		note);
 }
 

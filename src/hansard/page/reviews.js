@@ -16,7 +16,7 @@ function reviewInWords({ walk: { review, held }, texts }) {
 		}),
 		unmet && fill(own.open, { conditions: many(unmet, "condition") }),
 		...others.slice(0, 3).map(({ key, standing, event: { data } }) => fill(own.uncounted, {
-			name: shown({ texts }, data.reviewer), outcome: says[data.outcome],
+			name: oneLine(shown({ texts }, data.reviewer), 200), outcome: says[data.outcome],
 			why: standingInWords(standing, key),
 		})),
 		others.length > 3 && fill(own.others, { more: others.length - 3 }),
@@ -41,7 +41,7 @@ function liftsInWords({ lifts }) {
 }
 
 const reviewerInWords = ({ event: { at, data }, key }, texts) => fill(VOCABULARY.words.reviewed.person, {
-	name: shown({ texts }, data.reviewer), outcome: WORDING.reviews[data.outcome],
+	name: oneLine(shown({ texts }, data.reviewer), 200), outcome: WORDING.reviews[data.outcome],
 	day: at.slice(0, 10), key,
 });
 
@@ -52,7 +52,7 @@ const conditionsInWords = ({ walk: { review }, texts }) => {
 		.map(([row, blob], index) => {
 			const met = row.standing === "trusted" && !open.has(blob.sha256);
 			return fill(VOCABULARY.words.conditions[met ? "met" : "open"],
-				{ number: index + 1, text: shown({ texts }, blob) });
+				{ number: index + 1, text: oneLine(shown({ texts }, blob), 1000) });
 		});
 };
 
@@ -63,7 +63,7 @@ const erasedInWords = ({ walk: { redactions }, texts }) => redactions.map((row) 
 	const told = fill(own.row, {
 		field: data.field, seq: data.seq, day: at.slice(0, 10),
 		...Object.fromEntries(["reason", "basis", "asked_by"].map((name) =>
-			[name, shown({ texts }, data[name])])),
+			[name, oneLine(shown({ texts }, data[name]), 1000)])),
 		keys: list(row.keys.map(({ key }) => key)),
 	});
 	const why = doubts.map(({ standing, key }) => standingInWords(standing, key));

@@ -8,11 +8,20 @@ function drawSummary(state) {
 		return h("section", { id: "summary" }, drawAltered(), h("h1", "This record cannot be read"));
 	}
 	return h("section", { id: "summary" }, state === "altered" && drawAltered(),
-		f.name !== null && h("p.dim", said(f.name)), h("h1", said(f.question)),
+		f.name !== null && h("p.dim", said(f.name)), drawQuestion(f.question),
 		attempt(() => drawLead(f, state)), attempt(() => drawActing(f, state)), drawTrust(state),
 		attempt(() => drawFacts(f)),
 		attempt(() => plainWords(f).map((text) => signed("p.alert", "warn", text))),
 		state !== "altered" && drawSignOff());
+}
+
+// What leads is on the first screen, however long the question is.
+const MOST_ASKED = 300; // characters, marks aside
+function drawQuestion(text) {
+	const brief = text === null || (text.length <= MOST_SAID &&
+		[...text.replace(/\p{M}/gu, "")].length <= MOST_ASKED);
+	return brief ? h("h1", said(text)) : [h("h1", said(oneLine(text, MOST_ASKED))),
+		h("div.asked", behind("The question in full", words(text)))];
 }
 
 function drawLead(f, state) {
@@ -38,7 +47,7 @@ function drawGated({ at, debate, data }, state) {
 			task_type: gate.task_type, gate }) };
 	const outcomes = page.events.filter((event) => event?.type === "outcome.noted");
 	return h("section", { id: "summary" }, altered && drawAltered(),
-		h("h1", said(textOf(s, data.question))),
+		drawQuestion(textOf(s, data.question)),
 		h("p", { id: "lead" }, h(altered ? "s" : "span",
 			h("strong", gated[gate.advised ? "advised" : "against"]), `: ${gated.alone}.`)),
 		drawTrust(state), facts(Object.values(rows)),
@@ -63,7 +72,7 @@ function drawFacts(f) {
 		["Format", f.format], ["Rounds", `${f.rounds_run} of at most ${f.max_rounds}`],
 		f.stopped && ["Ended", `${f.stopped} (${f.reason})`], ...Object.values(more), estimate, policy,
 		["Models asked", list(unique(f.seats.map((seat) => seat.model)))],
-		["Models served", served.length ? served.map((name, i) => [i > 0 && ", ", said(name ?? "not stated")])
+		["Models served", served.length ? served.map((name, i) => [i > 0 && ", ", brief(name)])
 			: "none was asked"],
 		["Closed", f.closed_at ? day(f.closed_at) : "not yet"], ["Recorded by", f.engine],
 		["Record", h("code", f.debate)],

@@ -61,7 +61,7 @@ function entry(n, id, open) {
 	return h(`details.entry${kind}`, { id, open: open ? "" : null },
 		h("summary", h("span.n", `#${n}`), event && h("span.n", clock(event)),
 			event ? headline(event) : "This line is no entry of a record"),
-		flags, event && namedTexts(event.data), more);
+		flags, event && namedTexts(event), more);
 }
 
 function drawTurn(turn, n, event, kind, attributes, rest) {
@@ -112,11 +112,19 @@ function drawPrompt(call) {
 }
 
 // The texts that an entry names, as they were written: on paper those that stand nowhere else. A
-// file is saved from its document.
-const namedTexts = (data) => Array.from(textsNamed(data), ([name, { sha256 }]) => {
+// file is saved from its document. A long text that many entries name is drawn at the first one.
+const namedTexts = (event) => Array.from(textsNamed(event.data), ([name, { sha256 }]) => {
 	const text = page.result.texts.get(sha256) ?? null;
+	if (!page.paper && text?.length > LONG && firstNaming(sha256) !== event) {
+		return lazily(`${capital(spaced(name))}, ${plural(text.length, "character")}`, () => quoted(name, text));
+	}
 	return !page.paper?.has(sha256) && once(text, () => quoted(name, text));
 });
+function firstNaming(sha256) {
+	page.naming ??= new Map([...page.events].reverse().flatMap((event) =>
+		Array.from(event ? namedBlobs(event.data) : [], (name) => [name, event])));
+	return page.naming.get(sha256);
+}
 function* textsNamed(value, name = "") {
 	if (name === "original" || (!isObject(value) && !Array.isArray(value))) return;
 	if (Object.keys(value).join() === "sha256") return yield [name, value];
@@ -127,49 +135,55 @@ function* textsNamed(value, name = "") {
 
 const LEADS = ["thesis", "stance"], ABOVE = [...LEADS, "vote", "challenge_strength"];
 
-function reply({ text, value, case: found }) {
+function reply(turn) {
+	const { text, value, role, case: found } = turn, draws = new Map();
 	if (text === null || value === null || typeof value !== "object") return words(text);
+	if (found) draws.set(ARGUING[role], (each, n) => argument(each, turn, n));
+	if (found && role === "rebuttal") draws.set("concessions", concession);
 	const leads = LEADS.filter((key) => typeof value[key] === "string");
 	return [leads.map((key) => h("p.lead", said(value[key]))),
-		members(Object.entries(value).filter(([key]) => !ABOVE.includes(key)), found)];
+		members(Object.entries(value).filter(([key]) => !ABOVE.includes(key)), draws)];
 }
 
-const members = (rows, found) => rows.map(([key, value]) =>
-	h("div.part", h("p.key", spaced(key)), parts(value, found)));
+const members = (rows, draws = new Map()) => rows.map(([key, value]) =>
+	h("div.part", h("p.key", spaced(key)), parts(value, draws.get(key))));
 
-// A value of JSON part by part; `found` says what the citations of arguments were found to be.
-function parts(value, found, place) {
+// A value of JSON part by part, the items of a list as `draw` has them. A user's function may say
+// more than it was asked for: nothing of that was looked up, whatever its names are.
+function parts(value, draw = (item) => parts(item)) {
 	if (typeof value === "string") return words(value);
 	if (value === null || typeof value !== "object" || value instanceof Number) {
 		return h("p", value === true ? "yes" : value === false ? "no" : String(value));
 	}
 	if (Array.isArray(value)) {
-		return value.length ? h("ol", value.map((each, i) => h("li", parts(each, found, i + 1))))
+		return value.length ? h("ol", value.map((each, i) => h("li", draw(each, i + 1))))
 			: h("p", "none");
 	}
-	if (found && value.objection && typeof value.reason === "string") {
-		return [h("p.key", `Concedes objection ${value.objection}:`), words(value.reason)];
-	}
-	return found && Array.isArray(value.citations) ? argument(value, found, place)
-		: members(Object.entries(value), found);
+	return members(Object.entries(value));
 }
 
-function argument({ citations, objection, ...rest }, found, place) {
+const concession = ({ objection, reason, ...more }) =>
+	[h("p.key", `Concedes objection ${objection}:`), words(reason), members(Object.entries(more))];
+
+function argument(said, { role, case: found }, place) {
+	const own = ["citations", ...(role === "rebuttal" ? ["objection", "answer"] : ["argument"])];
 	const struck = found.struck.includes(place);
 	const finding = (i) => found.citations.find((row) =>
 		row.argument === place && row.citation === i + 1)?.finding ?? "not looked up";
-	return [h(struck ? "s" : "div", objection && h("p.dim", `On objection ${objection}`),
-		Object.values(rest).map((text) => words(`${text}`))),
+	return [h(struck ? "s" : "div",
+		own.includes("objection") && h("p.dim", `On objection ${said.objection}`),
+		words(said[own.at(-1)]), members(Object.entries(said).filter(([key]) => !own.includes(key)))),
 	struck && signed("p.signed", "warn", "Struck: it rests on a citation that does not hold."),
-	h("ul.plain", citations.map((cited, i) => h("li", citation(cited, finding(i)))))];
+	h("ul.plain", said.citations.map((cited, i) => h("li", citation(cited, finding(i)))))];
 }
 
 function citation(cited, finding) {
-	const { quote, document: id } = cited, holds = finding === "verified";
+	const { quote, document: id, ...more } = cited, holds = finding === "verified";
 	const { evidence } = page.figures, source = placeIn(evidence, id);
 	return [signed("span.signed", holds ? "good" : "bad", "“", said(quote), "” ",
 		source < 0 ? said(id) : h("a", { href: `#d${source + 1}` }, said(id)),
 		h("span.dim", onPage(cited, holds), `, ${spaced(finding)}`)),
+	members(Object.entries(more)),
 	holds && source >= 0 && lazily("In its source", () => inSource(quote, evidence[source].sha256))];
 }
 

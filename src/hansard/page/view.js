@@ -7,10 +7,12 @@ const root = document.documentElement, at = (id) => document.getElementById(id);
 const page = {
 	zip: null, files: null, // the record as it lies in this page
 	trusted: new Map(), // the reader's keys, each with its role, by the field it was given in
+	comparing: Promise.resolve(), // the last comparison of a key that was asked for
 	result: null, // of verifyFiles, with these keys
 	events: [], figures: null, // of all events; null where an altered record makes no sense
 	turns: new Map(), notes: new Map(), // those of the figures by entry
 	from: 0, // the entries before the first one that the transcript shows
+	naming: null, // the first entry that names each text (transcript.js)
 	wanted: null, sought: "", index: null, // the entries and words searched for (search.js)
 	place: 1, playing: 0, // the entry at which the replay stands, and its timer
 	paper: null, // while it is printed, the texts that stand elsewhere than at their entries (paper.js)
@@ -39,6 +41,8 @@ async function embedded() {
 }
 
 async function start() {
+	if (root.dataset.verdict) forget();
+	at("style").sheet?.deleteRule(0);
 	await new Promise((done) => setTimeout(done, 30)); // so that "checking" is seen
 	page.zip = await embedded();
 	page.files = readZip(page.zip);
@@ -52,6 +56,13 @@ async function start() {
 		page.notes.set(note.seq, [...page.notes.get(note.seq) ?? [], note]);
 	}
 	draw();
+}
+
+// A page that was saved after it ran opens with what it said then, by keys that nobody gave now.
+function forget() {
+	root.dataset.verdict = at("verdict").className = "";
+	at("verdict").textContent = "Checking…";
+	at("main").textContent = "Checking this record…";
 }
 
 const figuresAt = (n) => figuresOf(page.events.slice(0, n).filter(Boolean), page.result.texts);

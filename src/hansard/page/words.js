@@ -37,10 +37,13 @@ const who = (step) => fill(WORDING.place, placeOf(step));
 const nameKin = ({ model, family }) =>
 	fill(model ? WORDING.kin.model : WORDING.kin.family, { model, family });
 
-// A text on one line, cut at the limit.
+// A text on one line, cut at the limit; no more of a long one is read than shows where.
 const oneLine = (text, limit = Infinity) => {
-	const line = [...spellOut(text).trim().replace(/\s+/g, " ")];
-	return (line.length > limit ? [...line.slice(0, limit - 1), "…"] : line).join("");
+	for (let read = 8 * limit; ; read *= 4) {
+		const line = [...spellOut(text.slice(0, read)).trim().replace(/\s+/g, " ")];
+		if (line.length > limit) return [...line.slice(0, limit - 1), "…"].join("");
+		if (read >= text.length) return line.join("");
+	}
 };
 
 // A stance on one line: in its words, cut at the limit, and with the label that its author gave it;

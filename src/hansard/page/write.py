@@ -98,7 +98,7 @@ def shell() -> tuple[bytes, bytes]:
     style, scripts = part("style.css"), [script(name) for name in SCRIPTS]
     parts = {
         "csp": _policy(style, scripts),
-        "style": f"<style>{style}</style>",
+        "style": f'<style id="style">{style}</style>',
         "scripts": "\n".join(f"<script>{text}</script>" for text in scripts),
     }
     # Each half is filled in one pass: what looks like a place inside a script stays as it is.

@@ -70,6 +70,16 @@ class Checkpoint:
     note: Note
     head: Head
 
+    def extended(self, *lines: bytes) -> Checkpoint:
+        """Return it with more signature lines; raises DataError `checkpoint.full`."""
+        if len(self.note.signatures) + len(lines) > note.MAX_SIGNATURES:
+            raise DataError(
+                "checkpoint.full",
+                f"a checkpoint has at most {note.MAX_SIGNATURES} signature lines, and this one "
+                "would have more: sign a later one, after the next debate",
+            )
+        return parse(self.data + b"".join(lines))
+
     def cosigned(self, trust: Trust) -> list[Cosigned]:
         """Return which witnesses cosigned it, once a public key, in the order of their lines."""
         return [found for _, found in self.witnessed(trust).values()]
@@ -116,12 +126,10 @@ def sign(head: Head, signer: Signer) -> bytes:
 def cosign(checkpoint: bytes, witness: Signer, seconds: int) -> bytes:
     """Return a checkpoint with one more signature line: of a witness, at this POSIX time.
 
-    Raises DataError `checkpoint.malformed` for what is none, or would have too many lines.
+    Raises DataError `checkpoint.malformed` for what is none, and `checkpoint.full`.
     """
-    text = parse(checkpoint).note.text
-    line = note.cosignature(text, witness, seconds)
-    parse(checkpoint + line)
-    return checkpoint + line
+    known = parse(checkpoint)
+    return known.extended(note.cosignature(known.note.text, witness, seconds)).data
 
 
 def parse(data: bytes) -> Checkpoint:

@@ -105,8 +105,8 @@ class Trust(_Strict):
         return min((row.revoked for row in self.policies if row.sha256 in names), default=None)
 
 
-def parse_trust(data: bytes) -> Trust:
-    """Read a trust file; raises DataError `trust.malformed`."""
+def parse_trust(data: bytes, name: object = "") -> Trust:
+    """Read a trust file, which an error calls by its `name`; raises DataError `trust.malformed`."""
     try:
         text = data.decode()
         json.loads(text, object_pairs_hook=_no_twins)
@@ -119,7 +119,8 @@ def parse_trust(data: bytes) -> Trust:
     hashes = [row.sha256 for row in trust.policies]
     unsorted = hashes != sorted(set(hashes))
     if twins or unsorted or not suited or not trust.model_fields_set >= {"v", "keys"}:
-        raise DataError("trust.malformed", "the trust file cannot be read; see FORMAT.md §14")
+        file = f"the trust file {name}".rstrip()
+        raise DataError("trust.malformed", f"{file} cannot be read; see FORMAT.md §14")
     return trust
 
 

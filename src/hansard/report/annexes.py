@@ -6,7 +6,8 @@ from collections.abc import Iterator
 from typing import Any, cast
 
 from hansard import vocabulary
-from hansard.report.result import Drift, GovernanceRow, Result
+from hansard.report.parts import Drift, GovernanceRow
+from hansard.report.result import Result
 from hansard.report.sections import findings
 from hansard.report.signs import ids, inline, or_gone, quoted, table, voted
 from hansard.report.words import GONE, dollars, few, percent

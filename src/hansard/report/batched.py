@@ -9,7 +9,7 @@ from pydantic import Field
 
 from hansard.report.formats import AnyResult, ModeratedResult
 from hansard.report.listing import State, entry
-from hansard.report.result import Part
+from hansard.report.parts import Part
 from hansard.rules.review import ReviewState
 
 

@@ -22,7 +22,7 @@ from pydantic import Field
 
 from hansard.record.canonical import MAX_INT
 from hansard.report.chance import LEAST, LEVEL, Gain, Stratum, gain, in_words
-from hansard.report.result import Part
+from hansard.report.parts import Part
 from hansard.rules.gate import LOW_PPM
 
 Found = Literal["proposed", "too few to tell", "no gain", "worse"]

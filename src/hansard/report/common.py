@@ -9,7 +9,7 @@ from typing import Any, cast
 from hansard.report import alike, gating, governance, overall, reviews, signals, swayed
 from hansard.report.fold import Folded, Used
 from hansard.report.governance import Watch
-from hansard.report.result import (
+from hansard.report.parts import (
     Asked,
     Calls,
     CeilingUse,

@@ -17,7 +17,8 @@ from pydantic import Field
 
 from hansard.report.display import Display
 from hansard.report.outcome import reached, undecided
-from hansard.report.result import Part, Result
+from hansard.report.parts import Part
+from hansard.report.result import Result
 from hansard.report.safe import escaped, one_line
 from hansard.report.words import GONE, dollars, listed, stance
 from hansard.vocabulary import many

@@ -9,7 +9,8 @@ from typing import Any, Generic, NamedTuple, TypeVar
 from hansard.report.fold import Folded
 from hansard.report.governance import Watch
 from hansard.report.lead import Lead
-from hansard.report.result import Result, Spoken
+from hansard.report.parts import Spoken
+from hansard.report.result import Result
 from hansard.report.words import HOW
 from hansard.rules.terms import DecisionRule
 

@@ -11,7 +11,8 @@ from typing import Any, cast
 from hansard import vocabulary
 from hansard.record.keys import Trust
 from hansard.record.policy import Policy
-from hansard.report.result import ErasedText, Reviewed
+from hansard.report.parts import ErasedText, Reviewed
+from hansard.report.safe import one_line
 from hansard.report.words import GONE
 from hansard.rules import after
 from hansard.rules.redactions import Redaction, signing
@@ -46,8 +47,16 @@ def erased(
         )
 
 
-def in_words(found: Reviewed) -> Iterator[str]:
-    """Say of each text that was erased what it was, when, why, at whose request, and who signed."""
+def in_words(found: Reviewed, limit: int | None = None) -> Iterator[str]:
+    """Say of each text that was erased what it was, when, why, at whose request, and who signed.
+
+    With a limit what they wrote is on one line, cut there.
+    """
+
+    def written(text: str | None) -> str:
+        text = GONE if text is None else text
+        return text if limit is None else one_line(text, limit)
+
     words, reasons = vocabulary.words("erased"), vocabulary.words("standings")
     for row in found.erased:
         told = fill(
@@ -55,9 +64,9 @@ def in_words(found: Reviewed) -> Iterator[str]:
             field=row.field,
             seq=row.entry,
             day=row.at[:10],
-            reason=GONE if row.reason is None else row.reason,
-            basis=GONE if row.basis is None else row.basis,
-            asked_by=GONE if row.asked_by is None else row.asked_by,
+            reason=written(row.reason),
+            basis=written(row.basis),
+            asked_by=written(row.asked_by),
             keys=", ".join(row.keys),
         )
         named = zip(row.keys, row.standings, strict=True)

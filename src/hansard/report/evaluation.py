@@ -18,7 +18,8 @@ from pydantic import Field
 
 from hansard.report.chance import LEAST, LEVEL, interval, more_needed, sign_test
 from hansard.report.formats import DebateResult
-from hansard.report.result import Part, Status
+from hansard.report.parts import Part
+from hansard.report.result import Status
 from hansard.rules.spending import milliseconds
 
 Way = Literal["debate", "single", "self_consistency"]

@@ -12,8 +12,10 @@ from hansard import vocabulary
 from hansard.errors import UsageError
 from hansard.report import erasing, gating, reviews, said
 from hansard.report.gating import GateAnswer, answered
-from hansard.report.result import Named, Reviewed
+from hansard.report.parts import Named, Reviewed
 from hansard.report.reviews import Reader
+from hansard.report.safe import one_line
+from hansard.report.words import LINE
 from hansard.rules.events import Event
 from hansard.rules.fields import Blob, Person
 from hansard.rules.prompts import TextOf
@@ -84,14 +86,14 @@ def rows(found: GateRecord) -> Iterator[tuple[str, str]]:
     filed = {"labels": ", ".join(found.labels), "retention": found.retention}
     yield from said.people(found.requester, found.owner, **filed)
     for row in found.reviewed.outcomes:
-        note = "" if row.note is None else fill(words["note"], note=row.note)
+        note = "" if row.note is None else fill(words["note"], note=one_line(row.note, LINE))
         key = words["unsigned"] if row.key is None else fill(words["signed"], key=row.key)
         yield words["outcome"], fill(words["noted"], label=row.label, note=note, key=key)
     people = reviews.notable(found)
     if people:
         yield vocabulary.words("reviewed")["label"], people
-    yield from ((words["condition"], told) for told in reviews.conditions(found))
-    yield from ((erasing.LABEL, told) for told in erasing.in_words(found.reviewed))
+    yield from ((words["condition"], told) for told in reviews.conditions(found, LINE))
+    yield from ((erasing.LABEL, told) for told in erasing.in_words(found.reviewed, LINE))
     yield words["at"], found.at
     yield (
         words["record"],

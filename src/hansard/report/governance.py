@@ -17,7 +17,7 @@ from hansard import vocabulary
 from hansard.report import gating, swayed
 from hansard.report.fold import Folded
 from hansard.report.notes import Note, Reading
-from hansard.report.result import GovernanceRow
+from hansard.report.parts import GovernanceRow
 from hansard.report.sentences import decided_text
 from hansard.report.words import HOW, STOPPED, amount, listed, stance
 from hansard.rules import spending

@@ -12,7 +12,8 @@ from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
 from hansard import vocabulary
-from hansard.report.result import Participant, Result
+from hansard.report.parts import Participant
+from hansard.report.result import Result
 from hansard.report.safe import one_line
 from hansard.report.words import GONE, HOW, few
 from hansard.rules.model_names import provider_of

@@ -16,7 +16,8 @@ from hansard.report.acting import Answer, acting
 from hansard.report.formats import DebateResult
 from hansard.report.gated import GateRecord
 from hansard.report.gating import GateAnswer
-from hansard.report.result import Part
+from hansard.report.parts import Part
+from hansard.report.reviews import doubted_lifts
 from hansard.report.safe import one_line
 from hansard.rules.review import SETTLED, ReviewState
 from hansard.rules.spending import milliseconds
@@ -65,6 +66,10 @@ class Entry(Part):
         default=False, description="Whether nobody wrote the output that was asked for"
     )
     erased: int = Field(default=0, description="How many texts were erased")
+    lifted: int = Field(
+        default=0,
+        description="How many times a hold was lifted, but not with a key that the reader trusts",
+    )
     stopped: str | None = Field(
         default=None, description="By whom the debate was cut short and why, where a person did"
     )
@@ -162,6 +167,7 @@ def entry(result: DebateResult | GateRecord) -> Entry:
             reviewed=result.reviewed.state,
             released=result.released,
             erased=len(result.reviewed.erased),
+            lifted=len(doubted_lifts(result.reviewed)),
         )
     return Entry(
         debate=result.debate,
@@ -178,6 +184,7 @@ def entry(result: DebateResult | GateRecord) -> Entry:
         acting=acting(result).answer,
         output_missing=result.output_missing is not None,
         erased=len(result.reviewed.erased),
+        lifted=len(doubted_lifts(result.reviewed)),
         stopped=result.truncated.stopper if result.truncated else None,
         votes=result.votes_held,
         debaters=len(result.debater_ids),

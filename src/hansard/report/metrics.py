@@ -18,7 +18,7 @@ from pydantic import Field
 
 from hansard.report.formats import DebateResult
 from hansard.report.formats.moderated import ModeratedResult
-from hansard.report.result import Part
+from hansard.report.parts import Part
 
 UNIT = 1_000_000  # figures are kept in millionths
 LEAST = 20  # debates
@@ -112,6 +112,9 @@ class Metrics(Part):
     task_type: str | None = Field(description="Only those of this type; null: all")
     debates: int = Field(description="Closed ones that count")
     scripted: int = Field(description="Left out, since their replies came from a script or record")
+    not_counted: int = Field(
+        default=0, description="Records of the store, of whatever time, that do not hold"
+    )
     rows: tuple[Metric, ...] = Field(description="Each over all debates, then by type of task")
 
     @property

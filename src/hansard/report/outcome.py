@@ -18,7 +18,7 @@ from hansard.report.notes import DOUBTFUL, Note
 from hansard.report.result import Result
 from hansard.report.safe import COLUMNS, escaped, one_line, untypeset
 from hansard.report.signs import failure_of
-from hansard.report.words import GONE, HEAD, STOPPED, dollars, stance
+from hansard.report.words import GONE, HEAD, LINE, STOPPED, dollars, stance
 from hansard.vocabulary import many
 
 REVIEW = vocabulary.words("reviewed")["label"]
@@ -85,8 +85,8 @@ def rows(result: R, own: Display[R]) -> Iterator[Row]:
     reviewed = reviews.notable(result)
     if reviewed:
         yield Row(REVIEW, one_line(reviewed))
-        yield from (Row("Condition", one_line(words)) for words in reviews.conditions(result))
-    yield from (Row(erasing.LABEL, one_line(told)) for told in erasing.in_words(result.reviewed))
+        yield from (Row("Condition", words) for words in reviews.conditions(result, LINE))
+    yield from (Row(erasing.LABEL, told) for told in erasing.in_words(result.reviewed, LINE))
 
 
 def told(result: Result) -> list[Note]:

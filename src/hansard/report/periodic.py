@@ -17,7 +17,7 @@ from hansard import vocabulary
 from hansard.record import note, periodic
 from hansard.record.note import Signer
 from hansard.report.metrics import Metric, Metrics
-from hansard.report.result import Part
+from hansard.report.parts import Part
 from hansard.report.signs import inline, table
 from hansard.report.words import dollars
 from hansard.rules.review import ReviewState

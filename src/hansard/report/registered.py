@@ -18,7 +18,7 @@ from hansard.record.checkpoint import Checkpoint, Head
 from hansard.record.keys import Trust, verifier_key
 from hansard.record.note import SIGNATURE, Signature
 from hansard.record.register import KINDS, OF_RECORDS, OPENING, Line
-from hansard.report.result import Part
+from hansard.report.parts import Part
 from hansard.store.register import Kept, Register, Stored
 from hansard.verify.findings import Finding, finding
 from hansard.verify.registers import Walk
@@ -33,7 +33,9 @@ class CheckpointShown(Part):
     witnesses: tuple[str, ...] = Field(
         description="Which witnesses that the reader trusts cosigned it, by their keys' names"
     )
-    others: int = Field(description="How many more lines are there of witnesses; none counts")
+    others: int = Field(
+        description="How many other cosignatures there are; the reader trusts none of them"
+    )
 
 
 class Registered(Part):
@@ -88,15 +90,17 @@ class RegisterCheck(Part):
 
 def show(log: Register, trust: Trust) -> Registered:
     """Return what is in a register; `trust` names the witnesses that count."""
-    size, kept = log.size, log.checkpoints()
+    size, kept, signed, last = log.size, 0, 0, None
     counts = Counter(register.parse(data).kind for data in log.lines(size))
+    for kept, last in enumerate(log.checkpoints(), 1):  # noqa: B007 - the last one counts
+        signed += last.note is not None
     return Registered(
         origin=log.origin,
         lines=size,
         kinds={kind: counts[kind] for kind in KINDS if counts[kind]},
-        checkpoints=len(kept),
-        signed=sum(row.note is not None for row in kept),
-        latest=_latest(kept[-1], trust) if kept else None,
+        checkpoints=kept,
+        signed=signed,
+        latest=_latest(last, trust) if last else None,
     )
 
 

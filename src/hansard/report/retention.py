@@ -6,7 +6,7 @@ from typing import Literal
 
 from pydantic import Field
 
-from hansard.report.result import Part
+from hansard.report.parts import Part
 
 
 class Class(Part):
@@ -26,4 +26,5 @@ class Retention(Part):
     report: Literal["hansard-retention/v1"] = Field(
         default="hansard-retention/v1", description="The form of this document"
     )
+    not_counted: int = Field(default=0, description="Records of the store that do not hold")
     classes: tuple[Class, ...] = Field(description="By name; those without a class last")

@@ -14,8 +14,9 @@ from hansard import vocabulary
 from hansard.record.keys import Trust
 from hansard.record.policy import Policy
 from hansard.report import erasing
-from hansard.report.result import Condition, LiftedHold, NotedOutcome, Reviewed, SignedReview
-from hansard.report.words import FEW, GONE
+from hansard.report.parts import Condition, LiftedHold, NotedOutcome, Reviewed, SignedReview
+from hansard.report.safe import one_line
+from hansard.report.words import FEW, GONE, HEAD
 from hansard.rules import after
 from hansard.rules.review import ReviewState, Signed, review_of
 from hansard.rules.state import DebateState
@@ -165,10 +166,21 @@ def _sentences(found: Reviewed) -> Iterator[str]:
         yield fill(words["others"], more=len(others) - FEW)
     if found.held:
         yield words["held"]
-    lifts = sorted(found.lifted, key=lambda row: row.standing == "trusted")  # the doubtful first
+    yield from lifted(found)
+
+
+def lifted(found: Reviewed) -> Iterator[str]:
+    """Say when holds were lifted, by whose keys, and why that does not count: that first."""
+    lifts = [*doubted_lifts(found), *(row for row in found.lifted if row.standing == "trusted")]
     yield from map(_lifted, lifts[:FEW])
     if len(lifts) > FEW:
+        words = vocabulary.words("reviewed")
         yield fill(words["lifted_again"], times=many(len(lifts) - FEW, "more time"))
+
+
+def doubted_lifts(found: Reviewed) -> list[LiftedHold]:
+    """Return the lifted holds that nobody signed, or not with a key that counts here."""
+    return [row for row in found.lifted if row.standing != "trusted"]
 
 
 def _lifted(row: LiftedHold) -> str:
@@ -179,12 +191,16 @@ def _lifted(row: LiftedHold) -> str:
     return fill(sentence, day=row.at[:10], key=row.key, why=fill(why, key=row.key))
 
 
-def conditions(result: Spoken) -> Iterator[str]:
-    """Say of each condition of all reviews, numbered in their order, whether it is met."""
+def conditions(result: Spoken, limit: int | None = None) -> Iterator[str]:
+    """Say of each condition of all reviews, numbered in their order, whether it is met.
+
+    With a limit each is on one line, cut there.
+    """
     words = vocabulary.words("conditions")
     rows = (condition for row in result.reviewed.reviews for condition in row.conditions)
     for number, row in enumerate(rows, 1):
         text = GONE if row.text is None else row.text
+        text = text if limit is None else one_line(text, limit)
         yield fill(words["met" if row.met else "open"], number=number, text=text)
 
 
@@ -192,7 +208,7 @@ def _uncounted(row: SignedReview) -> str:
     """Say what a review says that does not count for this reader, and why it does not."""
     return fill(
         vocabulary.words("reviewed")["uncounted"],
-        name=GONE if row.reviewer is None else row.reviewer,
+        name=one_line(GONE if row.reviewer is None else row.reviewer, HEAD),
         outcome=vocabulary.words("says")[row.outcome],
         why=fill(vocabulary.words("standings")[row.standing], key=row.key),
     )
@@ -202,7 +218,7 @@ def person(row: SignedReview) -> str:
     """Say who reviewed it when, with which key and outcome."""
     return fill(
         vocabulary.words("reviewed")["person"],
-        name=GONE if row.reviewer is None else row.reviewer,
+        name=one_line(GONE if row.reviewer is None else row.reviewer, HEAD),
         outcome=vocabulary.words("reviews")[row.outcome],
         day=row.at[:10],
         key=row.key,

@@ -18,15 +18,23 @@ from hansard.rules.prompts import spell_out as shown
 __all__ = ["COLUMNS", "escaped", "one_line", "shown", "untypeset"]
 
 COLUMNS = 80  # of what `print` shows
+_ENOUGH = 8  # times the limit: so many characters of a text are read at first
 
 
 def one_line(text: str, limit: int | None = None) -> str:
     """Return `text` as `shown`, its white space folded to single spaces.
 
-    Above `limit` characters it is cut there, with an ellipsis as the last one.
+    Above `limit` characters it is cut there, with an ellipsis as the last one. No more of a
+    long text is read than shows where, for a record may name one again and again.
     """
-    line = " ".join(shown(text).split())
-    return line if limit is None or len(line) <= limit else line[: limit - 1] + "…"
+    read = len(text) if limit is None else _ENOUGH * limit
+    while True:
+        line = " ".join(shown(text[:read]).split())
+        if limit is not None and len(line) > limit:
+            return line[: limit - 1] + "…"
+        if read >= len(text):
+            return line
+        read *= 4
 
 
 def escaped(text: str) -> str:

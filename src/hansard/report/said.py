@@ -9,7 +9,8 @@ from collections.abc import Iterator
 
 from hansard import vocabulary
 from hansard.report import gating
-from hansard.report.result import Named, Result
+from hansard.report.parts import Named
+from hansard.report.result import Result
 from hansard.report.words import GONE, dollars
 from hansard.vocabulary import fill
 

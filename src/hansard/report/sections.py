@@ -14,7 +14,8 @@ from hansard.report.acting import acting
 from hansard.report.display import Display, R
 from hansard.report.notes import Note
 from hansard.report.outcome import lead
-from hansard.report.result import Result, Usage
+from hansard.report.parts import Usage
+from hansard.report.result import Result
 from hansard.report.safe import one_line
 from hansard.report.signs import (
     as_json,

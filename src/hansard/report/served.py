@@ -9,6 +9,7 @@ from hansard import vocabulary
 from hansard.report.fold import Folded
 from hansard.rules.seating import LOCAL
 
+_MOST = 512  # characters that are compared, from the end: an id has 256, and a version follows
 _LATEST = re.compile(r"[-:]latest$")
 _VERSION = re.compile(
     r"(?::latest|[-@](?:[0-9]{4}-[0-9]{2}-[0-9]{2}|[0-9]{8}|[0-9]{2}-[0-9]{4}|[0-9]{3,4}))?"
@@ -29,7 +30,7 @@ def is_asked(asked: str, served: str) -> bool:
 
 
 def _name(model: str) -> str:
-    return model.rpartition("/")[2].lower()
+    return model[-_MOST:].rpartition("/")[2].lower()
 
 
 def otherwise(found: Folded) -> Iterator[tuple[str, str, list[str]]]:

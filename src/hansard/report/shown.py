@@ -10,7 +10,8 @@ from hansard.report import outcome
 from hansard.report.acting import acting, is_left
 from hansard.report.display import Display
 from hansard.report.markdown import markdown
-from hansard.report.result import Result, Spoken
+from hansard.report.parts import Spoken
+from hansard.report.result import Result
 
 
 class Shown(Result):

@@ -7,7 +7,7 @@ from itertools import groupby
 from typing import NamedTuple
 
 from hansard.report.fold import Folded, words_of
-from hansard.report.result import Drift, Share
+from hansard.report.parts import Drift, Share
 from hansard.rules import similarity
 from hansard.rules.state import Turn
 from hansard.rules.terms import ARGUING

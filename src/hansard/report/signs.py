@@ -14,7 +14,8 @@ import re
 from collections.abc import Iterable, Iterator
 from typing import cast
 
-from hansard.report.result import Output, Result, Spoken
+from hansard.report.parts import Spoken
+from hansard.report.result import Output, Result
 from hansard.report.safe import shown
 from hansard.report.words import GONE, HEAD, REASONS, STOPPED, stance
 from hansard.rules.terms import CloseReason
@@ -54,8 +55,8 @@ def listed(texts: Iterable[str], *, gone: bool = False) -> str:
 
 
 def _word(word: str) -> str:
-    if _LINK.search(word):
-        return _code(word)
+    if _LINK.search(word):  # in a cell of a table a sign that ends it counts also within code
+        return "\\|".join(_code(part) if part else "" for part in word.split("|"))
     word = word.replace("&", "&amp;").replace("<", "&lt;")
     return _SIGNS.sub(lambda found: f"\\{found[0]}", word)
 

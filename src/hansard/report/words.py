@@ -15,6 +15,7 @@ from hansard.rules.terms import CloseReason, DecisionRule
 from hansard.vocabulary import fill, many
 
 HEAD = 200  # characters of what somebody wrote, in a line that leads
+LINE = 1_000  # in a line of a list
 FEW = 3  # names in a list, before the others are only counted
 TITLE = 80  # in a title, or beside others in a line
 GONE = vocabulary.word("gone")

@@ -34,6 +34,7 @@ from hansard.rules.spec_parts import (
     Evidence,
     FileName,
     Mistakes,
+    Named,
     Person,
     PriceSpec,
     Seat,
@@ -130,7 +131,7 @@ class BaseSpec(Strict):
     settings: Settings = Field(
         default=Settings(), description="Of every seat that does not say otherwise"
     )
-    models: dict[Name, Alias] = Field(
+    models: Named[Name, Alias] = Field(
         default={}, description="Short names for models and their settings, for this debate"
     )
     evidence: list[Evidence] = Field(
@@ -184,13 +185,13 @@ class BaseSpec(Strict):
         default=False,
         description="In a parallel phase one call goes first, and the others find its cache",
     )
-    prompts: dict[str, FileName] = Field(
+    prompts: Named[str, FileName] = Field(
         default={}, description="Files of your own templates, in place of the packaged ones"
     )
-    prices: dict[str, PriceSpec] = Field(
+    prices: Named[str, PriceSpec] = Field(
         default={}, description="US dollars per million tokens, by model"
     )
-    agent_types: dict[Role, Name] = Field(
+    agent_types: Named[Role, Name] = Field(
         default={}, description="By role; default: sub for who argues, primary for who decides"
     )
 

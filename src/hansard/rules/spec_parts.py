@@ -14,6 +14,7 @@ from typing import (
     NoReturn,
     Protocol,
     Self,
+    TypeVar,
     get_args,
     runtime_checkable,
 )
@@ -21,6 +22,7 @@ from typing import (
 from pydantic import (
     AfterValidator,
     BaseModel,
+    BeforeValidator,
     ConfigDict,
     Field,
     GetPydanticSchema,
@@ -32,7 +34,7 @@ from pydantic import (
     model_validator,
 )
 from pydantic.config import JsonDict, JsonValue
-from pydantic_core import PydanticCustomError
+from pydantic_core import PydanticCustomError, PydanticKnownError
 
 from hansard.record.note import KEY_NAME
 from hansard.rules.fields import Decimal, KeyName, Name, Structured, Url
@@ -45,6 +47,7 @@ from hansard.rules.terms import ABSTAIN, UNDECLARED, Role
 
 LONGEST_TEXT = 4_000_000  # characters of one text of a spec
 Text = Annotated[str, Field(min_length=1, max_length=LONGEST_TEXT)]
+MOST_NAMED = 1000  # models, prices or files that a spec gives by name
 NAME = re.compile(r"[A-Za-z0-9._:/@+=-]{1,64}").fullmatch
 MOST_OF_A_NAME = 200  # characters
 A_NAME = f"a name is 1 to {MOST_OF_A_NAME} characters on one line"
@@ -72,6 +75,19 @@ class Strict(BaseModel):
         if kinds and isinstance(value, bool | int | float | str) and (said := unlike(value, kinds)):
             refuse("spec.invalid_value", said)
         return value
+
+
+def _counted(value: object) -> object:
+    """Refuse too many before any is looked at: pydantic counts fields once it has read them."""
+    if isinstance(value, dict) and len(value) > MOST_NAMED:
+        told = {"field_type": "Dictionary", "max_length": MOST_NAMED, "actual_length": len(value)}
+        raise PydanticKnownError("too_long", told)
+    return value
+
+
+_K = TypeVar("_K")
+_V = TypeVar("_V")
+Named = Annotated[dict[_K, _V], Field(max_length=MOST_NAMED), BeforeValidator(_counted)]
 
 
 def mistake(code: str, sentence: str) -> PydanticCustomError:
@@ -404,6 +420,7 @@ def _or_file_name(schema: JsonDict) -> None:
     schema["anyOf"] = [{"type": "string", "minLength": 1}, row]
 
 
+_MOST_SHOWN = 256  # characters of a name that an error shows: nobody has looked at its length yet
 # An address, also one whose slashes a `Path` has joined; no drive of Windows has two letters.
 _ADDRESS = re.compile(r"([A-Za-z][A-Za-z0-9+.-]+):/+(?:[^/?#]*@)?([^/?#]*)").match
 
@@ -416,7 +433,7 @@ def _no_address(name: str) -> None:
             "spec.evidence_url",
             "{host} is an address, and nothing is fetched; save what it shows as a file, such as "
             "a PDF, and give that",
-            {"host": f"{found[1]}://{found[2]}"},
+            {"host": f"{found[1]}://{found[2]}"[:_MOST_SHOWN]},
         )
 
 
@@ -455,7 +472,7 @@ class Evidence(Strict):
                     "spec.evidence_id",
                     "the file name {stem} cannot serve as an id; give the document an `id` with "
                     "letters, digits and ._:/@+=- only",
-                    {"stem": stem},
+                    {"stem": stem[:_MOST_SHOWN]},
                 )
             row = {**row, "id": stem}
         if isinstance(row, dict) and "id" not in row and "text" in row:

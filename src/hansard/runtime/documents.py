@@ -12,6 +12,7 @@ import os
 import re
 import subprocess
 import sys
+import time
 from base64 import b64encode
 from dataclasses import dataclass
 from hashlib import sha256
@@ -20,7 +21,7 @@ from pathlib import Path
 from tempfile import TemporaryFile
 from typing import Any, Literal
 
-from hansard.errors import UsageError
+from hansard.errors import UsageError, on_disk
 from hansard.installing import install_command
 from hansard.rules.spec_parts import Evidence
 from hansard.verify.checks import MAX_DOCUMENT, MAX_ORIGINAL
@@ -34,8 +35,10 @@ MEDIA_TYPES: dict[Kind, str] = {
 _PACKAGES: dict[Kind, str] = {"pdf": "pypdfium2", "docx": "mammoth"}
 MOST_PAGES = 5_000
 MOST_SECONDS = 60  # of processor time, and of waiting
+MOST_TOGETHER = 600  # seconds that the documents of a spec may take
 MOST_MEMORY = 1 << 30  # bytes of addresses
 MOST_XML = 32 << 20  # bytes of the parts of a DOCX, once they are unfolded
+now = time.monotonic
 _EXTRACTING = Path(__file__).with_name("extracting.py")
 _MOST_OUTPUT = 8 * MAX_DOCUMENT  # bytes: JSON spells a character in up to six
 _KEPT_OF_ENVIRONMENT = ("SYSTEMROOT", "TMPDIR", "TEMP", "TMP", "LD_LIBRARY_PATH")
@@ -59,6 +62,8 @@ _SENTENCES = {
     "pages": f"has more than {MOST_PAGES:,} pages; give the part that matters",
     "scan": "has no text on any page, as a scan has none; run OCR on it first (such as ocrmypdf), "
     "and give the file that comes out",
+    "together": f"comes after documents of this spec that took {MOST_TOGETHER} s together; give "
+    "fewer documents, or save some of them as UTF-8 text",
     "text": f"holds more than {MAX_DOCUMENT:,} bytes of text; give the part that matters",
     "unfolds": f"unfolds to more than {MOST_XML:,} bytes; give the part that matters",
     "work": f"could not be read to its end with {MOST_SECONDS} s and {MOST_MEMORY:,} bytes of "
@@ -68,7 +73,7 @@ _SENTENCES = {
 _CODES = {
     "entities": "evidence_damaged",
     "extra": "missing_extra",
-    **dict.fromkeys(("pages", "text", "unfolds", "work"), "evidence_bounds"),
+    **dict.fromkeys(("pages", "text", "together", "unfolds", "work"), "evidence_bounds"),
 }
 
 
@@ -116,16 +121,17 @@ def kind_of(data: bytes, name: object) -> Kind | None:
     return None
 
 
-def read(data: bytes, name: object, kind: Kind, *, most: int) -> tuple[str, Taken]:
+def read(data: bytes, name: object, kind: Kind, *, most: int, until: float) -> tuple[str, Taken]:
     """Return the text of a PDF or DOCX, and what it was taken from.
 
-    The file is kept where it has at most 8 MiB, and its base64 at most `most` characters.
+    The file is kept where it has at most 8 MiB, and its base64 at most `most` characters. It is
+    read `until` then, a deadline that `now` gives.
     Raises UsageError `spec.missing_extra`, or `spec.evidence_scan`, `_empty`, `_encrypted`,
     `_damaged` or `_bounds`.
     """
     if find_spec(_PACKAGES[kind]) is None:
         raise refused("extra", name, kind)
-    found = _extracted(data, kind)
+    found = _extracted(data, kind, until - now())
     if "problem" in found:
         raise refused(found["problem"], name, kind)
     hashed = sha256(data).hexdigest()
@@ -140,8 +146,10 @@ def _spelled(data: bytes) -> int:
     return (len(data) + 2) // 3 * 4
 
 
-def _extracted(data: bytes, kind: Kind) -> dict[str, Any]:
+def _extracted(data: bytes, kind: Kind, seconds: float) -> dict[str, Any]:
     """Return what the process that reads the file says, or that it took too much."""
+    if seconds <= 0:
+        return {"problem": "together"}
     bounds = {
         "memory": MOST_MEMORY,
         "seconds": MOST_SECONDS,
@@ -153,7 +161,9 @@ def _extracted(data: bytes, kind: Kind) -> dict[str, Any]:
     }
     command = [sys.executable, "-I", str(_EXTRACTING), kind, json.dumps(bounds)]
     kept = {name: os.environ[name] for name in _KEPT_OF_ENVIRONMENT if name in os.environ}
-    with TemporaryFile() as given, TemporaryFile() as answer:
+    with on_disk():
+        given, answer = TemporaryFile(), TemporaryFile()  # noqa: SIM115 - closed below
+    with given, answer:
         given.write(data)
         given.seek(0)
         try:
@@ -163,11 +173,11 @@ def _extracted(data: bytes, kind: Kind) -> dict[str, Any]:
                 stdout=answer,
                 stderr=subprocess.DEVNULL,
                 env=kept,
-                timeout=MOST_SECONDS,
+                timeout=min(seconds, MOST_SECONDS),
                 check=False,
             )
         except subprocess.TimeoutExpired:
-            return {"problem": "work"}
+            return {"problem": "work" if seconds >= MOST_SECONDS else "together"}
         answer.seek(0)
         said = answer.read(_MOST_OUTPUT)
     try:

@@ -12,6 +12,7 @@ from __future__ import annotations
 import asyncio
 import threading
 from collections.abc import Mapping
+from copy import deepcopy
 from hashlib import sha256
 from typing import Any
 
@@ -25,7 +26,7 @@ from hansard.rules.prompts import Message, Prompt
 from hansard.rules.spec_parts import NAME
 from hansard.rules.state import Step, speaker_of, step_of
 from hansard.rules.steps import Announce, Ask, Conclude, Due, Read, Resume
-from hansard.rules.transcript import CUSTOM
+from hansard.rules.transcript import CALLABLE, CUSTOM
 from hansard.runtime import outcomes
 from hansard.runtime.clock import Clock
 from hansard.runtime.flights import Flight, Flights
@@ -254,6 +255,10 @@ class Engine:
 
     def _request(self, step: Step, call: Call) -> Request:
         seat = self.state.seats[step.speaker]
+        given = call.data["parameters"], call.schema, call.schemas
+        if call.data["model"].startswith(CALLABLE):  # somebody's own code may change what it gets
+            given = deepcopy(given)
+        parameters, schema, schemas = given
         return Request(
             call=call.data["call"],
             round=step.round,
@@ -263,9 +268,9 @@ class Engine:
             agent_type=seat["agent_type"],
             collection_id=self.state.spec["collection_id"],
             model=call.data["model"],
-            parameters=call.data["parameters"],
-            reply_schema=call.schema,
-            schemas=call.schemas,
+            parameters=parameters,
+            reply_schema=schema,
+            schemas=schemas,
             tools=tuple(self._tools[row["tool"]].definition for row in call.tools),
             render=lambda: self._render(call.prompt),
             seen=Seen(self.state, step, self._texts),

@@ -15,6 +15,7 @@ from typing import Literal
 
 from pydantic import BaseModel, ConfigDict, Field
 
+from hansard.errors import UsageError
 from hansard.rules import spending
 from hansard.rules.fields import Ceiling, Estimated, Layout, Price
 from hansard.rules.formats import AnySpec, most_turns
@@ -28,8 +29,12 @@ from hansard.runtime.rehearsal import BYTES, CACHED_FROM, REPLY, Rehearsal, Size
 from hansard.runtime.seats import Models, given_to, require_fit, silent
 from hansard.runtime.tools import Tools, find_tools
 from hansard.runtime.warned import Warned, warned
+from hansard.verify.checks import MAX_REPLY
 
-MOST_REHEARSED = 10_000  # turns: some seconds, before a debate that takes hours
+# A debate beyond one of these is not rehearsed: some seconds, before a debate that takes hours.
+MOST_REHEARSED = 10_000  # turns
+MOST_PARTS = 1_000_000  # parts of prompts that are put together anew for every turn
+MOST_SAID = 1 << 28  # bytes of replies
 
 
 class _Part(BaseModel):
@@ -131,9 +136,17 @@ def estimate(
     be run with, where these state prices, and `tools` the functions, whose
     definitions are sent with every call; one that is not given is named in the
     estimate. Needs neither keys nor the packages of providers. Raises UsageError
-    `spec.*` or `tool.unfit` where `run` would.
+    `spec.*` or `tool.unfit` where `run` would, and `estimate.too_long` for a debate
+    that is too long to be rehearsed.
     """
     opening = rehearsed(spec, files, models, tools)
+    if _is_long(opening):
+        raise UsageError(
+            "estimate.too_long",
+            f"nothing was estimated: this debate can have {_turns(opening):,} turns, which with "
+            "their prompts and replies are too many to rehearse; it can be run, but set ceilings "
+            "under `limits` first, or choose fewer rounds or a smaller `max_tokens`",
+        )
     spec, table = opening.spec, opening.table
     found = rehearsals(Sized, opening)
     most, expected, fewest = courses = [_course(row) for row in found]
@@ -152,7 +165,7 @@ def estimate(
         tool_calls=most.calls * spec.tool_rounds if spec.tools else 0,
         missing_tools=tuple(name for name in spec.tools if name not in opening.tools),
         seconds=spec.limits.seconds,
-        warnings=warned(opening, None if _is_long(opening) else _recorded(courses)),
+        warnings=warned(opening, _recorded(courses)),
     )
 
 
@@ -170,7 +183,17 @@ def expectation(opening: Opening) -> Estimated | None:
 
 def _is_long(opening: Opening) -> bool:
     """Say whether a debate is too long to be rehearsed first."""
-    return most_turns(opening.spec.terms(), [row.role for row in opening.table]) > MOST_REHEARSED
+    spec, turns = opening.spec, _turns(opening)
+    anew = spec.layout == "role-first"  # where no prompt goes on from the one before
+    parts = turns * (turns + len(spec.evidence)) if anew else 0
+    reply = max(row.settings.max_tokens or REPLY for row in opening.table)
+    said = turns * min(reply * BYTES, MAX_REPLY)
+    return turns > MOST_REHEARSED or parts > MOST_PARTS or said > MOST_SAID
+
+
+def _turns(opening: Opening) -> int:
+    """Return how many turns a debate can have."""
+    return most_turns(opening.spec.terms(), [row.role for row in opening.table])
 
 
 def _recorded(courses: Sequence[Course] | Sequence[Rehearsal]) -> Estimated:

@@ -1,18 +1,12 @@
-"""What an evaluation runs beside a debate, and which debate of a store it need not run again."""
+"""What an evaluation runs beside a debate: its rivals."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from typing import Any
-
 from hansard.rules.context import as_text
-from hansard.rules.events import Event
 from hansard.rules.formats import AnySpec
-from hansard.rules.prompts import TextOf
 from hansard.rules.terms import ARGUING
 from hansard.runtime.golden import choices
 from hansard.runtime.inputs import parse_spec
-from hansard.runtime.opening import Opening, unsalted
 
 MOST_DRAWS = 99
 SEAT = "single"  # the id of who answers alone, for scripted replies
@@ -21,8 +15,6 @@ _SHARED = (
     "task_type", "requester", "owner", "labels", "retention", "review", "attempts",
     "timeout_seconds", "retry_seconds", "limits",
 )  # fmt: skip
-# What the opening says that changes no reply: another version, or price list, says it otherwise.
-_APART = ("engine", "estimate", "prices")
 
 
 def rival(spec: AnySpec, draws: int) -> AnySpec:
@@ -47,21 +39,3 @@ def rival(spec: AnySpec, draws: int) -> AnySpec:
         "draws": max(1, min(draws, MOST_DRAWS)),
     }
     return parse_spec(fields, "the rival of the debate")
-
-
-def is_alike(opening: Opening, events: Sequence[Event], text_of: TextOf) -> bool:
-    """Say whether a debate was opened as `opening` would open one: to the letter of every text."""
-    texts: dict[str, str] = {}
-    facts = opening.facts(unsalted(texts))
-    asked = [(fact.type, _said(fact.data, texts.get)) for fact in facts]
-    found = [(row["type"], _said(row["data"], text_of)) for row in events[: len(facts)]]
-    return asked == found
-
-
-def _said(value: Any, text_of: TextOf) -> Any:
-    """Return data of an entry with each text in place of the name of its blob."""
-    if isinstance(value, Mapping):
-        if value.keys() == {"sha256"}:
-            return text_of(value["sha256"])
-        return {name: _said(row, text_of) for name, row in value.items() if name not in _APART}
-    return [_said(row, text_of) for row in value] if isinstance(value, list) else value

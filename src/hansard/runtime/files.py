@@ -6,10 +6,10 @@ names. So a name in a spec reaches a file only
 - below the spec's own folder, no part of the path being hidden, or anywhere below
   a folder that the caller allowed, links being resolved before either is asked;
 - never below the folder of the caller's keys, nor what the kernel shows as files;
-- that is a regular file, and not larger than `LIMITS` says.
+- that is a regular file, not larger than `LIMITS` says, and no file of an open store.
 
-A `Path` instead of text is the caller's own, from Python: only the last two
-apply, and it begins in the working directory. Nothing that a file holds stands
+A `Path` instead of text is the caller's own, from Python: keys, kind, size and stores
+are looked at alone, and it begins in the working directory. Nothing that a file holds stands
 in an error's sentence, but for short keys of a script (`slip`).
 """
 
@@ -28,6 +28,7 @@ from hansard.errors import UsageError
 from hansard.governance.keyring import Keyring
 from hansard.record.bundle import MAX_EXPORT
 from hansard.rules.spec_parts import OwnPath
+from hansard.store.file import is_in_use
 from hansard.verify.checks import MAX_DOCUMENT
 
 Kind = Literal["spec", "script", "schema", "template", "file", "document", "answer", "export"]
@@ -77,7 +78,8 @@ class Files:
         """Return what a file holds.
 
         Raises UsageError `code` where it cannot be read, `spec.file_size`, or
-        `spec.file_outside` for one that the spec may not name.
+        `spec.file_outside`, `spec.file_keys` or `spec.file_store` for one that the spec may not
+        name.
         """
         with _told(name, code):
             file = _open(self._resolved(name), name)
@@ -100,6 +102,10 @@ class Files:
         if _is_secret(real):
             raise UsageError(
                 "spec.file_keys", f"{name} belongs to your keys, which no spec may read"
+            )
+        if is_in_use(real):
+            raise UsageError(
+                "spec.file_store", f"{name} belongs to a store that is open; name another file"
             )
         if isinstance(name, str) and any(map(real.is_relative_to, _KERNEL)):
             raise _no_file(name)
@@ -204,13 +210,21 @@ def decoded(data: bytes, name: object, code: str) -> str:
 def _is_secret(real: Path) -> bool:
     """Say whether a path without links leads to the caller's keys, or to their passphrase."""
     passphrase = os.environ.get("HANSARD_PASSPHRASE_FILE")
-    if passphrase and real == Path(os.path.realpath(passphrase)):
+    if passphrase and _is_file(real, passphrase):
         return True
     try:
         home = Keyring.default_folder()
     except UsageError:  # nobody can tell where it would be: there is none
         return False
     return real.is_relative_to(os.path.realpath(home)) or _is_below(real, home)
+
+
+def _is_file(real: Path, other: str) -> bool:
+    """Say whether a path leads to a file, by whichever of its names."""
+    try:
+        return real.samefile(other)
+    except OSError:  # there is no such file
+        return False
 
 
 def _is_below(real: Path, folder: Path) -> bool:

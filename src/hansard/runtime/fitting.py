@@ -4,7 +4,7 @@ Such a schema is a program: a pattern, or references to references, can keep a
 checker busy for longer than anybody lives. So it runs beside this process,
 with `SECONDS` of processor time and `MEMORY` bytes, where the system can set such
 bounds, and `WAIT` seconds in any case. What does not end within them fits nothing.
-No reference is fetched.
+No reference is fetched. That process runs this file alone, since the package takes time to import.
 """
 
 from __future__ import annotations
@@ -19,7 +19,6 @@ from typing import Any
 SECONDS = 5
 MEMORY = 1 << 30
 WAIT = 60
-_CODE = "from hansard.runtime.fitting import main; main()"
 
 
 def defect(schema: object) -> str | None:
@@ -38,7 +37,7 @@ def _asked(job: dict[str, object]) -> dict[str, Any] | None:
     """Return the answer of a process to `job`; None where it gave none."""
     try:
         done = subprocess.run(  # noqa: S603 - this interpreter, with this module
-            [sys.executable, "-P", "-c", _CODE],  # -P: no module of the working directory
+            [sys.executable, "-P", __file__],  # -P: no module of the folder of this one
             input=json.dumps({**job, "seconds": SECONDS, "memory": MEMORY}).encode(),
             stdout=subprocess.PIPE,
             stderr=subprocess.DEVNULL,
@@ -98,3 +97,7 @@ def _place(path: Iterable[str | int]) -> str:
     known = Draft202012Validator.VALIDATORS
     parts = [str(part) if part in known or isinstance(part, int) else "…" for part in path]
     return f", at {'.'.join(parts)}" if parts else ""
+
+
+if __name__ == "__main__":
+    main()

@@ -17,8 +17,9 @@ from hansard.record.bundle import Bundle
 from hansard.record.keys import Trust
 from hansard.record.line import line_hash
 from hansard.report import gated
+from hansard.report.words import GONE
 from hansard.rules.events import parse
-from hansard.rules.fields import Origin
+from hansard.rules.fields import Blob, Origin
 from hansard.rules.formats import AnySpec
 from hansard.rules.replay import policy_of
 from hansard.rules.review import last_of, review_of
@@ -39,9 +40,13 @@ class _Earlier:
     state: DebateState
     texts: Mapping[str, str]
 
+    def said(self, text: Blob) -> str:
+        """Return a text, or the word for one that was erased."""
+        return self.texts.get(text["sha256"], GONE)
+
     def transcript(self) -> Evidence:
         """Return the document that says all that was said."""
-        text = "\n\n".join(_transcript(self.state, self.texts)) + "\n"
+        text = "\n\n".join(_transcript(self)) + "\n"
         return _document(f"debate-{self.debate[:8]}", "the earlier transcript,", text)
 
     def comments(self, trust: Trust) -> Iterator[Evidence]:
@@ -61,7 +66,7 @@ class _Earlier:
             comment = row.data["comment"]
             if row.data["outcome"] == "remanded" and comment:
                 text = f"# Why a review sent debate {self.debate} back\n\n"
-                text += f"{self.texts[comment['sha256']]}\n"
+                text += f"{self.said(comment)}\n"
                 yield _document(f"review-{short}-{row.seq}", "the comment of a review,", text)
 
 
@@ -131,28 +136,32 @@ def _document(name: str, what: str, text: str) -> Evidence:
     return Evidence(id=name, text=text)
 
 
-def _transcript(state: DebateState, texts: Mapping[str, str]) -> Iterator[str]:
+def _transcript(earlier: _Earlier) -> Iterator[str]:
     """Yield the question, how it ended, and every turn in order, as Markdown; replies indented."""
+    state = earlier.state
     closed, decision = state.closed, state.decision
     yield f"# Transcript of debate {state.debate}"
-    yield f"Question: {_said(texts[state.spec['question']['sha256']])}"
+    yield f"Question: {indented(earlier.said(state.spec['question']))}"
     if closed:
         yield f"Outcome: {closed['outcome']} ({closed['reason']})"
     if decision:
         yield f"Decision: {decision['decision']} ({decision['rule']})"
     for seat in state.seats.values():
         if seat["stance"]:
-            words = texts[seat["stance"]["text"]["sha256"]]
-            yield f"Stance {seat['stance']['label']}, of {seat['id']}: {_said(words)}"
+            words = earlier.said(seat["stance"]["text"])
+            yield f"Stance {seat['stance']['label']}, of {seat['id']}: {indented(words)}"
     for turn in state.turns:
         data = turn.data
         yield f"## {data['speaker']}, {turn.role}, round {data['round']}, {data['phase']}"
-        yield f"    {_said(texts[turn.reply['sha256']])}" if turn.reply else "No reply."
+        yield f"    {indented(earlier.said(turn.reply))}" if turn.reply else "No reply."
 
 
-def _said(text: str) -> str:
-    """Indent what somebody said, so that no line of it begins as one of the transcript's own does.
+def indented(text: str) -> str:
+    r"""Indent what somebody said, so that no line of it begins as one of the transcript's own does.
 
     White space is folded where a quote is looked up, so that it is found all the same.
+
+    >>> indented("one\ntwo")
+    'one\n    two'
     """
     return text.replace("\n", "\n    ")

@@ -246,8 +246,9 @@ def read_evidence(spec: AnySpec, files: Files) -> AnySpec:
     A file that is no text is kept beside it while there is room for those of a debate.
     """
     found, room = list[Evidence](), MAX_ORIGINALS
+    until = documents.now() + documents.MOST_TOGETHER
     for document in spec.evidence:
-        read = _read_document(document, files, room)
+        read = _read_document(document, files, room, until)
         if isinstance(read, Admitted) and read.taken and read.taken.original:
             room -= len(read.taken.original)
         found.append(read)
@@ -259,7 +260,7 @@ def read_evidence(spec: AnySpec, files: Files) -> AnySpec:
     return spec.model_copy(update={"evidence": found})
 
 
-def _read_document(document: Evidence, files: Files, room: int) -> Evidence:
+def _read_document(document: Evidence, files: Files, room: int, until: float) -> Evidence:
     file = document.file
     if file is not None:
         data = files.read(file, "file", "spec.evidence_missing")
@@ -269,7 +270,7 @@ def _read_document(document: Evidence, files: Files, room: int) -> Evidence:
             text = _text_in(data, file)
         else:
             most = room if document.keep_original else 0
-            text, taken = documents.read(data, file, kind, most=most)
+            text, taken = documents.read(data, file, kind, most=most, until=until)
         if not text.strip():
             raise UsageError("spec.evidence_empty", f"evidence {file} is empty; give it a text")
         document = Admitted(id=document.id, text=text, from_round=document.from_round, taken=taken)

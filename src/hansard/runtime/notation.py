@@ -7,7 +7,8 @@ texts, as written, and none stands twice. There are no tags and no merge keys.
 
 Work is linear in the input: values are made of the parser's events without
 recursion, nesting, values and digits are bounded, and what an alias stands for
-counts as if it were written out. An error says the line, and quotes nothing.
+counts as if it were written out. An error says the line, and quotes nothing. YAML is
+parsed much more slowly than JSON, so less of it is read.
 """
 
 from __future__ import annotations
@@ -25,10 +26,13 @@ from hansard.errors import UsageError
 
 MAX_DEPTH = 64
 MAX_VALUES = 100_000
+MAX_YAML = 1 << 20  # characters; the slowest take about 3 seconds
+MAX_YAML_VALUES = 50_000  # with aliases written out
 MAX_CHARS = 1 << 22  # of all texts, with aliases written out
 MAX_DIGITS = 100
 MAX_KEY = 1000
 
+_AS_JSON = "save it as JSON, in a file whose name ends in .json"
 _NUMBER = r"[-+]?(\.[0-9]+|[0-9]+(\.[0-9]*)?)([eE][-+]?[0-9]+)?"
 _LONG = re.compile(rf"{_NUMBER}|0o[0-7]+|0x[0-9a-fA-F]+").fullmatch
 _SURROGATE = re.compile("[\ud800-\udfff]").search
@@ -65,6 +69,9 @@ def is_crowded(data: bytes | bytearray, most: int = MAX_VALUES) -> bool:
 
 
 def _from_yaml(text: str, name: str) -> object:
+    if len(text) > MAX_YAML:
+        what = f"it has more than {MAX_YAML:,} characters, the most in YAML; {_AS_JSON}"
+        raise UsageError("spec.yaml", f"{name}: {what}")
     builder, event = _Builder(), None
     try:
         for event in yaml.parse(text, yaml.SafeLoader):
@@ -184,8 +191,11 @@ class _Builder:
     def _count(self, values: int, chars: int) -> None:
         self._values += values
         self._chars += chars
-        if self._values > MAX_VALUES:
-            raise _Refused(f"it holds more than {MAX_VALUES:,} values, its aliases written out")
+        if self._values > MAX_YAML_VALUES:
+            raise _Refused(
+                f"it holds more than {MAX_YAML_VALUES:,} values, the most in YAML, its aliases "
+                f"written out; {_AS_JSON}"
+            )
         if self._chars > MAX_CHARS:
             raise _Refused(f"it holds more than {MAX_CHARS:,} signs, its aliases written out")
 

@@ -6,8 +6,10 @@ import inspect
 from asyncio import CancelledError
 from collections.abc import Awaitable, Callable, Coroutine, Iterable, Iterator, Mapping
 from contextlib import contextmanager
+from copy import deepcopy
 from functools import reduce
 from inspect import isawaitable
+from types import MappingProxyType
 
 from hansard.errors import UsageError
 from hansard.record.policy import Policy
@@ -168,10 +170,14 @@ class Recording:
 
 
 def _watcher(observe: Observer, texts: Mapping[str, str]) -> Callable[[Event], Iterable[object]]:
-    """Return an observer that is called with the event alone."""
+    """Return an observer that is called with the event alone.
+
+    It is given an event of its own: what it changes there, the debate does not go on from.
+    """
     if _takes_texts(observe):
-        return lambda event: [observe(event, texts)]  # type: ignore[call-arg]
-    return lambda event: [observe(event)]  # type: ignore[call-arg]
+        own = MappingProxyType(texts)
+        return lambda event: [observe(deepcopy(event), own)]  # type: ignore[call-arg]
+    return lambda event: [observe(deepcopy(event))]  # type: ignore[call-arg]
 
 
 def _takes_texts(observe: Observer) -> bool:

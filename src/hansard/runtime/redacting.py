@@ -13,7 +13,7 @@ from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
 from hansard import vocabulary
-from hansard.errors import UsageError
+from hansard.errors import DataError, UsageError
 from hansard.record.bundle import Bundle
 from hansard.record.keys import Trust, generate
 from hansard.record.note import Signer
@@ -24,6 +24,7 @@ from hansard.rules.events import Event, Fact
 from hansard.rules.redactions import Redaction
 from hansard.rules.review import value_of
 from hansard.runtime.clock import CLOCK, Clock
+from hansard.runtime.following import indented
 from hansard.runtime.recording import Recording
 from hansard.runtime.session import taken_up
 from hansard.runtime.signed import check_takes, checked, signature
@@ -99,7 +100,8 @@ def redact(
     Raises UsageError `store.unknown`, `store.running`, `review.open`, `review.text` or
     `redact.*`, and DataError `record.altered`, with nothing written; and DataError
     `store.busy` where all is done, but another process still reads an older state of the
-    store, whose write-ahead log then keeps the texts until it ends.
+    store, whose write-ahead log then keeps the texts until it ends; `store.full` and others
+    of the store where its files could not be written anew.
     """
     words = Words(*(checked(name, text) for name, text in zip(Words._fields, words, strict=True)))
     with store.runner(debate):
@@ -116,7 +118,16 @@ def redact(
         _check_signers(recording, signers, trust)
         _record(recording, erasure.erased, words, signers)
         recording.journal.flush()
-    store.scrub()
+    try:
+        store.scrub()
+    except DataError as error:
+        if error.code == "store.busy":  # it says the same
+            raise
+        raise DataError(
+            error.code,
+            "what was to be erased is out of the record, but the store's files still have it: "
+            f"{error}; then run `hansard list`, which takes it out of them",
+        ) from None
 
 
 def _taken_up(debate: str, store: Store, clock: Clock | None) -> tuple[Bundle, Recording]:
@@ -151,7 +162,8 @@ def _weighed(
         )
     others = dict(quoting(events, held, erased))
     undecided = tuple(row for name, row in others.items() if name not in kept)
-    elsewhere = store.holding(recording.state.debate, [row.text for row in erased.values()])
+    spelled = [form(row.text) for row in erased.values() for form in (str, indented)]
+    elsewhere = store.holding(recording.state.debate, spelled)
     return Erasure(
         tuple(erased.values()), undecided, tuple(kept.values()), elsewhere, verify(bundle)
     )

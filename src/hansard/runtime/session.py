@@ -194,7 +194,7 @@ async def enqueue(
     `queue.*`.
     """
     clock = clock or CLOCK
-    opening = await _unasked(spec, Files(folder, tuple(allow)), models, tools, policy)
+    opening = await unasked(spec, Files(folder, tuple(allow)), models, tools, policy)
     debate = clock.debate_id()
     recording = Recording(Journal(store, Chain(debate), clock))
     recording.policy = policy
@@ -203,7 +203,7 @@ async def enqueue(
     return debate
 
 
-async def _unasked(
+async def unasked(
     spec: AnySpec,
     files: Files,
     models: Models | None,
@@ -235,7 +235,7 @@ async def check(
     """
     files = Files(folder, tuple(allow))
     if elsewhere:
-        opening = await _unasked(spec, files, models, tools, policy)
+        opening = await unasked(spec, files, models, tools, policy)
     else:
         models = given_to(spec, models)
         opening = await _opening(spec, store, files, models, tools, policy)

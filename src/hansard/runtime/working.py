@@ -35,13 +35,20 @@ from hansard.runtime.sharing import shared
 from hansard.runtime.tools import Tools
 from hansard.store.application import Store
 from hansard.store.guard import id_or_none
-from hansard.store.jobs import Jobs
-from hansard.store.queue import FAILED, LOOK, LOST, PRUNED, QUEUE, TASK
+from hansard.store.jobs import Jobs, is_refused
+from hansard.store.queue import FAILED, LOOK, LOST, PRUNED, QUEUE, TASK, said_of
 
 MOST_DEATHS = 8  # of workers, until a debate waits for somebody who puts it into the queue again
 _LAST = -(1 << 30)  # the priority of a debate whose worker died; one less for each further death
 _HOURLY, _HOUR = "0 * * * *", 3600  # in UTC; in seconds
 _FIRST = 1 << 30  # the priority of a look, before that of any debate
+_DEADLY = (
+    f"{MOST_DEATHS} workers died while they ran it; find out why, and put it into the queue again"
+)
+_REFUSED = (
+    "job {} of the queue is not one that Hansard put there as it stands, so it could not be put "
+    "back and was taken out; put its debate into the queue again, if it names one"
+)
 
 
 @dataclass(frozen=True)
@@ -133,8 +140,11 @@ async def work(
                 raise JobAborted from None
             raise
 
+    def waits(said: str) -> None:
+        tell(Told(None, error=UsageError("queue.places", said)))
+
     with _told(store):
-        async with app.open_async(), shared(store.dsn) as over:
+        async with app.open_async(), shared(store.dsn, waits) as over:
             await _put_back(app, times, tell)
             rescuing = asyncio.create_task(_rescue(app, times, tell))
             working = asyncio.create_task(
@@ -190,7 +200,7 @@ def _told(store: Store) -> Iterator[None]:
     try:
         yield
     except (ConnectorException, FAILED) as error:
-        cause = error.__cause__ or error
+        cause = said_of(error) if isinstance(error, ConnectorException) else error
         if isinstance(cause, PRUNED):
             code = "queue.dead"
             said = (
@@ -237,15 +247,18 @@ async def _put_back(app: App, times: Times, tell: Callable[[Told], object]) -> N
     manager: Any = app.job_manager
     for job in await manager.get_stalled_jobs(queue=QUEUE, seconds_since_heartbeat=times.dead):
         priority = min(job.priority, _LAST + 1) - 1
-        with suppress(ConnectorException):  # another worker has just done so
-            if job.task_name == TASK and _LAST - priority < MOST_DEATHS - 1:
+        again = job.task_name == TASK and _LAST - priority < MOST_DEATHS - 1
+        code, said = "queue.deaths", _DEADLY
+        try:
+            if again:
                 await manager.retry_job(job, priority=priority)
+            else:
+                await manager.finish_job(job, status=Status.ABORTED, delete_job=False)
+        except ConnectorException as error:
+            if not is_refused(error):  # another worker has just done so
                 continue
-            await manager.finish_job(job, status=Status.ABORTED, delete_job=False)
-            if job.task_name != TASK:
-                continue
-            said = (
-                f"{MOST_DEATHS} workers died while they ran it; find out why, and put it into the "
-                "queue again"
-            )
-            tell(Told(_debate_of(job.task_kwargs), error=UsageError("queue.deaths", said)))
+            with suppress(ConnectorException):
+                await manager.finish_job(job, status=Status.ABORTED, delete_job=True)
+            again, code, said = False, "queue.job", _REFUSED.format(job.id)
+        if job.task_name == TASK and not again:
+            tell(Told(_debate_of(job.task_kwargs), error=UsageError(code, said)))

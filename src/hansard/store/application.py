@@ -10,7 +10,7 @@ from types import ModuleType
 from typing import Any, NamedTuple, Self, cast
 from uuid import UUID
 
-from hansard.addresses import POSTGRES, without_secrets
+from hansard.addresses import POSTGRES, is_spelled, without_secrets
 from hansard.errors import DataError, UsageError
 from hansard.installing import install_command
 from hansard.record.blob import unpack
@@ -68,7 +68,9 @@ class Store:
         self._unfinished = unfinished
 
     def _open(self) -> Debates:
-        if self._debates is None:
+        if self._debates is not None:
+            return self._debates
+        with guard():
             opened = self._database.open()
             if not self._unfinished:
                 try:
@@ -76,8 +78,8 @@ class Store:
                 except BaseException:
                     opened.close()
                     raise
-            self._debates = opened
-        return self._debates
+        self._debates = opened
+        return opened
 
     @property
     def _recorder(self) -> Tables:
@@ -133,8 +135,6 @@ class Store:
             return
         try:
             with guard():
-                if any(each.extras.erased for each in batches):
-                    self._recorder.will_erase()
                 self._recorder.write(lambda c: [self._insert(c, each) for each in batches][-1])
         except NotNext as error:
             if not all(map(self._is_stored, batches)):
@@ -152,10 +152,12 @@ class Store:
             for seq, (kind, line) in enumerate(batch.lines, batch.first)
         ]
         entries = self._recorder.insert(c, events, batch.extras)
-        registering.append(c, registering.due(batch.first, batch.lines, batch.debate))
+        due = registering.due(batch.first, batch.lines, batch.debate)
+        registering.append(self._recorder.reading(c), c, due)
         if batch.extras.priority is not None:
             self._database.enqueue(c, batch.debate, batch.extras.priority)
         if batch.extras.erased:
+            self._recorder.will_erase()
             forget(self._recorder, c, batch.debate)
         return entries
 
@@ -384,6 +386,12 @@ def migrate(url: str) -> tuple[int | None, int]:
 
 
 def _database(url: str, *, create: bool, current: bool = True) -> Database:
+    if not is_spelled(url):
+        raise UsageError(
+            "store.url",
+            f"{without_secrets(url)!r} holds a character that the name of a store cannot have; "
+            "leave it out",
+        )
     if url.startswith(sqlite.SCHEME) and url != sqlite.SCHEME:
         return sqlite.SQLite(url, create=create)
     if url.startswith(POSTGRES):

@@ -11,8 +11,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
-from itertools import groupby, zip_longest
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
+from hashlib import sha256
+from itertools import groupby
 from typing import Any, NamedTuple
 from uuid import UUID
 
@@ -26,11 +28,13 @@ from hansard.store.application import Store
 from hansard.store.copied import Copied
 from hansard.store.database import Cursor, Extras, NotNext, Select, Tables
 from hansard.store.guard import guard, id_of
+from hansard.store.mapping import bytes_of
 from hansard.store.projection import forget
 
 _ENTRIES = 200  # that are read at once
 _BYTES = 1 << 24  # of texts, after which a step is stored
 _LINES = 5_000  # of the register that are stored at once
+_SIGNED = 5  # times that checkpoints are compared, where somebody signs or cosigns some meanwhile
 _CHECKPOINTS = """SELECT size, root, note, cosigned FROM checkpoints
     WHERE size > ? AND size <= ? ORDER BY size LIMIT ?"""
 _KEEP = """INSERT INTO checkpoints (size, root, note, cosigned) VALUES (?, ?, ?, ?)
@@ -74,8 +78,15 @@ def copy(source: Store, target: Store, each: Each) -> Summary:
     copying = _Copying(source, target, each)
     copying.begin()
     while not copying.is_level():
+        before = copying.stands
         copying.entries()
         copying.register()
+        if copying.stands == before:  # it says that it has more than there is
+            raise DataError(
+                "copy.damaged",
+                f"{source.url} lacks entries, or lines of its register, so it cannot be copied: "
+                "`hansard register verify` says more; restore it from a backup",
+            )
     copying.checkpoints()
     summary = copying.compare()
     copying.finish()
@@ -87,6 +98,7 @@ class _Copying:
         self._source, self._target, self._each = source, target, each
         self._from, self._to = source._recorder, target._recorder
         self._at = Copied(source.register.id, 0, 0)
+        self._signed = b""  # the hash of the checkpoints that the source had
 
     def begin(self) -> None:
         """Take the target, if it is empty, or what an earlier copy left; else refuse it."""
@@ -103,7 +115,7 @@ class _Copying:
         with guard(), self._to.transaction() as c:
             if found:
                 self._at = found._replace(finished=0)
-            elif copied.read(registering.selecting(c)) is None:
+            elif copied.read(self._to.reading(c)) is None:
                 c.execute("INSERT INTO copied VALUES (?, ?, ?, ?, ?)", self._at)
             self._hold(c)
             c.execute("UPDATE register_log SET id = ?", (self._at.id,))
@@ -117,16 +129,21 @@ class _Copying:
             same = _entry(self._from, found.position) == _entry(self._to, place)
         return same and log.root(size) == self._target.register.root(size)
 
+    @property
+    def stands(self) -> tuple[int, int]:
+        """Up to which entry of the source the target stands, and how many lines it has."""
+        return self._at.position, self._target.register.size
+
     def is_level(self) -> bool:
         """Whether the target has all entries and lines that the source has at this moment."""
         with guard(), self._from.snapshot() as select:
             last, size = _last(self._from, select), registering.size_of(select)
-        return (last, size) == (self._at.position, self._target.register.size)
+        return (last, size) == self.stands
 
     def _hold(self, c: Cursor) -> None:
         """Keep others out of the target, in which only this copy may have written."""
         c.execute("UPDATE copied SET finished = 0", ())  # a write comes first
-        select = registering.selecting(c)
+        select = self._to.reading(c)
         if (copied.read(select), _last(self._to, select)) != (self._at, self._at.place):
             raise UsageError(
                 "copy.running",
@@ -157,10 +174,7 @@ class _Copying:
                 self._at.position,
                 _ENTRIES,
             )
-        return [
-            (at, StoredEvent(UUID(id_of(str(key))), seq, kind, line))
-            for at, key, seq, kind, line in rows
-        ]
+        return [(row[0], _stored(*row[1:])) for row in rows]
 
     def _batches(self, rows: Sequence[tuple[int, StoredEvent]]) -> Iterator[_Batch]:
         ends = {event.originator_id: event.originator_version for _, event in rows}
@@ -180,7 +194,10 @@ class _Copying:
         """Return how many entries the source says that it has of a debate."""
         with guard():
             rows = self._from.select("SELECT length FROM heads WHERE debate = ?", UUID(debate).hex)
-        return int(rows[0][0]) if rows else 0
+        length = rows[0][0] if rows else 0
+        if type(length) is not int:
+            raise _damaged(debate)
+        return length
 
     def _with_texts(self, debate: str, extras: Extras) -> Extras:
         """Add what the source keeps of a debate beside its entries; what it has not is erased."""
@@ -204,6 +221,8 @@ class _Copying:
 
         def work(c: Cursor) -> int:
             nonlocal moved
+            if moved != self._at and copied.read(self._to.reading(c)) == moved:
+                return moved.place  # it was stored, and the connection lost before that was told
             self._hold(c)
             for batch in step:
                 try:
@@ -212,8 +231,8 @@ class _Copying:
                     raise _damaged(batch.debate) from None
                 if batch.extras.erased:
                     forget(self._to, c, batch.debate)
-            erased = moved.erased or int(any(batch.extras.erased for batch in step))
-            moved = moved._replace(position=step[-1].until, place=place, erased=erased)
+            erased = self._at.erased or int(any(batch.extras.erased for batch in step))
+            moved = self._at._replace(position=step[-1].until, place=place, erased=erased)
             c.execute("UPDATE copied SET position = ?, place = ?, erased = ?", moved[1:4])
             return place
 
@@ -233,10 +252,11 @@ class _Copying:
             lines = list(log.lines(min(begin + _LINES, size), begin))
             with guard(), self._to.transaction() as c:
                 self._hold(c)
-                registering.extend(c, begin, lines)
+                registering.extend(self._to.reading(c), c, begin, lines)
 
     def checkpoints(self) -> None:
         """Copy the name of the register, and the checkpoints that belong to its lines."""
+        self._signed = _digest(self._kept(self._from))
         for rows in self._kept(self._from):
             with guard(), self._to.transaction() as c:
                 self._hold(c)
@@ -262,8 +282,8 @@ class _Copying:
         """Compare the target with the source; raises DataError `copy.differs`."""
         debates = entries = texts = 0
         for name in self._target.debates():
-            bundle = self._target.bundle(name)
-            self._compare(name, self._source.bundle(name), bundle)
+            bundle = _hashed(self._target.bundle(name))
+            self._compare(name, _hashed(self._source.bundle(name)), bundle)
             debates, entries = debates + 1, entries + len(bundle.lines)
             texts += len(bundle.blobs)
             self._each(name)
@@ -275,19 +295,31 @@ class _Copying:
         size, root = log.size, log.root(log.size)
         if self._source.register.root(size) != root:
             raise _differs("the root of the register", self._target)
-        pages = (self._kept(self._from), self._kept(self._to))
-        if any(there != here for there, here in zip_longest(*pages)):
-            raise _differs("a checkpoint of the register", self._target)
+        self._compare_checkpoints()
         return Summary(debates, entries, texts, size, root, not self.is_level())
 
+    def _compare_checkpoints(self) -> None:
+        """Compare the checkpoints, and copy them again where somebody has signed some since."""
+        for _ in range(_SIGNED):
+            there, here = (_digest(self._kept(each)) for each in (self._from, self._to))
+            if there == here:
+                return
+            if there == self._signed:
+                break
+            self.checkpoints()
+        raise _differs("a checkpoint of the register", self._target)
+
     def _compare(self, debate: str, there: Bundle, here: Bundle) -> None:
-        """Compare a debate, which may have gone on in the source, where texts were erased then."""
+        """Compare the hashes of a debate.
+
+        It may have gone on in the source, where texts may have been erased then.
+        """
         length = len(here.lines)
         if there.head is None or there.head.length != len(there.lines):
             raise _damaged(debate)
         same = there == here
         if there.head.length > length:
-            end = Head(length, line_hash(here.lines[-1]))
+            end = Head(length, here.lines[-1].hex())
             texts = here.blobs.items()
             same = (there.lines[:length], end) == (here.lines, here.head) and all(
                 there.blobs.get(name, body) == body for name, body in texts
@@ -302,6 +334,36 @@ class _Copying:
         with guard(), self._to.transaction() as c:
             self._hold(c)
             c.execute("UPDATE copied SET erased = 0, finished = 1", ())
+
+
+def _stored(key: object, seq: object, kind: object, line: object) -> StoredEvent:
+    """Return an entry of the source, whose columns may hold anything; raises DataError."""
+    debate, state = id_of(key), bytes_of(line)
+    if not (type(seq) is int and type(kind) is str):
+        raise _damaged(debate)
+    return StoredEvent(UUID(debate), seq, kind, state)
+
+
+def _digest(pages: Iterable[object]) -> bytes:
+    found = sha256()
+    for rows in pages:
+        found.update(repr(rows).encode())
+    return found.digest()
+
+
+def _hashed(bundle: Bundle) -> Bundle:
+    """Return a bundle with hashes in the place of its bytes: two may not fit in memory."""
+
+    def hashed(bodies: Mapping[str, bytes]) -> Mapping[str, bytes]:
+        return {name: sha256(body).digest() for name, body in bodies.items()}
+
+    return replace(
+        bundle,
+        lines=[sha256(line).digest() for line in bundle.lines],
+        blobs=hashed(bundle.blobs),
+        templates=hashed(bundle.templates),
+        policies=hashed(bundle.policies),
+    )
 
 
 def _last(recorder: Tables, select: Select) -> int:

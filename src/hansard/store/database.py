@@ -9,8 +9,8 @@ from __future__ import annotations
 import os
 import shlex
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterable, Sequence
-from contextlib import AbstractContextManager
+from collections.abc import Callable, Generator, Iterable, Sequence
+from contextlib import AbstractContextManager, closing
 from pathlib import Path
 from typing import Any, ClassVar, NamedTuple, Protocol
 from uuid import UUID
@@ -22,6 +22,7 @@ from hansard.record.bundle import MAX_EXPORT, Head
 from hansard.store.mapping import Debates
 
 MOST_BYTES = 2 * MAX_EXPORT  # that are read at once: no record that can be exported has as many
+EACH = 64  # bytes that a row counts for, whatever is in it
 LOCK_SECONDS = 60  # for which a writer waits for another
 
 Select = Callable[..., Sequence[Sequence[Any]]]
@@ -50,12 +51,6 @@ class Cursor(Protocol):
 
     def executemany(self, statement: str, params: Any, /) -> object:
         """Run a statement once with each of these parameters."""
-
-    def fetchone(self) -> Any:
-        """Return the next row of the last statement; None after the last."""
-
-    def fetchall(self) -> Any:
-        """Return all rows of the last statement."""
 
 
 class Lock(Protocol):
@@ -101,6 +96,23 @@ class Tables(ABC):
         """
 
     @abstractmethod
+    def rows(self, c: Any, statement: str, params: Any) -> Generator[Sequence[Any]]:
+        """Yield the rows of a statement, few of which are in memory at once."""
+
+    def reading(self, c: Any, *, paged: bool = True) -> Select:
+        """Return what reads in the transaction of a cursor, with the bounds of a `snapshot`."""
+        left = MOST_BYTES
+
+        def select(statement: str, *params: object, **named: object) -> list[Sequence[Any]]:
+            nonlocal left
+            with closing(self.rows(c, statement, named or params)) as rows:
+                found, rest = bounded(rows, left, self.name)
+            left = left if paged else rest
+            return found
+
+        return select
+
+    @abstractmethod
     def write(self, work: Callable[[Cursor], int]) -> None:
         """Store entries in one transaction; `work` returns how many the store has then.
 
@@ -118,7 +130,7 @@ class Tables(ABC):
 
     @abstractmethod
     def will_erase(self) -> None:
-        """Note that texts are about to go, so that whoever comes next scrubs if this one cannot."""
+        """Note that texts go with this transaction: who comes next scrubs if this one cannot."""
 
     @abstractmethod
     def scrub(self) -> None:
@@ -127,6 +139,9 @@ class Tables(ABC):
     @abstractmethod
     def search(self, text: str) -> object:
         """Return what `:words` of `searched` is for a search for all words of `text`."""
+
+    def make_rows(self, c: Cursor) -> None:  # noqa: B027 - some databases do nothing
+        """Make the missing tables of the projection; on a server only their owner can do that."""
 
     @abstractmethod
     def put_words(self, c: Cursor, place: int, words: str) -> None:
@@ -293,7 +308,7 @@ def bounded(rows: Iterable[Sequence[Any]], left: int, name: str) -> tuple[list[S
     """
     found = list[Sequence[Any]]()
     for row in rows:
-        left -= sum(len(value) for value in row if isinstance(value, (bytes, str)))
+        left -= EACH + sum(len(value) for value in row if isinstance(value, (bytes, str)))
         if left < 0:
             raise DataError(
                 "store.size",

@@ -1,16 +1,8 @@
-"""The file of a store: told from other files, made whole, and missed where it lost its end.
+"""The file of a store: told from other files, and made whole.
 
 A store is made under SQLite's own exclusive lock, in one transaction in rollback mode, and
 set to a write-ahead log only then. So a process that is killed leaves either nothing or a
 store, those that come at the same time wait, and the tables never stand in the log alone.
-
-What a killed process stored may stand in the write-ahead log alone (`FILE-wal`), and SQLite
-does not miss a log that somebody deletes. So the number of entries is kept beside the store
-(`FILE-entries`), for as long as there is a log.
-
-What was erased may stand in that log, too, until the store was scrubbed. So that a process which
-is killed in between leaves it to the next that opens the store, `FILE-erased` stands beside it
-meanwhile.
 
 A store may stand in the folder of a stranger, with files beside it that nobody here made. What
 is no regular file, or would make SQLite touch a file elsewhere, is refused before it is opened.
@@ -19,7 +11,7 @@ is no regular file, or would make SQLite touch a file elsewhere, is refused befo
 from __future__ import annotations
 
 import os
-import shlex
+import re
 import sqlite3
 import time
 from collections.abc import Sequence
@@ -28,13 +20,16 @@ from pathlib import Path
 from stat import S_ISREG
 
 from hansard import private
+from hansard.commands import path_word
 from hansard.errors import DataError, UsageError
 from hansard.store.database import LOCK_SECONDS
 
 APPLICATION_ID = 0x48414E53  # "HANS": tells our files from other SQLite databases
 _PAUSE = 0.01  # seconds between tries where SQLite itself does not wait
-_MAGIC = b"SQLite format 3\0"
-_WAL = b"\x02\x02"  # both versions of the header, at byte 18
+_LEAST = 512  # bytes of a database: one page
+_STEPS = 2_000  # in which SQLite reads a schema of some 280 tables and so on; a store has 33
+_LONGEST = 5_000  # bytes of a statement in it; a store's have up to 600
+_MOUNTS = Path("/proc/self/mountinfo")  # as proc(5) says
 _NAMES_ANOTHER = bytes.fromhex("d9d505f920a163d7")  # the end of a journal that does
 
 
@@ -46,7 +41,12 @@ def look_at(path: Path, *, create: bool) -> None:
     if path.exists():
         examine_beside(path)
         examine(path)
+    elif path.is_symlink():
+        raise UsageError(
+            "store.missing", f"{path} is a link that leads to no file; name the store itself"
+        )
     elif not create:
+        absolute(path)
         raise UsageError(
             "store.missing", f"there is no store at {path}; run a debate first, or name --store"
         )
@@ -72,21 +72,24 @@ def absolute(path: Path) -> Path:
 def examine(path: Path) -> None:
     """Refuse a file that is not a store, before anything is written into it.
 
-    Raises UsageError `store.not_writable`, DataError `store.corrupt` or `store.foreign`.
+    Raises OSError, UsageError `store.not_writable`, DataError `store.linked`, `store.corrupt` or
+    `store.foreign`.
     """
     if not (path.is_file() and os.access(path, os.R_OK | os.W_OK)):
         raise UsageError(
             "store.not_writable", f"you cannot write to {path}; copy it to where you can"
         )
-    header = _header(path)
-    if not header or _is_ours(header):
+    found = path.stat()
+    _require_one_name(path, found)
+    _require_folder(path)
+    if not found.st_size or _is_ours(path):
         return
     try:
-        if not header.startswith(_MAGIC):  # SQLite takes a file of a few bytes for an empty one
+        if found.st_size < _LEAST:  # SQLite takes a file of a few bytes for an empty one
             raise sqlite3.DatabaseError("file is not a database")
-        uri = f"{path.absolute().as_uri()}?mode=ro"
+        uri = uri_of(path, "mode=ro")
         with closing(sqlite3.connect(uri, timeout=LOCK_SECONDS, uri=True)) as connection:
-            known = _application(connection) == APPLICATION_ID or _is_blank(connection)
+            known = _application(connection) == APPLICATION_ID or _is_blank(connection, path)
     except (sqlite3.Error, UnicodeDecodeError) as error:  # one may quote what is no text
         raise DataError(
             "store.corrupt", f"{path} cannot be read as a store: {error}; restore it from a copy"
@@ -134,9 +137,14 @@ def _own(path: Path, store: os.stat_result | None) -> os.stat_result | None:
         raise DataError(
             "store.beside",
             f"{path} is open to others, and the store beside it is not: find out who put it "
-            f"there; if it is yours, run `chmod 600 {shlex.quote(str(path))}`",
+            f"there; if it is yours, run `chmod 600 {path_word(path)}`",
         )
     return found
+
+
+def uri_of(path: Path, how: str = "mode=rw") -> str:
+    """Return the URI by which SQLite opens a file that is there; where none is, it makes none."""
+    return f"{path.absolute().as_uri()}?{how}"
 
 
 def exposed(path: Path) -> str | None:
@@ -148,14 +156,35 @@ def exposed(path: Path) -> str | None:
         return f"{path} belongs to another user, who can read and change what is in it"
     if private.lets_others_in(found):
         what = "read and change" if private.lets_others_change(found) else "read"
-        return f"others can {what} {path}: run `chmod 600 {shlex.quote(str(path))}`"
+        return f"others can {what} {path}: run `chmod 600 {path_word(path)}`"
     return None
+
+
+def read_schema(connection: sqlite3.Connection, path: Path) -> int:
+    """Let SQLite read a schema as large as a store's, and return how many tables and so on it has.
+
+    SQLite parses all of a file's schema at its first statement (even `PRAGMA synchronous`), in a
+    time that grows with the square of how many tables there are, and of how long one statement
+    is. Raises sqlite3.Error, and DataError `store.foreign` for more than any store has.
+    """
+    longest = connection.setlimit(sqlite3.SQLITE_LIMIT_SQL_LENGTH, _LONGEST)
+    connection.set_progress_handler(lambda: 1, _STEPS)
+    try:
+        return int(connection.execute("SELECT count(*) FROM sqlite_master").fetchone()[0])
+    except sqlite3.Error as error:
+        if error.sqlite_errorcode not in (sqlite3.SQLITE_INTERRUPT, sqlite3.SQLITE_TOOBIG):
+            raise
+        raise _foreign(path) from None
+    finally:
+        connection.set_progress_handler(None, 0)
+        connection.setlimit(sqlite3.SQLITE_LIMIT_SQL_LENGTH, longest)
 
 
 def regular(path: Path) -> os.stat_result | None:
     """Return what a file beside a store is; None where there is none.
 
-    Raises OSError, and DataError `store.beside` for a link and whatever else is no regular file.
+    Raises OSError, DataError `store.beside` for a link and whatever else is no regular file, and
+    `store.linked`.
     """
     try:
         found = path.lstat()
@@ -165,7 +194,53 @@ def regular(path: Path) -> os.stat_result | None:
         raise DataError(
             "store.beside", f"{path} is not a regular file: Hansard does not open it; remove it"
         )
+    _require_one_name(path, found)
     return found
+
+
+def stands(file: os.stat_result, path: Path) -> bool:
+    """Say whether a path still leads to the file that was there; raises OSError."""
+    try:
+        return os.path.samestat(file, path.lstat())
+    except FileNotFoundError:
+        return False
+
+
+def _require_one_name(path: Path, found: os.stat_result) -> None:
+    """Refuse a file that has a second name; raises DataError `store.linked`.
+
+    SQLite names the write-ahead log after the store. Opened by its other name, the store has
+    another log: two processes then do not see each other, and entries are lost
+    (https://sqlite.org/howtocorrupt.html). If the log itself has a second name, SQLite overwrites
+    what somebody keeps under that name.
+    """
+    if found.st_nlink > 1:
+        raise DataError(
+            "store.linked",
+            f"{path} has another name, too (a hard link), and what is recorded is lost where both "
+            "are in use: remove the other name, or copy all files of the store while nobody uses "
+            "it, and use the copy",
+        )
+
+
+def _require_folder(path: Path) -> None:
+    """Refuse a store that was mounted without its folder, as single files are into containers.
+
+    Its write-ahead log is then in another folder than for everybody else, as of a file with two
+    names. Raises DataError `store.linked`.
+    """
+    real = os.fsencode(os.path.realpath(path))
+    name = re.sub(rb"[ \t\n\\]", lambda found: b"\\%03o" % found[0][0], real)
+    try:
+        mounts = _MOUNTS.read_bytes().splitlines()
+    except OSError:  # another system
+        return
+    if any(row.split(b" ")[4:5] == [name] for row in mounts):
+        raise DataError(
+            "store.linked",
+            f"{path} is mounted by itself, and its write-ahead log is not, so what is recorded "
+            "would be lost: mount the folder that it is in",
+        )
 
 
 def make(path: Path, tables: Sequence[str], version: int) -> None:
@@ -176,14 +251,18 @@ def make(path: Path, tables: Sequence[str], version: int) -> None:
     """
     with suppress(FileExistsError):
         os.close(private.create(path))
-    header = _header(path)
-    if _is_ours(header) and header[18:20] == _WAL:
-        return
-    with closing(sqlite3.connect(path, timeout=LOCK_SECONDS, isolation_level=None)) as connection:
+    uri = uri_of(path)
+    with closing(
+        sqlite3.connect(uri, timeout=LOCK_SECONDS, isolation_level=None, uri=True)
+    ) as connection:
+        read_schema(connection, path)
+        mode = connection.execute("PRAGMA journal_mode").fetchone()[0]
+        if mode == "wal" and _application(connection) == APPLICATION_ID:
+            return
         connection.execute("PRAGMA synchronous = FULL")
         connection.execute("BEGIN EXCLUSIVE")
         if _application(connection) != APPLICATION_ID:
-            if not _is_blank(connection):
+            if not _is_blank(connection, path):
                 raise _foreign(path)
             _keep_private(path)
             for statement in tables:
@@ -194,84 +273,19 @@ def make(path: Path, tables: Sequence[str], version: int) -> None:
         _set_wal(connection)
 
 
+def is_in_use(real: Path) -> bool:
+    """Whether a path without links leads to a store that is open, or to a file beside it.
+
+    While one is open, its index stands beside it (https://sqlite.org/walformat.html). Who opens
+    and closes such a file takes back all locks that this process has on it, as `_is_ours` says.
+    """
+    stores = {str(real).removesuffix(end) for end in ("", "-wal", "-shm")}
+    return any(Path(f"{store}-shm").exists() for store in stores)
+
+
 def is_blank(path: Path) -> bool:
     """Whether there is no store in this file yet, or not even a file."""
-    return not path.exists() or not _is_ours(_header(path))
-
-
-class Tally:
-    """How many entries the store had when it was last written, kept in a file beside it.
-
-    It is written once they are stored, so it never says more than was there. It is not synced:
-    it is for a process that is killed and a log that is deleted, not for a lost disk.
-    """
-
-    def __init__(self, store: Path) -> None:
-        self._store = store
-        self._path = Path(f"{store}-entries")
-
-    def read(self) -> int:
-        """Return the number that was written, twice alike; 0 where none can be read.
-
-        Raises DataError `store.beside`.
-        """
-        try:
-            regular(self._path)
-            with self._path.open("rb") as file:
-                first, second = file.read(42).splitlines()
-            return int(first) if first == second else 0
-        except (OSError, ValueError):
-            return 0
-
-    def write(self, entries: int) -> None:
-        """Note a number that is larger than what is there."""
-        with suppress(OSError):  # what was stored is stored
-            try:
-                descriptor = private.create(self._path)
-            except FileExistsError:
-                descriptor = os.open(self._path, os.O_RDWR | getattr(os, "O_NOFOLLOW", 0))
-            with os.fdopen(descriptor, "r+b") as file:
-                if entries > self.read():
-                    file.write(b"%020d\n" % entries * 2)
-
-    def check(self, before: int, entries: int) -> None:
-        """Compare what was read before the store was with what the store has.
-
-        Raises DataError `store.lost`.
-        """
-        if before > entries:
-            raise DataError(
-                "store.lost",
-                f"{self._store} had {before:,} entries and has {entries:,}: its write-ahead log "
-                f"{self._store}-wal was deleted, or an older copy was put in its place; restore "
-                f"both files from a copy, or delete {self._path} to go on with what is left",
-            )
-
-    def clear(self) -> None:
-        """Take the file away once everything stands in the store itself."""
-        if not Path(f"{self._store}-wal").exists():
-            with suppress(OSError):
-                self._path.unlink()
-
-
-class Unscrubbed:
-    """An empty file beside a store whose files may still hold texts that were erased."""
-
-    def __init__(self, store: Path) -> None:
-        self._path = Path(f"{store}-erased")
-
-    def set(self) -> None:
-        """Make it, on the disk; raises OSError and DataError `store.beside`."""
-        if not self.is_set():
-            private.write(self._path, b"", replace=True)
-
-    def is_set(self) -> bool:
-        """Whether it is there; raises OSError and DataError `store.beside`."""
-        return regular(self._path) is not None
-
-    def clear(self) -> None:
-        """Take it away; raises OSError."""
-        self._path.unlink(missing_ok=True)
+    return not path.exists() or not _is_ours(path)
 
 
 def _keep_private(path: Path) -> None:
@@ -280,24 +294,29 @@ def _keep_private(path: Path) -> None:
         path.chmod(0o600)  # by name: to close a descriptor would give SQLite's locks back
 
 
-def _header(path: Path) -> bytes:
-    with path.open("rb") as file:
-        return file.read(100)
+def _is_ours(path: Path) -> bool:
+    """Whether the header of a file says that it is a store (https://sqlite.org/fileformat.html).
 
-
-def _is_ours(header: bytes) -> bool:
-    """Whether a database's header says that it is a store (https://sqlite.org/fileformat.html)."""
-    return header[:16] == _MAGIC and header[68:72] == APPLICATION_ID.to_bytes(4, "big")
+    SQLite reads it, and nothing beside it: were the file opened and closed by us, the system would
+    take back all locks that this process has on it, SQLite's included. Then another process
+    takes the write-ahead log away in which this one stores (https://sqlite.org/howtocorrupt.html).
+    """
+    uri = uri_of(path, "mode=ro&immutable=1")
+    try:
+        with closing(sqlite3.connect(uri, uri=True)) as connection:
+            read_schema(connection, path)
+            return _application(connection) == APPLICATION_ID
+    except (sqlite3.Error, UnicodeDecodeError):  # what it is instead is found with locks
+        return False
 
 
 def _application(connection: sqlite3.Connection) -> int:
     return int(connection.execute("PRAGMA application_id").fetchone()[0])
 
 
-def _is_blank(connection: sqlite3.Connection) -> bool:
-    """Whether nobody has put anything into a database yet."""
-    (tables,) = connection.execute("SELECT count(*) FROM sqlite_master").fetchone()
-    return tables == 0 and _application(connection) == 0
+def _is_blank(connection: sqlite3.Connection, path: Path) -> bool:
+    """Whether nobody has put anything into a database yet; raises as `read_schema` does."""
+    return read_schema(connection, path) == 0 and _application(connection) == 0
 
 
 def _foreign(path: Path) -> DataError:

@@ -2,17 +2,21 @@
 
 from __future__ import annotations
 
+import errno
 import sqlite3
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import cast
 from uuid import UUID
 
-from eventsourcing.persistence import PersistenceError
+from eventsourcing.persistence import ConnectionPoolClosedError, PersistenceError
 
-from hansard.errors import DataError
+from hansard.errors import DataError, UsageError
 from hansard.record.bundle import MAX_EXPORT
 
+# SQLite tells no limit on the size of a file from a disk that fails.
+_FULL = (sqlite3.SQLITE_FULL, sqlite3.SQLITE_IOERR_WRITE, sqlite3.SQLITE_IOERR_SHMSIZE)
+_NO_ROOM = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
 # Besides what SQLite calls corrupt: a table that is gone, and an index at odds with its rows.
 _DAMAGED = (sqlite3.SQLITE_ERROR, sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_CONSTRAINT)
 
@@ -22,11 +26,30 @@ def guard() -> Iterator[None]:
     """Turn every failure of the database into one clear error."""
     try:
         yield
+    except ConnectionPoolClosedError:
+        said = "this store was closed; open it again with `open_store`"
+        raise UsageError("store.closed", said) from None
+    except MemoryError:  # also where SQLite may have no more (`memory`)
+        raise DataError(
+            "store.size",
+            "there is not enough memory for what the store holds; Hansard reads an entry or a "
+            f"text of up to {MAX_EXPORT:,} bytes",
+        ) from None
     except (OSError, sqlite3.Error, PersistenceError) as error:
         found = error.__cause__ if isinstance(error, PersistenceError) else error
-        if getattr(found, "sqlite_errorcode", None) == sqlite3.SQLITE_TOOBIG:
+        number = getattr(found, "sqlite_errorcode", None)
+        if number in _FULL or getattr(found, "errno", None) in _NO_ROOM:
+            said = "there is no room left on the disk, or files may not be larger (`ulimit -f`)"
+            raise DataError("store.full", f"the store cannot be written: {error}; {said}") from None
+        if number == sqlite3.SQLITE_TOOBIG:
             said = f"an entry or a text in the store has more than {MAX_EXPORT:,} bytes, which is"
             raise DataError("store.size", f"{said} more than Hansard reads") from None
+        if number == sqlite3.SQLITE_INTERRUPT:  # by `work`
+            raise DataError(
+                "store.corrupt",
+                "the store takes more work to read than any of its size: its pages lead back to "
+                "one another, so it was damaged or altered; restore it from a copy",
+            ) from None
         raise DataError("store.failed", f"the store cannot be read or written: {error}") from None
     except UnicodeDecodeError:  # an error of SQLite that quotes what is no text
         raise DataError(

@@ -14,7 +14,7 @@ from __future__ import annotations
 import re
 import time
 import unicodedata
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from functools import lru_cache
 from typing import Any, cast
@@ -32,14 +32,15 @@ from psycopg.rows import DictRow, dict_row, tuple_row
 from psycopg.sql import SQL
 from typing_extensions import override
 
-from hansard.store import database
-from hansard.store.database import Cursor, Select, Tables, bounded
+from hansard.store.database import Cursor, Select, Tables
 from hansard.store.postgres_errors import is_lost
+from hansard.store.postgres_reading import Asked, rows
 from hansard.store.postgres_server import CONNINFO, Postgres, configure
 
 _PATIENCE = 10  # seconds for which what is stored over a lost connection is tried again
 _PAUSE = 0.5  # seconds between tries
 _MOST_CONNECTIONS = 10  # of one store, at once
+_CONNECTS = 10  # seconds for a connection to be free, or made
 _ALONE = "SELECT pg_advisory_xact_lock('stored_events'::regclass::oid::bigint)"
 _MARK = re.compile(r"\?|(?<!:):([a-z_]+)")
 _LONGEST_WORD = 200  # characters by which a word is found
@@ -63,6 +64,7 @@ class Recorder(Tables, PostgresApplicationRecorder):
     def __init__(self, *args: Any, **more: Any) -> None:
         super().__init__(*args, **more)
         self.lock_table_statements = [SQL(_ALONE)]
+        self._asked = dict[bytes, Asked]()
 
     @property
     @override
@@ -90,24 +92,18 @@ class Recorder(Tables, PostgresApplicationRecorder):
             self.datastore.get_connection() as connection,
             connection.transaction(),
         ):
-            c, left = _Cursor(connection), database.MOST_BYTES
+            c = _Cursor(connection)
             c.execute("SET TRANSACTION ISOLATION LEVEL REPEATABLE READ, READ ONLY")
+            yield self.reading(c, paged=paged)
 
-            def select(statement: str, *params: object, **named: object) -> list[Sequence[Any]]:
-                nonlocal left
-                c.execute(statement, named or params)
-                rows, rest = bounded(c.fetchall(), left, self.name)
-                left = left if paged else rest
-                return rows
-
-            yield select
+    @override
+    def rows(self, c: _Cursor, statement: str, params: Any) -> Generator[Sequence[Any]]:
+        return rows(c.connection, _marked(statement), params or None, self._asked, self.name)
 
     @override
     def select(self, statement: str, *params: object, **named: object) -> Sequence[Sequence[Any]]:
         with self.home.told(), self.datastore.get_connection() as connection:
-            c = _Cursor(connection)
-            c.execute(statement, named or params)
-            return bounded(c.fetchall(), database.MOST_BYTES, self.name)[0]
+            return self.reading(_Cursor(connection))(statement, *params, **named)
 
     @override
     def write(self, work: Callable[[Cursor], int]) -> None:
@@ -185,12 +181,6 @@ class _Cursor:
         self._cursor.executemany(_marked(statement), params)
         return self
 
-    def fetchone(self) -> Any:
-        return self._cursor.fetchone()
-
-    def fetchall(self) -> Any:
-        return self._cursor.fetchall()
-
     @property
     def changed(self) -> int:
         return self._cursor.rowcount
@@ -254,7 +244,7 @@ class Factory(PostgresFactory):
             open=False,
             configure=configure,
             check=ConnectionPool.check_connection,  # the server may have been started anew
-            timeout=10,
+            timeout=_CONNECTS,
         )
 
     @override

@@ -1,9 +1,9 @@
-"""What others have put into the schema of a store, or can put there.
+"""Functions, tables and triggers that other roles have put into a store's schema.
 
-PostgreSQL calls the function whose types fit best, wherever on the search path it is. So whoever
-may make functions in the store's schema can have our statements call theirs, with the rights of
-whoever runs them; a trigger likewise. These statements name exactly the types of what they call,
-so that no other function fits them better.
+PostgreSQL picks the function on the search path whose types fit best. So a role that may make
+functions in the store's schema can make our statements call its own, and these then run with the
+rights of our role. The same goes for triggers. The statements below give the exact types of
+whatever they call, so that no planted function fits better.
 """
 
 from __future__ import annotations
@@ -14,7 +14,8 @@ import psycopg
 
 from hansard.errors import DataError
 
-# Whoever owns the schema, the database or the tables can do anything to the store all the same.
+# Owners of the schema, the database or the tables are not looked for: they can change everything
+# in the store anyway.
 _PLANTED = """WITH known AS (
       SELECT oid FROM pg_roles WHERE rolsuper OR rolname = current_user
       UNION SELECT nspowner FROM pg_namespace WHERE nspname = current_schema()

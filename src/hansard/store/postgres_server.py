@@ -8,15 +8,14 @@ from __future__ import annotations
 
 import hashlib
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from threading import RLock
-from typing import Any, LiteralString, cast
+from typing import Any, LiteralString, TypeVar, cast
 
 import psycopg
 from eventsourcing.persistence import PersistenceError
-from psycopg.adapt import Buffer, Loader
 from psycopg.conninfo import conninfo_to_dict, make_conninfo
 from psycopg.errors import InsufficientPrivilege, LockNotAvailable
 from psycopg.types.composite import CompositeInfo, register_composite
@@ -34,10 +33,12 @@ from hansard.store.database import (
     require_known,
 )
 from hansard.store.mapping import Debates
-from hansard.store.postgres_errors import failure, unreachable
+from hansard.store.postgres_errors import failure, is_lost, unreachable
+from hansard.store.postgres_reading import Whole
 from hansard.store.postgres_tables import VERSIONS
 from hansard.version import __version__
 
+T = TypeVar("T")
 LEAST_SERVER = 14
 _DEFAULTS = {"application_name": "hansard", "connect_timeout": "10", "keepalives_idle": "30"}
 # A commit is on disk before it is told; nobody waits for ever, or keeps others waiting, also when
@@ -155,11 +156,9 @@ class Postgres(Database):
                     "role that is to own them (hansard_owner)"
                 )
             raise UsageError("store.missing", f"there is no store at {self.url}; {how}")
-        others = [
-            f"with `hansard store migrate` as their owner, the role {owner}"
-            for (owner,) in self._session.execute(_NOT_MINE)
-        ]
-        require_current(version, self.url, *others)
+        owners = self._session.execute(_NOT_MINE).fetchall()
+        as_owner = "with `hansard store migrate` as their owner, the role {}"
+        require_current(version, self.url, as_owner.format(*owners[0]) if owners else "")
 
     @override
     def migrate(self) -> int | None:
@@ -215,8 +214,19 @@ class Postgres(Database):
         return failure(error, self.url, self._hidden)
 
     def _may(self, question: LiteralString) -> bool:
+        return self._asked(lambda session: bool(session.execute(question).fetchall()[0][0]))
+
+    def _asked(self, ask: Callable[[psycopg.Connection[Any]], T]) -> T:
+        """Return what a session answers; where it turns out to be lost, what a new one does."""
         with self.told():
-            return bool(self._session.execute(question).fetchall()[0][0])
+            try:
+                with self.writing() as session:
+                    return ask(session)
+            except psycopg.Error as error:
+                if not is_lost(error):
+                    raise
+            with self.writing() as session:
+                return ask(session)
 
     def _require(self, question: LiteralString, what: str) -> None:
         """Raise what the server would raise of `what`, before anything is done."""
@@ -229,8 +239,9 @@ class Postgres(Database):
 
     @override
     def exposed(self) -> str | None:
-        with self.told():
-            return postgres_planted.exposed(self._session, self.url, self._schema)
+        return self._asked(
+            lambda session: postgres_planted.exposed(session, self.url, self._schema)
+        )
 
     @override
     def open(self) -> Debates:
@@ -260,8 +271,7 @@ class Postgres(Database):
 
     @override
     def require_queue(self) -> None:
-        with self.told():
-            queue.require(self._session)
+        self._asked(queue.require)
         self._require(_MAY_QUEUE, "the tables procrastinate_… and hansard_pauses")
 
     @override
@@ -274,8 +284,7 @@ class Postgres(Database):
 
     @override
     def cancel(self, debate: str) -> bool:
-        with self.told():
-            return queue.cancel(self._session, debate)
+        return self._asked(lambda session: queue.cancel(session, debate))
 
     @override
     def lock(self, debate: str) -> RunnerLock:
@@ -350,7 +359,7 @@ def _conninfo(url: str) -> Mapping[str, Any]:
     """Return what a URL says to libpq; raises UsageError `store.url`, which quotes no password."""
     try:
         found = conninfo_to_dict(url) if is_clear(url.partition("://")[2]) else {}
-    except psycopg.ProgrammingError:
+    except (psycopg.ProgrammingError, UnicodeError):
         found = {}
     if not found or not re.fullmatch("[0-9,]*", str(found.get("port", ""))):
         raise UsageError(
@@ -366,11 +375,4 @@ def configure(connection: psycopg.Connection[Any]) -> None:
     """Set a new connection up."""
     connection.autocommit = True
     connection.execute(_SETTINGS)
-    connection.adapters.register_loader("numeric", _Whole)
-
-
-class _Whole(Loader):
-    """Reads a sum of whole numbers."""
-
-    def load(self, data: Buffer) -> int:
-        return int(bytes(data))
+    connection.adapters.register_loader("numeric", Whole)

@@ -87,6 +87,7 @@ _FIRST = (
     """CREATE INDEX projected_texts_said ON projected_texts USING gin (said)""",
     # Statistics are samples: of what may be erased there are none.
     """ALTER TABLE blobs ALTER COLUMN body SET STATISTICS 0""",
+    """ALTER TABLE projected ALTER COLUMN question SET STATISTICS 0""",
     """ALTER TABLE projected_names ALTER COLUMN name SET STATISTICS 0""",
     """ALTER TABLE projected_texts ALTER COLUMN said SET STATISTICS 0""",
 )

@@ -19,12 +19,13 @@ from datetime import datetime
 from typing import Any, NamedTuple
 from uuid import UUID
 
-from hansard.store.database import Cursor, Tables
+from hansard.store.database import Cursor, Select, Tables
 from hansard.store.guard import guard, guard_rows, id_of, to_be_rebuilt
 from hansard.store.rows import SORTS, Row
 
 _VERSION = 3  # of the tables, and of what their rows say
 _UNTIL = "SELECT version, position FROM projected_until"
+_HEAD = "SELECT head FROM heads WHERE debate = ?"
 _AT_ONCE = 5_000  # entries whose debates are read before their rows are written
 _LARGEST = (1 << 53) - 1  # a record may add up to more than SQLite's 2^63 - 1
 
@@ -112,17 +113,22 @@ class Projection:
                 _AT_ONCE,
             )
             until, places = rows[-1][0] if rows else since, dict[str, int]()
+            _require(not rows or until > since)  # pages may lead back to one another
             for name in dict.fromkeys(row[1] for row in rows):
-                first, last = select(self._places, name)[0]
+                debate, (first, last) = id_of(name), self._ends(select, name)
                 if last <= until:  # else it is read once, with its last entry
-                    places[id_of(name)] = first
+                    places[debate] = first
         return Behind(since, until, places) if rows else None
 
-    @property
-    def _places(self) -> str:
-        """What asks for the places of a debate's first and last entry."""
+    def _ends(self, select: Select, name: object) -> tuple[int, int]:
+        """Return the places of a debate's first and last entry; in a damaged file it has none."""
         place = self._tables.place
-        return f"SELECT min({place}), max({place}) FROM stored_events WHERE originator_id = ?"  # noqa: S608
+        ((first, last),) = select(
+            f"SELECT min({place}), max({place}) FROM stored_events WHERE originator_id = ?",  # noqa: S608
+            name,
+        )
+        _require(type(first) is int and type(last) is int)
+        return first, last
 
     def write(self, behind: Behind, rows: Sequence[Row]) -> None:
         """Keep the rows of debates that were behind, unless others have done so by now."""
@@ -139,18 +145,23 @@ class Projection:
             )
             if not self._tables.changed(c):
                 return
+            select = self._tables.reading(c)
             for row in rows:
-                c.execute(self._places, (UUID(row.debate).hex,))
-                _, last = c.fetchone()
+                _, last = self._ends(select, UUID(row.debate).hex)
                 if last <= behind.until:  # an entry since may have taken a text: read it anew
                     _replace(self._tables, c, behind.debates[row.debate], row)
 
     def correct(self, rows: Sequence[Row]) -> None:
-        """Replace rows of debates whose records no longer say what they said."""
+        """Replace rows of debates whose records no longer say what they said.
+
+        One that was made before the last entry, which may have taken a text, is left out.
+        """
         with guard_rows(), self._tables.transaction() as c:
+            select = self._tables.reading(c)
             for row in rows:
-                c.execute("SELECT place FROM projected WHERE debate = ?", (row.debate,))
-                for (place,) in c.fetchall():
+                if row.head and [(row.head,)] != [*map(tuple, select(_HEAD, UUID(row.debate).hex))]:
+                    continue
+                for place in _places_of(self._tables, c, row.debate):
                     _replace(self._tables, c, place, row)
 
     def _clear(self, c: Cursor) -> None:
@@ -161,11 +172,12 @@ class Projection:
     def begin_again(self) -> None:
         """Let every row be made anew; until then it stands, so that no list lacks it meanwhile.
 
-        What finds words is made anew at once: it may be damaged.
+        What finds words is made anew at once: it may be damaged. So is a table that is missing.
         """
         tables = self._tables
         first = f"SELECT {tables.place} FROM stored_events WHERE originator_version = 1"  # noqa: S608
         with guard(), tables.transaction() as c:
+            tables.make_rows(c)
             for table in _OF_DEBATES:
                 c.execute(f"DELETE FROM {table} WHERE place NOT IN ({first})", ())  # noqa: S608
             tables.drop_words(c, None)
@@ -350,11 +362,11 @@ class Projection:
 def forget(tables: Tables, c: Cursor, debate: str) -> None:
     """Take a debate out, with every trace of its texts, where its record has just got an entry.
 
-    So the next reader makes its row anew.
+    So the next reader makes its row anew. Raises DataError `store.corrupt` for damaged rows.
     """
-    c.execute("SELECT place FROM projected WHERE debate = ?", (debate,))
-    for (place,) in c.fetchall():
-        _remove(tables, c, place, wholly=True)
+    with guard_rows():
+        for place in _places_of(tables, c, debate):
+            _remove(tables, c, place, wholly=True)
 
 
 _TEXT_OR_NONE = (str, type(None))
@@ -382,9 +394,14 @@ def _position(rows: Sequence[Any]) -> int:
     return next((row[1] for row in rows if row[0] == _VERSION), 0)
 
 
+def _places_of(tables: Tables, c: Cursor, debate: str) -> list[int]:
+    """Return where the rows of a debate are: at one place, unless somebody added to them."""
+    found = tables.reading(c)("SELECT place FROM projected WHERE debate = ?", debate)
+    return [row[0] for row in found]
+
+
 def _replace(tables: Tables, c: Cursor, place: int, row: Row) -> None:
-    c.execute("SELECT place FROM projected WHERE debate = ?", (row.debate,))
-    for found in {place, *(found for (found,) in c.fetchall())}:
+    for found in {place, *_places_of(tables, c, row.debate)}:
         _remove(tables, c, found)
     c.execute(_INSERT, (place, *(_storable(getattr(row, name)) for name in _COLUMNS)))
     c.executemany(

@@ -28,7 +28,9 @@ PRUNED = psycopg.errors.ForeignKeyViolation
 TASK, LOOK, QUEUE = "hansard.debate", "hansard.look", "hansard"
 _THERE = "SELECT 1 FROM pg_tables WHERE schemaname = current_schema() AND tablename = %s"
 _TABLE = "procrastinate_jobs"
-_JOBS = "SELECT id, status FROM procrastinate_jobs WHERE lock = %s AND status IN ('todo', 'doing')"
+# Anybody who may write to the queue can put any number there: so the next after another.
+_JOB = """SELECT id, status FROM procrastinate_jobs
+    WHERE lock = %s AND status IN ('todo', 'doing') AND id > %s ORDER BY id LIMIT 1"""
 # Tells of a pause that a server asked for, to workers that start later.
 _PAUSES = "CREATE TABLE IF NOT EXISTS hansard_pauses (server text PRIMARY KEY, until timestamptz)"
 
@@ -71,6 +73,11 @@ def _manager() -> JobManager:
     return JobManager(SyncPsycopgConnector())  # every call brings its connection
 
 
+def said_of(error: BaseException) -> BaseException:
+    """Return what the server said where Procrastinate says it in words of its own."""
+    return error.__cause__ or error.__context__ or error
+
+
 @contextmanager
 def _plainly() -> Iterator[None]:
     """Raise what the server says, as whoever else uses its connection does."""
@@ -79,9 +86,7 @@ def _plainly() -> Iterator[None]:
     try:
         yield
     except ConnectorException as error:
-        if error.__cause__ is None:
-            raise
-        raise error.__cause__ from None
+        raise said_of(error) from None
 
 
 def make(connection: psycopg.Connection[Any]) -> None:
@@ -99,6 +104,13 @@ def lock_of(debate: str) -> str:
     return f"hansard:{debate}"
 
 
+def _jobs(connection: psycopg.Connection[Any], lock: str) -> Iterator[tuple[int, str]]:
+    """Yield the jobs with a lock that wait or run: the number and the status of each."""
+    last = -(1 << 63)
+    while row := connection.execute(_JOB, (lock, last)).fetchone():
+        yield (last := row[0]), row[1]
+
+
 def put(connection: psycopg.Connection[Any], debate: str, priority: int) -> None:
     """Put a debate into the queue, in the transaction that is open on the connection.
 
@@ -109,7 +121,7 @@ def put(connection: psycopg.Connection[Any], debate: str, priority: int) -> None
     from procrastinate.jobs import Job  # noqa: PLC0415 - an extra
 
     lock = lock_of(debate)
-    if connection.execute(_JOBS, (lock,)).fetchall():
+    if next(_jobs(connection, lock), None):
         return
     job = Job(
         id=None, queue=QUEUE, lock=lock, queueing_lock=None, task_name=TASK, priority=priority,
@@ -124,7 +136,7 @@ def cancel(connection: psycopg.Connection[Any], debate: str) -> bool:
     if not is_installed() or not connection.execute(_THERE, (_TABLE,)).fetchall():
         return False
     running = False
-    for number, status in connection.execute(_JOBS, (lock_of(debate),)).fetchall():
+    for number, status in _jobs(connection, lock_of(debate)):
         with _plainly():
             _manager().cancel_job_by_id(number, abort=True, connection=connection)
         running = running or status == "doing"

@@ -30,7 +30,7 @@ _FEW = 500  # debates or notes that are read at once
 _LINES = "SELECT line FROM register WHERE place >= ? AND place < ? ORDER BY place"
 _HASHES = "SELECT hash FROM register_hashes WHERE place >= ? AND place < ? ORDER BY place"
 _OF = "SELECT line FROM register WHERE tag = ? ORDER BY place"
-_CHECKPOINTS = "SELECT size, root, note FROM checkpoints WHERE size >= ? ORDER BY size"
+_CHECKPOINTS = "SELECT size, root, note FROM checkpoints WHERE size > ? ORDER BY size LIMIT ?"
 _SIGNED = """SELECT size, root, note FROM checkpoints
     WHERE size >= ? AND note IS NOT NULL ORDER BY cosigned DESC, size DESC LIMIT 1"""
 _NOTES = """SELECT size, note FROM checkpoints
@@ -170,10 +170,17 @@ class Register:
         with self._reading() as select:
             return tree.consistency(old, size, registering.reader(select))
 
-    def checkpoints(self, least: int = 0) -> list[Kept]:
-        """Return the checkpoints after `least` lines or more, in order."""
-        with self._reading() as select:
-            return [_kept(*row) for row in select(_CHECKPOINTS, least)]
+    def checkpoints(self) -> Iterator[Kept]:
+        """Yield the checkpoints, in order."""
+        after = -1
+        while True:
+            with self._reading() as select:
+                rows = [_kept(*row) for row in select(_CHECKPOINTS, after, _FEW)]
+            for row in rows:
+                after = row.size
+                yield row
+            if len(rows) < _FEW:
+                return
 
     def checkpoint(self, size: int) -> Kept | None:
         """Return the checkpoint after exactly that many lines; None where none was made."""
@@ -235,7 +242,7 @@ class Register:
     def add(self, rows: Iterable[Row]) -> int:
         """Add lines, and a checkpoint; return how many were not there already."""
         with self._writing() as c:
-            return registering.append(c, rows)
+            return registering.append(self._tables().reading(c), c, rows)
 
     def add_head(self, debate: str, head: str) -> None:
         """Register the last entry of a debate, open or not, where its last line is another.
@@ -243,13 +250,13 @@ class Register:
         Raises UsageError `register.moved` where `head` is its last entry no more.
         """
         with self._writing() as c:
-            c.execute(_HEAD, (UUID(debate).hex,))
-            if [row[0] for row in c.fetchall()] != [head]:
+            select = self._tables().reading(c)
+            if [row[0] for row in select(_HEAD, UUID(debate).hex)] != [head]:
                 raise UsageError(
                     "register.moved",
                     f"debate {debate[:8]} went on since it was read; read it again",
                 )
-            registering.append(c, [Row("head", debate, head)])
+            registering.append(select, c, [Row("head", debate, head)])
 
     def name(self, key: str) -> str:
         """Return the origin, which from now on begins with the name of this log key.
@@ -274,7 +281,7 @@ class Register:
         Until the end nobody else writes; all of it is one transaction.
         """
         with self._writing() as c:
-            yield _one(registering.selecting(c), size), partial(_keep, c)
+            yield _one(self._tables().reading(c), size), partial(_keep, c)
 
 
 def _one(select: Select, size: int) -> Kept | None:

@@ -9,7 +9,7 @@ write that keeps other processes out: their lines come one after the other.
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import orjson
 
@@ -55,13 +55,13 @@ def is_over(kind: str) -> bool:
     return kind in _HEADS or (kind in _OPENING and kind != "debate.opened")
 
 
-def append(c: Cursor, rows: Iterable[Row]) -> int:
+def append(select: Select, c: Cursor, rows: Iterable[Row]) -> int:
     """Add lines, and a checkpoint after them; return how many were not there already.
 
     A debate's line is there where its last line has the same head, a policy's or key's where
-    it has any of that kind. The transaction must have written before, and so keep others out.
+    it has any of that kind. `select` reads in the transaction of `c`, which must have written
+    before, and so keep others out.
     """
-    select = selecting(c)
     before = size = size_of(select)
     read = reader(select)
     for row in rows:
@@ -76,12 +76,12 @@ def append(c: Cursor, rows: Iterable[Row]) -> int:
     return size - before
 
 
-def extend(c: Cursor, size: int, lines: Iterable[bytes]) -> None:
+def extend(select: Select, c: Cursor, size: int, lines: Iterable[bytes]) -> None:
     """Add the lines of another register that follow its first `size`, which are there.
 
     No checkpoint is made. Raises DataError `register.damaged` or `register.line`.
     """
-    read = reader(selecting(c))
+    read = reader(select)
     for place, data in enumerate(lines, size):
         line = register.parse(data)
         if line.index != place:
@@ -95,16 +95,6 @@ def _add(c: Cursor, line: Line, read: tree.Read) -> None:
     place = tree.stored_hashes(line.index)
     for number, found in enumerate(tree.added(line.index, line.leaf, read), place):
         c.execute("INSERT INTO register_hashes VALUES (?, ?)", (number, found))
-
-
-def selecting(c: Cursor) -> Select:
-    """Return what reads within a transaction."""
-
-    def select(statement: str, *params: object) -> Sequence[Sequence[Any]]:
-        c.execute(statement, params)
-        return list(c.fetchall())
-
-    return select
 
 
 def _is_there(line: Line, select: Select) -> bool:

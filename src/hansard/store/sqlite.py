@@ -9,9 +9,8 @@ from __future__ import annotations
 
 import os
 import sqlite3
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
 from contextlib import closing, contextmanager, suppress
-from os.path import samestat
 from pathlib import Path
 from typing import Any, cast
 from uuid import uuid4
@@ -26,11 +25,10 @@ from eventsourcing.sqlite import (
 )
 from typing_extensions import override
 
-from hansard import private
 from hansard.errors import DataError
 from hansard.record.bundle import MAX_EXPORT
-from hansard.store import database
 from hansard.store import file as files
+from hansard.store.beside import Place, RunnerLock, Tally, Unscrubbed
 from hansard.store.database import (
     LOCK_SECONDS,
     SCHEMA,
@@ -39,16 +37,30 @@ from hansard.store.database import (
     Lock,
     Select,
     Tables,
-    bounded,
     require_current,
     require_known,
 )
-from hansard.store.file import Tally, Unscrubbed
 from hansard.store.guard import guard
 from hansard.store.mapping import Debates
-from hansard.store.sqlite_tables import DERIVED, NEW_WORDS, TABLES
+from hansard.store.sqlite_tables import DERIVED, NEW_WORDS, ROWS, TABLES
+from hansard.store.work import STEPS, Work
 
 SCHEME = "sqlite:///"
+_MEMORY = "file:"  # begins the name of a store in memory; that of a file is an absolute path
+
+
+class _Connection(sqlite3.Connection):
+    """A connection that knows which files it has open; those of a store in memory are none."""
+
+    place: Place | None = None
+    work: Work | None = None
+
+    @override
+    def cursor(self, *args: Any, **named: Any) -> Any:
+        """Give a cursor, with which a transaction begins: its work is counted anew."""
+        if self.work:
+            self.work.begin()
+        return super().cursor(*args, **named)
 
 
 class Pool(SQLiteConnectionPool):
@@ -58,20 +70,27 @@ class Pool(SQLiteConnectionPool):
     def _create_connection(self) -> SQLiteConnection:
         # The base class asks for `cached_statements=True`, which is a cache of one: every
         # statement of an append would be compiled again.
+        in_memory = self.db_name.startswith(_MEMORY)
         connection = sqlite3.connect(
-            self.db_name,
+            self.db_name if in_memory else files.uri_of(Path(self.db_name)),
             timeout=LOCK_SECONDS,
             isolation_level=None,
             check_same_thread=False,
             cached_statements=128,
             uri=True,
+            factory=_Connection,
         )
+        files.read_schema(connection, Path(self.db_name))
         # Python has a value a second time before anybody can count its bytes.
         connection.setlimit(sqlite3.SQLITE_LIMIT_LENGTH, MAX_EXPORT)
         connection.execute("PRAGMA synchronous = FULL")
         connection.execute("PRAGMA secure_delete = ON")
         connection.execute("PRAGMA trusted_schema = OFF")
         connection.row_factory = sqlite3.Row
+        if not in_memory:
+            connection.place = Place(Path(self.db_name))
+            connection.work = Work(Path(self.db_name))
+            connection.set_progress_handler(connection.work, STEPS)
         return SQLiteConnection(connection, max_age=self.max_age)
 
 
@@ -101,7 +120,7 @@ class Recorder(Tables, SQLiteApplicationRecorder):
 
     @property
     def _in_memory(self) -> bool:
-        return self.name.startswith("file:")
+        return self.name.startswith(_MEMORY)
 
     def examine(self) -> None:
         """Refuse a store that holds what we did not make: a trigger or view acts while we read.
@@ -149,24 +168,38 @@ class Recorder(Tables, SQLiteApplicationRecorder):
     @override
     @contextmanager
     def transaction(self) -> Iterator[SQLiteCursor]:
-        with self.datastore.transaction(commit=True) as c:
+        with self._begun(commit=True) as c:
             c.execute("DELETE FROM checkpoints WHERE 0")  # a write of nothing keeps others out
+            if place := cast(_Connection, c.sqlite_cursor.connection).place:
+                place.require()
             yield c
 
     @override
     @contextmanager
     def snapshot(self, *, paged: bool = False) -> Iterator[Select]:
-        with self.datastore.transaction(commit=False) as c:
-            left = database.MOST_BYTES
+        with self._begun(commit=False) as c:
+            yield self.reading(c, paged=paged)
 
-            def select(statement: str, *params: object, **named: object) -> list[Sequence[Any]]:
-                nonlocal left
-                c.execute(statement, named or params)
-                rows, rest = bounded(iter(c.fetchone, None), left, self.name)
-                left = left if paged else rest
-                return rows
+    @contextmanager
+    def _begun(self, *, commit: bool) -> Iterator[SQLiteCursor]:
+        """Begin a transaction; Ctrl-C while SQLite works is Ctrl-C, and no damage to the store.
 
-            yield select
+        Python swallows what is raised in a progress handler, and SQLite says that it was stopped.
+        """
+        with self.datastore.transaction(commit=commit) as c:
+            try:
+                yield c
+            except sqlite3.OperationalError as error:
+                work = cast(_Connection, c.sqlite_cursor.connection).work
+                number = getattr(error, "sqlite_errorcode", None)  # some are Python's own
+                if number == sqlite3.SQLITE_INTERRUPT and work and not work.exceeded:
+                    raise KeyboardInterrupt from None
+                raise
+
+    @override
+    def rows(self, c: SQLiteCursor, statement: str, params: Any) -> Generator[Sequence[Any]]:
+        c.execute(statement, params)
+        yield from iter(c.fetchone, None)
 
     @override
     def write(self, work: Callable[[Cursor], int]) -> None:
@@ -199,24 +232,34 @@ class Recorder(Tables, SQLiteApplicationRecorder):
         """
         if self._in_memory:  # where nothing stays
             return
+        unscrubbed = Unscrubbed(Path(self.name))
+        word = unscrubbed.read()
         with closing(sqlite3.connect(self.name, timeout=LOCK_SECONDS, isolation_level=None)) as own:
             own.execute("PRAGMA synchronous = FULL")
             own.execute("PRAGMA secure_delete = ON")
+            _require_tree(own, self.name)
             own.execute("VACUUM")
             busy = own.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone()[0]
+            if not busy:
+                own.execute("BEGIN IMMEDIATE")  # nobody erases meanwhile
+                unscrubbed.clear(word)
         if busy:
             raise DataError(
                 "store.busy",
                 f"what was to be erased is out of the record, but {self.name}-wal still has it, "
                 "since another process reads the store; end that process, and run `hansard list`",
             )
-        Unscrubbed(Path(self.name)).clear()
 
     @override
     def search(self, text: str) -> object:
         return " ".join(
             '"{}"'.format(word.replace('"', '""')) for word in text.replace("\0", " ").split()
         )
+
+    @override
+    def make_rows(self, c: Cursor) -> None:
+        for statement in ROWS:
+            c.execute(statement)
 
     @override
     def put_words(self, c: Cursor, place: int, words: str) -> None:
@@ -252,6 +295,19 @@ class Factory(SQLiteFactory):
         self.datastore.pool = Pool(db_name=pool.db_name, lock_timeout=LOCK_SECONDS)
 
 
+def _require_tree(connection: sqlite3.Connection, name: str) -> None:
+    """Refuse a file whose pages lead back to one another: to write it anew would have no end.
+
+    Raises DataError `store.corrupt`.
+    """
+    found = connection.execute("PRAGMA quick_check(1)").fetchone()[0]
+    if found.startswith("*** in database"):  # what stands in a page is no matter here
+        raise DataError(
+            "store.corrupt",
+            f"{name} cannot be written anew, since its pages are damaged; restore it from a copy",
+        )
+
+
 def _as_kept(statement: str) -> str:
     """Return a statement as SQLite keeps it, but for its spaces."""
     return " ".join(statement.replace(" IF NOT EXISTS", "", 1).split())
@@ -281,15 +337,17 @@ class SQLite(Database):
     def __init__(self, url: str, *, create: bool) -> None:
         name, self._opened = url.removeprefix(SCHEME), False
         if name == ":memory:":
-            self._name, self._path = f"file:{uuid4()}?mode=memory&cache=shared", None
+            self._name, self._path = f"{_MEMORY}{uuid4()}?mode=memory&cache=shared", None
             super().__init__(url, None, None)
             return
         with guard():  # a name may be too long, or in a folder that is closed
             files.look_at(Path(name), create=create)
-        # `file:x.db` is a name, and a process may change its folder.
-        self._path = files.absolute(Path(name))
+        # `file:x.db` is a name, and a process may change its folder. SQLite, too, names what stands
+        # beside a store after the file that a link leads to.
+        named = files.absolute(Path(name))
+        self._path = Path(os.path.realpath(named))
         self._name = str(self._path)
-        super().__init__(url, url, self._path.parent)
+        super().__init__(url, url, named.parent)
 
     @override
     def is_there(self) -> bool:
@@ -306,7 +364,7 @@ class SQLite(Database):
         if self._path:
             with _closed_on_error(opened):
                 require_current(recorder.version(), self.url)
-                if Unscrubbed(self._path).is_set():
+                if Unscrubbed(self._path).read() is not None:
                     with suppress(
                         sqlite3.Error, OSError, DataError
                     ):  # in use: the next to open it does
@@ -343,73 +401,3 @@ class SQLite(Database):
     @override
     def lock(self, debate: str) -> Lock | None:
         return RunnerLock(f"{self._path}-run-{debate}") if self._path else None
-
-
-class RunnerLock:
-    """A lock on one debate that dies with its process.
-
-    It is SQLite's own lock on an empty file beside the store: an operating
-    system lock, portable, and gone however the process ends. Should two
-    runners append all the same, the sequence number decides.
-    """
-
-    def __init__(self, path: str) -> None:
-        self.path = Path(path)
-        self._connection: sqlite3.Connection | None = None
-
-    def acquire(self) -> bool:
-        """Take the lock; False where another process holds it.
-
-        Raises OSError, sqlite3.Error, and DataError `store.beside` for a file that is no lock.
-        """
-        while self._connection is None:
-            with suppress(FileExistsError):
-                os.close(private.create(self.path))
-            file = files.regular(self.path)
-            if file is None:  # its holder has just removed it
-                continue
-            if file.st_size:
-                raise DataError(
-                    "store.beside", f"{self.path} is not a lock, which is an empty file; remove it"
-                )
-            files.examine_beside(self.path)
-            connection = sqlite3.connect(self.path, timeout=0, isolation_level=None)
-            if not _is_free(connection):
-                return False
-            # Only the holder removes the file: a lock on one that is gone is no lock.
-            if _stands(file, self.path):
-                self._connection = connection
-            else:
-                connection.close()
-        return True
-
-    def release(self) -> None:
-        """Give the lock back, if it is held."""
-        if self._connection is not None:
-            with suppress(OSError):  # some systems keep a file that is open
-                self.path.unlink()
-            self._connection.close()
-            self._connection = None
-
-
-def _stands(file: os.stat_result, path: Path) -> bool:
-    """Say whether a path still leads to the file that was there."""
-    try:
-        return samestat(file, path.lstat())
-    except FileNotFoundError:
-        return False
-
-
-def _is_free(connection: sqlite3.Connection) -> bool:
-    """Lock a lock's file, whose connection is closed where that fails; False where it is held."""
-    try:
-        connection.execute("PRAGMA cache_size = 0")  # nothing is read, and room takes 80 KB
-        # A journal on disk would be a second open file for each debate that runs.
-        connection.execute("PRAGMA journal_mode = MEMORY")
-        connection.execute("BEGIN EXCLUSIVE")
-    except sqlite3.OperationalError as error:
-        connection.close()
-        if error.sqlite_errorcode != sqlite3.SQLITE_BUSY:
-            raise
-        return False
-    return True

@@ -47,9 +47,7 @@ DERIVED = tuple(
     for name in ("", "_names", "_reviews", "_figures", "_counts", "_until", "_texts")
 )
 _WORDS = "CREATE VIRTUAL TABLE IF NOT EXISTS projected_texts USING fts5(said)"
-_OF_PROJECTION = (
-    # A store of no version may have those of before: they are made anew from the records.
-    *(f"DROP TABLE IF EXISTS {name}" for name in DERIVED),
+ROWS = (
     """CREATE TABLE IF NOT EXISTS projected
        (place INTEGER PRIMARY KEY, debate TEXT NOT NULL UNIQUE, state TEXT NOT NULL,
         opened_at TEXT, closed_at TEXT, format TEXT, task_type TEXT, decision TEXT, question TEXT,
@@ -76,9 +74,15 @@ _OF_PROJECTION = (
        (place INTEGER PRIMARY KEY, head TEXT NOT NULL, numbers TEXT NOT NULL)""",
     """CREATE TABLE IF NOT EXISTS projected_until
        (version INTEGER PRIMARY KEY, position INTEGER NOT NULL)""",
+)
+TABLES = (
+    *_OF_DEBATES,
+    *_OF_REGISTER,
+    # A store of no version may have those of before: they are made anew from the records.
+    *(f"DROP TABLE IF EXISTS {name}" for name in DERIVED),
+    *ROWS,
     _WORDS,
 )
-TABLES = (*_OF_DEBATES, *_OF_REGISTER, *_OF_PROJECTION)  # of version 1, and of none
 # Makes the table of words anew, whatever it is now: SQLite drops a virtual table only where it
 # can read its version and its first page (https://sqlite.org/fts5.html).
 NEW_WORDS = (

@@ -25,7 +25,7 @@ def exporting() -> Iterator[SpanObserver]:
     What is left to be sent is sent when the block ends. OTLP over HTTP unless
     OTEL_TRACES_EXPORTER, OTEL_METRICS_EXPORTER or OTEL_EXPORTER_OTLP_PROTOCOL name
     another exporter. Raises UsageError `telemetry.missing` where SDK or exporter
-    are not installed, `telemetry.exporter` where an exporter cannot be made.
+    are not installed, `telemetry.exporter` where they cannot be made as it says.
     """
     try:
         from opentelemetry.sdk.metrics import MeterProvider  # noqa: PLC0415 - an extra of an extra
@@ -37,16 +37,21 @@ def exporting() -> Iterator[SpanObserver]:
         from opentelemetry.sdk.trace.export import BatchSpanProcessor  # noqa: PLC0415
     except ImportError:
         raise _not_installed("telemetry", "opentelemetry-sdk") from None
+    except Exception as error:  # noqa: BLE001 - it reads the environment already here
+        raise _unmade("the SDK", error) from None
 
     def reader(made: Any) -> MetricReader:  # what is read by others, as Prometheus, is one itself
         return made if isinstance(made, MetricReader) else PeriodicExportingMetricReader(made)
 
     with ExitStack() as stack:
-        tracers = TracerProvider(shutdown_on_exit=False)
+        with _told("a tracer"):
+            tracers = TracerProvider(shutdown_on_exit=False)
         stack.callback(_safely, tracers.shutdown)
         for sender in _senders("traces", BatchSpanProcessor):
             tracers.add_span_processor(sender)
-        meters = MeterProvider(_senders("metrics", reader), shutdown_on_exit=False)
+        readers = _senders("metrics", reader)
+        with _told("a meter"):
+            meters = MeterProvider(readers, shutdown_on_exit=False)
         stack.callback(_safely, meters.shutdown)
         observer = SpanObserver(tracers, meters)
         stack.callback(observer.close)
@@ -69,14 +74,8 @@ def _senders(signal: Signal, sender: Callable[[Any], Sender]) -> list[Sender]:
         if not found:
             package = f"opentelemetry-exporter-{name.replace('_', '-')}"
             raise _not_installed(signal, package)
-        try:
-            with _unsaid() as said:
-                made.append(sender(found[0].load()()))
-        except Exception as error:  # noqa: BLE001 - its text may quote a header, so a key
-            kind = type(error).__name__
-            raise UsageError(
-                "telemetry.exporter", f"exporter {name} cannot be made: {kind}; check OTEL_*"
-            ) from None
+        with _unsaid() as said, _told(f"exporter {name}"):
+            made.append(sender(found[0].load()()))
         if said:
             raise UsageError(
                 "telemetry.exporter",
@@ -84,6 +83,21 @@ def _senders(signal: Signal, sender: Callable[[Any], Sender]) -> list[Sender]:
                 "name=value, with commas between them and each value URL-encoded",
             )
     return made
+
+
+@contextmanager
+def _told(what: str) -> Iterator[None]:
+    """Say in a UsageError that a part of the library cannot be set up."""
+    try:
+        yield
+    except Exception as error:  # noqa: BLE001 - whatever the environment has it try
+        raise _unmade(what, error) from None
+
+
+def _unmade(what: str, error: Exception) -> UsageError:
+    """Return what is said of it: the error's class, since its text may quote a header, so a key."""
+    kind = type(error).__name__
+    return UsageError("telemetry.exporter", f"{what} cannot be set up: {kind}; check OTEL_*")
 
 
 @contextmanager

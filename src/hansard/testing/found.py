@@ -53,6 +53,19 @@ def test_the_projection_follows_the_entries(store_url: str) -> None:
         assert set(behind.debates) == {ONE, THREE}
 
 
+def test_a_row_from_before_the_last_entry_corrects_nothing(store_url: str) -> None:
+    with hansard.open_store(store_url) as store:
+        rows, before = store.projection, fill(store).head
+        put(store, ("text.redacted", b"{}"), first=4)
+        now = store.bundle(ONE).head
+        _project(store, **{"5c": Row(debate=ONE, state="closed")})
+        for head, words, found in ((before, "erased", []), (now, "left", [ONE])):
+            assert head
+            row = Row(debate=ONE, state="closed", head=head.hash, numbers="{}", words=words)
+            rows.correct([row])
+            assert list(rows.find({"words": words})) == found
+
+
 def _row(debate: str, **more: Any) -> Row:
     return Row(**{
         "debate": debate,

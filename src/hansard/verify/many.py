@@ -190,14 +190,17 @@ class Gathering:
             yield finding("1.export", 0, found=name, name=name)
         elif not seen.result.ok:
             yield finding("1.record", 0, found=name, name=name)
-        elif self._folder and folders.name_of(seen.result.debate or "") != name:
-            expected = folders.name_of(seen.result.debate or "")
+        elif self._folder and (expected := folders.name_of(seen.result.debate or "")) != name:
             yield finding("1.debate", 0, expected=expected, found=name, name=name)
 
     def _agrees(self, seen: Seen, result: Verification) -> bool:
-        """Compare an export that holds with the register; say whether that anchors it."""
-        check = self._register
-        if not check or not check.whole:
+        """Compare an export that holds with the register; say whether that anchors it.
+
+        Only the one that bears its debate's name: of others a folder may hold any number, and
+        each comparison reads all lines about the record.
+        """
+        check, own = self._register, folders.name_of(result.debate or "")
+        if not check or not check.whole or seen.name != own:
             return False
         found = list(check_export(check, seen.name, seen.entries, result))
         self._take(*found)

@@ -1,15 +1,20 @@
 """A whole register against its checkpoint, those the store kept, and one from outside (§19).
 
 Line by line: of a register of a million lines nothing is kept but its right edge, and the
-heads of each record that is asked about. The lines may be those of a file or of a store.
+heads of each record that is asked about, on disk once they are many. The lines may be those of a
+file or of a store.
 """
 
 from __future__ import annotations
 
+import struct
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
+from tempfile import SpooledTemporaryFile
+from weakref import finalize
 
-from hansard.errors import DataError
+from hansard.errors import DataError, on_disk
 from hansard.record import checkpoint as checkpoints
 from hansard.record import register
 from hansard.record.checkpoint import Checkpoint, Head
@@ -23,6 +28,67 @@ MOST_LISTED = 1000  # findings of the checkpoints that were kept: there may be a
 
 Read = Callable[[int], bytes]  # the next line with its LF, of at most so many bytes
 
+_ROW = struct.Struct("<64sq")  # a head, and the number of the row before it about its record
+_IN_MEMORY = 1 << 26  # bytes of rows, until they are on disk
+
+
+class Heads:
+    """What the lines about each record that is asked about name, in bounded memory.
+
+    A register may have any number of lines about a record. So the heads of all records are rows
+    of one file, each of which leads to the one before it about the same record. The first head of
+    a record is empty where its first line is not that of an opening. Where there is no disk for
+    the file, every method raises UsageError `system.temporary`.
+    """
+
+    def __init__(self, about: Collection[str] = ()) -> None:
+        self._about = about
+        self._rows = 0
+        self._ends: dict[str, tuple[int, int]] = {}  # by tag: its first row and its last
+        self._file = SpooledTemporaryFile(_IN_MEMORY)  # noqa: SIM115 - as long as this object
+        finalize(self, _close, self._file)
+
+    def add(self, line: Line) -> None:
+        """Take in the next line; all of them before anything is asked."""
+        if line.tag not in self._about or line.kind not in OF_RECORDS:
+            return
+        if line.tag not in self._ends and line.kind not in OPENING:
+            self._add(line.tag, "")
+        self._add(line.tag, line.head)
+
+    def _add(self, tag: str, head: str) -> None:
+        first, last = self._ends.get(tag, (self._rows, -1))
+        with on_disk():
+            self._file.write(_ROW.pack(head.encode(), last))
+        self._ends[tag] = first, self._rows
+        self._rows += 1
+
+    def __contains__(self, tag: str) -> bool:
+        return tag in self._ends
+
+    def ends(self, tag: str) -> tuple[str, str]:
+        """Return the first and the last head of a record that is there."""
+        first, last = self._ends[tag]
+        return self._row(first)[0], self._row(last)[0]
+
+    def back(self, tag: str) -> Iterator[str]:
+        """Yield the heads of a record that is there, the last one first."""
+        _, at = self._ends[tag]
+        while at >= 0:
+            head, at = self._row(at)
+            yield head
+
+    def _row(self, number: int) -> tuple[str, int]:
+        with on_disk():
+            self._file.seek(number * _ROW.size)
+            head, before = _ROW.unpack(self._file.read(_ROW.size))
+        return head.rstrip(b"\0").decode(), before
+
+
+def _close(file: SpooledTemporaryFile[bytes]) -> None:
+    with suppress(OSError):  # what is still to be written has no room, and nobody reads it
+        file.close()
+
 
 @dataclass(slots=True)
 class RegisterCheck:
@@ -30,8 +96,7 @@ class RegisterCheck:
 
     `signed` says that a log key which the reader trusts signed its checkpoint, `anchored`
     that somebody outside saw it, or an earlier one that it extends. `opened` is the number of
-    records in it. `heads` are the hashes that the lines of each record asked about name, by
-    its tag; the first is empty where the first line is not that of an opening.
+    records in it.
     """
 
     checkpoint: Checkpoint | None = None
@@ -42,7 +107,7 @@ class RegisterCheck:
     signed: bool = False
     anchored: bool = False
     findings: list[Finding] = field(default_factory=list)
-    heads: dict[str, list[str]] = field(default_factory=dict)
+    heads: Heads = field(default_factory=Heads)
 
     @property
     def level(self) -> int | None:
@@ -69,13 +134,11 @@ def verify_register(
         own = checkpoints.parse(checkpoint)
     except DataError:
         return RegisterCheck(whole=False, findings=[finding("17.signature", 0)])
-    check, earlier = RegisterCheck(own), _Kept(kept)
+    check, earlier = RegisterCheck(own, heads=Heads(about)), _Kept(kept)
     walk = Walk(own.head.origin, earlier, since, own)
     for line in walk.lines(_lines(read)):
         check.opened += line.kind in OPENING
-        if line.tag in about and line.kind in OF_RECORDS:
-            heads = check.heads.setdefault(line.tag, [] if line.kind in OPENING else [""])
-            heads.append(line.head)
+        check.heads.add(line)
     check.size, check.whole, check.compared = walk.edge.size, walk.whole, walk.compared
     check.findings = [*walk.findings]
     if check.whole:
@@ -98,18 +161,21 @@ def check_export(
     own, place = check.checkpoint, result.place
     if own and place and checkpoints.parse(place.checkpoint.encode()).head != own.head:
         yield finding("17.checkpoint", 0, found=name, variant="another", name=name)
-    heads = check.heads.get(register.tag(result.debate or ""))
-    if heads is None:
+    tag = register.tag(result.debate or "")
+    if tag not in check.heads:
         yield finding("17.unregistered", 0, found=name, name=name)
         return
+    ends = check.heads.ends(tag)
     for code, variant, at in (("opened", "begins", 0), ("superseded", "ends", -1)):
-        expected, found = entries[at], heads[at]
+        expected, found = entries[at], ends[at]
         if found != expected:
             yield finding(
                 f"17.{code}", 0, expected=expected, found=found, variant=variant, name=name
             )
-    known = {*entries, heads[0], heads[-1]}
-    if other := next((head for head in heads if head not in known), None):
+    known, other = {*entries, *ends}, None
+    for head in check.heads.back(tag):
+        other = other if head in known else head  # of several the first
+    if other is not None:
         yield finding("17.replaced", 0, found=other, name=name)
 
 

@@ -12,7 +12,10 @@ import hansard
 from hansard import Completion, DataError, SpecWarning, UsageError
 from hansard.api.batches import alone
 from hansard.api.rows import LISTS, MOST_ROWS, NUMBERS, TEXTS, documents_of
+from hansard.api.trust import template_lines
+from hansard.rules.fields import Estimated
 from hansard.rules.formats import SPECS
+from hansard.runtime import session
 from hansard.store import tampering
 from instant import GUARD
 
@@ -213,6 +216,7 @@ def test_specs_are_rows_by_their_paths(store):
     [
         ({"name": "a b"}, "batch.name"),
         ({"name": "x" * 59}, "batch.name"),
+        ({"name": "-x"}, "batch.name"),
         ({"jobs": 0}, "batch.jobs"),
         ({"rows": {}}, "batch.empty"),
         ({"rows": [PANEL]}, "batch.template"),
@@ -302,6 +306,54 @@ def test_a_row_under_whose_name_another_question_was_asked_is_refused(store):
     assert [(code, sentence[:11]) for code, sentence in found] == [("batch.changed", "row north: ")]
     assert len(store.debates()) == 1
     assert states(run(other, store, name="two")) == {"north": "closed", "east": "closed"}
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"prices": {"python:ask": {"input": "0.000001", "output": "0.000001"}}},
+        {"limits": {"cost_usd": "900"}},
+        {"limits": {"cost_usd": "9", "calls": 90}},
+        {"model": "python:other"},
+        {"attempts": 9},
+        {"settings": {"max_tokens": 1_000}},
+        {"debater_instructions": "Be brief."},
+    ],
+)
+def test_an_open_debate_that_was_opened_with_anything_else_is_not_gone_on_with(store, change):
+    """It would be held to its own prices and ceilings, whatever the row and the budget say."""
+    capped = PRICED | {"limits": {"cost_usd": "9"}}
+    broken = {"ask": Asked("north"), "other": Asked("north")}
+    template = (
+        capped | {"prices": {change.get("model", "python:ask"): PRICE["python:ask"]}} | change
+    )
+    (opened,) = asyncio.run(
+        hansard.run_batch(
+            questions("north"), name="one", template=template, store=store, models=broken
+        )
+    ).rows
+    assert opened.state == "open"
+    ask = Asked()
+    found = mistakes(lambda: run(questions("north"), store, template=capped, ask=ask))
+    assert [code for code, _ in found] == ["batch.changed"]
+    assert "`hansard resume" in found[0][1]
+    assert ask.asked == []
+    batch = asyncio.run(
+        hansard.resume_batch("one", store=store, models={"ask": ask, "other": Asked()})
+    )
+    assert states(batch) == {"north": "closed"}
+    assert states(run(questions("north"), store, template=capped)) == {"north": "closed"}
+
+
+def test_an_open_debate_is_held_to_the_policy_that_is_given_now(store, tmp_path):
+    keys = hansard.open_keyring(tmp_path / "keys")
+    (tmp_path / "signed").write_bytes(
+        hansard.approve_policy(keys.signer("approval"), template_lines(format="panel"))
+    )
+    policy = hansard.read_policy(tmp_path / "signed", keys.trust())
+    run(questions("north"), store, ask=Asked("north"))
+    found = mistakes(lambda: run(questions("north"), store, policy=policy))
+    assert [code for code, _ in found] == ["batch.changed"]
 
 
 def test_a_record_that_does_not_hold_is_told_and_not_run_again(store):
@@ -477,6 +529,30 @@ def test_what_an_open_debate_has_cost_counts_once(store):
     assert states(less) == {"north": "closed", "south": "unopened"}
 
 
+def test_what_is_reserved_for_an_open_debate_is_estimated_anew(store, monkeypatch):
+    """Whoever opened it may have recorded an estimate of nothing."""
+    with monkeypatch.context() as patched:
+        patched.setattr(
+            session, "expectation", lambda _: dict.fromkeys(Estimated.__annotations__, 0)
+        )
+        run(questions("north"), store, template=PRICED, ask=Asked("north"))
+    running, together = set(), []
+
+    async def ask(request):
+        running.add(request.question)
+        together.append(len(running))
+        await asyncio.sleep(0)
+        return Completion("Because.", tokens_in=0, tokens_out=10)
+
+    batch = run(
+        questions("north", "south"), store, template=PRICED, ask=ask, jobs=2,
+        budget_usd=dollars(2 * most() - 1),
+        each=lambda row: running.discard(f"What of the {row.row}?"),
+    )  # fmt: skip
+    assert states(batch) == {"north": "closed", "south": "closed"}
+    assert max(together) == 1
+
+
 def test_the_report_reads_the_records(store):
     made = run(questions("north", "south"), store, template=PRICED, ask=Asked("south"))
     found = hansard.batch_report(store, "one")
@@ -486,3 +562,5 @@ def test_the_report_reads_the_records(store):
     assert found.rows[0].cost_micro_usd == 40
     assert found.cost_micro_usd == made.cost_micro_usd
     assert mistakes(lambda: hansard.batch_report(store, "two"))[0][0] == "batch.unknown"
+    for name in ("one\udc80", "one\0"):
+        assert mistakes(lambda: hansard.batch_report(store, name))[0][0] == "list.text"  # noqa: B023

@@ -2,8 +2,9 @@
 
 import asyncio
 import sqlite3
-from contextlib import closing, suppress
+from contextlib import closing, contextmanager, suppress
 
+import psycopg
 import pytest
 from eventsourcing.sqlite import SQLiteDatastore
 
@@ -11,7 +12,7 @@ import hansard
 from hansard.errors import DataError, SeatError, UsageError
 from hansard.runtime import gating, session
 from hansard.runtime.files import Files
-from hansard.store import copying, registering
+from hansard.store import copying, postgres, registering
 from hansard.store.application import Store
 from hansard.store.tampering import alter_line
 from measuring import peak
@@ -120,7 +121,7 @@ def test_through_postgresql_and_back_nothing_is_another(keys, old, new, server):
             assert hansard.list_debates(here, search="Mill Lane").totals.debates == 0
             for size in range(there.register.size + 1):
                 assert here.register.root(size) == there.register.root(size)
-            assert here.register.checkpoints() == there.register.checkpoints()
+            assert [*here.register.checkpoints()] == [*there.register.checkpoints()]
             assert hansard.verify_register(here).ok
             assert hansard.verify_store(here).ok
     hansard.copy_store(url, new)
@@ -129,6 +130,41 @@ def test_through_postgresql_and_back_nothing_is_another(keys, old, new, server):
     with Store.open(url) as here:
         run(here)
     refused("copy.holds", old, url)
+
+
+def test_a_step_whose_connection_was_lost_before_that_was_told_is_copied_once(
+    old, server, monkeypatch
+):
+    url, told = server.fresh(), []
+    hansard.migrate_store(url)
+    plain = postgres.Recorder._transaction
+    monkeypatch.setattr(postgres, "_PAUSE", 0)
+
+    @contextmanager
+    def losing(recorder):
+        with plain(recorder) as c:
+            yield c
+        told.append(1)
+        if len(told) == 2:  # the first only takes the target
+            raise psycopg.OperationalError("server closed the connection unexpectedly")
+
+    monkeypatch.setattr(postgres.Recorder, "_transaction", losing)
+    assert hansard.copy_store(old, url).debates == 6
+    assert len(told) > 2
+
+
+def test_a_checkpoint_that_is_signed_while_stores_are_compared_comes_with_them(keys, old, new):
+    seen = []
+    with Store.open(f"sqlite:///{old}") as there:
+        number = len(there.debates())
+
+        def sign(_):
+            seen.append(1)
+            if len(seen) > number:  # each was copied: they are compared
+                hansard.sign_checkpoint(there, keys.signer("log"))
+
+        assert hansard.copy_store(old, new, each=sign).behind is False
+    assert contents(new) == contents(old)
 
 
 @pytest.mark.parametrize(("entries", "texts"), [(1, 1), (7, 1 << 24), (10_000, 100)])
@@ -154,7 +190,7 @@ def test_its_register_has_the_same_root_at_each_size_and_the_name_and_notes(keys
     with Store.open(f"sqlite:///{old}") as there, Store.open(f"sqlite:///{new}") as here:
         for size in range(there.register.size + 1):
             assert here.register.root(size) == there.register.root(size)
-        assert here.register.checkpoints() == there.register.checkpoints()
+        assert [*here.register.checkpoints()] == [*there.register.checkpoints()]
         kept = there.register.signed(0)
         assert 0 < kept.size < here.register.size
         found = hansard.verify_register(here, kept.note, keys.trust())
@@ -213,6 +249,7 @@ def writes(monkeypatch, at=0, stored=False):
     return count
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("stored", [False, True], ids=["not stored", "stored"])
 def test_killed_at_any_write_it_goes_on_and_is_used_by_nobody_else_before(
     monkeypatch, old, tmp_path, stored
@@ -471,7 +508,7 @@ from uuid import UUID
 with Store.open(sys.argv[1], create=True) as store:
     for number in range(1, int(sys.argv[2]) + 1):
         line = dump({"n": number})
-        blobs = [(f"{n}" * 64, bytes(1_000_000)) for n in range(4)]
+        blobs = [(f"{n}" * 64, bytes(int(sys.argv[3]))) for n in range(4)]
         extras = Extras(Head(1, line_hash(line)), blobs)
         store.append(Batch(str(UUID(int=number)), 1, [("call.started", line)], extras))
 """
@@ -483,8 +520,61 @@ def test_memory_does_not_grow_with_the_store(tmp_path):
     peaks = []
     for debates in (10, 60):
         old, new = tmp_path / f"old{debates}.db", tmp_path / f"new{debates}.db"
-        assert peak(tmp_path, "-c", LARGE, f"sqlite:///{old}", str(debates))[0] == 0
+        made = peak(tmp_path, "-c", LARGE, f"sqlite:///{old}", str(debates), "1000000")
+        assert made[0] == 0
         code, _, used = peak(tmp_path, "-c", COPY, str(old), str(new))
         assert code == 0
         peaks.append(used)
     assert peaks[1] < peaks[0] + 50_000_000  # of 200 million bytes more
+
+
+@pytest.mark.slow
+def test_a_debate_is_in_memory_once(tmp_path):
+    old, new = tmp_path / "old.db", tmp_path / "new.db"
+    assert peak(tmp_path, "-c", LARGE, f"sqlite:///{old}", "1", "40000000")[0] == 0
+    code, _, used = peak(tmp_path, "-c", COPY, str(old), str(new))
+    assert code == 0
+    assert used < 360_000_000  # of a debate of 160 million bytes
+
+
+@pytest.mark.parametrize("left", [4_096, 0.5])
+def test_a_damaged_source_is_told_of(tmp_path, left):
+    source = tmp_path / "source.db"
+    with Store.open(f"sqlite:///{source}", create=True) as store:
+        run(store)
+    data = source.read_bytes()
+    source.write_bytes(data[: left if left > 1 else int(len(data) * left)])
+    with pytest.raises(DataError) as caught:
+        hansard.copy_store(source, tmp_path / "copy.db")
+    assert caught.value.code.startswith("store.")
+
+
+@pytest.mark.parametrize("what", ["register.Register.lines", "copying._Copying._page"])
+def test_a_source_in_which_less_is_found_than_it_says_ends_the_copy(old, new, monkeypatch, what):
+    """As where a page is damaged: the last row is there, and no other leads to it."""
+    monkeypatch.setattr(f"hansard.store.{what}", lambda *_: [])
+    assert refused("copy.damaged", old, new)
+
+
+WRONG = {
+    "originator_id": (None, "x", b"\0"),
+    "originator_version": (None, 1.5, "x"),
+    "topic": (None, b"\0"),
+    "state": (None, 1.5, "x"),
+    "length": (1.5, "x"),
+}
+
+
+@pytest.mark.parametrize("column", WRONG)
+def test_an_entry_of_a_wrong_type_is_one_clear_error(old, tmp_path, column):
+    for number, value in enumerate(WRONG[column]):
+        source = tmp_path / f"{number}.db"
+        source.write_bytes(old.read_bytes())
+        with closing(sqlite3.connect(source)) as file, file:
+            file.execute("DROP TRIGGER lines_stand")
+            table = "heads" if column == "length" else "stored_events"
+            only = "" if column == "length" else " WHERE rowid = 2"
+            file.execute(f"UPDATE {table} SET {column} = ?{only}", [value])
+        with pytest.raises(DataError) as caught:
+            hansard.copy_store(source, tmp_path / f"{number}-new.db")
+        assert caught.value.code in ("copy.damaged", "store.corrupt")

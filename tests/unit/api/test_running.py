@@ -7,7 +7,7 @@ import pytest
 import hansard
 from exporting import APPROVAL, SEATS, reply
 from formats import FORMATS, PLAYED
-from hansard.errors import SeatError
+from hansard.errors import DataError, SeatError
 from hansard.governance.approval import hashes
 from hansard.runtime.models.base import Completion, ModelError, ToolCall
 from playing import answer, script, spec_of, weak
@@ -51,6 +51,25 @@ def same(made, store):
 def test_a_decision_of_which_the_policy_wants_a_review_is_not_released(store, policy):
     made = hansard.run_sync(FIELDS, models=MODELS, store=store, policy=policy)
     assert (made.decision, *same(made, store)) == ("release", False, "waiting", 1)
+
+
+def test_a_policy_that_was_revoked_since_it_was_read_opens_no_debate(store, tmp_path):
+    file = hansard.TrustFile(tmp_path / "trust.json")
+    file.add(str(APPROVAL.key), "approval")
+    signed = hansard.approve_prompts(APPROVAL, FIELDS)
+    policy = hansard.read_policy(signed, file.read())
+    given = {"models": MODELS, "store": store, "policy": policy}
+    assert hansard.run_sync(FIELDS, trust=file.read(), **given).closed_at
+    before = store.debates()
+    file.revoke_policy(policy, "2020-01-01")
+    with pytest.raises(DataError) as caught:
+        hansard.run_sync(FIELDS, trust=file.read(), **given)
+    assert caught.value.code == "policy.revoked"
+    file.remove(str(APPROVAL.key))
+    with pytest.raises(DataError) as caught:
+        hansard.run_sync(FIELDS, trust=file.read(), **given)
+    assert caught.value.code == "policy.untrusted"
+    assert store.debates() == before
 
 
 def test_one_of_which_no_policy_wants_a_review_is(store):

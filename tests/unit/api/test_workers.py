@@ -75,3 +75,12 @@ def test_whoever_stops_listening_ends_the_processes():
     assert len(multiprocessing.active_children()) == 2
     found.close()
     assert multiprocessing.active_children() == []
+
+
+def test_a_process_imports_nothing_from_the_working_directory(tmp_path, monkeypatch):
+    for name in ("multiprocessing", "pickle", "signal"):
+        (tmp_path / f"{name}.py").write_text("import os\nos._exit(9)\n")
+    monkeypatch.chdir(tmp_path)
+    before = dict(os.environ)
+    assert sorted(each(start, [1, 2], 2, lost)) == ["1 was here", "2 was here"]
+    assert dict(os.environ) == before

@@ -3,6 +3,7 @@
 import os
 import shlex
 import sys
+import tempfile
 
 import pytest
 
@@ -85,6 +86,13 @@ def test_a_command_that_fails_says_how(text, code, said):
     assert caught.value.code == code
 
 
+def test_a_command_that_cannot_be_read_is_not_shown():
+    """A PIN may stand in it."""
+    with pytest.raises(UsageError) as caught:
+        CommandKey(MINE.key, "tool --pin 1234 'open")
+    assert "1234" not in str(caught.value)
+
+
 def test_a_command_that_hangs_is_ended(monkeypatch):
     monkeypatch.setattr(command, "SECONDS", 0.2)
     with pytest.raises(UsageError, match="no signature within") as caught:
@@ -92,10 +100,37 @@ def test_a_command_that_hangs_is_ended(monkeypatch):
     assert caught.value.code == "signer.failed"
 
 
+def test_a_command_that_floods_its_output_is_ended_at_once():
+    with pytest.raises(UsageError, match="printed more than 1,000 bytes") as caught:
+        signer("import time; print('x' * 1_001, flush=True); time.sleep(600)").sign(b"text\n")
+    assert caught.value.code == "signer.failed"
+
+
+def test_what_a_command_started_floods_nobody_either(tmp_path):
+    over = tmp_path / "over"
+    os.mkfifo(over)
+    flood = (
+        "import os, signal; signal.signal(signal.SIGPIPE, signal.SIG_IGN)\n"
+        "try:\n    while True: os.write(1, bytes(50))\n"
+        f"except BrokenPipeError: open({str(over)!r}, 'w').write('over')\n"
+    )
+    starting = f"import subprocess, sys; subprocess.run([sys.executable, '-c', {flood!r}])"
+    with pytest.raises(UsageError, match="printed more than 1,000 bytes"):
+        signer(starting).sign(b"text\n")
+    assert over.read_text() == "over"
+
+
 def test_no_shell_reads_the_command(tmp_path):
     with pytest.raises(UsageError):
         CommandKey(MINE.key, f"true; touch {tmp_path}/x && touch {tmp_path}/x").sign(b"x")
     assert list(tmp_path.iterdir()) == []
+
+
+def test_where_there_is_no_disk_it_says_so(monkeypatch, tmp_path):
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path / "none"))
+    with pytest.raises(UsageError) as caught:
+        signer("").sign(b"x")
+    assert caught.value.code == "system.temporary"
 
 
 def test_passphrases_stay_here(monkeypatch):

@@ -42,6 +42,14 @@ def is_alive(pid):
         return False
 
 
+def test_where_there_is_no_disk_it_says_so(browser, monkeypatch, tmp_path):
+    browser("exit 0")
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path / "none"))
+    code, said = refused()
+    assert code == "system.temporary"
+    assert said.startswith("no temporary file can be written (No such file or directory): ")
+
+
 def test_where_there_is_none_it_says_what_to_install(monkeypatch, tmp_path):
     monkeypatch.delenv("HANSARD_CHROMIUM", raising=False)
     monkeypatch.setenv("PATH", str(tmp_path))

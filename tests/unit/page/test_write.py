@@ -65,7 +65,7 @@ def source(text):
 
 def test_the_shell_is_the_parts_as_they_are():
     found = Elements(b"".join(shell()))
-    assert found.named("style") == [CODE["style.css"].decode()]
+    assert found.named("style", id="style") == [CODE["style.css"].decode()]
     assert found.named("script") == [script(name) for name in SCRIPTS]
     assert len(found.named("meta", charset="utf-8")) == 1
     assert shell()[0].endswith(b"\n"), "the recipe of FORMAT.md reads the region line by line"
@@ -78,7 +78,7 @@ def test_the_policy_admits_the_code_of_the_shell_and_nothing_else():
     assert policy == {
         "default-src": ["'none'"],
         "script-src": [source(text) for text in found.named("script")],
-        "style-src": [source(text) for text in found.named("style")],
+        "style-src": [source(text) for text in found.named("style", id="style")],
         "require-trusted-types-for": ["'script'"],
         "trusted-types": ["'none'"],
         "base-uri": ["'none'"],
@@ -131,7 +131,7 @@ def test_what_looks_like_a_place_inside_a_part_stays(monkeypatch):
     html = "<{{csp}}>{{style}}{{data}}{{scripts}} {{other}}"
     monkeypatch.setattr(write, "part", lambda name: html if name == "page.html" else places)
     before, after = shell.__wrapped__()
-    assert before.endswith(f"<style>{places}</style>".encode())
+    assert before.endswith(f'<style id="style">{places}</style>'.encode())
     scripts = [f"<script>{script(name)}</script>" for name in SCRIPTS]
     assert after.decode() == "\n".join(scripts) + " {{other}}"
     assert all(places in text for text in scripts)

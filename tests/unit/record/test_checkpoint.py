@@ -109,7 +109,7 @@ def test_no_more_lines_than_a_note_has():
         cosigned = checkpoint.cosign(cosigned, WITNESS, second)
     with pytest.raises(DataError) as caught:
         checkpoint.cosign(cosigned, WITNESS, 16)
-    assert caught.value.code == "checkpoint.malformed"
+    assert caught.value.code == "checkpoint.full"
 
 
 def test_other_notes_have_no_cosignatures():

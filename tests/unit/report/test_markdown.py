@@ -2,14 +2,14 @@ import json
 import re
 
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 from markdown_it import MarkdownIt
 
 from hansard import run_sync
 from hansard.report.safe import one_line
 from hansard.report.sections import TITLE
-from hansard.report.signs import inline, quoted
+from hansard.report.signs import inline, quoted, table
 from hansard.report.view import build
 from hansard.report.words import dollars
 from hansard.runtime.models.base import Completion, ModelError, ToolCall
@@ -496,6 +496,18 @@ def test_any_line_reads_as_written(text):
     line = inline(text.encode(errors="replace").decode())
     assert kinds(line) <= {"paragraph_open", "inline", "paragraph_close", "text", "code_inline"}
     assert words(line) == one_line(text.encode(errors="replace").decode())
+
+
+@given(st.text("ab \\`|@.:/", max_size=12))
+@example("a@b|c")
+@example("x.com\\\\|`|`y")
+def test_a_cell_of_a_table_is_ended_by_nothing_in_it(text):
+    """Some readers take a backslash and what follows it for one sign, within code as well."""
+    rows = table(["said", "who"], [[inline(text), "`ann`"]])
+    assert len(re.sub(r"\\.", "", rows.split("\n")[2]).split("|")) == 4
+    found = [token.content for token in READER.parse(rows) if token.type == "inline"]
+    assert found[-1] == "`ann`"
+    assert len(found) == 4
 
 
 def test_every_line_of_a_quoted_text_is_a_paragraph():

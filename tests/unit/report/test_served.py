@@ -54,6 +54,25 @@ def test_another_name_is_another_model(asked, served):
     assert not is_asked(asked, served)
 
 
+def test_of_a_long_name_its_end_alone_is_compared():
+    """Thousands of calls may be answered in one name of a hundred megabytes."""
+    names = "x" * 200, "x" * 256
+
+    class Long(str):
+        __slots__ = ()
+
+        def __getitem__(self, key):
+            return str(self)[key]
+
+        rpartition = lower = None
+
+    for name in names:
+        assert is_asked(f"openai:{name}", Long(f"{'/y' * 9999}/{name.upper()}"))
+        assert is_asked(f"openai:{name}", Long(f"{'/y' * 9999}/{name}@20250807"))
+        for other in (f"/y{name}", "y" * 9999 + name, name + "y" * 9999):
+            assert not is_asked(f"openai:{name}", Long("/y" * 9999 + other))
+
+
 def table(served, model=SERVED):
     """A debate whose replies say that this model gave them."""
     usual = vote("release", more={"model": served})

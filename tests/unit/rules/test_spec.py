@@ -11,7 +11,7 @@ from hansard.rules.fields import Url
 from hansard.rules.formats import SPECS, ConsensusSpec, DebateSpec
 from hansard.rules.formats.panel.spec import PERSONAS
 from hansard.rules.model_names import key_variable
-from hansard.rules.spec_parts import Advocate
+from hansard.rules.spec_parts import MOST_NAMED, Advocate
 from hansard.runtime.inputs import parse_spec
 
 SEATS = [{"id": name, "model": "python:m"} for name in ("planner", "critic", "operator")]
@@ -594,6 +594,19 @@ def test_short_names_and_settings_that_lead_nowhere_are_refused(changes, code):
     assert code in [row["type"] for row in caught.value.errors()]
 
 
+@pytest.mark.parametrize("field", ["models", "prices", "prompts", "agent_types"])
+def test_of_too_many_names_none_is_looked_at(field):
+    def made(count):
+        with pytest.raises(ValidationError) as caught:
+            spec(**{field: {f"n{number}": [] for number in range(count)}})
+        return caught.value
+
+    assert made(MOST_NAMED).error_count() >= MOST_NAMED
+    (row,) = made(MOST_NAMED + 1).errors()
+    assert (row["type"], row["loc"]) == ("too_long", (field,))
+    assert ConsensusSpec.model_json_schema()["properties"][field]["maxProperties"] == MOST_NAMED
+
+
 URLS = {
     "http://localhost:8000/v1": True,
     "https://api.example.org": True,
@@ -701,3 +714,11 @@ def test_an_address_is_no_file_and_only_its_host_is_told():
         )
     assert caught.value.code == "spec.evidence_url"
     assert "secret" not in str(caught.value)
+
+
+@pytest.mark.parametrize("name", ["a b" * 9_999, "https://" + "a" * 9_999], ids=["file", "address"])
+def test_a_name_without_end_is_not_told_whole(name):
+    fields = {"format": "panel", "question": "Why?", "agents": 2, "model": "python:m"}
+    with pytest.raises(UsageError) as caught:
+        parse_spec({**fields, "evidence": [name]}, "spec")
+    assert len(str(caught.value)) < 600

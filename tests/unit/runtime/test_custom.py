@@ -18,6 +18,26 @@ ADVOCATES = [
 GIVEN = {"text": "so", "a mapping": {"text": "so"}, "a completion": Completion("so")}
 
 
+CHANGES = {
+    "its settings": lambda request: request.parameters.update(max_tokens=7, key="x"),
+    "no settings": lambda request: request.parameters.clear(),
+    "the schema of its reply": lambda request: request.reply_schema.clear(),
+    "all schemas": lambda request: [each.clear() for each in request.schemas],
+}
+
+
+@pytest.mark.parametrize("what", CHANGES)
+def test_what_a_function_changes_of_its_request_is_its_own(table, what):
+    def own(request):
+        reply = answer(request)
+        CHANGES[what](request)
+        return reply
+
+    for ask in (own, answer):  # the next debate asks with the same schemas
+        table.play("judged", ask)
+        assert table.verified().findings == []
+
+
 def said(table, seat):
     replies = {row["call"]: table.text(row["reply"]) for row in table.data("call.answered")}
     return [replies[row["call"]] for row in table.data("turn.recorded") if row["speaker"] == seat]

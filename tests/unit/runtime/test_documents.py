@@ -2,9 +2,12 @@
 
 import asyncio
 import io
+import itertools
 import json
+import math
 import subprocess
 import sys
+import tempfile
 import threading
 import zipfile
 from base64 import b64decode
@@ -34,8 +37,8 @@ TERMS = docx(
 BOUNDS = {"pages": 100, "text": 10_000, "xml": 1_000_000}
 
 
-def taken(data, kind="pdf", most=MAX_ORIGINALS):
-    return documents.read(data, "the file", kind, most=most)
+def taken(data, kind="pdf", most=MAX_ORIGINALS, until=math.inf):
+    return documents.read(data, "the file", kind, most=most, until=until)
 
 
 def refused(data, kind="pdf"):
@@ -264,6 +267,36 @@ def test_whatever_becomes_of_the_process_there_is_one_sentence(script, code, tmp
     error = refused(CLAUSE)
     assert error.code == f"spec.evidence_{code}"
     assert "could not be read to its end" in str(error)
+
+
+def test_where_there_is_no_disk_it_says_so(monkeypatch, tmp_path):
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path / "none"))
+    assert refused(pdf("so")).code == "system.temporary"
+
+
+def test_the_documents_of_a_spec_have_a_time_together(tmp_path, monkeypatch):
+    for name in ("one", "two", "three"):
+        (tmp_path / f"{name}.pdf").write_bytes(CLAUSE)
+    clock = itertools.count(step=documents.MOST_TOGETHER / 2)  # at the begin, then at each
+    monkeypatch.setattr(documents, "now", lambda: next(clock))
+    rows = [{"id": name, "file": f"{name}.pdf"} for name in ("one", "two", "three")]
+    assert len(admitted(tmp_path, rows[0])) == 1
+    with pytest.raises(UsageError) as caught:
+        admitted(tmp_path, *rows)
+    assert caught.value.code == "spec.evidence_bounds"
+    assert str(caught.value).startswith(
+        "two.pdf comes after documents of this spec that took 600 s"
+    )
+
+
+def test_a_document_is_read_no_longer_than_is_left_for_all(tmp_path, monkeypatch):
+    path = tmp_path / "extracting.py"
+    path.write_text("while True: pass")
+    monkeypatch.setattr(documents, "_EXTRACTING", path)
+    with pytest.raises(UsageError) as caught:
+        taken(CLAUSE, until=documents.now() + 0.5)
+    assert caught.value.code == "spec.evidence_bounds"
+    assert "600 s together" in str(caught.value)
 
 
 def test_the_process_is_told_no_secret_and_no_name(tmp_path, monkeypatch):

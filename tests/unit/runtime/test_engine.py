@@ -129,6 +129,8 @@ BUGS = {
     "class is abandoned": (giving(lambda: ModelError("abandoned")), "ValueError"),
     "StopIteration": (raising(StopIteration()), "RuntimeError"),
     "exits": (raising(SystemExit(3)), "RuntimeError"),
+    "async exits": (araising(SystemExit(0)), "RuntimeError"),
+    "async ends otherwise": (araising(type("Own", (BaseException,), {})()), "RuntimeError"),
     "cancels itself": (araising(asyncio.CancelledError()), "CancelledError"),
     "odd class name": (raising(type("Not An Id", (Exception,), {})()), None),
     "awaitable raises": (giving(Awaitable), "KeyError"),

@@ -403,11 +403,27 @@ def test_what_was_expected_is_recorded_before_the_first_call(format_, prices):
     assert verify(bundle).ok
 
 
-def test_a_debate_too_long_to_be_rehearsed_expects_nothing(monkeypatch):
-    monkeypatch.setattr(estimating, "MOST_REHEARSED", 23)
-    assert data(play("consensus"), "debate.opened")[0]["estimate"] is None
-    monkeypatch.setattr(estimating, "MOST_REHEARSED", 24)
-    assert data(play("consensus"), "debate.opened")[0]["estimate"]["calls_most"] == 24
+@pytest.mark.parametrize(
+    ("bound", "work", "changes"),
+    [
+        ("MOST_REHEARSED", 24, {}),
+        ("MOST_PARTS", 24 * 25, {"layout": "role-first", "evidence": LONG}),
+        ("MOST_SAID", 24 * BYTES * 900, {"settings": {"max_tokens": 900}}),
+        ("MOST_SAID", 24 * MAX_REPLY, {"settings": {"max_tokens": 10**9}}),
+    ],
+)
+def test_a_debate_too_long_to_be_rehearsed_has_no_estimate(monkeypatch, bound, work, changes):
+    made = []
+    monkeypatch.setattr(estimating, "rehearsals", lambda *it: made.append(it) or rehearsals(*it))
+    monkeypatch.setattr(estimating, bound, work)
+    assert of("consensus", **changes).most.calls == 24
+    assert len(made) == 1
+    monkeypatch.setattr(estimating, bound, work - 1)
+    with pytest.raises(UsageError, match="24 turns") as caught:
+        of("consensus", **changes)
+    assert caught.value.code == "estimate.too_long"
+    assert data(play("consensus", **changes), "debate.opened")[0]["estimate"] is None
+    assert len(made) == 1
 
 
 class Whole(Sized):
@@ -455,6 +471,7 @@ def drawn(draw):
     return spec_of(format_, **{rounds: draw(st.integers(1, 3)), **fields})
 
 
+@pytest.mark.slow
 @given(drawn())
 @settings(max_examples=150, deadline=None)
 def test_what_is_recorded_is_that_of_three_whole_rehearsals(spec):

@@ -1,17 +1,14 @@
-"""The rivals of a debate, and which recorded debate stands for one that would be opened."""
+"""The rivals of a debate, and what a golden set may say."""
 
 import json
-from dataclasses import replace
 
 import pytest
 
-import hansard
 from hansard.api.specs import located
 from hansard.errors import UsageError
 from hansard.runtime import golden
-from hansard.runtime.estimate import rehearsed
-from hansard.runtime.evaluating import MOST_DRAWS, is_alike, rival
-from hansard.runtime.files import LIMITS, Files
+from hansard.runtime.evaluating import MOST_DRAWS, rival
+from hansard.runtime.files import LIMITS
 from hansard.runtime.golden import MOST, choices, lines, read
 from measuring import traced
 
@@ -70,51 +67,6 @@ def test_it_keeps_settings_evidence_context_and_what_the_debate_says_of_itself()
 def test_it_is_drawn_as_often_as_there_were_calls_within_bounds():
     spec = spec_of("panel")
     assert [rival(spec, calls).draws for calls in (0, 1, 99, 500)] == [1, 1, MOST_DRAWS, MOST_DRAWS]
-
-
-def ask(request):
-    return {"answer": "so", "choice": "sign"}
-
-
-RUN = {
-    "format": "panel", "question": "Do we sign?", "model": "python:ask", "agents": 2, "rounds": 1,
-    "options": ["sign", "wait"], "evidence": [{"id": "memo", "text": "It is late."}],
-}  # fmt: skip
-CHANGES = (
-    {"question": "Do we sign now?"},
-    {"evidence": [{"id": "memo", "text": "It is early."}]},
-    {"evidence": []},
-    {"options": ["wait", "sign"]},
-    {"rounds": 2},
-    {"agents": 3},
-    {"personas": ["You are Ann.", "You are Bob."]},
-    {"seed": 1},
-    {"settings": {"temperature": 0.1}},
-    {"debater_instructions": "Be brief."},
-    {"context": "It rains."},
-)
-
-
-def opening(**changes):
-    spec, _ = located(RUN | changes, None)
-    return rehearsed(spec, Files(None), {"ask": ask})
-
-
-def test_a_debate_stands_for_another_only_if_it_was_opened_alike():
-    with hansard.open_store("sqlite:///:memory:") as store:
-        made = hansard.run_sync(RUN, models={"ask": ask}, store=store)
-        record = hansard.read_record(store, made.debate)
-    events, text = record.events, record.text
-    assert is_alike(opening(), events, text)
-    assert is_alike(opening(prices={"python:ask": {"input": "1", "output": "2"}}), events, text)
-    for changes in CHANGES:
-        assert not is_alike(opening(**changes), events, text), changes
-    origin = {"kind": "evaluation", "debate": None, "head": None, "seq": None}
-    assert not is_alike(replace(opening(), origin=origin), events, text)
-    assert not is_alike(opening(), events[:3], text)
-    assert not is_alike(opening(), events, lambda _: None)  # its texts are gone
-    events[0]["data"] |= {"engine": "hansard/9", "estimate": None}
-    assert is_alike(opening(), events, text)  # another version says that otherwise
 
 
 # A golden set is read whole: all that is wrong with it is told at once, with its lines

@@ -331,6 +331,10 @@ def test_the_file_of_a_passphrase_belongs_to_the_keys(place, monkeypatch):
     assert read(place, "pass") == SECRET
     monkeypatch.setenv("HANSARD_PASSPHRASE_FILE", str(place / "spec" / "pass"))
     assert refused(read, place, "pass").code == "spec.file_keys"
+    (place / "spec" / "other").hardlink_to(place / "spec" / "pass")
+    assert refused(read, place, "other").code == "spec.file_keys"
+    monkeypatch.setenv("HANSARD_PASSPHRASE_FILE", "nowhere")
+    assert read(place, "pass") == SECRET
 
 
 def test_a_chain_of_links_longer_than_python_can_follow_is_refused(place):

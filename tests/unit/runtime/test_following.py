@@ -10,6 +10,7 @@ import hansard
 from hansard.errors import DataError, UsageError
 from hansard.record import blob
 from hansard.record.line import line_hash
+from hansard.report.words import GONE
 from hansard.verify.checks import MAX_DOCUMENT
 from playing import BASE, MODEL, answer
 from reviewing import ANN, BOB, TRUST, trusting
@@ -142,6 +143,25 @@ def test_a_reply_cannot_pass_for_what_others_said(store):
     assert "    ## bob, debater, round 1, argument" in lines
 
 
+def erase(store, debate, *names):
+    why = {"reason": "She asked.", "basis": "GDPR, Article 17", "asked_by": "Ann Lee"}
+    found = hansard.preview_redaction(debate, names, store=store)
+    keep = [str(text) for text in found.undecided]
+    hansard.redact(debate, names, store=store, signers=[ANN], trust=TRUST, keep=keep, **why)
+
+
+@pytest.mark.parametrize("format_", BASE)
+def test_what_was_erased_from_the_earlier_debate_is_gone_from_the_transcript(store, format_):
+    first = run(store, spec(format_))
+    events = hansard.read_record(store, first.debate).events
+    answered = next(row["seq"] for row in events if row["type"] == "call.answered")
+    erase(store, first.debate, "1.question", f"{answered}.reply")
+    second = run(store, spec(), follow_up=first.debate)
+    text = texts(store, second.debate)[second.evidence[0].sha256]
+    assert f"\n\nQuestion: {GONE}\n\n" in text
+    assert text.count(f"\n\n    {GONE}\n") == 1
+
+
 # Remands ---------------------------------------------------------------------------------
 
 
@@ -193,6 +213,16 @@ def test_only_the_comments_of_those_who_still_send_it_back_are_evidence(store):
     found = texts(store, second.debate)
     assert len(second.evidence) == 2
     assert "What does the law say?" in found[second.evidence[1].sha256]
+
+
+def test_a_comment_that_was_erased_is_gone_from_its_document(store):
+    first = sent_back(store, "What does the insurer say?", "Who pays?")
+    seq = len(store.bundle(first).lines) - 1
+    erase(store, first, f"{seq}.comment")
+    second = run(store, spec(), remand=first, trust=TRUST)
+    found = texts(store, second.debate)
+    documents = [found[row.sha256].split("\n\n")[-1] for row in second.evidence[1:]]
+    assert documents == [f"{GONE}\n", "Who pays?\n"]
 
 
 def not_sent_back(store, debate, trust=TRUST, code="origin.not_remanded"):

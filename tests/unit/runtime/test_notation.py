@@ -17,6 +17,8 @@ from hansard.runtime.notation import (
     MAX_DIGITS,
     MAX_KEY,
     MAX_VALUES,
+    MAX_YAML,
+    MAX_YAML_VALUES,
     is_crowded,
     parse,
 )
@@ -129,7 +131,7 @@ REFUSED = {
     "deep mappings": ("{a: " * DEEP + "}" * DEEP, "nests too deeply"),
     "deep blocks": ("- " * DEEP + "a", "nests too deeply"),
     "endless lists": ("[" * 10**6, "nests too deeply"),
-    "too many values": ("[" + "a," * MAX_VALUES + "]", "more than 100,000 values"),
+    "too many values": ("[" + "a," * MAX_YAML_VALUES + "]", "more than 50,000 values"),
     "many digits": ("a: " + "9" * (MAX_DIGITS + 1), "more than 100 digits"),
     "many signs": ("a: 0x" + "f" * 10**6, "more than 100 digits"),
     "a number beyond all": ("a: 1e999", "too large"),
@@ -151,9 +153,26 @@ def test_aliases_count_as_if_they_were_written_out():
     laughs = "a: &a [x,x,x,x,x,x,x,x,x,x]\n"
     for one, other in zip("abcde", "bcdef", strict=True):
         laughs += f"{other}: &{other} [{','.join([f'*{one}'] * 10)}]\n"
-    assert "more than 100,000 values" in refused(laughs)
+    assert "more than 50,000 values" in refused(laughs)
     long = f"a: &a {'x' * 100_000}\nb: [{','.join(['*a'] * (MAX_CHARS // 100_000))}]"
     assert f"more than {MAX_CHARS:,} signs" in refused(long)
+
+
+@pytest.mark.slow
+def test_less_of_yaml_is_read_than_of_json():
+    most = f"a: {'x' * (MAX_YAML - 3)}"
+    assert parse(most, "x.yaml") == {"a": "x" * (MAX_YAML - 3)}
+    assert parse("[" + ",".join(["1"] * (MAX_YAML_VALUES - 1)) + "]", "x.yaml")
+    for text in (f"{most}x", "[" + "1," * MAX_YAML_VALUES + "]"):
+        assert "the most in YAML" in refused(text)
+        assert refused(text).endswith("save it as JSON, in a file whose name ends in .json")
+    assert parse(json.dumps(["x" * MAX_YAML]), "x.json") == ["x" * MAX_YAML]
+    assert parse(json.dumps([1] * (MAX_YAML_VALUES + 1)), "x.json")
+
+
+def test_of_too_much_yaml_nothing_is_parsed(monkeypatch):
+    monkeypatch.setattr("hansard.runtime.notation.yaml", None)
+    assert "more than 1,048,576 characters" in refused("#" * (MAX_YAML + 1))
 
 
 REFUSED_JSON = {
@@ -255,6 +274,7 @@ def calls(text):
     return count
 
 
+@pytest.mark.slow
 @settings(max_examples=40, deadline=None)
 @given(
     st.lists(st.sampled_from(PIECES), max_size=4),

@@ -59,6 +59,30 @@ def test_an_event_is_told_once_it_is_stored_and_in_order(table):
     assert told == list(range(1, len(table.events) + 1))
 
 
+CHANGES = {
+    "all of it": lambda event: event["data"].clear(),
+    "more of it": lambda event: event["data"].update(debate=event["debate"]),
+    "its type": lambda event: event.update(type="debate.closed"),
+    "what is in it": lambda event: [
+        each.clear() for each in event["data"].values() if isinstance(each, dict | list)
+    ],
+}
+
+
+@pytest.mark.parametrize("what", CHANGES)
+def test_what_an_observer_changes_of_an_event_is_its_own(table, what):
+    table.run(observe=CHANGES[what])
+    assert table.verified().findings == []
+    assert table.data("debate.closed")
+
+
+def test_nor_can_it_take_a_text_from_the_debate(table):
+    with pytest.raises(SeatError):
+        table.run(observe=lambda event, texts: texts.clear())
+    assert table.resume().closed
+    assert table.verified().findings == []
+
+
 def test_what_the_store_refuses_is_told_to_nobody(table, monkeypatch):
     told, append = [], Store.append
 
@@ -94,6 +118,7 @@ PLAYED = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("format_", PLAYED)
 def test_wherever_it_breaks_in_any_format_nothing_is_asked_or_used_twice(table, format_):
     asked, used = [], []

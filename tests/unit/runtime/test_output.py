@@ -203,9 +203,9 @@ def test_without_the_extra_words_can_still_be_written(table, no_extra):
 
 def test_nobody_goes_on_with_a_debate_whose_deliverable_cannot_be_checked(table, monkeypatch):
     async def dies(request):
-        raise SystemExit
+        raise KeyboardInterrupt
 
-    with pytest.raises(SystemExit):
+    with pytest.raises(KeyboardInterrupt):
         table.play("judged", dies, output_schema=SCHEMA)
     before = table.store.lines(table.debate)
     with monkeypatch.context() as patch:

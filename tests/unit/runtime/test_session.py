@@ -130,7 +130,7 @@ def left_open(tmp_path):
 
     async def dies(request):
         if request.phase == "critique" and request.speaker == "critic":
-            raise SystemExit
+            raise KeyboardInterrupt
         vote = {"planner": "release", "critic": "revise"}.get(request.speaker, "escalate")
         return {"stance": "s", "rationale": "r", "vote": vote}
 
@@ -143,7 +143,7 @@ def left_open(tmp_path):
         max_rounds=1,
     )
     with Store.open(f"sqlite:///{path}", create=True) as store:
-        with pytest.raises(SystemExit):
+        with pytest.raises(KeyboardInterrupt):
             asyncio.run(session.run(spec, store, tmp_path, models=dict.fromkeys(SEATS, dies)))
         yield store, path
 

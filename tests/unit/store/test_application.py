@@ -20,11 +20,11 @@ from hansard.errors import DataError, UsageError
 from hansard.record import blob
 from hansard.record.bundle import Head
 from hansard.rules.events import Fact
+from hansard.runtime.files import Files
 from hansard.store.application import Batch, Store, migrate
+from hansard.store.beside import RunnerLock, Tally
 from hansard.store.database import Extras
-from hansard.store.file import Tally
 from hansard.store.mapping import LineMapper, StoredLine
-from hansard.store.sqlite import RunnerLock
 
 DEBATE = "5c1d3e0a-1111-4111-8111-111111111111"
 OTHER = "5c1d3e0a-2222-4222-8222-222222222222"
@@ -163,8 +163,14 @@ def beside(shelf):
 
 def test_a_link_that_leads_nowhere_is_not_followed_to_make_a_store(tmp_path):
     (tmp_path / "h.db").symlink_to(tmp_path / "elsewhere.db")
-    with Store.open(f"sqlite:///{tmp_path}/h.db", create=True) as store:
-        batch = Batch(DEBATE, 1, [("t", b"{}")], Extras(Head(1, "h")))
+    url, batch = (
+        f"sqlite:///{tmp_path}/h.db",
+        Batch(DEBATE, 1, [("t", b"{}")], Extras(Head(1, "h"))),
+    )
+    assert code_of(Store.open, url, create=True) == "store.missing"
+    (tmp_path / "h.db").unlink()
+    with Store.open(url, create=True) as store:
+        (tmp_path / "h.db").symlink_to(tmp_path / "elsewhere.db")  # somebody is quick
         assert code_of(store.append, batch) == "store.failed"
     assert not (tmp_path / "elsewhere.db").exists()
 
@@ -235,6 +241,71 @@ def test_a_count_that_somebody_else_has_noted_is_not_lowered(shelf):
     assert tally.read() == 3
     tally.write(4)
     assert tally.read() == 4
+
+
+def test_who_opens_a_store_twice_keeps_the_log_in_which_it_stores(shelf):
+    """Whoever closes a file gives back every lock of its process on it, SQLite's included."""
+    journal = shelf.fill(3)
+    url = f"sqlite:///{shelf.path}"
+    assert read(url) == [DEBATE]
+    subprocess.run([sys.executable, "-c", READ, str(shelf.path)], check=True)
+    journal.add(Fact("debate.resumed", {"engine": "hansard/4"}))
+    journal.flush()
+    with Store.open(died(shelf)) as store:
+        assert len(store.lines(DEBATE)) == 4
+
+
+READ = """
+import sqlite3, sys
+connection = sqlite3.connect(sys.argv[1])
+connection.execute("SELECT * FROM heads").fetchall()
+connection.close()
+"""
+
+
+def taken(path):
+    return path.rename(path.with_name("taken"))
+
+
+TAKEN = {
+    "moved": ("h.db", taken),
+    "replaced": ("h.db", lambda path: shutil.copy(taken(path), path)),
+    "its log removed": ("h.db-wal", taken),
+    "its index removed": ("h.db-shm", taken),
+    "its log made anew": ("h.db-wal", lambda path: (taken(path), path.touch(0o600))),
+}
+
+
+@pytest.mark.parametrize("how", TAKEN)
+def test_nothing_is_stored_in_a_store_that_stands_no_more_where_it_was_opened(shelf, how):
+    """It would be in a file that nobody finds."""
+    journal = shelf.fill(3)
+    name, take = TAKEN[how]
+    path = shelf.path.with_name(name)
+    take(path)
+    journal.add(Fact("debate.resumed", {"engine": "hansard/4"}))
+    with pytest.raises(DataError, match=f"{name} was moved, replaced or removed") as caught:
+        journal.flush()
+    assert caught.value.code == "store.moved"
+    path.with_name("taken").replace(path)
+    journal.flush()
+    shelf.store.close()
+    with Store.open(f"sqlite:///{shelf.path}") as store:
+        assert len(store.lines(DEBATE)) == 4
+
+
+@pytest.mark.parametrize("own", [False, True])
+@pytest.mark.parametrize("end", ["", "-wal", "-shm"])
+def test_no_spec_reads_a_file_of_an_open_store(shelf, end, own):
+    """Who opens and closes one takes back the locks that this process has on it."""
+    shelf.fill(3)
+    path = Path(f"{shelf.path}{end}")
+    with pytest.raises(UsageError, match="belongs to a store that is open") as caught:
+        Files(shelf.path.parent).read(path if own else path.name, "file", "spec.unreadable")
+    assert caught.value.code == "spec.file_store"
+    shelf.store.close()
+    if not end:
+        assert Files(shelf.path.parent).read("h.db", "file", "spec.unreadable")
 
 
 def foreign(path):
@@ -795,3 +866,34 @@ def test_what_is_no_store_is_not_made_one(tmp_path):
     before = (tmp_path / "h.db").read_bytes()
     assert code_of(migrate, f"sqlite:///{tmp_path}/h.db") == "store.foreign"
     assert (tmp_path / "h.db").read_bytes() == before
+
+
+@pytest.mark.parametrize("open_it", [Store.open, migrate])
+@pytest.mark.parametrize(
+    "url",
+    [
+        "sqlite:///a\0b",
+        "sqlite:///:memory:\0",
+        "sqlite:///\ud800",
+        "postgresql://a\0b@host/name",
+        "postgresql://host/\ud800",
+        "postgresql://other/\udcff",
+        "postgresql://host/%ff",
+        "postgresql://host/%00",
+        "\0",
+    ],
+    ids=ascii,
+)
+def test_a_url_with_a_character_that_no_store_has_is_refused_as_such(url, open_it):
+    with pytest.raises(UsageError) as caught:
+        open_it(url)
+    assert caught.value.code == "store.url"
+
+
+def test_a_store_that_was_closed_says_so(shelf):
+    shelf.fill()
+    shelf.store.close()
+    for act in (shelf.store.debates, lambda: shelf.store.bundle(DEBATE), shelf.fill):
+        with pytest.raises(UsageError, match="was closed") as caught:
+            act()
+        assert caught.value.code == "store.closed"

@@ -8,6 +8,8 @@ import shutil
 import sqlite3
 import stat
 import struct
+import subprocess
+import sys
 from contextlib import closing
 from pathlib import Path
 
@@ -17,7 +19,9 @@ import hansard
 from hansard.errors import DataError, UsageError
 from hansard.record.bundle import MAX_EXPORT, Head
 from hansard.store.application import Batch, Store
-from hansard.store.database import Extras
+from hansard.store.database import EACH, Extras
+from hansard.store.guard import guard
+from measuring import peak
 from playing import BASE, MODEL, answer
 
 DEBATE = "5c1d3e0a-1111-4111-8111-111111111111"
@@ -92,6 +96,7 @@ PLANTS = {
     "a link to nowhere": lambda path, home: path.symlink_to(home / "nowhere"),
     "a pipe": lambda path, home: os.mkfifo(path),
     "a folder": lambda path, home: path.mkdir(),
+    "a second name": lambda path, home: path.hardlink_to(home / "VICTIM"),
 }
 
 
@@ -107,9 +112,46 @@ def test_what_is_no_regular_file_is_not_opened(planted, tmp_path, end, kind):
         with Store.open(f"sqlite:///{planted}") as store, store.runner(DEBATE):
             store.debates()
 
-    assert refusal(act, beside) == "store.beside"
+    assert refusal(act, beside) == f"store.{'linked' if kind == 'a second name' else 'beside'}"
     assert victim.read_bytes() == b""
     assert not (tmp_path / "nowhere").exists()
+
+
+def test_a_store_with_a_second_name_is_not_opened_by_either(planted, tmp_path):
+    other = tmp_path / "other.db"
+    other.hardlink_to(planted)
+    for path in (planted, other):
+        assert refusal(lambda: read(path), path) == "store.linked"  # noqa: B023
+    other.unlink()
+    assert read(planted) == [DEBATE]
+
+
+def test_a_store_that_is_mounted_without_its_folder_is_not_opened(planted, tmp_path, monkeypatch):
+    path, mounts = planted.rename(tmp_path / "my store.db"), tmp_path / "mountinfo"
+    spelled = str(path).replace(" ", r"\040")
+    monkeypatch.setattr("hansard.store.file._MOUNTS", mounts)
+    assert read(path) == [DEBATE], "another system has no such list"
+    for place, code in ((tmp_path, None), (spelled, "store.linked")):
+        mounts.write_text(f"65 44 254:0 /a/x.db {place} rw,relatime - ext4 /dev/vda rw\n\n")
+        if code:
+            assert refusal(lambda: read(path), path) == code
+        else:
+            assert read(path) == [DEBATE]
+
+
+def test_a_store_has_one_lock_and_one_mark_by_whatever_link_it_is_opened(planted, tmp_path):
+    link = tmp_path / "elsewhere" / "link.db"
+    link.parent.mkdir()
+    link.symlink_to(planted)
+    with Store.open(f"sqlite:///{planted}") as one, Store.open(f"sqlite:///{link}") as other:
+        with one.runner(DEBATE), pytest.raises(UsageError) as caught, other.runner(DEBATE):
+            pass
+        assert caught.value.code == "store.running"
+        assert other.place == link.parent, "what it trusts is the folder that was named"
+    erased = Path(f"{planted}-erased")
+    erased.touch(0o600)
+    assert read(link) == [DEBATE]
+    assert not erased.exists()
 
 
 def test_a_lock_that_is_a_database_is_not_opened(planted, tmp_path):
@@ -161,6 +203,33 @@ def test_a_store_that_could_act_is_refused(planted, what):
     assert refusal(lambda: read(planted), planted) == "store.foreign"
 
 
+HEADERS = {"as it is": (), "with a log": ((18, 2), (19, 2)), "of nobody": ((68, 0),)}
+
+
+@pytest.mark.parametrize("header", HEADERS)
+def test_of_a_schema_that_no_store_has_sqlite_reads_a_part(planted, header):
+    """All of it takes a time that grows with its square; what stands last here is no SQL."""
+    rows = [(f"z{n}", f"CREATE TABLE z{n} (x)") for n in range(600)]
+    with closing(sqlite3.connect(planted)) as connection, connection:
+        connection.execute("PRAGMA writable_schema = ON")
+        connection.executemany(
+            "INSERT INTO sqlite_master VALUES ('table', ?1, ?1, 2, ?2)",
+            [*rows, ("last", "CREATE TABLE last (")],
+        )
+    with planted.open("r+b") as file:
+        for place, byte in HEADERS[header]:
+            file.seek(place)
+            file.write(bytes([byte]))
+    assert refusal(lambda: read(planted), planted) == "store.foreign"
+
+
+def test_of_a_statement_that_no_store_has_sqlite_reads_a_part(planted):
+    with closing(sqlite3.connect(planted)) as connection:
+        connection.execute(f"CREATE TABLE z ({', '.join(f'c{n} INTEGER' for n in range(900))})")
+    with pytest.raises(DataError, match="too big"):
+        read(planted)
+
+
 def test_a_store_in_whose_schema_a_name_is_wild_is_refused_in_one_line(planted):
     with closing(sqlite3.connect(planted)) as connection:
         connection.execute(f'CREATE TABLE "z\n\x1b[2J{"x" * 999}" (x)')
@@ -171,7 +240,7 @@ def test_a_store_that_cannot_be_read_is_one_clear_error(planted, monkeypatch):
     def broken(*_, **__):
         raise OSError(errno.EIO, "Input/output error")
 
-    monkeypatch.setattr(Path, "open", broken)
+    monkeypatch.setattr(Path, "lstat", broken)
     assert refusal(lambda: read(planted), "Input/output error") == "store.failed"
 
 
@@ -187,7 +256,7 @@ def test_a_schema_that_is_no_text_is_refused(planted, part):
 def test_more_than_any_record_has_is_not_read(shelf, monkeypatch):
     """The pages of a store may form a ring, so a small file can hold any number of long texts."""
     shelf.fill()
-    size = sum(map(len, shelf.store.lines(DEBATE)))
+    size = sum(EACH + len(line) for line in shelf.store.lines(DEBATE))
     shelf.sql(("INSERT INTO blobs VALUES (?, 'x', zeroblob(5000))", DEBATE.replace("-", "")))
     monkeypatch.setattr("hansard.store.database.MOST_BYTES", 5000)
     assert refusal(lambda: shelf.store.bundle(DEBATE), shelf.path) == "store.size"
@@ -197,6 +266,17 @@ def test_more_than_any_record_has_is_not_read(shelf, monkeypatch):
     assert refusal(lambda: shelf.store.lines(DEBATE)) == "store.size"
 
 
+def test_rows_without_a_byte_count_too(shelf, monkeypatch):
+    shelf.fill()
+    many = "WITH RECURSIVE n (x) AS (SELECT 9 UNION ALL SELECT x + 1 FROM n WHERE x < 1000)"
+    shelf.sql(
+        (f"{many} INSERT INTO stored_events SELECT ?, x, '', x'' FROM n", DEBATE.replace("-", ""))
+    )
+    monkeypatch.setattr("hansard.store.database.MOST_BYTES", 500 * EACH)
+    assert refusal(lambda: shelf.store.lines(DEBATE)) == "store.size"
+
+
+@pytest.mark.slow
 @pytest.mark.parametrize("where", ["entry", "text", "line of the register"])
 def test_one_value_that_no_export_could_hold_is_refused_by_sqlite_itself(shelf, where):
     """Else it is in memory twice before its bytes are counted."""
@@ -213,6 +293,189 @@ def test_one_value_that_no_export_could_hold_is_refused_by_sqlite_itself(shelf, 
     act = {"line of the register": lambda: [*register.lines(register.size, 0)]}
     read_it = act.get(where, lambda: shelf.store.bundle(debate))
     assert refusal(read_it, f"{MAX_EXPORT:,} bytes") == "store.size"
+
+
+def ring(path, name, *, fan=600, depth=8):
+    """Let pages above the first one of a table or index lead to it 600^8 times."""
+    with closing(sqlite3.connect(path)) as connection:
+        connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+        found = "SELECT rootpage FROM sqlite_master WHERE name = ?"
+        ((root,),) = connection.execute(found, (name,))
+    data = bytearray(path.read_bytes())
+    first = data[(root - 1) * PAGE : root * PAGE]
+    is_index = first[0] in (2, 10)
+    inner = first[0] in (2, 5)
+    place = 8 + 4 * inner + 2 * (int.from_bytes(first[3:5], "big") - 1)  # of its last cell
+    start = int.from_bytes(first[place : place + 2], "big") + 4 * inner
+    key = first[start : start + 1 + first[start]] if is_index else b"\x87\xff\x7f"  # above all
+    data += first
+    for _ in range(depth):
+        cell = struct.pack(">I", len(data) // PAGE) + key
+        end, kind = PAGE - len(cell), 2 if is_index else 5
+        page = struct.pack(">BHHHBI", kind, 0, fan, end, 0, len(data) // PAGE)
+        data += (page + fan * struct.pack(">H", end)).ljust(end, b"\0") + cell
+    data[(root - 1) * PAGE : root * PAGE] = data[-PAGE:]
+    data[28:32] = struct.pack(">I", len(data) // PAGE)
+    path.write_bytes(data)
+
+
+LITTLE = """
+from hansard.store import work
+work._ALWAYS = 1
+from hansard_entry import run
+run()
+"""
+RINGS = {
+    "ids": ("sqlite_autoindex_stored_events_1", "list", 2),
+    "ids of all": ("sqlite_autoindex_stored_events_1", "verify --all", 2),
+    "entries": ("stored_events", "list", 2),
+    "what finds debates": ("projected", "list", 2),
+    "what is made anew": ("projected", "projection rebuild", 2),
+    "texts": ("blobs", "verify --all", 1),
+}
+
+
+def within(seconds, path, command):
+    """Run a command on a store, with little work allowed; its exit code and its errors."""
+    words = [sys.executable, "-c", LITTLE, *command.split(), "--store", f"sqlite:///{path}"]
+    ended = subprocess.run(words, capture_output=True, text=True, check=False, timeout=seconds)
+    return ended.returncode, ended.stderr
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("where", RINGS)
+def test_pages_that_lead_back_to_one_another_hold_no_command_up(shelf, where):
+    """SQLite walks through them for ever, and what it passes over is no row that is read."""
+    run(shelf.store)
+    hansard.list_debates(shelf.store)
+    shelf.store.close()
+    name, command, code = RINGS[where]
+    ring(shelf.path, name)
+    ended, said = within(60, shelf.path, command)
+    assert ended == code, said
+    assert code == 1 or said.endswith("[store.corrupt]\n")
+
+
+def test_nor_are_they_written_anew_without_an_end(shelf):
+    run(shelf.store)
+    shelf.store.close()
+    ring(shelf.path, "blobs")
+    erased = Path(f"{shelf.path}-erased")
+    erased.touch(0o600)
+    size = shelf.path.stat().st_size
+    with Store.open(f"sqlite:///{shelf.path}") as store:
+        assert len(store.debates()) == 1
+        assert refusal(store.scrub, shelf.path) == "store.corrupt"
+    assert shelf.path.stat().st_size == size
+    assert erased.exists()
+
+
+def test_an_honest_store_may_take_any_work(shelf, monkeypatch):
+    """What a file of its size can ask for is never too much."""
+    monkeypatch.setattr("hansard.store.work._ALWAYS", 0)
+    monkeypatch.setattr("hansard.store.sqlite.STEPS", 1)
+    monkeypatch.setattr("hansard.store.work.STEPS", 1)
+    shelf.store.close()
+    with Store.open(f"sqlite:///{shelf.path}", create=True) as store:
+        for _ in range(5):
+            run(store)
+        assert len(hansard.list_debates(store, search="shall").debates) == 5
+        assert hansard.rebuild_projection(store) == 5
+        assert hansard.verify(store, store.debates()[0]).ok
+
+
+def test_ctrl_c_while_sqlite_works_is_no_damage(shelf, monkeypatch):
+    """Python runs what a signal asks for in the middle of the look, and swallows what it raises."""
+
+    def struck(_):
+        raise KeyboardInterrupt
+
+    shelf.fill()
+    shelf.store.close()
+    monkeypatch.setattr("hansard.store.work.Work.__call__", struck)
+    with Store.open(f"sqlite:///{shelf.path}") as store:
+        recursive = "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n LIMIT 400000)"
+        with pytest.raises(KeyboardInterrupt):
+            store._select(f"{recursive} SELECT count(*) FROM n")
+
+
+def no_memory():
+    raise MemoryError
+
+
+def test_memory_that_does_not_suffice_is_one_clear_error():
+    with pytest.raises(DataError, match="not enough memory") as caught, guard():
+        no_memory()
+    assert caught.value.code == "store.size"
+
+
+COMMANDS = {
+    "list": (["list"], 0, ""),
+    "rebuild": (["projection", "rebuild"], 0, ""),
+    "show": (["show", "{debate}"], 2, "[store.size]"),
+    "verify in processes": (["verify", "--all", "--jobs", "2"], 1, ""),
+    "copy": (["copy", "sqlite:///{path}", "sqlite:///{path}-new"], 2, "[store.size]"),
+}
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("command", COMMANDS)
+def test_a_text_of_any_size_takes_no_memory(shelf, tmp_path, capfd, command):
+    """SQLite has all of a row in memory before it looks at a limit of its length."""
+    debate = run(shelf.store)
+    shelf.store.close()
+    with closing(sqlite3.connect(shelf.path, isolation_level=None)) as connection:
+        connection.execute("PRAGMA journal_mode = OFF")
+        connection.execute("DELETE FROM blobs")  # so that any search looks at the one
+        long = (debate.replace("-", ""), 4 * MAX_EXPORT)
+        connection.execute("INSERT INTO blobs VALUES (?, 'x', zeroblob(?))", long)
+    words, code, said = COMMANDS[command]
+    words = [word.format(debate=debate, path=shelf.path) for word in words]
+    store = ["--store", f"sqlite:///{shelf.path}"]
+    ended, _, took = peak(tmp_path, "-m", "hansard", *store, *words)
+    assert (ended, said in capfd.readouterr().err) == (code, True)
+    assert took < 2 * MAX_EXPORT
+
+
+@pytest.mark.slow
+def test_nor_does_one_that_comes_after_as_many_texts_as_are_read(shelf, tmp_path, capfd):
+    debate = run(shelf.store)
+    shelf.store.close()
+    with closing(sqlite3.connect(shelf.path, isolation_level=None)) as connection:
+        connection.execute("PRAGMA journal_mode = OFF")
+        connection.execute("DELETE FROM blobs")
+        for name, size in zip("abcdx", (62_000_000,) * 4 + (170 << 20,), strict=True):
+            row = (debate.replace("-", ""), name * 64, size)
+            connection.execute("INSERT INTO blobs VALUES (?, ?, zeroblob(?))", row)
+    words = ("--store", f"sqlite:///{shelf.path}", "show", debate)
+    ended, _, took = peak(tmp_path, "-m", "hansard", *words)
+    assert (ended, "[store.size]" in capfd.readouterr().err) == (2, True)
+    assert 2 * MAX_EXPORT < took < 4 * MAX_EXPORT
+
+
+LARGEST = """
+import sys, hansard
+from hansard.record.bundle import Head
+from hansard.record.canonical import dump
+from hansard.record.line import line_hash
+from hansard.store.application import Batch, Store
+from hansard.store.database import Extras
+from hansard.store import memory
+memory.bound()
+debate, new, size, line = *sys.argv[1:3], int(sys.argv[3]), dump({"n": 1})
+texts = [(f"{n}" * 64, b"x" * each) for n, each in enumerate((5_000, size, 5_000))]
+with Store.open(f"sqlite:///{new}-old", create=True) as store:
+    store.append(Batch(debate, 1, [("t", line)], Extras(Head(1, line_hash(line)), texts)))
+del texts
+hansard.copy_store(f"{new}-old", new)
+"""
+
+
+@pytest.mark.slow
+def test_the_longest_text_is_stored_and_copied_within_the_bound(tmp_path):
+    words = (DEBATE, str(tmp_path / "new.db"), "64000100")  # with its salt
+    ended, _, took = peak(tmp_path, "-c", LARGEST, *words)
+    assert (ended, took <= 4 * MAX_EXPORT) == (0, True)
 
 
 def test_the_schema_of_a_store_is_not_trusted(shelf):
@@ -324,3 +587,24 @@ def test_a_row_of_a_wrong_type_is_left_out(tmp_path, column, value):
         connection.execute(CONFUSED.format(column), [value, altered.replace("-", "")])
     with hansard.open_store(f"sqlite:///{path}") as store:
         assert store.naming(first) == [again]
+
+
+@pytest.mark.parametrize("value", [7, 1.5, b"\xff\0", "no id", None])
+def test_what_finds_debates_is_not_made_of_an_entry_of_none(shelf, value):
+    debate = run(shelf.store)
+    shelf.sql((CONFUSED.format("originator_id"), value, debate.replace("-", "")))
+    assert refusal(lambda: hansard.list_debates(shelf.store), "debate's id") == "store.corrupt"
+
+
+def test_nor_where_the_index_of_ids_lacks_an_entry(shelf):
+    run(shelf.store)
+    name = "sqlite_autoindex_stored_events_1"
+    rows = "SELECT rootpage FROM sqlite_master WHERE name = '{}'"
+    pages = [shelf.sql((rows.format(each),))[0][0] for each in (name, "sqlite_autoindex_copied_1")]
+    shelf.store.close()
+    data = bytearray(shelf.path.read_bytes())
+    full, empty = (slice((page - 1) * PAGE, page * PAGE) for page in pages)
+    data[full] = data[empty]  # the index of a table without a row
+    shelf.path.write_bytes(data)
+    with Store.open(f"sqlite:///{shelf.path}") as store:
+        assert refusal(lambda: hansard.list_debates(store)) == "store.corrupt"

@@ -21,7 +21,13 @@ from hansard.addresses import without_secrets
 from hansard.errors import DataError, HansardError, UsageError
 from hansard.record.bundle import Head
 from hansard.runtime.models.base import Completion
-from hansard.store import postgres, postgres_server, postgres_tables
+from hansard.store import (
+    database,
+    postgres,
+    postgres_reading,
+    postgres_server,
+    postgres_tables,
+)
 from hansard.store.application import Batch, Store
 from hansard.store.database import Extras
 from hansard.store.rows import Row
@@ -33,10 +39,8 @@ SECRET = "p@ss/w?rd:#1"
 
 
 @pytest.fixture
-def url(server):
-    found = server.fresh()
-    hansard.migrate_store(found)
-    return found
+def url(migrated):
+    return migrated()
 
 
 def code_of(function, *args, **more):
@@ -149,6 +153,19 @@ def test_a_store_outlives_a_server_that_is_started_anew(url):
             pass
 
 
+def test_what_is_asked_after_the_server_was_started_anew_is_answered(url):
+    """Whoever only looks, or stops debates, needs no write in between."""
+    with Store.open(url) as store:
+        for ask, answer in (
+            (lambda: store.exposed, None),
+            (store.require_erasing, None),
+            (store.require_queue, None),
+            (lambda: store.cancel(ONE), False),
+        ):
+            cut(url)
+            assert ask() == answer
+
+
 def test_a_lost_lock_that_another_has_taken_stops_that_debate_and_no_other(url):
     with Store.open(url) as store, store.runner(ONE), store.runner(TWO):
         put(store, OPENED)
@@ -180,9 +197,14 @@ def test_an_erased_text_is_in_no_row_and_once_its_table_is_written_anew_in_no_fi
     secret = "Zyzzyva Quetzalcoatl, " + secrets.token_hex(1_000)
     with Store.open(url) as store:
         bundle = fill(store, ONE, secret)
+        fill(store, TWO)
+        said = {"words": secret, "names": [("label", "Zyzzyva")], "question": "the Zyzzyva's hash"}
+        rows = [
+            Row(debate=ONE, state="closed", **said),
+            Row(debate=TWO, state="closed", question="?"),
+        ]
         for behind in store.projection.behind():
-            row = Row(debate=ONE, state="closed", words=secret, names=[("label", "Zyzzyva")])
-            store.projection.write(behind, [row])
+            store.projection.write(behind, rows)
         assert holding(url, b"zyzzyva")
         servers.sql(url, "ANALYZE")
         erased = Extras(Head(4, "y"), erased=list(bundle.blobs))
@@ -634,6 +656,96 @@ def test_without_its_packages_the_command_that_installs_them_is_named(monkeypatc
     assert caught.value.code == "store.extra"
 
 
+# What a store holds that no debate has
+
+
+def plant(url, *statements):
+    """Do what an owner of the tables can do, past the triggers."""
+    tables = ("stored_events", "register", "heads")
+    servers.sql(url, *(f"ALTER TABLE {name} DISABLE TRIGGER ALL" for name in tables), *statements)
+
+
+LONG_VALUES = {
+    "entry": ("UPDATE stored_events SET state = {}::bytea", lambda store: store.bundle(ONE)),
+    "text": ("UPDATE blobs SET body = {}::bytea", lambda store: store.bundle(ONE)),
+    "name of a text": ("UPDATE blobs SET name = {}", lambda store: store.bundle(ONE)),
+    "head": ("UPDATE heads SET head = {}", lambda store: store.bundle(ONE)),
+    "line": (
+        "UPDATE register SET line = {}::bytea", lambda store: [*store.register.lines(2)],
+    ),
+    "line as one is added": (
+        "UPDATE register SET line = {}::bytea",
+        lambda store: store.register.add_head(ONE, store.bundle(ONE).head.hash),
+    ),
+    "name of the register": (
+        "UPDATE register_log SET origin = {}", lambda store: store.register.id,
+    ),
+    "state": ("UPDATE projected SET state = {}", lambda store: store.projection.find({})),
+    "number": (
+        "ALTER TABLE projected ALTER cost TYPE numeric; UPDATE projected SET cost = {}::numeric",
+        lambda store: store.projection.sums({}),
+    ),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("where", LONG_VALUES)
+def test_a_value_that_no_debate_has_does_not_leave_the_server(url, monkeypatch, where):
+    """The driver has all rows of a statement in memory, even twice, before anybody counts them."""
+    statement, read = LONG_VALUES[where]
+    with Store.open(url) as store:
+        fill(store)
+        for behind in store.projection.behind():
+            store.projection.write(behind, [Row(debate=ONE, state="closed")])
+        plant(url, statement.format("repeat('7', 20000)"))
+    monkeypatch.setattr(postgres_reading, "_TOGETHER", 10_000)
+    monkeypatch.setattr(postgres_reading, "_LONGEST", 10_000)
+    with Store.open(url) as store:
+        assert code_of(read, store) == "store.size"
+        assert store.debates() == [ONE]  # the connection is free again
+
+
+def test_rows_that_come_one_by_one_are_the_same(url, monkeypatch):
+    with Store.open(url) as store:
+        whole = fill(store)
+        lines = [*store.register.lines(2)]
+    monkeypatch.setattr(postgres_reading, "_TOGETHER", 100)
+    with Store.open(url) as store:
+        assert store.bundle(ONE) == whole
+        assert [*store.register.lines(2)] == lines
+        plant(
+            url,
+            "INSERT INTO stored_events SELECT originator_id, 9 + n, '', '' FROM stored_events, "
+            "generate_series(1, 1000) AS n WHERE originator_version = 1",
+        )
+        assert len(store.lines(ONE)) == 1003
+        monkeypatch.setattr(database, "MOST_BYTES", 500 * database.EACH)
+        assert code_of(store.lines, ONE) == "store.size"
+        assert store.debates() == [ONE]
+
+
+OTHERWISE = {
+    "no number": ("cost TYPE numeric", "cost = 'NaN'"),
+    "a part of a number": ("cost TYPE numeric", "cost = 0.5"),
+    "no end": ("cost TYPE double precision", "cost = 'Infinity'"),
+    "a text": ("cost TYPE text", "cost = 'x'"),
+    "a time": ("closed_at TYPE timestamptz USING now()", "closed_at = 'infinity'"),
+    "an object": ("closed_at TYPE jsonb USING '{}'", "closed_at = '[]'"),
+}
+
+
+@pytest.mark.parametrize("what", OTHERWISE)
+def test_a_column_of_another_type_is_one_clear_error(url, what):
+    kind, value = OTHERWISE[what]
+    with Store.open(url) as store:
+        fill(store)
+        for behind in store.projection.behind():
+            row = Row(debate=ONE, state="closed", advised=True, closed_at="x", texts=True)
+            store.projection.write(behind, [row])
+        plant(url, f"ALTER TABLE projected ALTER {kind}", f"UPDATE projected SET {value}")
+        read = store.projection.gated if kind.startswith("cost") else store.projection.retained
+        assert code_of(read, *([{}] if kind.startswith("cost") else [])) == "store.corrupt"
+
+
 # Secrets
 
 
@@ -661,7 +773,7 @@ URLS = {
     "host=127.0.0.1 user=ann password=s3cret": "host…",
     "postgresql:ann:s3cret@127.0.0.1": "postgresql…",
     "postgresql://ann:5318008/h": "postgresql://ann/h",
-    "postgresql://ann:53180/h": "postgresql://ann/h",
+    "postgresql://ann:65536,db:53180/h": "postgresql://ann/h",
     "postgresql://ann:s3cret:1/h": "postgresql://ann/h",
     "postgresql://ann:s3,cret:1/h": "postgresql://ann/h",
     "postgresql://127.0.0.1/h?sslmode=s3cret": "postgresql://127.0.0.1/h",
@@ -697,9 +809,12 @@ def test_what_a_server_repeats_of_a_url_is_not_said(server, given):
 
 
 @pytest.mark.parametrize(
-    "place", ["localhost:5433", "db.example:5433", "[::1]:5433", "a@db:5433", "a@b:1,c:2", "a,b"]
-)
+    "place",
+    ["localhost:5433", "db.example:5433", "[::1]:5433", "a@db:5433", "a@b:1,c:2", "a,b", "db:5433",
+     "db:65535", "a:1,b:2"],
+)  # fmt: skip
 def test_the_port_of_a_server_is_shown(place):
+    """A command that is suggested without it would go to another server."""
     assert without_secrets(f"postgresql://{place}/h") == f"postgresql://{place}/h"
 
 

@@ -11,8 +11,6 @@ from hansard.testing import *
 @pytest.fixture(params=["SQLite", "PostgreSQL"])
 def store_url(request, tmp_path):
     if request.param == "SQLite":
-        url = f"sqlite:///{tmp_path}/debates.db"
-    else:
-        url = request.getfixturevalue("server").fresh()
-    hansard.migrate_store(url)
-    return url
+        hansard.migrate_store(url := f"sqlite:///{tmp_path}/debates.db")
+        return url
+    return request.getfixturevalue("migrated")()

@@ -1,15 +1,19 @@
 """A whole register: what it must give, and what a checkpoint from outside shows of it."""
 
+import gc
 import io
-import tracemalloc
+import re
+import tempfile
 from pathlib import Path
 from tempfile import NamedTemporaryFile
+from types import SimpleNamespace
+from typing import Any
 
 import pytest
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 
 import verify as tool
-from hansard.errors import DataError
+from hansard.errors import DataError, UsageError
 from hansard.record import checkpoint as checkpoints
 from hansard.record import note
 from hansard.record.checkpoint import Head
@@ -17,8 +21,10 @@ from hansard.record.keys import Trust, TrustedKey
 from hansard.record.note import Signer, witness_key
 from hansard.record.register import Line, tag
 from hansard.record.tree import EMPTY, Edge
+from hansard.verify import registers
 from hansard.verify.register import kept as read_kept
-from hansard.verify.registers import MOST_LISTED, verify_register
+from hansard.verify.registers import MOST_LISTED, check_export, verify_register
+from measuring import traced
 
 LOG, STRANGER, WITNESS = (
     Signer(name, Ed25519PrivateKey.from_private_bytes(bytes([seed]) * 32))
@@ -67,9 +73,19 @@ def look(data=None, own=None, trust=TRUST, **given):
     other = tool.verify_register(io.BytesIO(data).readline, own, keys, witnesses, **given)
     mine = [row.model_dump() for row in found.findings]
     assert [row._asdict() for row in other.findings] == mine
-    for name in ("level", "size", "whole", "opened", "compared", "signed", "anchored", "heads"):
+    for name in ("level", "size", "whole", "opened", "compared", "signed", "anchored"):
         assert getattr(other, name) == getattr(found, name), name
+    for name in given.get("about", ()):
+        heads = heads_of(found, name)
+        assert other.heads.ends(name) == (heads and [heads[0], heads[-1]])
+        beside = next(iter(heads[1:]), None)
+        assert not heads or other.heads.first_beside(name, heads[:1]) == beside
     return found
+
+
+def heads_of(found, name):
+    """The heads of a record, the first one first; nothing for one that is not there."""
+    return [*found.heads.back(name)][::-1] if name in found.heads else []
 
 
 def codes(found):
@@ -80,7 +96,9 @@ def test_a_register_that_is_whole():
     found = look(about={tag("a"), tag("c"), tag("2" * 64)})
     assert (codes(found), found.size, found.level, found.compared) == ([], 5, 1, 0)
     assert (found.whole, found.opened) == (True, 2)
-    assert found.heads == {tag("a"): ["0" * 64, "3" * 64, "4" * 64]}
+    assert heads_of(found, tag("a")) == ["0" * 64, "3" * 64, "4" * 64]
+    assert tag("c") not in found.heads
+    assert tag("2" * 64) not in found.heads
     empty = note.sign(Head("acme/log", 0, EMPTY).text(), LOG)
     assert look(b"", empty).level == 1
 
@@ -88,7 +106,8 @@ def test_a_register_that_is_whole():
 def test_a_record_whose_first_line_is_no_opening_has_no_first_entry():
     lines = [Line(0, "head", tag("a"), "0" * 64), Line(1, "gate", tag("b"), "1" * 64)]
     found = look(file_of(lines), checkpoint(lines), about={tag("a"), tag("b")})
-    assert found.heads == {tag("a"): ["", "0" * 64], tag("b"): ["1" * 64]}
+    assert heads_of(found, tag("a")) == ["", "0" * 64]
+    assert heads_of(found, tag("b")) == ["1" * 64]
     assert found.opened == 1
 
 
@@ -204,26 +223,68 @@ def test_only_a_checkpoint_of_a_trusted_log_is_one_that_was_kept():
         assert caught.value.code == code
 
 
-def test_memory_does_not_grow_with_the_register():
+@pytest.mark.parametrize("verify", ["package", "tool"])
+def test_memory_does_not_grow_with_the_lines_of_a_record(verify, monkeypatch, tmp_path):
+    monkeypatch.setattr(registers, "_IN_MEMORY", 1_000)
+    monkeypatch.setattr(tool, "IN_MEMORY", 1_000)
+    asked = tag("a")
+    trust = tmp_path / "trust.json"
+    trust.write_bytes(TRUST.dump())
+    given = (TRUST,) if verify == "package" else tool.read_trust(trust)[::2]
+    work = verify_register if verify == "package" else tool.verify_register
+
     def peak(count):
-        edge, size = Edge(), 0
+        lines = (Line(at, "head" if at else "opened", asked, f"{at:064}") for at in range(count))
+        edge = Edge()
+        for at in range(count):
+            edge.add(Line(at, "head" if at else "opened", asked, f"{at:064}").leaf)
+        own = checkpoints.sign(Head("acme/log", count, edge.root()), LOG)
 
         def read(_):
-            nonlocal size
-            size += 1
-            return (
-                Line(size - 1, "opened", "0" * 64, "0" * 64).data + b"\n" if size <= count else b""
-            )
+            return next((line.data + b"\n" for line in lines), b"")
 
-        for index in range(count):
-            edge.add(Line(index, "opened", "0" * 64, "0" * 64).leaf)
-        own = checkpoints.sign(Head("acme/log", count, edge.root()), LOG)
-        tracemalloc.start()
-        found = verify_register(read, own, TRUST)
-        most = tracemalloc.get_traced_memory()[1]
-        tracemalloc.stop()
+        found, most = traced(lambda: work(read, own, *given, about={asked}))
         assert found.level == 1
+        assert asked in found.heads if verify == "package" else found.heads.ends(asked)
         return most
 
     peak(10)  # what is read once
     assert peak(4_000) < peak(500) + 20_000
+
+
+def test_what_is_on_disk_is_compared_as_what_is_in_memory(monkeypatch):
+    lines = [Line(at, "head" if at else "opened", tag("a"), f"{at:064}") for at in range(50)]
+    seen: Any = SimpleNamespace(place=None, debate="a")
+    found = list[list[tuple[str, object]]]()
+    for most in (1, 1 << 20):
+        monkeypatch.setattr(registers, "_IN_MEMORY", most)
+        check = look(file_of(lines), checkpoint(lines), about={tag("a")})
+        for entries in ([f"{at:064}" for at in range(50)], [f"{0:064}", f"{2:064}", f"{49:064}"]):
+            rows = check_export(check, "a.zip", entries, seen)
+            found.append([(row.code, row.found) for row in rows])
+    assert found == [[], [("17.replaced", f"{1:064}")]] * 2
+
+
+@pytest.mark.parametrize("count", [3, 2_000])  # found when it is read, and while it is written
+def test_a_temporary_disk_without_room_is_said_alike(monkeypatch, count):
+    monkeypatch.setattr(registers, "_IN_MEMORY", 1)
+    monkeypatch.setattr(tool, "IN_MEMORY", 1)
+    full = Path("/dev/full")
+    monkeypatch.setattr(tempfile, "TemporaryFile", lambda **_: full.open("w+b"))
+    asked = tag("a")
+    lines = [Line(at, "head" if at else "opened", asked, f"{at:064}") for at in range(count)]
+    data, own = file_of(lines), checkpoint(lines)
+
+    def by_package():
+        check = verify_register(io.BytesIO(data).readline, own, TRUST, about={asked})
+        return check.heads.ends(asked)
+
+    def by_tool():
+        check = tool.verify_register(io.BytesIO(data).readline, own, [], about={asked})
+        return check.heads.ends(asked)
+
+    said = "^" + re.escape("no temporary file can be written (No space left on device): ")
+    for verify, error in ((by_package, UsageError), (by_tool, tool.CannotOpen)):
+        with pytest.raises(error, match=said):
+            verify()
+    gc.collect()  # what is closed then does not complain once more

@@ -17,7 +17,8 @@ from hansard.report.lead import WHOLE, Lead, delivered, left, say
 from hansard.report.lead import quoted as opening
 from hansard.report.lead import tallied as few_votes
 from hansard.report.notes import Note, note
-from hansard.report.result import Spoken, lines, tallied
+from hansard.report.parts import Spoken
+from hansard.report.result import lines, tallied
 from hansard.report.safe import one_line
 from hansard.report.shown import Shown
 from hansard.report.signs import ids, not_heard, quoted, table

@@ -17,7 +17,8 @@ from hansard.report.governance import Watch
 from hansard.report.lead import Lead, counted, left, say, short, voters
 from hansard.report.lead import tallied as few_votes
 from hansard.report.notes import Note, note
-from hansard.report.result import Part, Spoken, lines, listed, tallied, told
+from hansard.report.parts import Part, Spoken
+from hansard.report.result import lines, listed, tallied, told
 from hansard.report.shown import Shown
 from hansard.report.signs import ids, not_heard, quoted, table, undecided, voted
 from hansard.rules.counting import Rule

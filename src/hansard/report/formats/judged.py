@@ -18,7 +18,8 @@ from hansard.report.governance import Watch
 from hansard.report.lead import LIMIT, WHOLE, Lead, by_rule, delivered, left, say
 from hansard.report.lead import quoted as opening
 from hansard.report.notes import Note, note
-from hansard.report.result import Part, Spoken, Stance, lines, listed, told
+from hansard.report.parts import Part, Spoken, Stance
+from hansard.report.result import lines, listed, told
 from hansard.report.safe import one_line
 from hansard.report.shown import Shown
 from hansard.report.signs import ids, named, not_heard, quoted

@@ -18,7 +18,8 @@ from hansard.report.governance import Watch
 from hansard.report.lead import WHOLE, Lead, by_rule, counted, left, say, short
 from hansard.report.lead import quoted as opening
 from hansard.report.notes import Note, note
-from hansard.report.result import Part, Spoken, lines, tallied, told
+from hansard.report.parts import Part, Spoken
+from hansard.report.result import lines, tallied, told
 from hansard.report.safe import one_line
 from hansard.report.shown import Shown
 from hansard.report.signs import ids, not_heard, quoted, table

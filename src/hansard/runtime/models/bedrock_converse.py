@@ -15,14 +15,14 @@ from collections.abc import Mapping
 from concurrent.futures import Future
 from contextvars import ContextVar
 from dataclasses import replace
-from types import SimpleNamespace
-from typing import Any, cast
+from typing import Any, NoReturn, cast
 
 import boto3  # type: ignore[import-untyped]
 import httpx2
 from botocore import UNSIGNED  # type: ignore[import-untyped]
-from botocore.awsrequest import AWSPreparedRequest, AWSResponse  # type: ignore[import-untyped]
+from botocore.awsrequest import AWSPreparedRequest  # type: ignore[import-untyped]
 from botocore.config import Config  # type: ignore[import-untyped]
+from botocore.exceptions import BotoCoreError  # type: ignore[import-untyped]
 from pydantic_ai import messages as parts
 from pydantic_ai.models.bedrock import BedrockConverseModel, BedrockModelSettings
 from pydantic_ai.profiles import DEFAULT_PROFILE, ModelProfile, merge_profile
@@ -68,15 +68,15 @@ class _Flight:
 
     def __init__(self) -> None:
         self._loop = asyncio.get_running_loop()
-        self._sending: Future[httpx2.Response] | None = None
+        self._sending: Future[NoReturn] | None = None
         self._is_over = False
 
-    def send(self, client: httpx2.AsyncClient, request: httpx2.Request) -> httpx2.Response:
-        """Send `request` in the event loop, and wait for the response; called from a thread."""
+    def send(self, client: RecordingClient, request: httpx2.Request) -> NoReturn:
+        """Send `request` in the event loop, and wait for its end; called from a thread."""
         self._sending = asyncio.run_coroutine_threadsafe(client.send(request), self._loop)
         if self._is_over:
             self._sending.cancel()
-        return self._sending.result()
+        self._sending.result()
 
     def end(self) -> None:
         """Stop whatever is still being sent, and whatever would be."""
@@ -132,8 +132,8 @@ class ConverseModel(WireModel):
             _FLIGHT.reset(token)
             flight.end()
 
-    def _send(self, request: AWSPreparedRequest, **_: Any) -> AWSResponse:
-        """Send what the vendor's client has signed, and return the response as it wants it."""
+    def _send(self, request: AWSPreparedRequest, **_: Any) -> NoReturn:
+        """Send what the vendor's client has signed; it never sees the response."""
         client = cast(RecordingClient, self._client)
         headers = {
             key: value.decode() if isinstance(value, bytes) else value
@@ -142,9 +142,7 @@ class ConverseModel(WireModel):
         ready = client.build_request(
             request.method, request.url, headers=headers, content=request.body
         )
-        response = _FLIGHT.get().send(client, ready)
-        raw = SimpleNamespace(stream=lambda: [response.content])
-        return AWSResponse(request.url, response.status_code, dict(response.headers), raw)
+        _FLIGHT.get().send(client, ready)
 
     def strict(self, schema: dict[str, Any]) -> bool:
         """Say whether a grammar leaves the schema its sense."""
@@ -247,8 +245,17 @@ class ConverseModel(WireModel):
 
 
 def open_model(name: str, server: Server) -> ConverseModel:
-    """Return the model `name`; raises UsageError `model.no_region` or `model.no_key`."""
-    return ConverseModel(name, server)
+    """Return the model `name`; UsageError `model.no_region`, `model.no_key` or `model.aws`."""
+    try:
+        return ConverseModel(name, server)
+    except UsageError:
+        raise
+    except (BotoCoreError, ValueError) as error:  # its text quotes what it could not use
+        raise UsageError(
+            "model.aws",
+            f"bedrock:… cannot be asked ({type(error).__name__}): check the variables AWS_… and "
+            "the files of AWS",
+        ) from None
 
 
 def _connect(base_url: str | None, region: str | None, *, is_foreign: bool) -> Any:

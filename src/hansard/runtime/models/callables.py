@@ -69,7 +69,7 @@ class CallableModel:
         """Call the function; whatever it raises is the engine's to record."""
         call = self._call(request)
         if self._is_async:
-            reply = await cast(Awaitable[object], call())
+            reply = await _awaited(cast(Awaitable[object], call()))
         else:
             reply = await outcome(call)
         if isinstance(reply, Completion):
@@ -166,7 +166,17 @@ def _json(reply: object, request: Request) -> str:
 async def outcome(function: Callable[..., Any], *arguments: Any) -> Any:
     """Return what a function gives, called in a thread; what it leaves to await is awaited here."""
     value = await in_thread(function, *arguments)
-    return await value if inspect.isawaitable(value) else value
+    return await _awaited(value) if inspect.isawaitable(value) else value
+
+
+async def _awaited(work: Awaitable[Any]) -> Any:
+    """Return what is awaited; what would end the process fails like whatever else it raises."""
+    try:
+        return await work
+    except (Exception, asyncio.CancelledError, GeneratorExit, KeyboardInterrupt):
+        raise
+    except BaseException as error:
+        raise RuntimeError(type(error).__name__) from error
 
 
 async def in_thread(function: Callable[..., Any], *arguments: Any) -> Any:

@@ -2,36 +2,61 @@
 
 from __future__ import annotations
 
+import ssl
 from collections.abc import Mapping
-from typing import Any
+from functools import cache
+from typing import Any, NoReturn
 
 import httpx2
 
+from hansard.errors import UsageError
 from hansard.rules.fields import CallError
-from hansard.runtime.models.wire import EXCHANGE, MAX_BODY, MAX_VALUES, Exchange
+from hansard.runtime.models.providers import LOOPBACK
+from hansard.runtime.models.wire import EXCHANGE, MAX_BODY, MAX_VALUES
 from hansard.runtime.notation import is_crowded
 
 _PLAIN = {"accept", "accept-encoding", "connection", "content-length", "content-type", "host"}
+# What is for this machine never leaves it, whatever proxy the environment names.
+_DIRECT = {f"all://[{host}]" if ":" in host else f"all://{host}": None for host in LOOPBACK}
 
 
 class _TooLarge(Exception):
     """A response longer than MAX_BODY, or with more than MAX_VALUES."""
 
 
+class _Recorded(Exception):
+    """The exchange has the whole response."""
+
+
 class RecordingClient(httpx2.AsyncClient):
     """Keeps request and response in the running attempt's exchange, and sends one a time.
 
+    The vendor's library never sees the response: nobody asks what it makes of one, and it would
+    repeat words of the server's in warnings, or decode them in whatever charset a header names.
+
     `only` are the headers that are sent beyond those of HTTP itself, whatever
     the vendor's library adds from the environment; None leaves that to it.
+    Raises UsageError `model.certificates` or `model.proxy`.
     """
 
     def __init__(self, only: Mapping[str, str] | None = None) -> None:
-        # Timeouts are the engine's. Redirects stay off: a prompt goes where the user sent it.
-        super().__init__(timeout=None, follow_redirects=False)
+        trusted = _trusted()
+        try:
+            # Timeouts are the engine's. Redirects stay off: a prompt goes where the user sent it.
+            super().__init__(timeout=None, follow_redirects=False, verify=trusted, mounts=_DIRECT)
+        except (ImportError, ValueError, httpx2.InvalidURL):  # its text quotes a password
+            raise UsageError(
+                "model.proxy",
+                "HTTP_PROXY, HTTPS_PROXY or ALL_PROXY names no proxy that can be used: write "
+                "http://HOST:PORT (socks5:// needs the package socksio)",
+            ) from None
         self._only = only
 
-    async def send(self, request: httpx2.Request, **_options: Any) -> httpx2.Response:
-        """Send `request` where it is the attempt's first, and return the whole response."""
+    async def send(self, request: httpx2.Request, **_options: Any) -> NoReturn:
+        """Send `request` where it is the attempt's first, and keep the whole response.
+
+        Raises what breaks, else _Recorded.
+        """
         exchange = EXCHANGE.get()
         exchange.begin(request.content)
         if self._only is not None:
@@ -48,7 +73,19 @@ class RecordingClient(httpx2.AsyncClient):
         except Exception as error:
             exchange.broken = _broken(error)
             raise
-        return _whole(exchange, request)
+        raise _Recorded
+
+
+@cache
+def _trusted() -> ssl.SSLContext:
+    """Read the certificates that this process trusts: once, since that takes longer than a call."""
+    try:
+        return httpx2.create_ssl_context()
+    except OSError:
+        raise UsageError(
+            "model.certificates",
+            "the certificates that SSL_CERT_FILE or SSL_CERT_DIR names cannot be read",
+        ) from None
 
 
 async def _bounded(response: httpx2.Response) -> bytes:
@@ -62,21 +99,6 @@ async def _bounded(response: httpx2.Response) -> bytes:
     if is_crowded(body, MAX_VALUES):
         raise _TooLarge
     return bytes(body)
-
-
-def _whole(exchange: Exchange, request: httpx2.Request) -> httpx2.Response:
-    """Return the response as the libraries want it: read, and decoded already.
-
-    It is UTF-8, whatever its headers say: in another charset that Python knows, the values
-    that were counted would be others, and some take hours to decode.
-    """
-    coded = ("content-encoding", "content-length", "transfer-encoding")
-    headers = {key: value for key, value in exchange.headers.items() if key not in coded}
-    if "content-type" in headers:
-        headers["content-type"] = headers["content-type"].partition(";")[0]
-    return httpx2.Response(
-        exchange.status or 0, headers=headers, content=exchange.body, request=request
-    )
 
 
 def _broken(error: Exception) -> tuple[CallError, str]:  # noqa: PLR0911 - one line an error

@@ -68,10 +68,10 @@ def is_strict(schema: object, name: str) -> bool:  # noqa: PLR0911 - one line a 
     if name.startswith("ft:") and not {"minLength", "maxLength"}.isdisjoint(schema):
         return False
     if schema.get("type") == "object":
-        members = schema.get("properties", {})
-        if schema.get("additionalProperties") is not False:
+        members, needed = schema.get("properties", {}), schema.get("required", [])
+        if not (isinstance(members, dict) and isinstance(needed, list)):  # such as in a `const`
             return False
-        if set(schema.get("required", [])) != set(members):
+        if schema.get("additionalProperties") is not False or len(needed) != len(members):
             return False
-        return all(is_strict(row, name) for row in members.values())
+        return all(key in needed and is_strict(row, name) for key, row in members.items())
     return all(is_strict(row, name) for row in schema.values())

@@ -46,7 +46,7 @@ def lacking(environ: Mapping[str, str], key: str | None) -> list[str]:
 def _login(environ: Mapping[str, str]) -> Path:
     """Return the file that `gcloud` writes."""
     above = environ.get("APPDATA") if os.name == "nt" else None
-    usual = Path(above or Path("~/.config").expanduser()) / "gcloud"
+    usual = Path(above or os.path.expanduser("~/.config")) / "gcloud"  # noqa: PTH111 - without a home, too
     return Path(environ.get("CLOUDSDK_CONFIG") or usual) / "application_default_credentials.json"
 
 

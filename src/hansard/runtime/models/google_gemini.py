@@ -55,8 +55,8 @@ class GeminiModel(WireModel):
 
     def connect(self, server: Server, client: RecordingClient) -> Client:
         """Return the vendor's client, which sends through `client`."""
-        options = HttpOptions(base_url=server.base_url, httpx_async_client=client)
-        return Client(vertexai=False, api_key=server.key or NO_KEY, http_options=options)
+        key = server.key or NO_KEY
+        return Client(vertexai=False, api_key=key, http_options=through(client, server))
 
     def form(self, request: Request) -> Form:
         """Return the form of the reply: older models take no schema where there are tools."""
@@ -120,6 +120,16 @@ class GeminiModel(WireModel):
 def open_model(name: str, server: Server) -> GeminiModel:
     """Return the model `name` at `server`."""
     return GeminiModel(name, server)
+
+
+def through(client: RecordingClient, server: Server) -> HttpOptions:
+    """Return what has the vendor's client send through `client` alone.
+
+    It makes another one too, which nobody uses, and which must not fail on a proxy's variables.
+    """
+    return HttpOptions(
+        base_url=server.base_url, httpx_async_client=client, client_args={"trust_env": False}
+    )
 
 
 def _profile(_default: ModelProfile) -> ModelProfile:

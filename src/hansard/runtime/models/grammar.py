@@ -16,8 +16,10 @@ _KEPT = frozenset(("type", "required", "additionalProperties", "$ref", "title", 
 _MAPS = frozenset(("properties", "$defs", "definitions"))
 
 
-def narrowed(schema: Schema) -> Schema:
+def narrowed(schema: Schema | bool) -> Schema:
     """Return the part of `schema` that a grammar can express."""
+    if isinstance(schema, bool):  # anything, or nothing at all: a grammar has no word for either
+        return {}
     kept: Schema = {}
     for key, value in schema.items():
         if key in _MAPS:
@@ -39,7 +41,7 @@ def is_closed(schema: Any) -> bool:
     if isinstance(schema, list):
         return all(map(is_closed, schema))
     if not isinstance(schema, dict):
-        return schema is not True
+        return False
     if not {"enum", "const"}.isdisjoint(schema):
         return True
     kinds = schema.get("type")

@@ -26,7 +26,12 @@ from hansard.runtime.models.base import Model
 from hansard.runtime.models.provider_rows import PROVIDERS, Provider
 
 _HOST = re.compile(r"[A-Za-z0-9._-]+|[0-9A-Fa-f:.]+").fullmatch
-_LOOPBACK = ("localhost", "127.0.0.1", "::1")
+# Hosts that their key's variable tells apart: in it a dot, a colon and half a hyphen are all `_`.
+_LABEL = "[a-z0-9](?:[a-z0-9-]*[a-z0-9])?"
+_NAMED = re.compile(
+    rf"(?:{_LABEL}\.)*(?![0-9]+$){_LABEL}|[0-9]+(?:\.[0-9]+){{3}}|[0-9a-f:]*:[0-9a-f:]*"
+).fullmatch
+LOOPBACK = ("localhost", "127.0.0.1", "::1")  # the names of this machine
 _LIBRARY = "pydantic_ai"  # beneath all dialects
 
 
@@ -125,9 +130,8 @@ def _foreign_keys(base_url: str) -> tuple[str, ...]:
     """
     parsed = urlsplit(base_url)
     host = parsed.hostname or ""
-    named = "_" not in host and all(host.split("."))
-    safe = parsed.scheme == "https" or host in _LOOPBACK
-    return (key_variable(base_url),) if named and safe else ()
+    safe = parsed.scheme == "https" or host in LOOPBACK
+    return (key_variable(base_url),) if safe and _NAMED(host) else ()
 
 
 def survey(environ: Mapping[str, str] = os.environ) -> list[ProviderStatus]:

@@ -15,13 +15,12 @@ from google.auth.credentials import Credentials
 from google.auth.exceptions import GoogleAuthError, TransportError
 from google.auth.transport.requests import Request as Transport
 from google.genai import Client
-from google.genai.types import HttpOptions
 
 from hansard.rules.fields import CallError
 from hansard.runtime.models.base import Completion, ModelError, Request
 from hansard.runtime.models.client import RecordingClient
 from hansard.runtime.models.google_cloud import project_of
-from hansard.runtime.models.google_gemini import NO_KEY, GeminiModel
+from hansard.runtime.models.google_gemini import NO_KEY, GeminiModel, through
 from hansard.runtime.models.providers import Server
 
 _SCOPE = "https://www.googleapis.com/auth/cloud-platform"
@@ -51,7 +50,7 @@ class VertexModel(GeminiModel):
 
     def connect(self, server: Server, client: RecordingClient) -> Client:
         """Return the vendor's client; without a project it is told a key."""
-        options = HttpOptions(base_url=server.base_url, httpx_async_client=client)
+        options = through(client, server)
         place = None if server.plain else project_of(os.environ)
         self._token = _Token() if place else None
         if place is None:

@@ -33,6 +33,9 @@ OPEN = {"type": "object", "properties": {"a": TEXT}}
         ({**SHUT, "required": ["a"], "minProperties": 1}, {**SHUT, "required": ["a"]}),
         ({"type": "object", "properties": {"minLength": {**TEXT, "format": "uri"}}},
          {"type": "object", "properties": {"minLength": TEXT}}),
+        ({**SHUT, "properties": {"a": True, "b": False}},
+         {**SHUT, "properties": {"a": {}, "b": {}}}),
+        ({"anyOf": [True, TEXT], "$defs": {"a": False}}, {"anyOf": [{}, TEXT], "$defs": {"a": {}}}),
     ],
 )  # fmt: skip
 def test_what_a_grammar_has_no_word_for_is_left_out(schema, left):
@@ -67,6 +70,7 @@ def test_what_fits_a_schema_of_ours_fits_what_is_left_of_it(format_):
         ({"enum": [{"a": 1}]}, True),
         ({"$ref": "#/$defs/a", "$defs": {"a": TEXT}}, False),
         ({**SHUT, "properties": {"a": True}}, False),
+        ({**SHUT, "properties": {"a": False}}, False),
         ({}, False),
     ],
 )

@@ -4,6 +4,9 @@ from __future__ import annotations
 
 import subprocess
 import sys
+from collections import defaultdict
+from contextlib import suppress
+from itertools import chain, product
 
 import pytest
 
@@ -232,7 +235,36 @@ def test_no_key_goes_to_a_server_that_is_not_safe_or_not_fully_named(url):
         assert server.key is None
 
 
+def test_no_two_hosts_share_a_key():
+    """All short addresses of these characters, among them `a.1` and `a:1`, `1--1` and `1.-.1`."""
+    keyed = defaultdict(set)
+    for length in range(1, 6):
+        for host in map("".join, product("a1.-:", repeat=length)):
+            names = [host, f"[{host}]"] if ":" in host else [host]
+            for url in (f"https://{name}" for name in names):
+                with suppress(UsageError, ValueError):  # it is no address
+                    name = key_variable(url)
+                    if find_server(PROVIDERS["openai"], url, {name: "sk-named"}).key:
+                        keyed[name].add(url.rstrip(":"))
+    assert {"https://a.a", "https://a-a:1", "https://[a::1]"} <= {*chain(*keyed.values())}
+    assert [urls for urls in keyed.values() if len(urls) > 1] == []
+
+
 def test_a_key_named_for_a_server_goes_to_it():
     held = {"HANSARD_KEY_LLM_EXAMPLE": "sk-named", "HANSARD_KEY_LOCALHOST_8000": "sk-own"}
-    for url, key in (("https://llm.example/v1", "sk-named"), ("http://localhost:8000", "sk-own")):
+    held |= {"HANSARD_KEY_10_0_0_7": "sk-v4", "HANSARD_KEY____1__8000": "sk-v6"}
+    for url, key in (
+        ("https://llm.example/v1", "sk-named"),
+        ("http://localhost:8000", "sk-own"),
+        ("https://10.0.0.7/v1", "sk-v4"),
+        ("http://[::1]:8000", "sk-v6"),
+    ):
         assert find_server(PROVIDERS["openai"], url, held).key == key
+
+
+def test_without_a_home_nothing_is_found_there(monkeypatch):
+    """As in a container, whose user may be a number that no password file has."""
+    monkeypatch.delenv("HOME", raising=False)
+    monkeypatch.setattr("pwd.getpwuid", {}.__getitem__)
+    (row,) = (row for row in survey({"GOOGLE_CLOUD_PROJECT": "so"}) if row.name == "vertex")
+    assert row.missing[-1] == "gcloud auth application-default login"

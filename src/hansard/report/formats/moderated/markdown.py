@@ -16,7 +16,7 @@ from hansard.report.formats.moderated.parts import (
     Round,
 )
 from hansard.report.formats.moderated.result import ModeratedResult
-from hansard.report.result import Spoken
+from hansard.report.parts import Spoken
 from hansard.report.signs import (
     ids,
     inline,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pydantic import Field
 
-from hansard.report.result import Part, Spoken
+from hansard.report.parts import Part, Spoken
 from hansard.rules.fields import CitationFinding, Confidence
 
 

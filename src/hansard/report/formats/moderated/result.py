@@ -26,7 +26,8 @@ from hansard.report.formats.moderated.parts import (
 )
 from hansard.report.formats.moderated.source import STATUS, ModeratedSource, round_record
 from hansard.report.formats.moderated.watch import PROMPT_REVIEW_BELOW, WATCH
-from hansard.report.result import Stance, lines, listed
+from hansard.report.parts import Stance
+from hansard.report.result import lines, listed
 from hansard.report.safe import one_line
 from hansard.report.shown import Shown
 from hansard.report.words import GONE

@@ -8,7 +8,7 @@ from hansard.report.display import LENGTH, Cited, Row
 from hansard.report.formats.moderated.parts import Exchange, NumberedArgument
 from hansard.report.formats.moderated.result import ModeratedResult
 from hansard.report.lead import LIMIT, Lead, by_rule, quoted, say
-from hansard.report.result import Spoken
+from hansard.report.parts import Spoken
 from hansard.report.safe import one_line
 from hansard.report.words import GONE, TITLE, stance
 from hansard.rules.terms import DecisionRule
