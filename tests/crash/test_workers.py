@@ -678,7 +678,7 @@ async def stopped(url, debate):
     worker = asyncio.create_task(hansard.work(url, models={"ask": ask}, grace=0))
     try:
         await asyncio.wait_for(asked.wait(), GUARD)
-        return await asyncio.wait_for(hansard.stop(debate, store=url), 30)
+        return await asyncio.wait_for(hansard.stop(debate, store=url), GUARD)
     finally:
         worker.cancel()
         await asyncio.wait([worker])

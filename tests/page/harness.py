@@ -12,7 +12,7 @@ from itertools import count
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
-from playwright.sync_api import Error
+from playwright.sync_api import Error, expect
 
 from hansard.errors import DataError
 from hansard.page.write import page as write_page
@@ -21,6 +21,8 @@ from hansard.record import blob
 from hansard.report.prompt import render
 from hansard.rules.events import parse
 from instant import GUARD
+
+expect.set_options(timeout=1000 * GUARD)
 
 ROOT = Path(__file__).parents[2]
 DECIDED = "html:not([data-verdict=''])"  # the page sets it last, whatever came out
