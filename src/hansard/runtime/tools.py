@@ -10,13 +10,16 @@ from __future__ import annotations
 
 import inspect
 import json
+import os
 import traceback
 import warnings
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from functools import cached_property
+from pathlib import Path
 from typing import Any, cast
 
+import pydantic
 from pydantic import TypeAdapter, ValidationError
 
 from hansard.errors import ToolWarning, UsageError
@@ -26,8 +29,13 @@ from hansard.runtime.models.callables import outcome
 from hansard.runtime.output import as_json
 
 _LONGEST = 1000  # characters of what an exception says
+_PYDANTIC = f"{Path(pydantic.__file__).parent}{os.sep}"
 ToolFunction = Callable[..., Any]
 Tools = Mapping[str, ToolFunction]
+
+
+class _UnfitError(Exception):
+    """The arguments do not fit: how many mistakes there are."""
 
 
 class Tool:
@@ -52,15 +60,29 @@ class Tool:
     async def call(self, arguments: str) -> tuple[str, bool]:
         """Return what the function gives for these arguments, as text, and whether it gave it."""
         try:
-            value = await outcome(self._adapter.validate_json, arguments)
+            value = await outcome(self._used, arguments)
             text = value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
             text.encode()
-        except ValidationError as error:
-            return f"the arguments do not fit: {error.error_count()} errors", False
+        except _UnfitError as error:
+            return f"the arguments do not fit: {error} errors", False
         except Exception as error:  # noqa: BLE001 - its text may quote a secret: its kind will do
             _tell(self.name, error)
             return f"the tool failed: {type(error).__name__}", False
         return (text, True) if len(text) <= MAX_TEXT else ("the result is too long", False)
+
+    def _used(self, arguments: str) -> Any:
+        """Call the function with what the model wrote; raises _UnfitError where that does not fit.
+
+        The function may use pydantic as well: what it finds wrong in its own data comes up in a
+        frame of the function, and is no mistake of the model's.
+        """
+        try:
+            return self._adapter.validate_json(arguments)
+        except ValidationError as error:
+            frames = traceback.extract_tb(error.__traceback__)[1:]
+            if any(not frame.filename.startswith(_PYDANTIC) for frame in frames):
+                raise
+            raise _UnfitError(error.error_count()) from None
 
 
 def _tell(name: str, error: Exception) -> None:

@@ -7,9 +7,11 @@ import json
 import re
 import threading
 import warnings
+from functools import partial
 from hashlib import sha256
 
 import pytest
+from pydantic import TypeAdapter
 
 import instant
 from hansard.errors import SeatError, ToolWarning, UsageError
@@ -106,6 +108,23 @@ def test_a_tool_that_gives_nothing_says_why_and_quotes_nothing(how):
 
 async def asks_in_vain(what: str) -> str:
     raise KeyError(f"a secret \x1b[2J{what}")
+
+
+def finds_wrong(what: str) -> str:
+    """Look something up in data of its own, which are not as they should be."""
+    return str(TypeAdapter(int).validate_json(f'"{what}"'))
+
+
+async def finds_wrong_async(what: str) -> str:
+    """Look something up in data of its own, which are not as they should be."""
+    return finds_wrong(what)
+
+
+@pytest.mark.parametrize("function", [finds_wrong, finds_wrong_async, partial(finds_wrong)])
+def test_what_a_tool_finds_wrong_in_its_own_data_is_no_mistake_of_the_models(function):
+    with pytest.warns(ToolWarning, match="tool t failed: .*ValidationError"):
+        told = asyncio.run(Tool("t", function).call('{"what": "a secret"}'))
+    assert told == ("the tool failed: ValidationError", False)
 
 
 LOUD = {"async": asks_in_vain, "sync": lambda what: {}[f"a secret \x1b[2J{what}"]}
