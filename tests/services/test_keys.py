@@ -239,7 +239,10 @@ def unset(monkeypatch):
 
 
 @pytest.mark.parametrize("variable", ["HTTP_PROXY", "ALL_PROXY"])
-@pytest.mark.parametrize("host", ["127.0.0.1", "localhost"])
+@pytest.mark.parametrize(
+    "host",
+    ["127.0.0.1", "localhost", "LOCALHOST", "127.1", "2130706433", "0.0.0.0", "[::ffff:127.0.0.1]"],
+)
 def test_what_is_for_this_machine_goes_through_no_proxy(serve, unset, host, variable):
     """A proxy would read it, and the key in it: over http: nothing is encrypted."""
     server = serve(lambda body: CHAT.said(TEXT))

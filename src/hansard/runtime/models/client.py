@@ -11,13 +11,11 @@ import httpx2
 
 from hansard.errors import UsageError
 from hansard.rules.fields import CallError
-from hansard.runtime.models.providers import LOOPBACK
+from hansard.runtime.models.providers import is_here
 from hansard.runtime.models.wire import EXCHANGE, MAX_BODY, MAX_VALUES
 from hansard.runtime.notation import is_crowded
 
 _PLAIN = {"accept", "accept-encoding", "connection", "content-length", "content-type", "host"}
-# What is for this machine never leaves it, whatever proxy the environment names.
-_DIRECT = {f"all://[{host}]" if ":" in host else f"all://{host}": None for host in LOOPBACK}
 
 
 class _TooLarge(Exception):
@@ -43,7 +41,7 @@ class RecordingClient(httpx2.AsyncClient):
         trusted = _trusted()
         try:
             # Timeouts are the engine's. Redirects stay off: a prompt goes where the user sent it.
-            super().__init__(timeout=None, follow_redirects=False, verify=trusted, mounts=_DIRECT)
+            super().__init__(timeout=None, follow_redirects=False, verify=trusted)
         except (ImportError, ValueError, httpx2.InvalidURL):  # its text quotes a password
             raise UsageError(
                 "model.proxy",
@@ -51,6 +49,10 @@ class RecordingClient(httpx2.AsyncClient):
                 "http://HOST:PORT (socks5:// needs the package socksio)",
             ) from None
         self._only = only
+
+    def _transport_for_url(self, url: httpx2.URL) -> httpx2.AsyncBaseTransport:
+        """Send what is for this machine to no proxy that the environment names: it never leaves."""
+        return self._transport if is_here(url.host) else super()._transport_for_url(url)
 
     async def send(self, request: httpx2.Request, **_options: Any) -> NoReturn:
         """Send `request` where it is the attempt's first, and keep the whole response.

@@ -17,6 +17,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from importlib import import_module
 from importlib.util import find_spec
+from ipaddress import ip_address
+from socket import inet_aton
 from urllib.parse import SplitResult, urlsplit
 
 from hansard.errors import UsageError
@@ -31,7 +33,7 @@ _LABEL = "[a-z0-9](?:[a-z0-9-]*[a-z0-9])?"
 _NAMED = re.compile(
     rf"(?:{_LABEL}\.)*(?![0-9]+$){_LABEL}|[0-9]+(?:\.[0-9]+){{3}}|[0-9a-f:]*:[0-9a-f:]*"
 ).fullmatch
-LOOPBACK = ("localhost", "127.0.0.1", "::1")  # the names of this machine
+_LOOPBACK = ("localhost", "127.0.0.1", "::1")  # where a key may go in the clear
 _LIBRARY = "pydantic_ai"  # beneath all dialects
 
 
@@ -130,8 +132,27 @@ def _foreign_keys(base_url: str) -> tuple[str, ...]:
     """
     parsed = urlsplit(base_url)
     host = parsed.hostname or ""
-    safe = parsed.scheme == "https" or host in LOOPBACK
+    safe = parsed.scheme == "https" or host in _LOOPBACK
     return (key_variable(base_url),) if safe and _NAMED(host) else ()
+
+
+def is_here(host: str) -> bool:
+    """Say whether a host is this machine, however that is spelled.
+
+    >>> [is_here(host) for host in ("127.0.0.2", "127.1", "LOCALHOST.", "::ffff:127.0.0.1")]
+    [True, True, True, True]
+    >>> is_here("localhost.example"), is_here("128.0.0.1")
+    (False, False)
+    """
+    name = host.lower().removesuffix(".")
+    if name == "localhost" or name.endswith(".localhost"):
+        return True
+    try:
+        found = ip_address(name if ":" in name else inet_aton(name))
+    except (OSError, ValueError):
+        return False
+    found = getattr(found, "ipv4_mapped", None) or found
+    return found.is_loopback or found.is_unspecified
 
 
 def survey(environ: Mapping[str, str] = os.environ) -> list[ProviderStatus]:
