@@ -124,6 +124,63 @@ def test_what_is_not_there_is_refused_before_anything_runs(
     assert files() == ["debate.yaml", "seats.py"]
 
 
+_MEMBER = """class Own:
+    {fine}
+    @property
+    def {member}(self): raise {error}
+    {call}
+ask = Own()
+"""
+_ASKED = "def __call__(self, request): return 'x'"
+_ANSWERS = "async def complete(self, request): return 'x'"
+_ANSWERS_AT_ONCE = "def complete(self, request): return 'x'"
+_SAYS = {
+    "settings": ("settings", "RuntimeError", _ASKED, ""),
+    "settings of what answers": ("settings", "RuntimeError", _ANSWERS, "price = None"),
+    "price": ("price", "RuntimeError", _ANSWERS_AT_ONCE, ""),
+    "price of what answers": ("price", "RuntimeError", _ANSWERS, ""),
+    "piece": ("piece", "RuntimeError", _ASKED, ""),
+    "signature": ("__signature__", "RuntimeError", _ASKED, ""),
+    "an end of the process": ("settings", "SystemExit(0)", _ASKED, ""),
+}
+
+
+@pytest.mark.parametrize("command", ["run", "estimate", "gate"])
+@pytest.mark.parametrize("case", _SAYS)
+def test_what_an_object_says_of_itself_may_raise_anything(hansard, command, case):
+    """It is the caller's own: no bug of ours, and never an end with nothing decided."""
+    member, error, call, fine = _SAYS[case]
+    seats = _MEMBER.format(fine=fine, member=member, error=error, call=call)
+    done = hansard(command, write("python:ask", seats), "--models", "seats.py")
+    assert (done.code, done.out) == (2, "")
+    kind = error.partition("(")[0]
+    assert f"python:ask cannot sit in a seat: what it says of itself raised {kind} (" in done.err
+    assert "seats.py, line 4); nothing was asked [model.own]\n" in done.err
+
+
+UNFIT = {
+    "settings": "Settings.model_construct(max_tokens=-5)",
+    "settings of a class below": "Below()",
+    "price": "PriceSpec.model_construct(input='-1', output='2')",
+}
+
+
+@pytest.mark.parametrize("case", UNFIT)
+def test_what_no_record_can_hold_of_an_object_is_refused_before_anything_is_asked(hansard, case):
+    """It was recorded, and after all replies were paid for the record could not be read."""
+    member = case.partition(" ")[0]
+    seats = (
+        "from hansard import Settings\nfrom hansard.rules.spec_parts import PriceSpec\n"
+        "class Below(Settings):\n    max_tokens_more: int = 1\n"
+        f"class Own:\n    price = None\n    {member} = {UNFIT[case]}\n    {_ANSWERS}\nask = Own()\n"
+    )
+    done = hansard("run", write("python:ask", seats), "--models", "seats.py")
+    assert (done.code, done.out) == (2, "")
+    assert f"no record can hold what a Own states as its `{member}` (" in done.err
+    assert done.err.endswith("[model.own]\n")
+    assert hansard("list").out == ""
+
+
 ODD = {
     "no list": "__all__ = 5\ndef ask(request): ...",
     "no name": "globals()[''] = 1\ndef ask(request): ...",
@@ -132,6 +189,7 @@ ODD = {
     "no equal": "class A:\n def __call__(s, r): ...\n def __eq__(s, o): 1 / 0\na, b = A(), A()",
     "cancelled": "import asyncio\nraise asyncio.CancelledError",
     "not here": "import sys\ndel sys.modules[__name__]\nraise GeneratorExit",
+    "an end of the process": "class Q:\n def __getattr__(s, n): raise SystemExit(0)\nq = Q()",
     "mute": "class Mute(Exception):\n def __str__(self): 1 / 0\nraise Mute",
 }
 

@@ -45,7 +45,9 @@ def read_models(path: Path | str) -> dict[str, Model | ModelFunction]:
     module = _loaded(Path(path))
     try:
         found = _named(module)
-    except Exception as error:
+    except KeyboardInterrupt:
+        raise
+    except BaseException as error:  # what would end the process, too: nothing was done yet
         raise UsageError(
             "models.file",
             f"{path} cannot be used: {type(error).__name__} came up while its names were looked at",

@@ -23,6 +23,7 @@ from hansard.runtime.engine import ENGINE
 from hansard.runtime.files import Files
 from hansard.runtime.instructing import Instructed, instructed
 from hansard.runtime.models.base import Model
+from hansard.runtime.models.callables import says
 from hansard.runtime.outcomes import Keep
 from hansard.runtime.output import checker, schema_bytes
 from hansard.runtime.prices import Priced, prices_of
@@ -195,8 +196,7 @@ class Opening:
         return gate.asked(self.spec.task_type, None if text is None else keep(text), expected)
 
     def _seat(self, keep: Keep, row: Seated, position: int, *, capped: bool) -> dict[str, Any]:
-        own = getattr(self.models[row.id], "settings", None)  # what a function states of itself
-        stated = own if isinstance(own, Settings) else Settings()
+        stated = says(self.models[row.id], "settings", Settings, row.model) or Settings()
         settings = stated.but(row.settings).model_dump()
         if settings["max_tokens"] is None and (capped or row.model.startswith(WANT_A_CAP)):
             settings["max_tokens"] = REPLY_CAP

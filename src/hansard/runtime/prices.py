@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from hansard.rules.spec_parts import PriceSpec, Seated
 from hansard.rules.spending import DEAREST
 from hansard.runtime.models.base import Model
+from hansard.runtime.models.callables import says
 from hansard.runtime.models.provider_rows import PROVIDERS
 
 if TYPE_CHECKING:
@@ -44,9 +45,9 @@ def prices_of(
 
     `models` gives the model of each seat, `stated` the spec's own prices, `longest` is
     as in `known_price`. A model that a seat asks for at another address is not on its
-    provider's list.
+    provider's list. Raises UsageError `model.own`.
     """
-    own = {row.model: models[row.id].price for row in table}
+    own = {row.model: says(models[row.id], "price", PriceSpec, row.model) for row in table}
     elsewhere = {row.model for row in table if row.settings.base_url}
     found: dict[str, Priced] = {}
     for model, price in sorted(own.items()):

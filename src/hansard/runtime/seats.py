@@ -16,7 +16,7 @@ from hansard.rules.own import Own, piece_of
 from hansard.runtime.files import Files
 from hansard.runtime.inputs import validate
 from hansard.runtime.models.base import Model
-from hansard.runtime.models.callables import as_model
+from hansard.runtime.models.callables import as_model, looked_at
 from hansard.runtime.models.providers import open_model
 from hansard.runtime.models.recorded import RecordedModel
 from hansard.runtime.models.scripted import Script, ScriptedModel
@@ -59,7 +59,10 @@ def require_fit(spec: AnySpec, files: Files, given: Models) -> None:
     """
     for row in spec.table():
         provider, _, name = row.model.partition(":")
-        piece = piece_of(given.get(name)) if provider in ("python", "custom") else None
+        piece = None
+        if provider in ("python", "custom"):
+            with looked_at(row.model):
+                piece = piece_of(given.get(name))
         if piece is None:
             continue
         said = f"a {piece.role} of hansard.blocks cannot be {row.id}, a {row.role} of {spec.format}"
@@ -93,7 +96,7 @@ def find_models(
         name, base_url = one
         provider, _, rest = name.partition(":")
         if provider in ("python", "custom"):
-            found[one] = as_model(_function(name, given))
+            found[one] = _called(name, given)
         elif provider == "scripted":
             found[one] = script = scripted(files, rest)
             seats = [seat for seat, model in asked.items() if model == one]
@@ -107,6 +110,13 @@ def find_models(
     for name, _ in asked.values():
         slots_of(name)  # a limit that cannot be read is found before anything is recorded
     return {seat: found[one] for seat, one in asked.items()}
+
+
+def _called(name: str, given: Models | None) -> Model:
+    """Return the function that a `python:` or `custom:` model names, as a model."""
+    function = _function(name, given)
+    with looked_at(name):
+        return as_model(function)
 
 
 def _function(model: str, given: Models | None) -> Model | Own:
@@ -151,7 +161,7 @@ def silent(model: str, files: Files, given: Models | None) -> Model:
     if provider == "scripted":
         return scripted(files, name)
     if provider in ("python", "custom") and given:
-        return as_model(_function(model, given))
+        return _called(model, given)
     return ScriptedModel(Script(replies={}))
 
 

@@ -6,13 +6,15 @@ import asyncio
 import inspect
 import json
 import threading
+import traceback
 import warnings
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import is_dataclass
 from functools import partial
-from typing import Any, Literal, cast
+from typing import Any, Literal, TypeVar, cast
 
-from pydantic import BaseModel
+from pydantic import BaseModel, ValidationError
 from pydantic_core import PydanticSerializationError, to_jsonable_python
 
 from hansard.errors import UsageError
@@ -31,6 +33,53 @@ BY_NAME = (
     "prompt",
 )  # fmt: skip
 _NAMED = (inspect.Parameter.POSITIONAL_OR_KEYWORD, inspect.Parameter.KEYWORD_ONLY)
+S = TypeVar("S", bound=BaseModel)
+
+
+@contextmanager
+def looked_at(model: str) -> Iterator[None]:
+    """Say in a UsageError `model.own` that what sits in a seat raised while it was looked at.
+
+    Its price, settings and signature may be code of the caller's, which raises anything; and
+    what ends a process must not end one that has decided nothing.
+    """
+    try:
+        yield
+    except (UsageError, KeyboardInterrupt):
+        raise
+    except BaseException as error:
+        frame = traceback.extract_tb(error.__traceback__)[-1]
+        raise UsageError(
+            "model.own",
+            f"{model} cannot sit in a seat: what it says of itself raised {type(error).__name__} "
+            f"({frame.filename}, line {frame.lineno}); nothing was asked",
+        ) from error
+
+
+def says(model: object, member: str, kind: type[S], name: str) -> S | None:
+    """Return what the model of that name says of itself; UsageError `model.own` where it raises."""
+    with looked_at(name):
+        return _stated(model, member, kind)
+
+
+def _stated(model: object, member: str, kind: type[S]) -> S | None:
+    """Return what a model says of itself; None where that is nothing of this kind.
+
+    It is read anew: one of a class below that kind may have fields that no record knows, and
+    one that was made without validation any value.
+    """
+    found = getattr(model, member, None)
+    if not isinstance(found, kind):
+        return None
+    try:
+        return kind.model_validate(found.model_dump(warnings=False))
+    except ValidationError as error:
+        wrong = ", ".join(sorted({str(row["loc"][0]) for row in error.errors()}))
+        raise UsageError(
+            "model.own",
+            f"no record can hold what a {type(model).__name__} states as its `{member}` ({wrong}); "
+            f"make it with {kind.__name__}(…)",
+        ) from None
 
 
 def no_reply(request: Request, reply: object, wanted: str) -> TypeError:
@@ -57,8 +106,7 @@ class CallableModel:
 
     def __init__(self, function: ModelFunction, price: PriceSpec | None = None) -> None:
         self.price = price
-        own = getattr(function, "settings", None)
-        self.settings = own if isinstance(own, Settings) else Settings()
+        self.settings = _stated(function, "settings", Settings) or Settings()
         self._function = function
         self._names = _wanted(function)
         self._warned = False
@@ -223,8 +271,7 @@ def as_model(model: Model | Own) -> Model:
     if isinstance(model, Model) and inspect.iscoroutinefunction(answers):
         return model
     if callable(answers) and not isinstance(model, type):
-        price = getattr(model, "price", None)
-        return CallableModel(answers, price if isinstance(price, PriceSpec) else None)
+        return CallableModel(answers, _stated(model, "price", PriceSpec))
     if not callable(model):
         kind = type(model).__name__
         raise UsageError("model.not_callable", f"a model is a function or a Model, not a {kind}")

@@ -264,7 +264,7 @@ def test_only_a_price_is_the_price_of_what_answers(request_):
     """A stand-in of a test has any attribute that it is asked for."""
     price = PriceSpec(input="1", output="2")
     complete = MagicMock(return_value="a")
-    assert as_model(SimpleNamespace(complete=complete, price=price)).price is price
+    assert as_model(SimpleNamespace(complete=complete, price=price)).price == price
     stand_in = as_model(MagicMock(complete=complete))
     assert stand_in.price is None
     assert asyncio.run(stand_in.complete(request_)).text == "a"
