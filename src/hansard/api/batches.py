@@ -13,6 +13,7 @@ from uuid import NAMESPACE_URL, uuid5
 
 from hansard.api.listing import caught_up, require_text
 from hansard.api.records import of_store
+from hansard.api.specs import BATCH
 from hansard.errors import DataError, UsageError, is_of_all
 
 if TYPE_CHECKING:
@@ -20,7 +21,7 @@ if TYPE_CHECKING:
     from hansard.report.batched import Batch, BatchCounts, BatchRow
     from hansard.store.application import Store
 
-BATCH, ROW = "batch:", "row:"  # how the labels begin
+ROW = "row:"  # how the label begins that names a row
 _NAMED = 5  # of the batches that there are, where another one was asked for
 
 

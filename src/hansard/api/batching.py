@@ -13,10 +13,11 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from hansard.api.batches import BATCH, alone, debates_of, kept_row, known
+from hansard.api.batches import alone, debates_of, kept_row, known
 from hansard.api.listing import caught_up
 from hansard.api.rows import Mistakes, Planned, planned
 from hansard.api.running import opened, play, resume
+from hansard.api.specs import BATCH
 from hansard.api.unchanged import planned_cost, require_asked
 from hansard.errors import HansardError, SpecWarning, UsageError
 

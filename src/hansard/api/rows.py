@@ -13,8 +13,8 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from hansard.api.batches import BATCH, ROW
-from hansard.api.specs import fields_of, located, parsed
+from hansard.api.batches import ROW
+from hansard.api.specs import BATCH, fields_of, located, parsed, require_free
 from hansard.errors import HansardError, UsageError, together
 from hansard.vocabulary import many
 
@@ -146,11 +146,7 @@ def _from(
 
 def _labelled(spec: AnySpec, name: str, row: str) -> AnySpec:
     """Return a spec with the labels by which its debate is found; raises `batch.labels`."""
-    reserved = [label for label in spec.labels if label.startswith((BATCH, ROW))]
-    if reserved:
-        raise UsageError(
-            "batch.labels", f"the label {reserved[0]} is reserved for batches; use another"
-        )
+    require_free(spec.labels, BATCH, ROW)
     if len(spec.labels) > _OWN_LABELS:
         raise UsageError("batch.labels", f"at most {_OWN_LABELS} labels leave room for the batch's")
     return spec.model_copy(update={"labels": [*spec.labels, BATCH + name, ROW + row]})

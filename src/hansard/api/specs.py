@@ -7,6 +7,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from hansard.errors import UsageError
+
 if TYPE_CHECKING:
     from hansard.rules.formats import AnySpec
     from hansard.rules.spec_parts import Evidence
@@ -18,6 +20,8 @@ if TYPE_CHECKING:
 
     Document = Path | str | Mapping[str, object] | Evidence
     Spec = AnySpec | Path | str | Mapping[str, Any]
+
+BATCH = "batch:"  # how the label begins that only `hansard batch` gives to its debates
 
 
 def formats() -> Mapping[str, str]:
@@ -56,14 +60,25 @@ def located(
 
     That is `folder` where it is given, else the folder of the spec's own file, if
     it has one. `given` are fields that stand in place of the spec's own. Raises
-    UsageError `spec.*`.
+    UsageError `spec.*`, and `batch.labels` where it says itself that it is a row of a batch: its
+    debate would be taken for the one of that row, whatever else it says.
     """
     from hansard.rules.formats import AnySpec
 
     if isinstance(spec, AnySpec) and not given:
-        return spec, Path(folder) if folder is not None else None
-    value, where, begin = fields_of(spec, folder)
-    return parsed(value, where, given), begin
+        found, begin = spec, Path(folder) if folder is not None else None
+    else:
+        value, where, begin = fields_of(spec, folder)
+        found = parsed(value, where, given)
+    require_free(found.labels, BATCH)
+    return found, begin
+
+
+def require_free(labels: Iterable[str], *reserved: str) -> None:
+    """Refuse labels that begin as those do by which a batch knows its rows: `batch.labels`."""
+    taken = next((label for label in labels if label.startswith(reserved)), None)
+    if taken is not None:
+        raise UsageError("batch.labels", f"the label {taken} is reserved for batches; use another")
 
 
 def fields_of(spec: Spec, folder: Path | str | None) -> tuple[object, str, Path | None]:
@@ -165,7 +180,6 @@ def prompt_templates(
     >>> sorted(prompt_templates(format="judged"))
     ['again', 'block', 'debater', 'judge', 'protocol', 'synthesizer']
     """
-    from hansard.errors import UsageError
     from hansard.runtime.inputs import packaged_templates, read_templates
 
     if spec is not None:

@@ -115,6 +115,21 @@ def test_columns_become_fields_of_the_spec(store):
     assert store.text(north.debate, documents[0]["text"]["sha256"]) == "The memo."
 
 
+def test_no_spec_says_itself_that_its_debate_is_a_row_of_a_batch(store):
+    """Whoever wrote it would have answered that row, with models and options of their own."""
+    spec = PANEL | {"labels": ["batch:one", "row:north"]}
+    for parsed in (spec, hansard.PanelSpec(**spec)):
+        with pytest.raises(UsageError) as caught:
+            hansard.run_sync(parsed, models={"ask": Asked()}, store=store)
+        assert caught.value.code == "batch.labels"
+    stated = {"labels": ["row:north", "batch:one"]}
+    with pytest.raises(UsageError, match="the label batch:one is reserved"):
+        hansard.run_sync(PANEL, models={"ask": Asked()}, store=store, **stated)
+    assert store.debates() == []
+    result = hansard.run_sync(PANEL | {"labels": ["row:3"]}, models={"ask": Asked()}, store=store)
+    assert result.labels == ("row:3",)
+
+
 def test_every_column_is_a_field_of_a_format():
     fields = {name for spec in SPECS.values() for name in spec.model_fields}
     assert {*TEXTS, *NUMBERS, *LISTS} <= fields
