@@ -21,6 +21,7 @@ from hansard.report.words import GONE
 from hansard.rules.events import parse
 from hansard.rules.fields import Blob, Origin
 from hansard.rules.formats import AnySpec
+from hansard.rules.prompts import PAGE_BREAK
 from hansard.rules.replay import policy_of
 from hansard.rules.review import last_of, review_of
 from hansard.rules.spec_base import MOST_DOCUMENTS
@@ -159,9 +160,10 @@ def _transcript(earlier: _Earlier) -> Iterator[str]:
 def indented(text: str) -> str:
     r"""Indent what somebody said, so that no line of it begins as one of the transcript's own does.
 
-    White space is folded where a quote is looked up, so that it is found all the same.
+    A line begins after a page break, too, in a prompt. White space is folded where a quote is
+    looked up, so that it is found all the same.
 
-    >>> indented("one\ntwo")
-    'one\n    two'
+    >>> indented("one\ntwo\fthree")
+    'one\n    two\n    three'
     """
-    return text.replace("\n", "\n    ")
+    return text.replace(PAGE_BREAK, "\n").replace("\n", "\n    ")
