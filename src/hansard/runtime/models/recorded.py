@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 from hansard.errors import UsageError
 from hansard.record import blob
 from hansard.record.bundle import Bundle
 from hansard.report import gated
-from hansard.rules.events import parse
+from hansard.rules.events import Event, parse
 from hansard.rules.fields import UNTRIED, Blob
 from hansard.rules.spec_parts import PriceSpec
 from hansard.runtime.models.base import Completion, ModelError, Request, ToolCall, Wire
@@ -17,7 +19,7 @@ class RecordedModel:
 
     Calls that were abandoned or raised have no end, so attempts are counted
     without them; the last end repeats. Raises UsageError `model.recorded` for a record
-    that cannot be read, `record.gate` for that of a gate.
+    that cannot be given again, `record.gate` for that of a gate.
     """
 
     def __init__(self, bundle: Bundle) -> None:
@@ -32,22 +34,33 @@ class RecordedModel:
                 texts = [_text(bundle, asked[key]) for key in ("tool", "arguments")]
                 tools.setdefault(asked["call"], []).append(ToolCall(*texts))
         for event in events:
-            if event["type"] == "call.failed" and event["data"]["error"] not in UNTRIED:
-                data = event["data"]
-                seen = Wire(data["status"])
-                self._end(data["call"], ModelError(data["error"], data["detail"], wire=seen))
-            elif event["type"] == "call.answered":
-                answer = event["data"]
-                completion = Completion(
-                    _text(bundle, answer["reply"]),
-                    finish=answer["finish"],
-                    tokens_in=answer["tokens_in"],
-                    tokens_cached=answer["tokens_cached"],
-                    tokens_cache_write=answer["tokens_cache_write"],
-                    tokens_out=answer["tokens_out"],
-                    tool_calls=tuple(tools.get(answer["call"], ())),
-                )
-                self._end(answer["call"], completion)
+            try:
+                self._read(event, bundle, tools)
+            except UsageError:
+                raise
+            except ValueError as error:  # it verifies, and yet is more than a call may bring here
+                raise UsageError(
+                    "model.recorded", f"a reply of the record cannot be given again: {error}"
+                ) from None
+
+    def _read(self, event: Event, bundle: Bundle, tools: Mapping[str, list[ToolCall]]) -> None:
+        """Keep how a call ended, where the event says it; ValueError for what no call may bring."""
+        if event["type"] == "call.failed" and event["data"]["error"] not in UNTRIED:
+            data = event["data"]
+            seen = Wire(data["status"])
+            self._end(data["call"], ModelError(data["error"], data["detail"], wire=seen))
+        elif event["type"] == "call.answered":
+            answer = event["data"]
+            completion = Completion(
+                _text(bundle, answer["reply"]),
+                finish=answer["finish"],
+                tokens_in=answer["tokens_in"],
+                tokens_cached=answer["tokens_cached"],
+                tokens_cache_write=answer["tokens_cache_write"],
+                tokens_out=answer["tokens_out"],
+                tool_calls=tuple(tools.get(answer["call"], ())),
+            )
+            self._end(answer["call"], completion)
 
     def _end(self, call: str, end: Completion | ModelError) -> None:
         self._ends.setdefault(call.rpartition(":")[0], []).append(end)

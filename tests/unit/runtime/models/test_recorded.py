@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import asyncio
 import dataclasses
+import json
 
 import pytest
 
 from hansard.errors import DataError, SeatError, UsageError
+from hansard.runtime.models import base
 from hansard.runtime.models.base import Completion, ModelError
 from hansard.runtime.models.recorded import RecordedModel
 
@@ -124,6 +126,17 @@ def test_a_record_whose_reply_is_gone_is_refused(table):
     blobs = {name: file for name, file in bundle.blobs.items() if name != gone}
     with pytest.raises(UsageError) as caught:
         RecordedModel(dataclasses.replace(bundle, blobs=blobs))
+    assert caught.value.code == "model.recorded"
+
+
+def test_a_record_of_a_reply_that_no_call_may_bring_is_refused(table, monkeypatch):
+    """It verifies: the format bounds fewer things than a call, and whoever wrote it had none."""
+    with monkeypatch.context() as patched:
+        patched.setattr(base, "MAX_TOKENS", 10**12)
+        table.run(lambda request: Completion(json.dumps(good(request)), tokens_in=10**12))
+    assert table.verified().findings == []
+    with pytest.raises(UsageError, match="cannot be given again: a token count is") as caught:
+        table.run(debaters=seats(table.debate))
     assert caught.value.code == "model.recorded"
 
 
