@@ -58,8 +58,9 @@ class Head:
 class Bundle:
     """One debate's bytes: lines without LF; blob files, templates and policies by name.
 
-    `head` is what a store keeps beside the lines; None where nothing does. `proofs` are
-    those of its first and latest line in a register, by `PROOFS`.
+    `head` is what a store keeps beside the lines, and `debate` the id under which it keeps them;
+    None where nothing does. `proofs` are those of its first and latest line in a register, by
+    `PROOFS`.
     """
 
     lines: Sequence[bytes]
@@ -68,6 +69,7 @@ class Bundle:
     head: Head | None = None
     policies: Mapping[str, bytes] = field(default_factory=dict)
     proofs: Mapping[str, bytes] = field(default_factory=dict)
+    debate: str | None = None
 
 
 class _Entry(NamedTuple):

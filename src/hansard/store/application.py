@@ -29,8 +29,12 @@ _TEMPLATE = "SELECT body FROM templates WHERE sha256 = ?"
 _HEAD = "SELECT length, head FROM heads WHERE debate = ?"
 # The ids stand in the index of the lines' own key, so that neither reads a line.
 _DEBATES = "SELECT originator_id FROM stored_events WHERE originator_version = 1 ORDER BY +{place}"
+# Those whose first entry is gone: else nobody would miss it.
+_BEHEADED = """SELECT debate FROM heads WHERE NOT EXISTS (SELECT 1 FROM stored_events
+    WHERE originator_id = debate AND originator_version = 1) ORDER BY debate"""
 _BEGINNING = """SELECT originator_id FROM stored_events
-    WHERE originator_id BETWEEN ? AND ? AND originator_version = 1"""
+    WHERE originator_id BETWEEN ? AND ? AND originator_version = 1
+    UNION SELECT debate FROM heads WHERE debate BETWEEN ? AND ?"""
 _NAMING = """SELECT originator_id FROM stored_events
     WHERE originator_version = 1 AND {state_holds} ORDER BY +{place}"""
 _HOLDING = "SELECT debate, name FROM blobs WHERE debate != ? AND {body_holds}"
@@ -199,10 +203,13 @@ class Store:
         )
 
     def debates(self) -> list[str]:
-        """Return the ids of all debates, in the order they were opened."""
+        """Return the ids of all debates, in the order they were opened.
+
+        At the end come those whose first entry is gone.
+        """
         if not self._database.is_there():
             return []
-        return [id_of(row[0]) for row in self._select(_DEBATES)]
+        return [id_of(row[0]) for each in (_DEBATES, _BEHEADED) for row in self._select(each)]
 
     def naming(self, debate: str) -> list[str]:
         """Return the ids of the other debates whose opening names `debate`, as they were opened.
@@ -242,7 +249,8 @@ class Store:
         first = prefix.replace("-", "")
         if len(first) > _DIGITS:
             return []
-        rows = self._select(_BEGINNING, first.ljust(_DIGITS, "0"), first.ljust(_DIGITS, "f"))
+        ends = first.ljust(_DIGITS, "0"), first.ljust(_DIGITS, "f")
+        rows = self._select(_BEGINNING, *ends, *ends)
         return [
             debate for debate in map(id_of, (row[0] for row in rows)) if debate.startswith(prefix)
         ]
@@ -301,6 +309,7 @@ class Store:
             templates={name: kept[name] for name in named if name in kept},
             head=_head(*heads[0]) if heads else Head(0, ""),
             policies={policy: kept[policy]} if policy in kept else {},
+            debate=str(UUID(debate)),
         )
 
     @property

@@ -59,13 +59,14 @@ def check_entries(reading: Reading) -> Iterator[Finding]:
 
 
 def check_chain(reading: Reading) -> Iterator[Finding]:
-    """Check 5: links, sequence, one debate, and the head kept beside the entries.
+    """Check 5: links, sequence, one debate, and what is kept beside the entries: id and head.
 
     A broken link is reported at the entry before it: that is the one whose
     bytes no longer have the hash that was recorded.
     """
     lines, events, head = reading.bundle.lines, reading.events, reading.bundle.head
-    before, debate = GENESIS, events[0]["debate"] if events else None
+    first = events[0]["debate"] if events else None
+    before, debate = GENESIS, reading.bundle.debate or first
     for seq, (line, event) in enumerate(zip(lines, events, strict=False), 1):
         prev = event["prev"]
         if prev != before and seq == 1:

@@ -1,5 +1,7 @@
 """Records through the library: read, verified, shown, replayed, written."""
 
+import sqlite3
+from contextlib import closing
 from pathlib import Path
 from zipfile import ZipFile
 
@@ -56,6 +58,45 @@ def test_a_record_of_a_store_is_read_verified_and_shown(store, made):
     assert record.result() == made == hansard.result(store, made.debate)
     assert len(record.events) == made.entries
     assert record.text("0" * 64) is None
+
+
+def sql(store, *statements):
+    """Do what an owner of the file can do, past the triggers."""
+    path = store.url.removeprefix("sqlite:///")
+    with closing(sqlite3.connect(path)) as connection, connection:
+        for name in ("lines_stay", "lines_stand"):
+            connection.execute(f"DROP TRIGGER IF EXISTS {name}")
+        for statement in statements:
+            connection.execute(statement)
+
+
+def test_a_record_that_is_kept_under_the_id_of_another_debate_does_not_hold(store, made):
+    other = hansard.run_sync(SPEC, models={"seat": answer}, store=store)
+    one, two = (found.debate.replace("-", "") for found in (made, other))
+    columns = {"stored_events": "originator_id", "blobs": "debate", "heads": "debate"}
+    for old, new in ((one, "x"), (two, one), ("x", two)):
+        sql(
+            store,
+            *(f"UPDATE {at} SET {of} = '{new}' WHERE {of} = '{old}'" for at, of in columns.items()),
+        )
+    for debate in (made.debate, other.debate):
+        found = hansard.read_record(store, debate).verification
+        assert {row.code for row in found.findings} == {"5.debate"}
+        with pytest.raises(DataError) as caught:
+            hansard.result(store, debate)
+        assert caught.value.code == "record.altered"
+    assert hansard.verify_store(store).counts == {"ALTERED": 2}
+    assert [row.state for row in hansard.list_debates(store).debates] == ["altered"] * 2
+
+
+@pytest.mark.parametrize("gone", ["originator_version = 1", "TRUE"])
+def test_a_debate_whose_first_entry_is_gone_is_still_a_debate_of_the_store(store, made, gone):
+    other = hansard.run_sync(SPEC, models={"seat": answer}, store=store).debate
+    name = made.debate.replace("-", "")
+    sql(store, f"DELETE FROM stored_events WHERE originator_id = '{name}' AND {gone}")
+    assert store.debates() == [other, made.debate]
+    assert not hansard.read_record(store, made.debate[:12]).verification.ok
+    assert hansard.verify_store(store).level is None
 
 
 def test_what_each_call_sent_can_be_read(store, made):
