@@ -36,8 +36,8 @@ _SIGNED = """SELECT size, root, note FROM checkpoints
 _NOTES = """SELECT size, note FROM checkpoints
     WHERE size > ? AND size < ? AND note IS NOT NULL ORDER BY size LIMIT ?"""
 _ONE = "SELECT size, root, note FROM checkpoints WHERE size = ?"
-# Of each debate its first entry, its head, and what its last entry is.
-_DEBATES = """SELECT heads.debate, first.state, heads.head, last.topic FROM heads
+# Of each debate its first entry, its head, and its last entry.
+_DEBATES = """SELECT heads.debate, first.state, heads.head, last.state FROM heads
     JOIN stored_events AS first
     ON first.originator_id = heads.debate AND first.originator_version = 1
     JOIN stored_events AS last
@@ -58,7 +58,10 @@ class Kept(NamedTuple):
 
 
 class Stored(NamedTuple):
-    """A debate as the store has it: the hash of its first entry, its head, whether it is over."""
+    """A debate as the store has it: the hash of its first entry, its head, whether it is over.
+
+    A head that is not the hash of its last entry is empty.
+    """
 
     debate: str
     opened: str
@@ -221,8 +224,9 @@ class Register:
             with self._reading() as select:
                 rows = select(_DEBATES.format(where), *after, _FEW)
             for debate, first, head, last in rows:
-                opened = line_hash(bytes_of(first))
-                yield Stored(id_of(debate), opened, head, registering.is_over(last))
+                opened, end = map(line_hash, map(bytes_of, (first, last)))
+                over = registering.is_over(last)
+                yield Stored(id_of(debate), opened, head if head == end else "", over)
                 where, after = "heads.debate > ?", (debate,)
             if len(rows) < _FEW:
                 return

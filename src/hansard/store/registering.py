@@ -50,9 +50,16 @@ def due(first: int, lines: Iterable[tuple[str, bytes]], debate: str) -> list[Row
     return rows
 
 
-def is_over(kind: str) -> bool:
-    """Whether a record whose last entry is of this type is registered up to its end."""
-    return kind in _HEADS or (kind in _OPENING and kind != "debate.opened")
+def is_over(last: bytes) -> bool:
+    """Whether a record with this last entry is registered up to its end; also if it is none.
+
+    The type that a store keeps beside an entry is a label, and may be another.
+    """
+    try:
+        kind = orjson.loads(last)["type"]
+    except (ValueError, TypeError, KeyError):
+        return True
+    return kind in (*_HEADS, *_OPENING) and kind != "debate.opened"
 
 
 def append(select: Select, c: Cursor, rows: Iterable[Row]) -> int:

@@ -24,7 +24,7 @@ from hansard import (
     sign_checkpoint,
 )
 from hansard.governance import registrar
-from hansard.record import checkpoint, keys, note
+from hansard.record import checkpoint, keys, note, tree
 from hansard.record.note import Signer
 from hansard.report import registered
 from measuring import traced
@@ -70,6 +70,29 @@ def test_what_is_not_registered_or_ends_otherwise_is_named(house):
         f"AND originator_id = '{other}'"
     )
     assert sorted(house.codes()) == ["register.head", "register.opening"]
+
+
+def test_a_last_entry_that_was_changed_is_named_though_its_hash_beside_it_was_not(house):
+    one = house.debate().replace("-", "")
+    end = f"WHERE originator_id = '{one}' AND topic = 'debate.closed'"
+    house.sql(f"UPDATE stored_events SET state = CAST(state || ' ' AS BLOB) {end}")
+    assert house.codes() == ["register.head"]
+
+
+def test_an_entry_after_the_close_that_was_not_registered_is_named_whatever_its_label(house):
+    one = house.debate()
+    with house.store() as store:
+        size = store.register.size
+        said = {"signer": house.keys.signer("reviewer"), "trust": house.keys.trust()}
+        hansard.review(one, "rejected", store=store, reviewer="Ann", comment="No.", **said)
+    house.sql(
+        f"DELETE FROM register WHERE place >= {size}",
+        f"DELETE FROM checkpoints WHERE size > {size}",
+        f"DELETE FROM register_hashes WHERE place >= {tree.stored_hashes(size)}",
+    )
+    assert house.codes() == ["register.head"]
+    house.sql("UPDATE stored_events SET topic = 'call.answered' WHERE topic = 'review.signed'")
+    assert house.codes() == ["register.head"]
 
 
 @pytest.mark.parametrize("few", [1, 2, 500])
