@@ -78,7 +78,7 @@ def _counted(row: tuple[Any, ...]) -> tuple[dict[str, int], CountedDebate]:
 
     debate, opened_at, state, decision, head, kept, review = row
     try:
-        numbers: dict[str, int] = json.loads(kept)
+        numbers = _numbers(kept)
         if state in ("open", "gate"):
             review = None
         else:
@@ -96,9 +96,17 @@ def _counted(row: tuple[Any, ...]) -> tuple[dict[str, int], CountedDebate]:
             calls=numbers.get("calls", 0),
             cost_micro_usd=numbers.get("cost_micro_usd", 0),
         )
-    except (ValueError, TypeError, AttributeError):
+    except (ValueError, TypeError, AttributeError, RecursionError):
         raise to_be_rebuilt() from None
     return numbers, said
+
+
+def _numbers(kept: Any) -> dict[str, int]:
+    """Return what a row counts; raises what JSON raises, and ValueError where it counts nothing."""
+    found: dict[str, int] = json.loads(kept)
+    if any(type(number) is not int for number in found.values()):
+        raise ValueError
+    return found
 
 
 def _bounds(

@@ -338,7 +338,8 @@ class Store:
         rows = self._select("SELECT folder FROM runs WHERE debate = ?", UUID(debate).hex)
         if not rows:
             return None
-        name = os.fsdecode(rows[0][0])
+        stored = rows[0][0]
+        name = os.fsdecode(stored) if isinstance(stored, (bytes, str)) else "\0"
         if "\0" in name:
             raise DataError("store.corrupt", f"the stored folder of {debate} is not a path")
         return Path(name)

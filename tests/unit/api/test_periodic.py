@@ -391,7 +391,18 @@ def test_a_store_of_an_earlier_version_counts_as_well(tmp_path):
         assert hansard.periodic_report(store, since="2000").numbers["debates"] == 1
 
 
-@pytest.mark.parametrize("kept", ["[", "[1]", '{"calls": "x"}', b"\0"])
+@pytest.mark.parametrize(
+    "kept",
+    [
+        "[",
+        "[1]",
+        '{"calls": "x"}',
+        '{"x": "y"}',
+        '{"x": NaN}',
+        pytest.param(10**5 * "[", id="deep"),
+        b"\0",
+    ],
+)
 def test_numbers_that_were_changed_are_no_bug(tmp_path, kept):
     with hansard.open_store(f"sqlite:///{tmp_path}/d.db") as store:
         play(store, "panel")

@@ -583,9 +583,14 @@ def test_a_failing_disk_is_one_clear_error_and_changes_nothing(shelf, monkeypatc
     assert shelf.store.bundle(DEBATE) == before
 
 
-@pytest.mark.parametrize("stored", [b"/home\0", "/home\0"])
+@pytest.mark.parametrize("stored", [b"/home\0", "/home\0", None])
 def test_a_stored_folder_that_is_no_path_is_said(shelf, stored):
     shelf.fill()
+    with closing(sqlite3.connect(shelf.path)) as connection, connection:
+        connection.execute("PRAGMA writable_schema = ON")  # past its constraint, as a page may be
+        definition = "UPDATE sqlite_master SET sql = replace(sql, ?, ?) WHERE name = 'runs'"
+        connection.execute(definition, ("folder TEXT NOT NULL", "folder TEXT"))
+        connection.execute("PRAGMA schema_version = 1000")
     with closing(sqlite3.connect(shelf.path)) as connection, connection:
         connection.execute("UPDATE runs SET folder = ?", (stored,))
     assert code_of(shelf.store.folder, DEBATE) == "store.corrupt"
