@@ -36,7 +36,7 @@ from hansard.runtime import pacing, working
 from hansard.runtime.models.base import ModelError
 from hansard.runtime.pacing import Server
 from hansard.runtime.sharing import _Places, _Sharing, shared
-from hansard.store import queue
+from hansard.store import postgres_server, queue
 from hansard.store.jobs import Jobs
 from instant import GUARD
 
@@ -283,6 +283,39 @@ def test_a_debate_that_a_worker_runs_can_be_stopped(url, team):
     assert (result.status, result.truncated.by) == ("truncated", "Ann Lee")
     require_sound(url, [debate])
     assert counts(url) == {"truncated": 1}
+
+
+def test_a_debate_that_waits_can_be_stopped(url):
+    (debate,) = put(url, 1)
+    assert hansard.stop_sync(debate, store=url).status == "truncated"
+    assert servers.sql(url, _WORK) == []
+
+
+def test_a_stop_that_is_cut_short_leaves_a_debate_that_waits_in_the_queue(url, monkeypatch):
+    """Else nobody would run it, and nobody had stopped it."""
+
+    async def killed(*_, **__):
+        raise KeyboardInterrupt
+
+    put(url, 1)
+    with monkeypatch.context() as patch, hansard.open_store(url) as store:
+        (debate,) = store.debates()
+        patch.setattr("hansard.runtime.session.stop", killed)
+        with pytest.raises(KeyboardInterrupt):
+            hansard.stop_sync(debate, store=store)
+    assert work(url) == [("d0", "closed", None)]
+
+
+def test_a_job_that_a_stop_could_not_take_out_does_nothing(url, monkeypatch):
+    def lost(_):
+        raise hansard.DataError("store.unreachable", "the server has gone")
+
+    (debate,) = put(url, 1)
+    with monkeypatch.context() as patch, hansard.open_store(url) as store:
+        patch.setattr(store, "cancel", lost)
+        assert hansard.stop_sync(debate, store=store).status == "truncated"
+    assert work(url) == []
+    assert servers.sql(url, _WORK) == []
 
 
 @pytest.mark.parametrize("words", [{"by": "\n"}, {"reason": "\ud800"}])
@@ -919,6 +952,25 @@ def test_a_worker_whose_server_is_gone_ends_and_says_so(url):
     assert work(url) == [("d0", "closed", None)]
 
 
+@pytest.mark.parametrize("session", ["LISTEN hansard_pacing", "SELECT s FROM unnest%"])
+def test_a_worker_that_lost_one_of_its_sessions_ends_and_says_so(url, session):
+    """What hears of the places of others, or what takes them, while the rest goes on."""
+    put(url, 1)
+
+    async def ask(_):
+        servers.sql(
+            url,
+            "SELECT pg_terminate_backend(pid) FROM pg_stat_activity "
+            f"WHERE query LIKE '{session}' AND datname = current_database()",
+        )
+        servers.sql(url, "NOTIFY hansard_pacing, 'pause'")
+        await asyncio.Event().wait()
+
+    with pytest.raises(hansard.DataError) as caught:
+        work(url, models={"ask": ask}, stay=True, grace=0)
+    assert caught.value.code == "store.unreachable"
+
+
 def test_a_worker_that_lost_its_connection_and_is_asked_to_end_loses_no_entry(url, team):
     """SIGTERM ends it at once, in the middle of calls; another one goes on with the debate."""
     (debate,) = put(url, 1)
@@ -965,6 +1017,17 @@ def test_a_worker_whose_server_goes_down_as_it_begins_ends_and_says_so(url, monk
     with pytest.raises(hansard.DataError) as caught:
         work(url)
     assert caught.value.code == "store.unreachable"
+
+
+def test_a_worker_whose_queue_others_keep_locked_ends_and_says_so(url, monkeypatch):
+    put(url, 1)
+    monkeypatch.setattr(postgres_server, "LOCK_SECONDS", 0.05)
+    with psycopg.connect(url) as holder:
+        holder.execute("LOCK TABLE procrastinate_jobs")
+        with pytest.raises(hansard.DataError) as caught:
+            work(url)
+    assert caught.value.code == "store.busy"
+    assert work(url) == [("d0", "closed", None)]
 
 
 @pytest.mark.parametrize(

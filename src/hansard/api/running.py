@@ -36,11 +36,12 @@ from __future__ import annotations
 import warnings
 from collections.abc import Callable, Coroutine, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from hansard.api.specs import located
-from hansard.errors import OutputWarning, UsageError
+from hansard.errors import HansardError, OutputWarning, UsageError
 
 if TYPE_CHECKING:
     from pydantic import BaseModel
@@ -407,8 +408,16 @@ async def stop(
     Stop(reason, by=by)  # else a worker would leave the debate before these texts are refused
     with opened(store, create=False) as shelf:
         wanted = shelf.find(debate)
-        await session.let_go(wanted, shelf)
-        found = await session.stop(wanted, shelf, by=by, reason=reason)
+        cut = partial(session.stop, wanted, shelf, by=by, reason=reason)
+        try:
+            found = await cut()
+        except UsageError as error:
+            if error.code != "store.running":
+                raise
+            await session.let_go(wanted, shelf)
+            found = await cut()
+        with suppress(HansardError):  # who is killed before leaves a job that finds it closed
+            shelf.cancel(wanted)
         return result_of(found)
 
 

@@ -65,8 +65,9 @@ async def work(
     told of what is recorded here of all debates, as that of `resume` is.
 
     Raises UsageError `queue.store`, `queue.extra` or `queue.missing`; DataError
-    `store.unreachable` once the server is gone, `store.failed` for what else it refuses, and
-    `queue.dead` where others took this worker for dead. Its debates stay open.
+    `store.unreachable` once the server is gone, `store.busy` where others keep it locked for a
+    minute, `store.failed` for what else it refuses, and `queue.dead` where others took this worker
+    for dead. Its debates stay open.
 
     >>> import asyncio
     >>> from hansard import work

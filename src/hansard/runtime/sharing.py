@@ -203,10 +203,13 @@ async def shared(dsn: str, tell: Callable[[str], object]) -> AsyncIterator[async
     async with await session(dsn) as giving, await session(dsn) as hearing:
         sharing = _Sharing(tell)
         pacing.share(sharing)
-        both = asyncio.gather(sharing.give(giving), sharing.hear(hearing))
+        each = [sharing.give(giving), sharing.hear(hearing)]
+        tasks = [asyncio.create_task(one) for one in each]
+        both = asyncio.gather(*tasks)
         try:
             yield both
         finally:
             pacing.share(None)
-            both.cancel()
-            await asyncio.gather(both, return_exceptions=True)
+            for task in tasks:  # where one fails, the other keeps its session from being closed
+                task.cancel()
+            await asyncio.gather(both, *tasks, return_exceptions=True)

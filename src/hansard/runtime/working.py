@@ -36,7 +36,7 @@ from hansard.runtime.tools import Tools
 from hansard.store.application import Store
 from hansard.store.guard import id_or_none
 from hansard.store.jobs import Jobs, is_refused
-from hansard.store.queue import FAILED, LOOK, LOST, PRUNED, QUEUE, TASK, said_of
+from hansard.store.queue import FAILED, LOCKED, LOOK, LOST, PRUNED, QUEUE, TASK, said_of
 
 MOST_DEATHS = 8  # of workers, until a debate waits for somebody who puts it into the queue again
 _LAST = -(1 << 30)  # the priority of a debate whose worker died; one less for each further death
@@ -206,6 +206,8 @@ def _told(store: Store) -> Iterator[None]:
             said = (
                 f"this worker gave no sign of life for so long that others took it for dead, {left}"
             )
+        elif isinstance(cause, LOCKED):
+            code, said = "store.busy", f"others have kept {store.url} locked for too long, {left}"
         elif isinstance(cause, LOST):
             code, said = "store.unreachable", f"the connection to {store.url} was lost, {left}"
         else:

@@ -134,12 +134,16 @@ class Postgres(Database):
         return str(schema)
 
     def _stay(self, schema: str) -> None:
-        """Let this session, and all that follow, look into one schema, whatever is made later."""
+        """Let this session, and all that follow, look into one schema, whatever is made later.
+
+        None of them waits for ever for a lock; nor do those of a worker, which is given the `dsn`.
+        """
         path = '"' + schema.replace('"', '""') + '"'
         self._session.execute("SELECT set_config('search_path', %s, false)", (path,))
         options = re.sub(r"([\\\s])", r"\\\1", path)
         before = self.conninfo.get("options") or ""
-        self.conninfo = {**self.conninfo, "options": f"{before} -csearch_path={options}".strip()}
+        options = f"{before} -csearch_path={options} -clock_timeout={LOCK_SECONDS}s".strip()
+        self.conninfo = {**self.conninfo, "options": options}
 
     def _version(self) -> int | None:
         if not self._session.execute(_MADE).fetchall():

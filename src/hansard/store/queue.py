@@ -20,10 +20,11 @@ if TYPE_CHECKING:
     from procrastinate.manager import JobManager
 
 Session = psycopg.AsyncConnection[Any]
-# What a session raises: all of it; where its server is gone; where the row of a worker is, since
-# others took the worker for dead.
+# What a session raises: all of it; where its server is gone; where somebody else holds a lock that
+# it waits for; where the row of a worker is gone, since others took the worker for dead.
 FAILED = psycopg.Error
 LOST = (psycopg.OperationalError, psycopg.InterfaceError)
+LOCKED = psycopg.errors.LockNotAvailable
 PRUNED = psycopg.errors.ForeignKeyViolation
 TASK, LOOK, QUEUE = "hansard.debate", "hansard.look", "hansard"
 _THERE = "SELECT 1 FROM pg_tables WHERE schemaname = current_schema() AND tablename = %s"
