@@ -12,6 +12,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Generator, Iterable, Sequence
 from contextlib import AbstractContextManager, closing
 from pathlib import Path
+from sys import getsizeof
 from typing import Any, ClassVar, NamedTuple, Protocol
 from uuid import UUID
 
@@ -22,7 +23,7 @@ from hansard.record.bundle import MAX_EXPORT, Head
 from hansard.store.mapping import Debates
 
 MOST_BYTES = 2 * MAX_EXPORT  # that are read at once: no record that can be exported has as many
-EACH = 64  # bytes that a row counts for, whatever is in it
+EACH = 64  # bytes that a row counts for, beside what is in it
 LOCK_SECONDS = 60  # for which a writer waits for another
 
 Select = Callable[..., Sequence[Sequence[Any]]]
@@ -303,12 +304,13 @@ def migrate_command(url: str) -> str:
 def bounded(rows: Iterable[Sequence[Any]], left: int, name: str) -> tuple[list[Sequence[Any]], int]:
     """Return rows, and how many bytes of `left` the next ones may have.
 
-    In a file from a stranger, any number of long values may lie in the same few pages. Raises
-    DataError `store.size`.
+    In a file from a stranger, any number of values may lie in the same few pages, and the shorter
+    they are the more of a row is what Python adds. A text may take four times its characters. So
+    what a value takes in memory counts. Raises DataError `store.size`.
     """
     found = list[Sequence[Any]]()
     for row in rows:
-        left -= EACH + sum(len(value) for value in row if isinstance(value, (bytes, str)))
+        left -= EACH + sum(map(getsizeof, row))
         if left < 0:
             raise DataError(
                 "store.size",

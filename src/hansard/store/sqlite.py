@@ -46,6 +46,7 @@ from hansard.store.sqlite_tables import DERIVED, NEW_WORDS, ROWS, TABLES
 from hansard.store.work import STEPS, Work
 
 SCHEME = "sqlite:///"
+_LONGEST_TEXT = 1 << 24  # bytes of a text that is no blob: names, numbers, hashes
 _MEMORY = "file:"  # begins the name of a store in memory; that of a file is an absolute path
 
 
@@ -87,6 +88,7 @@ class Pool(SQLiteConnectionPool):
         connection.execute("PRAGMA secure_delete = ON")
         connection.execute("PRAGMA trusted_schema = OFF")
         connection.row_factory = sqlite3.Row
+        connection.text_factory = _text
         if not in_memory:
             connection.place = Place(Path(self.db_name))
             connection.work = Work(Path(self.db_name))
@@ -293,6 +295,16 @@ class Factory(SQLiteFactory):
         super().__init__(env)
         pool = self.datastore.pool
         self.datastore.pool = Pool(db_name=pool.db_name, lock_timeout=LOCK_SECONDS)
+
+
+def _text(data: bytes) -> str:
+    """Return a text as SQLite gives it; one long text would take four times its bytes.
+
+    Raises UnicodeDecodeError, and MemoryError for one that is longer than any of a store's.
+    """
+    if len(data) > _LONGEST_TEXT:
+        raise MemoryError
+    return data.decode()
 
 
 def _require_tree(connection: sqlite3.Connection, name: str) -> None:

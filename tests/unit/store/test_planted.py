@@ -256,7 +256,7 @@ def test_a_schema_that_is_no_text_is_refused(planted, part):
 def test_more_than_any_record_has_is_not_read(shelf, monkeypatch):
     """The pages of a store may form a ring, so a small file can hold any number of long texts."""
     shelf.fill()
-    size = sum(EACH + len(line) for line in shelf.store.lines(DEBATE))
+    size = sum(EACH + sys.getsizeof(line) for line in shelf.store.lines(DEBATE))
     shelf.sql(("INSERT INTO blobs VALUES (?, 'x', zeroblob(5000))", DEBATE.replace("-", "")))
     monkeypatch.setattr("hansard.store.database.MOST_BYTES", 5000)
     assert refusal(lambda: shelf.store.bundle(DEBATE), shelf.path) == "store.size"
@@ -274,6 +274,26 @@ def test_rows_without_a_byte_count_too(shelf, monkeypatch):
     )
     monkeypatch.setattr("hansard.store.database.MOST_BYTES", 500 * EACH)
     assert refusal(lambda: shelf.store.lines(DEBATE)) == "store.size"
+
+
+def test_of_short_values_all_that_they_take_in_memory_counts(shelf, monkeypatch):
+    shelf.fill()
+    many = "WITH RECURSIVE n (x) AS (SELECT 100 UNION ALL SELECT x + 1 FROM n WHERE x < 599)"
+    shelf.sql((f"{many} INSERT INTO blobs SELECT ?, x, x'0001' FROM n", DEBATE.replace("-", "")))
+    monkeypatch.setattr("hansard.store.database.MOST_BYTES", 500 * (EACH + 80))
+    assert refusal(lambda: shelf.store.bundle(DEBATE)) == "store.size"
+
+
+def test_a_long_text_where_a_name_should_be_is_not_read(shelf, monkeypatch):
+    """With one sign beyond ASCII it takes four times its bytes."""
+    shelf.fill()
+    monkeypatch.setattr("hansard.store.sqlite._LONGEST_TEXT", 1000)
+    for length, code in ((999, "store.size"), (1, None)):
+        shelf.sql(("UPDATE heads SET head = ?", "\N{GRINNING FACE}" + length * "a"))
+        if code:
+            assert refusal(lambda: shelf.store.bundle(DEBATE)) == code
+        else:
+            assert len(shelf.store.bundle(DEBATE).lines) == 3
 
 
 @pytest.mark.slow
