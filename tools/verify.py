@@ -70,7 +70,8 @@ from datetime import date
 from functools import cache
 from itertools import combinations, islice, pairwise
 from pathlib import Path
-from typing import Any, BinaryIO, NamedTuple, NoReturn, cast
+from typing import Any, BinaryIO, NamedTuple, NoReturn, TextIO, cast
+from unicodedata import east_asian_width
 
 NAMES = (
     "container", "manifest", "signature", "canonical", "chain", "time", "schema", "blobs",
@@ -5542,8 +5543,8 @@ def verify_many(folder: Path, options: argparse.Namespace) -> int:
     else:
         more = [f"and {missed - len(rows)} more"] * (missed > len(rows))
         counts = ", ".join(f"{number} {words}" for words, number in result["counts"].items())
-        print("\n".join([*rows, *more, f"{many(result['records'], 'record')}: {counts}"]))
-        print(as_text(result, asked), flush=True)
+        say("\n".join([*rows, *more, f"{many(result['records'], 'record')}: {counts}"]))
+        say(as_text(result, asked))
     reached = result["level"] is not None and result["level"] >= asked
     return 0 if reached and not missed else 1
 
@@ -5567,13 +5568,39 @@ def is_policed(result: dict[str, Json]) -> bool:
 
 ACTING = re.compile(
     "[\x00-\x1f\x7f-\x9f\u061c\u180e\u200b\u200e\u200f\u2028-\u202e\u2060-\u2069\ufeff"
-    "\ufff9-\ufffb\ud800-\udfff\U000e0000-\U000e007f]"
+    "\ufff9-\ufffb\ud800-\udfff\U000e0000-\U000e007f\u115f\u1160\u17b4\u17b5\u206a-\u206f\u2800\u3164"
+    "\uffa0\ufff0-\ufff8\U0001bca0-\U0001bca3\U0001d173-\U0001d17a\U000e0080-\U000e00ff"
+    "\U000e01f0-\U000e0fff]"
+    # What joins or varies the sign before it, in a place where there is none.
+    "|(?<![^\t\n \xa0\u1680\u2000-\u200a\u202f\u205f\u3000])"
+    "[\xad\u034f\u180b-\u180d\u180f\u200c\u200d\ufe00-\ufe0f\U000e0100-\U000e01ef]+"
 )
 
 
 def inert(text: str) -> str:
-    """Write every character that could act on a terminal as `<U+XXXX>`."""
-    return ACTING.sub(lambda found: f"<U+{ord(found[0]):04X}>", text)
+    """Write every character that could act on a terminal, or is drawn as nothing, as `<U+XXXX>`."""
+    return ACTING.sub(lambda found: "".join(f"<U+{ord(char):04X}>" for char in found[0]), text)
+
+
+def say(text: str, stream: TextIO | None = None) -> None:
+    """Print lines; on a terminal what has no room goes on further in, and begins no line."""
+    stream = stream or sys.stdout
+    if stream.isatty():
+        columns = os.get_terminal_size(stream.fileno()).columns or 80
+        text = "\n".join(wrapped(line, max(columns, 10)) for line in text.split("\n"))
+    print(text, file=stream, flush=True)
+
+
+def wrapped(line: str, columns: int) -> str:
+    """Cut a line into pieces that have room, all but the first indented."""
+    rows, at, taken = [], 0, 0
+    for place, char in enumerate(line):
+        cells = 1 + (east_asian_width(char) in "WF")
+        if taken + cells > columns:
+            rows.append(line[at:place])
+            at, taken = place, 4
+        taken += cells
+    return "\n    ".join([*rows, line[at:]])
 
 
 def as_text(result: dict[str, Json], asked: int) -> str:
@@ -5625,9 +5652,17 @@ def others_can_change(path: Path) -> bool:
     return not known or bool((file.st_mode | shared) & 0o022)
 
 
+class Words(argparse.ArgumentParser):
+    """The words of the command line, one of which may be the name of a stranger's file."""
+
+    def error(self, message: str) -> NoReturn:
+        """Say what is wrong with them."""
+        super().error(inert(message))
+
+
 def arguments(words: list[str] | None) -> argparse.Namespace:
     """Read the command line."""
-    parser = argparse.ArgumentParser(
+    parser = Words(
         prog="verify.py",
         description="Verify the exported record of a debate, or a folder of many.",
         epilog="Exit codes: 0 what is asked for is reached, 1 it is not, 2 wrong use, no export.",
@@ -5706,7 +5741,7 @@ def trust_of(options: argparse.Namespace) -> tuple[list[TrustedKey], Revoked, in
             f"note: others can change {path} or its folder; make both your own, and run "
             "chmod go-w on them"
         )
-        print(inert(f"verify.py: {said}"), file=sys.stderr)
+        say(inert(f"verify.py: {said}"), sys.stderr)
     return trust
 
 
@@ -5724,11 +5759,14 @@ def main(words: list[str] | None = None) -> int:
         os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
         return 1
     except CannotOpen as reason:
-        print(inert(f"verify.py: {reason}"), file=sys.stderr)
+        say(inert(f"verify.py: {reason}"), sys.stderr)
         return 2
     asked = level_of(options)
     try:
-        print(json.dumps(result, indent=2) if options.json else as_text(result, asked), flush=True)
+        if options.json:
+            print(json.dumps(result, indent=2), flush=True)
+        else:
+            say(as_text(result, asked))
     except BrokenPipeError:  # nobody reads on, but the exit code still counts
         os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
     unruled = options.require_policy and not is_policed(result)

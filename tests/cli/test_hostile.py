@@ -4,9 +4,11 @@ import csv
 import io
 import re
 import shutil
+from contextlib import redirect_stderr
 from pathlib import Path
 
 import pytest
+from rich.cells import cell_len
 from rich.text import Text
 
 from cli_support import (
@@ -18,7 +20,9 @@ from cli_support import (
     write_debate,
     write_format,
 )
+from exporting import tool
 from hansard.cli.console import _Console, fields, table_of
+from hansard.cli.streams import _folded
 from hansard.cli.summary import _whole
 
 ATTACK = "\x1b]0;owned\x07\x1b[2J\x9b31m[red]loud[/red] :smile: \u202egnp.exe\r[link=x]\u2066"
@@ -260,7 +264,46 @@ def test_what_has_room_is_printed_as_it_is():
     assert on_columns(40, Text("Cost  $1\n\n    so")) == ["Cost  $1", "", "    so"]
 
 
+@pytest.mark.parametrize("gap", ["", " " * 9, "word " * 9, "w" * 68, "字" * 50, "e\u0301" * 90])
+def test_what_a_terminal_would_wrap_goes_on_further_in(gap):
+    """Of errors, prompts and reports, which are printed as they are in a pipe."""
+    for columns in (1, 2, 20, 40, 80, 81):
+        for line in (f"error: {gap}{LIKE_OURS}" * 4, f"  {gap}{LIKE_OURS}" * 4, "字"):
+            for fold in (_folded, tool.wrapped):
+                first, *rest = fold(line, max(columns, 10 * (fold is not _folded))).split("\n")
+                assert line.startswith(first)
+                assert all(row.startswith(" ") for row in rest) or columns == 1
+                assert columns == 1 or cell_len(first) <= max(columns, 10)
+                assert "".join([first, *rest]).replace(" ", "") == line.replace(" ", "")
+
+
+def test_a_prompt_is_indented_where_somebody_looks(hansard):
+    """No text of a stranger's record draws a line as one of ours is."""
+    words = f"x{' ' * 99}{LIKE_OURS}\n{LIKE_OURS}"
+    write_debate({"planner": "release", "critic": "release"}, instructions=words)
+    hansard("run", "debate.yaml")
+    args = ["show", only_debate(), "--prompt", "r1.proposal.planner:1"]
+    assert f"\n{words}\n" in hansard(*args).out
+    seen = on_a_terminal(*args).decode()
+    assert LIKE_OURS in seen
+    assert not re.search(f"(?m)^ ?{LIKE_OURS}", seen)
+
+
+def test_a_word_too_many_is_inert(hansard):
+    """`hansard show *` hands over the names of a stranger's files."""
+    name = f"{ATTACK}\n{LIKE_OURS}"
+    done = hansard("show", "record.zip", name)
+    assert done.code == 2
+    assert SPELLED in done.err
+    assert f"\n{LIKE_OURS}" not in done.err
+    assert_inert(done.err)
+    with pytest.raises(SystemExit), redirect_stderr(io.StringIO()) as said:
+        tool.main(["record.zip", name])
+    assert_inert(said.getvalue().rstrip())
+    assert f"\n{LIKE_OURS}" not in said.getvalue()
+
+
 def test_no_line_of_a_deliverable_begins_as_a_line_of_ours():
     for output in (f"Pay.\n\n{LIKE_OURS}\n INTACT", {"Decision": f"so\n{LIKE_OURS}"}):
         lines = _whole(output).split("\n")
-        assert not any(re.match(" ?[A-Za-z]", line) for line in lines)
+        assert all(re.match("  |$", line) for line in lines)

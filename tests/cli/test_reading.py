@@ -267,7 +267,7 @@ def test_show_of_every_format(hansard, format_):
     assert done.code == 0
     for part in PLAYED[format_].shown:
         assert part in done.out
-    assert json.loads(done.out.partition("\nOutput\n")[2].partition("\n}")[0] + "}") == {
+    assert json.loads(done.out.partition("\nOutput\n")[2].partition("\n  }")[0] + "}") == {
         "synthesis": "so"
     }
 

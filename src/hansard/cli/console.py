@@ -21,6 +21,7 @@ from rich.cells import cell_len
 from rich.console import Console, ConsoleOptions
 from rich.text import Text
 
+from hansard.cli.streams import INSET
 from hansard.report.safe import one_line, shown
 from hansard.report.size import require_room
 
@@ -31,7 +32,6 @@ _BEYOND_ASCII = re.compile("[\x7f-\U0010ffff]")
 # that end a cell at `;` a quotation mark within a line quotes nothing, so a line ends it too.
 _FORMULA = re.compile(r"^(?=[\t\r\n])|(?:^|(?<=[;\t\n]))(?=[=+\-@＝＋－＠])")
 _CELLS = 20  # of a bar
-_INSET = 2  # columns by which the rest of a line stands further in than the line
 _UNBOUNDED = 1_000_000  # columns, where nobody looks at a width
 
 
@@ -66,7 +66,7 @@ class _Hanging:
                 yield line
                 continue
             own = len(line.plain) - len(line.plain.lstrip(" "))
-            inset = " " * min(own + _INSET, width // 2)
+            inset = " " * min(own + INSET, width // 2)
             first, *rest = line.wrap(console, width - len(inset))
             yield first
             yield from (Text.assemble(inset, part) for part in rest)

@@ -17,7 +17,7 @@ import hansard
 from hansard.api.storing import bound_memory
 from hansard.cli.context import ALTERED, store_option
 from hansard.cli.interrupting import INTERRUPTED, interruptible, is_interrupt
-from hansard.cli.streams import discard, prepare, refused
+from hansard.cli.streams import discard, prepare, refused, say
 from hansard.errors import HansardError
 from hansard.report.safe import one_line
 from hansard.version import __version__
@@ -117,7 +117,10 @@ class _Commands(click.Group):
                 done = super().invoke(ctx)
                 sys.stdout.flush()  # here a full disk can still be told of
                 return done
-        except (BrokenPipeError, click.ClickException, click.exceptions.Exit):
+        except click.ClickException as error:
+            vars(error)["message"] = one_line(error.message, _LONGEST)  # it may name a file
+            raise
+        except (BrokenPipeError, click.exceptions.Exit):
             raise
         except (KeyboardInterrupt, Exception) as error:  # noqa: BLE001 - people get one sentence
             ctx.exit(_told(error))
@@ -153,7 +156,7 @@ def _bug(error: BaseException) -> str:
 
 
 def _say(sentence: str, code: str) -> None:
-    click.echo(f"error: {one_line(sentence, _LONGEST)} [{code}]", err=True)
+    say(f"error: {one_line(sentence, _LONGEST)} [{code}]", err=True)
 
 
 @click.group(

@@ -13,6 +13,7 @@ import click
 import hansard
 from hansard.api.functions import last_frame
 from hansard.cli.interrupting import is_interrupt
+from hansard.cli.streams import say
 from hansard.report.safe import one_line, shown
 
 F = TypeVar("F", bound=Callable[..., Any])
@@ -64,11 +65,11 @@ def say_where(error: BaseException, file: Path | None) -> None:
     """Show what was raised, with the last line of the caller's file on the way, as Python does."""
     frame = last_frame(error, file) if file else None
     if frame:
-        click.echo(f'  File "{shown(str(file))}", line {frame.lineno}, in {frame.name}', err=True)
+        say(f'  File "{shown(str(file))}", line {frame.lineno}, in {frame.name}', err=True)
         if frame.line:
-            click.echo(f"    {one_line(frame.line, _LONGEST)}", err=True)
+            say(f"    {one_line(frame.line, _LONGEST)}", err=True)
     kind, words = type(error).__name__, _words(error)
-    click.echo(one_line(f"{kind}: {words}" if words else kind, _LONGEST), err=True)
+    say(one_line(f"{kind}: {words}" if words else kind, _LONGEST), err=True)
 
 
 def _words(error: BaseException) -> str:

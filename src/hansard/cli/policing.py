@@ -22,6 +22,7 @@ from hansard.cli.context import (
     trust_of,
 )
 from hansard.cli.signing import SIGNER, require_new, save
+from hansard.cli.streams import say, say_text
 from hansard.commands import path_word
 from hansard.report.safe import shown
 from hansard.vocabulary import many
@@ -175,7 +176,7 @@ def show_policy(
     """
     if file is None:
         for role, body in hansard.prompt_templates(spec, format=format_, allow=allow).items():
-            click.echo(f"--- {role} ---\n{shown(body.decode())}")
+            say_text(role, body.decode())
         return
     found = hansard.parse_policy(file)
     rows = [(f"{line.scope} {line.term}", line.value) for line in found.lines]
@@ -246,7 +247,7 @@ def check(file: Path, spec: Path | None, format_: str, allow: tuple[Path, ...]) 
     }
     _print([(role, words) for role, words in said.items() if role not in others or not spec])
     for point in points:
-        click.echo(f"NOT ALLOWED: {shown(point)}")
+        say(f"NOT ALLOWED: {shown(point)}")
     if others or points:
         raise click.exceptions.Exit(1)
 

@@ -22,13 +22,14 @@ from hansard.cli.context import (
     trust_of,
 )
 from hansard.cli.signing import require_new, save
+from hansard.cli.streams import say, say_text
 from hansard.cli.summary import ARROW, Rows, gate_rows, option, print_outcome, say_notes
 from hansard.commands import path_word
 from hansard.errors import UsageError
 from hansard.report import said
 from hansard.report.periodic import CountedDebate
 from hansard.report.replayed import Differing
-from hansard.report.safe import one_line, shown
+from hansard.report.safe import one_line
 from hansard.report.standing import Standing
 from hansard.report.words import GONE, percent
 from hansard.vocabulary import many
@@ -126,7 +127,7 @@ def _seats(result: hansard.DebateResult) -> Iterator[RenderableType]:
 def _show_prompt(record: hansard.Record, call: str) -> None:
     found = record.prompt(call)
     for message in found.messages:
-        click.echo(f"--- {message.role} ---\n{shown(message.text)}")
+        say_text(message.role, message.text)
     same = "is" if found.digest == found.recorded else "IS NOT"
     say_notes([f"The digest of this prompt {same} the one recorded in entry {found.seq}"])
 
@@ -204,11 +205,11 @@ def _print_report(record: hansard.Record, form: str) -> None:
     if form == "source":
         click.echo(document(result.source()))
     elif form == "markdown":
-        click.echo(result.to_markdown().rstrip("\n"))
+        say(result.to_markdown().rstrip("\n"))
     elif form == "dossier":
-        click.echo(record.dossier().rstrip("\n"))
+        say(record.dossier().rstrip("\n"))
     else:
-        click.echo(result.to_report())
+        say(result.to_report())
         say_notes(note.message for note in result.notes)
 
 
@@ -222,7 +223,7 @@ def _print_period(
     with open_store() as store:
         found = hansard.periodic_report(store, period, since=since, until=until, trust=trust)
     if not printed(form, found, CountedDebate.model_fields, map(_cells, found.debates)):
-        click.echo(found.to_markdown(), nl=False)
+        say(found.to_markdown().removesuffix("\n"))
     if output:
         signer = keyring().signer("export")
         save(output, found.signed(signer))

@@ -84,13 +84,13 @@ def print_outcome(out: Console, result: hansard.DebateResult, more: Rows) -> Non
 
 
 def _whole(output: Any) -> str:
-    """Return a deliverable as it is: words as words, indented so that none begins as our lines do.
+    """Return a deliverable as it is, indented so that none of it begins as our lines do.
 
-    All else is JSON, in which no words begin a line.
+    Words are words; all else is JSON.
     """
-    if isinstance(output, str):
-        return indent(shown(output), "  ")
-    return shown(json.dumps(output, indent=2, ensure_ascii=False, default=to_jsonable_python))
+    if not isinstance(output, str):
+        output = json.dumps(output, indent=2, ensure_ascii=False, default=to_jsonable_python)
+    return indent(shown(output), "  ")
 
 
 def say_ended(result: hansard.DebateResult, *, aside: bool) -> None:
