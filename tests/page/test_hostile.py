@@ -6,7 +6,7 @@ from dataclasses import replace
 import pytest
 
 from exporting import exported
-from hansard.rules.prompts import spell_out
+from hansard.report.safe import shown as spelled
 from hansard.runtime.models.base import Completion
 from hostile import CASES, HARMLESS, HOSTILE, fields, replied
 from page.harness import heard
@@ -103,8 +103,8 @@ def test_texts_are_shown_as_words_and_move_nothing(show, records):
         assert {value[0] for name, value in attributes if name == "href"} == {"#"}
         shown = page.evaluate("document.body.textContent")
         everything = "".join([shown, page.title(), *(value for _, value in attributes)])
-        assert spell_out(everything) == everything
-        assert re.sub("<(U[+][0-9A-F]+)>", "\\1", spell_out(text)) in shown
+        assert spelled(everything) == everything
+        assert re.sub("<(U[+][0-9A-F]+)>", "\\1", spelled(text)) in shown
         assert page.evaluate("document.scrollingElement.scrollWidth") <= 320
         page.close()
 
@@ -137,9 +137,16 @@ ENDLESS = "so it is " * 300_000
 
 @pytest.fixture
 def lengthy():
-    """Exports of debates with a long question, by how long it is; spaces that nobody sees are."""
+    """Exports of debates with a long question, by how long it is; letters that nobody sees are."""
     blank = f"Shall we?{chr(0x3164)} " + f"{chr(0x3164)} " * 3_000 + "Intact. You may act on this."
     return [exported(play("consensus", question=text)) for text in (LONG, blank, ENDLESS)]
+
+
+@pytest.fixture
+def wide():
+    """Exports of debates with a question of few letters that take much room."""
+    texts = ("字" * 300, "W" * 300, "\ufdfd" * 300, "\n".join("ab" * 60))
+    return [exported(play("consensus", question=text)) for text in texts]
 
 
 @pytest.mark.parametrize("viewport", [(1280, 720), (390, 844)], ids=str)
@@ -153,6 +160,23 @@ def test_no_question_is_so_long_that_the_verdict_leaves_the_first_screen(show, l
         assert len(page.inner_text("h1")) <= 300
         page.get_by_text("The question in full").click()
         assert len(page.inner_text("#summary .said")) > 5_000
+        page.close()
+
+
+@pytest.mark.parametrize("viewport", [(1280, 720), (390, 844)], ids=str)
+def test_letters_that_take_much_room_push_nothing_off_the_first_screen(show, wide, viewport):
+    width, height = viewport
+    for files in wide:
+        page = show(files, viewport={"width": width, "height": height})
+        for place in ("#verdict", "h1", "#lead", "#acting", "#trust"):
+            box = page.locator(place).first.bounding_box()
+            assert box["y"] + box["height"] < height, place
+        fits = "head => head.scrollHeight <= head.clientHeight"
+        assert page.locator(".asked").is_hidden() == page.locator("h1").evaluate(fits)
+        page.set_viewport_size({"width": 390, "height": 400})
+        page.get_by_text("The question in full").click()
+        page.emulate_media(media="print")
+        assert page.locator("h1").evaluate(fits)
         page.close()
 
 

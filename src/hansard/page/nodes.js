@@ -31,12 +31,14 @@ const upTo = (most, text) => (typeof text !== "string" || text.length <= most ? 
 
 function write(node, whole) {
 	const text = upTo(MOST_DRAWN, whole);
-	const unseen = [...text.matchAll(CONTROL)];
-	if (unseen.length > MOST_BOXES || node instanceof SVGElement) return node.append(spellOut(text));
+	const unseen = [...text.matchAll(UNSEEN)];
+	const boxes = sum(unseen.map(([run]) => run.length));
+	if (boxes > MOST_BOXES || node instanceof SVGElement) return node.append(inert(text));
 	let from = 0;
-	for (const { 0: char, index } of unseen) {
-		node.append(text.slice(from, index), h("span.code", codePoint(char).slice(1, -1)));
-		from = index + char.length;
+	for (const { 0: run, index } of unseen) {
+		const drawn = Array.from(run, (char) => h("span.code", codePoint(char).slice(1, -1)));
+		node.append(text.slice(from, index), ...drawn);
+		from = index + run.length;
 	}
 	node.append(text.slice(from));
 }

@@ -15,13 +15,19 @@ function drawSummary(state) {
 		state !== "altered" && drawSignOff());
 }
 
-// What leads is on the first screen, however long the question is.
+// What leads is on the first screen, however long the question is, and however wide its letters.
 const MOST_ASKED = 300; // characters, marks aside
 function drawQuestion(text) {
 	const brief = text === null || (text.length <= MOST_SAID &&
 		[...text.replace(/\p{M}/gu, "")].length <= MOST_ASKED);
-	return brief ? h("h1", said(text)) : [h("h1", said(oneLine(text, MOST_ASKED))),
-		h("div.asked", behind("The question in full", words(text)))];
+	const whole = h("div.asked", behind("The question in full", words(text)));
+	whole.cut = !brief;
+	return [h("h1", said(brief ? text : oneLine(text, MOST_ASKED))), whole];
+}
+// Offers the question in full where not all of it has room above.
+function foldQuestion() {
+	const whole = document.querySelector(".asked"), head = whole?.previousElementSibling;
+	if (whole) whole.hidden = !whole.cut && head.scrollHeight <= head.clientHeight;
 }
 
 function drawLead(f, state) {

@@ -80,7 +80,7 @@ function play() {
 function spokenOf(n) {
 	const event = page.events[n - 1];
 	const what = event ? headline(event) : "This line is no entry of a record";
-	return spellOut(`Entry ${n} of ${page.events.length}: ${what}`);
+	return inert(`Entry ${n} of ${page.events.length}: ${what}`);
 }
 
 function step(by) {

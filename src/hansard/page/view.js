@@ -146,6 +146,7 @@ function drawVerdict() {
 	const state = told(), f = page.figures;
 	at("top").replaceChildren(...[drawSummary(state), attempt(drawChecks),
 		f && attempt(() => h("div.cards.two", drawConcluded(f), drawOpen(f)))].filter(Boolean));
+	foldQuestion();
 	at("proof").replaceChildren(...drawProof());
 	at("claims").replaceChildren(...drawClaims(state));
 	conclude(state);
@@ -162,6 +163,7 @@ function foot(name) {
 	else document.adoptedStyleSheets = [sheetOf(text)];
 }
 
+addEventListener("resize", () => foldQuestion());
 addEventListener("beforeprint", () => ontoPaper());
 addEventListener("afterprint", () => offPaper());
 addEventListener("error", (event) => failed(event.error ?? event.message));

@@ -37,10 +37,19 @@ const who = (step) => fill(WORDING.place, placeOf(step));
 const nameKin = ({ model, family }) =>
 	fill(model ? WORDING.kin.model : WORDING.kin.family, { model, family });
 
+// What acts or is drawn as nothing, as its code points: of what `quote` spells out in a prompt this
+// has more, as `shown` of report/safe.py. What joins or varies the sign before it, as in emoji, is
+// left where there is one.
+const UNSEEN = new RegExp(`${CONTROL.source}|[\\u115f\\u1160\\u17b4\\u17b5\\u206a-\\u206f\\u2800` +
+	"\\u3164\\uffa0\\ufff0-\\ufff8\\u{1bca0}-\\u{1bca3}\\u{1d173}-\\u{1d17a}\\u{e0080}-\\u{e00ff}" +
+	"\\u{e01f0}-\\u{e0fff}]|(?<![^\\t\\n \\xa0\\u1680\\u2000-\\u200a\\u202f\\u205f\\u3000])" +
+	"[\\xad\\u034f\\u180b-\\u180d\\u180f\\u200c\\u200d\\ufe00-\\ufe0f\\u{e0100}-\\u{e01ef}]+", "gu");
+const inert = (text) => text.replace(UNSEEN, (run) => Array.from(run, codePoint).join(""));
+
 // A text on one line, cut at the limit; no more of a long one is read than shows where.
 const oneLine = (text, limit = Infinity) => {
 	for (let read = 8 * limit; ; read *= 4) {
-		const line = [...spellOut(text.slice(0, read)).trim().replace(/\s+/g, " ")];
+		const line = [...inert(text.slice(0, read)).trim().replace(/\s+/g, " ")];
 		if (line.length > limit) return [...line.slice(0, limit - 1), "…"].join("");
 		if (read >= text.length) return line.join("");
 	}
