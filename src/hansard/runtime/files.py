@@ -5,7 +5,8 @@ names. So a name in a spec reaches a file only
 
 - below the spec's own folder, no part of the path being hidden, or anywhere below
   a folder that the caller allowed, links being resolved before either is asked;
-- never below the folder of the caller's keys, nor what the kernel shows as files;
+- never below the folder of the caller's keys, nor one that the environment names as a file of
+  theirs, nor what the kernel shows as files;
 - that is a regular file, not larger than `LIMITS` says, and no file of an open store.
 
 A `Path` instead of text is the caller's own, from Python: keys, kind, size and stores
@@ -54,6 +55,15 @@ _PASS = getattr(os, "O_PATH", os.O_RDONLY) | getattr(os, "O_DIRECTORY", 0)
 _WALKS = os.open in os.supports_dir_fd
 # What lies there is a stream or the kernel's: a spec that is read from there has no folder.
 _STREAMS = ("/dev", "/proc")
+# Variables that name a file of the caller's which holds a key, a token or a passphrase.
+_KEY_FILES = (
+    "HANSARD_PASSPHRASE_FILE",
+    "GOOGLE_APPLICATION_CREDENTIALS",
+    "AWS_SHARED_CREDENTIALS_FILE",
+    "AWS_CONFIG_FILE",
+    "AWS_WEB_IDENTITY_TOKEN_FILE",
+    "PGPASSFILE",
+)
 _KERNEL = ("/proc", "/sys")  # such as the environment of this process: no spec may name it
 
 
@@ -209,8 +219,7 @@ def decoded(data: bytes, name: object, code: str) -> str:
 
 def _is_secret(real: Path) -> bool:
     """Say whether a path without links leads to the caller's keys, or to their passphrase."""
-    passphrase = os.environ.get("HANSARD_PASSPHRASE_FILE")
-    if passphrase and _is_file(real, passphrase):
+    if any(_is_file(real, file) for file in filter(None, map(os.environ.get, _KEY_FILES))):
         return True
     try:
         home = Keyring.default_folder()

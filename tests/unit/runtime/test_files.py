@@ -326,14 +326,25 @@ def test_what_the_kernel_shows_is_no_file_whatever_is_allowed(place, name):
     assert refused(read, place, name, Path("/")).code == "spec.file_kind"
 
 
-def test_the_file_of_a_passphrase_belongs_to_the_keys(place, monkeypatch):
+@pytest.mark.parametrize(
+    "variable",
+    [
+        "HANSARD_PASSPHRASE_FILE",
+        "GOOGLE_APPLICATION_CREDENTIALS",
+        "AWS_SHARED_CREDENTIALS_FILE",
+        "AWS_CONFIG_FILE",
+        "AWS_WEB_IDENTITY_TOKEN_FILE",
+        "PGPASSFILE",
+    ],
+)
+def test_a_file_of_keys_that_the_environment_names_belongs_to_them(place, monkeypatch, variable):
     (place / "spec" / "pass").write_text(SECRET)
     assert read(place, "pass") == SECRET
-    monkeypatch.setenv("HANSARD_PASSPHRASE_FILE", str(place / "spec" / "pass"))
+    monkeypatch.setenv(variable, str(place / "spec" / "pass"))
     assert refused(read, place, "pass").code == "spec.file_keys"
     (place / "spec" / "other").hardlink_to(place / "spec" / "pass")
     assert refused(read, place, "other").code == "spec.file_keys"
-    monkeypatch.setenv("HANSARD_PASSPHRASE_FILE", "nowhere")
+    monkeypatch.setenv(variable, "nowhere")
     assert read(place, "pass") == SECRET
 
 
