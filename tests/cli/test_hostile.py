@@ -22,7 +22,6 @@ from cli_support import (
 )
 from exporting import tool
 from hansard.cli.console import _Console, fields, table_of
-from hansard.cli.streams import _folded
 from hansard.cli.summary import _whole
 
 ATTACK = "\x1b]0;owned\x07\x1b[2J\x9b31m[red]loud[/red] :smile: \u202egnp.exe\r[link=x]\u2066"
@@ -267,13 +266,15 @@ def test_what_has_room_is_printed_as_it_is():
 @pytest.mark.parametrize("gap", ["", " " * 9, "word " * 9, "w" * 68, "字" * 50, "e\u0301" * 90])
 def test_what_a_terminal_would_wrap_goes_on_further_in(gap):
     """Of errors, prompts and reports, which are printed as they are in a pipe."""
-    for columns in (1, 2, 20, 40, 80, 81):
+    for columns in (20, 40, 80, 81):
         for line in (f"error: {gap}{LIKE_OURS}" * 4, f"  {gap}{LIKE_OURS}" * 4, "字"):
-            for fold in (_folded, tool.wrapped):
-                first, *rest = fold(line, max(columns, 10 * (fold is not _folded))).split("\n")
+            for first, *rest in (
+                on_columns(columns, Text(line)),
+                tool.wrapped(line, columns).split("\n"),
+            ):
                 assert line.startswith(first)
-                assert all(row.startswith(" ") for row in rest) or columns == 1
-                assert columns == 1 or cell_len(first) <= max(columns, 10)
+                assert all(row.startswith(" ") for row in rest)
+                assert cell_len(first) <= columns
                 assert "".join([first, *rest]).replace(" ", "") == line.replace(" ", "")
 
 

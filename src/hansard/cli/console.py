@@ -13,6 +13,7 @@ import json
 import re
 import sys
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from textwrap import indent
 from typing import Any
 
 import click
@@ -21,7 +22,6 @@ from rich.cells import cell_len
 from rich.console import Console, ConsoleOptions
 from rich.text import Text
 
-from hansard.cli.streams import INSET
 from hansard.report.safe import one_line, shown
 from hansard.report.size import require_room
 
@@ -32,6 +32,7 @@ _BEYOND_ASCII = re.compile("[\x7f-\U0010ffff]")
 # that end a cell at `;` a quotation mark within a line quotes nothing, so a line ends it too.
 _FORMULA = re.compile(r"^(?=[\t\r\n])|(?:^|(?<=[;\t\n]))(?=[=+\-@＝＋－＠])")
 _CELLS = 20  # of a bar
+_INSET = 2  # columns by which the rest of a line stands further in than the line
 _UNBOUNDED = 1_000_000  # columns, where nobody looks at a width
 
 
@@ -66,7 +67,7 @@ class _Hanging:
                 yield line
                 continue
             own = len(line.plain) - len(line.plain.lstrip(" "))
-            inset = " " * min(own + INSET, width // 2)
+            inset = " " * min(own + _INSET, width // 2)
             first, *rest = line.wrap(console, width - len(inset))
             yield first
             yield from (Text.assemble(inset, part) for part in rest)
@@ -102,6 +103,20 @@ def console(*, stderr: bool = False) -> Console:
         highlight=False,
         width=None if is_terminal(stderr=stderr) else _UNBOUNDED,
     )
+
+
+def say(words: str, *, err: bool = False) -> None:
+    """Print lines in which words of others stand, in a pipe as they are."""
+    if is_terminal(stderr=err):
+        console(stderr=err).print(Text(words))
+    else:
+        click.echo(words, err=err)
+
+
+def say_text(title: str, words: str) -> None:
+    """Print a text that is not ours under its title: as it is, and on a terminal indented."""
+    safe = shown(words)
+    say(f"--- {title} ---\n{indent(safe, ' ' * _INSET) if is_terminal() else safe}")
 
 
 def value(found: object, limit: int = 100) -> str:

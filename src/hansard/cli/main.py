@@ -17,7 +17,7 @@ import hansard
 from hansard.api.storing import bound_memory
 from hansard.cli.context import ALTERED, store_option
 from hansard.cli.interrupting import INTERRUPTED, interruptible, is_interrupt
-from hansard.cli.streams import discard, prepare, refused, say
+from hansard.cli.streams import discard, prepare, refused
 from hansard.errors import HansardError
 from hansard.report.safe import one_line
 from hansard.version import __version__
@@ -156,6 +156,8 @@ def _bug(error: BaseException) -> str:
 
 
 def _say(sentence: str, code: str) -> None:
+    from hansard.cli.console import say  # noqa: PLC0415 - only an error needs it
+
     say(f"error: {one_line(sentence, _LONGEST)} [{code}]", err=True)
 
 

@@ -12,8 +12,8 @@ import click
 
 import hansard
 from hansard.api.functions import last_frame
+from hansard.cli.console import say
 from hansard.cli.interrupting import is_interrupt
-from hansard.cli.streams import say
 from hansard.report.safe import one_line, shown
 
 F = TypeVar("F", bound=Callable[..., Any])

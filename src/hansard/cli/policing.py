@@ -12,7 +12,7 @@ from rich.text import Text
 import hansard
 from hansard.api.trials import doubt_of_trial, is_trial, try_critics
 from hansard.api.trust import read_draft, template_lines
-from hansard.cli.console import console, fields
+from hansard.cli.console import console, fields, say, say_text
 from hansard.cli.context import (
     allow_option,
     keyring,
@@ -22,7 +22,6 @@ from hansard.cli.context import (
     trust_of,
 )
 from hansard.cli.signing import SIGNER, require_new, save
-from hansard.cli.streams import say, say_text
 from hansard.commands import path_word
 from hansard.report.safe import shown
 from hansard.vocabulary import many

@@ -11,7 +11,17 @@ from rich.table import Table
 from rich.text import Text
 
 import hansard
-from hansard.cli.console import console, document, fields, money, printed, style_of, value
+from hansard.cli.console import (
+    console,
+    document,
+    fields,
+    money,
+    printed,
+    say,
+    say_text,
+    style_of,
+    value,
+)
 from hansard.cli.context import (
     keyring,
     next_step,
@@ -22,7 +32,6 @@ from hansard.cli.context import (
     trust_of,
 )
 from hansard.cli.signing import require_new, save
-from hansard.cli.streams import say, say_text
 from hansard.cli.summary import ARROW, Rows, gate_rows, option, print_outcome, say_notes
 from hansard.commands import path_word
 from hansard.errors import UsageError

@@ -12,16 +12,10 @@ import io
 import os
 import sys
 import warnings
-from shutil import get_terminal_size
-from textwrap import indent
 from typing import TextIO, cast
 
-import click
-from rich.cells import cell_len, chop_cells
+from hansard.report.safe import one_line
 
-from hansard.report.safe import one_line, shown
-
-INSET = 2  # columns by which the rest of a line stands further in than the line
 _FULL = {
     errno.ENOSPC: "no space is left on the device",
     errno.EDQUOT: "your quota there is used up",
@@ -51,41 +45,6 @@ def prepare() -> None:
             errors="backslashreplace",
             line_buffering=True,
         )
-
-
-def say(words: str, *, err: bool = False) -> None:
-    """Print lines in which words of others stand, in a pipe as they are.
-
-    On a terminal what has no room goes on further in, so that none of it begins a line as ours do.
-    """
-    stream = sys.stderr if err else sys.stdout
-    if stream.isatty():
-        columns = os.get_terminal_size(stream.fileno()).columns or get_terminal_size().columns
-        words = "\n".join(_folded(line, columns) for line in words.expandtabs(8).split("\n"))
-    click.echo(words, err=err)
-
-
-def say_text(title: str, words: str) -> None:
-    """Print a text that is not ours under its title: as it is, and on a terminal indented."""
-    safe = shown(words)
-    say(f"--- {title} ---\n{indent(safe, ' ' * INSET) if sys.stdout.isatty() else safe}")
-
-
-def _folded(line: str, columns: int) -> str:
-    """Return a line that has no room in so many columns as lines of which the others stand in."""
-    if cell_len(line) <= columns:
-        return line
-    own = len(line) - len(line.lstrip(" "))
-    inset = " " * min(own + INSET, columns // 2)
-    room, at, rows = columns - len(inset), 0, []
-    while at < len(line):
-        part = line[at : at + room]
-        row = next(filter(None, chop_cells(part, room)), part)  # none of what takes no room
-        if at + len(row) < len(line):
-            row = row[: row.rfind(" ") + 1] or row  # between words, where there is a place
-        rows.append(row)
-        at += len(row)
-    return f"\n{inset}".join(rows)
 
 
 def discard(*streams: TextIO) -> None:
