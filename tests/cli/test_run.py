@@ -139,7 +139,7 @@ def test_a_deliverable_stands_whole(hansard, command):
     done = hansard("run", write_format("judged", "\n".join(words)))
     done = done if command == "run" else hansard("show", only_debate())
     shown = done.out.partition("\nOutput\n")[2]
-    (output, _) = json.JSONDecoder().raw_decode(shown)
+    (output, _) = json.JSONDecoder().raw_decode(shown.lstrip())
     assert output == {"synthesis": "\n".join(words)}
 
 

@@ -10,8 +10,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from formats import FORMATS, PLAYED
-from hansard.report.safe import shown
-from hansard.rules.prompts import as_points, quote
+from hansard.rules.prompts import as_points, quote, spell_out
 from hostile import ALL_MARKS, HOSTILE, filled
 from support import Debate, Reply, Setup, example, prompts, script
 
@@ -36,7 +35,7 @@ def test_a_quoted_text_is_fenced_inert_and_complete(text):
     assert all(line.startswith("| ") for line in quoted.splitlines())
     lines = re.split("[\n\f]", text)  # a page break becomes a line end
     assert len(quoted.splitlines()) == len(lines)
-    assert shown(quoted) == quoted
+    assert spell_out(quoted) == quoted
     assert not [mark for mark in ALL_MARKS if mark in quoted]
     if not SPELLED.search(text):
         said = SPELLED.sub(lambda found: chr(int(found[1], 16)), quoted)
@@ -47,7 +46,7 @@ def test_a_quoted_text_is_fenced_inert_and_complete(text):
 def test_points_of_any_reply_are_fenced_and_inert(value):
     quoted = quote(as_points(json.dumps(value), [1], {"type": "object"}))
     assert all(line.startswith("| ") for line in quoted.splitlines())
-    assert shown(quoted) == quoted
+    assert spell_out(quoted) == quoted
     assert not [mark for mark in ALL_MARKS if mark in quoted]
 
 
