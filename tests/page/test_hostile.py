@@ -149,14 +149,19 @@ def wide():
     return [exported(play("consensus", question=text)) for text in texts]
 
 
+def shown_at_first(show, files, width, height):
+    """The page of an export, all that leads being on its first screen."""
+    page = show(files, viewport={"width": width, "height": height})
+    for place in ("#verdict", "h1", "#lead", "#acting", "#trust"):
+        box = page.locator(place).first.bounding_box()
+        assert box["y"] + box["height"] < height, place
+    return page
+
+
 @pytest.mark.parametrize("viewport", [(1280, 720), (390, 844)], ids=str)
 def test_no_question_is_so_long_that_the_verdict_leaves_the_first_screen(show, lengthy, viewport):
-    width, height = viewport
     for files in lengthy:
-        page = show(files, viewport={"width": width, "height": height})
-        for place in ("#verdict", "h1", "#lead", "#acting", "#trust"):
-            box = page.locator(place).first.bounding_box()
-            assert box["y"] + box["height"] < height, place
+        page = shown_at_first(show, files, *viewport)
         assert len(page.inner_text("h1")) <= 300
         page.get_by_text("The question in full").click()
         assert len(page.inner_text("#summary .said")) > 5_000
@@ -165,12 +170,8 @@ def test_no_question_is_so_long_that_the_verdict_leaves_the_first_screen(show, l
 
 @pytest.mark.parametrize("viewport", [(1280, 720), (390, 844)], ids=str)
 def test_letters_that_take_much_room_push_nothing_off_the_first_screen(show, wide, viewport):
-    width, height = viewport
     for files in wide:
-        page = show(files, viewport={"width": width, "height": height})
-        for place in ("#verdict", "h1", "#lead", "#acting", "#trust"):
-            box = page.locator(place).first.bounding_box()
-            assert box["y"] + box["height"] < height, place
+        page = shown_at_first(show, files, *viewport)
         fits = "head => head.scrollHeight <= head.clientHeight"
         assert page.locator(".asked").is_hidden() == page.locator("h1").evaluate(fits)
         page.set_viewport_size({"width": 390, "height": 400})
