@@ -180,8 +180,9 @@ const WEAK = [0n, 1n, P - 1n, ORDER_8, P - ORDER_8]; // y of the points that sig
 
 function strictBase64(text) {
 	try {
-		const data = atob(text);
-		return btoa(data) === text ? Uint8Array.from(data, (c) => c.charCodeAt(0)) : new Uint8Array();
+		const data = atob(text), bytes = new Uint8Array(data.length);
+		for (let i = 0; i < data.length; i++) bytes[i] = data.charCodeAt(i); // `from` takes 30 times as long
+		return btoa(data) === text ? bytes : new Uint8Array();
 	} catch {
 		return new Uint8Array();
 	}

@@ -23,10 +23,9 @@ function saver({ id, source: { media_type: type, sha256, original } }, hashes) {
 	if (!hashes.has(original)) hashes.set(original, hashOfOriginal(spelled));
 	const found = hashes.get(original);
 	if (!found || found !== (sha256 ?? found)) return null;
-	const bytes = () => Uint8Array.from(atob(spelled), (char) => char.charCodeAt(0));
 	const ending = WORDING.media[type]?.toLowerCase() ?? "bin";
 	const name = `${id.replace(/[^A-Za-z0-9._-]/g, "-")}.${ending}`;
-	return h("p", button(`Save ${name}`, () => save(name, bytes())));
+	return h("p", button(`Save ${name}`, () => save(name, strictBase64(spelled))));
 }
 
 function drawEvidence() {

@@ -375,13 +375,8 @@ const pagesOf = (text) => text.split("\f").length;
 const asHash = (text) => (/^[0-9a-f]{64}$/.test(text) ? text : "");
 // Nothing where a text is not the base64 of a file.
 function hashOfOriginal(text) {
-	let file;
-	try {
-		file = atob(text);
-	} catch {
-		return "";
-	}
-	return btoa(file) === text ? sha256(Uint8Array.from(file, (char) => char.charCodeAt(0))) : "";
+	const file = strictBase64(text);
+	return file.length || text === "" ? sha256(file) : "";
 }
 
 // ---- 10 templates (§10, §15)
