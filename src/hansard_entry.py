@@ -4,6 +4,7 @@ It stands beside the package, because to import any part of the package runs all
 `hansard/__init__.py` first.
 """
 
+import gc
 import os
 import signal
 
@@ -12,6 +13,7 @@ def run() -> None:
     """Run the command line."""
     if signal.getsignal(signal.SIGINT) is signal.default_int_handler:  # else somebody ignores it
         signal.signal(signal.SIGINT, leave)
+    gc.disable()  # `main` enables it again, once it has imported a command
     from hansard.cli import main  # noqa: PLC0415 - it takes long enough to be interrupted
 
     main.run()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import os
 import sys
 import traceback
@@ -83,6 +84,9 @@ class _Imported(Mapping[str, click.Command]):
     def __getitem__(self, name: str) -> click.Command:
         module, function = _COMMANDS[name].split(".")
         found: click.Command = getattr(import_module(f"hansard.cli.{module}"), function)
+        if not gc.isenabled():  # by hansard_entry: what is imported stays, and is left out
+            gc.freeze()
+            gc.enable()
         return found
 
     def __iter__(self) -> Iterator[str]:
