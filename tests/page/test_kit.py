@@ -28,16 +28,29 @@ NAMES = [name for name, row in ROWS.items() if row.check != 1 and row.theme != "
 GENUINE = [name for name in NAMES if ROWS[name].expected.verdict == "INTACT"]
 
 
+class Answers(dict):
+    """What the scripts say of each case, by name; of some at a time, for all processes of tests."""
+
+    AT_ONCE = 40
+
+    def __init__(self, node):
+        super().__init__()
+        self._node = node
+
+    def __missing__(self, name):
+        start = NAMES.index(name) // self.AT_ONCE * self.AT_ONCE
+        names = NAMES[start : start + self.AT_ONCE]
+        questions = [
+            {"export": str(row.export), "trust": str(row.trust), "prompts": row.row.name in GENUINE}
+            for row in map(case, names)
+        ]
+        self.update(zip(names, ask(self._node, questions), strict=True))
+        return self[name]
+
+
 @pytest.fixture(scope="module")
-def answers(node, request):
-    """What the scripts say of every case that a test of this run is about, by name."""
-    tests = [item for item in request.session.items if item.path == request.path]
-    names = {item.callspec.params["name"] for item in tests if "answers" in item.fixturenames}
-    questions = [
-        {"export": str(row.export), "trust": str(row.trust), "prompts": row.row.name in GENUINE}
-        for row in map(case, names)
-    ]
-    return dict(zip(names, ask(node, questions), strict=True))
+def answers(node):
+    return Answers(node)
 
 
 @pytest.mark.parametrize("name", NAMES)

@@ -6,6 +6,7 @@ White space, ligatures and signs are folded away: what is compared are letters a
 import io
 import json
 import re
+from functools import cache
 from itertools import chain
 from unicodedata import normalize
 
@@ -92,6 +93,12 @@ class Paper:
         return [line for text in texts for line in lines_of(text) if folded(line) not in self.whole]
 
 
+@pytest.fixture(scope="session")
+def paper(records):
+    """Print the page of a record by its name, once; to print and to read it back takes seconds."""
+    return cache(lambda name, *, prompts=False: Paper(records[name], prompts=prompts))
+
+
 def texts_of(bundle):
     """The texts of a record; a file that a document was taken from is none, but bytes."""
     data = (json.loads(line)["data"] for line in bundle.lines)
@@ -104,52 +111,51 @@ NAMES = (*EXAMPLES, "60 turns", *(f"much in {name}" for name in EVENTFUL))
 
 @pytest.mark.browser
 @pytest.mark.parametrize("name", NAMES)
-def test_every_text_is_on_paper(records, name):
-    paper = Paper(records[name])
-    assert paper.lacks(texts_of(records[name])) == []
-    assert all(paper.ended)
-    root = paper.pdf.trailer["/Root"]
+def test_every_text_is_on_paper(records, paper, name):
+    printed = paper(name)
+    assert printed.lacks(texts_of(records[name])) == []
+    assert all(printed.ended)
+    root = printed.pdf.trailer["/Root"]
     assert root["/MarkInfo"]["/Marked"]
     assert root["/StructTreeRoot"]["/K"]
     assert root["/Lang"] == "en"
     debate = json.loads(records[name].lines[0])["debate"]
-    assert paper.pdf.metadata.title == f"Debate record {debate[:8]}"
+    assert printed.pdf.metadata.title == f"Debate record {debate[:8]}"
 
 
 @pytest.mark.browser
-def test_no_turn_is_cut_and_no_heading_stands_alone(records):
-    paper = Paper(records["60 turns"])
+def test_no_turn_is_cut_and_no_heading_stands_alone(records, paper):
+    printed = paper("60 turns")
     for text in texts_of(records["60 turns"]):
         turn = [folded(line) for line in lines_of(text)]
-        assert any(all(line in page for line in turn) for page in paper.pages), text
+        assert any(all(line in page for line in turn) for page in printed.pages), text
     rounds = [f"Round{number}" for number in range(1, 6)]
     for heading in (*rounds, "Transcript", "Participants", "AnnexBTemplatestexts"):
-        assert heading in paper.whole
-        assert not any(page.endswith(heading) for page in paper.pages)
-    assert not any(re.search(r"#?\d+\d{6}plannerproposalround1$", page) for page in paper.pages)
+        assert heading in printed.whole
+        assert not any(page.endswith(heading) for page in printed.pages)
+    assert not any(re.search(r"#?\d+\d{6}plannerproposalround1$", page) for page in printed.pages)
     # The votes of all rounds: the screen shows the last four.
-    (votes,) = [page for page in paper.pages if "Votesscoresandcost" in page]
+    (votes,) = [page for page in printed.pages if "Votesscoresandcost" in page]
     assert all(heading in votes for heading in rounds)
 
 
 @pytest.mark.browser
 @pytest.mark.parametrize("name", EXAMPLES)
-def test_prompts_are_printed_by_choice(records, name):
+def test_prompts_are_printed_by_choice(records, paper, name):
     bundle = records[name]
     prompts = [row["text"] for call in calls(bundle) for row in rendered(bundle, call)]
-    paper = Paper(bundle, prompts=True)
-    assert paper.lacks(prompts) == []
-    assert "Promptsastheyweresent" in paper.whole
-    without = Paper(bundle)
+    printed, without = paper(name, prompts=True), paper(name)
+    assert printed.lacks(prompts) == []
+    assert "Promptsastheyweresent" in printed.whole
     assert "Promptsastheyweresent" not in without.whole
     assert without.lacks(prompts) != []
 
 
 @pytest.mark.browser
-def test_what_a_prompt_has_in_common_with_those_before_it_is_printed_once(records):
+def test_what_a_prompt_has_in_common_with_those_before_it_is_printed_once(records, paper):
     """Else paper grows with the square of the turns."""
     bundle = records["60 turns"]
-    with_prompts, without = (Paper(bundle, prompts=chosen) for chosen in (True, False))
+    with_prompts, without = (paper("60 turns", prompts=chosen) for chosen in (True, False))
     prompts = [[row["text"] for row in rendered(bundle, call)] for call in calls(bundle)]
     annex = with_prompts.whole.partition(folded("Prompts as they were sent"))[2]
     assert with_prompts.lacks(prompts[-1]) == []
