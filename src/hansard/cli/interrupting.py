@@ -6,18 +6,13 @@ In a command it is a KeyboardInterrupt, so that the command can clean up. Before
 
 from __future__ import annotations
 
-import asyncio
-import selectors
 import signal
-import socket
-from collections.abc import Coroutine, Iterator
-from contextlib import closing, contextmanager
-from typing import Any, TypeVar
+from collections.abc import Iterator
+from contextlib import contextmanager
 
 import hansard_entry
 
 INTERRUPTED = 130
-T = TypeVar("T")
 
 
 @contextmanager
@@ -43,16 +38,3 @@ def is_interrupt(error: BaseException) -> bool:
     while at is not None and not isinstance(at, KeyboardInterrupt):
         at = at.__cause__
     return at is not None
-
-
-def awaited(work: Coroutine[Any, Any, T]) -> T:
-    """Run `work` in an event loop of its own.
-
-    Where the system refuses the three descriptors of a loop, this raises OSError before there
-    is half a loop, of which asyncio would print a traceback later.
-    """
-    with closing(work):
-        with selectors.DefaultSelector():
-            for each in socket.socketpair():
-                each.close()
-        return asyncio.run(work)

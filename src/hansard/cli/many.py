@@ -6,10 +6,10 @@ import json
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
 from rich.console import Console
-from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 from rich.text import Text
 
 import hansard
@@ -19,6 +19,9 @@ from hansard.commands import path_word
 from hansard.report.safe import one_line
 from hansard.vocabulary import many, words
 
+if TYPE_CHECKING:
+    from rich.progress import Progress
+
 _SHOWN = 100  # rows of the table, of each kind
 _TITLES = ("Record", "Verdict", "What is to be known")
 _ALTERED = words("verdicts")["none"]
@@ -26,10 +29,15 @@ _ALTERED = words("verdicts")["none"]
 
 def bar_on(err: Console) -> Progress:
     """Return a bar that counts what is done; it is drawn only where somebody is watching."""
-    columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn())
-    return Progress(
-        *columns, TimeRemainingColumn(), console=err, transient=True, disable=not is_watched(err)
+    from rich import progress as bars  # noqa: PLC0415 - to read one record, none is needed
+
+    columns = (
+        bars.TextColumn("{task.description}"),
+        bars.BarColumn(),
+        bars.MofNCompleteColumn(),
+        bars.TimeRemainingColumn(),
     )
+    return bars.Progress(*columns, console=err, transient=True, disable=not is_watched(err))
 
 
 @contextmanager

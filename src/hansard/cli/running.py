@@ -18,6 +18,7 @@ from rich.console import Console
 
 import hansard
 from hansard.api.rows import documents_of
+from hansard.cli.awaiting import awaited
 from hansard.cli.console import console, document, fields
 from hansard.cli.context import (
     allow_option,
@@ -29,7 +30,7 @@ from hansard.cli.context import (
     store_option,
     trust_of,
 )
-from hansard.cli.interrupting import INTERRUPTED, awaited
+from hansard.cli.interrupting import INTERRUPTED
 from hansard.cli.live import View
 from hansard.cli.own import asked_options, models_of, models_option, say_where
 from hansard.cli.summary import say_ended

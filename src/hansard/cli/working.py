@@ -15,6 +15,7 @@ from typing_extensions import override
 
 import hansard
 from hansard.api.working import Due
+from hansard.cli.awaiting import awaited
 from hansard.cli.batching import jobs_option, line_of
 from hansard.cli.console import console
 from hansard.cli.context import (
@@ -26,7 +27,6 @@ from hansard.cli.context import (
     store_option,
     trust_of,
 )
-from hansard.cli.interrupting import awaited
 from hansard.cli.own import models_of, models_option
 from hansard.cli.running import telemetry_option
 from hansard.commands import path_word
