@@ -1,6 +1,7 @@
 """A spec that a stranger wrote reads its own folder, and what the caller allows."""
 
 import json
+import shutil
 from pathlib import Path
 
 import pytest
@@ -164,6 +165,23 @@ def test_the_start_of_an_id_is_no_way_to_another_debate(hansard):
         done = hansard("run", "again.yaml", "--store", "sqlite:///hansard.db")
         assert done.code == code
         assert code == 0 or done.err.endswith("[model.recorded]\n")
+
+
+@pytest.mark.parametrize("length", [8, 36])
+def test_no_file_takes_the_place_of_a_debate(hansard, debate, zipped, length):
+    """A stranger who can write here cannot have another record answer for the one that is asked."""
+    name = debate[:length]
+    shutil.copyfile(zipped, name)
+    for command in ("verify", "status", "show", "replay", "report"):
+        done = hansard(command, name)
+        assert (done.code, done.out) == (2, "")
+        assert done.err.startswith(f"error: {name} names a debate of the store, and a file")
+        assert done.err.endswith("[input.both]\n")
+        assert hansard(command, f"./{name}").code == 0
+    elsewhere = hansard("verify", name, "--store", "sqlite:///elsewhere.db")
+    assert (elsewhere.code, "INTACT" in elsewhere.out) == (0, True)
+    Path(name).unlink()
+    assert hansard("status", name).code == 0
 
 
 def test_a_spec_from_a_pipe_has_no_folder(tmp_path):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import shlex
 import sys
 from collections.abc import Callable
@@ -19,6 +20,7 @@ from hansard.report.safe import shown
 from hansard.vocabulary import many
 
 ALTERED = "record.altered"
+_MAY_BE_ID = re.compile("[0-9A-Fa-f-]+").fullmatch
 F = TypeVar("F", bound=Callable[..., Any])
 
 
@@ -135,9 +137,38 @@ def read_source(source: str) -> hansard.Record:
 
 
 def find_export(name: str) -> Path | None:
-    """Return the path that `name` is, where it is one; a debate's id is none."""
+    """Return the path that `name` is, where it is one; a debate's id is none.
+
+    Raises UsageError `input.both` for a file that has the name of a debate in the store.
+    """
     path = Path(name)
-    return path if os.path.exists(name) or "/" in name or path.suffix else None  # noqa: PTH110 - never raises
+    if "/" in name or path.suffix:
+        return path
+    if not os.path.exists(name):  # noqa: PTH110 - never raises
+        return None
+    _require_no_debate(name)
+    return path
+
+
+def _require_no_debate(name: str) -> None:
+    """Refuse a file that is called like a debate: whoever put it there may have meant that.
+
+    Else it would be read in the place of the record that was asked for. Where no store can be
+    read, there is no such debate.
+    """
+    if not _MAY_BE_ID(name):
+        return
+    try:
+        with hansard.open_store(store_url()) as store:
+            store.find(name)
+    except hansard.HansardError as error:
+        if error.code != "store.ambiguous":
+            return
+    raise hansard.UsageError(
+        "input.both",
+        f"{name} names a debate of the store, and a file that is here: write ./{name} for the "
+        "file, or move it away",
+    )
 
 
 def sound_record(store: hansard.Store, prefix: str) -> hansard.Record:
