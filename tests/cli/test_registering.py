@@ -169,6 +169,14 @@ def test_what_the_trust_file_says_is_added(hansard, debate):
     assert (found["policy_approved"], found["key_approved"], found["key_revoked"]) == (1, 2, 1)
 
 
+def test_a_policy_larger_than_any_checkpoint_is_added(hansard, debate):
+    rows = "".join(f'  - "{number:064x}"\n' for number in range(900))
+    Path("large.yaml").write_text(f'"*":\n  persona:\n{rows}')
+    assert hansard("policy", "approve", "large.yaml", "-o", "large.note").code == 0
+    assert Path("large.note").stat().st_size > 1 << 16
+    assert hansard("register", "add", "large.note").err == "1 added\n"
+
+
 @pytest.mark.parametrize(
     ("words", "code"),
     [

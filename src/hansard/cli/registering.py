@@ -10,6 +10,7 @@ import click
 from rich.text import Text
 
 import hansard
+from hansard.api.files import read_file
 from hansard.cli.console import console, document, fields, print_notes
 from hansard.cli.context import keyring, open_store, sound_record, store_option, trust_of
 from hansard.cli.signing import SIGNER, require_new, save
@@ -238,17 +239,17 @@ def add(files: tuple[Path, ...], trust: Path | None) -> None:
     a FILE is neither, the policy's approval does not count, or no witness that you trust
     cosigned the checkpoint.
     """
-    keys, policies, cosigned = trust_of(trust), list[hansard.Policy](), list[Path]()
-    for file in files:
+    keys, policies, cosigned = trust_of(trust), list[hansard.Policy](), list[bytes]()
+    for data in map(read_file, files):  # a policy may be larger than any checkpoint
         try:
-            hansard.read_checkpoint(file)
-            cosigned.append(file)
+            hansard.read_checkpoint(data)
+            cosigned.append(data)
         except hansard.DataError:
-            policies.append(hansard.read_policy(file, keys))
+            policies.append(hansard.read_policy(data, keys))
     with open_store() as store, _showing_forks():
         given = None if files else keys
         added = hansard.add_to_register(store, trust=given, policies=policies)
-        taken = [hansard.add_cosigned(store, file, keys) for file in cosigned]
+        taken = [hansard.add_cosigned(store, data, keys) for data in cosigned]
     added += sum(row.new for row in taken)
     said = f"{added:,} added" if added else "all of it was there already"
     console(stderr=True).print(Text(said))
