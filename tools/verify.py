@@ -39,7 +39,12 @@ Exit code 0: what is asked for is reached; 1: it is not; 2: wrong use, or EXPORT
 cannot be opened at all or is no export.
 """
 
-from __future__ import annotations
+import sys
+
+# Python looks for modules beside this file first, where whoever sent the record may have put
+# some: so for `__future__`, too, without which a class is named in quotes before it is there.
+if __name__ == "__main__" and not sys.flags.safe_path:
+    del sys.path[0]
 
 import os
 import signal
@@ -56,7 +61,6 @@ import json
 import re
 import stat
 import struct
-import sys
 import tempfile
 import weakref
 import zlib
@@ -502,7 +506,7 @@ PAGE, PAGE_NOTE = "report.html", "SHA256SUMS.page"
 UNLISTED = {"SHA256SUMS", PAGE, PAGE_NOTE}
 
 
-def check_manifest(files: Texts, note: Note | None) -> tuple[list[Finding], int, set[str]]:
+def check_manifest(files: Texts, note: "Note | None") -> tuple[list[Finding], int, set[str]]:
     """Compare files and manifest; return findings, how many are listed, and names withheld."""
     if "SHA256SUMS" not in files:
         return [finding("2.missing", 0)], 0, set()
@@ -541,7 +545,7 @@ def read_manifest(text: bytes) -> tuple[dict[str, str], set[str]] | None:
     return sums, set(withheld)
 
 
-def check_page(files: Texts, note: Note | None) -> Iterator[Finding]:
+def check_page(files: Texts, note: "Note | None") -> Iterator[Finding]:
     """Compare the page with its note; each is there only with the other."""
     for name, other in ((PAGE, PAGE_NOTE), (PAGE_NOTE, PAGE)):
         if name in files and other not in files:
@@ -904,7 +908,7 @@ def read_line(raw: bytes) -> tuple[str | None, Json]:
 FIRST = "0" * 64  # what the first entry is linked to
 
 
-def check_chain(lines: Lines) -> Iterator[Finding]:
+def check_chain(lines: "Lines") -> Iterator[Finding]:
     """Compare each entry's place, debate and time, and its `prev`, with the entries before.
 
     A broken link is reported at the entry before, which no longer has the hash that was recorded.
@@ -1313,7 +1317,7 @@ def read_places(events: Iterable[Json]) -> Places:
 
 
 def check_blobs(
-    lines: Lines, held: Held, withheld: set[str], redactions: list[Redaction], signed: bool
+    lines: Lines, held: Held, withheld: set[str], redactions: "list[Redaction]", signed: bool
 ) -> Iterator[Finding]:
     """Compare texts and names; the texts that are sound are at hand from then on.
 
@@ -1493,7 +1497,7 @@ class Reply(NamedTuple):
 class Tool:
     """A tool that was asked for at a step, and its result once there is one."""
 
-    step: Step
+    step: "Step"
     name: str
     arguments: Json
     result: Json = None
@@ -1508,7 +1512,7 @@ class Step:
     phase: str
     seat: Json  # the data of its registration
     about: Json = None  # the seat of the proposer whose proposition it is about
-    against: Turn | None = None  # the critique that a rebuttal answers
+    against: "Turn | None" = None  # the critique that a rebuttal answers
     digest: bytes = b""  # of its prompt, up to its tools
     task: list[bytes] = field(default_factory=list)  # of the parts of its prompt after its tools
     template: str = ""  # its role's
@@ -1589,7 +1593,7 @@ class Pending(NamedTuple):
 
     step: Step
     reply: Reply
-    why: Rejection | None
+    why: "Rejection | None"
     uncertain: bool
 
 
@@ -1610,7 +1614,7 @@ class Walk:
     """The state that the entries so far give, and the findings about them."""
 
     texts: Held
-    policy: Policy | None  # nothing where it cannot be read
+    policy: "Policy | None"  # nothing where it cannot be read
     findings: list[Finding] = field(default_factory=list)  # about the present entry
     place: int = 0  # of the present entry
     at: str = ""  # its time
@@ -1620,7 +1624,7 @@ class Walk:
     opening: Json = None
     opened_at: int = 0  # microseconds
     terms: Json = None
-    format: Format = field(init=False)
+    format: "Format" = field(init=False)
     schemas: dict[str, Json] = field(default_factory=dict)  # by role
     hashes: dict[str, str] = field(default_factory=dict)  # theirs
     prices: dict[str, Json] = field(default_factory=dict)  # by model
@@ -1628,8 +1632,8 @@ class Walk:
     seats: dict[str, Json] = field(default_factory=dict)  # in order
     documents: dict[str, Json] = field(default_factory=dict)  # in order
     # what is due, from when all of these are there
-    transcript: Transcript = field(init=False)
-    course: Course | None = None
+    transcript: "Transcript" = field(init=False)
+    course: "Course | None" = None
     entry: Due | None = None  # the one that is due, if it is not steps
     steps: dict[str, Step] = field(default_factory=dict)  # those due and not over, in order
     over: list[Turn] = field(default_factory=list)  # the turns of those due at once that are over
@@ -1657,7 +1661,7 @@ class Walk:
     after: list[Json] = field(default_factory=list)  # the entries after that, in order
     faulty: set[int] = field(default_factory=set)  # which of them have a finding, from 0
     held: bool = False  # a hold stands
-    redactions: list[Redaction] = field(default_factory=list)  # in order
+    redactions: "list[Redaction]" = field(default_factory=list)  # in order
     followed: int = 0  # entries that were due
     ended: bool = False  # all of them were
 
@@ -2269,7 +2273,7 @@ class Transcript:
     """What all seats share, as it grows by evidence and turns."""
 
     def __init__(
-        self, opening: Json, format_: Format, seats: list[Json], documents: list[Json]
+        self, opening: Json, format_: "Format", seats: list[Json], documents: list[Json]
     ) -> None:
         self.opening = opening
         self.format = format_
@@ -3400,7 +3404,7 @@ class Register:
         if self.since and self.kept != "same":
             yield "not compared with the checkpoint that you kept"
 
-    def judge(self, found: Findings, place: Json) -> list[dict[str, Json]]:
+    def judge(self, found: "Findings", place: Json) -> list[dict[str, Json]]:
         """Return check 17, which only a record with such proofs has."""
         row = ("unchecked", "the record cannot be read to its end")
         if self.placed:
@@ -3435,7 +3439,7 @@ class Kept:
             self.broken += 1
         return None
 
-    def compare(self, edge: Edge) -> Iterator[Finding]:
+    def compare(self, edge: "Edge") -> Iterator[Finding]:
         """Compare those that cover as many lines as there are by now."""
         while self.next is not None and self.next.size <= edge.size:
             self.compared += 1
@@ -3454,7 +3458,7 @@ class Kept:
                 yield finding("17.fork", edge.size, self.since.data.decode(), note.decode())
             self.since = None
 
-    def beyond(self, edge: Edge) -> Iterator[Finding]:
+    def beyond(self, edge: "Edge") -> Iterator[Finding]:
         """Yield what those show that cover more lines than there are."""
         while self.next is not None:
             yield from self.unfit(self.next, edge)
@@ -3465,7 +3469,7 @@ class Kept:
             else:
                 yield finding("17.rewound", 0, self.since.size, edge.size)
 
-    def unfit(self, kept: Checkpoint, edge: Edge) -> Iterator[Finding]:
+    def unfit(self, kept: Checkpoint, edge: "Edge") -> Iterator[Finding]:
         """Yield that a checkpoint does not fit; there may be a million."""
         self.listed += 1
         if self.listed <= MOST_LISTED:

@@ -47,6 +47,19 @@ def test_the_second_verifier_is_interrupted_in_one_word(folder, module):
     assert (done.returncode, done.stdout, done.stderr) == (130, "", "interrupted\n")
 
 
+@pytest.mark.parametrize("options", [[], ["-P"], ["-I"]])
+def test_the_second_verifier_runs_nothing_that_lies_beside_it(folder, options):
+    """It is fetched into the folder in which the record is, where the sender may have put more."""
+    tool = ROOT / "tools" / "verify.py"
+    for name in sys.stdlib_module_names:
+        (folder / f"{name}.py").write_text("raise SystemExit('somebody else ran')\n")
+    (folder / "verify.py").write_bytes(tool.read_bytes())
+    words = [sys.executable, *options, "verify.py", "record.zip"]
+    done = subprocess.run(words, capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stdout) == (2, "")
+    assert done.stderr.startswith("verify.py: record.zip cannot be opened")
+
+
 @pytest.mark.parametrize("where", ["hansard.api.records.open_store", "hansard.cli.main.cli.main"])
 def test_an_interrupted_command_is_one_word(where):
     """In a command, and in what is done before one: options are read, help is written."""
