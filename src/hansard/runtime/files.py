@@ -55,14 +55,21 @@ _PASS = getattr(os, "O_PATH", os.O_RDONLY) | getattr(os, "O_DIRECTORY", 0)
 _WALKS = os.open in os.supports_dir_fd
 # What lies there is a stream or the kernel's: a spec that is read from there has no folder.
 _STREAMS = ("/dev", "/proc")
-# Variables that name a file of the caller's which holds a key, a token or a passphrase.
+# Variables that name a file of the caller's which holds a key, a token or a passphrase: of all
+# that the libraries of providers, of PostgreSQL and of telemetry read.
 _KEY_FILES = (
     "HANSARD_PASSPHRASE_FILE",
     "GOOGLE_APPLICATION_CREDENTIALS",
     "AWS_SHARED_CREDENTIALS_FILE",
     "AWS_CONFIG_FILE",
     "AWS_WEB_IDENTITY_TOKEN_FILE",
+    "AWS_CONTAINER_AUTHORIZATION_TOKEN_FILE",
     "PGPASSFILE",
+    "PGSERVICEFILE",
+    "PGSSLKEY",
+    "OTEL_EXPORTER_OTLP_CLIENT_KEY",
+    "OTEL_EXPORTER_OTLP_TRACES_CLIENT_KEY",
+    "OTEL_EXPORTER_OTLP_METRICS_CLIENT_KEY",
 )
 _KERNEL = ("/proc", "/sys")  # such as the environment of this process: no spec may name it
 
@@ -229,9 +236,9 @@ def _is_secret(real: Path) -> bool:
 
 
 def _is_file(real: Path, other: str) -> bool:
-    """Say whether a path leads to a file, by whichever of its names."""
-    try:
-        return real.samefile(other)
+    """Say whether a path leads to the file that a variable names, by whichever of its names."""
+    try:  # AWS's library reads `~` and `$NAME` in it
+        return real.samefile(os.path.expandvars(os.path.expanduser(other)))  # noqa: PTH111 - without a home, too
     except OSError:  # there is no such file
         return False
 

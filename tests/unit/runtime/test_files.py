@@ -334,7 +334,13 @@ def test_what_the_kernel_shows_is_no_file_whatever_is_allowed(place, name):
         "AWS_SHARED_CREDENTIALS_FILE",
         "AWS_CONFIG_FILE",
         "AWS_WEB_IDENTITY_TOKEN_FILE",
+        "AWS_CONTAINER_AUTHORIZATION_TOKEN_FILE",
         "PGPASSFILE",
+        "PGSERVICEFILE",
+        "PGSSLKEY",
+        "OTEL_EXPORTER_OTLP_CLIENT_KEY",
+        "OTEL_EXPORTER_OTLP_TRACES_CLIENT_KEY",
+        "OTEL_EXPORTER_OTLP_METRICS_CLIENT_KEY",
     ],
 )
 def test_a_file_of_keys_that_the_environment_names_belongs_to_them(place, monkeypatch, variable):
@@ -344,6 +350,10 @@ def test_a_file_of_keys_that_the_environment_names_belongs_to_them(place, monkey
     assert refused(read, place, "pass").code == "spec.file_keys"
     (place / "spec" / "other").hardlink_to(place / "spec" / "pass")
     assert refused(read, place, "other").code == "spec.file_keys"
+    monkeypatch.setenv("HOME", str(place))
+    for spelled in ("~/spec/pass", "$HOME/spec/pass"):
+        monkeypatch.setenv(variable, spelled)
+        assert refused(read, place, "pass").code == "spec.file_keys"
     monkeypatch.setenv(variable, "nowhere")
     assert read(place, "pass") == SECRET
 
