@@ -159,7 +159,7 @@ def _require_no_debate(name: str) -> None:
     if not _MAY_BE_ID(name):
         return
     try:
-        with hansard.open_store(store_url()) as store:
+        with hansard.open_store(store_url(), create=False) as store:
             store.find(name)
     except hansard.HansardError as error:
         if error.code != "store.ambiguous":
