@@ -50,7 +50,7 @@ def pytest_addoption(parser):
 # cases of PURE: what the others go through again and again, these show, and whatever is measured
 # takes twice as long.
 MEASURED = [Path(__file__).parent / name for name in ("unit", "cli", "services", "sources")]
-PURE = [MEASURED[0] / name for name in ("record", "rules", "test_schemas.py")]
+PURE = [MEASURED[0] / name for name in ("record", "rules")]
 
 
 def few(items):
