@@ -76,9 +76,9 @@ async def run_batch(
 
     A debate that fails stops no other one: its row says why. When cancelled, debates that are
     running stay open. Raises UsageError with every mistake in every row (`batch.*` or what `run`
-    raises), `batch.changed` where a row was opened with another question, or is open with
-    anything else than it now says, `batch.running` where another process runs this batch,
-    `queue.*` where there is no queue.
+    raises), `batch.changed` where a row was opened with another question, documents, rules or
+    models, or is open with anything else than it now says, `batch.running` where another process
+    runs this batch, `queue.*` where there is no queue.
 
     >>> import asyncio
     >>> from hansard import run_batch
@@ -228,6 +228,8 @@ async def _checked(
 
     What is to be known of several rows is warned of once.
     """
+    from hansard.store.rows import BAD
+
     work: list[_Piece | BatchRow] = []
     more = {name: value for name, value in given.items() if name != "policy"}
     for row in rows:
@@ -236,11 +238,12 @@ async def _checked(
             if debate is None:
                 work.append(await _piece(row, store, given, limit, queue))
             else:
-                require_asked(store, debate, row)
                 left = _kept(store, row.row, debate, more, queue)
                 if isinstance(left, _Piece):
                     most = _most(*await planned_cost(store, debate, row, given)) or 0
                     left = replace(left, most=max(0, most - left.before))
+                elif left.state not in BAD:
+                    await require_asked(store, debate, row, given)
                 work.append(left)
         except HansardError as error:
             mistakes.add(row.row, error)

@@ -94,11 +94,15 @@ def _rows(names: Sequence[str]) -> str:
 
 @dataclass(frozen=True)
 class Planned:
-    """A row as it was read: its spec with the labels of the batch, and where file names begin."""
+    """A row as it was read: its spec with the labels of the batch, and where file names begin.
+
+    `chooses` is whether it says itself who is asked, and not its template.
+    """
 
     row: str
     spec: AnySpec
     folder: Path | None
+    chooses: bool = False
 
 
 def planned(
@@ -131,7 +135,8 @@ def planned(
         try:
             _check_name(row)
             spec, begin = read(own)
-            found.append(Planned(row, _labelled(spec, batch, row), begin))
+            chooses = template is not None and isinstance(own, Mapping) and "model" in own
+            found.append(Planned(row, _labelled(spec, batch, row), begin, chooses))
         except HansardError as error:
             mistakes.add(row, error)
     return found

@@ -6,31 +6,44 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 from hansard.api.records import of_store
-from hansard.errors import DataError, UsageError, is_of_all
+from hansard.errors import UsageError
 
 if TYPE_CHECKING:
+    from hansard.api.records import Record
     from hansard.api.rows import Planned
     from hansard.rules.fields import Estimated
+    from hansard.runtime.opening import Opening
     from hansard.store.application import Store
 
 
-def require_asked(store: Store, debate: str, wanted: Planned) -> None:
-    """Refuse a row under whose name another question was asked; an erased one is not compared.
+async def require_asked(
+    store: Store, debate: str, wanted: Planned, given: Mapping[str, Any]
+) -> None:
+    """Refuse a row whose debate, which has ended, was asked something else.
 
-    Raises UsageError `batch.changed`.
+    A row that has no name of its own has a number: where one is taken out of a table, the next
+    one stands in its place, often with the same question about another document.
+
+    Raises UsageError `batch.changed`, and what reading the row's files raises.
     """
-    try:
-        opening: Any = store.opening(debate)["data"]
-        asked = store.text(debate, opening["question"]["sha256"])
-    except (DataError, KeyError) as error:
-        if isinstance(error, DataError) and is_of_all(error):
-            raise
-        return
-    if asked != wanted.spec.question:
+    from hansard.runtime.estimate import rehearsed
+    from hansard.runtime.files import Files
+    from hansard.runtime.models.callables import in_thread
+
+    files = Files(wanted.folder, given["allow"])
+    opening = await in_thread(rehearsed, wanted.spec, files, given["models"], given["tools"])
+    _require(opening, of_store(store, debate, None), wanted)
+
+
+def _require(opening: Opening, record: Record, wanted: Planned) -> None:
+    from hansard.runtime.alike import differs
+
+    what = differs(opening, record.events, record.text, models=wanted.chooses)
+    if what:
         raise UsageError(
             "batch.changed",
-            f"debate {debate[:8]} of this row was asked another question; give the row another "
-            "name, or the batch",
+            f"debate {record.debate[:8]} of this row {what}; give the row another name, or the "
+            "batch",
         )
 
 
@@ -50,6 +63,7 @@ async def planned_cost(
     files = Files(wanted.folder, given["allow"])
     opening = await unasked(wanted.spec, files, given["models"], given["tools"], given["policy"])
     record = of_store(store, debate, None)
+    _require(opening, record, wanted)
     if not is_alike(opening, record.events, record.text):
         raise UsageError(
             "batch.changed",

@@ -7,6 +7,7 @@ import warnings
 from pathlib import Path
 
 import pytest
+import yaml
 
 import hansard
 from hansard import Completion, DataError, SpecWarning, UsageError
@@ -321,6 +322,95 @@ def test_a_row_under_whose_name_another_question_was_asked_is_refused(store):
     assert [(code, sentence[:11]) for code, sentence in found] == [("batch.changed", "row north: ")]
     assert len(store.debates()) == 1
     assert states(run(other, store, name="two")) == {"north": "closed", "east": "closed"}
+
+
+def test_no_row_is_answered_by_what_was_asked_about_another_document(store):
+    """Rows without names are numbered: where one is taken out, the next has its number."""
+    for name in ("north", "south", "east"):
+        Path(f"{name}.txt").write_text(f"The memo of the {name}.")
+    template = write(yaml.safe_dump(PANEL), "t.yaml")
+
+    def asked(*names, **more):
+        return run(write("evidence\n" + "".join(f"{n}.txt\n" for n in names)), store,
+                   template=template, **more)  # fmt: skip
+
+    assert states(asked("north", "south")) == {"2": "closed", "3": "closed"}
+    again = Asked()
+    found, _ = mistakes(lambda: asked("south", "east", "north", ask=again))
+    assert found[0] == "batch.changed"
+    assert "is about other documents" in found[1]
+    assert again.asked == []
+    assert states(asked("north", "south", "east", ask=again)) == dict.fromkeys("234", "closed")
+    assert len(again.asked) == CALLS
+
+
+@pytest.mark.parametrize(
+    ("change", "said"),
+    [
+        ({"context": "It rains."}, "another context, other rules,"),
+        ({"rounds": 2}, "another context, other rules,"),
+        ({"options": ["yes", "no"]}, "another context, other rules,"),
+        ({"instructions": "Be brief."}, "another context, other rules,"),
+        ({"personas": ["You are Ann.", "You are Bob."]}, "another context, other rules,"),
+        ({"evidence": [{"id": "memo", "text": "It rains."}]}, "other documents"),
+        ({"evidence": [{"id": "note", "text": "It is late."}]}, "other documents"),
+    ],
+)
+def test_a_row_whose_debate_was_asked_something_else_is_refused(store, change, said):
+    template = PANEL | {
+        "context": "It is late.",
+        "evidence": [{"id": "memo", "text": "It is late."}],
+    }
+    run(questions("north"), store, template=template)
+    ask = {"ask": Asked(), "other": Asked()}
+    (found,) = mistakes(lambda: asyncio.run(
+        hansard.run_batch(questions("north"), name="one", template=template | change, store=store,
+                          models=ask)
+    ))  # fmt: skip
+    assert found[0] == "batch.changed"
+    assert said in found[1]
+    assert len(store.debates()) == 1
+
+
+def test_a_row_that_names_its_model_is_not_answered_by_another(store):
+    rows = {name: {"question": "Why?", "model": f"python:{name}"} for name in ("ask", "other")}
+    models = {"ask": Asked(), "other": Asked()}
+
+    def asked(*names):
+        given = {str(number): rows[name] for number, name in enumerate(names, 2)}
+        return asyncio.run(
+            hansard.run_batch(given, name="one", template=PANEL, store=store, models=models)
+        )
+
+    asked("ask", "other")
+    (found,) = mistakes(lambda: asked("other"))
+    assert found[0] == "batch.changed"
+    assert states(asked("ask")) == {"2": "closed"}
+
+
+def test_how_a_debate_that_has_ended_is_run_and_filed_may_change(store):
+    run(questions("north"), store)
+    change = {"attempts": 9, "limits": {"calls": 50}, "owner": "Ann Lee", "labels": ["wind"],
+              "prices": PRICE}  # fmt: skip
+    again = Asked()
+    assert states(run(questions("north"), store, template=PANEL | change, ask=again)) == {
+        "north": "closed"
+    }
+    assert again.asked == []
+
+
+def test_what_was_erased_of_a_row_is_not_compared(store, tmp_path):
+    keys = hansard.open_keyring(tmp_path / "keys")
+    said = {"reason": "She asked for it.", "basis": "GDPR, Article 17", "asked_by": "Bob Roe",
+            "signers": [keys.signer("reviewer")], "trust": keys.trust()}  # fmt: skip
+    template = PANEL | {"evidence": [{"id": "memo", "text": "Ann Lee is ill."}]}
+    (row,) = run(questions("north"), store, template=template).rows
+    hansard.redact(row.debate, ["4.text"], store=store, **said)
+    again = Asked()
+    assert states(run(questions("north"), store, template=template, ask=again)) == {
+        "north": "closed"
+    }
+    assert again.asked == []
 
 
 @pytest.mark.parametrize(
