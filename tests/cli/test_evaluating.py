@@ -15,6 +15,7 @@ import yaml
 import hansard as library
 from hansard.api import evaluating
 from hansard.api import records as records_module
+from hansard.api.batches import alone
 from hansard.api.trust import read_draft
 from hansard.runtime.clock import Clock
 from hansard.schemas import render
@@ -120,6 +121,29 @@ def test_what_is_recorded_is_not_asked_again_unless_it_is_another_evaluation(han
     assert len(asked()) == 2 * len(before)
     Path("debate.yaml").write_text(SPEC.replace("whole", "natural"))  # another spec
     assert json.loads(hansard(*RUN, "--json").out)["reused"] == 0
+
+
+def test_what_people_say_of_a_debate_asks_no_rival_again(hansard, golden):
+    write(2)
+    hansard(*RUN)
+    before = asked()
+    for record in records():
+        assert hansard("outcome", record.debate, "--label", "right").code == 0
+    assert (json.loads(hansard(*RUN, "--json").out)["reused"], asked()) == (6, before)
+    assert hansard(*RUN, "--offline").code == 1  # too few to tell
+
+
+def test_an_evaluation_is_run_by_one_process_at_a_time(hansard, golden):
+    """Both would ask, and pay for, every question."""
+    write(2)
+    with library.open_store("sqlite:///hansard.db", create=True) as store:
+        with alone(store, "eval", "one"):
+            done = hansard(*RUN, "--name", "one")
+            assert (done.code, asked()) == (2, [])
+            assert "another process runs evaluation one; wait until it ends" in done.err
+        assert "[eval.running]" in done.err
+    assert hansard(*RUN, "--name", "one").code == 1
+    assert asked()
 
 
 def test_an_evaluation_that_broke_off_goes_on(hansard, golden):

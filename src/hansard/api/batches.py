@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal
 from uuid import NAMESPACE_URL, uuid5
 
 from hansard.api.listing import caught_up, require_text
@@ -140,14 +140,18 @@ def kept_row(store: Store, row: str | None, debate: str, trust: Trust | None = N
 
 
 @contextmanager
-def alone(store: Store, name: str) -> Iterator[None]:
-    """Hold a batch while the block runs: two processes would open its rows twice."""
+def alone(store: Store, kind: Literal["batch", "eval"], name: str) -> Iterator[None]:
+    """Hold a batch or an evaluation while the block runs: two processes would pay for it twice.
+
+    Raises UsageError `batch.running` or `eval.running`.
+    """
     with ExitStack() as held:
         try:
-            held.enter_context(store.runner(str(uuid5(NAMESPACE_URL, BATCH + name))))
+            held.enter_context(store.runner(str(uuid5(NAMESPACE_URL, f"{kind}:{name}"))))
         except UsageError as error:
             if error.code != "store.running":
                 raise
-            said = f"another process runs batch {name}; wait until it ends, or interrupt it first"
-            raise UsageError("batch.running", said) from None
+            what = {"batch": "batch", "eval": "evaluation"}[kind]
+            said = f"another process runs {what} {name}; wait until it ends, or interrupt it first"
+            raise UsageError(f"{kind}.running", said) from None
         yield

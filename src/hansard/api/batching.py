@@ -103,7 +103,7 @@ async def run_batch(
         "allow": tuple(map(Path, allow)), "models": models, "tools": tools, "policy": policy,
     }  # fmt: skip
     limit = None if budget_usd is None else micro_of(budget_usd)
-    with opened(store, create=True) as shelf, alone(shelf, name):
+    with opened(store, create=True) as shelf, alone(shelf, "batch", name):
         if queue is not None:
             shelf.require_queue()
         before = dict(debates_of(shelf, name)) if shelf.debates() else {}
@@ -144,7 +144,7 @@ async def resume_batch(
 
     _check_call(name, jobs)
     given: dict[str, Any] = {"allow": tuple(map(Path, allow)), "models": models, "tools": tools}
-    with opened(store, create=False) as shelf, alone(shelf, name):
+    with opened(store, create=False) as shelf, alone(shelf, "batch", name):
         work = [_kept(shelf, row, debate, given) for row, debate in known(shelf, name)]
         if begun:
             begun(_left(work))

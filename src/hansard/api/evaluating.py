@@ -10,6 +10,7 @@ from datetime import datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from hansard.api.batches import alone
 from hansard.api.batching import at_once
 from hansard.api.listing import caught_up
 from hansard.api.records import Record, of_store
@@ -66,7 +67,8 @@ async def evaluate(
     with every question that is done. The other arguments are those of `run`.
 
     Raises UsageError with everything that is wrong with the set (`golden.*`, with lines) before
-    anything is run; `eval.offline` for what is not recorded; `eval.jobs`; what `run` raises.
+    anything is run; `eval.offline` for what is not recorded; `eval.running` where another process
+    runs this evaluation; `eval.jobs`; what `run` raises.
 
     >>> import asyncio
     >>> golden = [{"question": f"Is {n} even?", "label": "no" if n % 2 else "yes"} for n in (1, 2)]
@@ -85,7 +87,10 @@ async def evaluate(
     data, collection = _read(golden, name)
     _, begin = located(spec, folder, {"question": "The question of a line."})
     files = Files(begin, tuple(map(Path, allow)))
-    with opened(IN_MEMORY if store is None else store, create=True) as shelf:
+    with (
+        opened(IN_MEMORY if store is None else store, create=True) as shelf,
+        alone(shelf, "eval", collection),
+    ):
         ways = _Ways(shelf, files, begin, models, tools, policy, collection)
         cases = _cases(golden, data, spec, begin, ways)
         if offline:
@@ -249,11 +254,11 @@ class _Ways:
         from hansard.report.evaluation import Question
         from hansard.runtime.evaluating import MOST_DRAWS, rival
 
-        record = await self._run(case.spec, _ALONE)
+        record = await self._run(case.spec, None)
         debate = self._held(record, case)
         self.capped += debate.calls > MOST_DRAWS
         single, several = [
-            self._held(await self._run(rival(case.spec, draws), _origin(record)), case)
+            self._held(await self._run(rival(case.spec, draws), record), case)
             for draws in (1, debate.calls)
         ]
         return Question(
@@ -265,13 +270,17 @@ class _Ways:
 
         return held(record.result(), case.label)
 
-    async def _run(self, spec: AnySpec, origin: Origin) -> Record:
-        """Return the record of a debate: one that was opened alike, and is not run again."""
+    async def _run(self, spec: AnySpec, beside: Record | None) -> Record:
+        """Return the record of a debate: one that was opened alike, and is not run again.
+
+        A rival is measured against the debate that it stands `beside`.
+        """
         from hansard.runtime import session
 
         given = {"models": self.models, "tools": self.tools, "allow": self.files.allowed}
-        found = self._earlier(spec, origin)
+        found = self._earlier(spec, beside)
         if found is None:
+            origin = _origin(beside, beside.head) if beside else _ALONE
             made = await session.run(
                 spec, self.store, self.folder, origin=origin, policy=self.policy, **given
             )
@@ -282,18 +291,30 @@ class _Ways:
         self.reused += 1
         return found
 
-    def _earlier(self, spec: AnySpec, origin: Origin) -> Record | None:
-        """Return the first debate of this evaluation that was opened as this one would be."""
+    def _earlier(self, spec: AnySpec, beside: Record | None) -> Record | None:
+        """Return the first debate of this evaluation that was opened as this one would be.
+
+        Since then a review or an outcome may have been added to the one that a rival stands beside.
+        """
+        from hansard.record.line import line_hash
         from hansard.report.listing import asked
         from hansard.runtime.alike import is_alike
 
         ours = self._ours(asked(spec.question)).get(spec.name, ())
         if not ours:
             return None
-        opening = replace(self._opening(spec), origin=origin)
+        opening = replace(self._opening(spec), origin=_ALONE)
+        heads = set(map(line_hash, beside.bundle.lines)) if beside else set()
         for debate in ours:
             record = of_store(self.store, debate, None)
-            if record.verification.ok and is_alike(opening, record.events, record.text):
+            if not record.verification.ok:
+                continue
+            if beside:
+                opened: Any = record.events[0]["data"]
+                head = opened["origin"] and opened["origin"]["head"]
+                origin = _origin(beside, head if head in heads else beside.head)
+                opening = replace(opening, origin=origin)
+            if is_alike(opening, record.events, record.text):
                 return record
         return None
 
@@ -330,22 +351,22 @@ class _Ways:
         asked = [row.model for row in case.spec.table() if not row.model.startswith(OFFLINE)]
         if not asked:
             return None
-        debate = self._ended(case.spec, _ALONE)
+        debate = self._ended(case.spec, None)
         if debate:
             calls = debate.result().totals.calls
             rivals = [rival(case.spec, draws) for draws in (1, calls)]
-            if all(self._ended(row, _origin(debate)) for row in rivals):
+            if all(self._ended(row, debate) for row in rivals):
                 return None
         return (
             f"line {case.line} ({case.id}): {'a rival' if debate else 'a debate'} is not recorded, "
             f"and offline {asked[0]} is not asked; run it once without `offline`"
         )
 
-    def _ended(self, spec: AnySpec, origin: Origin) -> Record | None:
-        found = self._earlier(spec, origin)
+    def _ended(self, spec: AnySpec, beside: Record | None) -> Record | None:
+        found = self._earlier(spec, beside)
         return found if found and found.result().status != "open" else None
 
 
-def _origin(record: Record) -> Origin:
-    """Return the origin of a rival: the debate that it is measured against."""
-    return {"kind": "evaluation", "debate": record.debate, "head": record.head, "seq": None}
+def _origin(record: Record, head: str) -> Origin:
+    """Return the origin of a rival: the debate that it is measured against, as it stood."""
+    return {"kind": "evaluation", "debate": record.debate, "head": head, "seq": None}

@@ -478,7 +478,10 @@ def test_a_record_that_does_not_hold_is_told_and_not_run_again(store):
 
 
 def test_a_batch_is_run_by_one_process_at_a_time(store):
-    with hansard.open_store("sqlite:///hansard.db", create=True) as other, alone(other, "one"):
+    with (
+        hansard.open_store("sqlite:///hansard.db", create=True) as other,
+        alone(other, "batch", "one"),
+    ):
         assert mistakes(lambda: run(questions("north"), store))[0][0] == "batch.running"
         assert states(run(questions("north"), store, name="two")) == {"north": "closed"}
     assert states(run(questions("north"), store)) == {"north": "closed"}
