@@ -108,7 +108,7 @@ async def run_batch(
             shelf.require_queue()
         before = dict(debates_of(shelf, name)) if shelf.debates() else {}
         work = await _checked(rows, shelf, before, given, limit, queue, mistakes)
-        budget = _budget(shelf, limit, budget_over, name)
+        budget = _budget(shelf, limit, budget_over, name, work)
         if begun:
             begun(_left(work))
         return Batch(name=name, rows=await _all(work, shelf, budget, jobs, each))
@@ -148,7 +148,7 @@ async def resume_batch(
         work = [_kept(shelf, row, debate, given) for row, debate in known(shelf, name)]
         if begun:
             begun(_left(work))
-        budget = _budget(shelf, None, "batch", name)
+        budget = _budget(shelf, None, "batch", name, work)
         return Batch(name=name, rows=await _all(work, shelf, budget, jobs, each))
 
 
@@ -164,7 +164,7 @@ class _Piece:
     start: Callable[[Told], Awaitable[AnyResult | None]]
     most: int
     before: int = 0
-    is_open: bool = False
+    debate: str | None = None  # the open one that is gone on with
     warnings: tuple[tuple[str, str], ...] = ()
 
 
@@ -212,7 +212,7 @@ def _kept(
         told(debate)
 
     start = go_on if queue is None else enqueue
-    return _Piece(row, start, max(0, most - before), before, is_open=True)
+    return _Piece(row, start, max(0, most - before), before, debate)
 
 
 async def _checked(
@@ -299,8 +299,12 @@ async def _all(
             each(row)
         return row
 
-    rows = iter(await at_once(jobs, end, [row for row in work if isinstance(row, _Piece)]))
-    return tuple(next(rows) if isinstance(row, _Piece) else row for row in work)
+    # What is open goes on whatever it costs, so it has its money before anything else is opened.
+    left = sorted(
+        (row for row in work if isinstance(row, _Piece)), key=lambda piece: piece.debate is None
+    )
+    done = {id(piece): row for piece, row in zip(left, await at_once(jobs, end, left), strict=True)}
+    return tuple(done[id(row)] if isinstance(row, _Piece) else row for row in work)
 
 
 async def at_once(
@@ -334,7 +338,7 @@ async def _end(piece: _Piece, store: Store, budget: Budget) -> BatchRow:
     from hansard.report.batched import BatchRow
     from hansard.runtime.budget import dollars_of
 
-    if not await budget.reserve(piece.most, is_open=piece.is_open):
+    if not await budget.reserve(piece.most, is_open=piece.debate is not None):
         said = (
             f"it may cost {dollars_of(piece.most)} US dollars, and the budget has "
             f"{dollars_of(budget.left)} left"
@@ -366,8 +370,13 @@ async def _played(piece: _Piece, store: Store) -> BatchRow:
 # Money, in micro-US-dollars
 
 
-def _budget(store: Store, limit: int | None, over: str, name: str) -> Budget:
-    """Return the budget with what was spent of it; raises UsageError `batch.budget_over`."""
+def _budget(
+    store: Store, limit: int | None, over: str, name: str, work: Sequence[_Piece | BatchRow]
+) -> Budget:
+    """Return the budget with what was spent of it; raises UsageError `batch.budget_over`.
+
+    What is open elsewhere, such as in the queue of another batch, may still cost its most.
+    """
     from hansard.runtime.budget import Budget
     from hansard.runtime.clock import Clock
 
@@ -380,7 +389,12 @@ def _budget(store: Store, limit: int | None, over: str, name: str) -> Budget:
     if over not in ("batch", "month") and not over.startswith("label:"):
         said = f"a budget cannot cover {over!r:.80}; write batch, month or label:NAME"
         raise UsageError("batch.budget_over", said)
-    return Budget(limit, caught_up(store).sums(wanted).cost or 0)
+    rows = caught_up(store)
+    ours = {piece.debate for piece in work if isinstance(piece, _Piece)}
+    is_open = [debate for debate, state in rows.find(wanted).items() if state == "open"]
+    theirs = [_kept(store, None, debate, {}) for debate in is_open if debate not in ours]
+    due = sum(piece.most for piece in theirs if isinstance(piece, _Piece))
+    return Budget(limit, (rows.sums(wanted).cost or 0) + due)
 
 
 def _most(expected: Any, ceiling: int | None) -> int | None:

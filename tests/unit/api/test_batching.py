@@ -625,6 +625,27 @@ def test_an_open_debate_goes_on_whatever_is_left(store):
     assert states(batch) == {"north": "closed", "south": "unopened"}
 
 
+def test_an_open_debate_has_its_money_before_a_row_above_it_is_opened(store):
+    run(questions("south"), store, template=PRICED, ask=Asked("south"))
+    again = Asked(tokens=100)
+    batch = run(
+        questions("north", "south"), store, template=PRICED, ask=again, jobs=1,
+        budget_usd=dollars(most() + most() // 2),
+    )  # fmt: skip
+    assert states(batch) == {"north": "unopened", "south": "closed"}
+    assert "north" not in again.asked
+
+
+def test_what_is_open_elsewhere_may_still_cost_its_most(store):
+    run(questions("south"), store, template=PRICED, ask=Asked("south"), name="two")
+    budget = {"budget_usd": dollars(2 * most() - 1), "budget_over": "month"}
+    assert states(run(questions("north"), store, template=PRICED, **budget)) == {
+        "north": "unopened"
+    }
+    asyncio.run(hansard.resume_batch("two", store=store, models={"ask": Asked()}))
+    assert states(run(questions("north"), store, template=PRICED, **budget)) == {"north": "closed"}
+
+
 def test_what_an_open_debate_has_cost_counts_once(store):
     def resumed(name, **more):
         run(questions("north"), store, template=PRICED, ask=Asked("north"), name=name)
