@@ -78,7 +78,7 @@ class Store:
             opened = self._database.open()
             if not self._unfinished:
                 try:
-                    copied.require_finished(cast(Tables, opened.recorder), self.url)
+                    copied.require_finished(cast(Tables, opened.recorder).select, self.url)
                 except BaseException:
                     opened.close()
                     raise
@@ -133,13 +133,20 @@ class Store:
 
         A batch that is there already, byte for byte, stays as it is: it was stored though its
         process heard of an error. Raises UsageError `store.conflict` when another process
-        appended first.
+        appended first, and `store.copying` when somebody copies into this store.
         """
         if not batches:
             return
+
+        def work(c: Cursor) -> int:
+            entries = [self._insert(c, each) for each in batches][-1]
+            # Else the copy could neither go on nor be opened, with these entries in it.
+            copied.require_finished(self._recorder.reading(c), self.url)
+            return entries
+
         try:
             with guard():
-                self._recorder.write(lambda c: [self._insert(c, each) for each in batches][-1])
+                self._recorder.write(work)
         except NotNext as error:
             if not all(map(self._is_stored, batches)):
                 raise UsageError(

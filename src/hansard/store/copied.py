@@ -9,8 +9,7 @@ from __future__ import annotations
 from typing import NamedTuple
 
 from hansard.errors import UsageError
-from hansard.store.database import Select, Tables
-from hansard.store.guard import guard
+from hansard.store.database import Select
 
 
 class Copied(NamedTuple):
@@ -34,10 +33,9 @@ def read(select: Select) -> Copied | None:
     return Copied(*rows[0]) if rows else None
 
 
-def require_finished(tables: Tables, name: str) -> None:
+def require_finished(select: Select, name: str) -> None:
     """Refuse a store whose copy is not finished; raises UsageError `store.copying`."""
-    with guard():
-        found = read(tables.select)
+    found = read(select)
     if found and not found.finished:
         raise UsageError(
             "store.copying",

@@ -370,11 +370,37 @@ def test_a_copy_of_another_store_or_one_that_was_used_is_refused(old, new, tmp_p
     refused("copy.holds", other, again)
 
 
-def test_whoever_writes_into_the_target_meanwhile_ends_the_copy(old, new):
+def test_whoever_has_the_target_open_stores_nothing_while_it_is_copied_into(old, new):
+    """The copy could not go on, and no command opened what was stored there, and paid for."""
+    refusals = []
+
+    def each(debate):
+        if not refusals:
+            with pytest.raises(UsageError) as caught:
+                run(store)
+            refusals.append(caught.value.code)
+
     with Store.open(f"sqlite:///{new}", create=True) as store:
         assert store.register.size == 0  # from here on it is open
-        said = refused("copy.running", old, new, each=lambda _: run(store))
+        hansard.copy_store(old, new, each=each)
+        assert refusals == ["store.copying"]
+        assert contents(new) == contents(old)
+        run(store)
+    with Store.open(f"sqlite:///{new}") as store, Store.open(f"sqlite:///{old}") as there:
+        assert len(store.debates()) == len(there.debates()) + 1
+
+
+def test_of_two_copies_at_once_one_ends(old, new):
+    told = []
+
+    def each(debate):
+        told.append(debate)
+        if len(told) == 1:
+            hansard.copy_store(old, new)
+
+    said = refused("copy.running", old, new, each=each)
     assert "another process writes into" in said
+    assert contents(new) == contents(old)
 
 
 def test_there_is_no_source(new):
