@@ -21,6 +21,7 @@ from hansard.record.bundle import MAX_EXPORT, Head
 from hansard.store.application import Batch, Store
 from hansard.store.database import EACH, Extras
 from hansard.store.guard import guard
+from instant import GUARD
 from measuring import peak
 from playing import BASE, MODEL, answer
 
@@ -355,10 +356,10 @@ RINGS = {
 }
 
 
-def within(seconds, path, command):
+def asked(path, command):
     """Run a command on a store, with little work allowed; its exit code and its errors."""
     words = [sys.executable, "-c", LITTLE, *command.split(), "--store", f"sqlite:///{path}"]
-    ended = subprocess.run(words, capture_output=True, text=True, check=False, timeout=seconds)
+    ended = subprocess.run(words, capture_output=True, text=True, check=False, timeout=GUARD)
     return ended.returncode, ended.stderr
 
 
@@ -371,7 +372,7 @@ def test_pages_that_lead_back_to_one_another_hold_no_command_up(shelf, where):
     shelf.store.close()
     name, command, code = RINGS[where]
     ring(shelf.path, name)
-    ended, said = within(60, shelf.path, command)
+    ended, said = asked(shelf.path, command)
     assert ended == code, said
     assert code == 1 or said.endswith("[store.corrupt]\n")
 
