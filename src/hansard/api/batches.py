@@ -130,6 +130,8 @@ def kept_row(store: Store, row: str | None, debate: str, trust: Trust | None = N
     try:
         record = of_store(store, debate, trust)
     except DataError as error:
+        if is_of_all(error):
+            raise
         return BatchRow(
             row=row, debate=debate, state="unreadable", code=error.code, error=str(error)
         )

@@ -96,10 +96,11 @@ def test_no_list_is_signed_that_lacks_a_debate(store, away, tmp_path):
     assert (done.written, done.kept, done.left_out) == (1, 1, ())
 
 
-@pytest.mark.parametrize("after", range(4))
+@pytest.mark.parametrize("after", range(8))
 def test_no_row_of_a_batch_is_opened_once_more(store, away, after):
+    """Whichever time a debate is read: to be listed, for its labels, for its end and its words."""
     debates = [row.debate for row in batch(store).rows]
-    back = away("opening", after=after)
+    back = away("opening", "bundle", after=after)
     refused(batch, store)
     back()
     assert [row.debate for row in batch(store).rows] == debates == store.debates()
