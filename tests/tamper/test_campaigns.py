@@ -15,17 +15,19 @@ from crash.child import PLAYED
 
 pytestmark = pytest.mark.slow
 TESTS = Path(__file__).parent.parent
-ALTERED, KILLED, SEED = 5, 2, 0  # how many trials, and which
+PARTS, ALTERED, KILLED = 2, 5, 2  # trials for each part; a part is a seed
 
 
-def test_altered_entries(records):
+@pytest.mark.parametrize("part", range(PARTS))
+def test_altered_entries(records, part):
     node = compute_driver_executable()[0]
-    for trial in campaigns.sample(campaigns.mutations(records, node), ALTERED, SEED):
+    for trial in campaigns.sample(campaigns.mutations(records, node), ALTERED, part):
         assert trial.check() >= 0, trial.name
 
 
-def test_killed_twice():
-    for trial in campaigns.sample(campaigns.writes(), KILLED, SEED):
+@pytest.mark.parametrize("part", range(PARTS))
+def test_killed_twice(part):
+    for trial in campaigns.sample(campaigns.writes(), KILLED, part):
         assert trial.check() > 0, trial.name
 
 
@@ -44,8 +46,9 @@ def test_every_entry_is_altered_in_every_way_and_every_write_is_a_death(records)
     assert len(campaigns.writes()) == pairs
 
 
-def test_killed_at_any_moment():
-    for trial in campaigns.sample(campaigns.moments(), 1, SEED):
+@pytest.mark.parametrize("part", range(PARTS))
+def test_killed_at_any_moment(part):
+    for trial in campaigns.sample(campaigns.moments(), 1, part):
         assert trial.check() > 0, trial.name
 
 
@@ -56,16 +59,18 @@ def needs_server():
         pytest.skip(servers.MISSING)
 
 
-def test_befallen():
+@pytest.mark.parametrize("part", range(PARTS))
+def test_befallen(part):
     trials = [trial for trial in campaigns.faults() if trial.way == "faults"]
-    for trial in campaigns.sample(trials, 1, SEED):
+    for trial in campaigns.sample(trials, 1, part):
         assert trial.check() > 0, trial.name
 
 
 @pytest.mark.usefixtures("needs_server")
-def test_befallen_on_a_server():
+@pytest.mark.parametrize("part", range(PARTS))
+def test_befallen_on_a_server(part):
     trials = [trial for trial in campaigns.faults() if trial.way == "faults on a server"]
-    for trial in campaigns.sample(trials, 1, SEED):
+    for trial in campaigns.sample(trials, 1, part):
         assert trial.check() > 0, trial.name
 
 

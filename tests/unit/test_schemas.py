@@ -154,7 +154,7 @@ def test_the_script_schema_admits_the_short_forms(entry, valid):
     assert validator("script").is_valid(value) is valid
 
 
-@pytest.mark.slow
+@pytest.mark.no_cover
 def test_every_line_of_a_record_fits_the_event_schema_and_that_of_its_type():
     union = validator("event")
     seen = set()

@@ -199,7 +199,6 @@ def test_documents_of_one_name_are_numbered_and_a_hundred_thousand_of_them_too()
     assert len({*found}) == len(found)
 
 
-@pytest.mark.slow
 def test_a_file_has_at_most_so_many_rows(store):
     """One more is refused whole; of as many, what is wrong with each is told."""
     rows = "question,rounds\n" + "Why?,one\n" * MOST_ROWS
