@@ -60,6 +60,22 @@ def test_the_second_verifier_runs_nothing_that_lies_beside_it(folder, options):
     assert done.stderr.startswith("verify.py: record.zip cannot be opened")
 
 
+AT_THE_END = """
+import atexit, gc, sys
+late = ("asyncio", "rich.progress")
+atexit.register(lambda: print(gc.isenabled(), [name for name in late if name in sys.modules]))
+sys.argv[0] = "hansard"
+from hansard_entry import run
+run()
+"""
+
+
+def test_a_command_that_asks_no_model_imports_what_it_needs_and_collects_garbage(folder):
+    words = [sys.executable, "-c", AT_THE_END, "verify", "record.zip"]
+    done = subprocess.run(words, capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stdout) == (2, "True []\n"), done.stderr
+
+
 @pytest.mark.parametrize("where", ["hansard.api.records.open_store", "hansard.cli.main.cli.main"])
 def test_an_interrupted_command_is_one_word(where):
     """In a command, and in what is done before one: options are read, help is written."""

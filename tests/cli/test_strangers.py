@@ -8,6 +8,8 @@ import pytest
 
 from cli_support import files, leave_open, only_debate, process, reply, write_debate, write_format
 from formats import NAMES
+from hansard.errors import DataError
+from hansard.store.application import Store
 
 SCRIPT = {seat: {"*": {"*": reply("release")}} for seat in (*NAMES, "synthesizer")}
 VOTES = dict(zip(NAMES, ("release", "revise", "revise"), strict=True))
@@ -182,6 +184,18 @@ def test_no_file_takes_the_place_of_a_debate(hansard, debate, zipped, length):
     assert (elsewhere.code, "INTACT" in elsewhere.out) == (0, True)
     Path(name).unlink()
     assert hansard("status", name).code == 0
+
+
+def test_nor_while_the_store_does_not_answer(hansard, debate, zipped, monkeypatch):
+    shutil.copyfile(zipped, debate[:8])
+
+    def away(*_):
+        raise DataError("store.unreachable", "the server does not answer")
+
+    monkeypatch.setattr(Store, "find", away)
+    done = hansard("verify", debate[:8])
+    assert (done.code, done.out) == (2, "")
+    assert done.err.endswith("[store.unreachable]\n")
 
 
 def test_a_spec_from_a_pipe_has_no_folder(tmp_path):

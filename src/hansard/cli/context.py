@@ -16,6 +16,7 @@ import hansard
 from hansard.addresses import without_secrets
 from hansard.api.storing import DEFAULT_STORE
 from hansard.commands import path_word
+from hansard.errors import is_of_all
 from hansard.report.safe import shown
 from hansard.vocabulary import many
 
@@ -151,10 +152,10 @@ def find_export(name: str) -> Path | None:
 
 
 def _require_no_debate(name: str) -> None:
-    """Refuse a file that is called like a debate: whoever put it there may have meant that.
+    """Refuse a file that has the name of a debate: it would be read in the debate's place.
 
-    Else it would be read in the place of the record that was asked for. Where no store can be
-    read, there is no such debate.
+    Somebody else may have put it there for that. Without a store no debate has the name, but a
+    store that does not answer may hold one.
     """
     if not _MAY_BE_ID(name):
         return
@@ -162,6 +163,8 @@ def _require_no_debate(name: str) -> None:
         with hansard.open_store(store_url(), create=False) as store:
             store.find(name)
     except hansard.HansardError as error:
+        if is_of_all(error):
+            raise
         if error.code != "store.ambiguous":
             return
     raise hansard.UsageError(
