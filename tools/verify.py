@@ -41,8 +41,9 @@ cannot be opened at all or is no export.
 
 import sys
 
-# Python looks for modules beside this file first, where whoever sent the record may have put
-# some: so for `__future__`, too, without which a class is named in quotes before it is there.
+# Python looks for modules in the folder of this file first. Whoever sent the record may have put
+# some there, such as `__future__.py`: so this file does without that one, and some of its classes
+# are named in quotes.
 if __name__ == "__main__" and not sys.flags.safe_path:
     del sys.path[0]
 
