@@ -53,8 +53,10 @@ def play_packaged(table, format_, model):
     return result
 
 
-def as_rendered(table, prompts) -> bool:
-    """Whether these prompts and no others came over the wire, each as it was rendered."""
-    started = [json.dumps(table.prompt(row["call"])) for row in table.data("call.started")]
-    told = {row["sent_as_rendered"] for row in table.data("call.answered", "call.failed")}
-    return sorted(map(json.dumps, prompts)) == sorted(started) and told == {True}
+def check_as_rendered(table, prompts):
+    """Check that these prompts and no others came over the wire, each as it was rendered."""
+    sent = sorted(map(json.dumps, prompts))
+    started = sorted(json.dumps(table.prompt(row["call"])) for row in table.data("call.started"))
+    ended = table.data("call.answered", "call.failed")
+    assert all(row["sent_as_rendered"] for row in ended), ended
+    assert sent == started, ended

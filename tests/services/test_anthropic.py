@@ -15,7 +15,7 @@ from hansard.runtime.models.form import ASKED
 from hansard.runtime.models.providers import open_model
 from services.asking import SCHEMA, ask, asked
 from services.block_dialects import ANTHROPIC, anthropic
-from services.packaged import MESSAGES, as_rendered, in_blocks, play_packaged
+from services.packaged import MESSAGES, check_as_rendered, in_blocks, play_packaged
 from services.server import KEY, SEATS, Raw
 
 MODEL = ANTHROPIC.model
@@ -333,7 +333,7 @@ def test_the_packaged_debates(llmock, table, format_):
     result = play_packaged(table, format_, "anthropic:mock")
     assert result.decision
     prompts = [ANTHROPIC.prompt(row.body) for row in llmock.requests]
-    assert as_rendered(table, prompts)
+    check_as_rendered(table, prompts)
     llmock.assert_resilient(strict=True)
 
 

@@ -20,7 +20,7 @@ from hansard.runtime.models.providers import open_model
 from instant import GUARD
 from services.asking import SCHEMA, ask, asked, give_up
 from services.block_dialects import BEDROCK, CLAUDE, TOKEN, bedrock
-from services.packaged import MESSAGES, as_rendered, in_blocks, play_packaged
+from services.packaged import MESSAGES, check_as_rendered, in_blocks, play_packaged
 from services.server import KEY, Raw, hanging
 
 MODEL = BEDROCK.model
@@ -444,4 +444,4 @@ def test_the_packaged_debates(serve, table, format_):
     server = serve(script, BEDROCK)
     result = play_packaged(table, format_, f"bedrock:{CLAUDE}")
     assert result.decision
-    assert as_rendered(table, map(BEDROCK.prompt, server.bodies))
+    check_as_rendered(table, map(BEDROCK.prompt, server.bodies))

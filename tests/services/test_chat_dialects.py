@@ -11,7 +11,7 @@ from hansard.runtime.models.base import ModelError, ToolDefinition
 from hansard.runtime.models.providers import open_model
 from services.asking import SCHEMA, ask, asked
 from services.dialects import AZURE, CHAT, MISTRAL, OPENROUTER
-from services.packaged import as_rendered, play_packaged
+from services.packaged import check_as_rendered, play_packaged
 from services.server import KEY, SEATS, Raw, completion
 
 TEXT = '{"vote": "yes"}'
@@ -127,7 +127,7 @@ def test_the_packaged_debates_on_an_endpoint_that_others_wrote(
     play_packaged(table, format_, f"{name}:gpt")
     assert len(llmock.requests) == len(table.data("call.started")) >= 3
     assert not table.data("call.failed", "turn.forfeited")
-    assert as_rendered(table, [CHAT.prompt(row.body) for row in llmock.requests])
+    check_as_rendered(table, [CHAT.prompt(row.body) for row in llmock.requests])
     llmock.assert_resilient(strict=True)
 
 

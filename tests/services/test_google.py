@@ -10,7 +10,7 @@ from hansard.runtime.models.base import ModelError, ToolCall, ToolDefinition
 from hansard.runtime.models.form import ASKED
 from services.asking import SCHEMA, ask, asked
 from services.block_dialects import GOOGLE, google
-from services.packaged import MESSAGES, as_rendered, in_blocks, play_packaged
+from services.packaged import MESSAGES, check_as_rendered, in_blocks, play_packaged
 from services.server import KEY
 
 MODEL = GOOGLE.model
@@ -290,7 +290,7 @@ def gemini(llmock, monkeypatch):
 def test_the_packaged_debates(gemini, table, format_):
     result = play_packaged(table, format_, "google:mock")
     assert result.decision
-    assert as_rendered(table, [GOOGLE.prompt(row.body) for row in gemini.requests])
+    check_as_rendered(table, [GOOGLE.prompt(row.body) for row in gemini.requests])
     gemini.assert_resilient(strict=True)
 
 

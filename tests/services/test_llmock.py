@@ -8,7 +8,7 @@ from llmock.scenarios import Reply, ToolCall, ToolFault
 from formats import FORMATS
 from hansard.runtime.models import reading
 from services.dialects import CHAT, LOCAL, RESPONSES
-from services.packaged import as_rendered, play_packaged
+from services.packaged import check_as_rendered, play_packaged
 
 SHAPES = {"openai": CHAT, "openai-responses": RESPONSES}
 
@@ -29,7 +29,7 @@ def test_the_packaged_debates_on_a_real_endpoint(llmock, table, provider, format
     play_packaged(table, format_, f"{provider}:gpt")
     requests, calls = requests_and_calls(llmock, table)
     assert requests == calls >= 3
-    assert as_rendered(table, [SHAPES[provider].prompt(row.body) for row in llmock.requests])
+    check_as_rendered(table, [SHAPES[provider].prompt(row.body) for row in llmock.requests])
     answers = table.data("call.answered")
     assert {(row["finish"], row["status"]) for row in answers} == {("stop", 200)}
     assert all(row["model"].startswith("gpt-") for row in answers)
@@ -42,7 +42,7 @@ def test_a_server_of_ones_own(llmock, table, monkeypatch):
     result = play_packaged(table, "consensus", "ollama:qwen3")
     assert (result.decision, result.decision_rule) == ("release", "threshold_vote")
     assert requests_and_calls(llmock, table) == (3, 3)
-    assert as_rendered(table, [LOCAL.prompt(row.body) for row in llmock.requests])
+    check_as_rendered(table, [LOCAL.prompt(row.body) for row in llmock.requests])
     llmock.assert_resilient(strict=True)
 
 

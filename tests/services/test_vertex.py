@@ -18,7 +18,7 @@ from hansard.runtime.models.base import ModelError
 from hansard.runtime.models.providers import open_model
 from services.asking import ask, asked
 from services.block_dialects import GOOGLE, TOKEN, VERTEX, google
-from services.packaged import as_rendered, play_packaged
+from services.packaged import check_as_rendered, play_packaged
 from services.server import KEY, Raw
 from support import example
 
@@ -106,7 +106,7 @@ def test_a_model_is_asked_in_the_project_with_a_token(say, tokens):
 def test_the_packaged_debates(table, say, tokens, format_):
     server = say(lambda body: google(_fitting(body)))
     play_packaged(table, format_, "vertex:gemini")
-    assert as_rendered(table, [GOOGLE.prompt(body) for body in server.bodies])
+    check_as_rendered(table, [GOOGLE.prompt(body) for body in server.bodies])
 
 
 def _fitting(body):
