@@ -393,6 +393,23 @@ def test_the_package_is_imported_when_it_is_used():
     assert "hansard.api.running" in loaded.stdout.split()
 
 
+FIRST_USED = """
+import hansard.cli.running
+from hansard.closed import Closed
+
+kinds = Closed.__subclasses__()
+for kind in kinds:  # it grows: those below stand behind it
+    kinds += kind.__subclasses__()
+print(len(kinds), *sorted(kind.__name__ for kind in kinds if kind.__pydantic_complete__))
+"""
+
+
+def test_what_checks_a_class_is_made_when_it_is_first_used():
+    found = subprocess.check_output([sys.executable, "-c", FIRST_USED], text=True).split()
+    assert int(found[0]) > 50
+    assert found[1:] == ["Ceilings", "Seat", "Settings"]  # one of each is the default of a field
+
+
 def test_a_public_name_stays_what_it_is_whatever_is_imported_later():
     code = "import hansard, hansard.verify.verifier; assert callable(hansard.verify)"
     subprocess.run([sys.executable, "-c", code], check=True)

@@ -26,9 +26,10 @@ from cryptography.hazmat.primitives.asymmetric.ed25519 import (
     Ed25519PrivateKey,
     Ed25519PublicKey,
 )
-from pydantic import BaseModel, ConfigDict, Field, StringConstraints
+from pydantic import ConfigDict, Field, StringConstraints
 
 from hansard import vocabulary
+from hansard.closed import Closed
 from hansard.errors import DataError, UsageError
 from hansard.record.note import COSIGNATURE, Note, VerifierKey
 
@@ -44,11 +45,7 @@ TIME = (
 _Time = Annotated[str, StringConstraints(pattern=f"^{TIME}$")]
 
 
-class _Strict(BaseModel):
-    model_config = ConfigDict(extra="forbid", frozen=True, strict=True)
-
-
-class TrustedKey(_Strict):
+class TrustedKey(Closed):
     """A key that is believed in one role for a time."""
 
     role: TrustedRole = Field(description="What it may sign")
@@ -63,7 +60,7 @@ class TrustedKey(_Strict):
         default=None, description="For nothing that is dated from then on; null: not revoked"
     )
 
-    model_config = ConfigDict(alias_generator=lambda name: name.rstrip("_"))
+    model_config = ConfigDict(strict=True, alias_generator=lambda name: name.rstrip("_"))
 
     def in_force(self, at: str | None) -> bool:
         """Say whether the key counts for a debate opened at `at`; it counts for none without."""
@@ -76,14 +73,14 @@ class TrustedKey(_Strict):
         return self.revoked is not None and self.revoked <= dated
 
 
-class RevokedPolicy(_Strict):
+class RevokedPolicy(Closed, strict=True):
     """A policy that counts for no debate opened at `revoked` or later."""
 
     sha256: Annotated[str, StringConstraints(pattern=r"^[0-9a-f]{64}$")]
     revoked: _Time
 
 
-class Trust(_Strict):
+class Trust(Closed, strict=True):
     """A trust file."""
 
     v: Annotated[int, Field(ge=1, le=1)] = Field(

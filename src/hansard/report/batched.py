@@ -7,13 +7,13 @@ from typing import Literal
 
 from pydantic import Field
 
+from hansard.closed import Closed
 from hansard.report.formats import AnyResult, ModeratedResult
 from hansard.report.listing import State, entry
-from hansard.report.parts import Part
 from hansard.rules.review import ReviewState
 
 
-class BatchRow(Part):
+class BatchRow(Closed):
     """One row of a batch. Of a record that does not hold, only its id and its state are said."""
 
     row: str | None = Field(description="Its name in the batch; null: the debate names none")
@@ -34,7 +34,7 @@ class BatchRow(Part):
     error: str | None = Field(default=None, description="The same in a sentence")
 
 
-class Batch(Part):
+class Batch(Closed):
     """What became of a batch."""
 
     batch: Literal["hansard-batch/v1"] = Field(
@@ -62,7 +62,7 @@ class Batch(Part):
         return all(row.state in ("closed", "truncated") for row in self.rows)
 
 
-class BatchCounts(Part):
+class BatchCounts(Closed):
     """How many debates of a batch are in which state."""
 
     name: str = Field(description="As in the label `batch:NAME`")

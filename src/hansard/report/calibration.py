@@ -20,9 +20,9 @@ from typing import Literal, NamedTuple
 
 from pydantic import Field
 
+from hansard.closed import Closed
 from hansard.record.canonical import MAX_INT
 from hansard.report.chance import LEAST, LEVEL, Gain, Stratum, gain, in_words
-from hansard.report.parts import Part
 from hansard.rules.gate import LOW_PPM
 
 Found = Literal["proposed", "too few to tell", "no gain", "worse"]
@@ -51,7 +51,7 @@ class Gated(NamedTuple):
     labels: str
 
 
-class Arm(Part):
+class Arm(Closed):
     """The noted questions of a band on one arm."""
 
     n: int
@@ -60,7 +60,7 @@ class Arm(Part):
     cost_micro_usd: int | None = Field(description="Of one debate, in the mean; null: not known")
 
 
-class Band(Part):
+class Band(Closed):
     """Questions of about one confidence, with and without a debate."""
 
     confidence: str = Field(description="Of a single model in its answer, as the gate was told")
@@ -74,7 +74,7 @@ class Band(Part):
         return _stratum(self.debated, self.undebated)
 
 
-class Calibration(Part):
+class Calibration(Closed):
     """What the outcomes of both arms say of the gate's factor."""
 
     calibration: Literal["hansard-calibration/v1"] = Field(

@@ -15,9 +15,9 @@ from typing import Literal, NamedTuple, get_args
 
 from pydantic import Field
 
+from hansard.closed import Closed
 from hansard.report.display import Display
 from hansard.report.outcome import reached, undecided
-from hansard.report.parts import Part
 from hansard.report.result import Result
 from hansard.report.safe import escaped, one_line
 from hansard.report.words import GONE, dollars, listed, stance
@@ -37,7 +37,7 @@ _HASH = 16  # characters of a hash, in one cell
 _SECTIONS: tuple[str, ...] = get_args(Section)
 
 
-class Side(Part):
+class Side(Closed):
     """One of the two debates."""
 
     debate: str
@@ -48,7 +48,7 @@ class Side(Part):
     question: str | None = Field(description="Null where the text is gone")
 
 
-class Compared(Part):
+class Compared(Closed):
     """One question that was asked of both records, and what each answers; "–": nothing."""
 
     section: Section
@@ -58,7 +58,7 @@ class Compared(Part):
     same: bool = Field(description="Whether both say the same, also where it is shown cut short")
 
 
-class Comparison(Part):
+class Comparison(Closed):
     """Two debates side by side, row by row in one order."""
 
     comparison: Literal["hansard-comparison/v1"] = Field(

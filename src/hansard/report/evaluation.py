@@ -16,9 +16,9 @@ from typing import Literal
 
 from pydantic import Field
 
+from hansard.closed import Closed
 from hansard.report.chance import LEAST, LEVEL, interval, more_needed, sign_test
 from hansard.report.formats import DebateResult
-from hansard.report.parts import Part
 from hansard.report.result import Status
 from hansard.rules.spending import milliseconds
 
@@ -31,7 +31,7 @@ NAMES = {"debate": "debate", "single": "single agent", "self_consistency": "self
 UNDECIDED = frozenset({"escalate", "undeclared", "synthesis"})
 
 
-class Held(Part):
+class Held(Closed):
     """What one way made of one question."""
 
     debate: str = Field(description="The id of its record")
@@ -45,7 +45,7 @@ class Held(Part):
     scripted: bool = Field(description="Whether any reply came from a script or a record")
 
 
-class Question(Part):
+class Question(Closed):
     """A question of the golden set, its expert's answer, and what each way made of it."""
 
     id: str
@@ -60,7 +60,7 @@ class Question(Part):
         return found
 
 
-class Total(Part):
+class Total(Closed):
     """One way over all questions. Intervals hold 90 % of the bootstrap."""
 
     way: Way
@@ -78,7 +78,7 @@ class Total(Part):
     cost_per_right_micro_usd: int | None = Field(description="Null also where nothing was right")
 
 
-class Against(Part):
+class Against(Closed):
     """The debates beside one rival, on the same questions."""
 
     rival: Rival
@@ -99,7 +99,7 @@ class Against(Part):
     latency: float | None = Field(description="The same of the time from opening to close")
 
 
-class Evaluation(Part):
+class Evaluation(Closed):
     """What a golden set says of a spec: `result` is that against the single agent."""
 
     evaluation: Literal["hansard-evaluation/v1"] = Field(

@@ -7,9 +7,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import Field
 
 from hansard import vocabulary
+from hansard.closed import Closed
 from hansard.report.words import listed
 from hansard.rules.fields import Gate, GateCondition, GateRule
 from hansard.rules.gate import hedge
@@ -20,10 +21,8 @@ _WORDS = vocabulary.words("gate")
 _LABELS = vocabulary.words("said")
 
 
-class GateAnswer(BaseModel):
+class GateAnswer(Closed):
     """Whether a debate is advised, and why. Money is in micro-US-dollars."""
-
-    model_config = ConfigDict(extra="forbid", frozen=True)
 
     advised: bool = Field(description="Whether a debate is advised")
     rule: GateRule = Field(description="Which conditions advise a debate")

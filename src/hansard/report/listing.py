@@ -11,12 +11,12 @@ from typing import Any, Literal
 
 from pydantic import Field
 
+from hansard.closed import Closed
 from hansard.report import metrics
 from hansard.report.acting import Answer, acting
 from hansard.report.formats import DebateResult
 from hansard.report.gated import GateRecord
 from hansard.report.gating import GateAnswer
-from hansard.report.parts import Part
 from hansard.report.reviews import doubted_lifts
 from hansard.report.safe import one_line
 from hansard.rules.review import SETTLED, ReviewState
@@ -30,7 +30,7 @@ ORDERS = SORTS
 State = Literal["open", "closed", "truncated", "failed", "gate", "altered", "unreadable"]
 
 
-class Entry(Part):
+class Entry(Closed):
     """One debate. Of a record that does not hold, nothing is said but its id and its state."""
 
     debate: str
@@ -100,7 +100,7 @@ class Entry(Part):
         )
 
 
-class Totals(Part):
+class Totals(Closed):
     """Sums over debates."""
 
     debates: int
@@ -110,7 +110,7 @@ class Totals(Part):
     not_as_recorded: int = Field(description="Records that do not hold")
 
 
-class Asked(Part):
+class Asked(Closed):
     """A question, and the debates of a store about it."""
 
     question: str | None = Field(description="null: it cannot be read, or the record was altered")
@@ -119,7 +119,7 @@ class Asked(Part):
     decisions: dict[str, int] = Field(description="How many of them decided so, by decision")
 
 
-class Questions(Part):
+class Questions(Closed):
     """How often each question of a store was debated; the gate alone is no debate."""
 
     questions: Literal["hansard-questions/v1"] = Field(
@@ -128,7 +128,7 @@ class Questions(Part):
     asked: tuple[Asked, ...] = Field(description="Those that were debated most often first")
 
 
-class Listing(Part):
+class Listing(Closed):
     """Debates of a store."""
 
     listing: Literal["hansard-list/v1"] = Field(

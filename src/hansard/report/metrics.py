@@ -16,9 +16,9 @@ from typing import Literal, NamedTuple
 
 from pydantic import Field
 
+from hansard.closed import Closed
 from hansard.report.formats import DebateResult
 from hansard.report.formats.moderated import ModeratedResult
-from hansard.report.parts import Part
 
 UNIT = 1_000_000  # figures are kept in millionths
 LEAST = 20  # debates
@@ -82,7 +82,7 @@ class Sum(NamedTuple):
         return math.sqrt(spread / self.n)
 
 
-class Metric(Part):
+class Metric(Closed):
     """One metric over the debates of a time, of one type of task where it has one."""
 
     name: str
@@ -101,7 +101,7 @@ class Metric(Part):
         return f"{value:.0%}" if self.share else f"{value:.2f}"
 
 
-class Metrics(Part):
+class Metrics(Closed):
     """The metrics of the debates that were opened in a time."""
 
     metrics: Literal["hansard-metrics/v1"] = Field(

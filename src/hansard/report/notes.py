@@ -12,9 +12,10 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any, Literal, cast
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import Field
 
 from hansard import vocabulary
+from hansard.closed import Closed
 from hansard.report.causes import causes, failed
 from hansard.report.texts import texts_in_words
 from hansard.report.words import (
@@ -92,10 +93,8 @@ NoteCode = Literal[
 ]
 
 
-class Note(BaseModel):
+class Note(Closed):
     """One thing a reader must know."""
-
-    model_config = ConfigDict(extra="forbid", frozen=True)
 
     code: NoteCode
     severity: Severity

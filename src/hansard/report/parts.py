@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from typing import Literal
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import Field
 
+from hansard.closed import Closed
 from hansard.report.notes import Note
 from hansard.report.words import stopper, taken_from
 from hansard.rules.fields import (
@@ -19,13 +20,7 @@ from hansard.rules.review import ReviewState, Standings
 from hansard.rules.terms import Phase, Role
 
 
-class Part(BaseModel):
-    """Named fields and no others, frozen."""
-
-    model_config = ConfigDict(extra="forbid", frozen=True)
-
-
-class Spoken(Part):
+class Spoken(Closed):
     """A turn of the schedule. Its words are null where they are gone or never came."""
 
     status: Literal["counted", "forfeited"]
@@ -33,7 +28,7 @@ class Spoken(Part):
     seq: int = Field(description="The entry of the record that holds the turn")
 
 
-class Usage(Part):
+class Usage(Closed):
     """What was used: tokens as far as models stated them, money where a price is known."""
 
     calls: int
@@ -54,7 +49,7 @@ class Usage(Part):
     )
 
 
-class Stance(Part):
+class Stance(Closed):
     """A position that is argued: its label, and its words where they are not gone."""
 
     label: str
@@ -66,14 +61,14 @@ class Stance(Part):
         return self.text or self.label
 
 
-class Named(Part):
+class Named(Closed):
     """A person, as the opening names them."""
 
     name: str | None = Field(description="Null where the text is gone")
     key: str | None = Field(description="The name of the key that they sign with")
 
 
-class Asked(Part):
+class Asked(Closed):
     """One call: which model was asked and which one served it, and what its prompt was made of.
 
     Hashes are SHA-256 in hex; `prompt` is the digest of the recipe (FORMAT.md §4).
@@ -91,7 +86,7 @@ class Asked(Part):
     reply: str | None = Field(description="The text's blob; null where no reply came")
 
 
-class TextUse(Part):
+class TextUse(Closed):
     """A text of the opening that prompts are made of, by the name of its blob."""
 
     what: str
@@ -113,7 +108,7 @@ class Participant(Usage):
     )
 
 
-class SourceFile(Part):
+class SourceFile(Closed):
     """The file that a document's text was taken from."""
 
     media_type: str
@@ -130,7 +125,7 @@ class SourceFile(Part):
         return taken_from(self.media_type, self.pages, self.extractor, kept=kept)
 
 
-class Document(Part):
+class Document(Closed):
     """One piece of evidence."""
 
     id: str
@@ -140,7 +135,7 @@ class Document(Part):
     source: SourceFile | None = Field(description="Null of what was a text from the first")
 
 
-class Calls(Part):
+class Calls(Closed):
     """How the calls ended; what is asked and not yet ended is in no other number."""
 
     asked: int
@@ -155,7 +150,7 @@ class Calls(Part):
     )
 
 
-class Limits(Part):
+class Limits(Closed):
     """The most that may be used; null is no ceiling."""
 
     calls: int | None
@@ -164,7 +159,7 @@ class Limits(Part):
     elapsed_ms: int | None
 
 
-class Charged(Part):
+class Charged(Closed):
     """What counts as used against the ceilings.
 
     A call that does not say what it used counts as what was reserved for it.
@@ -174,7 +169,7 @@ class Charged(Part):
     cost_micro_usd: int | None = Field(description="Null: no price known")
 
 
-class CeilingUse(Part):
+class CeilingUse(Closed):
     """A ceiling that was set, in calls, tokens, micro-US-dollars or milliseconds."""
 
     name: Ceiling
@@ -182,7 +177,7 @@ class CeilingUse(Part):
     spent: int = Field(description="What counts against it, with what open calls have reserved")
 
 
-class Truncation(Part):
+class Truncation(Closed):
     """Which ceiling cut the debate short, or who: `operator` is a person.
 
     In calls, tokens, micro-US-dollars, milliseconds or entries, as the ceiling is; null
@@ -205,7 +200,7 @@ class Truncation(Part):
         return stopper(self.by, self.reason) if self.ceiling == "operator" else None
 
 
-class ToolUse(Part):
+class ToolUse(Closed):
     """A tool that a model asked for, and what it gave."""
 
     call: str
@@ -216,7 +211,7 @@ class ToolUse(Part):
     seq: int
 
 
-class Drift(Part):
+class Drift(Closed):
     """A change between two turns of one speaker: of its vote, its answer or its thesis."""
 
     what: Literal["vote", "answer", "thesis"]
@@ -232,7 +227,7 @@ class Drift(Part):
     after_ppm: int | None = Field(description="How like to it it is now")
 
 
-class Share(Part):
+class Share(Closed):
     """How much of what was argued one seat said."""
 
     seat: str
@@ -240,7 +235,7 @@ class Share(Part):
     share_ppm: int | None = Field(description="Of all seats that argue; null where one is unknown")
 
 
-class GovernanceRow(Part):
+class GovernanceRow(Closed):
     """What a compliance officer asks of a debate, and what its record answers.
 
     It does not say that the rule holds: `verify` does, by the checks named.
@@ -255,14 +250,14 @@ class GovernanceRow(Part):
     notes: tuple[Note, ...] = Field(description="Those above information that belong to it")
 
 
-class Condition(Part):
+class Condition(Closed):
     """What a review asks for before it counts as an approval."""
 
     text: str | None
     met: bool = Field(description="Whether somebody who may review noted it as met")
 
 
-class SignedReview(Part):
+class SignedReview(Closed):
     """What a person found of the closed debate, signed."""
 
     seq: int
@@ -276,7 +271,7 @@ class SignedReview(Part):
     counts: bool
 
 
-class NotedOutcome(Part):
+class NotedOutcome(Closed):
     """What came of the decision later, as somebody noted it."""
 
     seq: int
@@ -286,7 +281,7 @@ class NotedOutcome(Part):
     key: str | None = Field(description="The name of the key that signed it; null: nobody did")
 
 
-class LiftedHold(Part):
+class LiftedHold(Closed):
     """The end of a hold: from then on texts could be erased."""
 
     seq: int
@@ -295,7 +290,7 @@ class LiftedHold(Part):
     standing: Standings | None = Field(description="`trusted`, or why it does not count")
 
 
-class ErasedText(Part):
+class ErasedText(Closed):
     """A text that was erased from the record after its close, and who says so."""
 
     seq: int = Field(description="The entry that says so")
@@ -310,7 +305,7 @@ class ErasedText(Part):
     counts: bool = Field(description="Whether enough keys signed it that the reader trusts")
 
 
-class Reviewed(Part):
+class Reviewed(Closed):
     """Whether people have approved the decision, as far as the reader's trust file can tell."""
 
     state: ReviewState
@@ -324,7 +319,7 @@ class Reviewed(Part):
     erased: tuple[ErasedText, ...] = Field(description="Which texts were erased, in order")
 
 
-class Theatre(Part):
+class Theatre(Closed):
     """Seats of one role with one prompt, and one model or only one family of models."""
 
     seats: tuple[str, ...]

@@ -14,10 +14,10 @@ from typing import Literal
 from pydantic import Field
 
 from hansard import vocabulary
+from hansard.closed import Closed
 from hansard.record import note, periodic
 from hansard.record.note import Signer
 from hansard.report.metrics import Metric, Metrics
-from hansard.report.parts import Part
 from hansard.report.signs import inline, table
 from hansard.report.words import dollars
 from hansard.rules.review import ReviewState
@@ -29,7 +29,7 @@ _MOST = 20  # debates that a section of the Markdown names
 _PREFIXES = {"rule": "Decided by", "format": "Format", "review": "Review"}
 
 
-class CountedDebate(Part):
+class CountedDebate(Closed):
     """One record that is counted: a debate, or an answer of the gate alone."""
 
     debate: str
@@ -45,7 +45,7 @@ class CountedDebate(Part):
     cost_micro_usd: int
 
 
-class ModelUse(Part):
+class ModelUse(Closed):
     """A model that was asked or served in closed debates of the time."""
 
     model: str
@@ -54,7 +54,7 @@ class ModelUse(Part):
     escalated: int = Field(description="Of these: the decision was left to a person")
 
 
-class PeriodicReport(Part):
+class PeriodicReport(Closed):
     """What the debates that were opened in a time come to, as it stood at one moment."""
 
     report: Literal["hansard-period/v1"] = Field(

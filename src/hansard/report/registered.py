@@ -11,6 +11,7 @@ from typing import Literal
 
 from pydantic import Field
 
+from hansard.closed import Closed
 from hansard.errors import DataError
 from hansard.record import checkpoint as checkpoints
 from hansard.record import register, tree
@@ -18,13 +19,12 @@ from hansard.record.checkpoint import Checkpoint, Head
 from hansard.record.keys import Trust, verifier_key
 from hansard.record.note import SIGNATURE, Signature
 from hansard.record.register import KINDS, OF_RECORDS, OPENING, Line
-from hansard.report.parts import Part
 from hansard.store.register import Kept, Register, Stored
 from hansard.verify.findings import Finding, finding
 from hansard.verify.registers import Walk
 
 
-class CheckpointShown(Part):
+class CheckpointShown(Closed):
     """A checkpoint of the store."""
 
     lines: int = Field(description="Over how many lines")
@@ -38,7 +38,7 @@ class CheckpointShown(Part):
     )
 
 
-class Registered(Part):
+class Registered(Closed):
     """What is in the register of a store."""
 
     form: Literal["hansard-register/v1"] = Field(
@@ -54,7 +54,7 @@ class Registered(Part):
     latest: CheckpointShown | None = Field(description="The last one; null where there is none")
 
 
-class RegisterFinding(Part):
+class RegisterFinding(Closed):
     """One thing that is wrong with a register."""
 
     code: str = Field(pattern=r"^(17|register)\.[a-z]+$")
@@ -65,7 +65,7 @@ class RegisterFinding(Part):
     )
 
 
-class RegisterCheck(Part):
+class RegisterCheck(Closed):
     """Whether the register of a store holds, and extends a checkpoint that somebody kept."""
 
     form: Literal["hansard-register-check/v1"] = Field(

@@ -8,6 +8,7 @@ from typing import Annotated, Any, Literal
 from pydantic import BeforeValidator, Field, JsonValue, PlainSerializer
 from pydantic_core import to_jsonable_python
 
+from hansard.closed import Closed
 from hansard.report.gating import GateAnswer
 from hansard.report.notes import Note
 from hansard.report.parts import (
@@ -20,7 +21,6 @@ from hansard.report.parts import (
     GovernanceRow,
     Limits,
     Named,
-    Part,
     Participant,
     Reviewed,
     Share,
@@ -61,7 +61,7 @@ def _plain(value: Any) -> JsonValue:
 Output = Annotated[Any, BeforeValidator(_finite), PlainSerializer(_plain, return_type=JsonValue)]
 
 
-class Result(Part):
+class Result(Closed):
     """What became of a debate, in any format. One that is open or was cut short has no decision."""
 
     report: Literal["hansard-report/v1"] = Field(

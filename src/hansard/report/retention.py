@@ -6,10 +6,10 @@ from typing import Literal
 
 from pydantic import Field
 
-from hansard.report.parts import Part
+from hansard.closed import Closed
 
 
-class Class(Part):
+class Class(Closed):
     """The debates of one class of retention, of which any text is left."""
 
     retention: str | None = Field(description="The class; null: the debates name none")
@@ -20,7 +20,7 @@ class Class(Part):
     next: str | None = Field(description="The day on which the next one is due; null: none is")
 
 
-class Retention(Part):
+class Retention(Closed):
     """All debates by their class of retention."""
 
     report: Literal["hansard-retention/v1"] = Field(

@@ -21,7 +21,6 @@ from typing import (
 
 from pydantic import (
     AfterValidator,
-    BaseModel,
     BeforeValidator,
     ConfigDict,
     Field,
@@ -36,6 +35,7 @@ from pydantic import (
 from pydantic.config import JsonDict, JsonValue
 from pydantic_core import PydanticCustomError, PydanticKnownError
 
+from hansard.closed import Closed
 from hansard.record.note import KEY_NAME
 from hansard.rules.fields import Decimal, KeyName, Name, Structured, Url
 from hansard.rules.looks import unlike
@@ -55,7 +55,7 @@ Mistakes = Iterator[PydanticCustomError]  # of fields that do not agree with eac
 NUMBERED = re.compile(r"stance_([1-9][0-9]*)").fullmatch  # the label of one given in words alone
 
 
-class Strict(BaseModel):
+class Strict(Closed):
     """Fields that are named, and no others; frozen once they are validated.
 
     `APART` are those that no rule between fields reads: what is wrong with one of them
@@ -63,8 +63,6 @@ class Strict(BaseModel):
     """
 
     APART: ClassVar[frozenset[str]] = frozenset()
-
-    model_config = ConfigDict(extra="forbid", frozen=True)
 
     @field_validator("*", mode="before")
     @classmethod

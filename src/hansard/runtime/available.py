@@ -6,8 +6,9 @@ from collections.abc import Mapping
 from typing import Literal
 from urllib.parse import urlsplit
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import Field
 
+from hansard.closed import Closed
 from hansard.runtime.models.provider_rows import PROVIDERS
 from hansard.runtime.models.providers import survey
 
@@ -20,11 +21,7 @@ _OWN = (
 )
 
 
-class _Part(BaseModel):
-    model_config = ConfigDict(extra="forbid", frozen=True)
-
-
-class Available(_Part):
+class Available(Closed):
     """What can answer, and what it lacks here."""
 
     name: str
@@ -35,7 +32,7 @@ class Available(_Part):
     about: str = Field(description="Where its replies come from")
 
 
-class AvailableModels(_Part):
+class AvailableModels(Closed):
     """Everything that can stand before the colon of a `model:`."""
 
     models: Literal["hansard-models/v1"] = Field(

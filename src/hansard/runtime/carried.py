@@ -12,8 +12,9 @@ from collections.abc import Callable
 from functools import reduce
 from typing import Annotated, Any, Literal
 
-from pydantic import BaseModel, ConfigDict, Field, StringConstraints
+from pydantic import Field, StringConstraints
 
+from hansard.closed import Closed
 from hansard.errors import DataError
 from hansard.record import blob
 from hansard.record.bundle import Bundle
@@ -33,18 +34,14 @@ FORM = "hansard-review/v1"
 MAX_REVIEW = 4_000_000  # bytes of a file: more than its texts can have
 
 
-class _Strict(BaseModel):
-    model_config = ConfigDict(extra="forbid", frozen=True, strict=True)
-
-
-class SaltedText(_Strict):
+class SaltedText(Closed, strict=True):
     """A text, and the salt under which the record names it (FORMAT.md §2)."""
 
     salt: Hash
     text: Annotated[str, StringConstraints(min_length=1, max_length=MAX_SAID)]
 
 
-class ReviewFile(_Strict):
+class ReviewFile(Closed, strict=True):
     """A review of a closed debate, signed over the entry `head`, for whoever keeps the record."""
 
     review: Literal["hansard-review/v1"]

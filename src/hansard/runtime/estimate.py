@@ -13,8 +13,9 @@ from collections.abc import Sequence
 from decimal import Decimal
 from typing import Literal
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import Field
 
+from hansard.closed import Closed
 from hansard.errors import UsageError
 from hansard.rules import spending
 from hansard.rules.fields import Ceiling, Estimated, Layout, Price
@@ -37,11 +38,7 @@ MOST_PARTS = 1_000_000  # parts of prompts that are put together anew for every 
 MOST_SAID = 1 << 28  # bytes of replies
 
 
-class _Part(BaseModel):
-    model_config = ConfigDict(extra="forbid", frozen=True)
-
-
-class Use(_Part):
+class Use(Closed):
     """What is used: calls, tokens (cached ones are part of those that go in), and the cost."""
 
     calls: int
@@ -61,7 +58,7 @@ class SeatUse(Use):
     reply_tokens: int = Field(description="Assumed of each reply: max_tokens, where it is set")
 
 
-class Stop(_Part):
+class Stop(Closed):
     """The ceiling that would end the debate, and about how many calls would come before it."""
 
     ceiling: Ceiling
@@ -76,7 +73,7 @@ class Course(Use):
     seats: tuple[SeatUse, ...]
 
 
-class Estimate(_Part):
+class Estimate(Closed):
     """What a debate would take."""
 
     estimate: Literal["hansard-estimate/v1"] = Field(

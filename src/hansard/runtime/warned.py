@@ -10,9 +10,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Literal, cast, get_args
 
-from pydantic import BaseModel, ConfigDict
-
 from hansard import vocabulary
+from hansard.closed import Closed
 from hansard.report import overall
 from hansard.report.formats import DISPLAYS
 from hansard.report.notes import Note, note
@@ -43,10 +42,8 @@ WarningCode = Literal[  # in the order in which they are told
 _AT = "2000-01-01T00:00:00.000000Z"  # no note on an opening reads its time
 
 
-class Warned(BaseModel):
+class Warned(Closed):
     """One thing that may make a debate give less than was expected of it."""
-
-    model_config = ConfigDict(extra="forbid", frozen=True)
 
     code: WarningCode
     message: str

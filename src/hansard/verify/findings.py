@@ -9,9 +9,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Literal, cast
 
-from pydantic import BaseModel, ConfigDict, Field, JsonValue
+from pydantic import Field, JsonValue
 
 from hansard import vocabulary
+from hansard.closed import Closed
 from hansard.errors import DataError
 
 Status = Literal["pass", "fail", "unchecked", "unsupported"]
@@ -31,13 +32,7 @@ def checks_of(*more: int) -> dict[int, str]:
     return {**CHECKS, **{number: _NAMES[number] for number in sorted(more)}}
 
 
-class Result(BaseModel):
-    """What every part of a result is: closed, and never changed."""
-
-    model_config = ConfigDict(extra="forbid", frozen=True)
-
-
-class Finding(Result):
+class Finding(Closed):
     """One defect: a stable code `<check>.<defect>`, the entry it is in, and its evidence."""
 
     code: str = Field(
@@ -87,7 +82,7 @@ def told(findings: Sequence[Finding], count: int, place: str = "entry") -> str:
     return f"{first.message} ({'; '.join(places)})" if places else first.message
 
 
-class Check(Result):
+class Check(Closed):
     """One numbered check, whether it holds, and on what evidence."""
 
     number: int = Field(description="As in FORMAT.md §10")
@@ -96,7 +91,7 @@ class Check(Result):
     evidence: str = Field(description="One sentence on what was looked at")
 
 
-class Texts(Result):
+class Texts(Closed):
     """The texts that the entries name, counted."""
 
     named: int = 0
@@ -116,14 +111,14 @@ class Texts(Result):
         return ", ".join(rows)
 
 
-class Cosignature(Result):
+class Cosignature(Closed):
     """A witness that the reader trusts, and when it cosigned a checkpoint."""
 
     name: str = Field(description="Of its key")
     at: str = Field(description="UTC, as the witness says")
 
 
-class Place(Result):
+class Place(Closed):
     """Where a record stands in a register, as two proofs under one checkpoint say."""
 
     origin: str = Field(description="Which register it is")
@@ -140,7 +135,7 @@ class Place(Result):
     )
 
 
-class PageCheck(Result):
+class PageCheck(Closed):
     """What a page is, beside the record: whether a trusted key signed it, the level says."""
 
     released: bool = Field(
@@ -151,7 +146,7 @@ class PageCheck(Result):
     )
 
 
-class Verification(Result):
+class Verification(Closed):
     """The result of verifying one record. `ok` says that no check failed."""
 
     debate: str | None = Field(description="The debate's id as its first entry states it")

@@ -13,6 +13,7 @@ from typing import NamedTuple
 from pydantic import Field
 
 from hansard import vocabulary
+from hansard.closed import Closed
 from hansard.errors import DataError
 from hansard.record import folder as folders
 from hansard.record import note as notes
@@ -25,7 +26,6 @@ from hansard.verify.findings import (
     REPORT,
     Check,
     Finding,
-    Result,
     Status,
     Verdict,
     Verification,
@@ -40,7 +40,7 @@ from hansard.verify.registers import RegisterCheck, check_export
 from hansard.verify.verifier import MOST_LISTED
 
 
-class Verified(Result):
+class Verified(Closed):
     """One of many records, and what verifying it found."""
 
     name: str = Field(description="The file in the folder, or the debate's id in the store")
@@ -62,7 +62,7 @@ class Verified(Result):
         return verdict_of(self.level)
 
 
-class Verifications(Result):
+class Verifications(Closed):
     """The result of verifying many records: as good as the worst of them, and as their folder."""
 
     records: int = Field(description="How many were looked at")

@@ -9,6 +9,7 @@ from typing import Any, Literal, cast
 from pydantic import Field
 from typing_extensions import TypedDict  # pydantic reads only this one before Python 3.12
 
+from hansard.closed import Closed
 from hansard.report import hollow, sections, signals, words
 from hansard.report.common import common
 from hansard.report.display import Display, Row
@@ -17,7 +18,7 @@ from hansard.report.governance import Watch
 from hansard.report.lead import Lead, counted, left, say, short, voters
 from hansard.report.lead import tallied as few_votes
 from hansard.report.notes import Note, note
-from hansard.report.parts import Part, Spoken
+from hansard.report.parts import Spoken
 from hansard.report.result import lines, listed, tallied, told
 from hansard.report.shown import Shown
 from hansard.report.signs import ids, not_heard, quoted, table, undecided, voted
@@ -72,7 +73,7 @@ class Stated(Spoken):
     vote: str | None = Field(description="The option voted for; null is an abstention")
 
 
-class Dissent(Part):
+class Dissent(Closed):
     """A debater whose current vote is not the decision; null is an abstention."""
 
     speaker: str

@@ -10,6 +10,7 @@ from typing import Any, Literal
 from pydantic import Field
 from typing_extensions import TypedDict  # pydantic reads only this one before Python 3.12
 
+from hansard.closed import Closed
 from hansard.report import sections
 from hansard.report.common import common
 from hansard.report.display import LENGTH, Display, Row
@@ -18,7 +19,7 @@ from hansard.report.governance import Watch
 from hansard.report.lead import LIMIT, WHOLE, Lead, by_rule, delivered, left, say
 from hansard.report.lead import quoted as opening
 from hansard.report.notes import Note, note
-from hansard.report.parts import Part, Spoken, Stance
+from hansard.report.parts import Spoken, Stance
 from hansard.report.result import lines, listed, told
 from hansard.report.safe import one_line
 from hansard.report.shown import Shown
@@ -100,7 +101,7 @@ class Argument(Spoken):
     text: str | None
 
 
-class Verdict(Part):
+class Verdict(Closed):
     """What the judge found. Its words are null where they are gone."""
 
     verdict: str | None
@@ -116,7 +117,7 @@ class Verdict(Part):
     seq: int
 
 
-class JudgeView(Part):
+class JudgeView(Closed):
     """What the judge was shown of who said what, and in which order."""
 
     anonymized: bool

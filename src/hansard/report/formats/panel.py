@@ -10,6 +10,7 @@ from pydantic import ConfigDict, Field
 from typing_extensions import TypedDict  # pydantic reads only this one before Python 3.12
 
 from hansard import vocabulary
+from hansard.closed import Closed
 from hansard.report import hollow, sections, signals, words
 from hansard.report.common import common
 from hansard.report.display import LENGTH, Display, Row
@@ -18,7 +19,7 @@ from hansard.report.governance import Watch
 from hansard.report.lead import WHOLE, Lead, by_rule, counted, left, say, short
 from hansard.report.lead import quoted as opening
 from hansard.report.notes import Note, note
-from hansard.report.parts import Part, Spoken
+from hansard.report.parts import Spoken
 from hansard.report.result import lines, tallied, told
 from hansard.report.safe import one_line
 from hansard.report.shown import Shown
@@ -61,14 +62,14 @@ class Draft(Spoken):
     choice: str | None = Field(description="The option chosen, where some are declared")
 
 
-class PanelRound(Part):
+class PanelRound(Closed):
     """The drafts of a round by their debaters: whoever was not heard is left out."""
 
     round_index: int = Field(description="0 is the independent one")
     drafts: dict[str, str | None] = Field(description="Null where the text is gone")
 
 
-class Pair(Part):
+class Pair(Closed):
     """How alike two answers of one round are."""
 
     one: str
@@ -77,7 +78,7 @@ class Pair(Part):
     negation_differs: bool = Field(description="They are then never taken for alike")
 
 
-class Similarity(Part):
+class Similarity(Closed):
     """How alike the answers of a round are: their wording, not what they mean."""
 
     round_index: int

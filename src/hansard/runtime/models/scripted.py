@@ -26,10 +26,11 @@ import json
 import re
 from typing import Annotated, Any, NoReturn, Self
 
-from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, model_validator
+from pydantic import AfterValidator, BeforeValidator, Field, model_validator
 from pydantic.config import JsonDict
 from pydantic_core import PydanticCustomError
 
+from hansard.closed import Closed
 from hansard.rules.fields import UNTRIED, CallError, Finish
 from hansard.rules.spec_parts import PriceSpec
 from hansard.rules.terms import PHASES
@@ -37,33 +38,30 @@ from hansard.runtime.files import slip
 from hansard.runtime.models.base import Completion, ModelError, Request, ToolCall
 
 
-class Tokens(BaseModel):
+class Tokens(Closed):
     """What a scripted reply says it used."""
 
-    model_config = ConfigDict(extra="forbid")
     in_: int = Field(alias="in", ge=0)
     cached: int = Field(default=0, ge=0)
     cache_write: int = Field(default=0, ge=0)
     out: int = Field(ge=0)
 
 
-class Use(BaseModel):
+class Use(Closed):
     """A tool that a scripted reply asks for."""
 
-    model_config = ConfigDict(extra="forbid")
     tool: str
-    arguments: dict[str, Any] = {}
+    arguments: dict[str, Any] = Field(default_factory=dict)
 
 
-class Entry(BaseModel):
+class Entry(Closed):
     """One scripted reply or failure."""
 
-    model_config = ConfigDict(extra="forbid")
     reply: str | dict[str, Any] | None = None
     tokens: Tokens | None = None
     finish: Finish = "stop"
     error: CallError | None = None
-    tools: list[Use] = []
+    tools: tuple[Use, ...] = ()
 
     @model_validator(mode="after")
     def _one_end(self) -> Self:
@@ -124,10 +122,9 @@ def _known(replies: dict[str, Rounds]) -> dict[str, Rounds]:
 Replies = Annotated[dict[str, Rounds], BeforeValidator(_text_keys), AfterValidator(_known)]
 
 
-class Script(BaseModel):
+class Script(Closed):
     """A file of scripted replies, keyed by debater, round and phase."""
 
-    model_config = ConfigDict(extra="forbid")
     price: PriceSpec | None = None
     replies: Replies
     questions: dict[str, Replies] = Field(

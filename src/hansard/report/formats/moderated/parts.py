@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from pydantic import Field
 
-from hansard.report.parts import Part, Spoken
+from hansard.closed import Closed
+from hansard.report.parts import Spoken
 from hansard.rules.fields import CitationFinding, Confidence
 
 
-class Cited(Part):
+class Cited(Closed):
     """A quote, and whether it stands in the document; null where the words are gone.
 
     `page` is the one on which it begins; null where the document has none, or has not the quote.
@@ -20,7 +21,7 @@ class Cited(Part):
     page: int | None
 
 
-class NumberedArgument(Part):
+class NumberedArgument(Closed):
     """A numbered argument. One that is struck rests on a citation that does not hold."""
 
     number: int
@@ -36,7 +37,7 @@ class Answer(NumberedArgument):
     objection: int | None = Field(description="Which objection; null where that is gone")
 
 
-class Concession(Part):
+class Concession(Closed):
     """An objection that the rebuttal grants."""
 
     objection: int | None
@@ -86,7 +87,7 @@ class Rebuttal(Spoken):
     unanswered: tuple[int, ...] = Field(description="Objections that it says nothing about")
 
 
-class Exchange(Part):
+class Exchange(Closed):
     """Case, attack and answer on one position; null is what was not reached."""
 
     position: str | None = Field(description="Its label; null: the one proposition")
@@ -112,7 +113,7 @@ class Moderation(Spoken):
     ranking: tuple[str, ...] = Field(description="The labels of several positions, best first")
 
 
-class Round(Part):
+class Round(Closed):
     """One round, up to where it came."""
 
     round_index: int
@@ -122,7 +123,7 @@ class Round(Part):
     token_cost: dict[str, int] = Field(description="Tokens in and out by role")
 
 
-class Neutrality(Part):
+class Neutrality(Closed):
     """The last moderation, asked for once more with the sides in the other order."""
 
     moderation: Moderation

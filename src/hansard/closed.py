@@ -1,0 +1,15 @@
+"""What specs, results and files are made of: named fields and no others, frozen."""
+
+from __future__ import annotations
+
+from pydantic import BaseModel, ConfigDict
+
+
+class Closed(BaseModel):
+    """The base of every class whose fields are checked.
+
+    What checks them is made when a class is first used: to make all of them took half of the
+    time in which a command starts.
+    """
+
+    model_config = ConfigDict(extra="forbid", frozen=True, defer_build=True)
