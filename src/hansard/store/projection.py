@@ -6,6 +6,7 @@
   have new ones; `write` puts their rows and the place up to which they stand into one
   transaction, unless somebody else has done so in the meantime. So readers and writers need not
   know of each other, and whoever is killed leaves what was there before.
+- A debate of which no entry is left stands in no order, and gets its row apart: `gone`, `add`.
 - A debate with new entries gets a new row, made from its whole record. So a text that was erased
   leaves the projection with the next row; `forget` takes it out at once.
 - Rows of another version of this module are thrown away.
@@ -26,6 +27,10 @@ from hansard.store.rows import SORTS, Row
 _VERSION = 3  # of the tables, and of what their rows say
 _UNTIL = "SELECT version, position FROM projected_until"
 _HEAD = "SELECT head FROM heads WHERE debate = ?"
+_PLACES = "SELECT place FROM projected WHERE debate = ?"
+_COUNTS = "SELECT (SELECT count(*) FROM heads), (SELECT count(*) FROM projected)"
+_GONE = """SELECT debate FROM heads WHERE debate > ? AND NOT EXISTS
+    (SELECT 1 FROM stored_events WHERE originator_id = debate) ORDER BY debate LIMIT ?"""
 _AT_ONCE = 5_000  # entries whose debates are read before their rows are written
 _LARGEST = (1 << 53) - 1  # a record may add up to more than SQLite's 2^63 - 1
 
@@ -150,6 +155,25 @@ class Projection:
                 _, last = self._ends(select, UUID(row.debate).hex)
                 if last <= behind.until:  # an entry since may have taken a text: read it anew
                     _replace(self._tables, c, behind.debates[row.debate], row)
+
+    def gone(self) -> Iterator[list[str]]:
+        """Yield debates that have no row, since no entry of them is left, some at a time."""
+        with guard_rows():
+            ((debates, rows),) = self._tables.select(_COUNTS)
+            after = UUID(int=0).hex if debates > rows else None  # to look for each takes long
+            while after and (found := self._tables.select(_GONE, after, _AT_ONCE)):
+                named = [id_of(row[0]) for row in found]
+                last = UUID(named[-1]).hex
+                _require(last > after)  # pages may lead back to one another
+                after = last
+                yield [debate for debate in named if not self._tables.select(_PLACES, debate)]
+
+    def add(self, rows: Sequence[Row]) -> None:
+        """Keep the rows of debates that are `gone`, before all that have a place."""
+        with guard_rows(), self._tables.transaction() as c:
+            for row in rows:
+                ((first,),) = self._tables.reading(c)("SELECT min(place) FROM projected")
+                _replace(self._tables, c, min(first or 0, 0) - 1, row)
 
     def correct(self, rows: Sequence[Row]) -> None:
         """Replace rows of debates whose records no longer say what they said.
@@ -396,8 +420,7 @@ def _position(rows: Sequence[Any]) -> int:
 
 def _places_of(tables: Tables, c: Cursor, debate: str) -> list[int]:
     """Return where the rows of a debate are: at one place, unless somebody added to them."""
-    found = tables.reading(c)("SELECT place FROM projected WHERE debate = ?", debate)
-    return [row[0] for row in found]
+    return [row[0] for row in tables.reading(c)(_PLACES, debate)]
 
 
 def _replace(tables: Tables, c: Cursor, place: int, row: Row) -> None:

@@ -5,6 +5,7 @@ import subprocess
 import sys
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing
+from uuid import UUID
 
 import pytest
 
@@ -400,6 +401,34 @@ def test_an_altered_record_is_in_every_list_and_leaves_it_restored(store, tmp_pa
     alter_line(path, first, turn, *reversed(words))
     assert hansard.list_debates(store).totals.not_as_recorded == 0
     assert ids(store, label="q4") == [second]
+
+
+@pytest.mark.parametrize("seen", [True, False])
+def test_a_debate_without_any_entry_is_in_every_list_and_leaves_it_restored(
+    store, tmp_path, seen, monkeypatch
+):
+    """It has no place among the entries, and perhaps no row was ever made of it."""
+    monkeypatch.setattr(projection, "_AT_ONCE", 1)
+    debates = [play(store), play(store, labels=["q4"]), play(store)]
+    first, _, third = debates
+    if seen:
+        assert ids(store) == debates
+    gone = f"originator_id IN ('{UUID(first).hex}', '{UUID(third).hex}')"
+    columns = "rowid, originator_id, originator_version, topic, state"
+    with closing(sqlite3.connect(tmp_path / "debates.db")) as connection:
+        kept = connection.execute(f"SELECT {columns} FROM stored_events WHERE {gone}").fetchall()
+    change(tmp_path, "DROP TRIGGER lines_stay", f"DELETE FROM stored_events WHERE {gone}")
+    for _ in range(2):
+        assert sorted(ids(store)) == sorted(debates)
+        assert {*ids(store, label="q4", since="2999")} == {first, third}
+        assert hansard.list_debates(store).totals.not_as_recorded == 2
+        assert hansard.rebuild_projection(store) == 3
+    with closing(sqlite3.connect(tmp_path / "debates.db")) as connection, connection:
+        into = f"INSERT INTO stored_events ({columns}) VALUES (?, ?, ?, ?, ?)"
+        connection.executemany(into, kept)
+    assert hansard.list_debates(store).totals.not_as_recorded == 0
+    assert hansard.rebuild_projection(store) == 3
+    assert ids(store) == debates
 
 
 def test_a_table_by_another_definition_is_refused(store, debates, tmp_path):

@@ -192,6 +192,21 @@ def test_a_server_that_stays_away_is_one_clear_error(url, monkeypatch):
 # Erased texts
 
 
+def test_a_debate_without_any_entry_is_listed_whose_table_somebody_cut(url):
+    with Store.open(url) as store:
+        fill(store)
+        listed = {row.debate for row in hansard.list_debates(store).debates}
+        servers.sql(
+            url, "ALTER TABLE stored_events DISABLE TRIGGER USER",
+            f"DELETE FROM stored_events WHERE originator_id = '{ONE}'",
+        )  # fmt: skip
+        for _ in range(2):
+            rows = hansard.list_debates(store).debates
+            assert {row.debate for row in rows} == listed
+            assert "closed" not in {row.state for row in rows if row.debate == ONE}
+            assert hansard.rebuild_projection(store) == len(listed)
+
+
 def test_an_erased_text_is_in_no_row_and_once_its_table_is_written_anew_in_no_file(server, url):
     """What is left in the write-ahead log and in backups, tools/docs/operations.md says."""
     secret = "Zyzzyva Quetzalcoatl, " + secrets.token_hex(1_000)
