@@ -142,10 +142,11 @@ def kept_row(store: Store, row: str | None, debate: str, trust: Trust | None = N
 
 
 @contextmanager
-def alone(store: Store, kind: Literal["batch", "eval"], name: str) -> Iterator[None]:
+def alone(store: Store, kind: Literal["batch", "eval", "budget"], name: str = "") -> Iterator[None]:
     """Hold a batch or an evaluation while the block runs: two processes would pay for it twice.
 
-    Raises UsageError `batch.running` or `eval.running`.
+    Or the `budget` that several batches have: each would spend what is left of it. Raises
+    UsageError `batch.running`, `eval.running` or `batch.budget_running`.
     """
     with ExitStack() as held:
         try:
@@ -153,7 +154,11 @@ def alone(store: Store, kind: Literal["batch", "eval"], name: str) -> Iterator[N
         except UsageError as error:
             if error.code != "store.running":
                 raise
-            what = {"batch": "batch", "eval": "evaluation"}[kind]
-            said = f"another process runs {what} {name}; wait until it ends, or interrupt it first"
-            raise UsageError(f"{kind}.running", said) from None
+            code, what = {
+                "batch": ("batch.running", f"batch {name}"),
+                "eval": ("eval.running", f"evaluation {name}"),
+                "budget": ("batch.budget_running", "a batch under a budget of several batches"),
+            }[kind]
+            said = f"another process runs {what}; wait until it ends, or interrupt it first"
+            raise UsageError(code, said) from None
         yield

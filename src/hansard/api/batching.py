@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 import warnings
 from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
+from contextlib import nullcontext
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
@@ -78,7 +79,8 @@ async def run_batch(
     running stay open. Raises UsageError with every mistake in every row (`batch.*` or what `run`
     raises), `batch.changed` where a row was opened with another question, documents, rules or
     models, or is open with anything else than it now says, `batch.running` where another process
-    runs this batch, `queue.*` where there is no queue.
+    runs this batch, `batch.budget_running` where one runs another under a budget of a month or a
+    label, as this one has; `queue.*` where there is no queue.
 
     >>> import asyncio
     >>> from hansard import run_batch
@@ -103,7 +105,12 @@ async def run_batch(
         "allow": tuple(map(Path, allow)), "models": models, "tools": tools, "policy": policy,
     }  # fmt: skip
     limit = None if budget_usd is None else micro_of(budget_usd)
-    with opened(store, create=True) as shelf, alone(shelf, "batch", name):
+    shared = limit is not None and budget_over != "batch"
+    with (
+        opened(store, create=True) as shelf,
+        alone(shelf, "batch", name),
+        alone(shelf, "budget") if shared else nullcontext(),
+    ):
         if queue is not None:
             shelf.require_queue()
         before = dict(debates_of(shelf, name)) if shelf.debates() else {}

@@ -487,6 +487,37 @@ def test_a_batch_is_run_by_one_process_at_a_time(store):
     assert states(run(questions("north"), store)) == {"north": "closed"}
 
 
+def test_two_batches_do_not_count_on_the_same_money_at_once(store):
+    """Each would take what is left of the month for its own."""
+    found = {}
+
+    async def beside(_request):
+        if found:
+            return "Because."
+        with hansard.open_store("sqlite:///hansard.db") as other:
+            for name, over in (("two", "month"), ("three", "label:wind"), ("four", "batch")):
+                found[over] = None
+                found[over] = await outcome(other, name, over)
+        return "Because."
+
+    async def outcome(other, name, over):
+        try:
+            batch = await hansard.run_batch(
+                questions("south"), store=other, name=name, template=PRICED,
+                models={"ask": Asked()}, budget_usd="1", budget_over=over,
+            )  # fmt: skip
+        except UsageError as error:
+            return error.code
+        return states(batch)["south"]
+
+    budget = {"template": PRICED, "budget_usd": "1", "budget_over": "month"}
+    assert states(run(questions("north"), store, ask=beside, **budget)) == {"north": "closed"}
+    assert found == dict.fromkeys(("month", "label:wind"), "batch.budget_running") | {
+        "batch": "closed"
+    }
+    assert states(run(questions("south"), store, name="two", **budget)) == {"south": "closed"}
+
+
 def test_a_batch_that_is_cancelled_is_gone_on_with(store):
     asked, answered, middle = [], [], asyncio.Event()
 
