@@ -133,6 +133,43 @@ def test_what_people_say_of_a_debate_asks_no_rival_again(hansard, golden):
     assert hansard(*RUN, "--offline").code == 1  # too few to tell
 
 
+@pytest.mark.parametrize("way", ["debate", "single"])
+@pytest.mark.parametrize("text", ["1.question", "1.context"])
+def test_a_debate_whose_question_was_erased_is_not_paid_for_again(hansard, golden, way, text):
+    """Nor does the text come back that way; nobody can tell whether the line still asks it."""
+    write(3)
+    first = json.loads(hansard(*RUN, "--name", "one", "--json").out)
+    calls, gone = asked(), first["questions"][1][way]["debate"]
+    said = ("--reason", "Asked for.", "--basis", "GDPR, Article 17", "--asked-by", "a person")
+    assert hansard("redact", gone, text, *said, "--yes").code == 0
+    for more in ((), ("--offline",)):
+        done = hansard(*RUN, "--name", "one", *more)
+        assert (done.code, done.out) == (2, "")
+        said_of_it = f"error: line 2 (n1): what debate {gone[:8]} was asked has been erased, so "
+        assert done.err.startswith(said_of_it)
+        assert done.err.endswith("by which it is asked anew [eval.erased]\n")
+        assert asked() == calls
+    golden = Path("golden.jsonl")
+    golden.write_text(golden.read_text().replace('"n1"', '"new"'))
+    found = json.loads(hansard(*RUN, "--name", "one", "--json").out)
+    assert found["reused"] == 6
+    assert len(asked()) == len(calls) + len(calls) // 3
+
+
+def test_a_reply_that_was_erased_asks_nobody_again(hansard, golden):
+    write(2)
+    first = json.loads(hansard(*RUN, "--name", "one", "--json").out)
+    debate, calls = first["questions"][0]["debate"]["debate"], asked()
+    lines = hansard("redact", debate).out.splitlines()
+    replies = [line.split()[0] for line in lines if ".reply" in line]
+    assert replies
+    said = ("--reason", "Asked for.", "--basis", "GDPR, Article 17", "--asked-by", "a person")
+    assert hansard("redact", debate, *replies, *said, "--yes").code == 0
+    again = json.loads(hansard(*RUN, "--name", "one", "--json").out)
+    assert (again["reused"], again["totals"]) == (6, first["totals"])
+    assert asked() == calls
+
+
 def test_an_evaluation_is_run_by_one_process_at_a_time(hansard, golden):
     """Both would ask, and pay for, every question."""
     write(2)

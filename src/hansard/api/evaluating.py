@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 from pathlib import Path
@@ -67,7 +67,8 @@ async def evaluate(
     with every question that is done. The other arguments are those of `run`.
 
     Raises UsageError with everything that is wrong with the set (`golden.*`, with lines) before
-    anything is run; `eval.offline` for what is not recorded; `eval.running` where another process
+    anything is run; `eval.erased` for what may be recorded, with texts that were erased since;
+    `eval.offline` for what is not recorded; `eval.running` where another process
     runs this evaluation; `eval.jobs`; what `run` raises.
 
     >>> import asyncio
@@ -93,6 +94,7 @@ async def evaluate(
     ):
         ways = _Ways(shelf, files, begin, models, tools, policy, collection)
         cases = _cases(golden, data, spec, begin, ways)
+        ways.require_whole(cases)
         if offline:
             ways.require_recorded(cases)
 
@@ -325,7 +327,8 @@ class _Ways:
         """
         if question not in self._found:
             named = dict[str | None, list[str]]()
-            for debate, state in self._rows.find({"question": question}).items():
+            wanted = {"question": question} if question else {"unasked": True}
+            for debate, state in self._rows.find(wanted).items():
                 try:
                     data: Any = self.store.opening(debate)["data"]
                 except DataError as error:
@@ -346,21 +349,65 @@ class _Ways:
     def _missing(self, case: Case) -> str | None:
         """Say what of a question is not recorded, and who would be asked."""
         from hansard.rules.seating import OFFLINE
-        from hansard.runtime.evaluating import rival
 
         asked = [row.model for row in case.spec.table() if not row.model.startswith(OFFLINE)]
-        if not asked:
-            return None
-        debate = self._ended(case.spec, None)
-        if debate:
-            calls = debate.result().totals.calls
-            rivals = [rival(case.spec, draws) for draws in (1, calls)]
-            if all(self._ended(row, debate) for row in rivals):
-                return None
-        return (
-            f"line {case.line} ({case.id}): {'a rival' if debate else 'a debate'} is not recorded, "
+        missing = self._lacking(case) if asked else None
+        return missing and (
+            f"line {case.line} ({case.id}): {missing} is not recorded, "
             f"and offline {asked[0]} is not asked; run it once without `offline`"
         )
+
+    def _lacking(self, case: Case) -> str | None:
+        """Say which of the three ways is not recorded; None where all are."""
+        from hansard.runtime.evaluating import rival
+
+        debate = self._ended(case.spec, None)
+        if debate is None:
+            return "a debate"
+        calls = debate.result().totals.calls
+        rivals = [rival(case.spec, draws) for draws in (1, calls)]
+        return None if all(self._ended(row, debate) for row in rivals) else "a rival"
+
+    def require_whole(self, cases: Iterable[Case]) -> None:
+        """Raise UsageError `eval.erased` for each question that may be recorded without its texts.
+
+        To ask it again would pay for it again, and bring back what was erased.
+        """
+        erased = [row for row in map(self._erased, cases) if row]
+        if erased:
+            raise together(UsageError("eval.erased", row) for row in erased)
+
+    def _erased(self, case: Case) -> str | None:
+        """Say which debate may be that of a question, and cannot be compared with it any more."""
+        from hansard.report.listing import asked
+
+        kept = [
+            debate
+            for question in (asked(case.spec.question), None)
+            for debate in self._ours(question).get(case.spec.name, ())
+        ]
+        gone = next(filter(self._was_erased_from, kept), None)
+        if gone is None or self._lacking(case) is None:
+            return None
+        return (
+            f"line {case.line} ({case.id}): what debate {gone[:8]} was asked has been erased, so "
+            "nobody can tell whether that was this question; take the line out, or give it "
+            "another `id`, by which it is asked anew"
+        )
+
+    def _was_erased_from(self, debate: str) -> bool:
+        """Say whether a text went with which a debate was opened."""
+        from hansard.rules.after import REDACTED
+
+        try:
+            events: Sequence[Any] = self.store.events(debate)
+        except DataError as error:
+            if is_of_all(error):
+                raise
+            return False
+        calls = [row["seq"] for row in events if row["type"] == "call.started"]
+        gone = [row["data"]["seq"] for row in events if row["type"] == REDACTED]
+        return bool(calls) and any(seq < calls[0] for seq in gone)
 
     def _ended(self, spec: AnySpec, beside: Record | None) -> Record | None:
         found = self._earlier(spec, beside)

@@ -58,6 +58,7 @@ _WANTED = {
     "task_type": "row.task_type = :task_type",
     "decision": "row.decision = :decision",
     "question": "row.question = :question",
+    "unasked": "row.question IS NULL",  # such as where it was erased
     "review": f"{_REVIEW} = :review",
     **{kind: _NAMED.format(kind=kind) for kind in ("label", "model", "note", "exception")},
 }
