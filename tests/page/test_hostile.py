@@ -5,7 +5,11 @@ from dataclasses import replace
 
 import pytest
 
+from conformance_kit.exports import export
+from conformance_kit.instructed import instructed
+from conformance_kit.records import derived
 from exporting import exported
+from hansard.record import blob
 from hansard.report.safe import shown as spelled
 from hansard.runtime.models.base import Completion
 from hostile import CASES, HARMLESS, HOSTILE, fields, replied
@@ -218,6 +222,36 @@ def test_a_long_text_that_many_entries_name_is_drawn_where_it_is_wanted(show, na
     assert page.locator("details.entry > pre", has_text="so it is so it is").count() == 3
     entry.get_by_text("Model, 180,000 characters").click()
     assert entry.locator(".extra[open] pre").first.text_content() == LONG
+
+
+@pytest.fixture
+def told_often():
+    """A seat that is told one long text in every other round, and else something of its own."""
+    record = instructed().until(4)
+    texts = [LONG, *(f"so it is {n}." for n in range(150))]
+    files = [blob.pack(text, derived("told", n)) for n, text in enumerate(texts)]
+    names = [name for own, _ in files[1:] for name in (files[0][0], own)]
+    rows = [{"round": n, "text": {"sha256": name}} for n, name in enumerate(names, 1)]
+    record = record.data(2, instructions=rows)
+    return export(replace(record, blobs={**record.blobs, **dict(files)}).pruned())
+
+
+def test_a_text_that_one_entry_names_often_is_drawn_once_and_few_are_drawn_at_once(
+    show, told_often
+):
+    page = show(told_often)
+    assert page.get_attribute("html", "data-verdict") == "consistent"
+    entry = page.locator("#e2")
+    assert entry.locator("pre").count() == 100
+    entry.evaluate(
+        "node => { for (let each = node; each; each = each.parentElement.closest("
+        "'details')) each.open = true; }"
+    )
+    entry.locator("summary", has_text="more texts").click()
+    entry.locator("pre", has_text="so it is 149.").wait_for()
+    shown = entry.locator("pre").all_text_contents()
+    assert shown[:151] == [LONG, *(f"so it is {n}." for n in range(150))]
+    assert len(shown) == 152  # with its stance
 
 
 # Nothing leaves

@@ -202,6 +202,20 @@ def test_a_long_text_is_printed_once_however_many_name_it():
 
 
 @pytest.mark.browser
+def test_short_texts_are_printed_again_until_that_is_too_much(monkeypatch):
+    text = "Be as brief as you can."
+    part = write.part
+
+    def impatient(name):
+        return part(name).replace("MOST_DRAWN = 2 ** 21", f"MOST_DRAWN = {2 * len(text)}")
+
+    monkeypatch.setattr(write, "part", impatient)
+    monkeypatch.setattr(write, "shell", write.shell.__wrapped__)
+    paper = Paper(play("panel", script({}), evidence=[{"id": n, "text": text} for n in "abcde"]))
+    assert [paper.whole.count(folded(row)) for row in (text, "The same text as above.")] == [3, 2]
+
+
+@pytest.mark.browser
 def test_the_page_of_an_altered_record_is_not_printed(records):
     files = exported(records["consensus"])
     events = files["events.jsonl"].replace(b'"vote":"escalate"', b'"vote":"revise"', 1)

@@ -2,8 +2,9 @@
 // The page on paper: nothing is folded or left out; documents, personas, checks, hashes in annexes.
 
 const opened = []; // what was opened for paper
-const SHORT = 1000; // characters of a text that is printed again wherever it is named
-const printed = new Set(); // the longer ones that are on paper
+const SHORT = 1000; // characters of a text that is printed again wherever it is named,
+let again = 0; // as long as these are no more than MOST_DRAWN in all
+const printed = new Set(); // what is on paper
 
 // A style whose sheets have this at their foot.
 function sheetOf(text) {
@@ -23,8 +24,10 @@ function drawsFeet() {
 
 // On paper a long text stands once, however many entries name it.
 function once(text, draw) {
-	if (!page.paper || text === null || text.length <= SHORT) return draw();
-	if (printed.has(text)) return h("p.dim", "The same text as above.");
+	if (!page.paper || text === null) return draw();
+	if (printed.has(text) && (text.length > SHORT || (again += text.length) > MOST_DRAWN)) {
+		return h("p.dim", "The same text as above.");
+	}
 	printed.add(text);
 	return draw();
 }
@@ -33,6 +36,7 @@ function ontoPaper() {
 	if (!at("entries") || page.paper) return;
 	page.paper = toldElsewhere();
 	printed.clear();
+	again = 0;
 	drawAgain();
 	const filled = annexes().map(([title, draw]) => [title, [attempt(draw)].flat(9).filter(Boolean)])
 		.filter(([, inside]) => inside.length);

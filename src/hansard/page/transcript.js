@@ -4,6 +4,7 @@
 const WHOLE = 2000, AT_ONCE = 500; // entries: a transcript of more is drawn page by page
 const FOUND_AT_ONCE = 20; // of those that are searched for
 const LONG = 3000; // characters of a turn, beyond which it is folded
+const NAMED_AT_ONCE = 100; // texts of one entry
 
 function drawTranscript() {
 	const turns = [...page.turns.values()];
@@ -111,15 +112,22 @@ function drawPrompt(call) {
 	}
 }
 
-// The texts that an entry names, as they were written: on paper those that stand nowhere else. A
-// file is saved from its document. A long text that many entries name is drawn at the first one.
-const namedTexts = (event) => Array.from(textsNamed(event.data), ([name, { sha256 }]) => {
+// The texts that an entry names, as they were written, each once under a name: on paper those that
+// stand nowhere else, on the screen so many at once. A file is saved from its document.
+function namedTexts(event) {
+	const named = new Map(Array.from(textsNamed(event.data), ([name, { sha256 }]) => [name + sha256, [name, sha256]]));
+	const rows = [...named.values()], draw = (some) => some.map((row) => namedText(event, ...row));
+	const more = page.paper ? [] : rows.splice(NAMED_AT_ONCE);
+	return [draw(rows), more.length > 0 && lazily(plural(more.length, "more text"), () => draw(more))];
+}
+// A long text that many entries name is drawn at the first one.
+function namedText(event, name, sha256) {
 	const text = page.result.texts.get(sha256) ?? null;
 	if (!page.paper && text?.length > LONG && firstNaming(sha256) !== event) {
 		return lazily(`${capital(spaced(name))}, ${plural(text.length, "character")}`, () => quoted(name, text));
 	}
 	return !page.paper?.has(sha256) && once(text, () => quoted(name, text));
-});
+}
 function firstNaming(sha256) {
 	page.naming ??= new Map([...page.events].reverse().flatMap((event) =>
 		Array.from(event ? namedBlobs(event.data) : [], (name) => [name, event])));
