@@ -149,7 +149,8 @@ class Record:
         """Return exactly what the call `r<round>.<phase>.<speaker>:<attempt>` sent.
 
         Raises UsageError `prompt.unknown` for a call that was never made, and DataError
-        `record.altered`, or `prompt.gone` where a text that it quotes is erased.
+        `record.altered`, `prompt.gone` where a text that it quotes is erased, or `report.size`
+        where it quotes long texts again and again.
         """
         from hansard.report.prompt import render
 

@@ -9,6 +9,7 @@ that the record names and that is not gone.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
+from functools import cache
 from typing import Any
 
 from hansard.report import annexes, sections
@@ -33,7 +34,7 @@ def dossier(
     Raises DataError `report.size` where it names long texts again and again.
     """
     own: Display[Any] = DISPLAYS[result.format]
-    texts = list(_texts(events, text_of))
+    texts = list(_texts(events, cache(text_of)))  # an entry may name one text often
     require_room([result, [text for _, text in texts]])
     parts = (
         sections.head(result, own),

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 from hansard.errors import DataError, UsageError
 from hansard.record.policy import Approved
+from hansard.report.size import require_room
 from hansard.rules.events import Event
 from hansard.rules.prompts import Message, Renderer, TextOf
 from hansard.rules.replay import Replay
@@ -40,7 +41,7 @@ def render(
     The rules are followed up to that call, so the prompt rests on what was
     recorded before it and on nothing else. Raises UsageError `prompt.unknown`
     for a call that was never started, DataError `prompt.gone` where a text that
-    it quotes is erased.
+    it quotes is erased, `report.size` where it quotes long texts again and again.
     """
 
     def present(name: str) -> str:
@@ -54,6 +55,7 @@ def render(
         if event["type"] == "call.started" and event["data"]["call"] == call:
             prompt = replay.prompter.prompt(_due(replay, event["seq"], event["data"]["step"]))
             messages = Renderer(templates, present).messages(prompt)
+            require_room([message.pieces for message in messages], "prompt")
             return Rendered(event["seq"], messages, prompt.digest, event["data"]["prompt"])
         replay.step(event)
     raise UsageError(

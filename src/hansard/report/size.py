@@ -11,10 +11,11 @@ from hansard.errors import DataError
 MOST = 1 << 28  # characters: twice what an export has at most
 
 
-def require_room(found: object) -> None:
+def require_room(found: object, what: str = "report") -> None:
     """Refuse what would be printed with more characters than an honest record gives.
 
     `found` is a result or a JSON value; its texts are counted as often as they stand in it.
+    `what` says what would be printed.
     Raises DataError `report.size`.
     """
     room, left = MOST, [found]
@@ -31,6 +32,6 @@ def require_room(found: object) -> None:
         if room < 0:
             raise DataError(
                 "report.size",
-                f"this report would have more than {MOST:,} characters, since the record names "
+                f"this {what} would have more than {MOST:,} characters, since the record names "
                 "long texts again and again; read them in its export",
             )

@@ -1,6 +1,7 @@
 """The dossier: a summary in the order of those who answer for a decision, then every text."""
 
 import re
+from collections import Counter
 
 import pytest
 
@@ -147,3 +148,20 @@ def test_an_altered_record_has_none(tmp_path):
         with pytest.raises(DataError) as caught:
             hansard.read_record(store, debate).dossier()
     assert caught.value.code == "record.altered"
+
+
+def test_a_text_that_is_named_often_is_read_once():
+    """Each reading unpacks it: else a small export takes as much memory as it likes."""
+    bundle, read = play("consensus", context="A context of its own."), Counter()
+
+    def text_of(name):
+        read[name] += 1
+        return blob.unpack(bundle.blobs[name])
+
+    opened, *others = map(parse, bundle.lines)
+    seat = next(event for event in others if event["type"] == "debater.registered")
+    rows = [{"round": number, "text": opened["data"]["context"]} for number in range(1, 99)]
+    told = {**seat, "data": {**seat["data"], "instructions": rows}}
+    found = dossier(result_of(bundle), [opened, told, told], text_of, verify(bundle))
+    assert found.count("> A context of its own.") == 2 * 98 + 1
+    assert set(read.values()) == {1}

@@ -4,15 +4,19 @@ import pytest
 
 from hansard.cli.console import document
 from hansard.errors import DataError
+from hansard.record import blob
 from hansard.report import size
+from hansard.report.prompt import render
 from hansard.report.size import require_room
+from hansard.rules.events import parse
+from playing import play
 from reporting import ran
 
 LONG = "x" * 10_000
 
 
-def refused(report):
-    with pytest.raises(DataError, match="this report would have more than ") as caught:
+def refused(report, what="report"):
+    with pytest.raises(DataError, match=f"this {what} would have more than ") as caught:
         report()
     assert caught.value.code == "report.size"
     assert "\n" not in str(caught.value)
@@ -32,3 +36,17 @@ def test_a_persona_of_many_seats_is_too_much(monkeypatch):
     monkeypatch.setattr(size, "MOST", 10 * len(LONG))
     refused(lambda: document(result))
     refused(result.to_markdown)
+
+
+def test_a_prompt_with_one_text_in_many_documents_is_too_much(monkeypatch):
+    bundle = play("panel", evidence=[{"id": f"d{number}", "text": LONG} for number in range(12)])
+    texts = {name: blob.unpack(file) for name, file in bundle.blobs.items()}
+
+    def prompt():
+        events = list(map(parse, bundle.lines))
+        call = next(row["data"]["call"] for row in events if row["type"] == "call.started")
+        return render(events, bundle.templates, texts.get, call).messages
+
+    assert sum(message.text.count(LONG) for message in prompt()) == 12
+    monkeypatch.setattr(size, "MOST", 10 * len(LONG))
+    refused(prompt, "prompt")
