@@ -409,6 +409,21 @@ def test_a_closed_stream_is_no_bug_of_ours(closed):
     assert (done.returncode, done.stderr) == (0, "")
 
 
+@pytest.mark.slow
+@pytest.mark.parametrize("args", ["show nothing", "nothing"])
+def test_what_is_told_to_a_closed_stream_changes_no_exit_code(args):
+    command = f"exec {sys.executable} -m hansard {args} 2>&-"
+    assert subprocess.run(["sh", "-c", command], check=False).returncode == 2
+
+
+@pytest.mark.slow
+def test_a_debate_that_can_tell_nobody_is_run(debate):
+    command = f"exec {sys.executable} -m hansard run debate.yaml 2>&-"
+    done = subprocess.run(["sh", "-c", command], check=False, capture_output=True, text=True)
+    assert done.returncode == 0
+    assert "Decision    revise" in done.stdout
+
+
 @pytest.mark.parametrize("error", [OSError(errno.EMFILE, "as it says"), MemoryError()])
 def test_what_the_system_refuses_is_no_bug_of_ours(error, hansard, monkeypatch):
     monkeypatch.setattr("hansard.available_models", Mock(side_effect=error))

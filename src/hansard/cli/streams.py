@@ -34,6 +34,7 @@ def prepare() -> None:
         if getattr(sys, name) is None:  # it was closed before this process started
             stream = open(number, "w" if number else "r", encoding="utf-8", closefd=False)  # noqa: SIM115
             setattr(sys, name, stream)
+            setattr(sys, f"__{name}__", stream)  # one that nothing refers to closes itself
     if isinstance(sys.stdin, io.TextIOWrapper):
         sys.stdin.reconfigure(errors="surrogateescape")
     if isinstance(sys.stdout, io.TextIOWrapper):
