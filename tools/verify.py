@@ -5539,12 +5539,12 @@ def verify_many(folder: Path, options: argparse.Namespace) -> int:
         short = short or (options.require_policy and not is_policed(result))
         missed += short
         if options.json:
-            print(json.dumps(row), flush=True)
+            write(json.dumps(row), sys.stdout)
         elif short and len(rows) < MOST_SHOWN:
             rows.append(inert(f"{name}  {row_in_words(row)}"))
     result = found.result()
     if options.json:
-        print(json.dumps(result))
+        write(json.dumps(result), sys.stdout)
     else:
         more = [f"and {missed - len(rows)} more"] * (missed > len(rows))
         counts = ", ".join(f"{number} {words}" for words, number in result["counts"].items())
@@ -5593,7 +5593,40 @@ def say(text: str, stream: TextIO | None = None) -> None:
     if stream.isatty():
         columns = os.get_terminal_size(stream.fileno()).columns or 80
         text = "\n".join(wrapped(line, max(columns, 10)) for line in text.split("\n"))
-    print(text, file=stream, flush=True)
+    write(text, stream)
+
+
+def write(text: str, stream: TextIO) -> None:
+    """Print lines; raises CannotOpen where they have no room, BrokenPipeError as it comes."""
+    try:
+        print(text, file=stream, flush=True)
+    except BrokenPipeError:
+        raise
+    except OSError as error:
+        discard(stream)
+        raise CannotOpen(f"the output cannot be written: {error.strerror}") from None
+
+
+def tell(text: str) -> None:
+    """Say on standard error; what cannot be written there changes no exit code."""
+    try:
+        say(inert(f"verify.py: {text}"), sys.stderr)
+    except (BrokenPipeError, CannotOpen):
+        discard(sys.stderr)
+
+
+def discard(stream: TextIO) -> None:
+    """Send the rest nowhere: Python would complain once more while it flushes at exit."""
+    os.dup2(os.open(os.devnull, os.O_WRONLY), stream.fileno())
+
+
+def prepare() -> None:
+    """Let a stream that is closed lead nowhere; what one cannot encode is escaped."""
+    for name in ("stdout", "stderr"):
+        if getattr(sys, name) is None:  # it was closed before this process began
+            setattr(sys, name, open(os.devnull, "w", encoding="utf-8"))  # noqa: SIM115, PTH123
+        if hasattr(stream := getattr(sys, name), "reconfigure"):
+            stream.reconfigure(errors="backslashreplace")
 
 
 def wrapped(line: str, columns: int) -> str:
@@ -5742,41 +5775,42 @@ def trust_of(options: argparse.Namespace) -> tuple[list[TrustedKey], Revoked, in
         return [], {}, 0
     trust = read_trust(path)
     if others_can_change(path):
-        said = (
+        tell(
             f"note: others can change {path} or its folder; make both your own, and run "
             "chmod go-w on them"
         )
-        say(inert(f"verify.py: {said}"), sys.stderr)
     return trust
+
+
+def show(result: dict[str, Json], asked: int, options: argparse.Namespace) -> None:
+    """Print the result."""
+    try:
+        if options.json:
+            write(json.dumps(result, indent=2), sys.stdout)
+        else:
+            say(as_text(result, asked))
+    except BrokenPipeError:  # nobody reads on, but the exit code still counts
+        discard(sys.stdout)
 
 
 def main(words: list[str] | None = None) -> int:
     """Verify one export, or a folder of them; return the exit code."""
+    prepare()
     options = arguments(words)
-    for stream in (sys.stdout, sys.stderr):
-        if hasattr(stream, "reconfigure"):
-            stream.reconfigure(errors="backslashreplace")
     try:
         if holds_exports(Path(options.export)):
             return verify_many(Path(options.export), options)
-        result = run(options)
+        result, asked = run(options), level_of(options)
+        show(result, asked, options)
     except BrokenPipeError:  # nobody reads on
-        os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
+        discard(sys.stdout)
         return 1
     except CannotOpen as reason:
-        say(inert(f"verify.py: {reason}"), sys.stderr)
+        tell(str(reason))
         return 2
-    asked = level_of(options)
-    try:
-        if options.json:
-            print(json.dumps(result, indent=2), flush=True)
-        else:
-            say(as_text(result, asked))
-    except BrokenPipeError:  # nobody reads on, but the exit code still counts
-        os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
     unruled = options.require_policy and not is_policed(result)
     if unruled and result["level"] is not None:
-        print(f"verify.py: required: {POLICED}", file=sys.stderr)
+        tell(f"required: {POLICED}")
     return 0 if result["level"] is not None and result["level"] >= asked and not unruled else 1
 
 
