@@ -143,6 +143,11 @@ CASES = {
     "an answer of a gate, of one byte more": (
         lambda: zip_of(export(answered("x" * 16_000_001))), [("8.size", 1)], 1,
     ),
+    "an entry of 130,000,000 bytes": (
+        lambda: zip_of(seal({"events.jsonl": b'{"a":"%s"}\n' % (b"x" * 129_999_992)})),
+        [("4.size", 1)],
+        1,
+    ),
     "a call begun as entry 99,001": (
         lambda: zip_of(export(started(99_000))), [("15.ceiling", 99_001)], 1,
     ),

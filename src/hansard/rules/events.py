@@ -80,12 +80,13 @@ def parse(line: bytes) -> Event:
     needs no second walk; only a line that does not is examined further, to
     name its defect. Raises DataError `4.*` (FORMAT.md §1) or `7.schema`.
     """
-    try:
-        value = _READ(line)
-        if canonical.dump(value) == line and len(line) <= canonical.MAX_LINE:
-            return cast(Event, value)
-    except (ValueError, TypeError):
-        pass  # whatever is wrong is found and named below
+    if len(line) <= canonical.MAX_LINE:  # parsed, a line takes many times its bytes
+        try:
+            value = _READ(line)
+            if canonical.dump(value) == line:
+                return cast(Event, value)
+        except (ValueError, TypeError):
+            pass  # whatever is wrong is found and named below
     raise _defect(line)
 
 
