@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 import threading
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from typing import Any
 from urllib.parse import parse_qs
 
 import pytest
@@ -100,6 +102,22 @@ def test_a_model_is_asked_in_the_project_with_a_token(say, tokens):
     assert {row["authorization"] for row in server.headers} == {f"Bearer {TOKEN}"}
     assert not any("x-goog-api-key" in row for row in server.headers)
     assert len(tokens.asked) == 1  # a token that is still good is used again
+
+
+def test_calls_that_go_out_at_once_take_one_token(say, tokens):
+    """Of several that each took one, some found none, and failed."""
+
+    async def go():
+        model: Any = open_model(MODEL)
+        try:
+            return await asyncio.gather(*(model.complete(asked()) for _ in range(5)))
+        finally:
+            await model.aclose()
+
+    server = say()
+    assert [row.text for row in asyncio.run(go())] == [TEXT] * 5
+    assert {row["authorization"] for row in server.headers} == {f"Bearer {TOKEN}"}
+    assert len(tokens.asked) == 1
 
 
 @pytest.mark.parametrize("format_", FORMATS)

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import os
+from threading import Lock
 from typing import Any
 
 import google.auth
@@ -29,20 +30,25 @@ _SCOPE = "https://www.googleapis.com/auth/cloud-platform"
 class _Token(Credentials):
     """The default credentials, looked for when the first token is wanted: in a file, or asked for.
 
-    The vendor's own way would look for them, and ask, while the model is opened.
+    The vendor's own way would look for them, and ask, while the model is opened. Calls that go
+    out at once want a token in as many threads: one of them takes it, and the others wait.
     """
 
     def __init__(self) -> None:
         super().__init__()  # type: ignore[no-untyped-call]
         self._found: Any = None
+        self._lock = Lock()
 
     def refresh(self, request: Any) -> None:
-        """Take a new token; raises GoogleAuthError."""
-        if self._found is None:
-            self._found, _ = google.auth.default(scopes=[_SCOPE])
-        self._found.refresh(request)
-        self.token, self.expiry = self._found.token, self._found.expiry
-        self._quota_project_id = self._found.quota_project_id
+        """Take a new token, where it has none that is good; raises GoogleAuthError."""
+        with self._lock:
+            if self.valid:
+                return
+            if self._found is None:
+                self._found, _ = google.auth.default(scopes=[_SCOPE])
+            self._found.refresh(request)
+            self.token, self.expiry = self._found.token, self._found.expiry
+            self._quota_project_id = self._found.quota_project_id
 
 
 class VertexModel(GeminiModel):
