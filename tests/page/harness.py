@@ -50,10 +50,10 @@ def calls(bundle):
 # Node
 
 
-def ask(node, questions, runner="kit.js", change=("", "")):
+def ask(node, questions, runner="kit.js", change=("", ""), options=()):
     """Ask the page's first script under Node, in one process, questions that `runner` can read.
 
-    `change` is what stands once in the script, and what is to stand there.
+    `change` is what stands once in the script, and what is to stand there; `options` are Node's.
     """
     text = script("figures")
     assert change == ("", "") or text.count(change[0]) == 1
@@ -61,7 +61,7 @@ def ask(node, questions, runner="kit.js", change=("", "")):
     with TemporaryDirectory() as folder:
         figures = Path(folder) / "figures.js"
         figures.write_text(text.replace(*change), encoding="utf-8")
-        words = [node, str(Path(__file__).parent / runner), str(figures)]
+        words = [node, *options, str(Path(__file__).parent / runner), str(figures)]
         done = subprocess.run(words, input=lines, capture_output=True, text=True, check=False)
     assert not done.stderr, done.stderr
     return [json.loads(line) for line in done.stdout.split("\n") if line]

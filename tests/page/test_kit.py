@@ -5,7 +5,9 @@ was asked is rendered again as the package renders it.
 """
 
 import json
+import struct
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
@@ -84,6 +86,22 @@ def test_a_weak_key_cannot_be_used(node):
     questions = [{"export": str(row.export), "trust": str(row.trust)} for row in map(case, weak)]
     for said in ask(node, questions):
         assert "a key that cannot be used" in said["error"]
+
+
+def test_no_more_files_than_a_zip_can_count(node, tmp_path, monkeypatch):
+    """One more, counted as none, is in no export. Those that it can count take little memory."""
+    files = {f"blobs/{number:064x}": b"" for number in range(bundles.MAX_FILES - 1)}
+    files["events.jsonl"] = b""
+    (tmp_path / "most").write_bytes(bundles.pack(files))
+    files["VERIFY.md"] = b""
+    end = struct.Struct("<4s4x2x2x2LH")  # counts modulo 2^16
+    wrapped = SimpleNamespace(pack=lambda sign, *rest: end.pack(sign, *rest[4:]))
+    monkeypatch.setattr(bundles, "_END", wrapped)
+    (tmp_path / "more").write_bytes(b"".join(bundles._chunks(files)))
+    questions = [{"export": str(tmp_path / name)} for name in ("most", "more")]
+    most, more = ask(node, questions, options=["--max-old-space-size=100"])
+    assert most["findings"][0]["code"] == "2.missing"
+    assert "is not an export" in more["error"]
 
 
 @pytest.mark.slow

@@ -89,7 +89,7 @@ function readZip(bytes) {
 	const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength), files = new Map();
 	const fail = () => { throw new Error("The data of this page is not an export."); };
 	let at = 0;
-	while (at + 30 < bytes.length && files.size <= 65535 && view.getUint32(at, true) === 0x04034b50) {
+	while (at + 30 < bytes.length && files.size < 65535 && view.getUint32(at, true) === 0x04034b50) {
 		const size = view.getUint32(at + 18, true), start = at + 30 + view.getUint16(at + 26, true);
 		files.set(toText(bytes.subarray(at + 30, start), false), bytes.subarray(start, start + size));
 		at = start + size;
@@ -115,15 +115,15 @@ function* zipChunks(files) {
 		const common = pack([2, 20], [6, 0], [2, 0x21], [4, crc32(content)], sizes, sizes,
 			[2, path.length], [2, 0]);
 		const header = [...pack([4, 0x04034b50]), ...common, ...path];
-		directory.push(pack([4, 0x02014b50], [2, 0x0314]), common,
-			pack([6, 0], [4, 0o100644 * 65536], [4, offset]), [...path]);
+		directory.push(Uint8Array.from([...pack([4, 0x02014b50], [2, 0x0314]), ...common,
+			...pack([6, 0], [4, 0o100644 * 65536], [4, offset]), ...path])); // arrays take eight times as much
 		yield header;
 		yield content;
 		offset += header.length + content.length;
 	}
-	const tail = directory.flat(), count = [2, names.length];
-	yield tail;
-	yield pack([4, 0x06054b50], [4, 0], count, count, [4, tail.length], [4, offset], [2, 0]);
+	yield* directory;
+	const length = directory.reduce((sum, row) => sum + row.length, 0), count = [2, names.length];
+	yield pack([4, 0x06054b50], [4, 0], count, count, [4, length], [4, offset], [2, 0]);
 }
 
 function folder(files, name) {
