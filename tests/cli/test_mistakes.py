@@ -491,3 +491,26 @@ def test_a_working_directory_that_is_gone_is_named(hansard, tmp_path, monkeypatc
     Path.cwd().rmdir()
     done = hansard("list")
     assert (done.code, done.err.split(";")[0]) == (2, "error: the working directory was removed")
+
+
+@pytest.mark.parametrize(
+    ("words", "says"),
+    [
+        (["show", "x" * 100_000], "that begins with 'x…' [store.unknown]"),
+        (["schema", "x" * 100_000], "there is no schema 'x…'; there are spec, script, "),
+        (["list", "--since", "x" * 100_000], "since is 'x…': write a time"),
+        (["run", "x" * 100_000], "x… cannot be read: File name too long"),
+        (["x" * 100_000], "No such command 'x…'."),
+        (
+            ["list", "--store", "x y " * 25_000],
+            "does not name a store; write sqlite:///PATH/FILE.db",
+        ),
+    ],
+)
+def test_what_is_wrong_stands_behind_a_long_name(hansard, words, says):
+    write_debate(VOTES)
+    hansard("run", "debate.yaml")
+    failed = hansard(*words)
+    assert failed.code == 2
+    assert len(failed.err) < 4_500
+    assert says in re.sub("x{199,}…x*", "x…", failed.err.replace("\n", " "))

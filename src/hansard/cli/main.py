@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gc
 import os
+import re
 import sys
 import traceback
 from collections.abc import Iterator, Mapping
@@ -28,6 +29,8 @@ _PIPE_CLOSED = 141  # as a shell reports a process that SIGPIPE ended
 _BUG = 70  # EX_SOFTWARE of sysexits
 _FAILED = (ALTERED, "copy.differs")  # a check failed
 _LONGEST = 4_000  # characters of an error: it may name what a stranger named
+_END = 400  # of them at its end: what is wrong, and what to do
+_LONG_WORD = re.compile(r"(\S{200})\S{400,}(\S{2})")  # behind the last sign of a name is a quote
 _EPILOG = """\b
 Exit codes: 0 done, and everything that was checked holds; 1 a check failed;
 2 wrong use, or the input cannot be read; 70 a bug in Hansard; 130
@@ -122,7 +125,7 @@ class _Commands(click.Group):
                 sys.stdout.flush()  # here a full disk can still be told of
                 return done
         except click.ClickException as error:
-            vars(error)["message"] = one_line(error.message, _LONGEST)  # it may name a file
+            vars(error)["message"] = _brief(error.message)  # it may name a file
             raise
         except (BrokenPipeError, click.exceptions.Exit):
             raise
@@ -162,7 +165,15 @@ def _bug(error: BaseException) -> str:
 def _say(sentence: str, code: str) -> None:
     from hansard.cli.console import say  # noqa: PLC0415 - only an error needs it
 
-    say(f"error: {one_line(sentence, _LONGEST)} [{code}]", err=True)
+    say(f"error: {_brief(sentence)} [{code}]", err=True)
+
+
+def _brief(sentence: str) -> str:
+    """Return an error on one line, short enough that what is wrong is read behind what it names."""
+    told = _LONG_WORD.sub(r"\1…\2", sentence)
+    if len(told) > _LONGEST:
+        told = f"{told[: _LONGEST - _END]}… {told[-_END:]}"
+    return one_line(told, 2 * _LONGEST)
 
 
 @click.group(

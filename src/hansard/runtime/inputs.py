@@ -46,6 +46,7 @@ _CODES = {
 }
 _WRONG = {  # each `spec.invalid_value`
     "string_type": "this must be text; in a file, put it in quotes",
+    "string_unicode": "this is not Unicode: write it in UTF-8",
     "string_too_short": "this is too short: write {min_length} or more characters",
     "string_too_long": "this is too long: write at most {max_length} characters",
     "literal_error": "this must be {expected}",

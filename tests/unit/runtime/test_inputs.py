@@ -250,6 +250,7 @@ def test_one_thing_that_two_rules_see_is_told_once(write):
         ("timeout_seconds", "soon", "this must be a number, such as 0.5"),
         ("question", "", "this is too short: write 1 or more characters"),
         ("question", 7, "this must be text; in a file, put it in quotes"),
+        ("question", "half of one: \ud800", "this is not Unicode: write it in UTF-8"),
         ("attempts", "two", "this must be a whole number, such as 2"),
         ("attempts", 1.5, "this must be a whole number, such as 2"),
         ("leading_call", "perhaps", "this must be true or false"),
