@@ -93,7 +93,8 @@ def _raise_bug(engine: Engine, recording: Recording, *, kept: bool) -> None:
     if engine.raised:
         step, error = engine.raised
         seat, kind = speaker_of(step), type(error).__name__
-        what = f"{error}," if hasattr(error, "names_its_seat") else f"{seat} raised {kind}"
+        named = getattr(error, "names_its_seat", None)
+        what = f"{named}," if named else f"{seat} raised {kind}"
         why = f" ({error})" if isinstance(error, UsageError) else ""  # holds no secret
         said = f"{what} in {step}{why}; nothing was retried, and {left}"
         raise SeatError("seat.raised", said, debate, seat, step) from error

@@ -512,6 +512,11 @@ def test_a_question_is_not_taken_for_the_file_of_a_spec():
     [
         (lambda _: None, "returned a reply of type NoneType; return words"),
         (lambda _: 1 / 0, "raised ZeroDivisionError in r1.argument.ship; nothing was retried"),
+        (lambda _: "x" * (2**20 + 1), "returned a reply of more than 1,048,576 bytes; return a sh"),
+        (
+            lambda _: "half \ud800",
+            "returned a reply that is not Unicode; return text that UTF-8 can",
+        ),
     ],
 )
 def test_a_seat_error_says_what_hansard_knows_of_it(answer, words):

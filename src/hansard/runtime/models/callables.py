@@ -22,6 +22,7 @@ from hansard.rules.own import Own, name_of
 from hansard.rules.spec_parts import PriceSpec, Settings
 from hansard.rules.transcript import CUSTOM
 from hansard.runtime.models.base import Completion, Model, Request
+from hansard.verify.checks import MAX_REPLY
 
 # Takes the Request, or where its parameter is annotated `str` the prompt as one text, or what its
 # parameters name of the Request.
@@ -85,8 +86,19 @@ def _stated(model: object, member: str, kind: type[S]) -> S | None:
 def no_reply(request: Request, reply: object, wanted: str) -> TypeError:
     """Return the error of a reply that cannot be one; it names its seat and the reply's type."""
     who, kind = f"{request.speaker} ({request.model})", type(reply).__name__
-    error = TypeError(f"{who} returned a reply of type {kind}; return {wanted}")
-    error.names_its_seat = True  # type: ignore[attr-defined]
+    said = f"{who} returned a reply of type {kind}; return {wanted}"
+    error = TypeError(said)
+    error.names_its_seat = said  # type: ignore[attr-defined]
+    return error
+
+
+def _no_record_holds(request: Request, error: ValueError) -> ValueError:
+    """Return the error of a text that is too long for a record, or is not Unicode, with words."""
+    no_unicode = isinstance(error, UnicodeError)
+    what = "that is not Unicode" if no_unicode else f"of more than {MAX_REPLY:,} bytes"
+    wanted = "text that UTF-8 can write" if no_unicode else "a shorter one"
+    who = f"{request.speaker} ({request.model})"
+    error.names_its_seat = f"{who} returned a reply {what}; return {wanted}"  # type: ignore[attr-defined]
     return error
 
 
@@ -123,7 +135,11 @@ class CallableModel:
         if isinstance(reply, Completion):
             return reply
         text = self._words(reply, request) if request.in_words else _json(reply, request)
-        return Completion(str.__str__(text))  # a kind of `str` may have an `encode` of its own
+        plain = str.__str__(text)  # a kind of `str` may have an `encode` of its own
+        try:
+            return Completion(plain)
+        except ValueError as error:  # the function did not raise it
+            raise _no_record_holds(request, error) from None
 
     def _call(self, request: Request) -> Callable[[], object]:
         """Return the call of the function, with what it is given."""
