@@ -1,10 +1,11 @@
 """What a reader sees first of debates of every format, however they ended, beside what happened.
 
-`tests/golden/first_lines.txt` has a part for each: what happened as the entries say it, whether to
-act on it (where the signer is known), the first line of `show`, the row of `list`, the head of the
-Markdown report, and the sentence that leads the page with what the page says beside it. After a
-change that is meant, `pytest tests/page/test_first_lines.py --rewrite` writes it anew; read the
-difference as somebody would who knows nothing else of the debate.
+`tests/golden/first_lines/` has a file for each format, with a part for each debate: what happened
+as the entries say it, whether to act on it (where the signer is known), the first line of `show`,
+the row of `list`, the head of the Markdown report, and the sentence that leads the page with what
+the page says beside it. Every format has three of them that are made alike. After a change that is
+meant, `pytest tests/page/test_first_lines.py --rewrite` writes them anew; read the difference as
+somebody would who knows nothing else of the debate.
 """
 
 import json
@@ -24,7 +25,7 @@ from hansard.runtime.models.base import Wire
 from reporting import of
 from support import DEFAULTS, Debate, Die, Fail, Reply, Setup, Stop, say, script, vote
 
-GOLDEN = Path(__file__).parents[1] / "golden" / "first_lines.txt"
+GOLDEN = Path(__file__).parents[1] / "golden" / "first_lines"
 REFUSED, AWAY, SLOW = Fail("client_error", wire=Wire(401)), Fail("unreachable"), Fail("timeout")
 UNREADABLE = Reply("I would rather not say.")
 SILENT = Fail("no_reply")
@@ -55,7 +56,6 @@ DEBATES = {
     "consensus, disagreed, with a deliverable": (Setup(**MORE), script(
         {"synthesis": Reply('{"synthesis":"No."}')}, split)),
     "consensus, voted to escalate": (Setup(), script(usual=lambda _: vote("escalate"))),
-    "consensus, a dead endpoint": (Setup(model="openai:m"), script(usual=AWAY)),
     "consensus, no key": (Setup(model="openai:m"), script(usual=REFUSED)),
     "consensus, half heard": (Setup(), script({"operator": UNREADABLE}, split)),
     "consensus, one seat refused": (Setup(), script({"operator": REFUSED}, agree)),
@@ -88,7 +88,6 @@ DEBATES = {
     "judged, cut short": (Setup("judged", limits={"calls": 3}), script()),
     "moderated, upheld": (Setup("moderated"), script(
         {"moderation": say(upholds_proposition=True)})),
-    "moderated, not upheld": (Setup("moderated"), script()),
     "moderated, nothing cited": (
         Setup("moderated", evidence=(("memo", "It failed.", 1),)), script()),
     "moderated, unchallenged": (Setup("moderated"), script({"critique": UNREADABLE})),
@@ -101,11 +100,9 @@ DEBATES = {
         {"critique": Stop("Ann Lee", "wrong question")})),
     "moderated, cut short": (
         Setup("moderated", limits={"calls": 2, "cost_usd": None}), script()),
-    "panel, most similar": (Setup("panel"), script()),
     "panel, options disagree": (Setup("panel", **OPTIONS), script(CHOICES)),
     "panel, options agree": (Setup("panel", **OPTIONS), script()),
     "panel, judged": (Setup("panel", judge={}), script()),
-    "panel, a dead endpoint": (Setup("panel", model="openai:m"), script(usual=AWAY)),
     "panel, one draft left": (
         Setup("panel", model="google:m"), script({"ann": REFUSED, "bob": REFUSED})),
     "panel, one heard": (Setup("panel"), script({"ann": SILENT, "bob": SILENT})),
@@ -119,10 +116,16 @@ DEBATES = {
         {"draw-2": say(choice="no"), "draw-3": say(choice="no")})),
     "baseline, the first": (Setup("baseline"), script({"draw-1": SILENT})),
     "baseline, one": (Setup("baseline", draws=1), script()),
-    "baseline, a dead endpoint": (Setup("baseline", model="openai:m"), script(usual=AWAY)),
     "baseline, cut short": (
         Setup("baseline", limits={"calls": 2}, leading_call=True), script()),
 }  # fmt: skip
+for name in FORMATS:
+    DEBATES |= {
+        f"{name}, usual replies": (Setup(name), script()),
+        f"{name}, no server": (Setup(name, model="openai:m"), script(usual=AWAY)),
+        f"{name}, one call in vain": (
+            Setup(name, limits={"calls": 1, "cost_usd": None}), script(usual=SLOW)),
+    }  # fmt: skip
 
 
 def happened(debate):
@@ -174,7 +177,7 @@ def test_what_is_seen_first_says_what_happened(node, rewrite):
     debates = {name: Debate(setup, ends).run() for name, (setup, ends) in DEBATES.items()}
     ended = {(row.setup.spec.format, row.state.closed["outcome"]) for row in debates.values()}
     assert ended == {*product(FORMATS, get_args(Outcome))}
-    parts = []
+    parts, files = [], {name: [] for name in FORMATS}
     for (name, debate), head in zip(debates.items(), heads(node, debates.values()), strict=True):
         result = of(debate)
         assert head["lead"] == result.sentence
@@ -195,10 +198,12 @@ def test_what_is_seen_first_says_what_happened(node, rewrite):
                 )
             )
         )
-    text = "\n\n".join(parts) + "\n"
-    if rewrite:
-        GOLDEN.write_text(text, encoding="utf-8")
-    assert GOLDEN.read_text(encoding="utf-8") == text
+        files[result.format].append(parts[-1])
+    for format_, rows in files.items():
+        text, path = "\n\n".join(rows) + "\n", GOLDEN / f"{format_}.txt"
+        if rewrite:
+            path.write_text(text, encoding="utf-8")
+        assert path.read_text(encoding="utf-8") == text
     for debate, part in zip(debates.values(), parts, strict=True):
         lines = dict(line.split(None, 1) for line in part.splitlines()[1:])
         shown = (lines["show"], lines["markdown"], lines["page"])
