@@ -78,10 +78,9 @@ def test_what_is_said_to_repeat_does_repeat(table, case):
         assert any(max(user.repeats) > 1 for user in messages.values())
     for call, user in messages.items():
         assert len(user.repeats) <= 2
-        for end in user.repeats[:1]:
-            begin = user.blocks[:end]
-            others = [row.blocks[:end] for name, row in messages.items() if name != call]
-            assert begin in others
+        others = [row.blocks for name, row in messages.items() if name != call]
+        for end in user.repeats[: bool(others)]:
+            assert user.blocks[:end] in [blocks[:end] for blocks in others]
         assert all(0 < end < len(user.blocks) for end in user.repeats)
 
 
