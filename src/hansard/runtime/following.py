@@ -6,12 +6,14 @@ reviews that did are documents as well.
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import reduce
 from typing import Literal
 
-from hansard.errors import UsageError
+from hansard import vocabulary
+from hansard.errors import SpecWarning, UsageError
 from hansard.record import blob
 from hansard.record.bundle import Bundle
 from hansard.record.keys import Trust
@@ -28,6 +30,7 @@ from hansard.rules.spec_base import MOST_DOCUMENTS
 from hansard.rules.spec_parts import Evidence
 from hansard.rules.state import DebateState, evolve
 from hansard.runtime.files import check_size
+from hansard.runtime.session import to_the_caller
 from hansard.store.application import Store
 from hansard.verify.verifier import verify
 
@@ -40,10 +43,35 @@ class _Earlier:
     bundle: Bundle
     state: DebateState
     texts: Mapping[str, str]
+    gone: set[str] = field(default_factory=set)  # texts that a document was to say
 
     def said(self, text: Blob) -> str:
         """Return a text, or the word for one that was erased."""
-        return self.texts.get(text["sha256"], GONE)
+        name = text["sha256"]
+        if name not in self.texts:
+            self.gone.add(name)
+        return self.texts.get(name, GONE)
+
+    def require_words(self) -> None:
+        """Raise UsageError `origin.erased` where no reply of any turn is left to go on from."""
+        replies = {turn.reply["sha256"] for turn in self.state.turns if turn.reply}
+        if replies and not replies & self.texts.keys():
+            raise UsageError(
+                "origin.erased",
+                f"all that was said in debate {self.debate[:8]} has been erased, so there is "
+                "nothing to go on from; ask the question in a debate of its own",
+            )
+
+    def warn(self) -> None:
+        """Warn of what was erased: the debate costs as much without it."""
+        if self.gone:
+            number = vocabulary.many(len(self.gone), "text")
+            were, their = ("was", "its") if len(self.gone) == 1 else ("were", "their")
+            said = (
+                f"{number} of debate {self.debate[:8]} {were} erased: the new debate reads {GONE} "
+                f"in {their} place"
+            )
+            warnings.warn(SpecWarning("origin_erased", said), stacklevel=to_the_caller())
 
     def transcript(self) -> Evidence:
         """Return the document that says all that was said."""
@@ -76,7 +104,9 @@ def follow(debate: str, spec: AnySpec, store: Store) -> tuple[AnySpec, Origin]:
 
     `debate` is an id of the store. Raises DataError `record.altered` for a record
     that does not verify, and UsageError `origin.open` for a debate that has not
-    ended, `spec.duplicate` or `spec.too_many` where the document has no place.
+    ended, `origin.erased` for one of which nothing that was said is left,
+    `spec.duplicate` or `spec.too_many` where the document has no place. Warns
+    (`origin_erased`) where some of it was erased.
     """
     earlier = _earlier(debate, store)
     return _going_back("follow_up", earlier, spec, [earlier.transcript()])
@@ -105,7 +135,9 @@ def _earlier(debate: str, store: Store) -> _Earlier:
             f"debate {debate} has not ended; end it first with `hansard resume {debate[:8]}`",
         )
     texts = {found: blob.unpack(file) for found, file in bundle.blobs.items()}
-    return _Earlier(debate, bundle, state, texts)
+    earlier = _Earlier(debate, bundle, state, texts)
+    earlier.require_words()
+    return earlier
 
 
 def _going_back(
@@ -127,6 +159,7 @@ def _going_back(
             f"with what comes from the earlier debate there are more than {MOST_DOCUMENTS:,} "
             f"documents; remove {more}",
         )
+    earlier.warn()
     head = line_hash(earlier.bundle.lines[-1])
     origin: Origin = {"kind": kind, "debate": earlier.debate, "head": head, "seq": None}
     return spec.model_copy(update={"evidence": [*spec.evidence, *documents]}), origin

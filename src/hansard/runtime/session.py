@@ -105,7 +105,7 @@ def _raise_bug(engine: Engine, recording: Recording, *, kept: bool) -> None:
         raise recording.broken
 
 
-def _to_the_caller() -> int:
+def to_the_caller() -> int:
     """Return how many frames up the code stands that called Hansard: a warning names its line."""
     frame, level = sys._getframe(1), 1
     while frame.f_back and frame.f_code.co_filename.startswith(_BETWEEN):
@@ -145,7 +145,7 @@ async def run(
     )
     expected = expectation(opening)
     for row in () if told else warned(opening, expected):
-        warnings.warn(SpecWarning(row.code, row.message), stacklevel=_to_the_caller())
+        warnings.warn(SpecWarning(row.code, row.message), stacklevel=to_the_caller())
     debate = clock.debate_id()
     journal = Journal(store, Chain(debate), clock)
     recording = Recording(journal, observe=observe, progress=progress)

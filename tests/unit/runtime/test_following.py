@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from dataclasses import replace
 
 import pytest
@@ -175,6 +176,48 @@ def test_what_was_erased_from_the_earlier_debate_is_gone_from_the_transcript(sto
     assert text.count(f"\n\n    {GONE}\n") == 1
 
 
+def warned_of(store, **more):
+    """Return what a follow-up or remand warns of, beside what its spec does."""
+    with warnings.catch_warnings(record=True) as told:
+        warnings.simplefilter("always", hansard.SpecWarning)
+        run(store, spec(review="Ada"), **more)
+    found = [row for row in told if row.message.code == "origin_erased"]
+    assert {row.filename for row in found} <= {__file__}
+    return [str(row.message) for row in found]
+
+
+def test_what_was_erased_is_warned_of_before_anything_is_asked(store):
+    first = run(store, spec()).debate
+    assert warned_of(store, follow_up=first) == []
+    erase(store, first, "1.question")
+    place = f"the new debate reads {GONE} in"
+    assert warned_of(store, follow_up=first) == [
+        f"1 text of debate {first[:8]} was erased: {place} its place"
+    ]
+    events = hansard.read_record(store, first).events
+    answered = next(row["seq"] for row in events if row["type"] == "call.answered")
+    erase(store, first, f"{answered}.reply")
+    assert warned_of(store, follow_up=first) == [
+        f"2 texts of debate {first[:8]} were erased: {place} their place"
+    ]
+    before = store.debates()
+    with warnings.catch_warnings():
+        warnings.simplefilter("error", hansard.SpecWarning)
+        with pytest.raises(hansard.SpecWarning):
+            run(store, spec(review="Ada"), follow_up=first)
+    assert store.debates() == before
+
+
+@pytest.mark.parametrize("format_", BASE)
+def test_a_debate_of_which_all_words_were_erased_is_not_paid_for_again(store, format_):
+    first = run(store, spec(format_)).debate
+    events = hansard.read_record(store, first).events
+    said = [f"{row['seq']}.reply" for row in events if row["type"] == "call.answered"]
+    erase(store, first, *said)
+    assert refused(UsageError, store, spec(), follow_up=first) == "origin.erased"
+    assert store.debates() == [first]
+
+
 # Remands ---------------------------------------------------------------------------------
 
 
@@ -287,3 +330,11 @@ def test_a_record_that_does_not_verify_is_no_remand_of_anything(store, monkeypat
     ):
         monkeypatch.setattr(store, "bundle", lambda debate, broken=broken: broken)
         assert hansard.remands_of(store, first) == ()
+
+
+def test_the_comment_of_a_review_that_was_erased_is_warned_of(store):
+    first = sent_back(store, "What does the insurer say?")
+    reviewed = hansard.read_record(store, first).events[-1]["seq"]
+    erase(store, first, f"{reviewed}.comment")
+    (said,) = warned_of(store, remand=first, trust=TRUST)
+    assert said.startswith(f"1 text of debate {first[:8]} was erased: ")
