@@ -6,6 +6,7 @@ import os
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
+from threading import RLock
 from types import ModuleType
 from typing import Any, NamedTuple, Self, cast
 from uuid import UUID
@@ -70,10 +71,13 @@ class Store:
         self._database = database
         self._debates: Debates | None = None
         self._unfinished = unfinished
+        self._opening = RLock()  # of two that open it at once, one would close the other's
 
     def _open(self) -> Debates:
-        if self._debates is not None:
-            return self._debates
+        with self._opening:
+            return self._debates or self._opened()
+
+    def _opened(self) -> Debates:
         with guard():
             opened = self._database.open()
             if not self._unfinished:

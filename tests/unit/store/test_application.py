@@ -8,6 +8,7 @@ import sqlite3
 import stat
 import subprocess
 import sys
+import threading
 from contextlib import closing
 from hashlib import sha256
 from pathlib import Path
@@ -25,6 +26,7 @@ from hansard.store.application import Batch, Store, migrate
 from hansard.store.beside import RunnerLock, Tally
 from hansard.store.database import Extras
 from hansard.store.mapping import LineMapper, StoredLine
+from instant import GUARD
 
 DEBATE = "5c1d3e0a-1111-4111-8111-111111111111"
 OTHER = "5c1d3e0a-2222-4222-8222-222222222222"
@@ -107,6 +109,45 @@ class Tables(list):
 
 file.make(Path(sys.argv[1]), Tables(f"CREATE TABLE t{n} (x)" for n in range(3)), 1)
 """
+
+
+class Door:
+    """A lock that says when one of `others` stands before it."""
+
+    def __init__(self, others, come):
+        self.lock, self.others, self.come = threading.RLock(), others, come
+
+    def __enter__(self):
+        if threading.current_thread() in self.others:
+            self.come.set()
+        self.lock.acquire()
+
+    def __exit__(self, *_):
+        self.lock.release()
+
+
+def test_two_threads_that_use_a_store_first_open_it_once(shelf, monkeypatch):
+    """The second to open it would close the connections of the first while it uses them."""
+    shelf.fill()
+    come, opened, others = threading.Event(), [], []
+    with Store.open(shelf.store.url) as store:
+        opens = store._database.open
+
+        def slow():
+            opened.append(threading.current_thread())
+            if len(opened) == 1:
+                others.append(threading.Thread(target=store.debates))
+                others[0].start()
+                come.wait(GUARD)
+            else:
+                come.set()
+            return opens()
+
+        monkeypatch.setattr(store._database, "open", slow)
+        monkeypatch.setattr(store, "_opening", Door(others, come), raising=False)
+        assert len(store.debates()) == 1
+        others[0].join()
+    assert len(opened) == 1
 
 
 def test_first_runs_at_once_wait_for_each_other(tmp_path):
