@@ -27,7 +27,7 @@ def pack(text: str, salt: bytes) -> tuple[str, bytes]:
     if len(salt) != 32:
         raise ValueError("a salt has 32 bytes")
     try:
-        body = text.encode()
+        body = str.encode(text)  # a kind of `str` may encode itself as another text
     except UnicodeEncodeError:
         raise DataError("8.text", "a text holds a lone surrogate") from None
     file = MAGIC + salt.hex().encode() + b"\n" + body

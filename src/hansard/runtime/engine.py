@@ -37,6 +37,7 @@ from hansard.runtime.models.base import (
     Request,
     ToolCall,
     complete,
+    looked,
 )
 from hansard.runtime.models.seen import Seen
 from hansard.runtime.output import checker
@@ -318,7 +319,7 @@ class Engine:
                 await asyncio.sleep(0)
         self._collect()
         for call in self._calling.timed_out(now):
-            self._failed(call, ModelError("timeout", wire=call.watch.look()))
+            self._failed(call, ModelError("timeout", wire=looked(call.watch)))
         for tool in self._using.timed_out(now):
             self._returned(tool.data, "the tool did not answer in time", ok=False)
         await self._recording.tell()

@@ -13,7 +13,7 @@ from hansard.rules.data import CallStartedData
 from hansard.rules.fields import Blob, Price
 from hansard.rules.seating import LOCAL
 from hansard.rules.transcript import CALLABLE
-from hansard.runtime.models.base import Completion, ModelError, Watch, Wire
+from hansard.runtime.models.base import Completion, ModelError, Watch, Wire, looked, stated
 from hansard.runtime.models.reading import error_of
 
 Keep = Callable[[str], Blob]  # keeps a text, and gives its reference
@@ -92,16 +92,18 @@ def as_failure(error: BaseException, model: str, watch: Watch) -> ModelError | N
     Of a bug in a client of ours it names the class; whoever mends it sees all of it
     with HANSARD_DEBUG=1.
     """
-    if isinstance(error, ModelError):
-        return error
     if model.startswith(CALLABLE):
         try:
-            return error_of(error)
-        except Exception:  # noqa: BLE001 - what it says of itself can be code that raises
+            return stated(error) if isinstance(error, ModelError) else error_of(error)
+        except KeyboardInterrupt:
+            raise
+        except BaseException:  # noqa: BLE001 - what it says of itself can be code that raises
             return None
+    if isinstance(error, ModelError):
+        return error
     if os.environ.get("HANSARD_DEBUG") == "1":
         traceback.print_exception(error)
-    return ModelError("crashed", type(error).__name__, wire=watch.look())
+    return ModelError("crashed", type(error).__name__, wire=looked(watch))
 
 
 def _name(text: str | None, keep: Keep) -> str | Blob | None:

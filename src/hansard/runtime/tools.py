@@ -24,7 +24,7 @@ from pydantic import TypeAdapter, ValidationError
 
 from hansard.errors import ToolWarning, UsageError
 from hansard.report.safe import one_line
-from hansard.runtime.models.base import MAX_TEXT, ToolDefinition
+from hansard.runtime.models.base import MAX_TEXT, ToolDefinition, awaited, exact
 from hansard.runtime.models.callables import outcome
 from hansard.runtime.output import as_json
 
@@ -61,7 +61,7 @@ class Tool:
         """Return what the function gives for these arguments, as text, and whether it gave it."""
         try:
             value = await outcome(self._used, arguments)
-            text = value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
+            text = exact(value) if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
             text.encode()
         except _UnfitError as error:
             return f"the arguments do not fit: {error} errors", False
@@ -103,7 +103,7 @@ def _tell(name: str, error: Exception) -> None:
 
 async def use(tool: Tool | None, arguments: str) -> tuple[str, bool]:
     """Return what a tool gives for the arguments that a model wrote, and whether it worked."""
-    return await tool.call(arguments) if tool else ("there is no such tool", False)
+    return await awaited(tool.call(arguments)) if tool else ("there is no such tool", False)
 
 
 def find_tools(names: Sequence[str], given: Mapping[str, ToolFunction] | None) -> dict[str, Tool]:

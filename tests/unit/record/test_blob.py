@@ -37,6 +37,19 @@ def test_nothing_is_normalised(text):
     assert unpack(pack(text, SALT)[1]) == text
 
 
+class Renamed(str):
+    """Text that is encoded as other text than it shows."""
+
+    __slots__ = ()
+
+    def encode(self, *_):
+        return b"other"
+
+
+def test_a_kind_of_text_is_packed_as_the_text_that_it_is():
+    assert pack(Renamed("text"), SALT) == pack("text", SALT)
+
+
 @given(TEXTS)
 def test_another_salt_gives_another_name(text):
     assert pack(text, SALT)[0] != pack(text, bytes(32))[0]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import json
 import threading
 
 import pytest
@@ -87,6 +88,56 @@ class ModelWith:
         self.complete = function
 
 
+class Renamed(str):
+    """Text that is encoded as other text than it shows."""
+
+    __slots__ = ()
+
+    def encode(self, *_):
+        return json.dumps(reply("revise")).encode()
+
+
+def completed(text):
+    return Completion(Renamed(text))
+
+
+class Exiting(Completion):
+    """A completion that ends the process of whoever reads it, once it is made."""
+
+    def __post_init__(self):
+        pass
+
+    @property
+    def text(self):
+        raise SystemExit
+
+    @text.setter
+    def text(self, value):
+        pass
+
+
+class Silent(Unavailable):
+    """A failure that does not say what it is: it does not call what it inherits."""
+
+    def __init__(self):
+        pass
+
+
+class Leaving(Exception):
+    """An error that ends the process of whoever asks it what it is."""
+
+    @property
+    def status_code(self):
+        raise SystemExit
+
+
+def changed(made, **members):
+    """Return what was made, changed since."""
+    for name, value in members.items():
+        object.__setattr__(made, name, value)
+    return made
+
+
 async def not_a_completion(request):
     return "just text"
 
@@ -164,6 +215,17 @@ BUGS = {
     "odd status": (raising(Status(7)), "Status"),
     "status is true": (raising(Status(True)), "Status"),
     "status raises": (raising(Unspeakable()), "Unspeakable"),
+    "status exits": (raising(Leaving()), "Leaving"),
+    "model exits": (ModelWith(araising(SystemExit(1))), "RuntimeError"),
+    "what it gives exits": (giving(lambda: Exiting(GOOD)), "RuntimeError"),
+    "tokens were changed": (
+        giving(lambda: changed(Completion(GOOD), tokens_in=-5)),
+        "ValueError",
+    ),
+    "text was changed": (giving(lambda: changed(Completion(GOOD), text=None)), "TypeError"),
+    "failure says nothing": (raising(Silent()), "Silent"),
+    "class was changed": (raising(changed(Unavailable(), kind="odd")), "Unavailable"),
+    "wire was changed": (raising(changed(Unavailable(), wire=None)), "Unavailable"),
 }
 
 
@@ -186,6 +248,27 @@ def test_a_bug_ends_the_run_reaches_the_caller_and_leaves_the_debate_open(table,
     state = table.resume()
     assert state.decision["votes"] == 2
     assert [row["again"] for row in table.data("call.failed")] == [True]
+    assert table.verified().findings == []
+
+
+@pytest.mark.parametrize("made", [Renamed, completed], ids=["text", "completion"])
+def test_a_kind_of_text_is_recorded_as_the_text_that_was_counted(table, made):
+    state = table.run({"critic": giving(lambda: made(GOOD))})
+    assert state.votes["critic"] == "release"
+    assert table.verified().findings == []
+
+
+def test_what_cannot_be_looked_at_leaves_a_timeout_without_it(table):
+    def look():
+        raise SystemExit
+
+    def model(request):
+        request.watch.look = look
+        instant.hang()
+
+    table.run({"critic": model}, timeout_seconds=9, attempts=1)
+    (failed,) = table.data("call.failed")
+    assert (failed["error"], failed["status"]) == ("timeout", None)
     assert table.verified().findings == []
 
 

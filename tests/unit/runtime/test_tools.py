@@ -19,7 +19,7 @@ from hansard.runtime import session
 from hansard.runtime.models import base
 from hansard.runtime.models.base import Completion, ToolCall
 from hansard.runtime.notation import MAX_VALUES
-from hansard.runtime.tools import Tool, find_tools
+from hansard.runtime.tools import Tool, find_tools, use
 from playing import answer, spec_of
 
 
@@ -125,6 +125,28 @@ def test_what_a_tool_finds_wrong_in_its_own_data_is_no_mistake_of_the_models(fun
     with pytest.warns(ToolWarning, match="tool t failed: .*ValidationError"):
         told = asyncio.run(Tool("t", function).call('{"what": "a secret"}'))
     assert told == ("the tool failed: ValidationError", False)
+
+
+class Exiting(str):
+    """Text that ends the process of whoever encodes it."""
+
+    __slots__ = ()
+
+    def encode(self, *_):
+        raise SystemExit
+
+
+class Closed(dict):
+    """A mapping that ends the process of whoever reads it."""
+
+    def items(self):
+        raise SystemExit
+
+
+def test_no_tool_ends_the_process_by_what_it_gives():
+    assert asyncio.run(use(Tool("t", lambda: Exiting("text")), "{}")) == ("text", True)
+    with pytest.raises(RuntimeError, match="SystemExit"):
+        asyncio.run(use(Tool("t", lambda: Closed(one=1)), "{}"))
 
 
 LOUD = {"async": asks_in_vain, "sync": lambda what: {}[f"a secret \x1b[2J{what}"]}

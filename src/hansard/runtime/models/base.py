@@ -6,12 +6,14 @@ an event of the record, and the engine makes it.
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass, field
+import asyncio
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass, field, fields
 from functools import cached_property
 from math import isnan
-from typing import Any, Protocol, get_args, runtime_checkable
+from typing import Any, Protocol, TypeVar, get_args, runtime_checkable
 
+from hansard.errors import HansardError
 from hansard.record.canonical import TEXT
 from hansard.rules.fields import UNTRIED, CallError, Finish, Parameters
 from hansard.rules.prompts import Message
@@ -22,6 +24,7 @@ from hansard.runtime.models.seen import Document, Said, Seen, Stance
 from hansard.runtime.notation import MAX_VALUES, is_crowded
 from hansard.verify.checks import MAX_REPLY
 
+R = TypeVar("R")
 MAX_TEXT = 16_000_000  # characters, of what is no reply: a store keeps a text in one value
 MAX_TOOL_CALLS = 100  # in one reply
 LONGEST_WAIT = 3600.0  # seconds: no server's word holds a debate up for longer
@@ -262,6 +265,8 @@ class ModelError(Exception):
         self.retry_after = retry_after
         self.wire = wire or Wire()
 
+    __reduce__ = HansardError.__reduce__
+
 
 class Unavailable(ModelError):
     """Raised by your own callable when it cannot answer now, and another try may help.
@@ -297,7 +302,52 @@ class Closing(Protocol):
 
 async def complete(model: Model, request: Request) -> Completion:
     """Ask `model`, holding it to its side of the seam."""
+    return await awaited(_complete(model, request))
+
+
+async def _complete(model: Model, request: Request) -> Completion:
     completion = await model.complete(request)
     if not isinstance(completion, Completion):
         raise TypeError("a model must return a Completion")
-    return completion
+    asked = [ToolCall(exact(row.name), exact(row.arguments)) for row in completion.tool_calls]
+    return Completion(**{**_members(Completion, completion), "tool_calls": tuple(asked)})
+
+
+async def awaited(work: Awaitable[R]) -> R:
+    """Return what is awaited; what would end the process fails like whatever else it raises."""
+    try:
+        return await work
+    except (Exception, asyncio.CancelledError, GeneratorExit, KeyboardInterrupt):
+        raise
+    except BaseException as error:
+        raise RuntimeError(type(error).__name__) from error
+
+
+def stated(error: ModelError) -> ModelError:
+    """Return a failure as it can be recorded; raises where one of a class of its own cannot be."""
+    kind, wait = exact(error.kind), error.retry_after
+    return ModelError(kind, exact(error.detail), retry_after=wait, wire=_wire(error.wire))
+
+
+def looked(watch: Watch) -> Wire:
+    """Return what was seen on the wire: nothing where looking, which may be own code, fails."""
+    try:
+        return _wire(watch.look())
+    except KeyboardInterrupt:
+        raise
+    except BaseException:  # noqa: BLE001 - the call is over all the same, and is to be recorded
+        return Wire()
+
+
+def _wire(found: Wire) -> Wire:
+    return Wire(**_members(Wire, found))
+
+
+def _members(kind: type[Completion | Wire], found: object) -> dict[str, Any]:
+    """Return what an object says of itself once: one of a class of its own may change its mind."""
+    return {row.name: exact(getattr(found, row.name)) for row in fields(kind)}
+
+
+def exact(value: Any) -> Any:
+    """Return text as plain text: a kind of `str` may be encoded as other text than it shows."""
+    return str.__str__(value) if isinstance(value, str) else value

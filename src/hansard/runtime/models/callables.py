@@ -21,7 +21,7 @@ from hansard.errors import UsageError
 from hansard.rules.own import Own, name_of
 from hansard.rules.spec_parts import PriceSpec, Settings
 from hansard.rules.transcript import CUSTOM
-from hansard.runtime.models.base import Completion, Model, Request
+from hansard.runtime.models.base import Completion, Model, Request, awaited
 from hansard.verify.checks import MAX_REPLY
 
 # Takes the Request, or where its parameter is annotated `str` the prompt as one text, or what its
@@ -129,7 +129,7 @@ class CallableModel:
         """Call the function; whatever it raises is the engine's to record."""
         call = self._call(request)
         if self._is_async:
-            reply = await _awaited(cast(Awaitable[object], call()))
+            reply = await awaited(cast(Awaitable[object], call()))
         else:
             reply = await outcome(call)
         if isinstance(reply, Completion):
@@ -230,17 +230,7 @@ def _json(reply: object, request: Request) -> str:
 async def outcome(function: Callable[..., Any], *arguments: Any) -> Any:
     """Return what a function gives, called in a thread; what it leaves to await is awaited here."""
     value = await in_thread(function, *arguments)
-    return await _awaited(value) if inspect.isawaitable(value) else value
-
-
-async def _awaited(work: Awaitable[Any]) -> Any:
-    """Return what is awaited; what would end the process fails like whatever else it raises."""
-    try:
-        return await work
-    except (Exception, asyncio.CancelledError, GeneratorExit, KeyboardInterrupt):
-        raise
-    except BaseException as error:
-        raise RuntimeError(type(error).__name__) from error
+    return await awaited(value) if inspect.isawaitable(value) else value
 
 
 async def in_thread(function: Callable[..., Any], *arguments: Any) -> Any:
