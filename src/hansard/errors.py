@@ -15,6 +15,12 @@ from contextlib import contextmanager
 from errno import EMFILE, ENFILE
 
 
+def _again(kind: type[Exception], args: tuple[object, ...], said: dict[str, object]) -> Exception:
+    error = kind.__new__(kind, *args)
+    vars(error).update(said)
+    return error
+
+
 class HansardError(Exception):
     """Base of all errors raised on purpose.
 
@@ -24,6 +30,10 @@ class HansardError(Exception):
     def __init__(self, code: str, message: str) -> None:
         super().__init__(message)
         self.code = code
+
+    def __reduce__(self) -> tuple[object, ...]:
+        """Say how it is made again: a pool of processes waits for ever for an error it cannot."""
+        return _again, (type(self), self.args, vars(self))
 
 
 class UsageError(HansardError, ValueError):
@@ -85,6 +95,8 @@ class SpecWarning(UserWarning):
     def __init__(self, code: str, sentence: str) -> None:
         super().__init__(sentence)
         self.code = code
+
+    __reduce__ = HansardError.__reduce__
 
 
 class ToolWarning(UserWarning):
