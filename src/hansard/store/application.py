@@ -11,6 +11,7 @@ from types import ModuleType
 from typing import Any, NamedTuple, Self, cast
 from uuid import UUID
 
+from hansard import vocabulary
 from hansard.addresses import POSTGRES, is_spelled, without_secrets
 from hansard.errors import DataError, UsageError
 from hansard.installing import install_command
@@ -153,11 +154,23 @@ class Store:
                 self._recorder.write(work)
         except NotNext as error:
             if not all(map(self._is_stored, batches)):
-                raise UsageError(
-                    "store.conflict",
-                    f"another process is writing debate {error}; this one stops, and nothing is "
-                    "lost",
-                ) from None
+                raise self._conflict(str(error), batches) from None
+
+    def _conflict(self, debate: str, batches: Sequence[Batch]) -> UsageError:
+        """Return why a batch does not come next: not always because another process was first."""
+        first = next(row.first for row in batches if row.debate == debate)
+        there = len(self.lines(debate))
+        if there < first - 1:
+            said = (
+                f"the store has {vocabulary.many(there, 'entry')} of debate {debate}, and this "
+                f"process stored {first - 1}: an older copy was put in its place, or entries were "
+                "deleted; this process stops: restore the store from its latest copy"
+            )
+        else:
+            said = (
+                f"another process is writing debate {debate}; this one stops, and nothing is lost"
+            )
+        return UsageError("store.conflict", said)
 
     def _insert(self, c: Cursor, batch: Batch) -> int:
         """Insert a batch; return how many entries the store has now."""

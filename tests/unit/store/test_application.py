@@ -687,6 +687,23 @@ def test_two_journals_at_one_place_one_goes_on_the_other_stops(shelf):
     ]
 
 
+def test_an_older_copy_that_was_put_into_an_open_store_is_told_as_what_it_is(shelf):
+    """Nobody else is writing, and what was stored since the copy is lost."""
+    shelf.fill(1)
+    with closing(sqlite3.connect(":memory:")) as copy:
+        with closing(sqlite3.connect(shelf.path)) as connection:
+            connection.backup(copy)
+        shelf.store.append(Batch(DEBATE, 2, [("t", b"{}")] * 3, Extras(Head(4, "x"))))
+        with closing(sqlite3.connect(shelf.path)) as connection:
+            copy.backup(connection)
+    batch = Batch(DEBATE, 5, [("t", b"{}")], Extras(Head(5, "x")))
+    with pytest.raises(UsageError, match="older copy") as caught:
+        shelf.store.append(batch)
+    assert caught.value.code == "store.conflict"
+    assert "nothing is lost" not in str(caught.value)
+    assert f"1 entry of debate {DEBATE}, and this process stored 4:" in str(caught.value)
+
+
 def test_the_batches_of_several_debates_are_stored_all_or_none(shelf):
     """A conflict names its debate; the transaction leaves no trace of the others."""
     shelf.fill(debate=DEBATE)
