@@ -20,7 +20,7 @@ from hansard.record.keys import is_origin_of
 from hansard.record.line import line_hash
 from hansard.record.note import SIGNATURE
 from hansard.record.register import Line
-from hansard.store import registering
+from hansard.store import copied, registering
 from hansard.store.database import Cursor, Select, Tables
 from hansard.store.guard import guard, id_of
 from hansard.store.registering import HASH, Row, bytes_of
@@ -98,6 +98,7 @@ class Register:
     @contextmanager
     def _writing(self) -> Iterator[Cursor]:
         with guard(), self._tables().transaction() as c:
+            copied.require_finished(self._tables().reading(c), "this store")
             yield c
 
     @property

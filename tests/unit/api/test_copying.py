@@ -390,6 +390,27 @@ def test_whoever_has_the_target_open_stores_nothing_while_it_is_copied_into(old,
         assert len(store.debates()) == len(there.debates()) + 1
 
 
+@pytest.mark.parametrize("after", [1, 3])
+def test_whoever_has_the_target_open_signs_no_checkpoint_while_it_is_copied_into(
+    keys, old, new, after
+):
+    """It would be one of lines that are still to come, and spoil the copy for good."""
+    come, refusals = [], []
+
+    def each(debate):
+        come.append(debate)
+        if len(come) == after:
+            with pytest.raises(UsageError) as caught:
+                hansard.sign_checkpoint(store, keys.signer("log"))
+            refusals.append(caught.value.code)
+
+    with Store.open(f"sqlite:///{new}", create=True) as store:
+        assert store.register.size == 0  # from here on it is open
+        hansard.copy_store(old, new, each=each)
+    assert refusals == ["store.copying"]
+    assert contents(new) == contents(old)
+
+
 def test_of_two_copies_at_once_one_ends(old, new):
     told = []
 
