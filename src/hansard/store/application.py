@@ -162,9 +162,9 @@ class Store:
         there = len(self.lines(debate))
         if there < first - 1:
             said = (
-                f"the store has {vocabulary.many(there, 'entry')} of debate {debate}, and this "
-                f"process stored {first - 1}: an older copy was put in its place, or entries were "
-                "deleted; this process stops: restore the store from its latest copy"
+                f"another process is writing debate {debate}, or an older copy of the store was "
+                f"put in its place: it has {vocabulary.many(there, 'entry')}, and this process "
+                f"stored {first - 1}; this one stops: restore the store from its latest copy"
             )
         else:
             said = (

@@ -701,7 +701,7 @@ def test_an_older_copy_that_was_put_into_an_open_store_is_told_as_what_it_is(she
         shelf.store.append(batch)
     assert caught.value.code == "store.conflict"
     assert "nothing is lost" not in str(caught.value)
-    assert f"1 entry of debate {DEBATE}, and this process stored 4:" in str(caught.value)
+    assert "put in its place: it has 1 entry, and this process stored 4;" in str(caught.value)
 
 
 def test_the_batches_of_several_debates_are_stored_all_or_none(shelf):
