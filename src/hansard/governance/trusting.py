@@ -94,6 +94,7 @@ class TrustFile:
     def revoke(self, named: str, at: str) -> VerifierKey:
         """Believe a key for nothing that is dated `at` or later, and return it.
 
+        By whatever names it stands in the file: whoever has it signs by each of them.
         An export is dated by its last entry, a policy by the opening (FORMAT.md §14).
 
         Raises UsageError `trust.unknown`, `trust.ambiguous` or `trust.time`.
@@ -103,7 +104,7 @@ class TrustFile:
         def ended(row: TrustedKey) -> TrustedKey:
             return row.model_copy(update={"revoked": min(time, row.revoked or time)})
 
-        return self._change(named, ended)
+        return self._change(named, ended, by_any_name=True)
 
     def revoke_policy(self, policy: Policy, at: str) -> str:
         """Let a policy count for no debate opened at `at` or later; return from when on it is.
@@ -125,7 +126,7 @@ class TrustFile:
         Records that it signed count as signed by somebody unknown from then on. Raises
         UsageError `trust.unknown` or `trust.ambiguous`.
         """
-        return self._change(named, lambda _: None)
+        return self._change(named, lambda _: None, by_any_name=False)
 
     def require_witnesses(self, count: int) -> None:
         """Let a checkpoint anchor a record where so many trusted witnesses cosigned it.
@@ -142,7 +143,13 @@ class TrustFile:
                 )
             self._write(trust, witnesses=count)
 
-    def _change(self, named: str, change: Callable[[TrustedKey], TrustedKey | None]) -> VerifierKey:
+    def _change(
+        self,
+        named: str,
+        change: Callable[[TrustedKey], TrustedKey | None],
+        *,
+        by_any_name: bool,
+    ) -> VerifierKey:
         with files.edited(self.path):
             trust = self.read()
             rows = trust.keys
@@ -151,10 +158,14 @@ class TrustFile:
                 code = "trust.ambiguous" if found else "trust.unknown"
                 words = "several keys of that name; write the whole key" if found else "no such key"
                 raise UsageError(code, f"{self.path} has {words}: {named!r:.200}")
-            (key,) = found
-            changed = [change(row) if row.key == key else row for row in rows]
+            (text,) = found
+            key = VerifierKey.parse(text)
+            same = {text}
+            if by_any_name:
+                same |= {row.key for row in rows if VerifierKey.parse(row.key).public == key.public}
+            changed = [change(row) if row.key in same else row for row in rows]
             self._write(trust, keys=[row for row in changed if row is not None])
-        return VerifierKey.parse(key)
+        return key
 
     def _write(self, trust: Trust, **rows: list[TrustedKey] | list[RevokedPolicy] | int) -> None:
         data = trust.model_copy(update=rows).dump()

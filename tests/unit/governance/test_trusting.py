@@ -4,6 +4,7 @@ import json
 import os
 import stat
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
 
 import pytest
 
@@ -100,6 +101,18 @@ def test_a_key_is_revoked_in_all_of_its_roles_and_never_for_longer(file):
     assert [(row.until, row.revoked) for row in file.read().keys] == [(JANUARY, JUNE), (None, JUNE)]
     file.remove(key.name)
     assert file.read() == Trust(keys=[])
+
+
+def test_a_key_is_revoked_by_whatever_names_it_stands_there(file):
+    """Whoever stole it signs by each of them."""
+    key, other = made(), made()
+    renamed = replace(key, name="house/renamed")
+    for each in (key, renamed, other):
+        file.add(str(each), "reviewer")
+    assert file.revoke(str(key), JUNE) == key
+    assert [row.revoked for row in file.read().keys] == [JUNE, JUNE, None]
+    file.remove(str(renamed))
+    assert [row.key for row in file.read().keys] == [str(key), str(other)]
 
 
 def test_a_policy_is_revoked_and_never_for_longer(file):
