@@ -25,7 +25,7 @@ from typing import Protocol
 from cryptography.exceptions import InvalidSignature
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PublicKey
 
-from hansard.errors import DataError
+from hansard.errors import DataError, UsageError
 
 ED25519 = b"\x01"
 COSIGNATURE = b"\x04"  # of a witness: Ed25519 over a checkpoint and a time
@@ -152,13 +152,28 @@ def sign(text: bytes, signer: Signer) -> bytes:
     """Return `text`, which must end with LF, as a note signed by `signer`."""
     if not text.endswith(b"\n"):
         raise ValueError("a note's text ends with LF")
-    return text + b"\n" + _line(signer.key, signer.sign(text))
+    return text + b"\n" + _line(signer.key, signature(signer, text))
+
+
+def signature(signer: Signer, message: bytes) -> bytes:
+    """Return the signature over `message`, once it was verified: a record that has another is lost.
+
+    What signs may be code of its own, or a machine elsewhere. Raises UsageError `signer.wrong`.
+    """
+    value = signer.sign(message)
+    if type(value) is not bytes or not signer.key.verifies(message, value):
+        raise UsageError(
+            "signer.wrong",
+            f"what signs for {signer.name} gave no signature by that key, so nothing was signed: "
+            "check that it signs with the private half of it",
+        )
+    return value
 
 
 def cosignature(text: bytes, witness: Signer, seconds: int) -> bytes:
     """Return the signature line that a witness adds to a checkpoint at this POSIX time."""
     key = witness_key(witness)
-    return _line(key, seconds.to_bytes(_TIME, "big") + witness.sign(_timed(text, seconds)))
+    return _line(key, seconds.to_bytes(_TIME, "big") + signature(witness, _timed(text, seconds)))
 
 
 def witness_key(witness: Signer) -> VerifierKey:

@@ -11,6 +11,7 @@ from typing import Any, NamedTuple, TypeVar
 
 from hansard import vocabulary
 from hansard.errors import UsageError
+from hansard.record import note
 from hansard.record.keys import Trust, standing
 from hansard.record.note import Signer, VerifierKey
 from hansard.record.policy import Policy
@@ -105,7 +106,7 @@ def check_counts(
 
 def signature(kind: str, debate: str, said: Mapping[str, Any], signer: Signer) -> dict[str, str]:
     """Return the signature of an entry over all that it says."""
-    value = signer.sign(after.message(kind, debate, dict(said)))
+    value = note.signature(signer, after.message(kind, debate, dict(said)))
     return {"key": str(signer.key), "value": base64.b64encode(value).decode()}
 
 

@@ -9,7 +9,7 @@ from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hansard.errors import DataError
+from hansard.errors import DataError, UsageError
 from hansard.record import note
 from hansard.record.note import Note, Signature, Signer, VerifierKey
 
@@ -240,3 +240,41 @@ def test_a_public_key_that_is_no_point_verifies_nothing():
     for public in (b"\xff" * 32, bytes(32), b"\x02" + bytes(31), bytes(31)):
         assert not VerifierKey("a", public).verifies(b"x\n", bytes(64))
         assert not VerifierKey("a", PUBLIC).verifies(b"x\n", b"")
+
+
+class Elsewhere:
+    """The private half of a key of which another machine says what it signed."""
+
+    def __init__(self, said):
+        self.private, self.said = Ed25519PrivateKey.from_private_bytes(bytes(32)), said
+
+    def public_key(self):
+        return self.private.public_key()
+
+    def sign(self, data):
+        return self.said(data) if callable(self.said) else self.said
+
+
+WRONG = {
+    "nothing": None,
+    "empty": b"",
+    "too short": b"x" * 63,
+    "of nothing": b"x" * 64,
+    "text": "x" * 64,
+    "another text": OTHER.private.sign(b"another text"),
+    "changed later": lambda data: bytearray(OTHER.private.sign(data)),
+}
+
+
+@pytest.mark.parametrize("said", WRONG.values(), ids=WRONG)
+def test_what_is_no_signature_by_its_key_signs_nothing(said):
+    signer = Signer(OTHER.name, Elsewhere(said))
+    for sign in (
+        lambda: note.sign(b"text\n", signer),
+        lambda: note.cosignature(b"text\n", signer, 1),
+    ):
+        with pytest.raises(UsageError) as caught:
+            sign()
+        assert caught.value.code == "signer.wrong"
+    well = Signer(OTHER.name, Elsewhere(OTHER.private.sign))
+    assert note.sign(b"text\n", well) == note.sign(b"text\n", OTHER)
